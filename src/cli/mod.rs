@@ -1,0 +1,125 @@
+//! Arguments and exit codes; clap lives here and nowhere else.
+//!
+//! In: what was typed. Out: an exit code. A file a verb translates its arguments for `session/`; must
+//! not measure or compute.
+
+mod doctor;
+mod guardian;
+mod interrupt;
+mod load;
+mod report;
+mod sessions;
+mod tune;
+mod watch;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// How a command ended; documented in `--help`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done, or the SLO is met.
+    Done = 0,
+    /// Could not measure.
+    CouldNotMeasure = 1,
+    /// The command line or the plan is wrong.
+    Usage = 2,
+    /// The SLO is not met, or a regression was found.
+    NotMet = 3,
+    /// Measured, but invalid: limited by the generator, too noisy, or undecided.
+    Invalid = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// An error with the exit code it ends in. Errors without one end in `CouldNotMeasure`.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct UsageError {
+    /// Names value, place and way out.
+    pub message: String,
+}
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "sweetspot",
+    version,
+    about = "Finds, by measuring, how many workers and threads your app server should run",
+    after_help = "Exit codes: 0 done (or SLO met); 1 could not measure; 2 the command line or plan is \
+                  wrong; 3 SLO not met or regression found; 4 measured but invalid."
+)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Tune(tune::Arguments),
+    Load(load::Arguments),
+    Watch(watch::Arguments),
+    Report(report::Arguments),
+    Sessions(sessions::Arguments),
+    Doctor(doctor::Arguments),
+    #[command(hide = true, name = "__guardian")]
+    Guardian,
+}
+
+/// Runs the command that was typed and returns its exit code; errors are printed here.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version go to standard output with exit code 0, mistakes to standard error with 2.
+            let code = if error.use_stderr() { Exit::Usage } else { Exit::Done };
+            drop(error.print());
+            return code.into();
+        }
+    };
+    match run(arguments.verb) {
+        Ok(exit) => exit.into(),
+        Err(error) if is_broken_pipe(&error) => Exit::Done.into(),
+        Err(error) => {
+            eprintln!("sweetspot: {error:#}");
+            let is_usage = error.downcast_ref::<UsageError>().is_some();
+            if is_usage { Exit::Usage.into() } else { Exit::CouldNotMeasure.into() }
+        }
+    }
+}
+
+fn run(verb: Verb) -> anyhow::Result<Exit> {
+    match verb {
+        Verb::Tune(arguments) => tune::run(arguments),
+        Verb::Load(arguments) => load::run(arguments),
+        Verb::Watch(arguments) => watch::run(arguments),
+        Verb::Report(arguments) => report::run(arguments),
+        Verb::Sessions(arguments) => sessions::run(arguments),
+        Verb::Doctor(arguments) => doctor::run(arguments),
+        Verb::Guardian => guardian::run(),
+    }
+}
+
+/// `sweetspot … | head` is no failure.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Arguments::command().debug_assert();
+    }
+}

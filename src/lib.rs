@@ -1,0 +1,21 @@
+//! Finds, by measuring, how many worker processes and threads a web application's server should run
+//! on a given machine, how much load it then holds within a latency goal, and why not more.
+//!
+//! `ARCHITECTURE.md` shows the way through the house; each folder's head says what comes in, what
+//! goes out and what it must not do.
+
+pub mod cli;
+pub mod load;
+pub mod model;
+pub mod monitor;
+pub mod place;
+pub mod plan;
+pub mod report;
+pub mod search;
+pub mod server;
+pub mod session;
+pub mod stats;
+pub mod store;
+pub mod summary;
+pub mod terms;
+pub mod trial;

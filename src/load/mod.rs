@@ -1,0 +1,97 @@
+//! One engine for every load shape: connections, sending, reading, recording.
+//!
+//! In: a [`LoadSpec`]. Out: a [`LoadRecord`], one entry a second. It concludes nothing (that is
+//! `summary`'s work) and knows nothing of app servers.
+
+pub mod shape;
+
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::terms::{ConnectionMode, LiveSecond, LoadRecord, StopSignal, Target};
+use shape::Shape;
+
+/// Where requests go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// Resolved once; several are used in turn.
+    Tcp(Vec<SocketAddr>),
+    Unix(PathBuf),
+}
+
+/// How long requests are due for, after the warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    Duration(Duration),
+    /// Until so many requests were due.
+    Requests(u64),
+}
+
+/// Where the generator's loops run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Placement {
+    /// The cores its loops may use; empty: as inherited.
+    pub cpus: Vec<usize>,
+    /// Ask for real-time priority (then for a higher nice level) while the load runs.
+    pub raised_priority: bool,
+}
+
+/// One load.
+#[derive(Debug, Clone)]
+pub struct LoadSpec {
+    pub address: Address,
+    /// The `Host` header.
+    pub host: String,
+    /// At least one.
+    pub targets: Vec<Target>,
+    pub shape: Shape,
+    /// Whole seconds; the same load, without a pause before measuring.
+    pub warm_up: Duration,
+    pub length: Length,
+    pub connection: ConnectionMode,
+    /// From due to the last byte.
+    pub timeout: Duration,
+    /// Most requests in flight in the open model; requests beyond wait, and are `dropped` when their
+    /// timeout passes before they could be sent. `None`: the file-descriptor limit.
+    pub max_in_flight: Option<u32>,
+    /// Threads that generate load; 1 or more.
+    pub loops: u16,
+    pub seed: u64,
+    pub placement: Placement,
+}
+
+/// Why no load could be generated. What the server does is never an error here: it is counted.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// The generator's own environment: descriptors, memory, threads.
+    #[error("could not set up the load generator: {what}: {source}")]
+    Environment {
+        what: &'static str,
+        #[source]
+        source: std::io::Error,
+    },
+    /// The plan asks for something impossible.
+    #[error("{0}")]
+    Plan(String),
+}
+
+/// Runs one load to its end, until `stop` is raised, or until `watch` breaks.
+///
+/// `watch` is called about once a second, by the clock, while requests are due and while the last
+/// replies are awaited. On the first stop request nothing more is due and replies in flight are
+/// awaited up to the timeout; on the second everything ends at once.
+///
+/// # Errors
+/// Only when the generator itself cannot work.
+pub fn run(
+    spec: &LoadSpec,
+    stop: &StopSignal,
+    watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+) -> Result<LoadRecord, LoadError> {
+    let _ = (spec, stop, watch);
+    unimplemented!("the load engine")
+}

@@ -1,0 +1,7 @@
+//! The command `sweetspot`: everything it does is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    sweetspot::cli::main(std::env::args_os())
+}

@@ -1,0 +1,1 @@
+//! App servers started on this machine.

@@ -1,0 +1,111 @@
+//! Where a trial runs: a folder each. `local/` starts processes here, `simulated/` is a queueing
+//! simulation with a known answer and virtual time.
+//!
+//! In: configurations and offered loads. Out: what was seen. Must not decide anything about the
+//! search or judge a result.
+
+pub mod local;
+pub mod simulated;
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::load::LoadError;
+use crate::server::Inspection;
+use crate::terms::{
+    BootFailure, Configuration, LiveSecond, LoadRecord, Machine, MonitorRecord, Offered,
+    TrialFailure, Warning,
+};
+
+/// One load to offer to the server that runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Offer {
+    pub offered: Offered,
+    /// Whole seconds, left out of the result.
+    pub warm_up: Duration,
+    /// Measured part.
+    pub duration: Duration,
+    pub seed: u64,
+}
+
+/// How a start ended. A server that doesn't come up is a measurement, not an error.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Started {
+    /// Every worker has booted and the target answers 2xx.
+    Ready {
+        boot: Duration,
+    },
+    Failed(BootFailure),
+}
+
+/// What one offer showed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observed {
+    pub load: LoadRecord,
+    pub monitor: MonitorRecord,
+    /// The server ended before the load did.
+    pub failure: Option<TrialFailure>,
+}
+
+/// We could not measure; whose it is is in the variant.
+#[derive(Debug, Error)]
+pub enum PlaceError {
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The operating system refused something of ours.
+    #[error("could not {what}: {source}")]
+    Environment {
+        what: String,
+        #[source]
+        source: std::io::Error,
+    },
+    /// The app's own settings could not be read; the server's last lines say why.
+    #[error("{}", .0.message)]
+    Inspection(BootFailure),
+    /// The user asked to end while something was being started or stopped.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Somewhere trials can run. At most one server runs at a time.
+pub trait Place {
+    /// What the server runs on.
+    fn machine(&self) -> &Machine;
+
+    /// Time since this place was made, by its own clock (virtual in a simulation). Budgets count it.
+    fn elapsed(&self) -> Duration;
+
+    /// What holds here that the user should know: limits that are not enforced, a shared core.
+    fn warnings(&self) -> Vec<Warning>;
+
+    /// The app's own settings, without starting it.
+    ///
+    /// # Errors
+    /// The app's settings cannot be read.
+    fn inspect(&mut self) -> Result<Inspection, PlaceError>;
+
+    /// Starts the server afresh with this configuration, and waits until it is ready. Whatever ran
+    /// before is stopped first.
+    ///
+    /// # Errors
+    /// Only what is not the server's doing.
+    fn start(&mut self, configuration: Configuration) -> Result<Started, PlaceError>;
+
+    /// Offers a load to the running server. `watch` is called once a second and may end it.
+    ///
+    /// # Errors
+    /// Only what is not the server's doing. Calling it with no server running is a bug.
+    fn offer(
+        &mut self,
+        offer: &Offer,
+        watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    ) -> Result<Observed, PlaceError>;
+
+    /// Stops the server, gracefully and then for certain. Does nothing when none runs.
+    ///
+    /// # Errors
+    /// A process could not be ended.
+    fn stop(&mut self) -> Result<(), PlaceError>;
+}

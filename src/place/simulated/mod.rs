@@ -1,0 +1,1 @@
+//! A queueing simulation behind the same seam as a real machine.

@@ -1,0 +1,161 @@
+//! How each app server spells workers x threads: a file each, and a row in [`ADAPTERS`].
+//!
+//! In: an [`App`] and a configuration. Out: recipes (what to run, how to see that it is ready, which
+//! process is what, how to stop it, how its users write the setting down). Must not run, read or
+//! write anything: `place` does.
+
+pub mod puma;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::terms::{BootFailureKind, Configuration, Role, Settings};
+
+/// The app servers we know.
+pub static ADAPTERS: &[&dyn Adapter] = &[&puma::Puma];
+
+/// What kind of app it is, as far as it changes what we do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Framework {
+    Rails,
+    Sinatra,
+    /// Anything else with a `config.ru`.
+    Rack,
+}
+
+/// An app in its folder. The folder is never written to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct App {
+    /// Absolute.
+    pub folder: PathBuf,
+    pub framework: Framework,
+    /// `config.ru`, relative to the folder.
+    pub rackup: PathBuf,
+    /// The server's own configuration file, relative to the folder, when there is one.
+    pub server_config: Option<PathBuf>,
+    /// Run through `bundle exec`.
+    pub is_bundled: bool,
+    /// Path with which the app says that it is there, such as `/`.
+    pub ready_path: String,
+}
+
+/// Where the server should listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    /// Loopback port.
+    Port(u16),
+    Socket(PathBuf),
+}
+
+/// A command to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandLine {
+    /// Program first.
+    pub arguments: Vec<String>,
+    /// On top of what is inherited.
+    pub env: BTreeMap<String, String>,
+    /// Variables that must not be inherited.
+    pub env_removed: Vec<String>,
+    pub folder: PathBuf,
+}
+
+/// How one configuration is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recipe {
+    pub command: CommandLine,
+    /// Files to write into the scratch folder first: name and content.
+    pub files: Vec<(PathBuf, String)>,
+    /// A log line that each worker prints once it serves; counted. `None`: the first good reply is
+    /// enough.
+    pub ready_line: Option<ReadyLine>,
+    pub graceful_stop: GracefulStop,
+}
+
+/// Readiness by log lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadyLine {
+    /// All of these texts stand in the line, in this order.
+    pub contains: Vec<String>,
+    /// Lines needed.
+    pub count: u16,
+}
+
+/// How the server is asked to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GracefulStop {
+    /// As in signal(7).
+    pub signal: i32,
+    /// After this it is ended for certain.
+    pub wait: Duration,
+}
+
+/// One process below the server, as seen from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessFacts<'a> {
+    /// The process we started, and not one of its descendants.
+    pub is_root: bool,
+    /// Command line joined by spaces (servers write their title there).
+    pub title: &'a str,
+}
+
+/// What an app's own settings say, before we change anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspection {
+    /// As the app runs today.
+    pub current: Configuration,
+    /// The server's version.
+    pub server_version: String,
+    /// The language's version.
+    pub runtime_version: String,
+    /// Sentences about what could surprise: "threads 0:5 are run as 5:5".
+    pub remarks: Vec<String>,
+}
+
+/// The output of an inspection that cannot be understood.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("could not read the app's own server settings: {message}")]
+pub struct InspectionError {
+    pub kind: BootFailureKind,
+    pub message: String,
+}
+
+/// An app server.
+pub trait Adapter: Sync {
+    /// As users write it: `puma`.
+    fn name(&self) -> &'static str;
+
+    /// A command that prints the app's own settings, and changes nothing.
+    fn inspect(&self, app: &App) -> CommandLine;
+
+    /// Reads what [`inspect`](Self::inspect)'s command printed.
+    ///
+    /// # Errors
+    /// The output is not what that command prints.
+    fn read_inspection(&self, stdout: &str) -> Result<Inspection, InspectionError>;
+
+    /// How to start `configuration`; `scratch` is a folder of ours.
+    fn launch(
+        &self,
+        app: &App,
+        configuration: Configuration,
+        listen: &Listen,
+        scratch: &std::path::Path,
+    ) -> Recipe;
+
+    /// What a process below the server is.
+    fn role(&self, configuration: Configuration, process: ProcessFacts<'_>) -> Role;
+
+    /// The setting as this server's users write it down.
+    fn settings(&self, app: &App, configuration: Configuration) -> Settings;
+
+    /// The cause of a failed boot, from the server's own last lines.
+    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind;
+}
+
+/// The adapter of this name.
+pub fn find(name: &str) -> Option<&'static dyn Adapter> {
+    ADAPTERS.iter().copied().find(|adapter| adapter.name() == name)
+}

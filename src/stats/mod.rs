@@ -1,0 +1,1 @@
+//! Intervals, exact tests, bisection: statistics that everything may use; computes only.

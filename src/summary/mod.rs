@@ -1,0 +1,1 @@
+//! TrialRecord to TrialSummary: rates, quantiles, verdict, diagnosis; computes only.

@@ -1,0 +1,103 @@
+//! What `tune` ends on, in the shape that `tune --json` prints (names are a promise to scripts).
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::limit::{Limit, LimitKind};
+use super::machine::Machine;
+use super::warning::Warning;
+
+/// What runs today and what it holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CurrentSetting {
+    pub workers: u16,
+    pub threads: u16,
+    /// Null when it holds no rate within the SLO.
+    pub capacity_rps: Option<f64>,
+    pub capacity_rps_interval: Option<[f64; 2]>,
+}
+
+/// A configuration as good as the chosen one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Equivalent {
+    pub workers: u16,
+    pub threads: u16,
+    /// Its capacity divided by the chosen one's.
+    pub ratio: f64,
+    pub ratio_interval: [f64; 2],
+    pub memory_bytes: Option<u64>,
+}
+
+/// The setting as the server spells it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// Environment variables, by name.
+    pub env: BTreeMap<String, String>,
+    /// Lines for the server's configuration file.
+    pub config_snippet: String,
+    /// Sentences: connection pool, health checks, the computed form and what it gets wrong.
+    #[serde(default)]
+    pub advice: Vec<String>,
+}
+
+/// The configuration to set, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Decision {
+    pub workers: u16,
+    pub threads: u16,
+    pub capacity_rps: f64,
+    pub capacity_rps_interval: [f64; 2],
+    /// Capacity divided by the current setting's; null when that holds nothing.
+    pub gain_ratio: Option<f64>,
+    pub gain_ratio_interval: Option<[f64; 2]>,
+    /// The rate to run it at day to day.
+    pub operating_rps: f64,
+    pub limit: Limit,
+    /// As good within 3 %, least memory first; the chosen one is not repeated.
+    pub equivalent: Vec<Equivalent>,
+    pub settings: Settings,
+    pub memory_bytes: Option<u64>,
+    /// Connections its workers x threads can hold at once.
+    pub database_connections: u32,
+}
+
+/// The limit that is predicted, without evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictedLimit {
+    pub kind: LimitKind,
+}
+
+/// What the model expects of one configuration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Prediction {
+    pub workers: u16,
+    pub threads: u16,
+    /// What a saturating closed load gets.
+    pub throughput_rps_max: f64,
+    pub capacity_rps: f64,
+    pub capacity_rps_interval: [f64; 2],
+    pub memory_bytes: Option<u64>,
+    pub limit: PredictedLimit,
+    /// Why it can't be run (memory, database connections); null when it can.
+    #[serde(default)]
+    pub ruled_out: Option<String>,
+}
+
+/// All that `tune --json` prints but the trials, which are added from the store's events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TuneResult {
+    pub current: Option<CurrentSetting>,
+    /// `None` when nothing met the SLO or nothing could be measured.
+    pub decision: Option<Decision>,
+    pub predicted: Vec<Prediction>,
+    /// Seconds from start to end.
+    pub elapsed_s: f64,
+    /// Seconds under load.
+    pub load_s: f64,
+    pub machine: Machine,
+    pub warnings: Vec<Warning>,
+    /// What more minutes would buy, or why the search ended; sentences.
+    pub notes: Vec<String>,
+}

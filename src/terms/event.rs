@@ -1,0 +1,119 @@
+//! What happened in a session, in order: the only thing that reports and the store are made from.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::configuration::Configuration;
+use super::decision::{Prediction, TuneResult};
+use super::load_record::LoadRecord;
+use super::load_record::Offered;
+use super::machine::Machine;
+use super::monitor_record::MonitorRecord;
+use super::trial::{BootFailure, TrialPurpose, TrialSummary};
+use super::warning::Warning;
+
+/// Where a running load is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    WarmUp,
+    Measure,
+    /// Nothing is due any more; the last replies are awaited.
+    Drain,
+}
+
+/// One second of a running load, for whoever watches. By the clock, not by due second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LiveSecond {
+    /// Since the load began, at the end of this second.
+    pub at: Duration,
+    pub phase: Phase,
+    pub due: u64,
+    pub sent: u64,
+    pub replies: u64,
+    pub errors: u64,
+    pub in_flight: u64,
+    /// Mean in flight over this second, sampled by a timer.
+    pub in_flight_mean: f64,
+    /// Of the replies of this second; `None` when there was none.
+    pub p95: Option<Duration>,
+}
+
+/// How a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionState {
+    Running,
+    /// Ended with a result.
+    Done,
+    /// The user stopped it; the answer so far was printed.
+    Stopped,
+    /// It could not measure.
+    Failed,
+}
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Seconds since the session began, by the place's clock.
+    pub at_s: f64,
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// The plan, as lines of "what: value (where it came from)", and the machine.
+    SessionStarted {
+        app: String,
+        server: String,
+        slo: String,
+        machine: Machine,
+        plan: Vec<(String, String, String)>,
+        budget: Option<Duration>,
+    },
+    /// An earlier session of the same plan was taken up; so many trials are known already.
+    Resumed {
+        session: i64,
+        trials: u32,
+    },
+    /// What doctor found, or a doubt that came up.
+    Warned(Warning),
+    /// A server is being started.
+    ServerStarting {
+        configuration: Configuration,
+        start: u32,
+    },
+    /// It never became ready.
+    BootFailed {
+        configuration: Configuration,
+        failure: BootFailure,
+    },
+    TrialStarted {
+        id: u32,
+        purpose: TrialPurpose,
+        configuration: Configuration,
+        offered: Offered,
+        /// How long requests will be due for, warm-up included.
+        duration: Duration,
+        /// What the session expects still to need, this trial included; `None` when unknown.
+        left: Option<Duration>,
+    },
+    /// Not stored.
+    Second(LiveSecond),
+    /// The summary and what it was made from.
+    TrialFinished {
+        summary: Box<TrialSummary>,
+        load: Box<LoadRecord>,
+        monitor: Box<MonitorRecord>,
+    },
+    /// The model's expectation of the whole grid; a later one replaces it.
+    Predicted(Vec<Prediction>),
+    SessionEnded {
+        state: SessionState,
+        result: Option<Box<TuneResult>>,
+        error: Option<String>,
+    },
+}

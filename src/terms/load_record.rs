@@ -1,0 +1,152 @@
+//! What the load engine saw, second by second: raw, mergeable, before anything is concluded.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::latencies::Latencies;
+use super::units::Rate;
+
+/// How arrivals are spaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// At equal distances.
+    Uniform,
+    /// As independent users arrive: exponentially distributed distances.
+    Poisson,
+}
+
+/// The load that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Offered {
+    /// Open model: requests are due at this rate, whatever the server does.
+    Open { rate: Rate, arrivals: Arrivals },
+    /// Closed model: each client waits for its reply, thinks, and asks again.
+    Closed { clients: u32, think: Duration },
+}
+
+impl Offered {
+    /// The arrival rate of an open model.
+    pub fn rate(&self) -> Option<Rate> {
+        match self {
+            Self::Open { rate, .. } => Some(*rate),
+            Self::Closed { .. } => None,
+        }
+    }
+}
+
+/// Requests that ended without a status line we could read, each in exactly one class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorCounts {
+    /// The address refused the connection.
+    pub refused: u64,
+    /// The connection was reset while in use.
+    pub reset: u64,
+    /// Not answered within the timeout (also: given up when the run was stopped).
+    pub timeout: u64,
+    /// The reply was not HTTP we understand.
+    pub malformed: u64,
+    /// No local port or address was left to connect from, or no file descriptor.
+    pub address_unavailable: u64,
+    pub tls: u64,
+    pub dns: u64,
+    /// The connection ended before the reply did.
+    pub closed_early: u64,
+    /// Never sent: more were in flight than allowed, or the run was stopped before.
+    pub dropped: u64,
+}
+
+impl ErrorCounts {
+    /// All classes together.
+    pub fn total(&self) -> u64 {
+        self.refused
+            + self.reset
+            + self.timeout
+            + self.malformed
+            + self.address_unavailable
+            + self.tls
+            + self.dns
+            + self.closed_early
+            + self.dropped
+    }
+
+    /// Adds another count, class by class.
+    pub fn add(&mut self, other: &Self) {
+        self.refused += other.refused;
+        self.reset += other.reset;
+        self.timeout += other.timeout;
+        self.malformed += other.malformed;
+        self.address_unavailable += other.address_unavailable;
+        self.tls += other.tls;
+        self.dns += other.dns;
+        self.closed_early += other.closed_early;
+        self.dropped += other.dropped;
+    }
+}
+
+/// The requests that were *due* in one second of the run, with what became of them, however late.
+/// So any run of whole seconds can be cut out and still adds up: `due` is the sum of all statuses and
+/// errors.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadSecond {
+    /// Requests due in this second.
+    pub due: u64,
+    /// Of those, how many were handed to the kernel.
+    pub sent: u64,
+    /// Of those, how many were answered in full, by status.
+    pub status: BTreeMap<u16, u64>,
+    pub errors: ErrorCounts,
+    /// From due to the last byte; a timeout counts with the time given up, other errors with theirs.
+    pub latency: Latencies,
+    /// From sent to the last byte, answered requests only.
+    pub exchange_time: Latencies,
+    /// From due to sent.
+    pub send_lag: Latencies,
+    /// Replies that *arrived* in this second (by the clock, whenever they were due).
+    pub replies: u64,
+    /// Requests in flight or waiting to be sent when this second ended.
+    pub in_flight: u64,
+    /// Mean of the number in flight, sampled by a timer through this second (Little's law check).
+    pub in_flight_mean: f64,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+}
+
+impl LoadSecond {
+    /// Requests answered in full.
+    pub fn completed(&self) -> u64 {
+        self.status.values().sum()
+    }
+}
+
+/// What the generator itself used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorUse {
+    /// Of its loops' threads alone, over the whole run.
+    pub cpu_user: Duration,
+    pub cpu_system: Duration,
+    /// Largest resident set of our process so far, bytes.
+    pub rss_bytes_max: u64,
+}
+
+/// One run of the load engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadRecord {
+    pub offered: Offered,
+    /// What the plan left for warming up; whole seconds.
+    pub warm_up: Duration,
+    /// By the second in which requests were due, oldest first, one entry a second without gaps,
+    /// warm-up included.
+    pub seconds: Vec<LoadSecond>,
+    /// How long requests were due for, from the first second's start; the last second may be partial.
+    pub duration: Duration,
+    /// From the first second's start to the last reply of all (zero when there was none).
+    pub last_reply: Duration,
+    /// True when a stop was asked for or the watcher ended the run before its time.
+    pub is_cut_short: bool,
+    pub generator: GeneratorUse,
+}

@@ -1,0 +1,112 @@
+//! One load's result in the shape that `load --json` prints and that every trial carries.
+//!
+//! Names and units are a promise to scripts: add, never rename. Seconds, bytes, requests/s.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::load_record::ErrorCounts;
+use super::warning::Warning;
+
+/// A distribution in seconds; all zero when nothing was recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencySummary {
+    pub min: f64,
+    pub mean: f64,
+    pub p50: f64,
+    pub p75: f64,
+    pub p90: f64,
+    pub p95: f64,
+    pub p99: f64,
+    pub p999: f64,
+    pub max: f64,
+}
+
+/// How late requests left, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SendLagSummary {
+    pub p50: f64,
+    pub p99: f64,
+    pub max: f64,
+}
+
+/// Latency quantiles of one second, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WindowLatency {
+    pub p50: f64,
+    pub p95: f64,
+    pub p99: f64,
+    pub max: f64,
+}
+
+/// The requests due in one second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Window {
+    /// From the start of the run, warm-up included.
+    pub start_s: f64,
+    pub due: u64,
+    pub sent: u64,
+    pub completed: u64,
+    pub errors: u64,
+    pub latency_s: WindowLatency,
+    pub in_flight: u64,
+}
+
+/// What the generator used, as scripts see it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GeneratorSummary {
+    pub cpu_user_s: f64,
+    pub cpu_system_s: f64,
+    pub rss_bytes_max: u64,
+}
+
+/// Whether the SLO was met; `met` is null while undecided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SloSummary {
+    pub met: Option<bool>,
+    pub text: String,
+    /// Why it is met, not met or undecided.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// The result of one load. Warm-up is left out of every figure but `windows`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadSummary {
+    /// Null when closed.
+    pub offered_load_rps: Option<f64>,
+    /// Null when open.
+    pub clients: Option<u32>,
+    pub duration_s: f64,
+    /// Requests due after the warm-up: the sum of all of `status` and all of `errors`.
+    pub due: u64,
+    pub sent: u64,
+    pub completed: u64,
+    /// 2xx and 3xx replies from the first due time to the last reply.
+    pub throughput_rps: f64,
+    /// Correct replies within the SLO's tightest latency limit; null without `--slo`.
+    pub goodput_rps: Option<f64>,
+    /// From due to the last byte.
+    pub latency_s: LatencySummary,
+    /// From sent to the last byte.
+    pub exchange_time_s: LatencySummary,
+    pub send_lag_s: SendLagSummary,
+    /// Replies by status code.
+    pub status: BTreeMap<String, u64>,
+    pub errors: ErrorCounts,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    /// One a second, oldest first, warm-up included.
+    pub windows: Vec<Window>,
+    pub generator: GeneratorSummary,
+    /// Null without `--slo`.
+    pub slo: Option<SloSummary>,
+    /// False when the generator set the limit or the machine was too noisy.
+    pub valid: bool,
+    pub warnings: Vec<Warning>,
+    /// The part at the beginning that was left out.
+    #[serde(default)]
+    pub warm_up_s: f64,
+}

@@ -1,0 +1,20 @@
+//! The machine a trial ran on.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::units::{Bytes, Cores};
+
+/// What has to be the same before two figures may be compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Machine {
+    /// As the kernel names it.
+    pub cpu_model: String,
+    /// Cores the app server may use: the smaller of affinity, quota and what was asked for.
+    pub cores: Cores,
+    /// Memory the app server may use: the smaller of the machine's, the control group's and what was
+    /// asked for.
+    pub memory_bytes: Bytes,
+    /// Kernel release.
+    pub kernel: String,
+}

@@ -1,0 +1,45 @@
+//! The product's words as types: units, a configuration, an SLO, what a trial recorded and what it
+//! means, the decision, doubts, and the events that every report is made from.
+//!
+//! Everything else may import this folder; it imports nothing of ours and only computes. Types here
+//! are what is stored and what scripts read, so a field is added, never renamed.
+
+mod configuration;
+mod decision;
+mod event;
+mod latencies;
+mod limit;
+mod load_record;
+mod load_summary;
+mod machine;
+mod monitor_record;
+mod slo;
+mod stop;
+mod target;
+mod trial;
+mod units;
+mod warning;
+
+pub use configuration::Configuration;
+pub use decision::{
+    CurrentSetting, Decision, Equivalent, PredictedLimit, Prediction, Settings, TuneResult,
+};
+pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
+pub use latencies::Latencies;
+pub use limit::{Limit, LimitKind};
+pub use load_record::{Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadSecond, Offered};
+pub use load_summary::{
+    GeneratorSummary, LatencySummary, LoadSummary, SendLagSummary, SloSummary, Window,
+    WindowLatency,
+};
+pub use machine::Machine;
+pub use monitor_record::{HostUse, MonitorRecord, MonitorSecond, ProcessMemory, ProcessUse, Role};
+pub use slo::{QuantileLimit, Slo, SloError};
+pub use stop::{StopRequest, StopSignal};
+pub use target::{ConnectionMode, Target};
+pub use trial::{
+    BootFailure, BootFailureKind, TrialFailure, TrialPurpose, TrialRecord, TrialSummary, Verdict,
+    WarmUp, WarmUpKind, WorkerShare,
+};
+pub use units::{Bytes, Cores, Rate, Ratio, Threads, UnitError, Workers};
+pub use warning::Warning;

@@ -1,0 +1,182 @@
+//! The latency goal: quantiles with limits and an error ratio, as in `p95<200ms,errors<1%`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::units::Ratio;
+
+/// One limit on one quantile.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct QuantileLimit {
+    /// 0.95 for p95.
+    pub quantile: Ratio,
+    /// Latency must stay below this.
+    pub limit: Duration,
+}
+
+/// A goal for latency and errors. At least one of the two parts is set when it was parsed from text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Slo {
+    /// In the order written.
+    pub quantiles: Vec<QuantileLimit>,
+    /// Share of requests that may fail (non-2xx/3xx or no reply); `None`: not part of the goal.
+    pub errors: Option<Ratio>,
+}
+
+/// A goal that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SloError {
+    #[error("the SLO is empty; write for example 'p95<200ms,errors<1%'")]
+    Empty,
+    #[error("'{part}' is no SLO term; write a quantile such as 'p95<200ms' or 'errors<1%'")]
+    UnknownTerm { part: String },
+    #[error("'{text}' in '{part}' is no latency limit above zero; write for example 200ms or 1.5s")]
+    BadLimit { part: String, text: String },
+    #[error(
+        "'{text}' in '{part}' is no error ratio from 0 up to 100%; write for example 1% or 0.001"
+    )]
+    BadRatio { part: String, text: String },
+    #[error("'{name}' in '{part}' is no quantile between p1 and p99.999")]
+    BadQuantile { part: String, name: String },
+}
+
+impl Slo {
+    /// The tightest latency limit, for goodput; `None` when only errors are limited.
+    pub fn tightest_limit(&self) -> Option<Duration> {
+        self.quantiles.iter().map(|q| q.limit).min()
+    }
+}
+
+impl FromStr for Slo {
+    type Err = SloError;
+
+    fn from_str(text: &str) -> Result<Self, SloError> {
+        let mut slo = Self { quantiles: Vec::new(), errors: None };
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let unknown = || SloError::UnknownTerm { part: part.to_string() };
+            let (name, limit) = part.split_once('<').ok_or_else(unknown)?;
+            let limit = limit.trim_start_matches('=').trim();
+            match name.trim().to_ascii_lowercase().as_str() {
+                "errors" | "error" => slo.errors = Some(error_ratio(part, limit)?),
+                name => slo.quantiles.push(QuantileLimit {
+                    quantile: quantile(part, name)?,
+                    limit: latency_limit(part, limit)?,
+                }),
+            }
+        }
+        if slo.quantiles.is_empty() && slo.errors.is_none() {
+            return Err(SloError::Empty);
+        }
+        Ok(slo)
+    }
+}
+
+fn quantile(part: &str, name: &str) -> Result<Ratio, SloError> {
+    if name == "median" {
+        return Ok(Ratio::new(0.5).expect("one half is a ratio"));
+    }
+    let digits =
+        name.strip_prefix('p').ok_or_else(|| SloError::UnknownTerm { part: part.to_string() })?;
+    let bad = || SloError::BadQuantile { part: part.to_string(), name: name.to_string() };
+    // p999 is the customary spelling of p99.9, p9999 of p99.99.
+    let number = match digits.len() {
+        3.. if !digits.contains('.') => format!("{}.{}", &digits[..2], &digits[2..]),
+        _ => digits.to_string(),
+    };
+    let percent: f64 = number.parse().map_err(|_| bad())?;
+    if !(1.0..=99.999).contains(&percent) {
+        return Err(bad());
+    }
+    Ratio::new(percent / 100.0).map_err(|_| bad())
+}
+
+fn latency_limit(part: &str, text: &str) -> Result<Duration, SloError> {
+    let bad = || SloError::BadLimit { part: part.to_string(), text: text.to_string() };
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(bad)?;
+    let value: f64 = text[..split].trim().parse().map_err(|_| bad())?;
+    let seconds = match &text[split..] {
+        "us" => value / 1e6,
+        "ms" => value / 1e3,
+        "s" => value,
+        "m" | "min" => value * 60.0,
+        _ => return Err(bad()),
+    };
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(limit) if limit > Duration::ZERO => Ok(limit),
+        _ => Err(bad()),
+    }
+}
+
+fn error_ratio(part: &str, text: &str) -> Result<Ratio, SloError> {
+    let bad = || SloError::BadRatio { part: part.to_string(), text: text.to_string() };
+    let value: f64 = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map_err(|_| bad())? / 100.0,
+        None => text.parse().map_err(|_| bad())?,
+    };
+    Ratio::new(value).map_err(|_| bad())
+}
+
+impl fmt::Display for Slo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for q in &self.quantiles {
+            let percent = round_off(q.quantile.get() * 100.0);
+            write!(f, "{separator}p{percent}<{}", LimitText(q.limit))?;
+            separator = ",";
+        }
+        if let Some(errors) = self.errors {
+            write!(f, "{separator}errors<{}%", round_off(errors.get() * 100.0))?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes the dust that binary fractions leave behind (0.1 % must not print as 0.1000000001 %).
+fn round_off(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+struct LimitText(Duration);
+
+impl fmt::Display for LimitText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = self.0.as_secs_f64();
+        if s >= 1.0 {
+            write!(f, "{}s", round_off(s))
+        } else if s >= 1e-3 {
+            write!(f, "{}ms", round_off(s * 1e3))
+        } else {
+            write!(f, "{}us", round_off(s * 1e6))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goals_are_read_and_printed_the_same() {
+        for text in ["p95<200ms,errors<1%", "p99.9<1.5s", "errors<0.1%", "p50<10ms,p99<2s"] {
+            assert_eq!(text.parse::<Slo>().unwrap().to_string(), text);
+        }
+        assert_eq!("p999<1s".parse::<Slo>().unwrap().to_string(), "p99.9<1s");
+        assert_eq!(
+            "p95 < 0.2s , errors<0.01".parse::<Slo>().unwrap().to_string(),
+            "p95<200ms,errors<1%"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        for text in ["", "p95", "p95<fast", "p0<1s", "p95<0ms", "speed<9", "errors<200%", "p95<-1s"]
+        {
+            let error = text.parse::<Slo>().unwrap_err();
+            assert!(!error.to_string().is_empty(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! One configuration under one offered load: what was recorded, and what it means.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::configuration::Configuration;
+use super::limit::Limit;
+use super::load_record::{LoadRecord, Offered};
+use super::load_summary::LoadSummary;
+use super::monitor_record::MonitorRecord;
+
+/// Everything raw of one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    pub configuration: Configuration,
+    /// The start of the server this trial ran on, from 1, counted over the session: trials with the
+    /// same number share a process start.
+    pub start: u32,
+    pub load: LoadRecord,
+    pub monitor: MonitorRecord,
+    /// How long the server took from its launch until it was ready.
+    pub boot: Duration,
+    /// Why the server did not live to the end of the trial, when it didn't.
+    pub failure: Option<TrialFailure>,
+}
+
+/// Is the offered rate sustainable?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It holds.
+    Yes,
+    /// It doesn't.
+    No,
+    /// Too few observations to say, or the trial is invalid.
+    Undecided,
+}
+
+/// Why a trial was run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialPurpose {
+    /// Latency with nobody else around: one client.
+    Unloaded,
+    /// The most a closed model gets out of it.
+    Saturate,
+    /// Is this rate sustainable?
+    Probe,
+    /// The same for the printed capacity, after the choice was made.
+    Confirm,
+}
+
+/// How the warm-up ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WarmUpKind {
+    /// Nothing had to be left out beyond the planned part.
+    Flat,
+    /// The start was slower and was left out.
+    Warmed,
+    /// It got slower while it was measured.
+    Slowing,
+    /// No steady part was found.
+    NotSteady,
+}
+
+/// What was left out at the beginning, and how that was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WarmUp {
+    pub kind: WarmUpKind,
+    pub left_out_s: f64,
+}
+
+/// One worker's part of the work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerShare {
+    /// From 0, in the order of process ids.
+    pub index: u16,
+    pub pid: u32,
+    /// CPU used, in cores (1.0: one core all the time).
+    pub cpu_cores: f64,
+    /// Time its threads waited for a core, in cores.
+    pub run_delay_cores: f64,
+}
+
+/// Why a trial could not be completed; a measurement all the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialFailure {
+    /// The server never became ready.
+    Boot(BootFailure),
+    /// The server ended while it was under load: the process's own last lines.
+    Died { status: String, last_lines: Vec<String> },
+}
+
+/// What kept a server from becoming ready.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BootFailure {
+    pub kind: BootFailureKind,
+    /// What happened, lower case, no full stop.
+    pub message: String,
+    /// What to do about it.
+    pub advice: String,
+    /// The server's own last lines, oldest first, at most 20.
+    pub last_lines: Vec<String>,
+}
+
+/// Causes we recognise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BootFailureKind {
+    /// The process ended before it was ready.
+    Exited,
+    /// `SECRET_KEY_BASE` is missing.
+    SecretKeyBase,
+    /// The database cannot be reached or does not exist.
+    Database,
+    /// Migrations are pending.
+    PendingMigration,
+    /// The server program is not installed.
+    NotInstalled,
+    /// Something else listens on the port.
+    PortTaken,
+    /// It never answered within the time given.
+    NeverReady,
+    /// 301 or 302 to https (`force_ssl`).
+    ForcedSsl,
+    /// A redirect elsewhere, such as to a login.
+    Redirected,
+    /// 401: credentials are needed.
+    Unauthorized,
+    /// 403: often Rails' `config.hosts`.
+    Forbidden,
+    /// 404: the target does not exist.
+    NotFound,
+    /// 429: the app limits the rate.
+    RateLimited,
+    /// 5xx.
+    ServerError,
+    /// Any other reply that is not 2xx.
+    NotSuccess,
+}
+
+/// What one trial means.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialSummary {
+    /// From 1, in the order of the session.
+    pub id: u32,
+    pub purpose: TrialPurpose,
+    pub configuration: Configuration,
+    /// See [`TrialRecord::start`].
+    pub start: u32,
+    pub offered: Offered,
+    pub verdict: Verdict,
+    /// Why this verdict, with the resolution ("cannot tell 6 % apart in 5 s").
+    pub reason: String,
+    /// Smallest relative difference in rate that this trial can tell apart, such as 0.06.
+    pub resolution: f64,
+    pub valid: bool,
+    pub warm_up: WarmUp,
+    pub summary: LoadSummary,
+    /// CPU seconds by role ("master", "worker", "other", "generator"), measured part only.
+    pub cpu_s: BTreeMap<String, f64>,
+    /// By worker index.
+    pub workers: Vec<WorkerShare>,
+    /// PSS of all the server's processes at the end; `None` when it could not be read.
+    pub memory_bytes: Option<u64>,
+    pub limit: Limit,
+    pub failure: Option<TrialFailure>,
+    /// Seconds of load that this trial took, warm-up and drain included.
+    pub load_s: f64,
+    /// Seconds from the start of the session to the end of this trial, by the place's clock.
+    pub ended_s: f64,
+}

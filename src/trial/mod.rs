@@ -1,0 +1,1 @@
+//! Start, wait until ready, warm up, measure, stop: drives a place and returns a TrialRecord.
