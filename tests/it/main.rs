@@ -1,1 +1,12 @@
 //! The one integration binary: a module a subject.
+
+mod doctor;
+mod failures;
+mod load;
+mod monitor;
+mod place;
+mod plan;
+mod schema;
+mod sessions;
+mod tidy;
+mod tune;

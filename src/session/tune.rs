@@ -1,0 +1,1 @@
+//! What `sweetspot tune` does.

@@ -1,0 +1,1 @@
+//! What `sweetspot watch` does.

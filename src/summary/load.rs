@@ -1,0 +1,1 @@
+//! A load record to the figures that `load --json` prints.

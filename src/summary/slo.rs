@@ -1,0 +1,1 @@
+//! Is the goal met? Counted and tested exactly.
