@@ -1,1 +1,18 @@
-//! Intervals, exact tests, bisection: statistics that everything may use; computes only.
+//! Intervals, exact tests, trends, truncation and bisection under noise.
+//!
+//! In: plain numbers. Out: estimates with their interval and number of observations. Everything may
+//! use this folder; it knows none of the product's words but [`Estimate`] and only computes.
+
+pub mod binomial;
+mod estimate;
+mod interval;
+mod mser;
+pub mod normal;
+mod rate_posterior;
+mod slope;
+
+pub use estimate::Estimate;
+pub use interval::{log_ratio_interval, t_interval, t_quantile};
+pub use mser::{Cut, mser5};
+pub use rate_posterior::RatePosterior;
+pub use slope::{Slope, slope};

@@ -1,0 +1,41 @@
+//! A figure with its uncertainty: the only form in which a figure may decide something.
+
+use serde::{Deserialize, Serialize};
+
+/// A point, the interval around it, and how many observations it rests on. The level of the interval
+/// is the maker's matter; 95 % unless said otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    pub value: f64,
+    /// At most `value`.
+    pub low: f64,
+    /// At least `value`.
+    pub high: f64,
+    /// Observations: trials, blocks or windows, whichever the maker counts.
+    pub count: u64,
+}
+
+impl Estimate {
+    /// Half the interval's width relative to the point; infinite when the point is zero.
+    pub fn relative_half_width(&self) -> f64 {
+        if self.value == 0.0 { f64::INFINITY } else { (self.high - self.low) / (2.0 * self.value) }
+    }
+
+    /// True when the whole interval lies between `low` and `high`, both included.
+    pub fn lies_within(&self, low: f64, high: f64) -> bool {
+        low <= self.low && self.high <= high
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equivalence_asks_for_the_whole_interval() {
+        let ratio = Estimate { value: 1.0, low: 0.98, high: 1.02, count: 6 };
+        assert!(ratio.lies_within(0.97, 1.03));
+        assert!(!ratio.lies_within(0.99, 1.03));
+        assert!((ratio.relative_half_width() - 0.02).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,295 @@
+//! Probabilistic bisection: what is known of a capacity after noisy answers to "did this rate hold?".
+//!
+//! Sources: Horstein (1963); Waeber, Frazier and Henderson (2013).
+
+use super::normal;
+
+/// Grid step on the logarithm of the rate. Half the finest resolution that observations may claim.
+const STEP: f64 = 0.005;
+/// The finest resolution that is believed.
+const RESOLUTION_MIN: f64 = 0.01;
+/// Share of answers that may have nothing to do with the rate (a hiccup of the machine).
+const LIES: f64 = 0.01;
+/// Mass in an end cell of the grid from which on the grid is too narrow.
+const PILED_UP: f64 = 1e-4;
+/// A grid is not widened beyond this many cells: a factor of e^40 is no capacity any more.
+const CELLS_MAX: usize = 8000;
+
+/// What is known of a capacity, as probabilities over a grid of rates equally spaced on a log scale.
+/// The grid widens by itself when the capacity turns out to lie outside.
+///
+/// Each answer multiplies in `P(held | c) = l + (1 - 2 l) Phi(ln(c / rate) / sd)`: c the capacity, rate
+/// the rate tried, sd the resolution of that trial (relative, at least 1 %), l = 1 % of answers that say nothing.
+#[derive(Debug, Clone)]
+pub struct RatePosterior {
+    prior: Prior,
+    /// Log-rate of the first cell.
+    first: f64,
+    /// Probability of each cell; they add up to 1.
+    mass: Vec<f64>,
+    observations: Vec<Observation>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Prior {
+    Flat,
+    /// Mostly as sure as claimed, a tenth four times less: a wrong prior must be able to give way.
+    Peak {
+        log_median: f64,
+        sd_log: f64,
+    },
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Observation {
+    log_rate: f64,
+    held: bool,
+    sd: f64,
+}
+
+impl RatePosterior {
+    /// Knows nothing but an order of magnitude: flat on the log scale between two rates in requests
+    /// per second (in either order; not above zero counts as a millionth).
+    pub fn new(low: f64, high: f64) -> Self {
+        let (low, high) = (low.min(high).max(1e-6).ln(), high.max(low).max(1e-6).ln());
+        Self::over(Prior::Flat, low, high)
+    }
+
+    /// Expects `median`, give or take `sd_log` (0.1: about 10 %; at least 1 %).
+    pub fn with_prior(median: f64, sd_log: f64) -> Self {
+        let (log_median, sd_log) = (median.max(1e-6).ln(), sd_log.max(RESOLUTION_MIN));
+        let reach = 6.0 * sd_log;
+        Self::over(Prior::Peak { log_median, sd_log }, log_median - reach, log_median + reach)
+    }
+
+    fn over(prior: Prior, low: f64, high: f64) -> Self {
+        let cells = (((high - low) / STEP).ceil() as usize + 1).clamp(3, CELLS_MAX);
+        let mut new = Self { prior, first: low, mass: vec![0.0; cells], observations: Vec::new() };
+        new.compute();
+        new
+    }
+
+    /// Takes in that `rate` (requests/s) was `held` or not, in a trial that can tell relative
+    /// differences of `resolution` apart.
+    pub fn observe(&mut self, rate: f64, held: bool, resolution: f64) {
+        let observation =
+            Observation { log_rate: rate.max(1e-6).ln(), held, sd: resolution.max(RESOLUTION_MIN) };
+        self.observations.push(observation);
+        for (i, mass) in self.mass.iter_mut().enumerate() {
+            *mass *= likelihood(observation, self.first + STEP * i as f64);
+        }
+        self.normalise();
+        self.widen();
+    }
+
+    /// Equally likely to be above or below, requests/s.
+    pub fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// The rate below which the capacity lies with probability `q` (0..=1), requests/s.
+    pub fn quantile(&self, q: f64) -> f64 {
+        let mut below = 0.0;
+        for (i, &mass) in self.mass.iter().enumerate() {
+            if below + mass >= q && mass > 0.0 {
+                let within = ((q - below) / mass).clamp(0.0, 1.0) - 0.5;
+                return (self.first + STEP * (i as f64 + within)).exp();
+            }
+            below += mass;
+        }
+        (self.first + STEP * self.mass.len() as f64).exp()
+    }
+
+    /// The central interval that holds the capacity with probability `level`, requests/s.
+    pub fn interval(&self, level: f64) -> (f64, f64) {
+        (self.quantile(0.5 - 0.5 * level), self.quantile(0.5 + 0.5 * level))
+    }
+
+    /// Standard deviation of the log-rate: 0.02 means about 2 %.
+    pub fn sd_log(&self) -> f64 {
+        let at = |i: usize| STEP * i as f64;
+        let mean: f64 = self.mass.iter().enumerate().map(|(i, m)| m * at(i)).sum();
+        let spread: f64 =
+            self.mass.iter().enumerate().map(|(i, m)| m * (at(i) - mean).powi(2)).sum();
+        spread.sqrt()
+    }
+
+    /// Probability that the capacity is at least `rate` (requests/s).
+    pub fn probability_at_least(&self, rate: f64) -> f64 {
+        let log_rate = rate.max(1e-6).ln();
+        let mut above = 0.0;
+        for (i, &mass) in self.mass.iter().enumerate() {
+            let upper_edge = self.first + STEP * (i as f64 + 0.5);
+            above += mass * ((upper_edge - log_rate) / STEP).clamp(0.0, 1.0);
+        }
+        above
+    }
+
+    /// How many answers were taken in.
+    pub fn count(&self) -> usize {
+        self.observations.len()
+    }
+
+    /// Adds cells where mass has piled up at an end.
+    fn widen(&mut self) {
+        while self.mass.len() < CELLS_MAX {
+            let more = self.mass.len().max(100).min(CELLS_MAX - self.mass.len());
+            let (first, last) = (self.mass[0], self.mass[self.mass.len() - 1]);
+            // A flat prior's ends carry mass from the beginning: only what has grown counts.
+            let limit = PILED_UP.max(1.5 / self.mass.len() as f64);
+            if first.max(last) < limit {
+                return;
+            }
+            if first > last {
+                self.first -= STEP * more as f64;
+            }
+            self.mass.resize(self.mass.len() + more, 0.0);
+            self.compute();
+        }
+    }
+
+    /// From the prior and all observations anew; in logarithms, since thousands of factors underflow.
+    fn compute(&mut self) {
+        for (i, mass) in self.mass.iter_mut().enumerate() {
+            let log_capacity = self.first + STEP * i as f64;
+            *mass = self.prior.density(log_capacity).ln();
+            for &observation in &self.observations {
+                *mass += likelihood(observation, log_capacity).ln();
+            }
+        }
+        let largest = self.mass.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        self.mass.iter_mut().for_each(|mass| *mass = (*mass - largest).exp());
+        self.normalise();
+    }
+
+    fn normalise(&mut self) {
+        let sum: f64 = self.mass.iter().sum();
+        self.mass.iter_mut().for_each(|mass| *mass /= sum);
+    }
+}
+
+impl Prior {
+    fn density(self, log_capacity: f64) -> f64 {
+        match self {
+            Self::Flat => 1.0,
+            Self::Peak { log_median, sd_log } => {
+                let bell = |sd: f64| (-0.5 * ((log_capacity - log_median) / sd).powi(2)).exp() / sd;
+                0.9 * bell(sd_log) + 0.1 * bell(4.0 * sd_log)
+            }
+        }
+    }
+}
+
+fn likelihood(observation: Observation, log_capacity: f64) -> f64 {
+    let holds = normal::cdf((log_capacity - observation.log_rate) / observation.sd);
+    LIES + (1.0 - 2.0 * LIES) * if observation.held { holds } else { 1.0 - holds }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    /// Bisects a capacity of 100/s with answers of the given noise; returns the posterior.
+    fn bisect(
+        mut posterior: RatePosterior,
+        noise: f64,
+        windows: usize,
+        seed: u64,
+    ) -> RatePosterior {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        for _ in 0..windows {
+            let rate = posterior.median();
+            let z = normal::quantile(random.random_range(1e-9..1.0));
+            posterior.observe(rate, rate < 100.0 * (noise * z).exp(), noise);
+        }
+        posterior
+    }
+
+    #[test]
+    fn nothing_known_is_the_middle_of_the_range_on_a_log_scale() {
+        let posterior = RatePosterior::new(10.0, 1000.0);
+        assert!((posterior.median() / 100.0 - 1.0).abs() < 0.01);
+        let (low, high) = posterior.interval(0.9);
+        assert!((low / 12.59 - 1.0).abs() < 0.02 && (high / 794.3 - 1.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn a_prior_is_what_was_asked_for() {
+        let posterior = RatePosterior::with_prior(200.0, 0.1);
+        assert!((posterior.median() / 200.0 - 1.0).abs() < 0.005);
+        // Nine tenths as claimed, one tenth four times wider.
+        assert!((0.1..0.2).contains(&posterior.sd_log()), "{}", posterior.sd_log());
+    }
+
+    #[test]
+    fn one_answer_moves_it_the_right_way() {
+        let mut posterior = RatePosterior::with_prior(100.0, 0.1);
+        posterior.observe(100.0, true, 0.02);
+        assert!(posterior.median() > 103.0);
+        assert!(posterior.probability_at_least(100.0) > 0.9);
+        posterior.observe(110.0, false, 0.02);
+        assert!((100.0..110.0).contains(&posterior.median()));
+    }
+
+    #[test]
+    fn twenty_windows_find_the_capacity_and_the_interval_covers_as_often_as_it_says() {
+        let (mut error, mut covered) = (0.0, 0);
+        for seed in 0..200 {
+            let posterior = bisect(RatePosterior::new(20.0, 300.0), 0.03, 20, seed);
+            error += (posterior.median() / 100.0).ln().powi(2) / 200.0;
+            let (low, high) = posterior.interval(0.9);
+            covered += u32::from(low <= 100.0 && 100.0 <= high);
+        }
+        assert!(error.sqrt() < 0.015, "root mean square error {}", error.sqrt());
+        assert!((170..=194).contains(&covered), "{covered} of 200 intervals of 90 % covered");
+    }
+
+    #[test]
+    fn a_capacity_outside_the_grid_is_found_all_the_same() {
+        for (low, high) in [(1.0, 10.0), (1000.0, 5000.0)] {
+            let posterior = bisect(RatePosterior::new(low, high), 0.03, 40, 5);
+            assert!((posterior.median() / 100.0 - 1.0).abs() < 0.05, "{}", posterior.median());
+        }
+    }
+
+    #[test]
+    fn a_wrong_prior_gives_way() {
+        let posterior = bisect(RatePosterior::with_prior(160.0, 0.05), 0.03, 30, 9);
+        assert!((posterior.median() / 100.0 - 1.0).abs() < 0.05, "{}", posterior.median());
+    }
+
+    #[test]
+    fn a_single_lie_does_not_decide() {
+        let mut posterior = bisect(RatePosterior::new(20.0, 300.0), 0.03, 20, 11);
+        let before = posterior.median();
+        posterior.observe(50.0, false, 0.02);
+        assert!((posterior.median() / before - 1.0).abs() < 0.03);
+    }
+
+    #[test]
+    fn thousands_of_answers_neither_underflow_nor_turn_into_nonsense() {
+        let mut posterior = RatePosterior::new(10.0, 1000.0);
+        for _ in 0..3000 {
+            posterior.observe(99.0, true, 0.02);
+            posterior.observe(101.0, false, 0.02);
+        }
+        assert!((posterior.median() / 100.0 - 1.0).abs() < 0.01);
+        assert!(posterior.sd_log().is_finite());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn quantiles_rise(answers in proptest::collection::vec((1.0..500.0_f64, proptest::bool::ANY), 0..20)) {
+            let mut posterior = RatePosterior::new(5.0, 200.0);
+            for (rate, held) in answers {
+                posterior.observe(rate, held, 0.03);
+            }
+            let quantiles: Vec<f64> =
+                [0.025, 0.25, 0.5, 0.75, 0.975].iter().map(|&q| posterior.quantile(q)).collect();
+            proptest::prop_assert!(quantiles.windows(2).all(|pair| pair[0] <= pair[1]));
+            proptest::prop_assert!(quantiles.iter().all(|q| q.is_finite() && *q > 0.0));
+        }
+    }
+}
