@@ -15,7 +15,7 @@ const RACKUP: &str = "config.ru";
 /// Puma's own configuration, in the order in which Puma looks in the production environment.
 const PUMA_CONFIGS: [&str; 2] = ["config/puma/production.rb", "config/puma.rb"];
 
-/// Folders that hold no app of their own to tune: dependencies, builds, and the dummy apps of tests.
+/// Folders that hold no app to tune: dependencies, builds, and the dummy apps of tests.
 const SKIPPED: [&str; 10] = [
     "node_modules",
     "vendor",

@@ -53,8 +53,8 @@ impl Bundle {
     }
 }
 
-/// Every gem that is resolved, dependencies of dependencies too: a line of four blanks, the name, and
-/// the version in brackets. Six blanks are what a gem needs, not what is installed.
+/// Every gem that is resolved, dependencies of dependencies too: a line of four blanks, the name,
+/// and the version in brackets. Six blanks are what a gem needs, not what is installed.
 fn locked_gems(lock: &str) -> BTreeSet<String> {
     lock.lines()
         .filter_map(|line| line.strip_prefix("    "))
@@ -70,8 +70,9 @@ mod tests {
     #[test]
     fn only_what_is_installed_counts_as_a_gem() {
         let lock = "GEM\n  remote: https://gems.test/\n  specs:\n    nio4r (2.5.9)\n    \
-                    puma (5.6.5)\n      nio4r (~> 2.0)\n      unicorn (>= 6)\n\nPLATFORMS\n  ruby\n\n\
-                    DEPENDENCIES\n  thin (~> 1.8)\n\nBUNDLED WITH\n   2.3.15\n";
+                    puma (5.6.5)\n      nio4r (~> 2.0)\n\
+                    \x20     unicorn (>= 6)\n\n\
+                    PLATFORMS\n  ruby\n\nDEPENDENCIES\n  thin (~> 1.8)\n\nBUNDLED WITH\n   2.3.15\n";
         let gems: Vec<_> = locked_gems(lock).into_iter().collect();
         assert_eq!(gems, ["nio4r", "puma"]);
     }

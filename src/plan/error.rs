@@ -40,7 +40,8 @@ pub enum PlanError {
         at: Origin,
         /// As it was written; `None` where it may hold a secret.
         value: Option<String>,
-        problem: Problem,
+        /// Boxed, so that a result that may hold it stays small.
+        problem: Box<Problem>,
     },
     /// A value of the plan file that has another type than its key needs.
     #[error("{at} is {found}, but should be {expected}")]

@@ -162,7 +162,7 @@ impl Reader<'_> {
     }
 
     fn problem(&self, at: &Entry<'_>, problem: impl Into<Problem>) -> PlanError {
-        PlanError::Value { at: self.origin(at), value: None, problem: problem.into() }
+        PlanError::Value { at: self.origin(at), value: None, problem: Box::new(problem.into()) }
     }
 
     fn text<'a>(&self, entry: &Entry<'a>, expected: &str) -> Result<&'a str, PlanError> {

@@ -1,7 +1,7 @@
 //! `sweetspot.toml` and flags become a checked [`Plan`]; an app's folder is recognised.
 //!
-//! In: what was typed ([`Typed`]) and the files it names. Out: a plan in which every value says where
-//! it came from. Reads the app's folder and the files named; starts nothing, changes nothing.
+//! In: what was typed ([`Typed`]) and the files it names. Out: a plan in which every value says
+//! where it came from. Reads the app's folder and the files named; starts nothing, changes nothing.
 
 mod app;
 mod bundle;
@@ -30,8 +30,8 @@ pub use targets::read_targets;
 use crate::server::App;
 use crate::terms::{Arrivals, Bytes, ConnectionMode, Cores, Slo, Target, Threads, Workers};
 
-/// What was typed, unchecked; flags that were left out are `None` or empty. No `Debug`: header values
-/// may be secret.
+/// What was typed, unchecked; flags that were left out are `None` or empty. No `Debug`: header
+/// values may be secret.
 #[derive(Clone, Default)]
 pub struct Typed {
     /// A plan file, or a folder with one (or only with an app).
@@ -117,8 +117,8 @@ pub struct Plan {
     pub workers: Vec<Workers>,
     /// Ascending, without repeats, not empty.
     pub threads: Vec<Threads>,
-    /// Where [`threads`](Self::threads) came from: a default is narrowed to one thread for an app that
-    /// runs one today, unless the user agrees.
+    /// Where [`threads`](Self::threads) came from: a default is narrowed to one thread for an app
+    /// that runs one today, unless the user agrees.
     pub threads_source: Source,
     pub targets: Vec<Target>,
     pub goal: Goal,

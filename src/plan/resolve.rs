@@ -243,7 +243,7 @@ fn add_headers(settings: &Settings<'_>, targets: &mut [Target]) -> Result<(), Pl
 
 /// The error of a value that may be secret.
 fn hidden(at: Origin, problem: impl Into<Problem>) -> PlanError {
-    PlanError::Value { at, value: None, problem: problem.into() }
+    PlanError::Value { at, value: None, problem: Box::new(problem.into()) }
 }
 
 fn goal(settings: &Settings<'_>) -> Result<Sourced<Goal>, PlanError> {
@@ -253,8 +253,9 @@ fn goal(settings: &Settings<'_>) -> Result<Sourced<Goal>, PlanError> {
     })
 }
 
-/// A request that was given up counts with the time given up; only a timeout above the goal's limits
-/// makes that a violation. The default grows with the goal, a timeout that was given is checked.
+/// A request that was given up counts with the time given up; only a timeout above the goal's
+/// limits makes that a violation. The default grows with the goal, a timeout that was given is
+/// checked.
 fn timeout(settings: &Settings<'_>, goal: &Goal) -> Result<Sourced<Duration>, PlanError> {
     let limit = match goal {
         Goal::Given(slo) => slo.quantiles.iter().map(|q| q.limit).max().unwrap_or_default(),

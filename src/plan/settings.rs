@@ -40,7 +40,7 @@ impl Given<'_> {
         PlanError::Value {
             at: self.at.clone(),
             value: Some(self.text.to_string()),
-            problem: problem.into(),
+            problem: Box::new(problem.into()),
         }
     }
 
@@ -146,8 +146,8 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// A setting that is a path, absolute: what was typed counts from the current folder, what stands
-    /// in a plan file from that file's folder.
+    /// A setting that is a path, absolute: what was typed counts from the current folder, what
+    /// stands in a plan file from that file's folder.
     pub fn path(&self, key: Key) -> Option<Sourced<PathBuf>> {
         let typed = match key {
             Key::App => &self.typed.app,

@@ -1,7 +1,7 @@
 //! What a misspelt word was probably meant to be.
 
-/// The choice that is nearest to `word`, when one is near enough to be a slip (a third of its letters
-/// may differ).
+/// The choice that is nearest to `word`, when one is near enough to be a slip (a third of its
+/// letters may differ).
 pub fn closest(word: &str, choices: &[&'static str]) -> Option<&'static str> {
     let word = word.to_ascii_lowercase().replace('_', "-");
     choices

@@ -27,7 +27,7 @@ fn parse_targets(text: &str, path: &Path) -> Result<Vec<Target>, PlanError> {
         targets.push(line.parse::<Target>().map_err(|problem| PlanError::Value {
             at: Origin::Targets { path: path.to_path_buf(), line: index + 1 },
             value: None,
-            problem: problem.into(),
+            problem: Box::new(problem.into()),
         })?);
     }
     if targets.is_empty() {

@@ -75,9 +75,12 @@ fn looking_at_an_app_changes_nothing_in_its_folder() {
     assert_eq!(names, ["config.ru"]);
 }
 
+/// Files, and what is said of them.
+type Row<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+
 #[test]
 fn an_app_that_cannot_be_tuned_ends_with_code_2_and_the_way_out() {
-    let rows: &[(&[(&str, &str)], &[&str])] = &[
+    let rows: &[Row] = &[
         (&[], &["sweetspot: no app found: there is no config.ru", "--app DIR"]),
         (
             &[("shop/config.ru", ""), ("admin/config.ru", "")],

@@ -61,9 +61,12 @@ fn the_only_app_below_a_folder_is_taken() {
     }
 }
 
+/// Files, and what is said of them.
+type Row<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+
 #[test]
 fn an_app_that_cannot_be_taken_is_named_with_the_way_out() {
-    let rows: &[(&[(&str, &str)], &[&str])] = &[
+    let rows: &[Row] = &[
         (&[], &["no app found: there is no config.ru in", "name it with --app DIR"]),
         (
             &[("shop/config.ru", ""), ("admin/config.ru", "")],

@@ -86,7 +86,8 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
         ),
         (
             "budget = 600",
-            "sweetspot.toml line 1: budget is a whole number, but should be a value such as \"10m\"",
+            "sweetspot.toml line 1: budget is a whole number, but should be a value such as \
+             \"10m\"",
         ),
         (
             "slo = true",
@@ -141,5 +142,12 @@ fn secrets_in_a_wrong_plan_are_not_repeated() {
     ] {
         let error = refused(text);
         assert!(!error.contains("sec"), "{error}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "(seed|target|headers|[\\[\\]{}=.\",\n a1é-]){0,24}") {
+        let _either = parse(&text, Path::new("sweetspot.toml"));
     }
 }
