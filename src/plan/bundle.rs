@@ -72,7 +72,8 @@ mod tests {
         let lock = "GEM\n  remote: https://gems.test/\n  specs:\n    nio4r (2.5.9)\n    \
                     puma (5.6.5)\n      nio4r (~> 2.0)\n\
                     \x20     unicorn (>= 6)\n\n\
-                    PLATFORMS\n  ruby\n\nDEPENDENCIES\n  thin (~> 1.8)\n\nBUNDLED WITH\n   2.3.15\n";
+                    PLATFORMS\n  ruby\n\nDEPENDENCIES\n  thin (~> 1.8)\n\n\
+                    BUNDLED WITH\n   2.3.15\n";
         let gems: Vec<_> = locked_gems(lock).into_iter().collect();
         assert_eq!(gems, ["nio4r", "puma"]);
     }
