@@ -62,7 +62,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Tune(tune::Arguments),
+    // Boxed: it has many more fields than the others.
+    Tune(Box<tune::Arguments>),
     Load(load::Arguments),
     Watch(watch::Arguments),
     Report(report::Arguments),
@@ -96,7 +97,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(verb: Verb) -> anyhow::Result<Exit> {
     match verb {
-        Verb::Tune(arguments) => tune::run(arguments),
+        Verb::Tune(arguments) => tune::run(*arguments),
         Verb::Load(arguments) => load::run(arguments),
         Verb::Watch(arguments) => watch::run(arguments),
         Verb::Report(arguments) => report::run(arguments),

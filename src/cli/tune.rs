@@ -1,12 +1,398 @@
 //! `sweetspot tune`: arguments.
 
-use super::Exit;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::{env, fs, io, thread};
 
-/// Finds the configuration for the app in this folder.
+use anyhow::Context as _;
+use clap::{ArgAction, ValueHint};
+
+use super::{Exit, UsageError};
+use crate::plan::{self, PlanLine, Surroundings, Typed};
+use crate::terms::{Bytes, Cores};
+
+const EXAMPLES: &str = "\
+Examples:
+  sweetspot tune                       # the app of the current folder, everything by default
+  sweetspot tune --dry-run             # only shows what would be done, and why
+  sweetspot tune --target 'GET /' --target 'GET /orders weight=3' --slo 'p95<200ms,errors<1%'
+  sweetspot tune --workers 1..4 --threads 1,2,4,8 --cpus 2 --memory 4GiB --budget 20m
+  sweetspot tune quick.toml -o markdown=tuning.md
+
+A plan file holds the same settings by the same names, and flags come before it:
+  workers = \"1..4\"
+  slo = \"p95<200ms\"
+  [[target]]
+  path = \"/orders\"
+  weight = 3";
+
+/// Finds, by measuring, how many workers and threads the app of this folder should run with.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A plan file, or a folder with one [default: ./sweetspot.toml where it exists]
+    #[arg(value_name = "PLAN", value_hint = ValueHint::AnyPath)]
+    pub plan: Option<PathBuf>,
+
+    #[command(flatten, next_help_heading = "What is tuned")]
+    pub subject: Subject,
+    #[command(flatten, next_help_heading = "What is asked of it")]
+    pub load: Load,
+    #[command(flatten, next_help_heading = "What it may use")]
+    pub limits: Limits,
+    #[command(flatten, next_help_heading = "How it is run")]
+    pub course: Course,
+    #[command(flatten, next_help_heading = "What is shown")]
+    pub output: Output,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Subject {
+    /// The app's folder [default: the current one, or the plan's]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub app: Option<PathBuf>,
+    /// The app server [default: what the app uses; puma is the one supported now]
+    #[arg(long, value_name = "NAME")]
+    pub server: Option<String>,
+    /// Worker processes to consider, such as 1..4 or 1,2,4 [default: 1 to twice the cores]
+    #[arg(long, value_name = "RANGE")]
+    pub workers: Option<String>,
+    /// Threads in each worker to consider [default: 1,2,3,5,8,16]
+    #[arg(long, value_name = "RANGE")]
+    pub threads: Option<String>,
+    /// Path that answers 2xx once the app serves [default: the first GET target]
+    #[arg(long, value_name = "PATH")]
+    pub ready: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Load {
+    /// A request of the mix, such as 'GET /' or 'POST /orders weight=3'; repeatable
+    /// [default: GET /]
+    #[arg(long, value_name = "TARGET")]
+    pub target: Vec<String>,
+    /// A file with more of them, one a line; # begins a comment
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub targets: Option<PathBuf>,
+    /// A header for every request; its value is never stored or shown; repeatable
+    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
+    pub header: Vec<String>,
+    /// The latency goal, such as 'p95<200ms,errors<1%'
+    /// [default: p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %]
+    #[arg(long, value_name = "GOAL")]
+    pub slo: Option<String>,
+    /// How arrivals are spaced: poisson, as independent users arrive, or uniform
+    /// [default: poisson]
+    #[arg(long, value_name = "KIND")]
+    pub arrivals: Option<String>,
+    /// A fresh connection for every request, as a default nginx in front does, or keep-alive
+    /// [default: fresh]
+    #[arg(long, value_name = "MODE")]
+    pub connection: Option<String>,
+    /// When a request is given up, counted from when it was due
+    /// [default: 10s, or twice the goal's limit when that is more]
+    #[arg(long, value_name = "DURATION")]
+    pub timeout: Option<String>,
+    /// Allow load on an address that is neither loopback nor private
+    #[arg(long)]
+    pub allow_public: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Limits {
+    /// Cores for the app server, such as 2 or 1.5 [default: all]
+    #[arg(long, value_name = "CORES")]
+    pub cpus: Option<String>,
+    /// Memory for the app server, such as 512MiB or 4GiB [default: all]
+    #[arg(long, value_name = "BYTES")]
+    pub memory: Option<String>,
+    /// Most database connections that may be open at once [default: no limit]
+    #[arg(long, value_name = "N")]
+    pub db_connections: Option<String>,
+    /// Time for everything, from 20s to 24h [default: 10m]
+    #[arg(long, value_name = "DURATION")]
+    pub budget: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Course {
+    /// Where trials run: local, on this machine [default: local]
+    #[arg(long, value_name = "PLACE")]
+    pub place: Option<String>,
+    /// Seed of everything random, so that a run can be repeated [default: 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<String>,
+    /// Where results are kept [default: .sweetspot/sweetspot.db]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub store: Option<PathBuf>,
+    /// Begin anew, also when an earlier session of the same plan was cut off
+    #[arg(long)]
+    pub fresh_session: bool,
+    /// Answer every question with yes, such as whether an app that runs one thread may run more
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Print the plan, with where every value came from, and end
+    #[arg(long, visible_alias = "print-plan")]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Output {
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Print the decision only, and no progress
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Also write the result: text, json or markdown, to the file named or else to standard
+    /// output; repeatable
+    #[arg(short, long, value_name = "FORMAT[=PATH]", action = ArgAction::Append)]
+    pub output: Vec<OutputTo>,
+}
+
+/// A format of the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Text,
+    Json,
+    Markdown,
+}
+
+/// A result to write, and where to: `None` is standard output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputTo {
+    pub format: Format,
+    pub path: Option<PathBuf>,
+}
+
+impl FromStr for OutputTo {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (format, path) = match text.split_once('=') {
+            None => (text, None),
+            Some((_, "")) => return Err("no file is named after '='".to_string()),
+            Some((format, path)) => (format, Some(PathBuf::from(path))),
+        };
+        let format = match format {
+            "text" => Format::Text,
+            "json" => Format::Json,
+            "markdown" => Format::Markdown,
+            other => return Err(format!("'{other}' is no format; choose text, json or markdown")),
+        };
+        Ok(Self { format, path })
+    }
+}
+
+impl Arguments {
+    /// What was typed, for the plan.
+    pub fn typed(&self) -> Typed {
+        let Self { subject, load, limits, course, .. } = self;
+        Typed {
+            plan: self.plan.clone(),
+            app: subject.app.clone(),
+            server: subject.server.clone(),
+            workers: subject.workers.clone(),
+            threads: subject.threads.clone(),
+            ready: subject.ready.clone(),
+            target: load.target.clone(),
+            targets: load.targets.clone(),
+            header: load.header.clone(),
+            slo: load.slo.clone(),
+            arrivals: load.arrivals.clone(),
+            connection: load.connection.clone(),
+            timeout: load.timeout.clone(),
+            allow_public: load.allow_public,
+            cpus: limits.cpus.clone(),
+            memory: limits.memory.clone(),
+            db_connections: limits.db_connections.clone(),
+            budget: limits.budget.clone(),
+            place: course.place.clone(),
+            seed: course.seed.clone(),
+            store: course.store.clone(),
+            yes: course.yes,
+        }
+    }
+}
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
-    let _ = arguments;
+    let plan = plan::resolve(&arguments.typed(), &surroundings()?)
+        .map_err(|error| UsageError { message: error.to_string() })?;
+    if arguments.course.dry_run {
+        let text = match arguments.output.json {
+            true => json(&plan.lines)?,
+            false => table(&plan.lines),
+        };
+        io::stdout().write_all(text.as_bytes())?;
+        return Ok(Exit::Done);
+    }
     anyhow::bail!("not built yet")
+}
+
+/// Where this was typed.
+fn surroundings() -> anyhow::Result<Surroundings> {
+    let cores = thread::available_parallelism().context("could not count the cores")?;
+    let path = env::var_os("PATH").unwrap_or_default();
+    Ok(Surroundings {
+        folder: env::current_dir().context("could not find the current folder")?,
+        cores: Cores::new(cores.get() as f64)?,
+        memory: memory()?,
+        program_folders: env::split_paths(&path).collect(),
+    })
+}
+
+/// The machine's memory, as the kernel says it in KiB: `MemTotal:  8039284 kB`.
+fn memory() -> anyhow::Result<Bytes> {
+    let file = "/proc/meminfo";
+    let text = fs::read_to_string(file).with_context(|| format!("could not read {file}"))?;
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = total.and_then(|total| total.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    kib.map(|kib| Bytes(kib * 1024)).with_context(|| format!("{file} does not say MemTotal"))
+}
+
+/// The plan in three columns: what, value, and where it came from.
+fn table(lines: &[PlanLine]) -> String {
+    // A longer value pushes its source to the right, rather than all the others'.
+    const WIDEST: usize = 52;
+    let width = |text: fn(&PlanLine) -> &str| {
+        lines.iter().map(|line| text(line).chars().count()).filter(|n| *n <= WIDEST).max()
+    };
+    let what_width = width(|line| &line.what).unwrap_or(0);
+    let value_width = width(|line| &line.value).unwrap_or(0);
+    let mut text = String::new();
+    for PlanLine { what, value, source } in lines {
+        writeln!(text, "{what:<what_width$}  {value:<value_width$}  ({source})")
+            .expect("a String takes every text");
+    }
+    text
+}
+
+/// The same for scripts: an array of `{what, value, source}`, in printing order.
+fn json(lines: &[PlanLine]) -> serde_json::Result<String> {
+    let rows: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            serde_json::json!({
+                "what": line.what, "value": line.value, "source": line.source.to_string()
+            })
+        })
+        .collect();
+    serde_json::to_string_pretty(&rows).map(|text| text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Source;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Command {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn parse(arguments: &[&str]) -> Result<Arguments, clap::Error> {
+        let all = ["tune"].iter().chain(arguments);
+        Command::try_parse_from(all).map(|command| command.arguments)
+    }
+
+    #[test]
+    fn every_flag_reaches_the_plan_as_it_was_typed() {
+        let text = "plan.toml --app a --server b --workers c --threads d --target e --target f \
+                    --targets g -H h:1 --header i:2 --slo j --cpus k --memory l --budget m \
+                    --arrivals n --connection o --ready p --db-connections q --place r --seed s \
+                    --store t --timeout u --yes --allow-public";
+        let arguments: Vec<_> = text.split_whitespace().collect();
+        let Typed {
+            plan,
+            app,
+            server,
+            workers,
+            threads,
+            target,
+            targets,
+            header,
+            slo,
+            cpus,
+            memory,
+            arrivals,
+            connection,
+            timeout,
+            budget,
+            place,
+            ready,
+            db_connections,
+            seed,
+            store,
+            yes,
+            allow_public,
+        } = parse(&arguments).unwrap().typed();
+        let paths = [plan, app, targets, store];
+        assert_eq!(
+            paths.map(|path| path.unwrap().display().to_string()),
+            ["plan.toml", "a", "g", "t"]
+        );
+        let texts = [
+            server,
+            workers,
+            threads,
+            slo,
+            cpus,
+            memory,
+            budget,
+            arrivals,
+            connection,
+            ready,
+            db_connections,
+            place,
+            seed,
+            timeout,
+        ];
+        let expected = ["b", "c", "d", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "u"];
+        assert_eq!(texts.map(Option::unwrap), expected);
+        assert_eq!(
+            (target, header),
+            (vec!["e".into(), "f".into()], vec!["h:1".into(), "i:2".into()])
+        );
+        assert!(yes && allow_public);
+    }
+
+    #[test]
+    fn outputs_name_a_format_and_maybe_a_file() {
+        let arguments = parse(&["-o", "json", "-o", "markdown=a=b.md", "--json", "-q"]).unwrap();
+        assert_eq!(
+            arguments.output.output,
+            [
+                OutputTo { format: Format::Json, path: None },
+                OutputTo { format: Format::Markdown, path: Some("a=b.md".into()) }
+            ]
+        );
+        assert!(arguments.output.json && arguments.output.quiet);
+        for wrong in ["pdf", "json=", ""] {
+            assert!(parse(&["-o", wrong]).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_long_value_does_not_push_the_other_sources_away() {
+        let line = |what: &str, value: &str, source| PlanLine {
+            what: what.to_string(),
+            value: value.to_string(),
+            source,
+        };
+        let long = "x".repeat(60);
+        let lines = [
+            line("app", &long, Source::App),
+            line("seed", "1", Source::Default),
+            line("workers", "1..4", Source::File { line: 3 }),
+        ];
+        let expected = format!(
+            "app      {long}  (found in the app)\nseed     1     (default)\n\
+             workers  1..4  (plan file, line 3)\n"
+        );
+        assert_eq!(table(&lines), expected);
+    }
 }

@@ -1,13 +1,78 @@
 //! `sweetspot.toml` and flags become a checked [`Plan`]; an app's folder is recognised.
 //!
-//! In: what was typed ([`Typed`]) and the files it names. Out: a plan in which every value says where
-//! it came from. Reads the app's folder and the files named; starts nothing.
+//! In: what was typed ([`Typed`]) and the files it names. Out: a plan in which every value says
+//! where it came from. Reads the app's folder and the files named; starts nothing, changes nothing.
 
+mod app;
+mod bundle;
+mod error;
+mod file;
+mod header;
+mod key;
+mod lines;
+mod range;
+mod resolve;
+mod settings;
+mod suggest;
+mod targets;
+
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use app::{AppError, recognise};
+pub use error::{Origin, PlanError, Problem};
+pub use header::{HeaderError, parse_header};
+pub use range::{LARGEST_COUNT, RangeError, format_counts, parse_counts};
+pub use resolve::resolve;
+pub use targets::read_targets;
+
 use crate::server::App;
 use crate::terms::{Arrivals, Bytes, ConnectionMode, Cores, Slo, Target, Threads, Workers};
+
+/// What was typed, unchecked; flags that were left out are `None` or empty. No `Debug`: header
+/// values may be secret.
+#[derive(Clone, Default)]
+pub struct Typed {
+    /// A plan file, or a folder with one (or only with an app).
+    pub plan: Option<PathBuf>,
+    pub app: Option<PathBuf>,
+    pub server: Option<String>,
+    pub workers: Option<String>,
+    pub threads: Option<String>,
+    /// As [`Target`] is read from text.
+    pub target: Vec<String>,
+    /// A file of targets, added to those above.
+    pub targets: Option<PathBuf>,
+    /// `Name: value`, sent with every request.
+    pub header: Vec<String>,
+    pub slo: Option<String>,
+    pub cpus: Option<String>,
+    pub memory: Option<String>,
+    pub arrivals: Option<String>,
+    pub connection: Option<String>,
+    pub timeout: Option<String>,
+    pub budget: Option<String>,
+    pub place: Option<String>,
+    pub ready: Option<String>,
+    pub db_connections: Option<String>,
+    pub seed: Option<String>,
+    pub store: Option<PathBuf>,
+    pub yes: bool,
+    pub allow_public: bool,
+}
+
+/// Where the command was typed.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The current folder, absolute.
+    pub folder: PathBuf,
+    /// What a server started from here may use.
+    pub cores: Cores,
+    pub memory: Bytes,
+    /// The folders of `PATH`, in which programs are found.
+    pub program_folders: Vec<PathBuf>,
+}
 
 /// The latency goal as planned.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +95,18 @@ pub enum Source {
     Default,
 }
 
+/// As it is printed beside a value.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag => f.write_str("command line"),
+            Self::File { line } => write!(f, "plan file, line {line}"),
+            Self::App => f.write_str("found in the app"),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
 /// A checked plan of `tune`.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -40,6 +117,9 @@ pub struct Plan {
     pub workers: Vec<Workers>,
     /// Ascending, without repeats, not empty.
     pub threads: Vec<Threads>,
+    /// Where [`threads`](Self::threads) came from: a default is narrowed to one thread for an app
+    /// that runs one today, unless the user agrees.
+    pub threads_source: Source,
     pub targets: Vec<Target>,
     pub goal: Goal,
     /// `None`: all that this process may use.
@@ -48,17 +128,22 @@ pub struct Plan {
     pub budget: Duration,
     pub arrivals: Arrivals,
     pub connection: ConnectionMode,
-    /// From due to the last byte.
+    /// From due to the last byte; longer than every limit of the goal that is known.
     pub timeout: Duration,
     /// Most database connections that may be open at once.
     pub db_connections: Option<u32>,
     pub seed: u64,
+    /// Absolute.
     pub store: PathBuf,
+    /// The user answers every question with yes beforehand.
+    pub assume_yes: bool,
+    /// Load may be sent to an address that is neither loopback nor private.
+    pub allow_public: bool,
     /// What is printed with the plan: what, value, and where it came from; in printing order.
     pub lines: Vec<PlanLine>,
 }
 
-/// One printed line of the plan.
+/// One printed line of the plan. Holds no secret: neither header values, nor bodies, nor queries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanLine {
     pub what: String,

@@ -1,1 +1,175 @@
-//! Tests of plan.
+//! Tests of plan: `tune --dry-run` on folders made for it, as a user meets them.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use tempfile::TempDir;
+
+/// A folder with these files: name and content.
+fn folder_with(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    folder
+}
+
+fn dry_run(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("sweetspot").unwrap();
+    command.current_dir(folder).args(["tune", "--dry-run"]).args(arguments);
+    command
+}
+
+/// What is printed on standard output; the command succeeds.
+fn shown(folder: &Path, arguments: &[&str]) -> String {
+    let output = dry_run(folder, arguments).assert().success().code(0).get_output().clone();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What is printed on standard error; the command ends with the code for a wrong plan.
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let output = dry_run(folder, arguments).assert().failure().code(2).get_output().clone();
+    assert!(output.stdout.is_empty(), "nothing is shown of a plan that is wrong");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+const RUN: (&str, &str) = ("config.ru", "run ->(env) { [200, {}, []] }\n");
+
+#[test]
+fn the_plan_is_shown_with_where_every_value_came_from() {
+    let plan = ("sweetspot.toml", "# quick\nthreads = [1, 4]\n");
+    let folder = folder_with(&[RUN, plan, ("config/puma.rb", "threads 5, 5\n")]);
+    let text = shown(folder.path(), &["--workers", "1..3", "-H", "Authorization: Bearer s3cret"]);
+    let line = |what: &str| {
+        let line = text.lines().find(|line| line.starts_with(what));
+        let words = line.unwrap_or_else(|| panic!("no {what} in\n{text}")).split_whitespace();
+        words.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(line("workers"), "workers 1..3 (command line)");
+    assert_eq!(line("threads"), "threads 1,4 (plan file, line 2)");
+    assert_eq!(line("server"), "server puma (found in the app)");
+    assert_eq!(line("budget"), "budget 10m (default)");
+    assert_eq!(line("headers"), "headers Authorization (values not shown) (command line)");
+    assert!(!text.contains("s3cret"));
+}
+
+#[test]
+fn a_script_gets_the_plan_as_json() {
+    let folder = folder_with(&[RUN]);
+    let rows: serde_json::Value =
+        serde_json::from_str(&shown(folder.path(), &["--json", "--seed", "7"])).unwrap();
+    let seed = rows.as_array().unwrap().iter().find(|row| row["what"] == "seed").unwrap();
+    assert_eq!(seed["value"], "7");
+    assert_eq!(seed["source"], "command line");
+}
+
+#[test]
+fn looking_at_an_app_changes_nothing_in_its_folder() {
+    let folder = folder_with(&[RUN]);
+    shown(folder.path(), &[]);
+    let names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["config.ru"]);
+}
+
+/// Files, and what is said of them.
+type Row<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+
+#[test]
+fn an_app_that_cannot_be_tuned_ends_with_code_2_and_the_way_out() {
+    let rows: &[Row] = &[
+        (&[], &["sweetspot: no app found: there is no config.ru", "--app DIR"]),
+        (
+            &[("shop/config.ru", ""), ("admin/config.ru", "")],
+            &["2 apps found", "admin, shop; choose one, such as --app admin"],
+        ),
+        (
+            &[("app.rb", "require \"sinatra\"\n")],
+            &["looks like a Sinatra app", "run Sinatra::Application"],
+        ),
+        (&[("package.json", "{}")], &["looks like a Node.js app; Puma"]),
+        (
+            &[RUN, ("Gemfile", ""), ("Gemfile.lock", "GEM\n  specs:\n    unicorn (6.1.0)\n")],
+            &["names the server unicorn but not puma", "bundle install"],
+        ),
+        (
+            &[RUN, ("Gemfile", ""), ("Gemfile.lock", "GEM\n  specs:\n    rack (3.0.0)\n")],
+            &["does not name puma; add gem \"puma\"", "--server puma"],
+        ),
+        (&[RUN, ("Gemfile", "")], &["no lock file Gemfile.lock", "bundle install"]),
+    ];
+    for (files, expected) in rows {
+        let folder = folder_with(files);
+        let error = refused(folder.path(), &[]);
+        for part in *expected {
+            assert!(error.contains(part), "{files:?}\n{error}");
+        }
+    }
+}
+
+#[test]
+fn puma_that_is_not_installed_is_said_before_anything_starts() {
+    let folder = folder_with(&[RUN]);
+    let output = dry_run(folder.path(), &[]).env("PATH", "").assert().code(2).get_output().clone();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("puma is not in any folder of PATH; install it:"), "{error}");
+}
+
+#[test]
+fn a_wrong_plan_file_is_named_with_key_line_and_way_out() {
+    for (plan, expected) in [
+        ("\nworker = 2\n", "sweetspot.toml line 2: unknown key 'worker' (did you mean 'workers'?)"),
+        ("workers = \"4..1\"", "sweetspot.toml line 1: workers = '4..1': 4..1 ends before it"),
+        ("\n\nworkers = 0", "sweetspot.toml line 3: workers = '0': 0 is impossible"),
+        ("threads = []", "sweetspot.toml line 1: threads = '': the list is empty; write"),
+        ("cpus = nan", "sweetspot.toml line 1: cpus = 'nan': NaN is not a number of cores"),
+        ("budget = 600", "sweetspot.toml line 1: budget is a whole number, but should be"),
+        ("slo = p95", "sweetspot.toml line 1: "),
+    ] {
+        let folder = folder_with(&[RUN, ("sweetspot.toml", plan)]);
+        let error = refused(folder.path(), &[]);
+        assert!(error.contains(expected), "{plan}\n{error}");
+    }
+}
+
+#[test]
+fn a_wrong_flag_is_named_with_its_value_and_way_out() {
+    let folder = folder_with(&[RUN, ("mix", "GET /\n\nGRAB /\n")]);
+    for (arguments, expected) in [
+        (&["--workers", "0..2"], "--workers '0..2': 0 is impossible"),
+        (&["--slo", "p95<fast"], "--slo 'p95<fast': 'fast' in 'p95<fast' is no latency limit"),
+        (&["--budget", "5s"], "--budget '5s': it must lie between 20s and 24h"),
+        (&["--targets", "mix"], "mix line 3: 'GRAB' is no method"),
+        (&["--targets", "none"], "could not read "),
+        (&["--app", "none"], "there is no folder "),
+        (&["-o", "pdf"], "'pdf' is no format; choose text, json or markdown"),
+        (&["--place", "mars"], "--place 'mars': it is unknown; choose local"),
+    ] {
+        let error = refused(folder.path(), arguments);
+        assert!(error.contains(expected), "{arguments:?}\n{error}");
+    }
+    let error = refused(folder.path(), &["none.toml"]);
+    assert!(error.contains("there is no plan none.toml; name a plan file or a folder"), "{error}");
+}
+
+#[test]
+fn a_plan_that_may_not_be_read_is_named() {
+    // A folder in the place of the file is refused to everybody, also to root.
+    let folder = folder_with(&[RUN, ("sweetspot.toml/inside", "")]);
+    let error = refused(folder.path(), &[]);
+    assert!(error.contains("could not read sweetspot.toml: "), "{error}");
+}
+
+#[test]
+fn the_help_has_headings_and_an_example() {
+    let output = Command::cargo_bin("sweetspot").unwrap().args(["tune", "--help"]).assert();
+    let text = String::from_utf8(output.success().get_output().stdout.clone()).unwrap();
+    for part in
+        ["What is tuned:", "What it may use:", "Examples:\n  sweetspot tune ", "--slo <GOAL>"]
+    {
+        assert!(text.contains(part), "{part} is missing in\n{text}");
+    }
+}

@@ -1,0 +1,146 @@
+use super::*;
+
+/// A folder with these files: name and content.
+fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    folder
+}
+
+const LOCK: &str = "GEM\n  specs:\n    puma (5.6.5)\n    sinatra (3.0.5)\n";
+const RUN: (&str, &str) = ("config.ru", "run App\n");
+
+#[test]
+fn an_app_is_told_by_its_files() {
+    let rails = [RUN, ("config/application.rb", ""), ("config/environment.rb", "")];
+    let rails_app = recognise(folder_with(&rails).path()).unwrap();
+    assert_eq!(rails_app.framework, Framework::Rails);
+    assert_eq!(rails_app.rackup, Path::new("config.ru"));
+    assert!(rails_app.folder.is_absolute());
+
+    for sinatra in [
+        [RUN, ("app.rb", "  require 'sinatra/base'\n")],
+        [RUN, ("server.rb", "require(\"sinatra\")\n")],
+        [("config.ru", "require \"sinatra\"\nrun Sinatra::Application\n"), ("a.txt", "")],
+    ] {
+        let app = recognise(folder_with(&sinatra).path()).unwrap();
+        assert_eq!(app.framework, Framework::Sinatra, "{sinatra:?}");
+        assert!(!app.is_bundled);
+    }
+
+    let bundled = recognise(folder_with(&[RUN, ("Gemfile", ""), ("Gemfile.lock", LOCK)]).path());
+    let bundled = bundled.unwrap();
+    assert_eq!((bundled.framework, bundled.is_bundled), (Framework::Sinatra, true));
+
+    let rack = recognise(folder_with(&[RUN, ("app.rb", "# no sinatra here\n")]).path()).unwrap();
+    assert_eq!((rack.framework, rack.server_config), (Framework::Rack, None));
+}
+
+#[test]
+fn pumas_configuration_for_production_comes_before_the_common_one() {
+    let common = ("config/puma.rb", "");
+    let app = recognise(folder_with(&[RUN, common]).path()).unwrap();
+    assert_eq!(app.server_config.unwrap(), Path::new("config/puma.rb"));
+    let both = folder_with(&[RUN, common, ("config/puma/production.rb", "")]);
+    let app = recognise(both.path()).unwrap();
+    assert_eq!(app.server_config.unwrap(), Path::new("config/puma/production.rb"));
+}
+
+#[test]
+fn the_only_app_below_a_folder_is_taken() {
+    for at in ["shop/config.ru", "apps/shop/config.ru"] {
+        let dummy = ("spec/dummy/config.ru", "");
+        let folder = folder_with(&[(at, ""), dummy, ("node_modules/x/config.ru", "")]);
+        let app = recognise(folder.path()).unwrap();
+        assert!(app.folder.join("config.ru").is_file());
+        assert!(app.folder.ends_with("shop"), "{}", app.folder.display());
+    }
+}
+
+/// Files, and what is said of them.
+type Row<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+
+#[test]
+fn an_app_that_cannot_be_taken_is_named_with_the_way_out() {
+    let rows: &[Row] = &[
+        (&[], &["no app found: there is no config.ru in", "name it with --app DIR"]),
+        (
+            &[("shop/config.ru", ""), ("admin/config.ru", "")],
+            &["2 apps found in", ": admin, shop; choose one, such as --app admin"],
+        ),
+        (
+            &[("app.rb", "require \"sinatra\"\nget(\"/\") { }\n")],
+            &[
+                "app.rb looks like a Sinatra app",
+                "config.ru with these two lines:",
+                "\n    require_relative \"app\"\n    run Sinatra::Application\n",
+            ],
+        ),
+        (
+            &[("shop.rb", "require 'sinatra/base'\nclass Shop < Sinatra::Base\nend\n")],
+            &["\n    require_relative \"shop\"\n    run Shop\n"],
+        ),
+        (
+            &[("config/application.rb", ""), ("config/environment.rb", "")],
+            &["looks like a Rails app", "\n    run Rails.application\n"],
+        ),
+        (&[("wsgi.py", "")], &["wsgi.py looks like a Python (WSGI) app; Puma", "--app DIR"]),
+        (&[("asgi.py", "")], &["asgi.py looks like a Python (ASGI) app; Puma"]),
+        (&[("package.json", "{}")], &["package.json looks like a Node.js app; Puma"]),
+        (
+            &[RUN, ("Gemfile", "gem \"puma\"\n")],
+            &["Gemfile has no lock file Gemfile.lock beside it", "`bundle install`"],
+        ),
+    ];
+    for (files, expected) in rows {
+        let error = recognise(folder_with(files).path()).unwrap_err().to_string();
+        for part in *expected {
+            assert!(error.contains(part), "{files:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_is_none_is_named() {
+    let folder = folder_with(&[RUN]);
+    let missing = recognise(&folder.path().join("shop")).unwrap_err().to_string();
+    assert!(missing.starts_with("there is no folder ") && missing.contains("shop;"), "{missing}");
+    let file = recognise(&folder.path().join("config.ru")).unwrap_err().to_string();
+    assert!(file.contains("config.ru is no folder; name the app's folder"), "{file}");
+}
+
+#[test]
+fn a_bundle_without_puma_is_refused_unless_the_user_chose_puma() {
+    let programs = folder_with(&[("bundle", ""), ("puma", "")]);
+    let in_path = [programs.path().to_path_buf()];
+    for (gems, expected) in [
+        ("    unicorn (6.0.0)\n", "Gemfile.lock names the server unicorn but not puma"),
+        ("    thin (1.8.1)\n", "Gemfile.lock names the server thin but not puma"),
+        ("    rack (2.2.4)\n", "Gemfile.lock does not name puma; add gem \"puma\""),
+    ] {
+        let folder = folder_with(&[RUN, ("Gemfile", ""), ("Gemfile.lock", gems)]);
+        let app = recognise(folder.path()).unwrap();
+        let error = check_puma(&app, false, &in_path).unwrap_err().to_string();
+        assert!(error.contains(expected), "{gems}: {error}");
+        check_puma(&app, true, &in_path).unwrap();
+    }
+}
+
+#[test]
+fn the_program_that_starts_the_server_has_to_be_in_path() {
+    let programs = folder_with(&[("puma", "")]);
+    let in_path = [PathBuf::from("/nonexistent"), programs.path().to_path_buf()];
+    let plain = recognise(folder_with(&[RUN]).path()).unwrap();
+    check_puma(&plain, false, &in_path).unwrap();
+    let error = check_puma(&plain, false, &[]).unwrap_err().to_string();
+    assert!(error.starts_with("puma is not in any folder of PATH; install it: `gem"), "{error}");
+
+    let bundled = folder_with(&[RUN, ("Gemfile", ""), ("Gemfile.lock", LOCK)]);
+    let app = recognise(bundled.path()).unwrap();
+    let error = check_puma(&app, false, &in_path).unwrap_err().to_string();
+    assert!(error.starts_with("bundle is not in any folder of PATH"), "{error}");
+}

@@ -1,0 +1,80 @@
+//! The gems that an app's bundle names: `Gemfile.lock` says it exactly.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::app::{AppError, read};
+
+/// Gemfiles with their lock files, in the order in which Bundler looks.
+const GEMFILES: [(&str, &str); 2] = [("gems.rb", "gems.locked"), ("Gemfile", "Gemfile.lock")];
+
+/// Servers that are not supported yet.
+const OTHER_SERVERS: [&str; 8] =
+    ["unicorn", "thin", "passenger", "falcon", "pitchfork", "iodine", "agoo", "webrick"];
+
+/// What an app is bundled with.
+pub struct Bundle {
+    lock: PathBuf,
+    gems: BTreeSet<String>,
+}
+
+/// The bundle of this folder; `None` without a Gemfile.
+///
+/// # Errors
+/// A Gemfile without its lock file, or one that cannot be read.
+pub fn read_bundle(folder: &Path) -> Result<Option<Bundle>, AppError> {
+    let found = GEMFILES.iter().find(|(gemfile, _)| folder.join(gemfile).is_file());
+    let Some((gemfile, lock)) = found else { return Ok(None) };
+    let path = folder.join(lock);
+    if !path.is_file() {
+        return Err(AppError::NoLock { gemfile: folder.join(gemfile), lock });
+    }
+    let gems = locked_gems(&read(&path)?);
+    Ok(Some(Bundle { lock: path, gems }))
+}
+
+impl Bundle {
+    /// Is this gem in it?
+    pub fn has(&self, gem: &str) -> bool {
+        self.gems.contains(gem)
+    }
+
+    /// # Errors
+    /// Puma is not in it.
+    pub fn check_puma(&self) -> Result<(), AppError> {
+        if self.has("puma") {
+            return Ok(());
+        }
+        let evidence = self.lock.clone();
+        Err(match OTHER_SERVERS.iter().find(|server| self.has(server)) {
+            Some(server) => AppError::UnsupportedServer { evidence, server: server.to_string() },
+            None => AppError::ServerNotInBundle { evidence },
+        })
+    }
+}
+
+/// Every gem that is resolved, dependencies of dependencies too: a line of four blanks, the name,
+/// and the version in brackets. Six blanks are what a gem needs, not what is installed.
+fn locked_gems(lock: &str) -> BTreeSet<String> {
+    lock.lines()
+        .filter_map(|line| line.strip_prefix("    "))
+        .filter(|line| !line.starts_with(' '))
+        .filter_map(|line| line.split_once(" (").map(|(name, _)| name.to_string()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_installed_counts_as_a_gem() {
+        let lock = "GEM\n  remote: https://gems.test/\n  specs:\n    nio4r (2.5.9)\n    \
+                    puma (5.6.5)\n      nio4r (~> 2.0)\n\
+                    \x20     unicorn (>= 6)\n\n\
+                    PLATFORMS\n  ruby\n\nDEPENDENCIES\n  thin (~> 1.8)\n\n\
+                    BUNDLED WITH\n   2.3.15\n";
+        let gems: Vec<_> = locked_gems(lock).into_iter().collect();
+        assert_eq!(gems, ["nio4r", "puma"]);
+    }
+}

@@ -1,0 +1,131 @@
+//! What can be wrong with a plan: always the plan's or the command line's doing, with the way out.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::app::AppError;
+use super::header::HeaderError;
+use super::range::RangeError;
+use crate::terms::{SloError, TargetError, UnitError};
+
+/// Where a text was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// On the command line; the name without its dashes.
+    Flag { name: &'static str },
+    /// In the plan file; the path as people would type it.
+    Plan { path: PathBuf, line: usize, key: String },
+    /// In a file of targets.
+    Targets { path: PathBuf, line: usize },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag { name } => write!(f, "--{name}"),
+            Self::Plan { path, line, key } => write!(f, "{} line {line}: {key}", path.display()),
+            Self::Targets { path, line } => write!(f, "{} line {line}", path.display()),
+        }
+    }
+}
+
+/// A plan that cannot be carried out.
+#[derive(Debug, Error)]
+pub enum PlanError {
+    /// A value that is impossible.
+    #[error("{at}{}: {problem}", shown(at, value))]
+    Value {
+        at: Origin,
+        /// As it was written; `None` where it may hold a secret.
+        value: Option<String>,
+        /// Boxed, so that a result that may hold it stays small.
+        problem: Box<Problem>,
+    },
+    /// A value of the plan file that has another type than its key needs.
+    #[error("{at} is {found}, but should be {expected}")]
+    Type { at: Origin, found: &'static str, expected: String },
+    #[error(
+        "{} line {line}: unknown key '{key}'{}; known {}: {}",
+        path.display(), did_you_mean(*close), of_table(table), known.join(", ")
+    )]
+    UnknownKey {
+        path: PathBuf,
+        line: usize,
+        key: String,
+        /// `target` or nothing for the top of the file.
+        table: Option<&'static str>,
+        close: Option<&'static str>,
+        known: Vec<&'static str>,
+    },
+    #[error("{} line {line}: '{key}' is set twice; keep one of the two", path.display())]
+    RepeatedKey { path: PathBuf, line: usize, key: &'static str },
+    #[error("{} line {line}: this target has no '{key}'; add for example {key} = \"/orders\"",
+        path.display())]
+    MissingKey { path: PathBuf, line: usize, key: &'static str },
+    #[error("{} line {line}: {message}; see https://toml.io for the format", path.display())]
+    Syntax { path: PathBuf, line: usize, message: String },
+    #[error("could not read {}: {source}", path.display())]
+    Unreadable {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("there is no plan {}; name a plan file or a folder, or leave it out to tune the app of \
+        the current folder", path.display())]
+    NoPlan { path: PathBuf },
+    #[error("{} names no target; write one a line, such as GET /orders weight=3", path.display())]
+    NoTargets { path: PathBuf },
+    #[error(transparent)]
+    App(#[from] AppError),
+}
+
+/// What is wrong with a value.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum Problem {
+    #[error(transparent)]
+    Range(#[from] RangeError),
+    #[error(transparent)]
+    Unit(#[from] UnitError),
+    #[error(transparent)]
+    Slo(#[from] SloError),
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    #[error("it must lie between {least} and {most}")]
+    Bounds { least: String, most: String },
+    #[error("it is no whole number from {least} to {most}")]
+    Number { least: u64, most: u64 },
+    #[error("it is unknown{}; choose {}", did_you_mean(*close), choices.join(" or "))]
+    Choice { close: Option<&'static str>, choices: Vec<&'static str> },
+    #[error("this machine has {available}; ask for at most that, or leave it out to use all")]
+    MoreThanMachine { available: String },
+    #[error(
+        "the SLO allows a reply {limit}, so that a request given up earlier could not violate it; \
+         set a timeout above {limit}"
+    )]
+    TimeoutWithinSlo { limit: String },
+    #[error(
+        "the smallest configuration, {workers} workers x {threads} threads, can hold {needed} \
+         connections at once; allow at least {needed}, or try fewer workers or threads"
+    )]
+    TooFewConnections { workers: u16, threads: u16, needed: u32 },
+}
+
+fn shown(at: &Origin, value: &Option<String>) -> String {
+    match (at, value) {
+        (_, None) => String::new(),
+        (Origin::Flag { .. }, Some(value)) => format!(" '{value}'"),
+        (_, Some(value)) => format!(" = '{value}'"),
+    }
+}
+
+fn did_you_mean(close: Option<&'static str>) -> String {
+    close.map_or_else(String::new, |close| format!(" (did you mean '{close}'?)"))
+}
+
+fn of_table(table: &Option<&'static str>) -> String {
+    table.map_or_else(|| "keys".to_string(), |table| format!("keys of [[{table}]]"))
+}

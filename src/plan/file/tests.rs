@@ -1,0 +1,153 @@
+use super::*;
+
+fn parsed(text: &str) -> PlanFile {
+    match parse(text, Path::new("sweetspot.toml")) {
+        Ok(file) => file,
+        Err(error) => panic!("{text}: {error}"),
+    }
+}
+
+fn refused(text: &str) -> String {
+    match parse(text, Path::new("sweetspot.toml")) {
+        Ok(_) => panic!("{text} must be refused"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn every_setting_is_taken_as_text_with_its_line() {
+    for key in Key::ALL {
+        for example in key.example().split(" or ") {
+            let file = parsed(&format!("# a comment\n\n{} = {example}\n", key.name()));
+            let entry = &file.values[&key];
+            assert_eq!(entry.line, 3, "{}", key.name());
+            let expected = example.trim_matches(['"', '[', ']']).replace(", ", ",");
+            assert_eq!(entry.value, expected, "{}", key.name());
+        }
+    }
+}
+
+#[test]
+fn underscores_stand_for_dashes() {
+    assert_eq!(parsed("db_connections = 20").values[&Key::DbConnections].value, "20");
+}
+
+#[test]
+fn numbers_keep_their_value_in_every_notation() {
+    for (text, expected) in [("0x10", "16"), ("1_000", "1000"), ("+2", "2"), ("nan", "nan")] {
+        assert_eq!(parsed(&format!("cpus = {text}")).values[&Key::Cpus].value, expected);
+    }
+    assert_eq!(parsed("workers = []").values[&Key::Workers].value, "");
+    assert_eq!(parsed("workers = -1").values[&Key::Workers].value, "-1");
+}
+
+#[test]
+fn targets_are_read_from_tables_and_texts() {
+    let file = parsed(
+        "[[target]]\npath = \"/\"\n[[target]]\nmethod = \"post\"\npath = \"/orders\"\nweight = 3\n\
+         headers = { Accept = \"text/html\" }\nbody = \"a=1\"\n",
+    );
+    let targets = file.targets.unwrap();
+    assert_eq!(targets.line, 1);
+    assert_eq!(targets.value[0].to_string(), "GET /");
+    let post = &targets.value[1];
+    assert_eq!((post.method.as_str(), post.weight, post.body.as_slice()), ("POST", 3, &b"a=1"[..]));
+    assert_eq!(post.headers, [("Accept".to_string(), "text/html".to_string())]);
+
+    let file = parsed("target = [\"/\", \"POST /orders weight=3\"]");
+    assert_eq!(file.targets.unwrap().value.len(), 2);
+}
+
+#[test]
+fn headers_for_every_target_are_a_table() {
+    let file = parsed("[headers]\nAuthorization = \"Bearer x\"\nAccept = \"text/html\"\n");
+    let names: Vec<_> = file.headers.unwrap().value.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["Authorization", "Accept"], "in the order written");
+}
+
+#[test]
+fn what_is_wrong_is_named_with_key_line_and_way_out() {
+    for (text, expected) in [
+        (
+            "server = \"puma\"\nworker = \"1..4\"",
+            "sweetspot.toml line 2: unknown key 'worker' (did you mean 'workers'?); known keys: \
+             app, server, workers, threads, targets, slo, cpus, memory, arrivals, connection, \
+             timeout, budget, place, ready, db-connections, seed, store, headers, target",
+        ),
+        ("colour = 1", "sweetspot.toml line 1: unknown key 'colour'; known keys: app,"),
+        (
+            "[[target]]\npath = \"/\"\nwieght = 2",
+            "sweetspot.toml line 3: unknown key 'wieght' (did you mean 'weight'?); known keys of \
+             [[target]]: method, path, weight, headers, body",
+        ),
+        (
+            "db-connections = 1\n\ndb_connections = 2",
+            "sweetspot.toml line 3: 'db-connections' is set twice; keep one of the two",
+        ),
+        (
+            "budget = 600",
+            "sweetspot.toml line 1: budget is a whole number, but should be a value such as \
+             \"10m\"",
+        ),
+        (
+            "slo = true",
+            "sweetspot.toml line 1: slo is true or false, but should be a value such as",
+        ),
+        ("workers = 1.5", "sweetspot.toml line 1: workers is a number with a fraction, but"),
+        (
+            "workers = [1, \"2\"]",
+            "sweetspot.toml line 1: workers is a list, but should be a value such as",
+        ),
+        ("threads = 1979-05-27", "sweetspot.toml line 1: threads is a date or time"),
+        ("seed = [1]", "sweetspot.toml line 1: seed is a list"),
+        (
+            "\n[target]\npath = \"/\"",
+            "sweetspot.toml line 2: target is a table, but should be \
+             written as [[target]]",
+        ),
+        ("target = []", "sweetspot.toml names no target"),
+        ("target = [1]", "sweetspot.toml line 1: target is a whole number"),
+        ("[[target]]\nmethod = \"GET\"", "sweetspot.toml line 1: this target has no 'path'; add"),
+        (
+            "[[target]]\npath = \"/\"\nmethod = \"GRAB\"",
+            "sweetspot.toml line 3: method: 'GRAB' is no method we send; use one of GET,",
+        ),
+        ("[[target]]\npath = \"x\"", "sweetspot.toml line 2: path: the path 'x' does not begin"),
+        ("[[target]]\npath = 1", "sweetspot.toml line 2: path is a whole number"),
+        ("[[target]]\npath = \"/\"\nweight = 0", "sweetspot.toml line 3: weight: '0' is no weight"),
+        (
+            "[[target]]\npath = \"/\"\nweight = -3",
+            "sweetspot.toml line 3: weight: '-3' is no weight",
+        ),
+        ("[[target]]\npath = \"/\"\nweight = \"2\"", "sweetspot.toml line 3: weight is a text"),
+        ("target = [\n \"/\",\n \"GET\"]", "sweetspot.toml line 3: target: the target names no"),
+        ("headers = \"a: b\"", "sweetspot.toml line 1: headers is a text, but should be a table"),
+        ("[headers]\n\"a b\" = \"c\"", "sweetspot.toml line 2: headers: 'a b' is no header name"),
+        ("[headers]\nA = 1", "sweetspot.toml line 2: headers is a whole number"),
+        ("seed = 1\nseed = 2", "sweetspot.toml line 2: "),
+        ("slo = p95", "sweetspot.toml line 1: "),
+        ("slo = \"p95", "sweetspot.toml line 1: "),
+    ] {
+        let error = refused(text);
+        assert!(error.starts_with(expected), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn secrets_in_a_wrong_plan_are_not_repeated() {
+    for text in [
+        "[headers]\nAuthorization = \"sec\\u0000ret\"",
+        "target = [\"GET http://me:secret@app.test/\"]",
+        "[[target]]\npath = \"/?token=secret x\"",
+    ] {
+        let error = refused(text);
+        assert!(!error.contains("sec"), "{error}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "(seed|target|headers|[\\[\\]{}=.\",\n a1é-]){0,24}") {
+        let _either = parse(&text, Path::new("sweetspot.toml"));
+    }
+}

@@ -1,0 +1,143 @@
+//! The plan as it is printed: every value with where it came from, and no secret.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::range::format_counts;
+use super::settings::{Settings, Sourced};
+use super::{Goal, PlanLine, Source, Surroundings};
+use crate::server::{App, Framework};
+use crate::terms::{
+    Arrivals, Bytes, ConnectionMode, Cores, Target, Threads, Workers, format_duration,
+};
+
+/// The settled values with their sources.
+pub struct Printed<'a> {
+    pub settings: &'a Settings<'a>,
+    pub surroundings: &'a Surroundings,
+    pub app: Sourced<App>,
+    pub server: Sourced<String>,
+    pub workers: Sourced<Vec<Workers>>,
+    pub threads: Sourced<Vec<Threads>>,
+    pub targets: Sourced<Vec<Target>>,
+    pub goal: Sourced<Goal>,
+    pub cores: Sourced<Option<Cores>>,
+    pub memory: Sourced<Option<Bytes>>,
+    pub arrivals: Sourced<Arrivals>,
+    pub connection: Sourced<ConnectionMode>,
+    pub timeout: Sourced<Duration>,
+    pub budget: Sourced<Duration>,
+    pub ready: Sourced<String>,
+    pub db_connections: Sourced<Option<u32>>,
+    pub seed: Sourced<u64>,
+    pub store: Sourced<PathBuf>,
+}
+
+impl Printed<'_> {
+    /// In printing order.
+    pub fn lines(&self) -> Vec<PlanLine> {
+        let workers: Vec<u16> = self.workers.value.iter().map(|count| count.get()).collect();
+        let threads: Vec<u16> = self.threads.value.iter().map(|count| count.get()).collect();
+        // Every app server here is started as it runs where it serves users.
+        let environment = Sourced::default(());
+        let mut lines = vec![
+            line("app", &self.app, app_text),
+            line("server", &self.server, Clone::clone),
+            line("workers", &self.workers, |_| format_counts(&workers)),
+            line("threads", &self.threads, |_| format_counts(&threads)),
+            line("targets", &self.targets, |targets| targets_text(targets)),
+            line("SLO", &self.goal, goal_text),
+            line("cores", &self.cores, |cores| {
+                cores.map_or_else(|| all_of(self.surroundings.cores), |cores| cores.to_string())
+            }),
+            line("memory", &self.memory, |memory| {
+                memory.map_or_else(|| all_of(self.surroundings.memory), |bytes| bytes.to_string())
+            }),
+            line("arrivals", &self.arrivals, arrivals_text),
+            line("connection", &self.connection, |mode| mode.to_string()),
+            line("timeout", &self.timeout, |timeout| format_duration(*timeout)),
+            line("budget", &self.budget, |budget| format_duration(*budget)),
+            line("environment", &environment, |()| "production".to_string()),
+            line("ready path", &self.ready, |path| without_query(path)),
+            line("db connections", &self.db_connections, |most| {
+                most.map_or_else(|| "no limit".to_string(), |most| format!("at most {most}"))
+            }),
+            line("seed", &self.seed, |seed| seed.to_string()),
+            line("store", &self.store, |store| self.shown(store)),
+        ];
+        if let Some(headers) = self.headers() {
+            let after_targets = lines.iter().position(|line| line.what == "SLO");
+            lines.insert(after_targets.unwrap_or(lines.len()), headers);
+        }
+        lines
+    }
+
+    /// The names of the headers that are sent; their values may be secret.
+    fn headers(&self) -> Option<PlanLine> {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in self.targets.value.iter().flat_map(|target| &target.headers) {
+            if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+                names.push(name);
+            }
+        }
+        let common = self.settings.file.as_ref().and_then(|file| file.headers.as_ref());
+        let source = match common {
+            _ if !self.settings.typed.header.is_empty() => Source::Flag,
+            Some(common) => Source::File { line: common.line },
+            None => self.targets.source.clone(),
+        };
+        (!names.is_empty()).then(|| PlanLine {
+            what: "headers".to_string(),
+            value: format!("{} (values not shown)", names.join(", ")),
+            source,
+        })
+    }
+
+    /// A path as people would type it here.
+    fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(self.settings.folder).unwrap_or(path).display().to_string()
+    }
+}
+
+fn line<T>(what: &str, sourced: &Sourced<T>, text: impl FnOnce(&T) -> String) -> PlanLine {
+    PlanLine { what: what.to_string(), value: text(&sourced.value), source: sourced.source.clone() }
+}
+
+fn app_text(app: &App) -> String {
+    let framework = match app.framework {
+        Framework::Rails => "Rails",
+        Framework::Sinatra => "Sinatra",
+        Framework::Rack => "Rack",
+    };
+    format!("{} ({framework})", app.folder.display())
+}
+
+fn targets_text(targets: &[Target]) -> String {
+    targets.iter().map(Target::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn goal_text(goal: &Goal) -> String {
+    match goal {
+        Goal::Given(slo) => slo.to_string(),
+        Goal::FromUnloaded => "p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %".to_string(),
+    }
+}
+
+fn arrivals_text(arrivals: &Arrivals) -> String {
+    match arrivals {
+        Arrivals::Poisson => "poisson".to_string(),
+        Arrivals::Uniform => "uniform".to_string(),
+    }
+}
+
+fn all_of(amount: impl std::fmt::Display) -> String {
+    format!("all ({amount})")
+}
+
+/// A query may be secret.
+fn without_query(path: &str) -> String {
+    match path.split_once('?') {
+        Some((path, _)) => format!("{path}?…"),
+        None => path.to_string(),
+    }
+}

@@ -1,0 +1,344 @@
+//! Flags, plan file, app and defaults, in this order, become one plan.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::app::{check_puma, recognise};
+use super::error::{Origin, PlanError, Problem};
+use super::header::{parse_header, set_header};
+use super::key::Key;
+use super::lines::Printed;
+use super::range::{LARGEST_COUNT, parse_counts};
+use super::settings::{Given, Settings, Sourced};
+use super::targets::read_targets;
+use super::{Goal, Plan, Source, Surroundings, Typed};
+use crate::server::{ADAPTERS, App};
+use crate::terms::{
+    Arrivals, Bytes, ConnectionMode, Cores, Slo, Target, Threads, Workers, format_duration,
+    parse_duration,
+};
+
+const DEFAULT_SERVER: &str = "puma";
+const DEFAULT_THREADS: [u16; 6] = [1, 2, 3, 5, 8, 16];
+const DEFAULT_BUDGET: Duration = Duration::from_secs(600);
+/// Less does not hold one trial of each kind.
+const LEAST_BUDGET: Duration = Duration::from_secs(20);
+const MOST_BUDGET: Duration = Duration::from_secs(24 * 3600);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+const LEAST_TIMEOUT: Duration = Duration::from_millis(10);
+/// Longer latencies are not told apart.
+const MOST_TIMEOUT: Duration = Duration::from_secs(3600);
+/// Fixed, so that a run can be repeated.
+const DEFAULT_SEED: u64 = 1;
+const DEFAULT_STORE: &str = ".sweetspot/sweetspot.db";
+/// The limit that a goal taken from the unloaded latency has at least.
+const LEAST_FROM_UNLOADED: Duration = Duration::from_millis(200);
+const MOST_CONNECTIONS: u64 = 1_000_000;
+
+/// Makes a checked plan of what was typed, the plan file, the app's folder and the defaults.
+///
+/// # Errors
+/// Anything in them that is wrong or impossible, with the way out.
+pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanError> {
+    let settings = Settings::find(typed, &surroundings.folder)?;
+    let mut app = app(&settings)?;
+    let server = server(&settings, &app.value, surroundings)?;
+    let cores = cores(&settings, surroundings)?;
+    let memory = memory(&settings, surroundings)?;
+    let workers = workers(&settings, cores.value.unwrap_or(surroundings.cores))?;
+    let threads = threads(&settings)?;
+    let targets = targets(&settings)?;
+    let goal = goal(&settings)?;
+    let timeout = timeout(&settings, &goal.value)?;
+    let ready = ready(&settings, &targets.value)?;
+    let db_connections = db_connections(&settings, workers.value[0], threads.value[0])?;
+    place(&settings)?;
+    app.value.ready_path = ready.value.clone();
+    let printed = Printed {
+        settings: &settings,
+        surroundings,
+        app,
+        server,
+        workers,
+        threads,
+        targets,
+        goal,
+        cores,
+        memory,
+        arrivals: arrivals(&settings)?,
+        connection: connection(&settings)?,
+        timeout,
+        budget: budget(&settings)?,
+        ready,
+        db_connections,
+        seed: or_default(settings.get(Key::Seed), DEFAULT_SEED, |given| given.number(0, u64::MAX))?,
+        store: store(&settings),
+    };
+    Ok(plan(typed, printed))
+}
+
+fn plan(typed: &Typed, printed: Printed<'_>) -> Plan {
+    Plan {
+        lines: printed.lines(),
+        app: printed.app.value,
+        server: printed.server.value,
+        workers: printed.workers.value,
+        threads: printed.threads.value,
+        threads_source: printed.threads.source,
+        targets: printed.targets.value,
+        goal: printed.goal.value,
+        cores: printed.cores.value,
+        memory: printed.memory.value,
+        budget: printed.budget.value,
+        arrivals: printed.arrivals.value,
+        connection: printed.connection.value,
+        timeout: printed.timeout.value,
+        db_connections: printed.db_connections.value,
+        seed: printed.seed.value,
+        store: printed.store.value,
+        assume_yes: typed.yes,
+        allow_public: typed.allow_public,
+    }
+}
+
+fn or_default<T>(
+    given: Option<Given<'_>>,
+    default: T,
+    read: impl FnOnce(&Given<'_>) -> Result<Sourced<T>, PlanError>,
+) -> Result<Sourced<T>, PlanError> {
+    given.map_or_else(|| Ok(Sourced::default(default)), |given| read(&given))
+}
+
+fn app(settings: &Settings<'_>) -> Result<Sourced<App>, PlanError> {
+    let named = settings.path(Key::App);
+    let (folder, source) = match &named {
+        Some(named) => (named.value.as_path(), named.source.clone()),
+        None => (settings.plan_folder.as_path(), Source::App),
+    };
+    Ok(Sourced { value: recognise(folder)?, source })
+}
+
+fn server(
+    settings: &Settings<'_>,
+    app: &App,
+    surroundings: &Surroundings,
+) -> Result<Sourced<String>, PlanError> {
+    let names: Vec<_> = ADAPTERS.iter().map(|adapter| (adapter.name(), adapter.name())).collect();
+    let given = settings.get(Key::Server).map(|given| given.choice(&names)).transpose()?;
+    let is_chosen = given.is_some();
+    check_puma(app, is_chosen, &surroundings.program_folders)?;
+    let found = match app.is_bundled || app.server_config.is_some() {
+        true => Source::App,
+        false => Source::Default,
+    };
+    Ok(match given {
+        Some(given) => Sourced { value: given.value.to_string(), source: given.source },
+        None => Sourced { value: DEFAULT_SERVER.to_string(), source: found },
+    })
+}
+
+fn cores(
+    settings: &Settings<'_>,
+    surroundings: &Surroundings,
+) -> Result<Sourced<Option<Cores>>, PlanError> {
+    or_default(settings.get(Key::Cpus), None, |given| {
+        let cores = given.read(str::parse::<Cores>)?;
+        if cores.value > surroundings.cores {
+            let plural = if surroundings.cores.get() == 1.0 { "" } else { "s" };
+            let available = format!("{} core{plural}", surroundings.cores);
+            return Err(given.problem(Problem::MoreThanMachine { available }));
+        }
+        Ok(Sourced { value: Some(cores.value), source: cores.source })
+    })
+}
+
+fn memory(
+    settings: &Settings<'_>,
+    surroundings: &Surroundings,
+) -> Result<Sourced<Option<Bytes>>, PlanError> {
+    /// No app server starts within less.
+    const LEAST: Bytes = Bytes(16 << 20);
+    or_default(settings.get(Key::Memory), None, |given| {
+        let memory = given.read(str::parse::<Bytes>)?;
+        if memory.value > surroundings.memory {
+            let available = surroundings.memory.to_string();
+            return Err(given.problem(Problem::MoreThanMachine { available }));
+        }
+        if memory.value < LEAST {
+            let (least, most) = (LEAST.to_string(), surroundings.memory.to_string());
+            return Err(given.problem(Problem::Bounds { least, most }));
+        }
+        Ok(Sourced { value: Some(memory.value), source: memory.source })
+    })
+}
+
+/// Up to twice the cores by default: what memory does not hold is left out by the search.
+fn workers(settings: &Settings<'_>, cores: Cores) -> Result<Sourced<Vec<Workers>>, PlanError> {
+    let most = (cores.get().ceil() * 2.0).min(f64::from(LARGEST_COUNT)) as u16;
+    let default = (1..=most).collect();
+    let counts = or_default(settings.get(Key::Workers), default, |given| given.read(parse_counts))?;
+    let workers = counts.value.into_iter().map(|count| {
+        Workers::new(count).expect("counts that were read, and the default ones, begin at 1")
+    });
+    Ok(Sourced { value: workers.collect(), source: counts.source })
+}
+
+fn threads(settings: &Settings<'_>) -> Result<Sourced<Vec<Threads>>, PlanError> {
+    let default = DEFAULT_THREADS.to_vec();
+    let counts = or_default(settings.get(Key::Threads), default, |given| given.read(parse_counts))?;
+    let threads = counts.value.into_iter().map(|count| {
+        Threads::new(count).expect("counts that were read, and the default ones, begin at 1")
+    });
+    Ok(Sourced { value: threads.collect(), source: counts.source })
+}
+
+/// `--target` and `--targets` together, or else those of the plan file, or else `GET /`; with the
+/// headers that go to all of them.
+fn targets(settings: &Settings<'_>) -> Result<Sourced<Vec<Target>>, PlanError> {
+    let (typed, file) = (settings.typed, settings.file.as_ref());
+    let mut targets = Vec::new();
+    let flag = |name| Origin::Flag { name };
+    for text in &typed.target {
+        let target = text.parse::<Target>();
+        targets.push(target.map_err(|error| hidden(flag("target"), error))?);
+    }
+    let mut source = Source::Flag;
+    let in_file = file.and_then(|file| file.targets.as_ref());
+    if targets.is_empty() && typed.targets.is_none() {
+        source = Source::Default;
+        if let Some(in_file) = in_file {
+            targets.extend(in_file.value.iter().cloned());
+            source = Source::File { line: in_file.line };
+        }
+    }
+    let list = settings.path(Key::Targets);
+    if let Some(list) = list.filter(|list| list.source == Source::Flag || typed.target.is_empty()) {
+        targets.extend(read_targets(&list.value)?);
+        source = list.source;
+    }
+    if targets.is_empty() {
+        targets.push(Target::get("/"));
+    }
+    add_headers(settings, &mut targets)?;
+    Ok(Sourced { value: targets, source })
+}
+
+/// A target's own header comes before one of the plan file for all; one that was typed before both.
+fn add_headers(settings: &Settings<'_>, targets: &mut [Target]) -> Result<(), PlanError> {
+    let common = settings.file.as_ref().and_then(|file| file.headers.as_ref());
+    let mut typed = Vec::new();
+    for text in &settings.typed.header {
+        let at = || Origin::Flag { name: "header" };
+        typed.push(parse_header(text).map_err(|error| hidden(at(), error))?);
+    }
+    for target in targets {
+        let mut headers = common.map_or_else(Vec::new, |common| common.value.clone());
+        for header in target.headers.iter().chain(&typed) {
+            set_header(&mut headers, header);
+        }
+        target.headers = headers;
+    }
+    Ok(())
+}
+
+/// The error of a value that may be secret.
+fn hidden(at: Origin, problem: impl Into<Problem>) -> PlanError {
+    PlanError::Value { at, value: None, problem: Box::new(problem.into()) }
+}
+
+fn goal(settings: &Settings<'_>) -> Result<Sourced<Goal>, PlanError> {
+    or_default(settings.get(Key::Slo), Goal::FromUnloaded, |given| {
+        let slo = given.read(str::parse::<Slo>)?;
+        Ok(Sourced { value: Goal::Given(slo.value), source: slo.source })
+    })
+}
+
+/// A request that was given up counts with the time given up; only a timeout above the goal's
+/// limits makes that a violation. The default grows with the goal, a timeout that was given is
+/// checked.
+fn timeout(settings: &Settings<'_>, goal: &Goal) -> Result<Sourced<Duration>, PlanError> {
+    let limit = match goal {
+        Goal::Given(slo) => slo.quantiles.iter().map(|q| q.limit).max().unwrap_or_default(),
+        Goal::FromUnloaded => LEAST_FROM_UNLOADED,
+    };
+    let default = DEFAULT_TIMEOUT.max(limit * 2);
+    or_default(settings.get(Key::Timeout), default, |given| {
+        let timeout = duration_within(given, LEAST_TIMEOUT, MOST_TIMEOUT)?;
+        if timeout.value <= limit {
+            let limit = format_duration(limit);
+            return Err(given.problem(Problem::TimeoutWithinSlo { limit }));
+        }
+        Ok(timeout)
+    })
+}
+
+fn budget(settings: &Settings<'_>) -> Result<Sourced<Duration>, PlanError> {
+    or_default(settings.get(Key::Budget), DEFAULT_BUDGET, |given| {
+        duration_within(given, LEAST_BUDGET, MOST_BUDGET)
+    })
+}
+
+fn duration_within(
+    given: &Given<'_>,
+    least: Duration,
+    most: Duration,
+) -> Result<Sourced<Duration>, PlanError> {
+    let duration = given.read(parse_duration)?;
+    if (least..=most).contains(&duration.value) {
+        return Ok(duration);
+    }
+    let (least, most) = (format_duration(least), format_duration(most));
+    Err(given.problem(Problem::Bounds { least, most }))
+}
+
+fn arrivals(settings: &Settings<'_>) -> Result<Sourced<Arrivals>, PlanError> {
+    or_default(settings.get(Key::Arrivals), Arrivals::Poisson, |given| {
+        given.choice(&[("poisson", Arrivals::Poisson), ("uniform", Arrivals::Uniform)])
+    })
+}
+
+fn connection(settings: &Settings<'_>) -> Result<Sourced<ConnectionMode>, PlanError> {
+    or_default(settings.get(Key::Connection), ConnectionMode::Fresh, |given| {
+        given.choice(&[("fresh", ConnectionMode::Fresh), ("keep-alive", ConnectionMode::KeepAlive)])
+    })
+}
+
+/// The one place there is so far.
+fn place(settings: &Settings<'_>) -> Result<(), PlanError> {
+    or_default(settings.get(Key::Place), (), |given| given.choice(&[("local", ())])).map(drop)
+}
+
+/// What is asked until it answers: by default the first target that a `GET` reaches.
+fn ready(settings: &Settings<'_>, targets: &[Target]) -> Result<Sourced<String>, PlanError> {
+    let first = targets.iter().find(|target| target.method == "GET");
+    let default = first.map_or_else(|| "/".to_string(), |target| target.path.clone());
+    or_default(settings.get(Key::Ready), default, |given| {
+        let target = given.read(|text| Target::new("GET", text.trim()))?;
+        Ok(Sourced { value: target.value.path, source: target.source })
+    })
+}
+
+fn db_connections(
+    settings: &Settings<'_>,
+    workers: Workers,
+    threads: Threads,
+) -> Result<Sourced<Option<u32>>, PlanError> {
+    or_default(settings.get(Key::DbConnections), None, |given| {
+        let number = given.number(1, MOST_CONNECTIONS)?;
+        let (workers, threads) = (workers.get(), threads.get());
+        let needed = u32::from(workers) * u32::from(threads);
+        if number.value < u64::from(needed) {
+            return Err(given.problem(Problem::TooFewConnections { workers, threads, needed }));
+        }
+        Ok(Sourced { value: Some(number.value as u32), source: number.source })
+    })
+}
+
+fn store(settings: &Settings<'_>) -> Sourced<PathBuf> {
+    settings
+        .path(Key::Store)
+        .unwrap_or_else(|| Sourced::default(settings.folder.join(Path::new(DEFAULT_STORE))))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,347 @@
+use std::fs;
+
+use super::*;
+
+/// An app's folder beside a folder of programs, on a machine of two cores and 8 GiB.
+struct Here {
+    folder: tempfile::TempDir,
+    surroundings: Surroundings,
+}
+
+impl Here {
+    fn new(plan: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let app = folder.path().join("app");
+        let programs = folder.path().join("programs");
+        fs::create_dir(&app).unwrap();
+        fs::create_dir(&programs).unwrap();
+        fs::write(app.join("config.ru"), "run App\n").unwrap();
+        fs::write(programs.join("puma"), "").unwrap();
+        if !plan.is_empty() {
+            fs::write(app.join("sweetspot.toml"), plan).unwrap();
+        }
+        let surroundings = Surroundings {
+            folder: app,
+            cores: Cores::new(2.0).unwrap(),
+            memory: Bytes(8 << 30),
+            program_folders: vec![programs],
+        };
+        Self { folder, surroundings }
+    }
+
+    fn write(&self, name: &str, content: &str) {
+        let path = self.surroundings.folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    fn resolve(&self, typed: &Typed) -> Plan {
+        resolve(typed, &self.surroundings).unwrap()
+    }
+
+    fn refuse(&self, typed: &Typed) -> String {
+        resolve(typed, &self.surroundings).unwrap_err().to_string()
+    }
+}
+
+fn text(value: &str) -> Option<String> {
+    Some(value.to_string())
+}
+
+fn line<'p>(plan: &'p Plan, what: &str) -> (&'p str, &'p Source) {
+    let line = plan.lines.iter().find(|line| line.what == what);
+    let line = line.unwrap_or_else(|| panic!("no line about {what}"));
+    (&line.value, &line.source)
+}
+
+#[test]
+fn without_flags_and_plan_everything_has_its_default() {
+    let here = Here::new("");
+    let plan = here.resolve(&Typed::default());
+    let app = fs::canonicalize(&here.surroundings.folder).unwrap();
+    let lines: Vec<_> =
+        plan.lines.iter().map(|l| (l.what.as_str(), l.value.as_str(), &l.source)).collect();
+    assert_eq!(
+        lines,
+        [
+            ("app", format!("{} (Rack)", app.display()).as_str(), &Source::App),
+            ("server", "puma", &Source::Default),
+            ("workers", "1..4", &Source::Default),
+            ("threads", "1..3,5,8,16", &Source::Default),
+            ("targets", "GET /", &Source::Default),
+            ("SLO", "p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %", &Source::Default),
+            ("cores", "all (2)", &Source::Default),
+            ("memory", "all (8.0 GiB)", &Source::Default),
+            ("arrivals", "poisson", &Source::Default),
+            ("connection", "fresh", &Source::Default),
+            ("timeout", "10s", &Source::Default),
+            ("budget", "10m", &Source::Default),
+            ("environment", "production", &Source::Default),
+            ("ready path", "/", &Source::Default),
+            ("db connections", "no limit", &Source::Default),
+            ("seed", "1", &Source::Default),
+            ("store", ".sweetspot/sweetspot.db", &Source::Default),
+        ]
+    );
+    assert_eq!(plan.goal, Goal::FromUnloaded);
+    assert_eq!(plan.store, here.surroundings.folder.join(".sweetspot/sweetspot.db"));
+    assert_eq!((plan.cores, plan.memory, plan.db_connections), (None, None, None));
+    assert!(!plan.assume_yes && !plan.allow_public);
+}
+
+/// Each setting in the plan file and as a flag, and how the printed value reads then.
+const EVERY_SETTING: &[(Key, &str, &str, &str, &str)] = &[
+    (Key::Server, "server", "\"puma\"", "puma", "puma"),
+    (Key::Workers, "workers", "[4, 2]", "1..=3", "1..3"),
+    (Key::Threads, "threads", "\"1..8\"", "2", "2"),
+    (Key::Slo, "SLO", "\"p99<1s\"", "p95<300ms, errors<1%", "p95<300ms,errors<1%"),
+    (Key::Cpus, "cores", "1", "1.5", "1.5"),
+    (Key::Memory, "memory", "\"1GiB\"", "512m", "512 MiB"),
+    (Key::Arrivals, "arrivals", "\"poisson\"", "uniform", "uniform"),
+    (Key::Connection, "connection", "\"fresh\"", "keep-alive", "keep-alive"),
+    (Key::Timeout, "timeout", "\"5s\"", "2500ms", "2s500ms"),
+    (Key::Budget, "budget", "\"1h30m\"", "90s", "1m30s"),
+    (Key::Ready, "ready path", "\"/up\"", "/health?token=x", "/health?…"),
+    (Key::DbConnections, "db connections", "90", "40", "at most 40"),
+    (Key::Seed, "seed", "7", "18446744073709551615", "18446744073709551615"),
+];
+
+fn set(typed: &mut Typed, key: Key, value: &str) {
+    let slot = match key {
+        Key::Server => &mut typed.server,
+        Key::Workers => &mut typed.workers,
+        Key::Threads => &mut typed.threads,
+        Key::Slo => &mut typed.slo,
+        Key::Cpus => &mut typed.cpus,
+        Key::Memory => &mut typed.memory,
+        Key::Arrivals => &mut typed.arrivals,
+        Key::Connection => &mut typed.connection,
+        Key::Timeout => &mut typed.timeout,
+        Key::Budget => &mut typed.budget,
+        Key::Place => &mut typed.place,
+        Key::Ready => &mut typed.ready,
+        Key::DbConnections => &mut typed.db_connections,
+        Key::Seed => &mut typed.seed,
+        Key::App | Key::Targets | Key::Store => panic!("{} is a path", key.name()),
+    };
+    *slot = text(value);
+}
+
+#[test]
+fn flags_come_before_the_plan_file_and_that_before_defaults() {
+    for (key, what, in_file, flag, printed) in EVERY_SETTING {
+        let here = Here::new(&format!("\n{} = {in_file}\n", key.name()));
+        let mut typed = Typed::default();
+        let plan = here.resolve(&typed);
+        assert_eq!(line(&plan, what).1, &Source::File { line: 2 }, "{what}");
+        set(&mut typed, *key, flag);
+        let plan = here.resolve(&typed);
+        assert_eq!(line(&plan, what), (*printed, &Source::Flag), "{what}");
+    }
+}
+
+#[test]
+fn values_from_a_plan_file_mean_the_same_as_typed_ones() {
+    let here = Here::new(
+        "workers = [4, 2, 2]\ncpus = 1.5\nslo = \"p95<100ms\"\nconnection = \"keep-alive\"\n",
+    );
+    let plan = here.resolve(&Typed::default());
+    assert_eq!(plan.workers, [Workers::new(2).unwrap(), Workers::new(4).unwrap()]);
+    assert_eq!(plan.cores, Some(Cores::new(1.5).unwrap()));
+    assert_eq!(plan.goal, Goal::Given("p95<100ms".parse().unwrap()));
+    assert_eq!(plan.connection, ConnectionMode::KeepAlive);
+}
+
+#[test]
+fn the_default_workers_follow_the_cores_asked_for() {
+    let here = Here::new("");
+    for (cpus, most) in [("1", 2), ("1.5", 4), ("0.5", 2)] {
+        let plan = here.resolve(&Typed { cpus: text(cpus), ..Typed::default() });
+        assert_eq!(plan.workers.last().unwrap().get(), most, "{cpus}");
+        assert_eq!(line(&plan, "workers").1, &Source::Default);
+    }
+}
+
+#[test]
+fn impossible_values_are_named_with_place_value_and_way_out() {
+    for (key, value, expected) in [
+        (Key::Workers, "4..1", "4..1 ends before it begins; write 1..4"),
+        (Key::Workers, "0", "0 is impossible: at least 1 is needed to serve anything; begin at 1"),
+        (Key::Workers, "", "the list is empty; write for example 1..4 or 1,2,4,8"),
+        (Key::Threads, "2000", "2000 is more than 1024, the most that is tried"),
+        (Key::Threads, "NaN", "'NaN' is no whole number; write for example 1..4 or 1,2,4,8"),
+        (Key::Server, "pumq", "it is unknown (did you mean 'puma'?); choose puma"),
+        (Key::Server, "unicorn", "it is unknown; choose puma"),
+        (Key::Slo, "p95", "'p95' is no SLO term; write a quantile such as 'p95<200ms' or"),
+        (Key::Cpus, "0", "0 is not a number of cores above zero"),
+        (Key::Cpus, "nan", "NaN is not a number of cores above zero"),
+        (Key::Cpus, "64", "this machine has 2 cores; ask for at most that, or leave it out to"),
+        (Key::Memory, "64GiB", "this machine has 8.0 GiB; ask for at most that"),
+        (Key::Memory, "4", "it must lie between 16 MiB and 8.0 GiB"),
+        (Key::Memory, "plenty", "'plenty' is not an amount of memory such as 512MiB or 4GiB"),
+        (Key::Arrivals, "poison", "it is unknown (did you mean 'poisson'?); choose poisson or"),
+        (Key::Connection, "keepalive", "it is unknown (did you mean 'keep-alive'?); choose fresh"),
+        (Key::Timeout, "1ms", "it must lie between 10ms and 1h"),
+        (Key::Timeout, "200ms", "the SLO allows a reply 200ms, so that"),
+        (Key::Budget, "10", "'10' is not a duration such as 500ms, 90s, 10m or 1h30m"),
+        (Key::Budget, "19s", "it must lie between 20s and 24h"),
+        (Key::Budget, "25h", "it must lie between 20s and 24h"),
+        (Key::Place, "cloud", "it is unknown; choose local"),
+        (Key::Ready, "up", "the path 'up' does not begin with '/'"),
+        (Key::DbConnections, "0", "it is no whole number from 1 to 1000000"),
+        (Key::DbConnections, "many", "it is no whole number from 1 to 1000000"),
+        (Key::Seed, "-1", "it is no whole number from 0 to 18446744073709551615"),
+    ] {
+        let mut typed = Typed::default();
+        set(&mut typed, key, value);
+        let as_flag = Here::new("").refuse(&typed);
+        let expected_flag = format!("--{} '{value}': {expected}", key.name());
+        assert!(as_flag.starts_with(&expected_flag), "{as_flag}\n{expected_flag}");
+
+        let quoted = match key {
+            Key::Cpus | Key::DbConnections | Key::Seed if value.parse::<f64>().is_ok() => {
+                value.to_string()
+            }
+            _ => format!("{value:?}"),
+        };
+        let here = Here::new(&format!("# first\n{} = {quoted}\n", key.name()));
+        let in_file = here.refuse(&Typed::default());
+        let expected_file =
+            format!("sweetspot.toml line 2: {} = '{value}': {expected}", key.name());
+        assert!(in_file.starts_with(&expected_file), "{in_file}\n{expected_file}");
+    }
+}
+
+#[test]
+fn a_grid_that_the_database_connections_rule_out_is_refused() {
+    let typed = Typed {
+        workers: text("2..4"),
+        threads: text("5"),
+        db_connections: text("9"),
+        ..Typed::default()
+    };
+    let error = Here::new("").refuse(&typed);
+    let expected = "--db-connections '9': the smallest configuration, 2 workers x 5 threads, can \
+                    hold 10 connections at once; allow at least 10";
+    assert!(error.starts_with(expected), "{error}");
+}
+
+#[test]
+fn the_timeout_stays_above_the_goal() {
+    let here = Here::new("");
+    let slow = Typed { slo: text("p50<1s,p99<8s"), ..Typed::default() };
+    assert_eq!(here.resolve(&slow).timeout, Duration::from_secs(16));
+    let error = here.refuse(&Typed { timeout: text("8s"), ..slow });
+    assert!(error.contains("set a timeout above 8s"), "{error}");
+    let errors_only = Typed { slo: text("errors<1%"), timeout: text("50ms"), ..Typed::default() };
+    assert_eq!(here.resolve(&errors_only).timeout, Duration::from_millis(50));
+}
+
+#[test]
+fn targets_that_were_typed_replace_those_of_the_plan_file() {
+    let here = Here::new("[[target]]\npath = \"/file?key=secret\"\nweight = 2\n");
+    let plan = here.resolve(&Typed::default());
+    assert_eq!(line(&plan, "targets"), ("GET /file?… (weight 2)", &Source::File { line: 1 }));
+    assert_eq!(plan.app.ready_path, "/file?key=secret");
+    assert_eq!(line(&plan, "ready path").0, "/file?…");
+
+    here.write("mix", "POST /orders\nGET /listed\n");
+    let typed = Typed {
+        target: vec!["HEAD /typed weight=3".to_string()],
+        targets: Some("mix".into()),
+        ..Typed::default()
+    };
+    let plan = here.resolve(&typed);
+    let expected = "HEAD /typed (weight 3), POST /orders, GET /listed";
+    assert_eq!(line(&plan, "targets"), (expected, &Source::Flag));
+    assert_eq!(plan.app.ready_path, "/listed", "the first that is a GET");
+}
+
+#[test]
+fn a_list_of_targets_named_in_the_plan_file_stands_beside_it() {
+    let here = Here::new("");
+    here.write("plans/quick.toml", "app = \"..\"\ntargets = \"mix\"\nstore = \"a.db\"\n");
+    here.write("plans/mix", "/listed\n");
+    let plan = here.resolve(&Typed { plan: Some("plans/quick.toml".into()), ..Typed::default() });
+    assert_eq!(line(&plan, "targets"), ("GET /listed", &Source::File { line: 2 }));
+    assert_eq!(line(&plan, "store"), ("plans/a.db", &Source::File { line: 3 }));
+    assert_eq!(line(&plan, "app").1, &Source::File { line: 1 });
+
+    here.write("plans/mix", "\nlisted\n");
+    let error = here.refuse(&Typed { plan: Some("plans/quick.toml".into()), ..Typed::default() });
+    assert!(error.contains("mix line 2: the target names no path"), "{error}");
+}
+
+#[test]
+fn typed_headers_come_before_a_targets_own_and_those_before_the_common_ones() {
+    let here = Here::new(
+        "headers = { accept = \"common\", X-One = \"common\", X-Two = \"common\" }\n\
+         [[target]]\npath = \"/\"\nheaders = { X-One = \"own\", X-Two = \"own\" }\n",
+    );
+    let typed = Typed { header: vec!["x-two: s3cret".to_string()], ..Typed::default() };
+    let plan = here.resolve(&typed);
+    let headers: Vec<_> =
+        plan.targets[0].headers.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    assert_eq!(headers, [("accept", "common"), ("X-One", "own"), ("x-two", "s3cret")]);
+    let expected = "accept, X-One, x-two (values not shown)";
+    assert_eq!(line(&plan, "headers"), (expected, &Source::Flag));
+    assert!(!format!("{:?}", plan.lines).contains("s3cret"));
+    assert!(!format!("{plan:?}").contains("s3cret"), "nor in a log of the whole plan");
+}
+
+#[test]
+fn wrong_headers_and_targets_are_refused_without_repeating_them() {
+    let here = Here::new("");
+    let typed = Typed { header: vec!["s3cret".to_string()], ..Typed::default() };
+    let error = here.refuse(&typed);
+    assert!(error.starts_with("--header: a header needs a ':'"), "{error}");
+    assert!(!error.contains("s3cret"));
+    let typed = Typed { target: vec!["http://a:s3cret@b/".to_string()], ..Typed::default() };
+    let error = here.refuse(&typed);
+    assert!(error.starts_with("--target: a target is a path of the app, not a URL"), "{error}");
+    assert!(!error.contains("s3cret"));
+}
+
+#[test]
+fn a_plan_is_named_as_a_file_or_a_folder() {
+    let here = Here::new("seed = 5\n");
+    let up = Surroundings { folder: here.folder.path().to_path_buf(), ..here.surroundings.clone() };
+    for plan in ["app", "app/sweetspot.toml"] {
+        let plan = resolve(&Typed { plan: Some(plan.into()), ..Typed::default() }, &up).unwrap();
+        assert_eq!(plan.seed, 5);
+        assert!(plan.app.folder.ends_with("app"), "the app beside the plan");
+        assert_eq!(plan.store, up.folder.join(".sweetspot/sweetspot.db"), "in the current folder");
+    }
+    let typed = Typed { plan: Some("quick.toml".into()), ..Typed::default() };
+    let error = resolve(&typed, &up).unwrap_err().to_string();
+    assert!(error.starts_with("there is no plan quick.toml; name a plan file"), "{error}");
+}
+
+#[test]
+fn a_folder_without_a_plan_file_is_tuned_with_the_defaults() {
+    let here = Here::new("");
+    let up = Surroundings { folder: here.folder.path().to_path_buf(), ..here.surroundings.clone() };
+    let plan = resolve(&Typed { plan: Some("app".into()), ..Typed::default() }, &up).unwrap();
+    assert!(plan.app.folder.ends_with("app"));
+    let named = resolve(&Typed { app: Some("app".into()), ..Typed::default() }, &up).unwrap();
+    assert_eq!(line(&named, "app").1, &Source::Flag);
+}
+
+#[test]
+fn a_server_that_the_app_configures_is_found_in_the_app() {
+    let here = Here::new("");
+    here.write("config/puma.rb", "");
+    let plan = here.resolve(&Typed::default());
+    assert_eq!(line(&plan, "server"), ("puma", &Source::App));
+    let missing = Surroundings { program_folders: Vec::new(), ..here.surroundings.clone() };
+    let error = resolve(&Typed::default(), &missing).unwrap_err().to_string();
+    assert!(error.starts_with("puma is not in any folder of PATH"), "{error}");
+}
+
+#[test]
+fn consent_is_carried_and_never_assumed() {
+    let typed = Typed { yes: true, allow_public: true, ..Typed::default() };
+    let plan = Here::new("").resolve(&typed);
+    assert!(plan.assume_yes && plan.allow_public);
+    assert_eq!(plan.threads_source, Source::Default);
+}

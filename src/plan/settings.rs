@@ -1,0 +1,172 @@
+//! One setting, whether it was typed as a flag or stands in the plan file: flags come first.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::error::{Origin, PlanError, Problem};
+use super::file::{self, FILE_NAME, PlanFile};
+use super::key::Key;
+use super::suggest::closest;
+use super::{Source, Typed};
+
+/// A value with where it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sourced<T> {
+    pub value: T,
+    pub source: Source,
+}
+
+impl<T> Sourced<T> {
+    /// A value that nobody gave.
+    pub fn default(value: T) -> Self {
+        Self { value, source: Source::Default }
+    }
+}
+
+/// A setting's text as it was given.
+pub struct Given<'a> {
+    text: &'a str,
+    at: Origin,
+}
+
+impl Given<'_> {
+    /// Where it came from, as it is printed.
+    pub fn source(&self) -> Source {
+        source_of(&self.at)
+    }
+
+    /// The error that this value is.
+    pub fn problem(&self, problem: impl Into<Problem>) -> PlanError {
+        PlanError::Value {
+            at: self.at.clone(),
+            value: Some(self.text.to_string()),
+            problem: Box::new(problem.into()),
+        }
+    }
+
+    /// Reads the value.
+    pub fn read<T, E: Into<Problem>>(
+        &self,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<Sourced<T>, PlanError> {
+        let value = parse(self.text).map_err(|error| self.problem(error))?;
+        Ok(Sourced { value, source: self.source() })
+    }
+
+    /// Reads a whole number.
+    pub fn number(&self, least: u64, most: u64) -> Result<Sourced<u64>, PlanError> {
+        self.read(|text| {
+            let digits = Some(text.trim()).filter(|text| !text.starts_with('+'));
+            let number = digits.and_then(|text| text.parse().ok());
+            number.filter(|n| (least..=most).contains(n)).ok_or(Problem::Number { least, most })
+        })
+    }
+
+    /// Reads one of several words.
+    pub fn choice<T: Copy>(&self, choices: &[(&'static str, T)]) -> Result<Sourced<T>, PlanError> {
+        self.read(|text| {
+            let found = choices.iter().find(|(name, _)| *name == text.trim());
+            found.map(|(_, value)| *value).ok_or_else(|| {
+                let choices: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
+                Problem::Choice { close: closest(text, &choices), choices }
+            })
+        })
+    }
+}
+
+/// Where a value at this place is said to come from.
+pub fn source_of(at: &Origin) -> Source {
+    match at {
+        Origin::Flag { .. } | Origin::Targets { .. } => Source::Flag,
+        Origin::Plan { line, .. } => Source::File { line: *line },
+    }
+}
+
+/// All settings given.
+pub struct Settings<'a> {
+    pub typed: &'a Typed,
+    pub file: Option<PlanFile>,
+    /// The folder that the plan file stands in, or that was named in its place, or the current one.
+    pub plan_folder: PathBuf,
+    /// The current folder.
+    pub folder: &'a Path,
+}
+
+impl<'a> Settings<'a> {
+    /// Finds and reads the plan file.
+    ///
+    /// # Errors
+    /// A plan that was named does not exist; one that exists is wrong.
+    pub fn find(typed: &'a Typed, folder: &'a Path) -> Result<Self, PlanError> {
+        let named = typed.plan.as_deref();
+        let path = folder.join(named.unwrap_or(Path::new("")));
+        let is_folder = fs::metadata(&path).map(|found| found.is_dir()).map_err(|source| {
+            let path = named.unwrap_or(folder).to_path_buf();
+            match source.kind() {
+                std::io::ErrorKind::NotFound => PlanError::NoPlan { path },
+                _ => PlanError::Unreadable { path, source },
+            }
+        })?;
+        let (path, plan_folder) = match is_folder {
+            true => (path.join(FILE_NAME), path),
+            false => (path.clone(), path.parent().unwrap_or(folder).to_path_buf()),
+        };
+        let shown = path.strip_prefix(folder).unwrap_or(&path).to_path_buf();
+        let file = match is_folder && !path.exists() {
+            true => None,
+            false => Some(file::read(&path, &shown)?),
+        };
+        Ok(Self { typed, file, plan_folder, folder })
+    }
+
+    /// A setting that is text.
+    pub fn get(&self, key: Key) -> Option<Given<'_>> {
+        let typed = self.typed;
+        let text = match key {
+            Key::Server => &typed.server,
+            Key::Workers => &typed.workers,
+            Key::Threads => &typed.threads,
+            Key::Slo => &typed.slo,
+            Key::Cpus => &typed.cpus,
+            Key::Memory => &typed.memory,
+            Key::Arrivals => &typed.arrivals,
+            Key::Connection => &typed.connection,
+            Key::Timeout => &typed.timeout,
+            Key::Budget => &typed.budget,
+            Key::Place => &typed.place,
+            Key::Ready => &typed.ready,
+            Key::DbConnections => &typed.db_connections,
+            Key::Seed => &typed.seed,
+            // Paths need not be UTF-8: see `path`.
+            Key::App | Key::Targets | Key::Store => &None,
+        };
+        match text {
+            Some(text) => Some(Given { text, at: Origin::Flag { name: key.name() } }),
+            None => self.in_file(key),
+        }
+    }
+
+    /// A setting that is a path, absolute: what was typed counts from the current folder, what
+    /// stands in a plan file from that file's folder.
+    pub fn path(&self, key: Key) -> Option<Sourced<PathBuf>> {
+        let typed = match key {
+            Key::App => &self.typed.app,
+            Key::Targets => &self.typed.targets,
+            Key::Store => &self.typed.store,
+            _ => &None,
+        };
+        if let Some(path) = typed {
+            return Some(Sourced { value: self.folder.join(path), source: Source::Flag });
+        }
+        let given = self.in_file(key)?;
+        Some(Sourced { value: self.plan_folder.join(given.text), source: given.source() })
+    }
+
+    fn in_file(&self, key: Key) -> Option<Given<'_>> {
+        let file = self.file.as_ref()?;
+        let entry = file.values.get(&key)?;
+        let at =
+            Origin::Plan { path: file.path.clone(), line: entry.line, key: key.name().to_string() };
+        Some(Given { text: &entry.value, at })
+    }
+}
