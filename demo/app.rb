@@ -1,6 +1,6 @@
 # A small shop, made to be tuned: its one page costs about 3 ms of CPU (under Ruby's global lock) and
-# then waits about 25 ms for a warehouse. The warehouse is not real: it is a `sleep`, so that the demo
-# needs no second service, and the wait is as a slow database or HTTP call would be.
+# waits about 25 ms for a warehouse. The warehouse is not real: it is a `sleep`, so that the demo needs
+# no second service, and the wait is as a slow database or HTTP call would be.
 
 require "sinatra/base"
 
@@ -9,7 +9,8 @@ class Shop < Sinatra::Base
   WAREHOUSE_SECONDS = (0.020..0.030)
 
   ADJECTIVES = %w[Oiled Brushed Riveted Folding Quiet Heavy Spare Left-handed].freeze
-  THINGS = ["wrench", "file & rasp", "bench vice", "plane", "<hex> key", "awl", "square", "saw"].freeze
+  THINGS = ["wrench", "file & rasp", "bench vice", "plane", "<hex> key", "awl", "square",
+            "saw"].freeze
 
   USES = %w[wood brass leather stone pipes boats clocks bicycles gardens roofs].freeze
 
@@ -73,8 +74,8 @@ class Shop < Sinatra::Base
 
   get "/" do
     stock = ask_warehouse
-    cheapest_first = PRODUCTS.sort_by { |product| [stock[product.number].zero? ? 1 : 0, product.cents] }
-    erb :index, locals: { products: cheapest_first, stock: stock }
+    in_stock, sold_out = PRODUCTS.sort_by(&:cents).partition { |product| stock[product.number] > 0 }
+    erb :index, locals: { products: in_stock + sold_out, stock: stock }
   end
 
   # For whoever only wants to know that it runs: no work, no waiting.
