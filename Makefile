@@ -1,0 +1,58 @@
+# What people type. Everything is in Cargo and scripts/; this file only gives it short names.
+#
+# `make demo` and `make test` need nothing before them but git and make: scripts/bootstrap installs
+# what is missing on Debian 12, and says what it does.
+
+CARGO ?= cargo
+PREFIX ?= /usr/local
+DEMO_REPORT ?= sweetspot-demo.md
+
+# Where rustup puts Rust; last, so that it is used only when there is no other.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+binary := target/release/sweetspot
+say := @printf '\n== %s\n'
+
+.PHONY: build demo test lint install clean help
+
+build: ## build target/release/sweetspot
+	@scripts/bootstrap build
+	$(say) 'building (the first time takes a minute or two)'
+	$(CARGO) build --release --locked
+
+demo: ## tune the app in demo/ on this machine: the decision here, the report in sweetspot-demo.md
+	@scripts/bootstrap demo
+	$(say) 'building (the first time takes a minute or two)'
+	$(CARGO) build --release --locked
+	$(say) 'tuning demo/, at most 4 minutes (Ctrl-C once: the answer so far)'
+	@$(binary) tune --app demo --workers 1..4 --threads 1,2,4,8 --budget 3m30s --yes \
+		-o markdown=$(DEMO_REPORT)
+	$(say) 'the report is $(DEMO_REPORT); now try it on your own app: see README.md, "Use it"'
+
+test: ## build and run every test
+	@scripts/bootstrap test
+	$(say) 'building and running the tests'
+	$(CARGO) test --locked
+
+lint: ## check formatting, clippy's warnings and the documentation's links
+	@scripts/bootstrap lint
+	$(say) 'checking the formatting'
+	$(CARGO) fmt --check
+	$(say) 'clippy'
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(say) "the documentation's links"
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --no-deps --quiet
+
+# No prerequisite but the file itself: `sudo make install` must not build as root.
+install: $(binary) ## copy it to PREFIX/bin (PREFIX is /usr/local)
+	install -D -m 755 $(binary) '$(DESTDIR)$(PREFIX)/bin/sweetspot'
+
+$(binary):
+	@$(MAKE) build
+
+clean: ## remove what was built
+	$(CARGO) clean
+
+help: ## show this
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do \
+		printf '  make %-8s %s\n' "$$name" "$$what"; done

@@ -1,0 +1,269 @@
+//! What the documents promise is there: folders, commands, links; and no machine of ours in them.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, Rule, Tree, hold, try_out};
+
+const CODE_MAP: Rule = Rule {
+    name: "ARCHITECTURE.md's code map lists exactly the folders of src/",
+    why: "a map that lacks a room, or shows one that was pulled down, is worse than none",
+    instead: "add or remove its heading (### `folder/`) below \"## Code map\"",
+    find: code_map,
+};
+
+const COMMANDS: Rule = Rule {
+    name: "every `make` target and `sweetspot` verb that a document names is there",
+    why: "the first thing a newcomer types must work",
+    instead: "mend the document, or add the target to the Makefile or the verb to src/cli/",
+    find: unknown_commands,
+};
+
+const CI: Rule = Rule {
+    name: ".ci/run does what README.md says and nothing else",
+    why: "a check that only the CI knows can't be passed before pushing",
+    instead: "put the step into `make lint` or `make test`, and name it in README.md",
+    find: secret_ci_steps,
+};
+
+const LINKS: Rule = Rule {
+    name: "every relative link of a document leads to a file",
+    why: "a link that leads nowhere says that nobody reads the document",
+    instead: "mend the link",
+    find: dead_links,
+};
+
+const MACHINES: Rule = Rule {
+    name: "no file names a folder of somebody's machine",
+    why: "it works there and nowhere else, and tells more of us than it should",
+    instead: "use a path relative to the checkout, a temporary folder, or /srv/app in examples",
+    find: machine_paths,
+};
+
+fn code_map(tree: &Tree) -> Vec<Finding> {
+    let path = "ARCHITECTURE.md";
+    let mut on_map = BTreeSet::new();
+    let mut is_inside = false;
+    for line in tree.text(path).lines() {
+        if line.starts_with("## ") {
+            is_inside = line == "## Code map";
+        }
+        let name = line.strip_prefix("### `").and_then(|rest| rest.strip_suffix("/`"));
+        on_map.extend(name.filter(|_| is_inside));
+    }
+    let in_source: BTreeSet<&str> = tree
+        .product()
+        .filter_map(|source| source.path.strip_prefix("src/")?.split_once('/'))
+        .map(|(folder, _)| folder)
+        .collect();
+    let missing =
+        in_source.difference(&on_map).map(|name| format!("src/{name}/ is not on the map"));
+    let gone = on_map.difference(&in_source).map(|name| format!("there is no src/{name}/"));
+    missing.chain(gone).map(|what| Finding { path: path.into(), line: 0, what }).collect()
+}
+
+/// The documents that tell people what to type.
+fn guides(tree: &Tree) -> impl Iterator<Item = (&str, usize, &str)> {
+    let guides = tree.texts.iter().filter(|text| text.path.ends_with(".md"));
+    guides.flat_map(|guide| {
+        let lines = guide.text.lines().enumerate();
+        lines.map(|(index, line)| (guide.path.as_str(), index + 1, line))
+    })
+}
+
+fn unknown_commands(tree: &Tree) -> Vec<Finding> {
+    let targets = targets(tree.text("Makefile"));
+    let is_verb = |name: &str| {
+        let path = format!("src/cli/{name}.rs");
+        tree.product().any(|source| source.path == path)
+    };
+    let mut findings = Vec::new();
+    let mut is_fenced = false;
+    for (path, line, text) in guides(tree) {
+        if text.starts_with("```") {
+            is_fenced = !is_fenced;
+        }
+        for command in commands(text, is_fenced) {
+            let known = match command {
+                ("make", target) => targets.contains(target),
+                (_, verb) => is_verb(verb),
+            };
+            if !known {
+                let what = format!("`{} {}` is not there", command.0, command.1);
+                findings.push(Finding { path: path.to_string(), line, what });
+            }
+        }
+    }
+    findings
+}
+
+fn targets(makefile: &str) -> BTreeSet<&str> {
+    let names = makefile.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name);
+    names.filter(|name| !name.is_empty() && name.bytes().all(is_name)).collect()
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte == b'-'
+}
+
+/// `make x` and `sweetspot x` at the beginning of a line of a fenced block or of a code span.
+fn commands(text: &str, is_fenced: bool) -> Vec<(&'static str, &str)> {
+    let pieces: Vec<&str> = if is_fenced {
+        text.split("&&").collect()
+    } else {
+        text.split('`').skip(1).step_by(2).collect()
+    };
+    let mut found = Vec::new();
+    for piece in pieces {
+        let piece = piece.trim().trim_start_matches("$ ");
+        for program in ["make", "sweetspot"] {
+            let Some(rest) = piece.strip_prefix(program) else { continue };
+            let Some(rest) = rest.strip_prefix(' ') else { continue };
+            let name = &rest[..rest.bytes().take_while(|&byte| is_name(byte)).count()];
+            // A flag, or an assignment such as PREFIX=..., names no target.
+            if name.starts_with(|first: char| first.is_ascii_lowercase()) {
+                found.push((program, name));
+            }
+        }
+    }
+    found
+}
+
+fn secret_ci_steps(tree: &Tree) -> Vec<Finding> {
+    let readme = tree.text("README.md");
+    let is_open = |step: &str| {
+        let is_plumbing = ["#", "set ", "cd ", "exec </dev/null"].iter();
+        step.is_empty()
+            || is_plumbing.clone().any(|start| step.starts_with(start))
+            || (step.starts_with("make ") && readme.contains(&format!("`{step}`")))
+    };
+    let lines = tree.text(".ci/run").lines().enumerate();
+    lines
+        .filter(|(_, step)| !is_open(step.trim()))
+        .map(|(index, step)| Finding {
+            path: ".ci/run".into(),
+            line: index + 1,
+            what: format!("`{step}` is not in README.md"),
+        })
+        .collect()
+}
+
+fn dead_links(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, line, text) in guides(tree) {
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = target.split('#').next().unwrap_or("");
+            if target.is_empty() || target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            let whole = resolve(path, target);
+            let is_there =
+                |existing: &str| existing == whole || existing.starts_with(&format!("{whole}/"));
+            let texts = tree.texts.iter().map(|text| text.path.as_str());
+            let sources = tree.sources.iter().map(|source| source.path.as_str());
+            if !texts.chain(sources).any(is_there) {
+                let what = format!("there is no {whole}");
+                findings.push(Finding { path: path.to_string(), line, what });
+            }
+        }
+    }
+    findings
+}
+
+/// A link's target from the root.
+fn resolve(document: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = document.split('/').collect();
+    parts.pop();
+    for part in target.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts.join("/")
+}
+
+fn machine_paths(tree: &Tree) -> Vec<Finding> {
+    // In pieces, or this file would be found.
+    let folders = [concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/Us", "ers/")];
+    let texts = tree.texts.iter().map(|text| (&text.path, &text.text));
+    let sources = tree.sources.iter().map(|source| (&source.path, &source.text));
+    let mut findings = Vec::new();
+    for (path, text) in texts.chain(sources) {
+        for (index, line) in text.lines().enumerate() {
+            if let Some(folder) = folders.iter().find(|folder| line.contains(**folder)) {
+                let what = format!("`{folder}`");
+                findings.push(Finding { path: path.clone(), line: index + 1, what });
+            }
+        }
+    }
+    findings
+}
+
+#[test]
+fn the_code_map_shows_every_folder() {
+    hold(&CODE_MAP);
+}
+
+#[test]
+fn commands_in_documents_are_there() {
+    hold(&COMMANDS);
+}
+
+#[test]
+fn the_ci_does_what_the_readme_says() {
+    hold(&CI);
+}
+
+#[test]
+fn links_lead_somewhere() {
+    hold(&LINKS);
+}
+
+#[test]
+fn no_file_names_somebodys_machine() {
+    hold(&MACHINES);
+}
+
+#[test]
+fn a_map_with_a_room_too_few_and_one_too_many_is_found() {
+    let source = ("src/terms/mod.rs", "");
+    let bad = "# A\n### `terms/`\n## Code map\n### `attic/`\n## More\n";
+    let good = "## Code map\n### `terms/`\nThe words.\n";
+    let bad = [source, ("ARCHITECTURE.md", bad)];
+    try_out(&CODE_MAP, &bad, &[0, 0], &[source, ("ARCHITECTURE.md", good)]);
+}
+
+#[test]
+fn commands_that_are_not_there_are_found() {
+    let makefile = ("Makefile", "build: ## x\n\tcargo build\ntest: build\n");
+    let verb = ("src/cli/tune.rs", "");
+    let bad = "Type `make tea` and `sweetspot dance`.\n```\nmake build && make coffee\n```\n";
+    let good = "Type `make test`, `make PREFIX=x build`, or make peace.\n\
+        ```\n$ make build && sweetspot tune --yes\nsweetspot --help\n```\n";
+    let bad = [makefile, verb, ("README.md", bad)];
+    try_out(&COMMANDS, &bad, &[1, 1, 3], &[makefile, verb, ("README.md", good)]);
+}
+
+#[test]
+fn a_step_that_only_the_ci_knows_is_found() {
+    let readme = ("README.md", "Run `make lint` and `make test`.\n");
+    let bad = "#!/bin/sh\nset -eu\nmake lint\ncargo audit\nmake bench\n";
+    let good = "#!/bin/sh\nset -eu\nmake lint\nmake test\n";
+    try_out(&CI, &[readme, (".ci/run", bad)], &[4, 5], &[readme, (".ci/run", good)]);
+}
+
+#[test]
+fn dead_links_are_found() {
+    let bad = "[a](docs/b.md)\n[c](../README.md#x) [d](e.md)\n";
+    let good = "[c](../README.md#x) [d](a.md) [e](https://example.org) [f](#here) [s](../src)\n";
+    let readme = ("README.md", "");
+    let source = ("src/lib.rs", "");
+    try_out(&LINKS, &[readme, ("docs/a.md", bad)], &[1, 2], &[readme, source, ("docs/a.md", good)]);
+}
+
+#[test]
+fn a_folder_of_somebodys_machine_is_found() {
+    let bad = format!("ok\ncd {}me/app\n", "/ho");
+    try_out(&MACHINES, &[("docs/a.md", &bad)], &[2], &[("docs/a.md", "cd /srv/app\n")]);
+}
