@@ -1,0 +1,121 @@
+//! A discrete-event simulation of one app server: workers with threads under an interpreter lock, on
+//! shared cores, behind one listen queue.
+//!
+//! In: a [`Server`], kinds of requests, an offered load, a seed. Out: an [`Outcome`] for every request
+//! that was due, and counters of what the workers used ([`Usage`]). Deterministic by seed; memory is
+//! bounded by what is in flight, not by the length of the run.
+//!
+//! What is modelled: processor sharing on the cores; a first-come-first-served lock in each process
+//! with the quantum rules of Ruby's versions; a listen queue of bounded length, overflow being retried
+//! after 1, 3, 7, ... seconds as TCP does; a worker accepts while it has a free thread; clients that
+//! give up leave their request behind in the server. What is not: scheduling slices of the
+//! operating system, caches, keep-alive.
+
+mod calendar;
+mod cores;
+mod engine;
+mod lock;
+mod request;
+mod sample;
+#[cfg(test)]
+mod tests;
+
+pub use engine::Simulator;
+pub use lock::Lock;
+pub use request::RequestKind;
+
+/// Which worker takes the next connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// Any worker with a free thread, at random: all idle acceptors wake and one wins.
+    Random,
+    /// The one with the fewest busy threads (Puma's `wait_for_less_busy_worker`).
+    LeastBusy,
+    /// A random worker at once, however busy: every worker has its own queue.
+    Split,
+}
+
+/// The simulated server and what it runs on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Server {
+    pub workers: u16,
+    pub threads: u16,
+    /// Cores its processes share; may be a fraction.
+    pub cores: f64,
+    pub lock: Lock,
+    pub admission: Admission,
+    /// Connections the listen queue holds.
+    pub backlog: usize,
+    /// After this long from when it was due, a client gives up; seconds.
+    pub timeout_s: f64,
+}
+
+impl Server {
+    /// A server as Puma is on Ruby before 3.3: random admission, 100 ms quantum, listen queue of 1024,
+    /// timeout 10 s.
+    pub fn new(workers: u16, threads: u16, cores: f64) -> Self {
+        Self {
+            workers: workers.max(1),
+            threads: threads.max(1),
+            cores,
+            lock: Lock::Ruby26 { quantum_s: 0.1 },
+            admission: Admission::Random,
+            backlog: 1024,
+            timeout_s: 10.0,
+        }
+    }
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Reply,
+    /// The client gave up.
+    Timeout,
+    /// The server died while the request was in it.
+    Reset,
+    /// No server was there.
+    Refused,
+}
+
+/// One request that was due, and what became of it. Times are the simulator's, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome {
+    pub due_s: f64,
+    pub ended_s: f64,
+    /// Index of its [`RequestKind`].
+    pub kind: u16,
+    pub ending: Ending,
+}
+
+/// What one worker has used since the simulation began.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct WorkerUsage {
+    pub cpu_s: f64,
+    /// Time its threads were runnable but waited for a core.
+    pub run_delay_s: f64,
+    /// Times a thread gave up its core to wait.
+    pub voluntary_switches: u64,
+    /// Times the lock's timer took it away.
+    pub involuntary_switches: u64,
+    /// Requests it has answered.
+    pub served: u64,
+    /// Threads that hold a request now.
+    pub busy: u32,
+    /// Threads that are running or runnable now.
+    pub runnable: u32,
+}
+
+/// What the server has used since the simulation began, and how full it is now.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Usage {
+    /// By worker index.
+    pub workers: Vec<WorkerUsage>,
+    /// Connections in the listen queue now.
+    pub backlog: u32,
+    /// Requests due and not ended now.
+    pub in_flight: u64,
+    /// Integral of the number in flight over time, in request seconds: its difference over an
+    /// interval, divided by the interval, is the mean in flight.
+    pub in_flight_area_s: f64,
+}
