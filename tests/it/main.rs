@@ -1,5 +1,6 @@
 //! The one integration binary: a module a subject.
 
+mod bootstrap;
 mod doctor;
 mod failures;
 mod load;

@@ -32,6 +32,13 @@ const LINKS: Rule = Rule {
     find: dead_links,
 };
 
+const JSON: Rule = Rule {
+    name: "docs/json.md names every field that scripts read",
+    why: "a field that isn't described is guessed at, and guessed wrong",
+    instead: "add it to docs/json.md in `backticks`, with its unit and what null means",
+    find: undescribed_fields,
+};
+
 const MACHINES: Rule = Rule {
     name: "no file names a folder of somebody's machine",
     why: "it works there and nowhere else, and tells more of us than it should",
@@ -183,6 +190,28 @@ fn resolve(document: &str, target: &str) -> String {
     parts.join("/")
 }
 
+/// Where the types are whose fields scripts read.
+const FIELDS_IN: &[&str] = &["src/terms/load_summary.rs", "src/terms/decision.rs"];
+
+fn undescribed_fields(tree: &Tree) -> Vec<Finding> {
+    let document = tree.text("docs/json.md");
+    let mut findings = Vec::new();
+    for source in tree.product().filter(|source| FIELDS_IN.contains(&source.path.as_str())) {
+        for offset in source.find_word("pub") {
+            let rest = source.code[offset..].trim_start_matches("pub ");
+            // `name:` is a field; `struct`, `fn` and `const` have a word after theirs.
+            let Some((name, _)) = rest.split_once(':') else { continue };
+            let is_field = name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+            if is_field && !document.contains(&format!("`{name}`")) {
+                let line = source.line(offset);
+                let what = format!("`{name}` is not described");
+                findings.push(Finding { path: source.path.clone(), line, what });
+            }
+        }
+    }
+    findings
+}
+
 fn machine_paths(tree: &Tree) -> Vec<Finding> {
     // In pieces, or this file would be found.
     let folders = [concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/Us", "ers/")];
@@ -218,6 +247,11 @@ fn the_ci_does_what_the_readme_says() {
 #[test]
 fn links_lead_somewhere() {
     hold(&LINKS);
+}
+
+#[test]
+fn every_json_field_is_described() {
+    hold(&JSON);
 }
 
 #[test]
@@ -260,6 +294,14 @@ fn dead_links_are_found() {
     let readme = ("README.md", "");
     let source = ("src/lib.rs", "");
     try_out(&LINKS, &[readme, ("docs/a.md", bad)], &[1, 2], &[readme, source, ("docs/a.md", good)]);
+}
+
+#[test]
+fn a_field_that_is_not_described_is_found() {
+    let fields = "pub struct A {\n    pub due: u64,\n    /// `sent`\n    pub sent: u64,\n}\n";
+    let source = ("src/terms/decision.rs", fields);
+    let bad = [source, ("docs/json.md", "`due` and what was sent\n")];
+    try_out(&JSON, &bad, &[4], &[source, ("docs/json.md", "`due`, `sent`\n")]);
 }
 
 #[test]

@@ -1,0 +1,147 @@
+//! Tests of scripts/bootstrap against made-up machines: a folder of fake programs is all its PATH
+//! holds. (Whether Debian's packages do what we think is seen where `make demo` runs on a bare one.)
+
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A machine on which everything is there, Rust is recent, and the user is root.
+const COMPLETE: &str = r#"
+fake() { printf '#!/bin/sh\n%s\n' "$2" > "$1"; chmod +x "$1"; }
+for tool in sed sort head tr grep env dirname; do ln -s "$(command -v $tool)" $tool; done
+fake id 'echo 0'
+fake cargo 'echo "cargo 1.100.0 (abc 2027-01-01)"'
+fake rustc 'echo "rustc 1.100.0-nightly (abc 2027-01-01)"'
+for tool in cc ruby puma cargo-fmt cargo-clippy; do fake $tool ''; done
+fake apt-get 'echo "apt-get $*" >> "$LOG"'
+fake apt-cache 'echo "  Candidate: 1.96.0+dfsg1-1~deb12u2"'
+fake sudo 'echo "sudo $*" >> "$LOG"; shift; [ "$1" = env ] || exit 1; "$@"'
+"#;
+
+/// What bootstrap did on a made-up machine.
+struct Outcome {
+    code: i32,
+    /// What it said.
+    said: String,
+    /// The calls of apt-get and sudo, a line each.
+    calls: String,
+}
+
+/// Runs bootstrap on the complete machine after `changes`, a shell script run in the folder of fakes.
+fn bootstrap(purpose: &str, changes: &str) -> Outcome {
+    let folder = TempDir::new().unwrap();
+    let programs = folder.path().join("bin");
+    std::fs::create_dir(&programs).unwrap();
+    let log = folder.path().join("log");
+    // A shell writes the fakes and not we: a file that this process has open for writing while
+    // another test forks can't be run ("text file busy").
+    let made = Command::new("/bin/sh")
+        .args(["-euc", &format!("{COMPLETE}{changes}")])
+        .current_dir(&programs)
+        .status()
+        .unwrap();
+    assert!(made.success(), "{changes}");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/bootstrap");
+    let Output { status, stdout, stderr } = Command::new("/bin/sh")
+        .args([script, purpose])
+        .env_clear()
+        .env("PATH", &programs)
+        .env("LOG", &log)
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert!(stdout.is_empty(), "standard output is for make: {stdout:?}");
+    Outcome {
+        code: status.code().unwrap(),
+        said: String::from_utf8(stderr).unwrap(),
+        calls: std::fs::read_to_string(&log).unwrap_or_default(),
+    }
+}
+
+const OLD_RUST: &str = "fake cargo 'echo \"cargo 1.63.0\"'; fake rustc 'echo \"rustc 1.63.0\"';";
+
+/// An apt-get that brings a recent Rust when it installs.
+const APT_BRINGS_RUST: &str = r##"
+fake apt-get 'echo "apt-get $*" >> "$LOG"; bin=${0%/*}
+case "$*" in *install*) for tool in cargo rustc; do
+printf "#!/bin/sh\necho $tool 1.96.0\n" > $bin/$tool; done ;; esac';
+"##;
+
+#[test]
+fn nothing_is_done_where_everything_is_there() {
+    for purpose in ["build", "demo", "test", "lint"] {
+        let outcome = bootstrap(purpose, "");
+        assert_eq!((outcome.code, outcome.said.as_str()), (0, ""), "{purpose}");
+        assert_eq!(outcome.calls, "", "{purpose}");
+    }
+}
+
+#[test]
+fn an_old_rust_is_replaced_and_versions_are_no_decimal_fractions() {
+    let outcome = bootstrap("demo", &format!("{OLD_RUST}{APT_BRINGS_RUST}"));
+    assert_eq!(outcome.code, 0, "{}", outcome.said);
+    assert!(outcome.said.contains("installing (apt): cargo-web rustc-web"), "{}", outcome.said);
+    assert!(outcome.calls.contains("install -y --no-install-recommends cargo-web rustc-web"));
+    assert!(!outcome.calls.contains("update"), "the lists knew it: {}", outcome.calls);
+    // 1.9 is older than 1.89, though 0.9 is more than 0.89.
+    let outcome = bootstrap("build", "fake rustc 'echo \"rustc 1.9.0\"'");
+    assert!(outcome.calls.contains("rustc-web"), "{}", outcome.calls);
+}
+
+#[test]
+fn lists_without_a_recent_rust_are_updated_first() {
+    let old = "fake apt-cache 'echo \"  Candidate: 1.85.0+dfsg3-1\"';";
+    let outcome = bootstrap("build", &format!("{OLD_RUST}{APT_BRINGS_RUST}{old}"));
+    assert_eq!(outcome.code, 0, "{}", outcome.said);
+    let update = outcome.calls.find("update").expect("the lists are updated");
+    assert!(update < outcome.calls.find("install").unwrap(), "{}", outcome.calls);
+}
+
+#[test]
+fn what_is_still_missing_after_installing_is_said() {
+    let outcome = bootstrap("build", OLD_RUST);
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.said.contains("still missing"), "{}", outcome.said);
+    assert!(outcome.said.contains("1.89 or later"), "{}", outcome.said);
+}
+
+#[test]
+fn a_user_who_cannot_install_is_told_what_to_run() {
+    let line = "apt-get install --no-install-recommends ruby puma ruby-sinatra\n";
+    let user = "fake id 'echo 1000'; rm ruby;";
+    for (changes, why) in [
+        (format!("{user} rm sudo"), "no sudo"),
+        (format!("{user} fake sudo 'exit 1'"), "sudo refuses"),
+    ] {
+        let outcome = bootstrap("demo", &changes);
+        assert_eq!(outcome.code, 1, "{why}");
+        assert!(outcome.said.contains(line), "{why}: {}", outcome.said);
+        assert_eq!(outcome.calls, "", "{why}");
+    }
+}
+
+#[test]
+fn a_user_is_asked_through_sudo_after_saying_what_for() {
+    let outcome = bootstrap("test", "fake id 'echo 1000'; rm cc ruby");
+    assert!(outcome.said.starts_with(
+        "bootstrap: asking sudo to install (apt): gcc libc6-dev ruby puma ruby-sinatra\n"
+    ));
+    // Nobody is there to type a password.
+    assert!(outcome.calls.starts_with("sudo -n env"), "{}", outcome.calls);
+    assert!(outcome.calls.contains("install -y --no-install-recommends gcc"), "{}", outcome.calls);
+}
+
+#[test]
+fn rust_of_rustup_and_a_ruby_of_ones_own_are_left_to_their_owners() {
+    for (purpose, changes, advice) in [
+        ("build", format!("{OLD_RUST} fake rustup ''"), "rustup update stable"),
+        ("lint", "rm cargo-clippy; fake rustup ''".into(), "rustup component add rustfmt clippy"),
+        ("demo", "fake ruby 'exit 1'".into(), "gem install puma sinatra"),
+        ("build", "rm apt-get cc".into(), "as your system does"),
+    ] {
+        let outcome = bootstrap(purpose, &changes);
+        assert_eq!(outcome.code, 1, "{advice}");
+        assert!(outcome.said.contains(advice), "{advice}: {}", outcome.said);
+        assert_eq!(outcome.calls, "", "{advice}");
+    }
+}
