@@ -22,7 +22,7 @@ pub fn closed_throughput(demand: &Demand, configuration: Configuration, cores: f
     let mut all_busy = vec![0.0; threads + 1];
     all_busy[threads] = 1.0;
     let workers = configuration.workers.get();
-    Occupied { demand, workers, cores, stretch: 1.0 }.throughput(&all_busy)
+    Occupied { demand, workers, cores, stretch: 1.0 }.throughput(&all_busy, configuration.slots())
 }
 
 /// A server whose threads are occupied to a given degree; remembers the last stretch, so that similar
@@ -36,22 +36,23 @@ pub(super) struct Occupied<'a> {
 }
 
 impl Occupied<'_> {
-    /// Throughput of all workers when each has k busy threads with probability `occupancy[k]`.
+    /// Throughput of all workers with so many `requests` in them, when each worker has k of them with
+    /// probability `occupancy[k]`.
     ///
     /// The generator runs before the server: the server has C - g X cores. X solves
     /// `X = f(C - g X)`; the step is Newton's for cores that are all busy, where f(C) = C / (S + N).
-    pub(super) fn throughput(&mut self, occupancy: &[f64]) -> f64 {
+    pub(super) fn throughput(&mut self, occupancy: &[f64], requests: u32) -> f64 {
         let generator_s = self.demand.generator_s;
         let server_s = self.demand.server_cpu_s().max(SHORTEST_S);
         let limit = self.cores / (server_s + generator_s);
-        let mut throughput = self.with_cores(self.cores, occupancy).min(limit);
+        let mut throughput = self.with_cores(self.cores, occupancy, requests).min(limit);
         if generator_s <= 0.0 {
             return throughput;
         }
         for _ in 0..ROUNDS_MAX {
             let cores = (self.cores - generator_s * throughput).max(1e-3 * self.cores);
-            let step =
-                (self.with_cores(cores, occupancy) - throughput) / (1.0 + generator_s / server_s);
+            let step = (self.with_cores(cores, occupancy, requests) - throughput)
+                / (1.0 + generator_s / server_s);
             throughput = (throughput + step).clamp(0.0, limit);
             if step.abs() <= SETTLED * throughput {
                 break;
@@ -60,21 +61,22 @@ impl Occupied<'_> {
         throughput
     }
 
-    fn with_cores(&mut self, cores: f64, occupancy: &[f64]) -> f64 {
+    fn with_cores(&mut self, cores: f64, occupancy: &[f64], requests: u32) -> f64 {
         let server_s = self.demand.server_cpu_s().max(SHORTEST_S);
-        if let &[_, busy] = occupancy {
+        if occupancy.len() == 2 {
             // One thread a worker: no lock, and the formula is exact.
-            let busy_workers = (f64::from(self.workers) * busy).round() as u16;
-            return finite_source(busy_workers, server_s, self.demand.wait_s, cores);
+            return finite_source(requests, server_s, self.demand.wait_s, cores);
         }
-        self.shared_throughput(cores, occupancy).min(cores / server_s)
+        self.shared_throughput(cores, occupancy, requests).min(cores / server_s)
     }
 
     /// Several threads a worker: the stretch of CPU time phi solves
-    /// `phi = E max(1, (1 + m) / C)`, m ~ Binomial(W-1, U) + Poisson(a): of the other workers each runs
-    /// under its lock with probability U = x S phi, and a = W x N phi jobs run outside locks.
-    fn shared_throughput(&mut self, cores: f64, occupancy: &[f64]) -> f64 {
+    /// `phi = 1 / E min(1, C / (1 + m))`, m ~ Binomial(M, p) + Poisson(a): one of n requests runs, and beside it
+    /// at most M = min(W, n) - 1 others under their locks, M p = W U M / (M + 1) of them in the mean
+    /// with U = x S phi; and a = W x N phi jobs outside locks.
+    fn shared_throughput(&mut self, cores: f64, occupancy: &[f64], requests: u32) -> f64 {
         let workers = f64::from(self.workers);
+        let together = f64::from(requests.min(u32::from(self.workers)));
         let mut throughput = 0.0;
         for _ in 0..ROUNDS_MAX {
             let stretch = self.stretch;
@@ -85,7 +87,8 @@ impl Occupied<'_> {
             throughput = workers * mean(&|x| x);
             let locked = mean(&|x| (x * self.demand.cpu_s * stretch).min(1.0));
             let free = throughput * self.demand.cpu_free_s * stretch;
-            let target = mean_stretch(self.workers - 1, locked, free, cores);
+            let locked = (workers * locked / together).min(1.0);
+            let target = mean_stretch(together as u16 - 1, locked, free, cores);
             self.stretch = 0.5 * (stretch + target);
             if (self.stretch - stretch).abs() <= SETTLED * stretch {
                 break;
@@ -123,8 +126,8 @@ pub(super) fn worker_throughputs(demand: &Demand, threads: usize, stretch: f64) 
 ///
 /// `p_k ~ p_{k-1} (n - k + 1) S / (Z min(k, C))`, `X = sum p_k min(k, C) / S`. Exact for any distribution of S and Z
 /// (processor sharing and delay are insensitive: Baskett, Chandy, Muntz and Palacios 1975).
-fn finite_source(sources: u16, cpu_s: f64, wait_s: f64, cores: f64) -> f64 {
-    let served = |k: u16| f64::from(k).min(cores);
+fn finite_source(sources: u32, cpu_s: f64, wait_s: f64, cores: f64) -> f64 {
+    let served = |k: u32| f64::from(k).min(cores);
     if wait_s < SHORTEST_S {
         return served(sources) / cpu_s;
     }
@@ -140,17 +143,18 @@ fn finite_source(sources: u16, cpu_s: f64, wait_s: f64, cores: f64) -> f64 {
     busy / sum / cpu_s
 }
 
-/// `E max(1, (1 + m) / C)` with m ~ Binomial(`others`, `locked`) + Poisson(`free`).
+/// `1 / E min(1, C / (1 + m))` with m ~ Binomial(`others`, `locked`) + Poisson(`free`): the mean of the *rate*
+/// at which a job proceeds decides when it ends.
 fn mean_stretch(others: u16, locked: f64, free: f64, cores: f64) -> f64 {
     let binomial = binomial_masses(others, locked.clamp(0.0, 1.0));
     let poisson = poisson_masses(free);
-    let mut mean = 0.0;
+    let mut rate = 0.0;
     for (b, p) in binomial.iter().enumerate() {
         for (f, q) in poisson.iter().enumerate() {
-            mean += p * q * ((1 + b + f) as f64 / cores).max(1.0);
+            rate += p * q * (cores / (1 + b + f) as f64).min(1.0);
         }
     }
-    mean
+    1.0 / rate.max(1e-6)
 }
 
 fn binomial_masses(n: u16, p: f64) -> Vec<f64> {

@@ -351,7 +351,7 @@ mod tests {
         let fit = Fit::to(&observations, 2.0).unwrap();
         assert!((fit.demand.cpu_s / 0.004 - 1.0).abs() < 0.02, "{fit:?}");
         assert!((fit.demand.wait_s / 0.012 - 1.0).abs() < 0.03);
-        assert!(fit.misfit < 0.01);
+        assert!(fit.misfit < 0.02, "{fit:?}");
         for (workers, threads) in [(2, 2), (4, 1), (1, 8), (4, 16)] {
             let predicted = closed_throughput(&fit.demand, at(workers, threads), 2.0);
             let true_rate = closed_throughput(&truth, at(workers, threads), 2.0);
