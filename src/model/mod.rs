@@ -7,4 +7,17 @@
 //!
 //! Bare numbers carry their unit in the name: `_s` seconds, `_rps` requests per second.
 
+mod closed;
+mod demand;
+mod fit;
+mod limit;
+mod memory;
+mod open;
 pub mod simulator;
+
+pub use closed::closed_throughput;
+pub use demand::Demand;
+pub use fit::{Fit, Observation, fit};
+pub use limit::limit;
+pub use memory::{MemoryModel, memory};
+pub use open::{OpenLatency, capacity, open_latency};

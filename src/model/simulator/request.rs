@@ -1,6 +1,7 @@
 //! Requests: what kinds there are, what they go through, and where those in flight are kept.
 
 use super::sample::Random;
+use crate::model::Demand;
 
 /// What one kind of request costs. It alternates between bursts of CPU under the lock and waits:
 /// burst, (CPU without the lock,) wait, burst, ..., wait, burst.
@@ -45,6 +46,25 @@ impl RequestKind {
 
     fn bursts(&self) -> f64 {
         f64::from(self.waits()) + 1.0
+    }
+
+    /// The mean request as the formulas know it.
+    pub fn demand(&self) -> Demand {
+        let (bursts, waits) = (self.bursts(), f64::from(self.waits()).max(1.0));
+        let total_s = self.cpu_s + self.cpu_free_s + self.wait_s;
+        // Of independent steps the variances add up.
+        let squares =
+            self.cpu_s.powi(2) / bursts + self.cpu_free_s.powi(2) + self.wait_s.powi(2) / waits;
+        Demand {
+            cpu_s: self.cpu_s,
+            cpu_free_s: self.cpu_free_s,
+            wait_s: self.wait_s,
+            handoff_s: self.handoff_s,
+            cv2: self.cv2 * squares / total_s.powi(2).max(f64::MIN_POSITIVE),
+            // The mean rest of a hold that is met: (1 + cv2) / 2 of a mean hold.
+            contention: 0.5 * (1.0 + self.cv2),
+            generator_s: 0.0,
+        }
     }
 
     /// The hand-over before one burst, when there is one; seconds.

@@ -1,0 +1,291 @@
+//! Throughput when every thread always has a request to work on.
+//!
+//! Symbols: S CPU under the lock, h hand-over, N CPU outside the lock, Z wait (all seconds a request), T
+//! threads in a worker, W workers, C cores, g the generator's CPU a request.
+
+use super::Demand;
+use crate::terms::Configuration;
+
+/// A fixed point counts as found when it moves less than this, relative.
+const SETTLED: f64 = 1e-9;
+const ROUNDS_MAX: usize = 200;
+/// Shorter times than this, in seconds, are taken for this: nothing is free.
+const SHORTEST_S: f64 = 1e-9;
+
+/// Requests per second that a saturating closed load gets: every thread busy, no think time.
+///
+/// One worker is a machine repairman (the threads are the machines, the lock repairs); workers share
+/// the cores by a fixed point on the stretch of CPU time; see [`worker_throughputs`] and
+/// [`Occupied::throughput`]. At most C / (S + N + g).
+pub fn closed_throughput(demand: &Demand, configuration: Configuration, cores: f64) -> f64 {
+    let threads = usize::from(configuration.threads.get());
+    let mut all_busy = vec![0.0; threads + 1];
+    all_busy[threads] = 1.0;
+    let workers = configuration.workers.get();
+    Occupied { demand, workers, cores, stretch: 1.0 }.throughput(&all_busy, configuration.slots())
+}
+
+/// A server whose threads are occupied to a given degree; remembers the last stretch, so that similar
+/// questions settle quickly.
+pub(super) struct Occupied<'a> {
+    pub(super) demand: &'a Demand,
+    pub(super) workers: u16,
+    pub(super) cores: f64,
+    /// By how much CPU time takes longer since cores are shared; at least 1.
+    pub(super) stretch: f64,
+}
+
+impl Occupied<'_> {
+    /// Throughput of all workers with so many `requests` in them, when each worker has k of them with
+    /// probability `occupancy[k]`.
+    ///
+    /// The generator runs before the server: the server has C - g X cores. X solves
+    /// `X = f(C - g X)`; the step is Newton's for cores that are all busy, where f(C) = C / (S + N).
+    pub(super) fn throughput(&mut self, occupancy: &[f64], requests: u32) -> f64 {
+        let generator_s = self.demand.generator_s;
+        let server_s = self.demand.server_cpu_s().max(SHORTEST_S);
+        let limit = self.cores / (server_s + generator_s);
+        let mut throughput = self.with_cores(self.cores, occupancy, requests).min(limit);
+        if generator_s <= 0.0 {
+            return throughput;
+        }
+        for _ in 0..ROUNDS_MAX {
+            let cores = (self.cores - generator_s * throughput).max(1e-3 * self.cores);
+            let step = (self.with_cores(cores, occupancy, requests) - throughput)
+                / (1.0 + generator_s / server_s);
+            throughput = (throughput + step).clamp(0.0, limit);
+            if step.abs() <= SETTLED * throughput {
+                break;
+            }
+        }
+        throughput
+    }
+
+    fn with_cores(&mut self, cores: f64, occupancy: &[f64], requests: u32) -> f64 {
+        let server_s = self.demand.server_cpu_s().max(SHORTEST_S);
+        if occupancy.len() == 2 {
+            // One thread a worker: no lock, and the formula is exact.
+            return finite_source(requests, server_s, self.demand.wait_s, cores);
+        }
+        self.shared_throughput(cores, occupancy, requests).min(cores / server_s)
+    }
+
+    /// Several threads a worker: the stretch of CPU time phi solves
+    /// `phi = 1 / E min(1, C / (1 + m))`, m ~ Binomial(M, p) + Poisson(a): one of n requests runs, and beside it
+    /// at most M = min(W, n) - 1 others under their locks, M p = W U M / (M + 1) of them in the mean
+    /// with U = x S phi; and a = W x N phi jobs outside locks.
+    fn shared_throughput(&mut self, cores: f64, occupancy: &[f64], requests: u32) -> f64 {
+        let workers = f64::from(self.workers);
+        let together = f64::from(requests.min(u32::from(self.workers)));
+        let mut throughput = 0.0;
+        for _ in 0..ROUNDS_MAX {
+            let stretch = self.stretch;
+            let rates = worker_throughputs(self.demand, occupancy.len() - 1, stretch);
+            let mean = |of: &dyn Fn(f64) -> f64| -> f64 {
+                occupancy.iter().zip(&rates).map(|(p, &x)| p * of(x)).sum()
+            };
+            throughput = workers * mean(&|x| x);
+            let locked = mean(&|x| (x * self.demand.cpu_s * stretch).min(1.0));
+            let free = throughput * self.demand.cpu_free_s * stretch;
+            let locked = (workers * locked / together).min(1.0);
+            let target = mean_stretch(together as u16 - 1, locked, free, cores);
+            self.stretch = 0.5 * (stretch + target);
+            if (self.stretch - stretch).abs() <= SETTLED * stretch {
+                break;
+            }
+        }
+        throughput
+    }
+}
+
+/// Throughput of one worker with k = 0..=`threads` busy threads, when CPU time takes `stretch` times as
+/// long.
+///
+/// Mean value analysis (Reiser and Lavenberg 1980) with the correction for a first-come-first-served
+/// station whose holds are not exponential (Reiser 1979): over n = 1..T
+/// `R = S + (Q - U)(S + h) + U (S + h) c`, `x = n / (Z + N + R)`, `Q = x R`, `U = min(1, x (S + h))`, with Q and U
+/// those of n - 1, c the demand's contention, and x at most 1 / (S + h).
+pub(super) fn worker_throughputs(demand: &Demand, threads: usize, stretch: f64) -> Vec<f64> {
+    let hold = (demand.cpu_s * stretch).max(SHORTEST_S);
+    let passed_on = hold + demand.handoff_s;
+    let elsewhere = demand.wait_s + demand.cpu_free_s * stretch;
+    let (mut queue, mut busy) = (0.0_f64, 0.0_f64);
+    let mut rates = vec![0.0];
+    for n in 1..=threads {
+        let waiting = (queue - busy) * passed_on + busy * passed_on * demand.contention;
+        let limit = if n == 1 { 1.0 / hold } else { 1.0 / passed_on };
+        let rate = (n as f64 / (elsewhere + hold + waiting)).min(limit);
+        queue = n as f64 - rate * elsewhere;
+        busy = (rate * passed_on).min(1.0).min(queue);
+        rates.push(rate);
+    }
+    rates
+}
+
+/// M/M/C//n under processor sharing: n sources that each compute S and wait Z in turn, on C cores.
+///
+/// `p_k ~ p_{k-1} (n - k + 1) S / (Z min(k, C))`, `X = sum p_k min(k, C) / S`. Exact for any distribution of S and Z
+/// (processor sharing and delay are insensitive: Baskett, Chandy, Muntz and Palacios 1975).
+fn finite_source(sources: u32, cpu_s: f64, wait_s: f64, cores: f64) -> f64 {
+    let served = |k: u32| f64::from(k).min(cores);
+    if wait_s < SHORTEST_S {
+        return served(sources) / cpu_s;
+    }
+    let (mut weight, mut sum, mut busy) = (1.0, 1.0, 0.0);
+    for k in 1..=sources {
+        weight *= f64::from(sources - k + 1) * cpu_s / (wait_s * served(k));
+        sum += weight;
+        busy += weight * served(k);
+        if sum > 1e200 {
+            (weight, sum, busy) = (weight / sum, 1.0, busy / sum);
+        }
+    }
+    busy / sum / cpu_s
+}
+
+/// `1 / E min(1, C / (1 + m))` with m ~ Binomial(`others`, `locked`) + Poisson(`free`): the mean of the *rate*
+/// at which a job proceeds decides when it ends.
+fn mean_stretch(others: u16, locked: f64, free: f64, cores: f64) -> f64 {
+    let binomial = binomial_masses(others, locked.clamp(0.0, 1.0));
+    let poisson = poisson_masses(free);
+    let mut rate = 0.0;
+    for (b, p) in binomial.iter().enumerate() {
+        for (f, q) in poisson.iter().enumerate() {
+            rate += p * q * (cores / (1 + b + f) as f64).min(1.0);
+        }
+    }
+    1.0 / rate.max(1e-6)
+}
+
+fn binomial_masses(n: u16, p: f64) -> Vec<f64> {
+    // By adding one trial after the other: exact at the ends and free of large factorials.
+    let mut masses = vec![1.0];
+    for _ in 0..n {
+        masses.push(0.0);
+        for k in (1..masses.len()).rev() {
+            masses[k] = masses[k] * (1.0 - p) + masses[k - 1] * p;
+        }
+        masses[0] *= 1.0 - p;
+    }
+    masses
+}
+
+fn poisson_masses(mean: f64) -> Vec<f64> {
+    // Beyond 60 the fixed point is at the cores' limit anyway.
+    let mean = mean.clamp(0.0, 60.0);
+    let mut masses = vec![(-mean).exp()];
+    let mut left = 1.0 - masses[0];
+    while left > 1e-9 && masses.len() < 200 {
+        let next = masses[masses.len() - 1] * mean / masses.len() as f64;
+        masses.push(next);
+        left -= next;
+    }
+    masses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn even() -> Demand {
+        Demand { cpu_s: 0.02, wait_s: 0.02, ..Demand::default() }
+    }
+
+    fn at(workers: u16, threads: u16) -> Configuration {
+        Configuration::new(workers, threads).unwrap()
+    }
+
+    #[test]
+    fn one_worker_is_the_machine_repairman() {
+        for (threads, expected) in [(1, 25.0), (2, 40.0), (3, 46.875), (5, 49.847)] {
+            let throughput = closed_throughput(&even(), at(1, threads), 99.0);
+            assert!((throughput / expected - 1.0).abs() < 1e-4, "{threads}: {throughput}");
+        }
+    }
+
+    #[test]
+    fn workers_on_two_cores_agree_with_the_simulation() {
+        // Simulated saturated throughput, S = Z = 20 ms.
+        for (workers, threads, simulated) in [
+            (1, 3, 46.6),
+            (2, 2, 79.7),
+            (2, 3, 93.2),
+            (2, 5, 99.1),
+            (3, 1, 70.2),
+            (3, 2, 95.9),
+            (3, 3, 99.3),
+            (4, 1, 84.5),
+            (4, 2, 99.0),
+        ] {
+            let throughput = closed_throughput(&even(), at(workers, threads), 2.0);
+            assert!((throughput / simulated - 1.0).abs() < 0.025, "{workers} x {threads}");
+        }
+    }
+
+    #[test]
+    fn nothing_but_cpu_fills_the_cores_and_nothing_but_waiting_fills_the_threads() {
+        let cpu = Demand { cpu_s: 0.01, ..Demand::default() };
+        assert!((closed_throughput(&cpu, at(4, 1), 2.0) - 200.0).abs() < 1e-6);
+        assert!((closed_throughput(&cpu, at(1, 4), 2.0) - 100.0).abs() < 1e-6);
+        let wait = Demand { wait_s: 0.1, ..Demand::default() };
+        assert!((closed_throughput(&wait, at(2, 5), 2.0) - 100.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn cpu_outside_the_lock_runs_in_parallel_within_a_worker() {
+        let demand = Demand { cpu_s: 0.005, cpu_free_s: 0.015, ..Demand::default() };
+        assert!((closed_throughput(&demand, at(1, 1), 4.0) - 50.0).abs() < 1e-6);
+        let several = closed_throughput(&demand, at(1, 8), 4.0);
+        assert!((150.0..=200.0).contains(&several), "{several}");
+    }
+
+    #[test]
+    fn a_generator_on_the_same_cores_takes_its_part() {
+        let demand = Demand { cpu_s: 0.008, generator_s: 0.002, ..Demand::default() };
+        let throughput = closed_throughput(&demand, at(4, 2), 2.0);
+        assert!((throughput - 200.0).abs() < 1.0, "{throughput}");
+        let idle = closed_throughput(&demand, at(1, 1), 4.0);
+        assert!((idle - 125.0).abs() < 1.0, "cores to spare: {idle}");
+    }
+
+    #[test]
+    fn pumas_hand_overs_are_met_by_contention_and_a_loss_at_each() {
+        // Measured requests/s of one worker of Puma 5.6.5: 1.05 ms of CPU, 5.07 ms of waiting.
+        let demand = Demand {
+            cpu_s: 0.001_05,
+            wait_s: 0.005_07,
+            handoff_s: 0.000_06,
+            contention: 3.3,
+            ..Demand::default()
+        };
+        for (threads, measured) in [(1, 159.0), (2, 291.0), (5, 558.0), (16, 830.0)] {
+            let throughput = closed_throughput(&demand, at(1, threads), 2.0);
+            assert!((throughput / measured - 1.0).abs() < 0.08, "{threads}: {throughput}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bound_is_exceeded(
+            cpu_ms in 0.0..50.0_f64, free_ms in 0.0..20.0_f64, wait_ms in 0.0..200.0_f64,
+            handoff_ms in 0.0..1.0_f64, contention in 0.5..6.0_f64, generator_ms in 0.0..2.0_f64,
+            workers in 1_u16..12, threads in 1_u16..24, cores in 0.5..16.0_f64,
+        ) {
+            let demand = Demand {
+                cpu_s: cpu_ms / 1e3 + 1e-5,
+                cpu_free_s: free_ms / 1e3,
+                wait_s: wait_ms / 1e3,
+                handoff_s: handoff_ms / 1e3,
+                contention,
+                generator_s: generator_ms / 1e3,
+                ..Demand::default()
+            };
+            let x = closed_throughput(&demand, at(workers, threads), cores);
+            let slots = f64::from(workers) * f64::from(threads);
+            proptest::prop_assert!(x > 0.0);
+            proptest::prop_assert!(x <= cores / (demand.server_cpu_s() + demand.generator_s) + 1e-6);
+            proptest::prop_assert!(x <= slots / demand.unloaded_latency_s() * (1.0 + 1e-6));
+            proptest::prop_assert!(x <= f64::from(workers) / demand.cpu_s * (1.0 + 1e-6));
+        }
+    }
+}

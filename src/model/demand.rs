@@ -1,0 +1,59 @@
+//! What one request of the mix costs on average.
+
+use serde::{Deserialize, Serialize};
+
+/// The mean request. All seconds are at least 0; none includes queueing.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Demand {
+    /// CPU under the interpreter's lock.
+    pub cpu_s: f64,
+    /// CPU outside it (native code, kernel work with the lock released).
+    pub cpu_free_s: f64,
+    /// Waits for anything that is neither CPU nor the lock.
+    pub wait_s: f64,
+    /// Lock time lost when the lock passes from one thread straight to another; nothing when nobody
+    /// queues for it.
+    pub handoff_s: f64,
+    /// Squared coefficient of variation of the unloaded latency: 0 when every request takes the
+    /// same time, 1 when they vary as an exponential.
+    pub cv2: f64,
+    /// How long a thread that finds the lock held waits for *that* hold to end, in units of a mean
+    /// hold: 1 when holds are exponential, 0.5 when constant, more when long and short holds mix or
+    /// threads bunch up behind each other.
+    pub contention: f64,
+    /// CPU of the load generator when it shares the server's cores; 0 when it doesn't.
+    pub generator_s: f64,
+}
+
+impl Default for Demand {
+    /// Costs nothing; varies as four exponential stages in a row do.
+    fn default() -> Self {
+        Self {
+            cpu_s: 0.0,
+            cpu_free_s: 0.0,
+            wait_s: 0.0,
+            handoff_s: 0.0,
+            cv2: 0.25,
+            contention: 1.0,
+            generator_s: 0.0,
+        }
+    }
+}
+
+impl Demand {
+    /// CPU of the server, seconds.
+    pub fn server_cpu_s(&self) -> f64 {
+        self.cpu_s + self.cpu_free_s
+    }
+
+    /// Latency with nobody else around, seconds.
+    pub fn unloaded_latency_s(&self) -> f64 {
+        self.server_cpu_s() + self.wait_s
+    }
+
+    /// The part of the unloaded latency that is not CPU, 0..=1; 0 when a request costs nothing.
+    pub fn io_share(&self) -> f64 {
+        let latency_s = self.unloaded_latency_s();
+        if latency_s > 0.0 { self.wait_s / latency_s } else { 0.0 }
+    }
+}

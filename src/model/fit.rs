@@ -1,0 +1,432 @@
+//! Fitting what a request costs to what was measured.
+//!
+//! Four numbers are fitted, in logarithms: CPU, wait, hand-over and contention. Each has a prior (tight
+//! where it was measured from outside the process), so that one observation is enough and a hundred
+//! are not in the way. The rest of a [`Demand`] is read off directly.
+
+use super::{Demand, closed_throughput};
+use crate::stats::{Estimate, normal};
+use crate::terms::Configuration;
+
+/// What was measured of one configuration; `None` for what was not.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Observation {
+    pub configuration: Configuration,
+    /// Throughput under a saturating closed load, requests/s.
+    pub saturated_rps: Option<f64>,
+    /// CPU of all the server's processes, seconds a request.
+    pub cpu_per_request_s: Option<f64>,
+    /// Mean latency with one client, seconds.
+    pub unloaded_latency_s: Option<f64>,
+    /// Squared coefficient of variation of that latency.
+    pub unloaded_cv2: Option<f64>,
+    /// Cores that the busiest worker used while saturated: above 1 it computes outside its lock.
+    pub worker_busy_cores: Option<f64>,
+    /// CPU of a load generator that shares the server's cores, seconds a request.
+    pub generator_s: Option<f64>,
+}
+
+impl Observation {
+    /// Nothing measured yet.
+    pub fn of(configuration: Configuration) -> Self {
+        Self {
+            configuration,
+            saturated_rps: None,
+            cpu_per_request_s: None,
+            unloaded_latency_s: None,
+            unloaded_cv2: None,
+            worker_busy_cores: None,
+            generator_s: None,
+        }
+    }
+}
+
+/// How sure a saturated throughput and an unloaded latency are taken to be, relative (one trial of a few
+/// seconds, drift of the machine, misfit of the formulas).
+const MEASURED_SD: f64 = 0.05;
+/// The same of CPU a request, which hardly depends on load.
+const CPU_SD: f64 = 0.03;
+/// An error of this size is always allowed for in a configuration that was not measured.
+const MISFIT_SD: f64 = 0.05;
+/// A worker's CPU beyond one core by less than this is the master's and the kernel's.
+const FREE_CPU_FROM: f64 = 1.05;
+
+const PARAMETERS: usize = 4;
+type Vector = [f64; PARAMETERS];
+type Matrix = [Vector; PARAMETERS];
+
+/// The fitted demand, and how sure it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    pub demand: Demand,
+    /// Measured over predicted saturated throughput, by configuration, in the order given.
+    pub residuals: Vec<(Configuration, f64)>,
+    /// Root mean square of the residuals' logarithms (0.05: about 5 %); 0 when there was none.
+    pub misfit: f64,
+    /// Covariance of the logarithms of cpu, wait, hand-over and contention.
+    covariance: Matrix,
+}
+
+/// The demand that explains the observations best; see [`Fit::to`].
+pub fn fit(observations: &[Observation], cores: f64) -> Option<Demand> {
+    Fit::to(observations, cores).map(|fit| fit.demand)
+}
+
+impl Fit {
+    /// Fits `observations`, made on so many `cores`. `None` when none of them has a throughput or an
+    /// unloaded latency.
+    ///
+    /// Maximum a posteriori by Levenberg and Marquardt's method: the residuals are
+    /// (ln measured - ln predicted) / sd of every throughput and unloaded latency, and (ln value - ln
+    /// prior) / sd of the four numbers.
+    pub fn to(observations: &[Observation], cores: f64) -> Option<Self> {
+        let problem = Problem::new(observations, cores)?;
+        let mut at = problem.prior.map(|prior| prior.mean);
+        let mut damping = 1e-3;
+        for _ in 0..60 {
+            let (normal, gradient) = problem.normal_equations(&at);
+            let Some(step) = damped_step(&normal, &gradient, damping) else { break };
+            let next: Vector = std::array::from_fn(|i| at[i] + step[i].clamp(-1.0, 1.0));
+            if problem.cost(&next) < problem.cost(&at) {
+                at = next;
+                damping = (damping * 0.3).max(1e-9);
+                if step.iter().all(|s| s.abs() < 1e-6) {
+                    break;
+                }
+            } else {
+                damping *= 10.0;
+                if damping > 1e9 {
+                    break;
+                }
+            }
+        }
+        Some(problem.conclude(&at))
+    }
+
+    /// A prediction with its interval at `level` (0.9): any figure above zero that follows from a demand,
+    /// such as `|demand| closed_throughput(demand, configuration, cores)`.
+    ///
+    /// The figure's logarithm is taken as linear in those of the fitted numbers (delta method); the
+    /// misfit of the measured configurations, at least 5 %, is added. `None` when the figure is 0.
+    pub fn predict(&self, level: f64, figure: impl Fn(&Demand) -> f64) -> Option<Estimate> {
+        let value = figure(&self.demand);
+        if !value.is_finite() || value <= 0.0 {
+            return None;
+        }
+        const NUDGE: f64 = 0.02;
+        let slopes: Vector = std::array::from_fn(|i| {
+            let nudged = |by: f64| figure(&nudge(&self.demand, i, by)).max(1e-3 * value).ln();
+            (nudged(NUDGE) - nudged(-NUDGE)) / (2.0 * NUDGE)
+        });
+        let mut variance = self.misfit.max(MISFIT_SD).powi(2);
+        for (i, row) in self.covariance.iter().enumerate() {
+            for (j, covariance) in row.iter().enumerate() {
+                variance += slopes[i] * slopes[j] * covariance;
+            }
+        }
+        let half = normal::quantile(0.5 + 0.5 * level) * variance.max(0.0).sqrt();
+        let count = self.residuals.len() as u64;
+        Some(Estimate { value, low: value * (-half).exp(), high: value * half.exp(), count })
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Prior {
+    mean: f64,
+    sd: f64,
+}
+
+struct Problem {
+    /// Of ln cpu (all of the server's), ln wait, ln hand-over, ln contention.
+    prior: [Prior; PARAMETERS],
+    /// Read off directly: share of the CPU that is outside the lock, cv2, generator.
+    free_share: f64,
+    cv2: f64,
+    generator_s: f64,
+    latencies: Vec<f64>,
+    throughputs: Vec<(Configuration, f64)>,
+    cores: f64,
+}
+
+impl Problem {
+    fn new(observations: &[Observation], cores: f64) -> Option<Self> {
+        let all = |of: fn(&Observation) -> Option<f64>| -> Vec<f64> {
+            observations.iter().filter_map(of).filter(|v| v.is_finite() && *v > 0.0).collect()
+        };
+        let latencies = all(|o| o.unloaded_latency_s);
+        let throughputs: Vec<(Configuration, f64)> = observations
+            .iter()
+            .filter_map(|o| Some((o.configuration, o.saturated_rps?)))
+            .filter(|(_, rate)| rate.is_finite() && *rate > 0.0)
+            .collect();
+        let cpu = geometric_mean(&all(|o| o.cpu_per_request_s));
+        // Without a latency: the time a request holds its thread, from the fullest throughput.
+        let held = throughputs
+            .iter()
+            .map(|(configuration, rate)| f64::from(configuration.slots()) / rate)
+            .reduce(f64::min);
+        let latency_s = geometric_mean(&latencies).or(held)?;
+        let cpu_prior = match cpu {
+            Some(cpu_s) => Prior { mean: cpu_s.ln(), sd: CPU_SD },
+            None => Prior { mean: (0.5 * latency_s).ln(), sd: 1.0 },
+        };
+        let cpu_s = cpu_prior.mean.exp();
+        let wait_s = (latency_s - cpu_s).max(0.02 * latency_s);
+        let busiest = all(|o| o.worker_busy_cores).into_iter().fold(1.0, f64::max);
+        let free_share = if busiest > FREE_CPU_FROM { 1.0 - 1.0 / busiest } else { 0.0 };
+        let prior = [
+            cpu_prior,
+            Prior { mean: wait_s.ln(), sd: 2.0 },
+            Prior { mean: (0.03 * cpu_s).ln(), sd: 1.0 },
+            Prior { mean: 0.3, sd: 0.7 },
+        ];
+        Some(Self {
+            prior,
+            free_share,
+            cv2: mean(&all(|o| o.unloaded_cv2)).unwrap_or(Demand::default().cv2),
+            generator_s: mean(&all(|o| o.generator_s)).unwrap_or(0.0),
+            latencies,
+            throughputs,
+            cores,
+        })
+    }
+
+    fn demand(&self, at: &Vector) -> Demand {
+        let cpu_s = at[0].exp();
+        Demand {
+            cpu_s: cpu_s * (1.0 - self.free_share),
+            cpu_free_s: cpu_s * self.free_share,
+            wait_s: at[1].exp(),
+            handoff_s: at[2].exp(),
+            cv2: self.cv2,
+            contention: at[3].exp(),
+            generator_s: self.generator_s,
+        }
+    }
+
+    fn residuals(&self, at: &Vector) -> Vec<f64> {
+        let demand = self.demand(at);
+        let mut residuals: Vec<f64> =
+            at.iter().zip(&self.prior).map(|(x, prior)| (x - prior.mean) / prior.sd).collect();
+        let unloaded_s = demand.unloaded_latency_s();
+        residuals.extend(
+            self.latencies.iter().map(|measured| (unloaded_s / measured).ln() / MEASURED_SD),
+        );
+        residuals.extend(self.throughputs.iter().map(|&(configuration, measured)| {
+            (closed_throughput(&demand, configuration, self.cores) / measured).ln() / MEASURED_SD
+        }));
+        residuals
+    }
+
+    fn cost(&self, at: &Vector) -> f64 {
+        self.residuals(at).iter().map(|r| r * r).sum()
+    }
+
+    /// J'J and J'r, with the Jacobian J taken numerically.
+    fn normal_equations(&self, at: &Vector) -> (Matrix, Vector) {
+        const NUDGE: f64 = 1e-4;
+        let here = self.residuals(at);
+        let columns: [Vec<f64>; PARAMETERS] = std::array::from_fn(|i| {
+            let mut nudged = *at;
+            nudged[i] += NUDGE;
+            let there = self.residuals(&nudged);
+            there.iter().zip(&here).map(|(a, b)| (a - b) / NUDGE).collect()
+        });
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+        let normal =
+            std::array::from_fn(|i| std::array::from_fn(|j| dot(&columns[i], &columns[j])));
+        (normal, std::array::from_fn(|i| dot(&columns[i], &here)))
+    }
+
+    fn conclude(&self, at: &Vector) -> Fit {
+        let demand = self.demand(at);
+        let residuals: Vec<(Configuration, f64)> = self
+            .throughputs
+            .iter()
+            .map(|&(configuration, measured)| {
+                (configuration, measured / closed_throughput(&demand, configuration, self.cores))
+            })
+            .collect();
+        let squares: f64 = residuals.iter().map(|(_, ratio)| ratio.ln().powi(2)).sum();
+        let misfit = (squares / residuals.len().max(1) as f64).sqrt();
+        let (normal, _) = self.normal_equations(at);
+        // The priors make the matrix positive definite, so every column can be solved for.
+        let column = |i: usize| {
+            let mut unit = [0.0; PARAMETERS];
+            unit[i] = -1.0;
+            damped_step(&normal, &unit, 0.0).unwrap_or([0.0; PARAMETERS])
+        };
+        Fit { demand, residuals, misfit, covariance: std::array::from_fn(column) }
+    }
+}
+
+/// The demand with one of the fitted numbers changed by the factor e^by.
+fn nudge(demand: &Demand, parameter: usize, by: f64) -> Demand {
+    let factor = by.exp();
+    let mut nudged = *demand;
+    match parameter {
+        0 => {
+            nudged.cpu_s *= factor;
+            nudged.cpu_free_s *= factor;
+        }
+        1 => nudged.wait_s *= factor,
+        2 => nudged.handoff_s *= factor,
+        _ => nudged.contention *= factor,
+    }
+    nudged
+}
+
+/// Solves (A + damping diag A) x = -b by Gauss and Jordan; `None` when it is singular.
+fn damped_step(a: &Matrix, b: &Vector, damping: f64) -> Option<Vector> {
+    let mut m: [[f64; PARAMETERS + 1]; PARAMETERS] = std::array::from_fn(|i| {
+        std::array::from_fn(|j| match j {
+            _ if j == i => a[i][i] * (1.0 + damping),
+            _ if j < PARAMETERS => a[i][j],
+            _ => -b[i],
+        })
+    });
+    for i in 0..PARAMETERS {
+        let pivot = (i..PARAMETERS).max_by(|&p, &q| m[p][i].abs().total_cmp(&m[q][i].abs()))?;
+        m.swap(i, pivot);
+        if !m[i][i].is_normal() {
+            return None;
+        }
+        let pivot_row = m[i];
+        for (row, values) in m.iter_mut().enumerate() {
+            if row != i {
+                let factor = values[i] / pivot_row[i];
+                values.iter_mut().zip(pivot_row).for_each(|(x, p)| *x -= factor * p);
+            }
+        }
+    }
+    Some(std::array::from_fn(|i| m[i][PARAMETERS] / m[i][i]))
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    mean(&logs).map(f64::exp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(workers: u16, threads: u16) -> Configuration {
+        Configuration::new(workers, threads).unwrap()
+    }
+
+    fn unloaded(demand: &Demand) -> Observation {
+        Observation {
+            unloaded_latency_s: Some(demand.unloaded_latency_s()),
+            cpu_per_request_s: Some(demand.server_cpu_s()),
+            ..Observation::of(at(1, 1))
+        }
+    }
+
+    fn saturated(demand: &Demand, configuration: Configuration, cores: f64) -> Observation {
+        Observation {
+            saturated_rps: Some(closed_throughput(demand, configuration, cores)),
+            cpu_per_request_s: Some(demand.server_cpu_s()),
+            ..Observation::of(configuration)
+        }
+    }
+
+    #[test]
+    fn what_made_the_observations_is_found_again() {
+        let truth = Demand {
+            cpu_s: 0.004,
+            wait_s: 0.012,
+            handoff_s: 0.0004,
+            contention: 2.0,
+            ..Demand::default()
+        };
+        let mut observations = vec![unloaded(&truth)];
+        for (workers, threads) in [(1, 1), (1, 2), (1, 5), (1, 16), (2, 5)] {
+            observations.push(saturated(&truth, at(workers, threads), 2.0));
+        }
+        let fit = Fit::to(&observations, 2.0).unwrap();
+        assert!((fit.demand.cpu_s / 0.004 - 1.0).abs() < 0.02, "{fit:?}");
+        assert!((fit.demand.wait_s / 0.012 - 1.0).abs() < 0.03);
+        assert!(fit.misfit < 0.02, "{fit:?}");
+        for (workers, threads) in [(2, 2), (4, 1), (1, 8), (4, 16)] {
+            let predicted = closed_throughput(&fit.demand, at(workers, threads), 2.0);
+            let true_rate = closed_throughput(&truth, at(workers, threads), 2.0);
+            assert!((predicted / true_rate - 1.0).abs() < 0.03, "{workers} x {threads}");
+        }
+    }
+
+    #[test]
+    fn pumas_measured_throughputs_are_met_from_three_of_four() {
+        // One worker of Puma 5.6.5, requests/s by threads.
+        let measured = [(1, 159.0), (2, 291.0), (16, 830.0)];
+        let mut observations: Vec<Observation> = measured
+            .iter()
+            .map(|&(threads, rate)| Observation {
+                saturated_rps: Some(rate),
+                ..Observation::of(at(1, threads))
+            })
+            .collect();
+        observations.push(Observation {
+            cpu_per_request_s: Some(0.001_05),
+            unloaded_latency_s: Some(0.0062),
+            ..Observation::of(at(1, 1))
+        });
+        let fit = Fit::to(&observations, 2.0).unwrap();
+        let five = closed_throughput(&fit.demand, at(1, 5), 2.0);
+        assert!((five / 558.0 - 1.0).abs() < 0.06, "{five} against 558: {fit:?}");
+    }
+
+    #[test]
+    fn one_unloaded_trial_is_enough_for_a_first_guess() {
+        let truth = Demand { cpu_s: 0.01, wait_s: 0.03, ..Demand::default() };
+        let demand = fit(&[unloaded(&truth)], 2.0).unwrap();
+        assert!(
+            (demand.cpu_s / 0.01 - 1.0).abs() < 0.01 && (demand.wait_s / 0.03 - 1.0).abs() < 0.01
+        );
+    }
+
+    #[test]
+    fn throughput_alone_gives_a_demand_that_explains_it() {
+        let observation = Observation { saturated_rps: Some(80.0), ..Observation::of(at(2, 3)) };
+        let demand = fit(&[observation], 2.0).unwrap();
+        assert!((closed_throughput(&demand, at(2, 3), 2.0) / 80.0 - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn nothing_measured_gives_nothing() {
+        assert_eq!(fit(&[], 2.0), None);
+        assert_eq!(fit(&[Observation::of(at(1, 1))], 2.0), None);
+        let nonsense = Observation { saturated_rps: Some(f64::NAN), ..Observation::of(at(1, 1)) };
+        assert_eq!(fit(&[nonsense], 2.0), None);
+    }
+
+    #[test]
+    fn cpu_beyond_one_core_a_worker_is_outside_the_lock() {
+        let observation = Observation {
+            cpu_per_request_s: Some(0.012),
+            unloaded_latency_s: Some(0.015),
+            worker_busy_cores: Some(1.5),
+            ..Observation::of(at(1, 8))
+        };
+        let demand = fit(&[observation], 4.0).unwrap();
+        assert!((demand.cpu_s / 0.008 - 1.0).abs() < 0.05, "{demand:?}");
+        assert!((demand.cpu_free_s / 0.004 - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn a_prediction_is_surer_near_what_was_measured_and_covers_what_made_it() {
+        let truth = Demand { cpu_s: 0.004, wait_s: 0.02, contention: 1.5, ..Demand::default() };
+        let few = Fit::to(&[unloaded(&truth)], 4.0).unwrap();
+        let more = Fit::to(&[unloaded(&truth), saturated(&truth, at(1, 8), 4.0)], 4.0).unwrap();
+        let of = |fit: &Fit| fit.predict(0.9, |d| closed_throughput(d, at(2, 8), 4.0)).unwrap();
+        let true_rate = closed_throughput(&truth, at(2, 8), 4.0);
+        for prediction in [of(&few), of(&more)] {
+            assert!(prediction.low < true_rate && true_rate < prediction.high, "{prediction:?}");
+        }
+        assert!(of(&more).relative_half_width() < of(&few).relative_half_width());
+    }
+}

@@ -1,0 +1,169 @@
+//! Memory of a configuration, from the memory of others.
+
+use serde::{Deserialize, Serialize};
+
+use crate::terms::Configuration;
+
+/// `shared + W (worker + T thread)`, bytes; no part is negative.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MemoryModel {
+    /// Pages that all processes share, and the master's own.
+    pub shared_bytes: f64,
+    /// Each worker's own.
+    pub worker_bytes: f64,
+    /// Each thread's.
+    pub thread_bytes: f64,
+}
+
+/// How much a part that the points say nothing about is held at zero: as a residual of 1 % would be.
+const HOLD: f64 = 1e-4;
+/// A thread's part is small beside a worker's unless the points say otherwise.
+const THREAD_SCALE: f64 = 10.0;
+
+/// Fits memory (sums of proportional set sizes, bytes) of measured configurations; `None` without a
+/// point above zero. From one point all of it is put down to the workers, which is on the safe side
+/// for more of them.
+///
+/// Least squares of the relative residuals, `shared` and `thread` held weakly at zero (ridge), over the
+/// subsets of parts that come out non-negative.
+pub fn memory(points: &[(Configuration, u64)]) -> Option<MemoryModel> {
+    let points: Vec<_> = points.iter().copied().filter(|&(_, bytes)| bytes > 0).collect();
+    if points.is_empty() {
+        return None;
+    }
+    let scale = points.iter().map(|&(_, bytes)| bytes as f64).sum::<f64>() / points.len() as f64;
+    let candidates = [[true, true], [true, false], [false, true], [false, false]];
+    candidates
+        .into_iter()
+        .filter_map(|used| solve(&points, scale, used))
+        .filter(|parts| parts.iter().all(|&part| part >= 0.0))
+        .min_by(|a, b| cost(&points, scale, a).total_cmp(&cost(&points, scale, b)))
+        .map(|[shared, worker, thread]| MemoryModel {
+            shared_bytes: shared,
+            worker_bytes: worker,
+            thread_bytes: thread,
+        })
+}
+
+impl MemoryModel {
+    /// Expected memory, bytes.
+    pub fn predict(&self, configuration: Configuration) -> u64 {
+        let [one, workers, slots] = columns(configuration);
+        let bytes =
+            self.shared_bytes * one + self.worker_bytes * workers + self.thread_bytes * slots;
+        bytes.round() as u64
+    }
+}
+
+fn columns(configuration: Configuration) -> [f64; 3] {
+    [1.0, f64::from(configuration.workers.get()), f64::from(configuration.slots())]
+}
+
+/// Ridge per part: shared, worker, thread.
+fn hold(scale: f64) -> [f64; 3] {
+    [HOLD / scale.powi(2), 0.0, HOLD * (THREAD_SCALE / scale).powi(2)]
+}
+
+fn cost(points: &[(Configuration, u64)], scale: f64, parts: &[f64; 3]) -> f64 {
+    let residuals: f64 = points
+        .iter()
+        .map(|&(configuration, bytes)| {
+            let row = columns(configuration);
+            let predicted: f64 = row.iter().zip(parts).map(|(a, b)| a * b).sum();
+            (predicted / bytes as f64 - 1.0).powi(2)
+        })
+        .sum();
+    residuals
+        + hold(scale).iter().zip(parts).map(|(weight, part)| weight * part * part).sum::<f64>()
+}
+
+/// Normal equations over the parts in use (the worker's always is); the others are 0.
+fn solve(points: &[(Configuration, u64)], scale: f64, used: [bool; 2]) -> Option<[f64; 3]> {
+    let in_use = [used[0], true, used[1]];
+    let mut matrix = [[0.0; 4]; 3];
+    for &(configuration, bytes) in points {
+        let row = columns(configuration).map(|column| column / bytes as f64);
+        for i in 0..3 {
+            for j in 0..3 {
+                matrix[i][j] += row[i] * row[j];
+            }
+            matrix[i][3] += row[i];
+        }
+    }
+    for (i, weight) in hold(scale).into_iter().enumerate() {
+        matrix[i][i] += weight;
+        if !in_use[i] {
+            matrix[i] = [0.0; 4];
+            matrix.iter_mut().for_each(|row| row[i] = 0.0);
+            matrix[i][i] = 1.0;
+        }
+    }
+    eliminate(matrix)
+}
+
+/// Gauss with the larger pivot first; `None` when the matrix is singular.
+fn eliminate(mut m: [[f64; 4]; 3]) -> Option<[f64; 3]> {
+    for i in 0..3 {
+        let pivot = (i..3).max_by(|&a, &b| m[a][i].abs().total_cmp(&m[b][i].abs()))?;
+        m.swap(i, pivot);
+        if m[i][i] == 0.0 {
+            return None;
+        }
+        for row in 0..3 {
+            if row != i {
+                let factor = m[row][i] / m[i][i];
+                let pivot_row = m[i];
+                m[row].iter_mut().zip(pivot_row).for_each(|(x, p)| *x -= factor * p);
+            }
+        }
+    }
+    Some([m[0][3] / m[0][0], m[1][3] / m[1][1], m[2][3] / m[2][2]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: f64 = 1048576.0;
+
+    fn point(workers: u16, threads: u16, mib: f64) -> (Configuration, u64) {
+        (Configuration::new(workers, threads).unwrap(), (mib * MIB) as u64)
+    }
+
+    fn predicted_mib(points: &[(Configuration, u64)], workers: u16, threads: u16) -> f64 {
+        let configuration = Configuration::new(workers, threads).unwrap();
+        memory(points).unwrap().predict(configuration) as f64 / MIB
+    }
+
+    #[test]
+    fn one_point_is_put_down_to_the_workers() {
+        let points = [point(2, 5, 200.0)];
+        assert!((predicted_mib(&points, 4, 5) - 400.0).abs() < 2.0);
+        assert!((predicted_mib(&points, 2, 5) - 200.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn two_worker_counts_tell_what_is_shared() {
+        let points = [point(1, 1, 90.0), point(3, 1, 150.0)];
+        assert!((predicted_mib(&points, 5, 1) - 210.0).abs() < 4.0);
+    }
+
+    #[test]
+    fn three_different_points_are_met() {
+        let truth = |w: u16, t: u16| 50.0 + f64::from(w) * (40.0 + 2.0 * f64::from(t));
+        let points: Vec<_> =
+            [(1, 1), (1, 16), (4, 4), (2, 8)].map(|(w, t)| point(w, t, truth(w, t))).to_vec();
+        for (w, t) in [(1, 1), (4, 16), (3, 5)] {
+            assert!((predicted_mib(&points, w, t) / truth(w, t) - 1.0).abs() < 0.02, "{w} x {t}");
+        }
+    }
+
+    #[test]
+    fn nothing_comes_out_negative_and_nothing_from_nothing() {
+        let points = [point(1, 1, 100.0), point(2, 1, 230.0), point(1, 8, 90.0)];
+        let model = memory(&points).unwrap();
+        assert!(model.shared_bytes >= 0.0 && model.thread_bytes >= 0.0);
+        assert_eq!(memory(&[]), None);
+        assert_eq!(memory(&[(Configuration::new(1, 1).unwrap(), 0)]), None);
+    }
+}

@@ -1,0 +1,414 @@
+//! Latency when requests arrive whatever the server does (Poisson arrivals, one queue, any worker with
+//! a free thread takes the next).
+//!
+//! The server as a birth-death process over n, the requests in it: mu(n) is the closed throughput with n
+//! threads busy (flow-equivalent service: Chandy, Herzog and Woo 1975), and stays at mu(W T) beyond.
+
+use statrs::function::gamma::gamma_lr;
+
+use super::Demand;
+use super::closed::{Occupied, worker_throughputs};
+use crate::terms::Configuration;
+
+/// Latency from due to the last byte at one arrival rate, seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OpenLatency {
+    pub mean_s: f64,
+    pub p50_s: f64,
+    pub p95_s: f64,
+    pub p99_s: f64,
+}
+
+/// Latency at `rate` (requests/s, Poisson); `None` when the server cannot keep up. At rate 0: unloaded.
+pub fn open_latency(
+    demand: &Demand,
+    configuration: Configuration,
+    cores: f64,
+    rate: f64,
+) -> Option<OpenLatency> {
+    let latency = Flow::new(demand, configuration, cores).at(rate)?;
+    Some(OpenLatency {
+        mean_s: latency.mean_s(),
+        p50_s: latency.quantile_s(0.5),
+        p95_s: latency.quantile_s(0.95),
+        p99_s: latency.quantile_s(0.99),
+    })
+}
+
+/// The highest arrival rate (requests/s, Poisson) at which the `quantile` (0..1) of latency stays below
+/// `limit_s`; 0 when not even an unloaded server does.
+pub fn capacity(
+    demand: &Demand,
+    configuration: Configuration,
+    cores: f64,
+    quantile: f64,
+    limit_s: f64,
+) -> f64 {
+    let flow = Flow::new(demand, configuration, cores);
+    let holds =
+        |rate: f64| flow.at(rate).is_some_and(|latency| latency.quantile_s(quantile) < limit_s);
+    if !holds(0.0) {
+        return 0.0;
+    }
+    let (mut low, mut high) = (0.0, flow.rate_max());
+    while high - low > 1e-4 * high {
+        let middle = 0.5 * (low + high);
+        if holds(middle) { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// A configuration's service rates.
+struct Flow<'a> {
+    demand: &'a Demand,
+    /// Throughput with n = 1..=W T requests in the server.
+    rates: Vec<f64>,
+}
+
+impl<'a> Flow<'a> {
+    fn new(demand: &'a Demand, configuration: Configuration, cores: f64) -> Self {
+        let (workers, threads) = (configuration.workers.get(), configuration.threads.get());
+        let mut server = Occupied { demand, workers, cores, stretch: 1.0 };
+        let spread = Spread::new(demand, workers, threads);
+        let mut highest = 0.0_f64;
+        let rates = (1..=configuration.slots())
+            .map(|n| {
+                let rate = server.throughput(&spread.occupancy(n as usize), n);
+                // More requests never make a server that works on all of them slower here; the
+                // fixed point can, by a hair.
+                highest = highest.max(rate);
+                highest
+            })
+            .collect();
+        Self { demand, rates }
+    }
+
+    fn rate_max(&self) -> f64 {
+        self.rates[self.rates.len() - 1]
+    }
+
+    /// With r = lambda / mu(N), N = W T: `p_n = p_0 prod lambda / mu(i)`, `p_{N+j} = p_N r^j`,
+    /// P(wait) = p_N / (1 - r), Lq = p_N r / (1 - r)^2, time in service (L - Lq) / lambda.
+    fn at(&self, rate: f64) -> Option<Latency> {
+        let demand = self.demand;
+        let unloaded_s = demand.unloaded_latency_s();
+        if rate <= 0.0 {
+            return Some(Latency::new(demand, unloaded_s, None));
+        }
+        let full = self.rate_max();
+        if rate >= full {
+            return None;
+        }
+        let ratio = rate / full;
+        let slots = self.rates.len();
+        let (mut mass, mut sum, mut in_service, mut waited_in_service) = (1.0, 1.0, 0.0, 0.0);
+        for (i, service) in self.rates.iter().enumerate() {
+            mass *= rate / service;
+            let here = if i + 1 == slots { mass / (1.0 - ratio) } else { mass };
+            sum += here;
+            in_service += here * (i + 1) as f64;
+            if i + 1 == slots {
+                waited_in_service = here;
+            }
+            if sum > 1e200 {
+                let factor = 1.0 / sum;
+                (mass, sum) = (mass * factor, 1.0);
+                (in_service, waited_in_service) = (in_service * factor, waited_in_service * factor);
+            }
+        }
+        let waits = waited_in_service / sum;
+        let service_s = in_service / sum / rate;
+        // The queue of a server whose service varies less than an exponential is shorter in this
+        // proportion (Allen and Cunneen).
+        let queue_s = 0.5 * (1.0 + demand.cv2) / (full - rate);
+        let full_service_s = slots as f64 / full;
+        Some(Latency::new(demand, service_s, Some(Queued { waits, queue_s, full_service_s })))
+    }
+}
+
+/// How n requests spread over the workers when each went to any worker with a free thread.
+///
+/// Product form (Jackson 1963; Gordon and Newell 1967): `P(k_1..k_W) ~ prod f(k_i)` with `f(k) = prod_{j<=k} 1 / x(j)`, x
+/// a worker's throughput, f = 0 beyond T. One worker's share is then
+/// `P_n(k) ~ f(k) G(n - k)`, G the convolution of the other workers' f. A worker that has got behind stays
+/// behind: with many threads this is far from an even spread.
+struct Spread {
+    /// Logarithms of f(0..=T).
+    one: Vec<f64>,
+    /// Logarithms of G(0..=(W-1) T).
+    others: Vec<f64>,
+}
+
+impl Spread {
+    fn new(demand: &Demand, workers: u16, threads: u16) -> Self {
+        let rates = worker_throughputs(demand, usize::from(threads), 1.0);
+        let full = rates[rates.len() - 1];
+        let mut one = vec![0.0];
+        for rate in &rates[1..] {
+            one.push(one[one.len() - 1] + (full / rate).ln());
+        }
+        let mut others = vec![0.0];
+        for _ in 1..workers {
+            others = convolve(&others, &one);
+        }
+        Self { one, others }
+    }
+
+    /// Probability that a worker has k = 0..=T of `n` requests.
+    fn occupancy(&self, n: usize) -> Vec<f64> {
+        let log = |k: usize| match n.checked_sub(k).and_then(|rest| self.others.get(rest)) {
+            Some(rest) => self.one[k] + rest,
+            None => f64::NEG_INFINITY,
+        };
+        let logs: Vec<f64> = (0..self.one.len()).map(log).collect();
+        let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights: Vec<f64> = logs.iter().map(|log| (log - largest).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.iter().map(|weight| weight / sum).collect()
+    }
+}
+
+/// Convolution of two sequences given and returned as logarithms: the terms span hundreds of powers of
+/// ten.
+fn convolve(a: &[f64], b: &[f64]) -> Vec<f64> {
+    (0..a.len() + b.len() - 1)
+        .map(|n| {
+            let from = n.saturating_sub(a.len() - 1);
+            let terms = || (from..=n.min(b.len() - 1)).map(|k| b[k] + a[n - k]);
+            let largest = terms().fold(f64::NEG_INFINITY, f64::max);
+            largest + terms().map(|log| (log - largest).exp()).sum::<f64>().ln()
+        })
+        .collect()
+}
+
+/// Those that find every thread busy.
+#[derive(Debug, Clone, Copy)]
+struct Queued {
+    /// Probability.
+    waits: f64,
+    /// Mean wait of those that wait, exponential; seconds.
+    queue_s: f64,
+    /// Mean time in service when every thread is busy, seconds.
+    full_service_s: f64,
+}
+
+/// A latency distribution: time in service is a gamma variable; those that queue add an exponential
+/// and are served at full occupancy.
+struct Latency {
+    at_once: Service,
+    queued: Option<(Queued, Service)>,
+}
+
+impl Latency {
+    fn new(demand: &Demand, service_s: f64, queued: Option<Queued>) -> Self {
+        let Some(queued) = queued else {
+            return Self { at_once: Service::new(demand, service_s), queued: None };
+        };
+        // The mean over both kinds is what Little's law gave; those that don't queue have the rest.
+        let rest_s = service_s - queued.waits * queued.full_service_s;
+        let at_once_s = (rest_s / (1.0 - queued.waits)).max(demand.unloaded_latency_s());
+        Self {
+            at_once: Service::new(demand, at_once_s),
+            queued: Some((queued, Service::new(demand, queued.full_service_s))),
+        }
+    }
+
+    fn mean_s(&self) -> f64 {
+        match &self.queued {
+            None => self.at_once.mean_s,
+            Some((queued, service)) => {
+                (1.0 - queued.waits) * self.at_once.mean_s
+                    + queued.waits * (queued.queue_s + service.mean_s)
+            }
+        }
+    }
+
+    /// P(latency > t).
+    fn above(&self, t: f64) -> f64 {
+        match &self.queued {
+            None => self.at_once.above(t),
+            Some((queued, service)) => {
+                (1.0 - queued.waits) * self.at_once.above(t)
+                    + queued.waits * service.above_after_queue(t, queued.queue_s)
+            }
+        }
+    }
+
+    fn quantile_s(&self, q: f64) -> f64 {
+        let mut high = self.mean_s().max(1e-9);
+        while self.above(high) > 1.0 - q && high < 1e9 {
+            high *= 2.0;
+        }
+        let mut low = 0.0;
+        while high - low > 1e-6 * high {
+            let middle = 0.5 * (low + high);
+            if self.above(middle) > 1.0 - q { low = middle } else { high = middle }
+        }
+        0.5 * (low + high)
+    }
+}
+
+/// Time in service.
+struct Service {
+    mean_s: f64,
+    /// Of the gamma distribution.
+    shape: f64,
+}
+
+impl Service {
+    /// Variance: the unloaded request's own, and that of the delay among others, taken as
+    /// exponential: `cv2 R0^2 + (R - R0)^2`.
+    fn new(demand: &Demand, mean_s: f64) -> Self {
+        let unloaded_s = demand.unloaded_latency_s();
+        let delay_s = (mean_s - unloaded_s).max(0.0);
+        let variance = demand.cv2 * unloaded_s.powi(2) + delay_s.powi(2);
+        // A coefficient of variation below 2 % is as good as constant, and keeps the shape finite.
+        let cv2 = (variance / mean_s.max(1e-12).powi(2)).max(4e-4);
+        Self { mean_s: mean_s.max(1e-12), shape: 1.0 / cv2 }
+    }
+
+    fn above(&self, t: f64) -> f64 {
+        if t <= 0.0 { 1.0 } else { 1.0 - gamma_lr(self.shape, t * self.shape / self.mean_s) }
+    }
+
+    /// P(V + Q > t), V gamma with shape k and rate b, Q exponential with rate a:
+    /// `P(V > t) + e^{-a t} (b / (b - a))^k P(k, (b - a) t)` for a < b; else V and Q are taken together as a gamma
+    /// variable of the same mean and variance.
+    fn above_after_queue(&self, t: f64, queue_s: f64) -> f64 {
+        if t <= 0.0 {
+            return 1.0;
+        }
+        let (a, b) = (1.0 / queue_s, self.shape / self.mean_s);
+        if a < 0.95 * b {
+            let log = self.shape * (b / (b - a)).ln() - a * t;
+            let tail = log.exp() * gamma_lr(self.shape, (b - a) * t);
+            return (self.above(t) + tail).min(1.0);
+        }
+        let mean_s = self.mean_s + queue_s;
+        let variance = self.mean_s.powi(2) / self.shape + queue_s.powi(2);
+        Self { mean_s, shape: mean_s.powi(2) / variance }.above(t)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::simulator::{RequestKind, Server, Simulator};
+    use crate::terms::{Arrivals, Offered, Rate};
+
+    fn at(workers: u16, threads: u16) -> Configuration {
+        Configuration::new(workers, threads).unwrap()
+    }
+
+    /// 20 ms of CPU in five bursts and 20 ms in four waits, all exponential.
+    fn even() -> Demand {
+        let cv2 = (0.02_f64.powi(2) / 5.0 + 0.02_f64.powi(2) / 4.0) / 0.04_f64.powi(2);
+        Demand { cpu_s: 0.02, wait_s: 0.02, cv2, ..Demand::default() }
+    }
+
+    #[test]
+    fn one_exponential_server_is_m_m_1() {
+        let demand = Demand { cpu_s: 0.01, cv2: 1.0, ..Demand::default() };
+        for rate in [10.0, 50.0, 90.0] {
+            let latency = open_latency(&demand, at(1, 1), 1.0, rate).unwrap();
+            let mean = 1.0 / (100.0 - rate);
+            assert!((latency.mean_s / mean - 1.0).abs() < 1e-6);
+            assert!((latency.p95_s / (mean * 20.0_f64.ln()) - 1.0).abs() < 0.01, "{latency:?}");
+        }
+        assert_eq!(open_latency(&demand, at(1, 1), 1.0, 100.0), None);
+    }
+
+    #[test]
+    fn an_unloaded_server_takes_what_a_request_takes() {
+        let latency = open_latency(&even(), at(2, 3), 2.0, 0.0).unwrap();
+        assert!((latency.mean_s - 0.04).abs() < 1e-12);
+        let slow = open_latency(&even(), at(2, 3), 2.0, 1e-6).unwrap();
+        assert!((slow.mean_s - 0.04).abs() < 1e-6);
+    }
+
+    #[test]
+    fn latency_under_load_agrees_with_an_independent_simulator() {
+        // Its mean, p50, p95, p99 in ms at 130/s on four cores; runs of 8000 requests.
+        for (workers, threads, simulated) in [
+            (4, 3, [56.3, 54.0, 92.7, 111.4]),
+            (12, 1, [45.1, 42.7, 76.3, 94.9]),
+            (6, 1, [65.7, 58.3, 132.8, 166.6]),
+        ] {
+            let l = open_latency(&even(), at(workers, threads), 4.0, 130.0).unwrap();
+            let ours = [l.mean_s, l.p50_s, l.p95_s, l.p99_s].map(|s| s * 1e3);
+            for (ours_ms, simulated_ms) in ours.iter().zip(simulated) {
+                assert!(
+                    (ours_ms / simulated_ms - 1.0).abs() < 0.2,
+                    "{workers} x {threads}: {ours:?} against {simulated:?}"
+                );
+            }
+        }
+    }
+
+    /// Simulated mean and p95 latency, seconds.
+    fn simulated(kind: RequestKind, configuration: Configuration, rate: f64) -> (f64, f64) {
+        let (workers, threads) = (configuration.workers.get(), configuration.threads.get());
+        let server = Server { timeout_s: 1e9, ..Server::new(workers, threads, 2.0) };
+        let mut simulator = Simulator::new(server, vec![kind], 1);
+        let rate = Rate::per_second(rate).unwrap();
+        simulator.begin(Offered::Open { rate, arrivals: Arrivals::Poisson }, 2);
+        let mut latencies = Vec::new();
+        simulator.run_until(40_000.0 / rate.as_per_second(), &mut |outcome| {
+            latencies.push(outcome.ended_s - outcome.due_s);
+        });
+        latencies.sort_by(f64::total_cmp);
+        let mean = latencies.iter().sum::<f64>() / latencies.len() as f64;
+        (mean, latencies[latencies.len() * 95 / 100])
+    }
+
+    #[test]
+    fn latency_over_a_grid_agrees_with_the_simulator_here() {
+        for (cpu_s, wait_s, waits, cv2) in
+            [(0.02, 0.02, 4, 1.0), (0.002, 0.02, 3, 0.3), (0.001, 0.05, 5, 1.0)]
+        {
+            let kind = RequestKind { cpu_s, wait_s, waits, cv2, ..RequestKind::default() };
+            let demand = kind.demand();
+            for (workers, threads) in [(1, 1), (1, 5), (2, 3), (4, 1), (4, 4), (2, 16)] {
+                for load in [0.5, 0.8] {
+                    let configuration = at(workers, threads);
+                    let rate = load * Flow::new(&demand, configuration, 2.0).rate_max();
+                    let (mean_s, p95_s) = simulated(kind, configuration, rate);
+                    let ours = open_latency(&demand, configuration, 2.0, rate).unwrap();
+                    let what = format!("{demand:?} {configuration} at {load} of the most");
+                    assert!((ours.mean_s / mean_s - 1.0).abs() < 0.1, "{what}: {ours:?} {mean_s}");
+                    assert!((ours.p95_s / p95_s - 1.0).abs() < 0.15, "{what}: {ours:?} {p95_s}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn capacity_is_where_the_quantile_meets_the_limit() {
+        let (demand, configuration) = (even(), at(2, 3));
+        let rate = capacity(&demand, configuration, 2.0, 0.95, 0.2);
+        let p95 = open_latency(&demand, configuration, 2.0, rate).unwrap().p95_s;
+        assert!((p95 / 0.2 - 1.0).abs() < 0.01, "{p95} at {rate}");
+        assert_eq!(capacity(&demand, configuration, 2.0, 0.95, 0.01), 0.0);
+        let loose = capacity(&demand, configuration, 2.0, 0.95, 1e3);
+        let saturated = crate::model::closed_throughput(&demand, configuration, 2.0);
+        assert!((loose / saturated - 1.0).abs() < 0.01);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn quantiles_are_in_order_and_grow_with_the_rate(
+            cpu_ms in 0.1..30.0_f64, wait_ms in 0.0..100.0_f64, cv2 in 0.0..2.0_f64,
+            workers in 1_u16..6, threads in 1_u16..9, cores in 1_u16..5, share in 0.05..0.85_f64,
+        ) {
+            let demand =
+                Demand { cpu_s: cpu_ms / 1e3, wait_s: wait_ms / 1e3, cv2, ..Demand::default() };
+            let flow = Flow::new(&demand, at(workers, threads), f64::from(cores));
+            let low = flow.at(share * flow.rate_max()).unwrap();
+            let high = flow.at((share + 0.1) * flow.rate_max()).unwrap();
+            let of = |l: &Latency| [0.5, 0.95, 0.99].map(|q| l.quantile_s(q));
+            proptest::prop_assert!(of(&low).windows(2).all(|pair| pair[0] <= pair[1]));
+            proptest::prop_assert!(high.mean_s() >= low.mean_s() * (1.0 - 1e-6));
+            proptest::prop_assert!(high.quantile_s(0.95) >= low.quantile_s(0.95) * 0.98);
+        }
+    }
+}
