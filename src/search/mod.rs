@@ -1,1 +1,314 @@
-//! Which trial next, when to stop, what to recommend: a state machine that is told results; computes only.
+//! Which trial next, when to stop, what to recommend: a state machine that is told results.
+//!
+//! In: a [`SearchPlan`], then the summary of every trial it asked for. Out: the next [`Ask`], what it
+//! expects of the whole grid, and an [`Answer`] at any moment. Computes only: the time it knows is the
+//! time it is told, so a stored session replays to the same state.
+
+mod answer;
+mod capacity;
+mod cell;
+mod climb;
+mod confirm;
+mod expect;
+mod race;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::terms::{
+    Arrivals, Bytes, Configuration, Offered, Prediction, QuantileLimit, Ratio, Slo, TrialPurpose,
+    TrialSummary, Verdict,
+};
+
+pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice};
+pub use capacity::CapacitySearch;
+use cell::Cell;
+use climb::Climb;
+use confirm::Confirm;
+
+/// What is searched, and within what.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchPlan {
+    /// Every configuration that may be recommended; the current one is added.
+    pub grid: Vec<Configuration>,
+    /// What runs today; the reference.
+    pub current: Configuration,
+    /// `None`: settled by the unloaded trial ([`goal_from_unloaded`]).
+    pub slo: Option<Slo>,
+    /// Cores the server may use.
+    pub cores: f64,
+    /// Memory the server may use.
+    pub memory: Option<Bytes>,
+    /// Most workers x threads that may exist at once.
+    pub db_connections: Option<u32>,
+    pub arrivals: Arrivals,
+    pub budget: Duration,
+    pub seed: u64,
+}
+
+/// One trial that the search wants.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrialRequest {
+    pub configuration: Configuration,
+    /// Start the server afresh first, even when this configuration runs already.
+    pub fresh_start: bool,
+    pub purpose: TrialPurpose,
+    pub offered: Offered,
+    /// Whole seconds.
+    pub warm_up: Duration,
+    /// Measured part.
+    pub duration: Duration,
+}
+
+/// What the search wants next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ask {
+    Trial(TrialRequest),
+    Done,
+}
+
+/// What became of a trial that was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Told {
+    Trial(Box<TrialSummary>),
+    /// The configuration never became ready. `ended_s` as in [`TrialSummary::ended_s`].
+    BootFailed {
+        configuration: Configuration,
+        reason: String,
+        ended_s: f64,
+    },
+}
+
+/// How far the search is.
+#[derive(Debug, Clone, PartialEq)]
+enum Stage {
+    /// The current configuration with one client: the floor of latency, and the goal.
+    Unloaded,
+    /// The current configuration's capacity.
+    Reference(Climb),
+    /// Promising configurations, one after another.
+    Race(Option<Climb>),
+    /// The winner and the reference, afresh and interleaved.
+    Confirm(Confirm),
+    Done,
+}
+
+/// The search as it stands.
+#[derive(Debug, Clone)]
+pub struct Search {
+    plan: SearchPlan,
+    slo: Option<Slo>,
+    unloaded: Option<Unloaded>,
+    cells: BTreeMap<Configuration, Cell>,
+    stage: Stage,
+    /// Time of the last thing told, seconds since the session began.
+    now_s: f64,
+    /// Mean seconds that a start costs beyond its load, as seen so far.
+    start_cost_s: f64,
+    starts: u32,
+    notes: Vec<String>,
+    /// Invalid or broken trials in a row; the search gives up on a configuration after two.
+    setbacks: u32,
+}
+
+/// What one client alone saw.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Unloaded {
+    latency_mean_s: f64,
+    cpu_per_request_s: Option<f64>,
+}
+
+/// The goal when none was given: p95 below max(200 ms, 3 x the unloaded p95), errors below 0.1 %.
+pub fn goal_from_unloaded(unloaded_p95: Duration) -> Slo {
+    let limit = Duration::from_millis(200).max(unloaded_p95 * 3);
+    // Rounded up to whole milliseconds: it is printed, and people type it again.
+    let limit = Duration::from_millis(limit.as_micros().div_ceil(1000) as u64);
+    let ratio = |value| Ratio::new(value).expect("a constant between 0 and 1");
+    Slo {
+        quantiles: vec![QuantileLimit { quantile: ratio(0.95), limit }],
+        errors: Some(ratio(0.001)),
+    }
+}
+
+impl Search {
+    /// A search that has been told nothing yet.
+    pub fn new(plan: SearchPlan) -> Self {
+        let mut cells: BTreeMap<Configuration, Cell> =
+            plan.grid.iter().map(|&configuration| (configuration, Cell::default())).collect();
+        cells.entry(plan.current).or_default();
+        for (configuration, cell) in &mut cells {
+            if let Some(most) = plan.db_connections.filter(|&most| configuration.slots() > most) {
+                let reason =
+                    format!("needs {} database connections of {most}", configuration.slots());
+                cell.rule_out(reason);
+            }
+        }
+        let slo = plan.slo.clone();
+        Self {
+            plan,
+            slo,
+            unloaded: None,
+            cells,
+            stage: Stage::Unloaded,
+            now_s: 0.0,
+            start_cost_s: 2.0,
+            starts: 0,
+            notes: Vec::new(),
+            setbacks: 0,
+        }
+    }
+
+    /// What it wants next. Asking twice without telling gives the same answer.
+    pub fn next(&mut self) -> Ask {
+        loop {
+            let request = match &self.stage {
+                Stage::Unloaded => Some(self.unloaded_request()),
+                Stage::Reference(climb) => self.climb_request(climb),
+                Stage::Race(Some(climb)) => self.climb_request(climb),
+                Stage::Race(None) => None,
+                Stage::Confirm(confirm) => self.confirm_request(confirm),
+                Stage::Done => return Ask::Done,
+            };
+            match request {
+                Some(request) => return Ask::Trial(request),
+                None => self.advance(),
+            }
+        }
+    }
+
+    /// Takes the result of the trial that [`next`](Self::next) asked for.
+    pub fn tell(&mut self, told: Told) {
+        match told {
+            Told::Trial(summary) => self.take_trial(&summary),
+            Told::BootFailed { configuration, reason, ended_s } => {
+                self.now_s = ended_s;
+                self.cell_mut(configuration).rule_out(format!("does not start: {reason}"));
+            }
+        }
+    }
+
+    /// The goal, once it is settled.
+    pub fn slo(&self) -> Option<&Slo> {
+        self.slo.as_ref()
+    }
+
+    /// Time that the search may still use.
+    pub fn time_left(&self) -> Duration {
+        Duration::from_secs_f64((self.plan.budget.as_secs_f64() - self.now_s).max(0.0))
+    }
+
+    /// What the model expects of every configuration, in the order of the grid; empty before the
+    /// first saturated trial.
+    pub fn predictions(&self) -> Vec<Prediction> {
+        self.expectations().map(|e| e.predictions(self)).unwrap_or_default()
+    }
+
+    fn take_trial(&mut self, summary: &TrialSummary) {
+        self.note_time(summary);
+        let is_usable = summary.valid && summary.failure.is_none();
+        if !is_usable {
+            self.take_setback(summary);
+            return;
+        }
+        self.setbacks = 0;
+        self.cell_mut(summary.configuration).take(summary);
+        match summary.purpose {
+            TrialPurpose::Unloaded => self.take_unloaded(summary),
+            TrialPurpose::Saturate => self.take_burst(summary),
+            TrialPurpose::Probe => self.take_probe(summary),
+            TrialPurpose::Confirm => self.take_confirm(summary),
+        }
+    }
+
+    /// A trial that broke or was invalid is asked for once more; then its configuration is out.
+    fn take_setback(&mut self, summary: &TrialSummary) {
+        self.setbacks += 1;
+        if self.setbacks < 2 {
+            return;
+        }
+        self.setbacks = 0;
+        let reason = match &summary.failure {
+            Some(_) => "the server died under load, twice".to_string(),
+            None => format!("could not be measured: {}", summary.reason),
+        };
+        self.cell_mut(summary.configuration).rule_out(reason);
+        if summary.purpose == TrialPurpose::Unloaded {
+            self.notes.push("the unloaded trial could not be measured".to_string());
+            self.stage = Stage::Done;
+        }
+    }
+
+    fn note_time(&mut self, summary: &TrialSummary) {
+        let cost_s = summary.ended_s - self.now_s - summary.load_s;
+        self.now_s = summary.ended_s;
+        if summary.start > self.starts {
+            self.starts = summary.start;
+            // A moving mean: one slow boot must not shape the rest of the session.
+            self.start_cost_s = 0.7 * self.start_cost_s + 0.3 * cost_s.clamp(0.0, 120.0);
+        }
+    }
+
+    fn unloaded_request(&self) -> TrialRequest {
+        TrialRequest {
+            configuration: self.plan.current,
+            fresh_start: self.setbacks > 0,
+            purpose: TrialPurpose::Unloaded,
+            offered: Offered::Closed { clients: 1, think: Duration::ZERO },
+            warm_up: Duration::from_secs(2),
+            duration: self.seconds(0.02, 3.0, 15.0),
+        }
+    }
+
+    fn take_unloaded(&mut self, summary: &TrialSummary) {
+        let completed = summary.summary.completed;
+        let server_cpu_s: f64 =
+            summary.cpu_s.iter().filter(|(role, _)| *role != "generator").map(|(_, s)| s).sum();
+        self.unloaded = Some(Unloaded {
+            latency_mean_s: summary.summary.latency_s.mean,
+            cpu_per_request_s: (completed > 0 && server_cpu_s > 0.0)
+                .then(|| server_cpu_s / completed as f64),
+        });
+        let p95 = Duration::from_secs_f64(summary.summary.latency_s.p95);
+        let slo = self.slo.get_or_insert_with(|| goal_from_unloaded(p95)).clone();
+        if summary.verdict == Verdict::No {
+            let message = format!(
+                "nothing can meet {slo}: one client alone sees p95 {:.0} ms ({})",
+                p95.as_secs_f64() * 1e3,
+                summary.reason
+            );
+            self.notes.push(message);
+            self.stage = Stage::Done;
+            return;
+        }
+        self.stage = Stage::Reference(Climb::new(self.plan.current, None));
+    }
+
+    /// Goes to the next stage; called when the present one wants no further trial.
+    fn advance(&mut self) {
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Reference(_) => Stage::Race(None),
+            Stage::Race(_) => match self.next_candidate() {
+                Some(climb) => Stage::Race(Some(climb)),
+                None => match self.begin_confirm() {
+                    Some(confirm) => Stage::Confirm(confirm),
+                    None => Stage::Done,
+                },
+            },
+            Stage::Confirm(confirm) => match self.next_block(confirm) {
+                Some(confirm) => Stage::Confirm(confirm),
+                None => Stage::Done,
+            },
+            Stage::Unloaded | Stage::Done => Stage::Done,
+        };
+    }
+
+    fn cell_mut(&mut self, configuration: Configuration) -> &mut Cell {
+        self.cells.entry(configuration).or_default()
+    }
+
+    /// A share of the budget as whole seconds, within bounds.
+    fn seconds(&self, share: f64, least: f64, most: f64) -> Duration {
+        let seconds = (self.plan.budget.as_secs_f64() * share).clamp(least, most);
+        Duration::from_secs_f64(seconds.round())
+    }
+}

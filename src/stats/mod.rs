@@ -9,10 +9,12 @@ mod interval;
 mod mser;
 pub mod normal;
 mod rate_posterior;
+mod shrunk;
 mod slope;
 
 pub use estimate::Estimate;
 pub use interval::{log_ratio_interval, t_interval, t_quantile};
 pub use mser::{Cut, mser5};
 pub use rate_posterior::RatePosterior;
+pub use shrunk::{PriorSpread, shrunk_interval};
 pub use slope::{Slope, slope};

@@ -1,0 +1,205 @@
+//! The answer as it stands: what runs now, what to run, how sure, and what is as good.
+
+use super::Search;
+use super::cell::Cell;
+use crate::stats::{self, Estimate, PriorSpread};
+use crate::terms::{Configuration, Limit};
+
+/// A capacity with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CapacityEstimate {
+    pub configuration: Configuration,
+    pub rps: Estimate,
+}
+
+/// A configuration that holds as much.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EquivalentChoice {
+    pub configuration: Configuration,
+    /// Its capacity divided by the chosen one's.
+    pub ratio: Estimate,
+    pub memory_bytes: Option<u64>,
+}
+
+/// What to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    pub capacity: CapacityEstimate,
+    /// Against the current configuration; exactly 1 when that is the choice, `None` when it holds
+    /// nothing.
+    pub gain: Option<Estimate>,
+    pub limit: Limit,
+    pub memory_bytes: Option<u64>,
+    /// Least memory first.
+    pub equivalent: Vec<EquivalentChoice>,
+}
+
+/// The answer at this moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    pub current: Option<CapacityEstimate>,
+    /// `None` while nothing was found that holds any rate within the goal.
+    pub choice: Option<Choice>,
+    /// Sentences: why the search ended, what more minutes would buy.
+    pub notes: Vec<String>,
+}
+
+/// Two fresh starts of one configuration differ by about this much on a quiet machine: the part of
+/// the spread that no number of probes on one start removes.
+const START_SD_LOG: f64 = 0.02;
+/// The prior spread counts as this many measured starts.
+const START_SD_DEGREES: f64 = 4.0;
+/// Equivalent: the ratio's 90 % interval lies within this much of one.
+const EQUIVALENCE: f64 = 0.03;
+
+impl Search {
+    /// The answer so far.
+    pub fn answer(&self) -> Answer {
+        let current = self.capacity(self.plan.current);
+        let choice = self.chosen().and_then(|chosen| self.choice(chosen));
+        Answer { current, choice, notes: self.notes.clone() }
+    }
+
+    fn choice(&self, chosen: Configuration) -> Option<Choice> {
+        let cell = &self.cells[&chosen];
+        let unknown = || Limit::unknown("it was not pushed to its limit");
+        let memory =
+            cell.memory_bytes.or_else(|| self.expectations().and_then(|e| e.memory_bytes(chosen)));
+        Some(Choice {
+            capacity: self.capacity(chosen)?,
+            gain: self.gain(chosen),
+            limit: cell.limit.clone().unwrap_or_else(unknown),
+            memory_bytes: memory,
+            equivalent: self.equivalent_to(chosen),
+        })
+    }
+
+    fn gain(&self, chosen: Configuration) -> Option<Estimate> {
+        if chosen == self.plan.current {
+            return Some(Estimate { value: 1.0, low: 1.0, high: 1.0, count: 1 });
+        }
+        self.capacity(self.plan.current)?;
+        self.ratio(chosen, self.plan.current, 0.95)
+    }
+
+    /// The highest capacity among what was made sure of (else of the race). One that is proven
+    /// equivalent and needs less memory wins over it.
+    fn chosen(&self) -> Option<Configuration> {
+        let best = self.best_confirmed().or_else(|| self.best_in_race().map(|(c, _)| c))?;
+        let saves = |c: &Configuration| {
+            self.cells[c].memory_bytes.unwrap_or(u64::MAX)
+                < self.cells[&best].memory_bytes.unwrap_or(u64::MAX)
+        };
+        let cheaper = self
+            .confirmed()
+            .filter(|c| *c != best && saves(c))
+            .filter(|c| self.ratio(*c, best, 0.90).is_some_and(|ratio| is_equivalent(&ratio)))
+            .min_by_key(|c| self.cells[c].memory_bytes);
+        Some(cheaper.unwrap_or(best))
+    }
+
+    /// Usable configurations that were measured on fresh starts after the race.
+    fn confirmed(&self) -> impl Iterator<Item = Configuration> + '_ {
+        self.cells
+            .iter()
+            .filter(|(_, cell)| cell.is_open() && !cell.blocks.is_empty())
+            .map(|(&configuration, _)| configuration)
+    }
+
+    /// By the mean over starts; the worst start breaks a tie.
+    fn best_confirmed(&self) -> Option<Configuration> {
+        let most = self.confirmed().map(|c| self.cells[&c].blocks.len()).max()?;
+        let worst = |cell: &Cell| cell.blocks.iter().map(|b| b.1).fold(f64::INFINITY, f64::min);
+        self.confirmed().filter(|c| self.cells[c].blocks.len() == most).max_by(|a, b| {
+            let (a, b) = (&self.cells[a], &self.cells[b]);
+            mean_log(a).total_cmp(&mean_log(b)).then(worst(a).total_cmp(&worst(b)))
+        })
+    }
+
+    /// From fresh starts made after the choice; from the race alone when there was no time for them.
+    fn capacity(&self, configuration: Configuration) -> Option<CapacityEstimate> {
+        let cell = self.cells.get(&configuration)?;
+        let rps = if cell.blocks.is_empty() {
+            race_estimate(cell)?
+        } else {
+            let logs: Vec<f64> = cell.blocks.iter().map(|block| block.1.ln()).collect();
+            exp(stats::shrunk_interval(&logs, self.start_spread(1.0), 0.95)?)
+        };
+        Some(CapacityEstimate { configuration, rps })
+    }
+
+    /// `a`'s capacity divided by `b`'s, within blocks where both were measured on fresh starts.
+    fn ratio(&self, a: Configuration, b: Configuration, level: f64) -> Option<Estimate> {
+        let logs: Vec<f64> = self.paired_blocks(a, b).iter().map(|(a, b)| (a / b).ln()).collect();
+        if !logs.is_empty() {
+            // Two starts take part in each ratio.
+            return Some(exp(stats::shrunk_interval(&logs, self.start_spread(2.0), level)?));
+        }
+        let (a, b) = (self.cells[&a].race_mean_sd()?, self.cells[&b].race_mean_sd()?);
+        let sd = (a.1.powi(2) + b.1.powi(2) + 2.0 * START_SD_LOG.powi(2)).sqrt();
+        let z = if level > 0.92 { 1.96 } else { 1.645 };
+        let value = a.0 - b.0;
+        Some(exp(Estimate { value, low: value - z * sd, high: value + z * sd, count: 1 }))
+    }
+
+    /// What one start's capacity scatters by before any is compared: the probes' own uncertainty and
+    /// the spread between starts.
+    fn start_spread(&self, starts: f64) -> PriorSpread {
+        let variances: Vec<f64> = self
+            .cells
+            .values()
+            .flat_map(|cell| &cell.blocks)
+            .map(|(_, _, sd_log)| sd_log.powi(2))
+            .collect();
+        let probes = variances.iter().sum::<f64>() / variances.len().max(1) as f64;
+        let variance = starts * (probes + START_SD_LOG.powi(2));
+        PriorSpread { variance, degrees: START_SD_DEGREES }
+    }
+
+    /// Measured configurations whose capacity is within the band of the chosen one's, as far as the
+    /// measurement goes.
+    fn equivalent_to(&self, chosen: Configuration) -> Vec<EquivalentChoice> {
+        let mut equivalent: Vec<EquivalentChoice> = self
+            .cells
+            .iter()
+            .filter(|(c, cell)| **c != chosen && cell.is_open() && cell.capacity_rps().is_some())
+            .filter_map(|(&configuration, cell)| {
+                let ratio = self.ratio(configuration, chosen, 0.90)?;
+                (ratio.value >= 1.0 - EQUIVALENCE).then_some(EquivalentChoice {
+                    configuration,
+                    ratio,
+                    memory_bytes: cell.memory_bytes,
+                })
+            })
+            .collect();
+        equivalent.sort_by_key(|e| (e.memory_bytes.unwrap_or(u64::MAX), e.configuration));
+        equivalent
+    }
+}
+
+impl Cell {
+    /// Logarithm of the race's capacity and its standard deviation.
+    fn race_mean_sd(&self) -> Option<(f64, f64)> {
+        let belief = self.race.as_ref().filter(|_| self.probes > 0)?;
+        Some((belief.median().ln(), belief.sd_log()))
+    }
+}
+
+fn mean_log(cell: &Cell) -> f64 {
+    cell.blocks.iter().map(|block| block.1.ln()).sum::<f64>() / cell.blocks.len().max(1) as f64
+}
+
+/// One start's belief, widened by what starts differ.
+fn race_estimate(cell: &Cell) -> Option<Estimate> {
+    let (mean, sd) = cell.race_mean_sd()?;
+    let half = 1.96 * (sd.powi(2) + START_SD_LOG.powi(2)).sqrt();
+    Some(exp(Estimate { value: mean, low: mean - half, high: mean + half, count: 1 }))
+}
+
+fn is_equivalent(ratio: &Estimate) -> bool {
+    ratio.low > 1.0 - EQUIVALENCE && ratio.high < 1.0 + EQUIVALENCE
+}
+
+fn exp(log: Estimate) -> Estimate {
+    Estimate { value: log.value.exp(), low: log.low.exp(), high: log.high.exp(), count: log.count }
+}

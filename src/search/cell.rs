@@ -1,0 +1,76 @@
+//! What is known of one configuration.
+
+use crate::stats::RatePosterior;
+use crate::terms::{Limit, TrialPurpose, TrialSummary, Verdict};
+
+/// One cell of the grid.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Cell {
+    /// Throughput of the last saturating closed load, replies/s.
+    pub burst_rps: Option<f64>,
+    /// CPU seconds of the server for one request, under saturation.
+    pub cpu_per_request_s: Option<f64>,
+    /// What of the cores the generator took for one request.
+    pub generator_per_request_s: Option<f64>,
+    /// CPU of the busiest worker under saturation, cores.
+    pub worker_busy_cores: Option<f64>,
+    /// Belief about the capacity from the race.
+    pub race: Option<RatePosterior>,
+    pub probes: u32,
+    /// Capacity of each fresh start measured after the choice: (median, sd of the logarithm), oldest
+    /// first, by block.
+    pub blocks: Vec<(u32, f64, f64)>,
+    /// Total PSS, largest seen.
+    pub memory_bytes: Option<u64>,
+    /// Limit named by the trial that pushed hardest.
+    pub limit: Option<Limit>,
+    /// Why it can't be recommended.
+    pub ruled_out: Option<String>,
+}
+
+impl Cell {
+    /// The first reason stays.
+    pub fn rule_out(&mut self, reason: String) {
+        self.ruled_out.get_or_insert(reason);
+    }
+
+    /// Median of the capacity by the race.
+    pub fn capacity_rps(&self) -> Option<f64> {
+        self.race.as_ref().filter(|_| self.probes > 0).map(RatePosterior::median)
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.ruled_out.is_none()
+    }
+
+    /// Takes what every trial tells, whatever it was for.
+    pub fn take(&mut self, summary: &TrialSummary) {
+        self.memory_bytes = self.memory_bytes.max(summary.memory_bytes);
+        let is_pushed = summary.purpose == TrialPurpose::Saturate || summary.verdict == Verdict::No;
+        if is_pushed
+            && summary.limit.confidence >= self.limit.as_ref().map_or(0.0, |l| l.confidence)
+        {
+            self.limit = Some(summary.limit.clone());
+        }
+        if summary.purpose == TrialPurpose::Saturate {
+            self.take_burst(summary);
+        }
+    }
+
+    fn take_burst(&mut self, summary: &TrialSummary) {
+        let completed = summary.summary.completed;
+        self.burst_rps = Some(summary.summary.throughput_rps);
+        if completed == 0 {
+            return;
+        }
+        let (generator, server): (Vec<_>, Vec<_>) =
+            summary.cpu_s.iter().partition(|(role, _)| *role == "generator");
+        let per_request = |part: &[(&String, &f64)]| {
+            let seconds: f64 = part.iter().map(|(_, s)| **s).sum();
+            (seconds > 0.0).then(|| seconds / completed as f64)
+        };
+        self.cpu_per_request_s = per_request(&server);
+        self.generator_per_request_s = per_request(&generator);
+        self.worker_busy_cores = summary.workers.iter().map(|w| w.cpu_cores).reduce(f64::max);
+    }
+}

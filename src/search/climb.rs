@@ -1,0 +1,167 @@
+//! One configuration's capacity: a saturating burst, then probes where the belief is most divided.
+
+use std::time::Duration;
+
+use super::{Search, TrialRequest};
+use crate::stats::RatePosterior;
+use crate::terms::{Configuration, Offered, Rate, TrialPurpose, TrialSummary, Verdict};
+
+/// A configuration that is being measured on one start of its server.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Climb {
+    pub configuration: Configuration,
+    /// The best capacity so far: a configuration that cannot reach it needs no exact figure.
+    pub bar_rps: Option<f64>,
+    has_burst: bool,
+    probes: u32,
+    is_over: bool,
+}
+
+/// Enough: the belief's relative standard deviation.
+const PRECISION: f64 = 0.025;
+/// More probes on one start buy little beside a fresh start; a short budget buys fewer still.
+const PROBES_MAX: f64 = 5.0;
+const BUDGET_PER_PROBE_S: f64 = 100.0;
+/// Requests a probe should see, so that it tells some 5 % apart (METHOD: 2 sqrt(2 / N) for Poisson).
+const PROBE_REQUESTS: f64 = 2500.0;
+
+impl Climb {
+    pub fn new(configuration: Configuration, bar_rps: Option<f64>) -> Self {
+        Self { configuration, bar_rps, has_burst: false, probes: 0, is_over: false }
+    }
+}
+
+impl Search {
+    pub(super) fn climb_request(&self, climb: &Climb) -> Option<TrialRequest> {
+        let cell = self.cells.get(&climb.configuration)?;
+        if climb.is_over || !cell.is_open() {
+            return None;
+        }
+        if !climb.has_burst {
+            return Some(self.burst_request(climb.configuration));
+        }
+        let belief = cell.race.as_ref()?;
+        let probes_most =
+            (self.plan.budget.as_secs_f64() / BUDGET_PER_PROBE_S).clamp(2.0, PROBES_MAX) as u32;
+        let is_enough = climb.probes >= probes_most
+            || (climb.probes >= 2 && belief.sd_log() <= PRECISION)
+            || (climb.probes >= 1 && self.time_left() < self.plan.budget.mul_f64(0.25));
+        if is_enough {
+            return None;
+        }
+        let rate = match climb.bar_rps {
+            // Is it worth more time at all? Asked just above the best so far.
+            Some(bar) if belief.median() < bar * 1.01 => bar * 1.01,
+            _ => belief.median(),
+        };
+        Some(self.probe_request(climb.configuration, rate, TrialPurpose::Probe, 1, false))
+    }
+
+    fn burst_request(&self, configuration: Configuration) -> TrialRequest {
+        // Twice the slots keep every thread busy while replies travel; more only lengthens the queue.
+        let clients = (configuration.slots() * 2).clamp(4, 512);
+        let is_reference = configuration == self.plan.current && self.starts <= 1;
+        TrialRequest {
+            configuration,
+            fresh_start: !is_reference || self.setbacks > 0,
+            purpose: TrialPurpose::Saturate,
+            offered: Offered::Closed { clients, think: Duration::ZERO },
+            warm_up: Duration::from_secs(2),
+            duration: self.seconds(0.015, 3.0, 8.0),
+        }
+    }
+
+    /// One window at one rate, long enough for [`PROBE_REQUESTS`] within the budget's means.
+    pub(super) fn probe_request(
+        &self,
+        configuration: Configuration,
+        rate_rps: f64,
+        purpose: TrialPurpose,
+        warm_up_s: u64,
+        fresh_start: bool,
+    ) -> TrialRequest {
+        let rate_rps = rate_rps.max(0.1);
+        let most_s = (self.plan.budget.as_secs_f64() / 50.0).clamp(4.0, 20.0);
+        let duration_s = (PROBE_REQUESTS / rate_rps).clamp(4.0, most_s).round();
+        let rate = Rate::per_second(rate_rps).expect("a belief's median is finite and positive");
+        TrialRequest {
+            configuration,
+            fresh_start: fresh_start || self.setbacks > 0,
+            purpose,
+            offered: Offered::Open { rate, arrivals: self.plan.arrivals },
+            warm_up: Duration::from_secs(warm_up_s),
+            duration: Duration::from_secs_f64(duration_s),
+        }
+    }
+
+    fn climb_mut(&mut self) -> Option<&mut Climb> {
+        match &mut self.stage {
+            super::Stage::Reference(climb) | super::Stage::Race(Some(climb)) => Some(climb),
+            _ => None,
+        }
+    }
+
+    pub(super) fn take_burst(&mut self, summary: &TrialSummary) {
+        let burst_rps = summary.summary.throughput_rps;
+        let prior = self.prior(summary.configuration, burst_rps);
+        let Some(climb) = self.climb_mut() else { return };
+        climb.has_burst = true;
+        // Even saturated it stays clearly below the best: no rate search is needed.
+        let is_out = burst_rps <= 0.0 || climb.bar_rps.is_some_and(|bar| burst_rps * 1.06 < bar);
+        climb.is_over = is_out;
+        let cell = self.cell_mut(summary.configuration);
+        if burst_rps > 0.0 {
+            cell.race = Some(prior);
+        } else {
+            cell.rule_out("answered nothing under a saturating load".to_string());
+        }
+    }
+
+    /// What the burst says of the capacity. It cannot hold more than it gets when saturated, and how
+    /// much less depends on the goal: the model says, with room for its error.
+    fn prior(&self, configuration: Configuration, burst_rps: f64) -> RatePosterior {
+        let share = self
+            .expectations()
+            .and_then(|e| e.capacity_share(configuration))
+            .unwrap_or(0.9)
+            .clamp(0.02, 0.97);
+        let sd_log = if share > 0.8 { 0.12 } else { 0.35 };
+        let mut belief = RatePosterior::with_prior((burst_rps * share).max(0.01), sd_log);
+        if burst_rps > 0.0 {
+            belief.observe(burst_rps * 1.04, false, 0.04);
+        }
+        belief
+    }
+
+    pub(super) fn take_probe(&mut self, summary: &TrialSummary) {
+        let Some(rate) = summary.offered.rate() else { return };
+        let cell = self.cell_mut(summary.configuration);
+        cell.probes += 1;
+        let Some(belief) = cell.race.as_mut() else { return };
+        observe(belief, rate.as_per_second(), summary);
+        let best_case = belief.quantile(0.95);
+        let median = belief.median();
+        let burst = cell.burst_rps.unwrap_or(0.0);
+        if let Some(climb) = self.climb_mut() {
+            climb.probes += 1;
+            let is_beaten = climb.bar_rps.is_some_and(|bar| best_case < bar);
+            // A rate this far below saturation is no answer anybody wants to an exact figure.
+            let is_hopeless = median < burst * 0.01;
+            climb.is_over = is_beaten || is_hopeless;
+        }
+    }
+}
+
+/// Lets one window move the belief. An undecided one still leans to a side, and counts half.
+pub(super) fn observe(belief: &mut RatePosterior, rate_rps: f64, summary: &TrialSummary) {
+    let (held, resolution) = match summary.verdict {
+        Verdict::Yes => (true, summary.resolution),
+        Verdict::No => (false, summary.resolution),
+        Verdict::Undecided => (leans_to_yes(summary), summary.resolution * 2.0),
+    };
+    belief.observe(rate_rps, held, resolution);
+}
+
+fn leans_to_yes(summary: &TrialSummary) -> bool {
+    summary.leaning == Verdict::Yes
+}

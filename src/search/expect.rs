@@ -1,0 +1,137 @@
+//! What the model expects of the grid, fitted anew to what is known so far.
+
+use std::time::Duration;
+
+use super::Search;
+use crate::model::{self, Demand, MemoryModel, Observation};
+use crate::terms::{
+    Bytes, Configuration, LimitKind, PredictedLimit, Prediction, QuantileLimit, Ratio,
+};
+
+/// A fitted model with its own record of how wrong it was.
+pub(super) struct Expectations {
+    demand: Demand,
+    cores: f64,
+    memory: Option<MemoryModel>,
+    limit: QuantileLimit,
+    /// Relative error on the cells measured, at least [`ERROR_LEAST`].
+    pub error: f64,
+}
+
+/// The model has never been better than this on machines it has not seen.
+const ERROR_LEAST: f64 = 0.10;
+
+impl Search {
+    /// `None` before anything was saturated.
+    pub(super) fn expectations(&self) -> Option<Expectations> {
+        let observations = self.observations();
+        let demand = model::fit(&observations, self.plan.cores)?;
+        let memory_points: Vec<(Configuration, u64)> = self
+            .cells
+            .iter()
+            .filter_map(|(&configuration, cell)| Some((configuration, cell.memory_bytes?)))
+            .collect();
+        let mut expectations = Expectations {
+            demand,
+            cores: self.plan.cores,
+            memory: model::memory(&memory_points),
+            limit: self.tightest_limit()?,
+            error: ERROR_LEAST,
+        };
+        expectations.error = expectations.error_on(&observations);
+        Some(expectations)
+    }
+
+    fn observations(&self) -> Vec<Observation> {
+        let latency = self.unloaded.map(|u| u.latency_mean_s);
+        let unloaded_cpu = self.unloaded.and_then(|u| u.cpu_per_request_s);
+        self.cells
+            .iter()
+            .filter(|(_, cell)| cell.burst_rps.is_some_and(|rps| rps > 0.0))
+            .map(|(&configuration, cell)| Observation {
+                saturated_rps: cell.burst_rps,
+                cpu_per_request_s: cell.cpu_per_request_s.or(unloaded_cpu),
+                unloaded_latency_s: latency,
+                worker_busy_cores: cell.worker_busy_cores,
+                generator_s: cell.generator_per_request_s,
+                ..Observation::of(configuration)
+            })
+            .collect()
+    }
+
+    /// The quantile that binds first; an SLO on errors alone leaves a second for the 95th percentile.
+    fn tightest_limit(&self) -> Option<QuantileLimit> {
+        let slo = self.slo.as_ref()?;
+        let fallback = QuantileLimit {
+            quantile: Ratio::new(0.95).expect("a constant between 0 and 1"),
+            limit: Duration::from_secs(1),
+        };
+        Some(slo.quantiles.iter().copied().min_by_key(|q| q.limit).unwrap_or(fallback))
+    }
+}
+
+impl Expectations {
+    /// Root mean square of the relative error over the saturated trials.
+    fn error_on(&self, observations: &[Observation]) -> f64 {
+        let squares: Vec<f64> = observations
+            .iter()
+            .filter_map(|o| {
+                let measured = o.saturated_rps?;
+                Some((self.saturated_rps(o.configuration) / measured).ln().powi(2))
+            })
+            .collect();
+        let mean = squares.iter().sum::<f64>() / squares.len().max(1) as f64;
+        mean.sqrt().max(ERROR_LEAST)
+    }
+
+    fn saturated_rps(&self, configuration: Configuration) -> f64 {
+        model::closed_throughput(&self.demand, configuration, self.cores)
+    }
+
+    pub fn capacity_rps(&self, configuration: Configuration) -> f64 {
+        let quantile = self.limit.quantile.get();
+        let limit_s = self.limit.limit.as_secs_f64();
+        model::capacity(&self.demand, configuration, self.cores, quantile, limit_s)
+    }
+
+    /// Capacity within the goal as a share of what saturation gives; `None` when nothing is expected.
+    pub fn capacity_share(&self, configuration: Configuration) -> Option<f64> {
+        let saturated = self.saturated_rps(configuration);
+        (saturated > 0.0).then(|| self.capacity_rps(configuration) / saturated)
+    }
+
+    pub fn memory_bytes(&self, configuration: Configuration) -> Option<u64> {
+        self.memory.as_ref().map(|memory| memory.predict(configuration))
+    }
+
+    /// Why it cannot be run here, before trying it; a twentieth of the memory stays free.
+    pub fn ruled_out(&self, configuration: Configuration, limit: Option<Bytes>) -> Option<String> {
+        let (needs, limit) = (self.memory_bytes(configuration)?, limit?);
+        (needs as f64 > limit.0 as f64 * 0.95)
+            .then(|| format!("would need about {} of {limit}", Bytes(needs)))
+    }
+
+    pub fn predictions(&self, search: &Search) -> Vec<Prediction> {
+        search.cells.keys().map(|&configuration| self.prediction(search, configuration)).collect()
+    }
+
+    fn prediction(&self, search: &Search, configuration: Configuration) -> Prediction {
+        let capacity = self.capacity_rps(configuration);
+        // Two standard errors either way on the logarithm.
+        let spread = (2.0 * self.error).exp();
+        let cell = &search.cells[&configuration];
+        let ruled_out =
+            cell.ruled_out.clone().or_else(|| self.ruled_out(configuration, search.plan.memory));
+        let kind: LimitKind = model::limit(&self.demand, configuration, self.cores);
+        Prediction {
+            workers: configuration.workers.get(),
+            threads: configuration.threads.get(),
+            throughput_rps_max: self.saturated_rps(configuration),
+            capacity_rps: capacity,
+            capacity_rps_interval: [capacity / spread, capacity * spread],
+            memory_bytes: self.memory_bytes(configuration),
+            limit: PredictedLimit { kind },
+            ruled_out,
+        }
+    }
+}

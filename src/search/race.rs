@@ -1,0 +1,100 @@
+//! Which configuration deserves to be measured next: the one the model expects most of, then the
+//! neighbours of the best, until nothing unmeasured could still win or the time is better spent on
+//! making sure.
+
+use super::Search;
+use super::climb::Climb;
+use crate::terms::Configuration;
+
+/// The part of the budget after which no new configuration is begun: the rest makes sure.
+const RACE_SHARE: f64 = 0.58;
+
+impl Search {
+    /// The next configuration to climb, or `None` when the race is over.
+    pub(super) fn next_candidate(&mut self) -> Option<Climb> {
+        self.rule_out_by_memory();
+        let budget_s = self.plan.budget.as_secs_f64();
+        if self.now_s + self.climb_cost_s() > budget_s * RACE_SHARE {
+            self.notes.push("the budget ended the race; more minutes would try more".to_string());
+            return None;
+        }
+        let best = self.best_in_race();
+        let bar_rps = best.map(|(_, rps)| rps);
+        let candidate = self.promising(bar_rps).or_else(|| self.neighbour(best))?;
+        Some(Climb::new(candidate, bar_rps))
+    }
+
+    /// The best measured configuration so far, with its median capacity.
+    pub(super) fn best_in_race(&self) -> Option<(Configuration, f64)> {
+        self.cells
+            .iter()
+            .filter(|(_, cell)| cell.is_open())
+            .filter_map(|(&configuration, cell)| Some((configuration, cell.capacity_rps()?)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    fn rule_out_by_memory(&mut self) {
+        let Some(expectations) = self.expectations() else { return };
+        for (&configuration, cell) in &mut self.cells {
+            if let Some(reason) = expectations.ruled_out(configuration, self.plan.memory) {
+                cell.rule_out(reason);
+            }
+        }
+    }
+
+    fn untried(&self) -> impl Iterator<Item = Configuration> + '_ {
+        self.cells
+            .iter()
+            .filter(|(_, cell)| cell.is_open() && cell.burst_rps.is_none())
+            .map(|(&configuration, _)| configuration)
+    }
+
+    /// The untried configuration that the model expects most of, as long as it could still be the
+    /// best; among near-equals the one with fewer workers, which needs less memory.
+    fn promising(&self, bar_rps: Option<f64>) -> Option<Configuration> {
+        let Some(expectations) = self.expectations() else { return self.untried().last() };
+        let (candidate, rps) = self
+            .untried()
+            .map(|configuration| (configuration, expectations.capacity_rps(configuration)))
+            .reduce(|best, next| if next.1 > best.1 * 1.01 { next } else { best })?;
+        let hope_rps = rps * expectations.error.min(0.3).exp();
+        bar_rps.is_none_or(|bar| hope_rps > bar).then_some(candidate)
+    }
+
+    /// An untried neighbour of the best one in the grid: a surface that the model misread shows there.
+    fn neighbour(&self, best: Option<(Configuration, f64)>) -> Option<Configuration> {
+        let (best, bar_rps) = best?;
+        let expectations = self.expectations()?;
+        let is_worth_it = |c: &Configuration| expectations.capacity_rps(*c) * 1.5 > bar_rps;
+        self.neighbours(best).into_iter().find(is_worth_it)
+    }
+
+    fn neighbours(&self, of: Configuration) -> Vec<Configuration> {
+        let step = |values: Vec<u16>, of: u16| -> Vec<u16> {
+            let below = values.iter().copied().filter(|&v| v < of).max();
+            let above = values.iter().copied().filter(|&v| v > of).min();
+            below.into_iter().chain(above).collect()
+        };
+        let workers = step(self.cells.keys().map(|c| c.workers.get()).collect(), of.workers.get());
+        let threads = step(self.cells.keys().map(|c| c.threads.get()).collect(), of.threads.get());
+        let is_neighbour = |c: &Configuration| {
+            (c.threads == of.threads && workers.contains(&c.workers.get()))
+                || (c.workers == of.workers && threads.contains(&c.threads.get()))
+        };
+        self.untried().filter(is_neighbour).collect()
+    }
+
+    /// What one configuration costs: a start, a burst and some three probes.
+    fn climb_cost_s(&self) -> f64 {
+        let rate = self.best_in_race().map_or(50.0, |(_, rps)| rps);
+        let request = self.probe_request(
+            self.plan.current,
+            rate,
+            crate::terms::TrialPurpose::Probe,
+            1,
+            false,
+        );
+        let probe_s = (request.warm_up + request.duration).as_secs_f64();
+        self.start_cost_s + 2.0 + self.seconds(0.015, 3.0, 8.0).as_secs_f64() + 2.0 * probe_s
+    }
+}
