@@ -2,5 +2,10 @@
 //!
 //! In: what was recorded. Out: what it means. Computes only: no clock, file, socket or thread.
 
+pub mod flow;
+pub mod limit;
 pub mod load;
 pub mod slo;
+pub mod trial;
+pub mod used;
+pub mod warm_up;

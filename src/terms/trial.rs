@@ -155,6 +155,9 @@ pub struct TrialSummary {
     pub start: u32,
     pub offered: Offered,
     pub verdict: Verdict,
+    /// What the plain figures say where the verdict is undecided; else the verdict.
+    #[serde(default = "undecided")]
+    pub leaning: Verdict,
     /// Why this verdict, with the resolution ("cannot tell 6 % apart in 5 s").
     pub reason: String,
     /// Smallest relative difference in rate that this trial can tell apart, such as 0.06.
@@ -174,4 +177,8 @@ pub struct TrialSummary {
     pub load_s: f64,
     /// Seconds from the start of the session to the end of this trial, by the place's clock.
     pub ended_s: f64,
+}
+
+fn undecided() -> Verdict {
+    Verdict::Undecided
 }

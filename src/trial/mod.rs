@@ -1,1 +1,224 @@
-//! Start, wait until ready, warm up, measure, stop: drives a place and returns a TrialRecord.
+//! One configuration under one offered load: start, wait until ready, warm up, measure.
+//!
+//! In: an [`Order`]. Out: a [`TrialRecord`], or why the server never became ready. The server stays up
+//! between trials of one configuration; must not judge a result or choose a trial.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use crate::place::{Offer, Place, PlaceError, Started};
+use crate::terms::{BootFailure, Configuration, LiveSecond, Offered, Phase, TrialRecord};
+
+/// One trial to run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Order {
+    pub configuration: Configuration,
+    /// Start the server afresh even when it runs with this configuration.
+    pub fresh_start: bool,
+    pub offered: Offered,
+    /// Whole seconds.
+    pub warm_up: Duration,
+    /// Measured part.
+    pub duration: Duration,
+    pub seed: u64,
+    /// The goal's tightest latency limit, for stopping an overload early.
+    pub latency_limit: Option<Duration>,
+}
+
+/// How a trial ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    Recorded(Box<TrialRecord>),
+    BootFailed(BootFailure),
+}
+
+/// What the runner tells while it works.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Progress {
+    /// A server is being started; starts are counted from 1.
+    Starting {
+        configuration: Configuration,
+        start: u32,
+    },
+    /// The load begins.
+    Loading,
+    Second(LiveSecond),
+}
+
+struct Running {
+    configuration: Configuration,
+    boot: Duration,
+}
+
+/// Runs trials one after another on one place, and knows what runs there.
+pub struct Runner<'a> {
+    place: &'a mut dyn Place,
+    running: Option<Running>,
+    starts: u32,
+}
+
+impl<'a> Runner<'a> {
+    /// A runner whose first start will be number `starts` + 1 (more than 1 when a session goes on).
+    pub fn new(place: &'a mut dyn Place, starts: u32) -> Self {
+        Self { place, running: None, starts }
+    }
+
+    /// The place's clock.
+    pub fn elapsed(&self) -> Duration {
+        self.place.elapsed()
+    }
+
+    /// Runs one trial.
+    ///
+    /// # Errors
+    /// Only what is not the server's doing.
+    pub fn run(
+        &mut self,
+        order: &Order,
+        tell: &mut dyn FnMut(Progress),
+    ) -> Result<Outcome, PlaceError> {
+        let boot = match self.ensure_running(order, tell)? {
+            Ok(boot) => boot,
+            Err(failure) => return Ok(Outcome::BootFailed(failure)),
+        };
+        tell(Progress::Loading);
+        let offer = Offer {
+            offered: order.offered,
+            warm_up: order.warm_up,
+            duration: order.duration,
+            seed: order.seed,
+        };
+        let mut overload = Overload::new(order);
+        let observed = self.place.offer(&offer, &mut |second| {
+            tell(Progress::Second(*second));
+            overload.look(second)
+        })?;
+        if observed.failure.is_some() {
+            self.running = None;
+        }
+        Ok(Outcome::Recorded(Box::new(TrialRecord {
+            configuration: order.configuration,
+            start: self.starts,
+            load: observed.load,
+            monitor: observed.monitor,
+            boot,
+            failure: observed.failure,
+        })))
+    }
+
+    /// Stops whatever runs.
+    ///
+    /// # Errors
+    /// A process could not be ended.
+    pub fn finish(&mut self) -> Result<(), PlaceError> {
+        self.running = None;
+        self.place.stop()
+    }
+
+    fn ensure_running(
+        &mut self,
+        order: &Order,
+        tell: &mut dyn FnMut(Progress),
+    ) -> Result<Result<Duration, BootFailure>, PlaceError> {
+        if let Some(running) = &self.running {
+            if running.configuration == order.configuration && !order.fresh_start {
+                return Ok(Ok(running.boot));
+            }
+        }
+        self.running = None;
+        self.starts += 1;
+        tell(Progress::Starting { configuration: order.configuration, start: self.starts });
+        match self.place.start(order.configuration)? {
+            Started::Ready { boot } => {
+                self.running = Some(Running { configuration: order.configuration, boot });
+                Ok(Ok(boot))
+            }
+            Started::Failed(failure) => Ok(Err(failure)),
+        }
+    }
+}
+
+/// Ends a load that the server clearly cannot carry: the mean number in flight over a second has
+/// stayed above max(rate x latency limit, 2 x workers x threads) for three seconds, and rises.
+struct Overload {
+    most_in_flight: Option<f64>,
+    above: Vec<f64>,
+}
+
+/// Seconds that must agree.
+const SECONDS: usize = 3;
+
+impl Overload {
+    fn new(order: &Order) -> Self {
+        let most_in_flight = order.offered.rate().zip(order.latency_limit).map(|(rate, limit)| {
+            let by_latency = rate.as_per_second() * limit.as_secs_f64();
+            by_latency.max(2.0 * f64::from(order.configuration.slots()))
+        });
+        Self { most_in_flight, above: Vec::with_capacity(SECONDS) }
+    }
+
+    fn look(&mut self, second: &LiveSecond) -> ControlFlow<()> {
+        let Some(most) = self.most_in_flight else { return ControlFlow::Continue(()) };
+        if second.phase == Phase::Drain || second.in_flight_mean <= most {
+            self.above.clear();
+            return ControlFlow::Continue(());
+        }
+        self.above.push(second.in_flight_mean);
+        let last = &self.above[self.above.len().saturating_sub(SECONDS)..];
+        let is_rising = last.windows(2).all(|pair| pair[0] < pair[1]);
+        if last.len() == SECONDS && is_rising {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::{Arrivals, Rate};
+
+    fn overload(rate: f64) -> Overload {
+        let rate = Rate::per_second(rate).unwrap();
+        Overload::new(&Order {
+            configuration: Configuration::new(2, 4).unwrap(),
+            fresh_start: false,
+            offered: Offered::Open { rate, arrivals: Arrivals::Poisson },
+            warm_up: Duration::ZERO,
+            duration: Duration::from_secs(5),
+            seed: 1,
+            latency_limit: Some(Duration::from_millis(200)),
+        })
+    }
+
+    fn second(in_flight_mean: f64) -> LiveSecond {
+        LiveSecond {
+            at: Duration::from_secs(1),
+            phase: Phase::Measure,
+            due: 100,
+            sent: 100,
+            replies: 80,
+            errors: 0,
+            in_flight: in_flight_mean as u64,
+            in_flight_mean,
+            p95: None,
+        }
+    }
+
+    #[test]
+    fn three_rising_seconds_above_the_line_end_the_load() {
+        let mut overload = overload(200.0);
+        for in_flight in [41.0, 60.0] {
+            assert!(overload.look(&second(in_flight)).is_continue());
+        }
+        assert!(overload.look(&second(80.0)).is_break());
+    }
+
+    #[test]
+    fn a_queue_that_falls_again_or_stays_below_goes_on() {
+        let mut overload = overload(200.0);
+        for in_flight in [41.0, 60.0, 50.0, 60.0, 39.0, 41.0, 42.0, 39.0] {
+            assert!(overload.look(&second(in_flight)).is_continue(), "{in_flight}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Does what goes in come out? The number in flight must not grow.
+
+use crate::stats;
+use crate::terms::LoadSecond;
+
+/// What the in-flight count did over the measured seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Flow {
+    /// No growth was shown.
+    Steady,
+    /// It grew beyond doubt and beyond what matters; the sentence has the figures.
+    Growing(String),
+}
+
+/// Growth below this share of all requests due is no overload worth a verdict: it is within what a
+/// queue does by itself.
+const SHARE_THAT_MATTERS: f64 = 0.02;
+
+/// Tests the slope of the in-flight count at the ends of the measured seconds (ordinary least squares
+/// with a t-interval that allows for autocorrelation).
+pub fn flow(seconds: &[LoadSecond]) -> Flow {
+    let in_flight: Vec<f64> = seconds.iter().map(|second| second.in_flight as f64).collect();
+    let due: u64 = seconds.iter().map(|second| second.due).sum();
+    let Some(slope) = stats::slope(&in_flight) else { return Flow::Steady };
+    let growth = slope.per_step * seconds.len() as f64;
+    if slope.low > 0.0 && growth > SHARE_THAT_MATTERS * due as f64 {
+        return Flow::Growing(format!(
+            "requests in flight grew by {:.1} a second, from {:.0} to {:.0}",
+            slope.per_step,
+            in_flight.first().copied().unwrap_or(0.0),
+            in_flight.last().copied().unwrap_or(0.0),
+        ));
+    }
+    Flow::Steady
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(in_flight: &[u64], due: u64) -> Vec<LoadSecond> {
+        in_flight
+            .iter()
+            .map(|&in_flight| LoadSecond { due, in_flight, ..LoadSecond::default() })
+            .collect()
+    }
+
+    #[test]
+    fn a_queue_that_grows_each_second_is_growing() {
+        let seconds = seconds(&[10, 31, 49, 72, 90, 110], 100);
+        assert!(matches!(flow(&seconds), Flow::Growing(_)));
+    }
+
+    #[test]
+    fn a_queue_that_moves_about_is_steady() {
+        assert_eq!(flow(&seconds(&[10, 14, 9, 12, 8, 11], 100)), Flow::Steady);
+        assert_eq!(flow(&seconds(&[0, 1, 2, 3, 4, 5], 1000)), Flow::Steady, "too little to matter");
+        assert_eq!(flow(&[]), Flow::Steady);
+    }
+}

@@ -1,0 +1,74 @@
+//! What to leave out at the beginning: the planned part, and more when the figures ask for it.
+
+use std::time::Duration;
+
+use crate::stats;
+use crate::terms::{TrialRecord, WarmUp, WarmUpKind};
+
+/// Below so many measured seconds there is nothing to cut from: only the planned part is left out.
+const SECONDS_FOR_A_CUT: usize = 10;
+/// CPU per request that differs by less than this is the same.
+const SAME: f64 = 0.10;
+
+/// Decides by the server's CPU per reply, second by second, which is nearly independent of load and
+/// queueing. The cut never takes more than half of what was measured (White, 1997, and Hoad et al.,
+/// 2010, on MSER-5).
+pub fn warm_up(record: &TrialRecord) -> WarmUp {
+    let planned = record.load.warm_up;
+    let cost = cpu_per_reply(record);
+    let planned_seconds = planned.as_secs() as usize;
+    if cost.len() <= planned_seconds {
+        return WarmUp { kind: WarmUpKind::Flat, left_out_s: planned.as_secs_f64() };
+    }
+    let (warming, measured) = cost.split_at(planned_seconds);
+    if measured.len() >= SECONDS_FOR_A_CUT {
+        let cut = stats::mser5(measured, 1);
+        if !cut.is_in_first_half {
+            return WarmUp { kind: WarmUpKind::NotSteady, left_out_s: planned.as_secs_f64() };
+        }
+        let left_out = planned + Duration::from_secs(cut.at as u64);
+        let kind = kind_of(&cost[..left_out.as_secs() as usize], &measured[cut.at..]);
+        return WarmUp { kind, left_out_s: left_out.as_secs_f64() };
+    }
+    WarmUp { kind: kind_of(warming, measured), left_out_s: planned.as_secs_f64() }
+}
+
+fn kind_of(left_out: &[f64], measured: &[f64]) -> WarmUpKind {
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
+    if left_out.is_empty() || measured.is_empty() || mean(measured) <= 0.0 {
+        return WarmUpKind::Flat;
+    }
+    let half = measured.len() / 2;
+    if half >= 5 && mean(&measured[half..]) > mean(&measured[..half]) * (1.0 + SAME) {
+        return WarmUpKind::Slowing;
+    }
+    if mean(left_out) > mean(measured) * (1.0 + SAME) {
+        WarmUpKind::Warmed
+    } else {
+        WarmUpKind::Flat
+    }
+}
+
+/// One entry a second of the load; seconds without a reply or not seen by the monitor repeat the one
+/// before.
+fn cpu_per_reply(record: &TrialRecord) -> Vec<f64> {
+    let mut before = 0.0;
+    record
+        .load
+        .seconds
+        .iter()
+        .enumerate()
+        .map(|(index, load)| {
+            let seen = record
+                .monitor
+                .seconds
+                .iter()
+                .find(|m| m.at_s.round() as usize == index && m.length_s > 0.5);
+            if let Some(monitor) = seen.filter(|_| load.replies > 0) {
+                let cpu_s: f64 = monitor.processes.iter().map(|p| p.cpu_s).sum();
+                before = cpu_s / load.replies as f64;
+            }
+            before
+        })
+        .collect()
+}
