@@ -1,8 +1,12 @@
 //! What a verb does, a file each; the only folder that knows all stages.
 
+mod decision;
 pub mod doctor;
+mod fingerprint;
+mod grid;
 pub mod load;
 pub mod report;
+pub mod resume;
 pub mod sessions;
 pub mod tune;
 pub mod watch;

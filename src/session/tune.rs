@@ -1,1 +1,440 @@
-//! What `sweetspot tune` does.
+//! What `sweetspot tune` does: look at the app's own settings, then let the search ask for trials, run
+//! them on a place, store each, and print the decision.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::decision;
+use super::fingerprint;
+use super::grid;
+use super::resume::{self, Resumed};
+use crate::place::{Place, PlaceError};
+use crate::plan::{Goal, Plan};
+use crate::report::Reporter;
+use crate::search::{Ask, Search, SearchPlan, Told, TrialRequest};
+use crate::server::Inspection;
+use crate::store::{SessionHead, SessionId, Store, StoreError};
+use crate::summary::trial::{self as trial_summary, Context};
+use crate::terms::{
+    BootFailure, Event, EventKind, SessionState, StopSignal, TrialSummary, TuneResult, Warning,
+};
+use crate::trial::{Order, Outcome, Progress, Runner};
+
+/// Why a tune ended without an answer; what was measured before is in the store.
+#[derive(Debug, Error)]
+pub enum TuneError {
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("could not write the report: {0}")]
+    Report(#[source] std::io::Error),
+    /// The app does not start with its own settings, so there is nothing to tune.
+    #[error("the app does not start with its current settings: {}", .0.message)]
+    DoesNotStart(BootFailure),
+}
+
+/// Everything that a tune works with.
+pub struct Tune<'a> {
+    pub plan: &'a Plan,
+    pub place: &'a mut dyn Place,
+    pub store: &'a mut Store,
+    pub reporters: Vec<Box<dyn Reporter>>,
+    pub stop: StopSignal,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// What doctor found.
+    pub doubts: Vec<Warning>,
+    /// Asked before threads are tried on an app that runs one today.
+    pub consent: &'a mut dyn FnMut(&str) -> bool,
+    /// Take up an unfinished session of the same plan.
+    pub may_resume: bool,
+}
+
+/// How a tune ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    pub session: SessionId,
+    pub state: SessionState,
+    pub result: TuneResult,
+    /// All events of the session, stored ones only.
+    pub events: Vec<Event>,
+}
+
+/// Runs a whole tune.
+///
+/// # Errors
+/// The app's settings cannot be read, the app does not start as it is, or our own environment fails
+/// us. Whatever was measured until then is in the store.
+pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
+    let Tune {
+        plan,
+        place,
+        store,
+        mut reporters,
+        stop,
+        started_at,
+        mut doubts,
+        consent,
+        may_resume,
+    } = tune;
+    let inspection = place.inspect()?;
+    doubts.extend(place.warnings());
+    doubts.extend(inspection.remarks.iter().map(|remark| Warning::new("app", remark, "")));
+    let (configurations, doubt) = grid::grid(plan, inspection.current, consent);
+    doubts.extend(doubt);
+    let machine = place.machine().clone();
+    let search_plan = search_plan(plan, &machine, configurations, &inspection);
+    let head = SessionHead {
+        fingerprint: fingerprint::fingerprint(plan, &machine, &inspection),
+        app: plan.app.folder.display().to_string(),
+        server: format!("{} {}", plan.server, inspection.server_version),
+    };
+    let resumed = match may_resume {
+        true => resume::find(store, &head, &search_plan)?,
+        false => None,
+    };
+    let session = match &resumed {
+        Some(resumed) => resumed.session,
+        None => store.begin(&head, &started_at)?,
+    };
+    let clock_offset_s = resumed.as_ref().map_or(0.0, |resumed| resumed.at_s);
+    let log = Log { store, session, reporters: &mut reporters, clock_offset_s, warned: Vec::new() };
+    let mut work = Work {
+        plan,
+        server: head.server.clone(),
+        inspection,
+        machine,
+        stop,
+        log,
+        starts: resumed.as_ref().map_or(0, |resumed| resumed.starts),
+        trials: resumed.as_ref().map_or(0, |resumed| resumed.trials),
+        load_s: resumed.as_ref().map_or(0.0, |resumed| resumed.load_s),
+    };
+    let search = work.begin(resumed, search_plan, doubts, place.elapsed())?;
+    work.drive(search, place)
+}
+
+fn search_plan(
+    plan: &Plan,
+    machine: &crate::terms::Machine,
+    grid: Vec<crate::terms::Configuration>,
+    inspection: &Inspection,
+) -> SearchPlan {
+    SearchPlan {
+        grid,
+        current: inspection.current,
+        slo: match &plan.goal {
+            Goal::Given(slo) => Some(slo.clone()),
+            Goal::FromUnloaded => None,
+        },
+        cores: machine.cores.get(),
+        memory: Some(machine.memory_bytes),
+        db_connections: plan.db_connections,
+        arrivals: plan.arrivals,
+        budget: plan.budget,
+        seed: plan.seed,
+    }
+}
+
+/// Where events go: the store first, then whoever shows them.
+struct Log<'a> {
+    store: &'a mut Store,
+    session: SessionId,
+    reporters: &'a mut Vec<Box<dyn Reporter>>,
+    /// What an earlier run of this session had used, seconds.
+    clock_offset_s: f64,
+    /// Every doubt once.
+    warned: Vec<Warning>,
+}
+
+impl Log<'_> {
+    fn at_s(&self, elapsed: Duration) -> f64 {
+        self.clock_offset_s + elapsed.as_secs_f64()
+    }
+
+    fn emit(&mut self, elapsed: Duration, kind: EventKind) -> Result<(), TuneError> {
+        let event = Event { at_s: self.at_s(elapsed), kind };
+        if !matches!(event.kind, EventKind::Second(_)) {
+            self.store.append(self.session, &event)?;
+        }
+        self.show(&event)
+    }
+
+    fn show(&mut self, event: &Event) -> Result<(), TuneError> {
+        self.reporters
+            .iter_mut()
+            .try_for_each(|reporter| reporter.take(event))
+            .map_err(TuneError::Report)
+    }
+
+    /// A doubt that was raised before is not raised again.
+    fn warn(&mut self, elapsed: Duration, warning: Warning) -> Result<(), TuneError> {
+        if self.warned.iter().any(|known| known.code == warning.code) && warning.code != "app" {
+            return Ok(());
+        }
+        self.warned.push(warning.clone());
+        self.emit(elapsed, EventKind::Warned(warning))
+    }
+}
+
+/// A tune at work.
+struct Work<'a> {
+    plan: &'a Plan,
+    server: String,
+    inspection: Inspection,
+    machine: crate::terms::Machine,
+    stop: StopSignal,
+    log: Log<'a>,
+    starts: u32,
+    trials: u32,
+    load_s: f64,
+}
+
+/// Why the loop ended.
+enum End {
+    Decided,
+    Stopped,
+}
+
+impl Work<'_> {
+    fn begin(
+        &mut self,
+        resumed: Option<Resumed>,
+        search_plan: SearchPlan,
+        doubts: Vec<Warning>,
+        elapsed: Duration,
+    ) -> Result<Search, TuneError> {
+        let search = match resumed {
+            Some(resumed) => {
+                self.log.warned = resumed.warned;
+                let kind =
+                    EventKind::Resumed { session: resumed.session.0, trials: resumed.trials };
+                // Shown, so that whoever watches knows the plan again; stored it is already.
+                resumed.events.iter().try_for_each(|event| self.log.show(event))?;
+                self.log.emit(elapsed, kind)?;
+                resumed.search
+            }
+            None => {
+                self.log.emit(elapsed, self.started())?;
+                Search::new(search_plan)
+            }
+        };
+        for doubt in doubts {
+            self.log.warn(elapsed, doubt)?;
+        }
+        Ok(search)
+    }
+
+    fn started(&self) -> EventKind {
+        let goal = match &self.plan.goal {
+            Goal::Given(slo) => slo.to_string(),
+            Goal::FromUnloaded => "p95 < max(200ms, 3 x unloaded p95), errors<0.1%".to_string(),
+        };
+        let mut plan: Vec<(String, String, String)> = self
+            .plan
+            .lines
+            .iter()
+            .map(|line| (line.what.clone(), line.value.clone(), line.source.to_string()))
+            .collect();
+        let found = |what: &str, value: String| (what.to_string(), value, "app".to_string());
+        plan.push(found("current setting", self.inspection.current.to_string()));
+        plan.push(found("runtime", self.inspection.runtime_version.clone()));
+        EventKind::SessionStarted {
+            app: self.plan.app.folder.display().to_string(),
+            server: self.server.clone(),
+            slo: goal,
+            machine: self.machine.clone(),
+            plan,
+            budget: Some(self.plan.budget),
+        }
+    }
+
+    /// Runs trials until the search is done, the user stops it, or we cannot go on. In every case the
+    /// server is stopped and the answer so far is shown.
+    fn drive(mut self, mut search: Search, place: &mut dyn Place) -> Result<Ended, TuneError> {
+        let mut runner = Runner::new(place, self.starts);
+        let end = self.trials(&mut search, &mut runner);
+        let stopped = runner.finish();
+        let elapsed = runner.elapsed();
+        let result = decision::result(
+            &search.answer(),
+            decision::Facts {
+                plan: self.plan,
+                machine: &self.machine,
+                current: self.inspection.current,
+                predicted: search.predictions(),
+                elapsed_s: self.log.at_s(elapsed),
+                load_s: self.load_s,
+                warnings: self.log.warned.clone(),
+            },
+        );
+        let state = match &end {
+            Ok(End::Decided) => SessionState::Done,
+            Ok(End::Stopped) => SessionState::Stopped,
+            Err(_) => SessionState::Failed,
+        };
+        let kind = EventKind::SessionEnded {
+            state,
+            result: Some(Box::new(result.clone())),
+            error: end.as_ref().err().map(ToString::to_string),
+        };
+        match end {
+            Ok(_) => self.log.emit(elapsed, kind)?,
+            // The store may be what failed: those who watch are told all the same.
+            Err(error) => {
+                let event = Event { at_s: self.log.at_s(elapsed), kind };
+                drop(self.log.store.append(self.log.session, &event));
+                self.log.show(&event)?;
+                return Err(error);
+            }
+        }
+        stopped?;
+        let events = self.log.store.events(self.log.session)?;
+        Ok(Ended { session: self.log.session, state, result, events })
+    }
+
+    fn trials(&mut self, search: &mut Search, runner: &mut Runner<'_>) -> Result<End, TuneError> {
+        loop {
+            if self.stop.is_raised() {
+                return Ok(End::Stopped);
+            }
+            let request = match search.next() {
+                Ask::Done => return Ok(End::Decided),
+                Ask::Trial(request) => request,
+            };
+            let Some(told) = self.trial(search, runner, &request)? else {
+                return Ok(End::Stopped);
+            };
+            let is_measured = matches!(&told, Told::Trial(_));
+            search.tell(told);
+            if is_measured {
+                let predictions = search.predictions();
+                if !predictions.is_empty() {
+                    self.log.emit(runner.elapsed(), EventKind::Predicted(predictions))?;
+                }
+            }
+        }
+    }
+
+    /// One trial; `None` when the user stopped it.
+    fn trial(
+        &mut self,
+        search: &Search,
+        runner: &mut Runner<'_>,
+        request: &TrialRequest,
+    ) -> Result<Option<Told>, TuneError> {
+        let id = self.trials + 1;
+        let order = Order {
+            configuration: request.configuration,
+            fresh_start: request.fresh_start,
+            offered: request.offered,
+            warm_up: request.warm_up,
+            duration: request.duration,
+            seed: self.plan.seed.wrapping_add(u64::from(id)),
+            latency_limit: search.slo().and_then(crate::terms::Slo::tightest_limit),
+        };
+        let left = search.time_left();
+        let outcome = {
+            let began = runner.elapsed();
+            let log = &mut self.log;
+            let mut failed = None;
+            let outcome = runner.run(&order, &mut |progress| {
+                let shown = show_progress(log, began, id, request, left, progress);
+                failed = failed.take().or(shown.err());
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            outcome
+        };
+        let elapsed = runner.elapsed();
+        match outcome {
+            Err(PlaceError::Stopped) => Ok(None),
+            Err(error) => Err(error.into()),
+            Ok(Outcome::BootFailed(failure)) => {
+                self.boot_failed(request, failure, elapsed).map(Some)
+            }
+            Ok(Outcome::Recorded(record)) => {
+                let context = Context {
+                    id,
+                    purpose: request.purpose,
+                    slo: search.slo(),
+                    cores: self.machine.cores.get(),
+                    ended_s: self.log.at_s(elapsed),
+                };
+                let mut summary = trial_summary::summarise(&record, &context);
+                let is_stopped = self.stop.is_raised();
+                if is_stopped {
+                    mark_stopped(&mut summary);
+                }
+                self.trials = id;
+                self.starts = record.start;
+                self.load_s += summary.load_s;
+                for warning in &summary.summary.warnings {
+                    self.log.warn(elapsed, warning.clone())?;
+                }
+                let kind = EventKind::TrialFinished {
+                    summary: Box::new(summary.clone()),
+                    load: Box::new(record.load),
+                    monitor: Box::new(record.monitor),
+                };
+                self.log.emit(elapsed, kind)?;
+                Ok((!is_stopped).then(|| Told::Trial(Box::new(summary))))
+            }
+        }
+    }
+
+    /// With the current settings it ends the session: there is nothing to compare with, and most
+    /// likely nothing else starts either.
+    fn boot_failed(
+        &mut self,
+        request: &TrialRequest,
+        failure: BootFailure,
+        elapsed: Duration,
+    ) -> Result<Told, TuneError> {
+        let configuration = request.configuration;
+        let kind = EventKind::BootFailed { configuration, failure: failure.clone() };
+        self.log.emit(elapsed, kind)?;
+        if self.trials == 0 {
+            return Err(TuneError::DoesNotStart(failure));
+        }
+        let ended_s = self.log.at_s(elapsed);
+        Ok(Told::BootFailed { configuration, reason: failure.message, ended_s })
+    }
+}
+
+/// A trial that the user ended says nothing about the rate.
+fn mark_stopped(summary: &mut TrialSummary) {
+    summary.valid = false;
+    summary.verdict = crate::terms::Verdict::Undecided;
+    summary.reason = "stopped by the user".to_string();
+}
+
+fn show_progress(
+    log: &mut Log<'_>,
+    began: Duration,
+    id: u32,
+    request: &TrialRequest,
+    left: Duration,
+    progress: Progress,
+) -> Result<(), TuneError> {
+    match progress {
+        Progress::Starting { configuration, start } => {
+            log.emit(began, EventKind::ServerStarting { configuration, start })
+        }
+        Progress::Loading => log.emit(
+            began,
+            EventKind::TrialStarted {
+                id,
+                purpose: request.purpose,
+                configuration: request.configuration,
+                offered: request.offered,
+                duration: request.warm_up + request.duration,
+                left: Some(left),
+            },
+        ),
+        Progress::Second(second) => log.emit(began + second.at, EventKind::Second(second)),
+    }
+}

@@ -1,0 +1,83 @@
+//! The search's answer as the decision that is printed: with the setting as the server spells it.
+
+use crate::plan::Plan;
+use crate::search::{Answer, CapacityEstimate, Choice};
+use crate::server::{self, App};
+use crate::stats::Estimate;
+use crate::terms::{
+    Configuration, CurrentSetting, Decision, Equivalent, Machine, Prediction, Settings, TuneResult,
+    Warning,
+};
+
+/// The share of capacity to run at day to day: what is left absorbs bursts, restarts and slow days.
+const OPERATING_SHARE: f64 = 0.7;
+
+/// What the answer does not know.
+pub struct Facts<'a> {
+    pub plan: &'a Plan,
+    pub machine: &'a Machine,
+    pub current: Configuration,
+    pub predicted: Vec<Prediction>,
+    pub elapsed_s: f64,
+    pub load_s: f64,
+    pub warnings: Vec<Warning>,
+}
+
+/// The whole result of a tune.
+pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
+    TuneResult {
+        current: Some(current(facts.current, answer.current.as_ref())),
+        decision: answer.choice.as_ref().map(|choice| decision(choice, facts.plan)),
+        predicted: facts.predicted,
+        elapsed_s: facts.elapsed_s,
+        load_s: facts.load_s,
+        machine: facts.machine.clone(),
+        warnings: facts.warnings,
+        notes: answer.notes.clone(),
+    }
+}
+
+fn current(configuration: Configuration, capacity: Option<&CapacityEstimate>) -> CurrentSetting {
+    CurrentSetting {
+        workers: configuration.workers.get(),
+        threads: configuration.threads.get(),
+        capacity_rps: capacity.map(|capacity| capacity.rps.value),
+        capacity_rps_interval: capacity.map(|capacity| interval(&capacity.rps)),
+    }
+}
+
+fn decision(choice: &Choice, plan: &Plan) -> Decision {
+    let configuration = choice.capacity.configuration;
+    Decision {
+        workers: configuration.workers.get(),
+        threads: configuration.threads.get(),
+        capacity_rps: choice.capacity.rps.value,
+        capacity_rps_interval: interval(&choice.capacity.rps),
+        gain_ratio: choice.gain.map(|gain| gain.value),
+        gain_ratio_interval: choice.gain.as_ref().map(interval),
+        operating_rps: choice.capacity.rps.value * OPERATING_SHARE,
+        limit: choice.limit.clone(),
+        equivalent: choice.equivalent.iter().map(equivalent).collect(),
+        settings: settings(&plan.app, &plan.server, configuration),
+        memory_bytes: choice.memory_bytes,
+        database_connections: configuration.slots(),
+    }
+}
+
+fn settings(app: &App, server: &str, configuration: Configuration) -> Settings {
+    server::find(server).map(|adapter| adapter.settings(app, configuration)).unwrap_or_default()
+}
+
+fn equivalent(choice: &crate::search::EquivalentChoice) -> Equivalent {
+    Equivalent {
+        workers: choice.configuration.workers.get(),
+        threads: choice.configuration.threads.get(),
+        ratio: choice.ratio.value,
+        ratio_interval: interval(&choice.ratio),
+        memory_bytes: choice.memory_bytes,
+    }
+}
+
+fn interval(estimate: &Estimate) -> [f64; 2] {
+    [estimate.low, estimate.high]
+}

@@ -1,0 +1,92 @@
+//! A session that was killed goes on: its stored trials are told to a new search, which thereby comes
+//! to the same state.
+
+use crate::search::{Ask, Search, SearchPlan, Told};
+use crate::store::{SessionHead, SessionId, Store, StoreError};
+use crate::terms::{Event, EventKind, TrialSummary, Warning};
+
+/// What is known of the session that goes on.
+pub struct Resumed {
+    pub session: SessionId,
+    pub search: Search,
+    /// All its events so far.
+    pub events: Vec<Event>,
+    /// Its clock at the last of them, seconds.
+    pub at_s: f64,
+    pub trials: u32,
+    pub starts: u32,
+    pub load_s: f64,
+    pub warned: Vec<Warning>,
+}
+
+/// The unfinished session of this plan, with its search brought up to date; `None` when there is none
+/// or when what it holds does not fit this program's search any more.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn find(
+    store: &Store,
+    head: &SessionHead,
+    plan: &SearchPlan,
+) -> Result<Option<Resumed>, StoreError> {
+    let Some(session) = store.unfinished(&head.fingerprint)? else { return Ok(None) };
+    let events = store.events(session)?;
+    let Some(search) = replay(&events, plan) else { return Ok(None) };
+    let trials: Vec<&TrialSummary> = events.iter().filter_map(trial).collect();
+    if trials.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Resumed {
+        session,
+        at_s: events.last().map_or(0.0, |event| event.at_s),
+        trials: trials.iter().map(|trial| trial.id).max().unwrap_or(0),
+        starts: trials.iter().map(|trial| trial.start).max().unwrap_or(0),
+        load_s: trials.iter().map(|trial| trial.load_s).sum(),
+        warned: events.iter().filter_map(warning).cloned().collect(),
+        search,
+        events,
+    }))
+}
+
+/// The search after it was told what the events hold; `None` when it would have asked for something
+/// else (another version of this program chose the trials).
+pub fn replay(events: &[Event], plan: &SearchPlan) -> Option<Search> {
+    let mut search = Search::new(plan.clone());
+    for event in events {
+        let told = match &event.kind {
+            EventKind::TrialFinished { summary, .. } => Told::Trial(summary.clone()),
+            EventKind::BootFailed { configuration, failure } => Told::BootFailed {
+                configuration: *configuration,
+                reason: failure.message.clone(),
+                ended_s: event.at_s,
+            },
+            _ => continue,
+        };
+        let Ask::Trial(request) = search.next() else { return None };
+        let fits = match &told {
+            Told::Trial(summary) => {
+                summary.configuration == request.configuration && summary.purpose == request.purpose
+            }
+            Told::BootFailed { configuration, .. } => *configuration == request.configuration,
+        };
+        if !fits {
+            return None;
+        }
+        search.tell(told);
+    }
+    Some(search)
+}
+
+fn trial(event: &Event) -> Option<&TrialSummary> {
+    match &event.kind {
+        EventKind::TrialFinished { summary, .. } => Some(summary),
+        _ => None,
+    }
+}
+
+fn warning(event: &Event) -> Option<&Warning> {
+    match &event.kind {
+        EventKind::Warned(warning) => Some(warning),
+        _ => None,
+    }
+}
