@@ -13,19 +13,16 @@ use crate::terms::HostUse;
 /// Counts from one call to the next.
 pub struct Cores {
     file: Option<File>,
-    /// Core numbers to look at; `None` for all.
-    chosen: Option<Vec<u16>>,
     before: Vec<CoreTicks>,
     now: Vec<CoreTicks>,
     buffer: Vec<u8>,
 }
 
 impl Cores {
-    /// Begins to count. `chosen` are core numbers; `None` takes all that are online.
-    pub fn start(chosen: Option<Vec<u16>>) -> Self {
+    /// Begins to count.
+    pub fn start() -> Self {
         let file = File::open("/proc/stat").ok();
-        let mut cores =
-            Self { file, chosen, before: Vec::new(), now: Vec::new(), buffer: Vec::new() };
+        let mut cores = Self { file, before: Vec::new(), now: Vec::new(), buffer: Vec::new() };
         cores.read();
         std::mem::swap(&mut cores.before, &mut cores.now);
         cores
@@ -45,15 +42,13 @@ impl Cores {
             return;
         }
         text::cores(&self.buffer, &mut self.now);
-        if let Some(chosen) = &self.chosen {
-            self.now.retain(|core| chosen.contains(&core.core));
-        }
     }
 
-    /// What the cores did since the last call.
-    pub fn used(&mut self) -> HostUse {
+    /// What the cores with these numbers did since the last call; all that are online when `chosen` is
+    /// empty.
+    pub fn used(&mut self, chosen: &[u16]) -> HostUse {
         self.read();
-        let used = between(&self.before, &self.now);
+        let used = between(&self.before, &self.now, chosen);
         std::mem::swap(&mut self.before, &mut self.now);
         used
     }
@@ -61,10 +56,11 @@ impl Cores {
 
 /// Use between two readings. A core that came online in between is left out; a counter that ran
 /// backwards, as idle and iowait do on some kernels, counts as nothing.
-fn between(before: &[CoreTicks], now: &[CoreTicks]) -> HostUse {
+fn between(before: &[CoreTicks], now: &[CoreTicks], chosen: &[u16]) -> HostUse {
     let seconds = tick_ns() as f64 / 1e9;
     let mut used = HostUse::default();
-    for now in now {
+    let is_chosen = |core: &&CoreTicks| chosen.is_empty() || chosen.contains(&core.core);
+    for now in now.iter().filter(is_chosen) {
         let Some(before) = before.iter().find(|core| core.core == now.core) else { continue };
         let busy = now.busy.saturating_sub(before.busy);
         let idle = now.idle.saturating_sub(before.idle);
@@ -119,19 +115,21 @@ mod tests {
     fn busy_is_a_share_and_steal_and_iowait_are_sums() {
         let before = [core(0, 100, 100, 0, 0), core(1, 0, 0, 0, 0)];
         let now = [core(0, 150, 130, 10, 10), core(1, 0, 90, 0, 10)];
-        let used = between(&before, &now);
+        let used = between(&before, &now, &[]);
         assert_eq!(used.cores_busy, [0.5, 0.0]);
         let tick = tick_ns() as f64 / 1e9;
         assert!((used.steal_s - 20.0 * tick).abs() < 1e-12);
         assert!((used.iowait_s - 10.0 * tick).abs() < 1e-12);
+        let second = between(&before, &now, &[1]);
+        assert_eq!((second.cores_busy, second.iowait_s), (vec![0.0], 0.0));
     }
 
     #[test]
     fn counters_that_run_backwards_and_new_cores_do_no_harm() {
         let before = [core(0, 100, 100, 50, 0)];
         let now = [core(0, 110, 90, 40, 0), core(1, 5, 5, 5, 5)];
-        assert_eq!(between(&before, &now).cores_busy, [1.0]);
-        assert_eq!(between(&before, &before).cores_busy, [0.0]);
+        assert_eq!(between(&before, &now, &[]).cores_busy, [1.0]);
+        assert_eq!(between(&before, &before, &[]).cores_busy, [0.0]);
     }
 
     #[test]

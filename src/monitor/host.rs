@@ -317,7 +317,8 @@ mod tests {
 
     #[test]
     fn version_2_has_one_group_for_everything() {
-        let mounts = b"29 23 0:25 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate";
+        let mounts =
+            b"29 23 0:25 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate";
         let groups = control_groups_from(b"0::/system.slice/app.service\n", mounts);
         let cpu = groups.cpu.clone().unwrap();
         assert_eq!(cpu.version, 2);

@@ -20,7 +20,7 @@ use crate::terms::{MonitorRecord, Role};
 pub use cores::Cores;
 pub use process::cpu_clock_ns;
 pub use sampler::{CoreChoice, Sampler};
-pub use tree::group_processes;
+pub use tree::{all_pids, group_processes, parent};
 
 /// What to watch.
 pub struct Watched {
@@ -121,6 +121,8 @@ fn next_after(origin: Instant, moment: Instant, step: Duration) -> Instant {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
@@ -135,5 +137,20 @@ mod tests {
         {
             assert_eq!(next_after(base, at(moment), LOOK_EVERY), at(expected), "{moment}");
         }
+    }
+
+    #[test]
+    fn a_dropped_monitor_has_ended_its_thread() {
+        let alive = Arc::new(());
+        let held = Arc::clone(&alive);
+        let role = Box::new(move |_: bool, _: &str| {
+            let _in_use = &held;
+            Role::Other
+        });
+        let root_pid = std::process::id();
+        let watched = Watched { root_pid, role, port: None, socket: None, cgroup: None };
+        let monitor = Monitor::start(watched, Instant::now());
+        drop(monitor);
+        assert_eq!(Arc::strong_count(&alive), 1, "the thread still holds what it watched with");
     }
 }

@@ -107,8 +107,6 @@ struct Counters {
 pub(super) struct Process {
     pub pid: u32,
     pub is_root: bool,
-    /// With the id this names a process for good: ids are given out again.
-    pub start_ticks: u64,
     pub title: String,
     pub name: String,
     stat: File,
@@ -125,7 +123,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Begins to watch. With `since_birth` all that it has used counts, otherwise only what comes.
+    /// Begins to watch. Where `since_birth` (given when it began, in clock ticks since boot) is true,
+    /// all that it has used counts, otherwise only what comes.
     ///
     /// # Errors
     /// There is no such process, or it may not be looked at.
@@ -139,11 +138,10 @@ impl Process {
         let stat = File::open(format!("/proc/{pid}/stat"))?;
         let gone = || io::Error::from_raw_os_error(libc::ESRCH);
         let seen = read_at_start(&stat, buffer).and_then(text::stat).ok_or_else(gone)?;
-        let start_ticks = seen.start_ticks;
+        let since_birth = since_birth(seen.start_ticks);
         let mut process = Self {
             pid,
             is_root,
-            start_ticks,
             title: String::new(),
             name: String::new(),
             stat,
@@ -156,7 +154,6 @@ impl Process {
             is_gone: false,
             lacks_run_delay: false,
         };
-        let since_birth = since_birth(start_ticks);
         process.look(true, budget, buffer);
         process.read_title(buffer);
         if !since_birth {
@@ -254,7 +251,8 @@ impl Process {
 
     /// Servers change their title after the fork, so it is read again at every interval's end.
     fn read_title(&mut self, buffer: &mut [u8]) {
-        let Some(cmdline) = self.cmdline.as_ref().and_then(|file| read_at_start(file, buffer)) else {
+        let Some(cmdline) = self.cmdline.as_ref().and_then(|file| read_at_start(file, buffer))
+        else {
             return;
         };
         let title = text::title(cmdline);

@@ -30,6 +30,9 @@ pub struct Sampler {
     watched: Watched,
     tree: Tree,
     cores: Cores,
+    core_choice: CoreChoice,
+    /// Empty for all.
+    chosen_cores: Vec<u16>,
     throttling: Throttling,
     queue: Option<ListenQueue>,
     /// The deepest listen queue of this interval's looks.
@@ -46,14 +49,13 @@ impl Sampler {
         let root = watched.root_pid;
         let mut roots = vec![root];
         roots.extend(also);
-        let chosen = (cores == CoreChoice::Allowed)
-            .then(|| host::allowed_cores(root))
-            .filter(|allowed| !allowed.is_empty());
         let throttling = Throttling::start(throttling_groups(&watched));
         let queue = watched.port.map(|port| ListenQueue::open(port, root));
         let mut sampler = Self {
             tree: Tree::new(roots, watched.cgroup.clone()),
-            cores: Cores::start(chosen),
+            cores: Cores::start(),
+            core_choice: cores,
+            chosen_cores: Vec::new(),
             throttling,
             queue,
             queue_depth: None,
@@ -127,7 +129,8 @@ impl Sampler {
         self.look(true);
         let now = Instant::now();
         let started = std::mem::replace(&mut self.interval_start, now);
-        let mut host = self.cores.used();
+        self.choose_cores();
+        let mut host = self.cores.used(&self.chosen_cores);
         (host.throttled_periods, host.throttled_s) = self.throttling.used();
         let processes = self.close_processes();
         if self.queue.is_some() && self.queue_depth.is_none() {
@@ -140,6 +143,17 @@ impl Sampler {
             processes,
             host,
             listen_queue: self.queue_depth.take(),
+        }
+    }
+
+    /// A server may be pinned after it was started, so this is asked anew; when it has ended, the last
+    /// answer stands.
+    fn choose_cores(&mut self) {
+        if self.core_choice == CoreChoice::Allowed {
+            let allowed = host::allowed_cores(self.watched.root_pid);
+            if !allowed.is_empty() {
+                self.chosen_cores = allowed;
+            }
         }
     }
 

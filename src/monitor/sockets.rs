@@ -25,7 +25,9 @@ pub enum ListenAddress {
 
 /// Text that is no address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no address; write :3000, 127.0.0.1:3000, [::1]:3000 or the path of a unix socket")]
+#[error(
+    "'{0}' is no address; write :3000, 127.0.0.1:3000, [::1]:3000 or the path of a unix socket"
+)]
 pub struct ListenAddressError(String);
 
 impl FromStr for ListenAddress {
@@ -342,8 +344,7 @@ mod tests {
 
     #[test]
     fn unix_sockets_that_listen_are_told_by_their_flag() {
-        let listens =
-            b"0000000091: 00000002 00000000 00010000 0001 01 20815 /run/my app/puma.sock";
+        let listens = b"0000000091: 00000002 00000000 00010000 0001 01 20815 /run/my app/puma.sock";
         let found = unix_row(listens).unwrap();
         assert_eq!(found.address, ListenAddress::Unix("/run/my app/puma.sock".into()));
         assert_eq!(found.inode, 20815);

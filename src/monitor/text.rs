@@ -147,7 +147,7 @@ pub(crate) fn display_name(cmdline: &[u8], command_name: &[u8]) -> String {
     };
     let name = match (parts.next(), parts.next()) {
         (None, _) => format!("[{}]", String::from_utf8_lossy(command_name)),
-        (Some(title), None) if title.contains(&b' ') => title_words(title),
+        (Some(title), None) if title.contains(&b' ') => String::from_utf8_lossy(title).into_owned(),
         (Some(program), Some(script)) if !script.starts_with(b"-") => {
             format!("{} {}", base(program), base(script))
         }
@@ -155,10 +155,6 @@ pub(crate) fn display_name(cmdline: &[u8], command_name: &[u8]) -> String {
     };
     let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     name.trim().chars().take(120).collect()
-}
-
-fn title_words(title: &[u8]) -> String {
-    String::from_utf8_lossy(title).into_owned()
 }
 
 fn arguments(cmdline: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -201,7 +197,8 @@ pub(crate) fn labelled(text: &[u8], label: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const STAT: &[u8] = b"11393 (sh) S 11387 11386 7391 0 -1 4194304 120 515 0 0 31 7 0 0 20 0 3 0 \
+    const STAT: &[u8] =
+        b"11393 (sh) S 11387 11386 7391 0 -1 4194304 120 515 0 0 31 7 0 0 20 0 3 0 \
         139655 2654208 408 18446744073709551615 94540245639168 94540245715897 140722255467408 0 0 \
         0 0 0 65538 1 0 0 17 1 0 0 0 0 0\n";
 
@@ -297,8 +294,11 @@ mod tests {
     #[test]
     fn a_title_is_shown_whole_and_a_command_line_without_its_options() {
         for (cmdline, expected) in [
-            (&b"puma: cluster worker 0: 77 [shop]\0\0\0\0"[..], "puma: cluster worker 0: 77 [shop]"),
-            (b"/usr/bin/ruby\0/usr/bin/puma\0-w\0002\0", "ruby puma"),
+            (
+                &b"puma: cluster worker 0: 77 [shop]\0\0\0\0"[..],
+                "puma: cluster worker 0: 77 [shop]",
+            ),
+            (b"/usr/bin/ruby\0/usr/bin/puma\0-w\x002\0", "ruby puma"),
             (b"/usr/sbin/mariadbd\0--password=secret\0", "mariadbd"),
             (b"sh\0", "sh"),
             (b"", "[kworker/0:1]"),
@@ -306,6 +306,6 @@ mod tests {
         ] {
             assert_eq!(display_name(cmdline, b"kworker/0:1"), expected);
         }
-        assert_eq!(title(b"puma\0-w\0002\0\0\0"), "puma -w 2");
+        assert_eq!(title(b"puma\0-w\x002\0\0\0"), "puma -w 2");
     }
 }

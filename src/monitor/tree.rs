@@ -14,18 +14,24 @@ use super::process::{HandleBudget, Process, tick_ns};
 use super::text;
 
 /// All process ids that `/proc` shows, in no particular order.
-pub(super) fn all_pids() -> io::Result<Vec<u32>> {
+///
+/// # Errors
+/// `/proc` cannot be listed.
+pub fn all_pids() -> io::Result<Vec<u32>> {
     let names = fs::read_dir("/proc")?.flatten().map(|entry| entry.file_name());
     Ok(names.filter_map(|name| name.to_str()?.parse().ok()).collect())
 }
 
-/// The parent of a process and when it began (clock ticks since boot); `None` when it is gone.
-pub(super) fn parent_and_start(pid: u32, buffer: &mut [u8]) -> Option<(u32, u64)> {
+/// The parent of a process; `None` when it is gone, also when only its end waits to be collected.
+pub fn parent(pid: u32) -> Option<u32> {
+    parent_with(pid, &mut [0; 1024])
+}
+
+fn parent_with(pid: u32, buffer: &mut [u8]) -> Option<u32> {
     let file = File::open(format!("/proc/{pid}/stat")).ok()?;
     let length = file.read_at(buffer, 0).ok()?;
     let seen = text::stat(&buffer[..length])?;
-    // What has ended and waits to be collected uses nothing any more.
-    (!matches!(seen.state, b'Z' | b'X')).then_some((seen.parent, seen.start_ticks))
+    (!matches!(seen.state, b'Z' | b'X')).then_some(seen.parent)
 }
 
 /// Clock ticks since the machine's boot, as `start_ticks` counts.
@@ -101,10 +107,8 @@ impl Tree {
             self.processes.iter().filter(|p| !p.is_gone).map(|p| p.pid).collect();
         self.strangers.retain(|pid| pids.contains(pid));
         pids.retain(|pid| !ours.contains(pid) && !self.strangers.contains(pid));
-        let parents: HashMap<u32, u32> = pids
-            .iter()
-            .filter_map(|&pid| Some((pid, parent_and_start(pid, buffer)?.0)))
-            .collect();
+        let parents: HashMap<u32, u32> =
+            pids.iter().filter_map(|&pid| Some((pid, parent_with(pid, buffer)?))).collect();
         let mut members = self.cgroup.as_deref().map(group_members).unwrap_or_default();
         members.extend(&self.roots);
         for pid in descendants(&parents, &ours, &members) {

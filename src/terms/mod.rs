@@ -7,6 +7,7 @@
 mod configuration;
 mod decision;
 mod event;
+mod finding;
 mod latencies;
 mod limit;
 mod load_record;
@@ -19,12 +20,14 @@ mod target;
 mod trial;
 mod units;
 mod warning;
+mod watch_second;
 
 pub use configuration::Configuration;
 pub use decision::{
     CurrentSetting, Decision, Equivalent, PredictedLimit, Prediction, Settings, TuneResult,
 };
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
+pub use finding::{Finding, FindingState};
 pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
 pub use load_record::{Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadSecond, Offered};
@@ -43,3 +46,4 @@ pub use trial::{
 };
 pub use units::{Bytes, Cores, Rate, Ratio, Threads, UnitError, Workers};
 pub use warning::Warning;
+pub use watch_second::WatchSecond;
