@@ -3,6 +3,9 @@
 //! A report shows what the events say and nothing else, so one made a year later from the store is
 //! the same report. Must not measure, judge or open the store.
 
+pub mod doctor_text;
+pub mod watch_text;
+
 use std::io;
 
 use crate::terms::Event;

@@ -1,1 +1,196 @@
-//! What `sweetspot doctor` does.
+//! What `sweetspot doctor` does: is this machine fit to measure on, and how is what is not mended?
+//!
+//! In: where the app and the store are. Out: a [`Finding`] a check, always the same checks in the same
+//! order. Looks are here and in `probe`; what a figure means is judged in `classify`. Must not change
+//! the machine: a control group made for a try is removed at once.
+
+mod classify;
+mod groups;
+mod probe;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::monitor::{self, Cores, host};
+use crate::terms::{Bytes, Finding, FindingState, Warning};
+use classify::{Busiest, Busy, Governors, OpenFiles, Ports};
+
+/// What the checks look at besides the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoctorSettings {
+    /// Under one and a half seconds in all, for use before a session; coarser figures.
+    pub quick: bool,
+    /// The app's folder: its tools are looked for when it holds an app.
+    pub app: PathBuf,
+    /// Where the store will be; the folder need not exist yet.
+    pub store: PathBuf,
+}
+
+/// Runs all checks; takes about two and a half seconds, or one when quick.
+pub fn check(settings: &DoctorSettings) -> Vec<Finding> {
+    let host = host::read();
+    let look = Duration::from_millis(if settings.quick { 500 } else { 1000 });
+    // The probe makes its own load, so the look at other programs' load comes first.
+    let busy = look_at_load(&host.allowed_cores, look);
+    let budget = Duration::from_millis(if settings.quick { 400 } else { 1200 });
+    let spread = probe::spread(&host.allowed_cores, budget);
+    let mut findings = vec![
+        classify::cores(&host),
+        classify::governor(&governors(&host.allowed_cores)),
+        classify::steal(&busy),
+        classify::load(&busy),
+        classify::noise(spread),
+        classify::open_files(open_files()),
+        classify::ports(&ports()),
+        classify::listen_backlog(number_in("/proc/sys/net/core/somaxconn")),
+        classify::clock(&text_in(
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        )),
+        classify::control_group(&groups::try_out()),
+        classify::priority(probe::may_raise_priority()),
+    ];
+    findings.extend(classify::memory(host.memory, host.memory_limit.as_ref().map(|at| at.limit)));
+    findings.push(classify::disk(free_disk(&settings.store), &settings.store));
+    findings.extend(classify::tools(&needs(&settings.app), &is_on_path));
+    findings
+}
+
+/// The findings that are doubts, as a session tells them.
+pub fn warnings(findings: &[Finding]) -> Vec<Warning> {
+    let doubts = findings.iter().filter(|finding| finding.state != FindingState::Ok);
+    let warning = |finding: &Finding| {
+        let message = format!("{}: {}", finding.what, finding.figure);
+        Warning::new(&finding.code, message, finding.advice.clone())
+    };
+    doubts.map(warning).collect()
+}
+
+/// What cores and other processes do while we do nothing.
+fn look_at_load(allowed: &[u16], look: Duration) -> Busy {
+    let clocks = || -> HashMap<u32, u64> {
+        let pids = monitor::all_pids().unwrap_or_default().into_iter();
+        pids.filter_map(|pid| Some((pid, monitor::cpu_clock_ns(pid)?))).collect()
+    };
+    let mut cores = Cores::start();
+    let before = clocks();
+    let began = Instant::now();
+    std::thread::sleep(look);
+    let used = cores.used(allowed);
+    let length_s = began.elapsed().as_secs_f64();
+    let own = std::process::id();
+    let used_by = clocks().into_iter().filter(|(pid, _)| *pid != own).filter_map(|(pid, now)| {
+        let before = before.get(&pid).copied().unwrap_or(0);
+        Some((now.checked_sub(before)?, pid))
+    });
+    let busiest = used_by.max().filter(|(used, _)| *used > 0).map(|(used, pid)| Busiest {
+        pid,
+        name: text_in(&format!("/proc/{pid}/comm")),
+        cores: used as f64 / 1e9 / length_s,
+    });
+    Busy { cores_busy: used.cores_busy, steal_s: used.steal_s, length_s, busiest }
+}
+
+fn governors(allowed: &[u16]) -> Governors {
+    let file = |core: &u16| format!("/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor");
+    let names = allowed.iter().map(|core| text_in(&file(core))).filter(|name| !name.is_empty());
+    Governors(names.collect())
+}
+
+fn open_files() -> OpenFiles {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure is ours and lives through the call; on failure it stays zero.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    OpenFiles { soft: limit.rlim_cur, hard: limit.rlim_max }
+}
+
+fn ports() -> Ports {
+    let range = text_in("/proc/sys/net/ipv4/ip_local_port_range");
+    let mut ends = range.split_ascii_whitespace().filter_map(|end| end.parse::<u32>().ok());
+    let range = ends.next().zip(ends.next());
+    let is_reused = number_in("/proc/sys/net/ipv4/tcp_tw_reuse").is_some_and(|mode| mode > 0);
+    Ports { range, is_reused }
+}
+
+/// The content of a small file without its end; empty when it cannot be read.
+fn text_in(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default().trim().to_string()
+}
+
+fn number_in(path: &str) -> Option<u64> {
+    text_in(path).parse().ok()
+}
+
+/// Free for this user in the folder, or in the nearest one above it that exists.
+fn free_disk(folder: &Path) -> Option<Bytes> {
+    use std::os::unix::ffi::OsStrExt;
+    let absolute = std::path::absolute(folder).ok()?;
+    let existing = absolute.ancestors().find(|one| one.is_dir())?;
+    let path = std::ffi::CString::new(existing.as_os_str().as_bytes()).ok()?;
+    // SAFETY: all zeros is a valid `statvfs`; the path ends in zero and both live through the call.
+    let (result, state) = unsafe {
+        let mut state: libc::statvfs = std::mem::zeroed();
+        (libc::statvfs(path.as_ptr(), &mut state), state)
+    };
+    (result == 0).then(|| Bytes(state.f_bavail.saturating_mul(state.f_frsize)))
+}
+
+/// Programs that the app in this folder needs; empty when there is no app.
+fn needs(app: &Path) -> Vec<&'static str> {
+    let has = |name: &str| app.join(name).is_file();
+    match () {
+        // The bundle brings its own puma.
+        () if has("Gemfile") => vec!["ruby", "bundle"],
+        () if has("config.ru") => vec!["ruby", "puma"],
+        () => Vec::new(),
+    }
+}
+
+fn is_on_path(program: &str) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| {
+        file.metadata()
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubts_become_warnings_and_what_is_well_does_not() {
+        let findings = [
+            Finding::ok("cores", "cores", "2"),
+            Finding::new("steal", FindingState::Bad, "steal", "9.0 %", "move away"),
+        ];
+        let expected = [Warning::new("steal", "steal: 9.0 %", "move away")];
+        assert_eq!(warnings(&findings), expected);
+    }
+
+    #[test]
+    fn an_app_says_which_tools_it_needs() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(needs(folder.path()).is_empty());
+        fs::write(folder.path().join("config.ru"), "run ->(_) { [200, {}, []] }").unwrap();
+        assert_eq!(needs(folder.path()), ["ruby", "puma"]);
+        fs::write(folder.path().join("Gemfile"), "gem 'puma'").unwrap();
+        assert_eq!(needs(folder.path()), ["ruby", "bundle"]);
+    }
+
+    #[test]
+    fn free_disk_is_that_of_the_nearest_folder_that_exists() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("a/b/c");
+        assert!(free_disk(&missing).unwrap().0 > 0);
+        assert!(!missing.exists());
+    }
+
+    #[test]
+    fn programs_are_found_on_the_path_only_when_they_can_be_run() {
+        assert!(is_on_path("sh").is_some());
+        assert_eq!(is_on_path("no-such-program-anywhere"), None);
+    }
+}

@@ -8,6 +8,7 @@ mod configuration;
 mod decision;
 mod duration;
 mod event;
+mod finding;
 mod latencies;
 mod limit;
 mod load_record;
@@ -20,6 +21,7 @@ mod target;
 mod trial;
 mod units;
 mod warning;
+mod watch_second;
 
 pub use configuration::Configuration;
 pub use decision::{
@@ -27,6 +29,7 @@ pub use decision::{
 };
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
+pub use finding::{Finding, FindingState};
 pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
 pub use load_record::{Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadSecond, Offered};
@@ -45,3 +48,4 @@ pub use trial::{
 };
 pub use units::{Bytes, Cores, Rate, Ratio, Threads, UnitError, Workers};
 pub use warning::Warning;
+pub use watch_second::WatchSecond;

@@ -1,0 +1,409 @@
+//! One process over time: its CPU clock, and what its threads waited for.
+//!
+//! In: a process id. Out: a [`ProcessUse`] an interval. Files below `/proc` stay open between looks,
+//! which is cheaper and also safe: a file opened for one process never shows a later process that was
+//! given the same id.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+
+use super::text;
+use crate::terms::{ProcessMemory, ProcessUse, Role};
+
+/// Files that may stay open, so that the watcher never takes them from the load generator.
+#[derive(Debug)]
+pub(super) struct HandleBudget(usize);
+
+impl HandleBudget {
+    /// An eighth of what this process may open, at most 4096.
+    pub fn of_this_process() -> Self {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: the structure is ours and lives through the call.
+        let is_known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0;
+        let soft = if is_known { limit.rlim_cur } else { 256 };
+        Self((soft / 8).min(4096) as usize)
+    }
+
+    fn take(&mut self, files: usize) -> bool {
+        let is_enough = self.0 >= files;
+        if is_enough {
+            self.0 -= files;
+        }
+        is_enough
+    }
+
+    fn give_back(&mut self, files: usize) {
+        self.0 += files;
+    }
+}
+
+/// Reads a short file into `buffer`, whole: the kernel writes these files in one piece.
+fn read_at_start<'a>(file: &File, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+    let length = file.read_at(buffer, 0).ok()?;
+    Some(&buffer[..length])
+}
+
+/// The exact CPU clock of a process, nanoseconds since it began, all its threads together, those that
+/// ended included. Needs no permission; `None` when there is no such process.
+pub fn cpu_clock_ns(pid: u32) -> Option<u64> {
+    // What clock_getcpuclockid(3) computes, without its check: the id of a process's CPU clock is its
+    // inverted pid above three bits, of which 2 stands for "as scheduled".
+    let clock = (!(pid as libc::clockid_t) << 3) | 2;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is ours and lives through the call.
+    let result = unsafe { libc::clock_gettime(clock, &mut time) };
+    (result == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// The kernel's clock tick in nanoseconds (10 ms almost everywhere).
+pub(super) fn tick_ns() -> u64 {
+    // SAFETY: takes and returns plain numbers.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    1_000_000_000 / u64::try_from(per_second).ok().filter(|&ticks| ticks > 0).unwrap_or(100)
+}
+
+/// A thread's files, open between looks when the budget allows.
+#[derive(Debug)]
+struct ThreadFiles {
+    stat: File,
+    schedstat: Option<File>,
+    status: File,
+}
+
+const FILES_A_THREAD: usize = 3;
+
+#[derive(Debug)]
+struct Thread {
+    id: u32,
+    files: Option<ThreadFiles>,
+    run_delay_ns: u64,
+    voluntary: u64,
+    involuntary: u64,
+    /// Seen in the newest listing.
+    is_listed: bool,
+}
+
+/// What is counted from look to look and handed out at the end of an interval.
+#[derive(Debug, Default, Clone, Copy)]
+struct Interval {
+    run_delay_ns: u64,
+    voluntary: u64,
+    involuntary: u64,
+    runnable: u64,
+    looks: u64,
+}
+
+/// Counters as they stood at one moment.
+#[derive(Debug, Default, Clone, Copy)]
+struct Counters {
+    cpu_ns: u64,
+    user_ticks: u64,
+    system_ticks: u64,
+}
+
+/// One process that is watched.
+#[derive(Debug)]
+pub(super) struct Process {
+    pub pid: u32,
+    pub is_root: bool,
+    pub title: String,
+    pub name: String,
+    stat: File,
+    cmdline: Option<File>,
+    threads: Vec<Thread>,
+    thread_count: u32,
+    at_interval_start: Counters,
+    now: Counters,
+    interval: Interval,
+    /// It has ended; what it used last is still to be handed out.
+    pub is_gone: bool,
+    /// Run delay could not be read of some thread.
+    pub lacks_run_delay: bool,
+}
+
+impl Process {
+    /// Begins to watch. Where `since_birth` (given when it began, in clock ticks since boot) is true,
+    /// all that it has used counts, otherwise only what comes.
+    ///
+    /// # Errors
+    /// There is no such process, or it may not be looked at.
+    pub fn open(
+        pid: u32,
+        is_root: bool,
+        since_birth: impl FnOnce(u64) -> bool,
+        budget: &mut HandleBudget,
+        buffer: &mut [u8],
+    ) -> io::Result<Self> {
+        let stat = File::open(format!("/proc/{pid}/stat"))?;
+        let gone = || io::Error::from_raw_os_error(libc::ESRCH);
+        let seen = read_at_start(&stat, buffer).and_then(text::stat).ok_or_else(gone)?;
+        let since_birth = since_birth(seen.start_ticks);
+        let mut process = Self {
+            pid,
+            is_root,
+            title: String::new(),
+            name: String::new(),
+            stat,
+            cmdline: File::open(format!("/proc/{pid}/cmdline")).ok(),
+            threads: Vec::new(),
+            thread_count: 0,
+            at_interval_start: Counters::default(),
+            now: Counters::default(),
+            interval: Interval::default(),
+            is_gone: false,
+            lacks_run_delay: false,
+        };
+        process.look(true, budget, buffer);
+        process.read_title(buffer);
+        if !since_birth {
+            process.at_interval_start = process.now;
+            process.read_switches(buffer);
+            process.interval = Interval::default();
+        }
+        Ok(process)
+    }
+
+    /// Brings the counters up to date. `list_threads` looks for new ones, which a caller may leave out
+    /// when it knows that nothing was created.
+    pub fn look(&mut self, list_threads: bool, budget: &mut HandleBudget, buffer: &mut [u8]) {
+        let Some(seen) = read_at_start(&self.stat, buffer).and_then(text::stat) else {
+            self.end(budget);
+            return;
+        };
+        self.now.user_ticks = seen.user_ticks;
+        self.now.system_ticks = seen.system_ticks;
+        let (threads, state) = (seen.threads, seen.state);
+        let from_ticks = (seen.user_ticks + seen.system_ticks) * tick_ns();
+        // The clock never runs backwards; a smaller value is of a later process with this id.
+        let cpu_ns = cpu_clock_ns(self.pid).unwrap_or(from_ticks);
+        self.now.cpu_ns = self.now.cpu_ns.max(cpu_ns);
+        if matches!(state, b'Z' | b'X') && threads <= 1 {
+            self.end(budget);
+            return;
+        }
+        self.thread_count = threads;
+        if list_threads || threads as usize != self.threads.len() {
+            self.list_threads(budget);
+        }
+        self.look_at_threads(buffer);
+    }
+
+    fn end(&mut self, budget: &mut HandleBudget) {
+        self.is_gone = true;
+        let held = self.threads.iter().filter(|thread| thread.files.is_some()).count();
+        budget.give_back(held * FILES_A_THREAD);
+        self.threads.clear();
+    }
+
+    fn list_threads(&mut self, budget: &mut HandleBudget) {
+        let Ok(entries) = fs::read_dir(format!("/proc/{}/task", self.pid)) else { return };
+        self.threads.iter_mut().for_each(|thread| thread.is_listed = false);
+        for entry in entries.flatten() {
+            let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            match self.threads.iter_mut().find(|thread| thread.id == id) {
+                Some(thread) => thread.is_listed = true,
+                None => self.threads.push(Thread::open(self.pid, id, budget)),
+            }
+        }
+        self.threads.retain(|thread| {
+            if !thread.is_listed && thread.files.is_some() {
+                budget.give_back(FILES_A_THREAD);
+            }
+            thread.is_listed
+        });
+    }
+
+    fn look_at_threads(&mut self, buffer: &mut [u8]) {
+        self.interval.looks += 1;
+        for thread in &mut self.threads {
+            let state = thread
+                .read(ThreadFile::Stat, self.pid, buffer)
+                .and_then(text::stat)
+                .map(|seen| seen.state);
+            // A thread that ended since the last listing stays in the list until the next one.
+            let Some(state) = state else { continue };
+            self.interval.runnable += u64::from(state == b'R');
+            let delay =
+                thread.read(ThreadFile::Schedstat, self.pid, buffer).and_then(text::run_delay_ns);
+            match delay {
+                Some(delay) => {
+                    self.interval.run_delay_ns += delay.saturating_sub(thread.run_delay_ns);
+                    thread.run_delay_ns = delay;
+                }
+                None => self.lacks_run_delay = true,
+            }
+        }
+    }
+
+    /// Counts context switches: the costliest file of a thread, so it is read once an interval.
+    fn read_switches(&mut self, buffer: &mut [u8]) {
+        for thread in &mut self.threads {
+            let read = thread.read(ThreadFile::Status, self.pid, buffer).and_then(text::switches);
+            let Some((voluntary, involuntary)) = read else { continue };
+            self.interval.voluntary += voluntary.saturating_sub(thread.voluntary);
+            self.interval.involuntary += involuntary.saturating_sub(thread.involuntary);
+            (thread.voluntary, thread.involuntary) = (voluntary, involuntary);
+        }
+    }
+
+    /// Servers change their title after the fork, so it is read again at every interval's end.
+    fn read_title(&mut self, buffer: &mut [u8]) {
+        let Some(cmdline) = self.cmdline.as_ref().and_then(|file| read_at_start(file, buffer))
+        else {
+            return;
+        };
+        let title = text::title(cmdline);
+        if title == self.title && !self.name.is_empty() {
+            return;
+        }
+        self.name = text::display_name(cmdline, b"");
+        if title.is_empty() {
+            let mut name = [0u8; 512];
+            let seen = read_at_start(&self.stat, &mut name).and_then(text::stat);
+            self.name = text::display_name(b"", seen.map_or(b"?", |seen| seen.name));
+        }
+        self.title = title;
+    }
+
+    /// Ends the interval: what was used since the last call. The role and index are the caller's.
+    pub fn close(&mut self, buffer: &mut [u8]) -> ProcessUse {
+        if !self.is_gone {
+            self.read_switches(buffer);
+            self.read_title(buffer);
+        }
+        let interval = std::mem::take(&mut self.interval);
+        let before = std::mem::replace(&mut self.at_interval_start, self.now);
+        let cpu_s = self.now.cpu_ns.saturating_sub(before.cpu_ns) as f64 / 1e9;
+        let user_share = user_share(before, self.now);
+        ProcessUse {
+            pid: self.pid,
+            role: Role::Other,
+            index: None,
+            name: self.name.clone(),
+            cpu_s,
+            user_s: cpu_s * user_share,
+            system_s: cpu_s * (1.0 - user_share),
+            run_delay_s: interval.run_delay_ns as f64 / 1e9,
+            voluntary_switches: interval.voluntary,
+            involuntary_switches: interval.involuntary,
+            threads: self.thread_count,
+            threads_runnable: interval.runnable as f64 / interval.looks.max(1) as f64,
+        }
+    }
+
+    /// Walks its memory, which takes the kernel milliseconds in a large process.
+    ///
+    /// # Errors
+    /// It belongs to another user, or has ended.
+    pub fn memory(&self, buffer: &mut Vec<u8>) -> io::Result<ProcessMemory> {
+        buffer.clear();
+        File::open(format!("/proc/{}/smaps_rollup", self.pid))?.read_to_end(buffer)?;
+        let gone = || io::Error::from_raw_os_error(libc::ESRCH);
+        let rollup = text::memory_rollup(buffer).ok_or_else(gone)?;
+        Ok(ProcessMemory {
+            pid: self.pid,
+            role: Role::Other,
+            pss_bytes: rollup.pss_bytes,
+            uss_bytes: rollup.uss_bytes,
+            rss_bytes: rollup.rss_bytes,
+        })
+    }
+}
+
+/// The share of user time among the ticks of an interval. Ticks are too coarse to give the amount;
+/// without any tick the share since the process began stands in.
+fn user_share(before: Counters, now: Counters) -> f64 {
+    let user = now.user_ticks.saturating_sub(before.user_ticks);
+    let system = now.system_ticks.saturating_sub(before.system_ticks);
+    let (user, system) =
+        if user + system > 0 { (user, system) } else { (now.user_ticks, now.system_ticks) };
+    if user + system == 0 { 1.0 } else { user as f64 / (user + system) as f64 }
+}
+
+#[derive(Clone, Copy)]
+enum ThreadFile {
+    Stat,
+    Schedstat,
+    Status,
+}
+
+impl Thread {
+    fn open(pid: u32, id: u32, budget: &mut HandleBudget) -> Self {
+        let mut files = None;
+        if budget.take(FILES_A_THREAD) {
+            files = ThreadFiles::open(pid, id).ok();
+            if files.is_none() {
+                budget.give_back(FILES_A_THREAD);
+            }
+        }
+        Self { id, files, run_delay_ns: 0, voluntary: 0, involuntary: 0, is_listed: true }
+    }
+
+    fn read<'a>(&self, which: ThreadFile, pid: u32, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+        let Some(files) = &self.files else {
+            let name = match which {
+                ThreadFile::Stat => "stat",
+                ThreadFile::Schedstat => "schedstat",
+                ThreadFile::Status => "status",
+            };
+            let file = File::open(format!("/proc/{pid}/task/{}/{name}", self.id)).ok()?;
+            return read_at_start(&file, buffer);
+        };
+        match which {
+            ThreadFile::Stat => read_at_start(&files.stat, buffer),
+            ThreadFile::Schedstat => read_at_start(files.schedstat.as_ref()?, buffer),
+            ThreadFile::Status => read_at_start(&files.status, buffer),
+        }
+    }
+}
+
+impl ThreadFiles {
+    fn open(pid: u32, id: u32) -> io::Result<Self> {
+        let open = |name: &str| File::open(format!("/proc/{pid}/task/{id}/{name}"));
+        // A kernel built without scheduler statistics has no schedstat.
+        Ok(Self { stat: open("stat")?, schedstat: open("schedstat").ok(), status: open("status")? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_cpu_clock_is_the_one_the_kernel_gives_this_process() {
+        let mut own = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let before = cpu_clock_ns(std::process::id()).unwrap();
+        // SAFETY: the structure is ours and lives through the call.
+        unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut own) };
+        let own = own.tv_sec as u64 * 1_000_000_000 + own.tv_nsec as u64;
+        let after = cpu_clock_ns(std::process::id()).unwrap();
+        assert!(before <= own && own <= after, "{before} <= {own} <= {after}");
+    }
+
+    #[test]
+    fn user_share_falls_back_to_the_whole_life_when_no_tick_fell() {
+        let at = |user_ticks, system_ticks| Counters { cpu_ns: 0, user_ticks, system_ticks };
+        for (before, now, expected) in [
+            (at(0, 0), at(3, 1), 0.75),
+            (at(10, 30), at(10, 30), 0.25),
+            (at(0, 0), at(0, 0), 1.0),
+            (at(5, 5), at(5, 7), 0.0),
+        ] {
+            assert_eq!(user_share(before, now), expected);
+        }
+    }
+
+    #[test]
+    fn without_a_budget_for_open_files_the_same_is_read() {
+        let mut buffer = vec![0; 8192];
+        let mut none = HandleBudget(0);
+        let pid = std::process::id();
+        let mut process = Process::open(pid, true, |_| true, &mut none, &mut buffer).unwrap();
+        let used = process.close(&mut buffer);
+        assert!(used.cpu_s > 0.0 && used.threads >= 1 && used.threads_runnable >= 1.0, "{used:?}");
+        assert!(!process.lacks_run_delay);
+    }
+}

@@ -1,0 +1,246 @@
+//! Looks at everything that is watched, and turns what happened between two moments into one
+//! [`MonitorSecond`].
+//!
+//! In: what to watch, and calls at the times the caller chooses. Out: intervals. Has no thread and no
+//! schedule of its own: the monitor's thread and `watch` both drive it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::Watched;
+use super::cores::{Cores, Throttling};
+use super::host;
+use super::process::cpu_clock_ns;
+use super::sockets::ListenQueue;
+use super::tree::Tree;
+use crate::terms::{MonitorSecond, ProcessMemory, ProcessUse, Role};
+
+/// Which cores are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CoreChoice {
+    /// Those the watched process may run on.
+    Allowed,
+    /// All that are online.
+    All,
+}
+
+/// Looks when told to.
+pub struct Sampler {
+    watched: Watched,
+    tree: Tree,
+    cores: Cores,
+    core_choice: CoreChoice,
+    /// Empty for all.
+    chosen_cores: Vec<u16>,
+    throttling: Throttling,
+    queue: Option<ListenQueue>,
+    /// The deepest listen queue of this interval's looks.
+    queue_depth: Option<u32>,
+    interval_start: Instant,
+    buffer: Vec<u8>,
+    blind_spots: BTreeSet<String>,
+}
+
+impl Sampler {
+    /// Takes the first look; what was used before it is not counted. `also` are roots besides
+    /// `watched.root_pid`.
+    pub fn start(watched: Watched, also: &[u32], cores: CoreChoice) -> Self {
+        let root = watched.root_pid;
+        let mut roots = vec![root];
+        roots.extend(also);
+        let throttling = Throttling::start(throttling_groups(&watched));
+        let queue = watched.port.map(|port| ListenQueue::open(port, root));
+        let mut sampler = Self {
+            tree: Tree::new(roots, watched.cgroup.clone()),
+            cores: Cores::start(),
+            core_choice: cores,
+            chosen_cores: Vec::new(),
+            throttling,
+            queue,
+            queue_depth: None,
+            interval_start: Instant::now(),
+            // Enough for any file that is read in one piece; command lines are cut there.
+            buffer: vec![0; 16 * 1024],
+            blind_spots: BTreeSet::new(),
+            watched,
+        };
+        sampler.note_blind_spots();
+        sampler.look(true);
+        sampler.note_root();
+        sampler
+    }
+
+    fn note_blind_spots(&mut self) {
+        if !self.cores.is_seen() {
+            self.blind("/proc/stat cannot be read, so nothing is known of the cores".to_string());
+        }
+        if self.watched.socket.is_some() && self.watched.port.is_none() {
+            self.blind("the kernel does not show the listen queue of a unix socket".to_string());
+        }
+        let group = self.watched.cgroup.as_ref().filter(|group| !group.is_dir());
+        if let Some(group) = group.map(|group| group.display().to_string()) {
+            self.blind(format!("the control group {group} is not there"));
+        }
+    }
+
+    fn note_root(&mut self) {
+        let root = self.watched.root_pid;
+        if self.tree.processes.iter().any(|process| process.pid == root) {
+            return;
+        }
+        if cpu_clock_ns(root).is_some() && !std::path::Path::new(&format!("/proc/{root}")).exists()
+        {
+            self.blind(format!(
+                "/proc hides process {root} (mounted with hidepid), so only its user or root can \
+                 watch it"
+            ));
+        } else {
+            self.blind(format!("process {root} had ended before it could be watched"));
+        }
+    }
+
+    fn blind(&mut self, sentence: String) {
+        self.blind_spots.insert(sentence);
+    }
+
+    /// Brings all counters up to date. `thorough` searches for new processes even when the kernel says
+    /// that there are none; once a second is enough.
+    pub fn look(&mut self, thorough: bool) {
+        self.tree.look(thorough, &mut self.buffer);
+        if let Some(queue) = &mut self.queue {
+            // `None` is less than any depth.
+            self.queue_depth = self.queue_depth.max(queue.depth());
+        }
+    }
+
+    /// True when no process is left.
+    pub fn is_over(&self) -> bool {
+        self.tree.processes.iter().all(|process| process.is_gone)
+    }
+
+    /// When the current interval began.
+    pub fn interval_start(&self) -> Instant {
+        self.interval_start
+    }
+
+    /// Takes a last look and ends the interval; the next one begins. Times count from `origin`.
+    pub fn close(&mut self, origin: Instant) -> MonitorSecond {
+        self.look(true);
+        let now = Instant::now();
+        let started = std::mem::replace(&mut self.interval_start, now);
+        self.choose_cores();
+        let mut host = self.cores.used(&self.chosen_cores);
+        (host.throttled_periods, host.throttled_s) = self.throttling.used();
+        let processes = self.close_processes();
+        if self.queue.is_some() && self.queue_depth.is_none() {
+            let port = self.watched.port.unwrap_or_default();
+            self.blind(format!("the listen queue of port {port} could not be seen all the time"));
+        }
+        MonitorSecond {
+            at_s: seconds_between(origin, started),
+            length_s: (now - started).as_secs_f64(),
+            processes,
+            host,
+            listen_queue: self.queue_depth.take(),
+        }
+    }
+
+    /// A server may be pinned after it was started, so this is asked anew; when it has ended, the last
+    /// answer stands.
+    fn choose_cores(&mut self) {
+        if self.core_choice == CoreChoice::Allowed {
+            let allowed = host::allowed_cores(self.watched.root_pid);
+            if !allowed.is_empty() {
+                self.chosen_cores = allowed;
+            }
+        }
+    }
+
+    fn close_processes(&mut self) -> Vec<ProcessUse> {
+        let mut uses = Vec::with_capacity(self.tree.processes.len());
+        let mut lacks_run_delay = false;
+        for process in &mut self.tree.processes {
+            let mut used = process.close(&mut self.buffer);
+            used.role = (self.watched.role)(process.is_root, &process.title);
+            lacks_run_delay |= process.lacks_run_delay;
+            uses.push(used);
+        }
+        if lacks_run_delay {
+            self.blind(
+                "the run delay of some threads could not be read (a kernel without scheduler \
+                 statistics), so waiting for a core is not seen"
+                    .to_string(),
+            );
+        }
+        self.tree.forget_ended();
+        uses.sort_unstable_by_key(|used| used.pid);
+        number_workers(&mut uses);
+        uses
+    }
+
+    /// Walks the memory of every process; costs milliseconds, so call it seldom.
+    pub fn memory(&mut self) -> Vec<ProcessMemory> {
+        let mut found = Vec::with_capacity(self.tree.processes.len());
+        let mut refused = Vec::new();
+        let mut buffer = Vec::with_capacity(1024);
+        for process in self.tree.processes.iter().filter(|process| !process.is_gone) {
+            match process.memory(&mut buffer) {
+                Ok(mut memory) => {
+                    memory.role = (self.watched.role)(process.is_root, &process.title);
+                    found.push(memory);
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                    refused.push(process.pid);
+                }
+                // It ended just now, and a process without memory has none to show.
+                Err(_) => {}
+            }
+        }
+        for pid in refused {
+            self.blind(format!(
+                "the memory of process {pid} may not be read; watch as its user or as root"
+            ));
+        }
+        found.sort_unstable_by_key(|memory| memory.pid);
+        found
+    }
+
+    /// What could not be seen so far, a sentence each.
+    pub fn blind_spots(&self) -> Vec<String> {
+        self.blind_spots.iter().cloned().collect()
+    }
+}
+
+/// The groups whose quota can hold the server back: the one it has, or is in, and those around it.
+fn throttling_groups(watched: &Watched) -> Vec<PathBuf> {
+    match &watched.cgroup {
+        Some(folder) => folder
+            .ancestors()
+            .take_while(|folder| folder.join("cpu.stat").is_file())
+            .filter(|one| *one == folder || host::quota_in(one).is_some())
+            .map(|folder| folder.to_path_buf())
+            .collect(),
+        None => {
+            let group = host::control_groups(watched.root_pid).cpu;
+            let folders = group.map(|group| group.way_up()).unwrap_or_default();
+            folders.into_iter().filter(|folder| host::quota_in(folder).is_some()).collect()
+        }
+    }
+}
+
+/// Numbers the workers from 0 in the order of their ids.
+fn number_workers(uses: &mut [ProcessUse]) {
+    let workers = uses.iter_mut().filter(|used| used.role == Role::Worker);
+    for (index, worker) in workers.enumerate() {
+        worker.index = u16::try_from(index).ok();
+    }
+}
+
+/// Seconds from `origin`, negative before it.
+fn seconds_between(origin: Instant, moment: Instant) -> f64 {
+    match moment.checked_duration_since(origin) {
+        Some(after) => after.as_secs_f64(),
+        None => -(origin - moment).as_secs_f64(),
+    }
+}

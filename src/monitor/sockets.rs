@@ -1,0 +1,378 @@
+//! Listening sockets: how many connections wait in their queue, and which processes hold them.
+//!
+//! In: a port, an address or a path. Out: queue depth, pids. Reads `/proc/net` and `/proc/PID/fd`;
+//! must not connect to anything.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::text;
+
+/// Where a server listens, as users write it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListenAddress {
+    /// `:3000` (any address) or `127.0.0.1:3000`.
+    Tcp { address: Option<IpAddr>, port: u16 },
+    /// `/run/app.sock`.
+    Unix(PathBuf),
+}
+
+/// Text that is no address to listen on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is no address; write :3000, 127.0.0.1:3000, [::1]:3000 or the path of a unix socket"
+)]
+pub struct ListenAddressError(String);
+
+impl FromStr for ListenAddress {
+    type Err = ListenAddressError;
+
+    fn from_str(text: &str) -> Result<Self, ListenAddressError> {
+        let error = || ListenAddressError(text.to_string());
+        let plain = text.trim().trim_start_matches("tcp://");
+        if let Some(path) = plain.strip_prefix("unix:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            return if path.is_empty() { Err(error()) } else { Ok(Self::Unix(path.into())) };
+        }
+        if plain.contains('/') {
+            return Ok(Self::Unix(plain.into()));
+        }
+        let (host, port) = plain.rsplit_once(':').unwrap_or(("", plain));
+        let port = port.parse().ok().filter(|&port| port > 0).ok_or_else(error)?;
+        let address = match host.trim_start_matches('[').trim_end_matches(']') {
+            "" | "*" => None,
+            "localhost" => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+            host => Some(host.parse().map_err(|_| error())?),
+        };
+        Ok(Self::Tcp { address, port })
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { address: None, port } => write!(f, ":{port}"),
+            Self::Tcp { address: Some(address), port } => SocketAddr::new(*address, *port).fmt(f),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// One listening socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listener {
+    pub address: ListenAddress,
+    pub inode: u64,
+    /// Connections that wait to be accepted; the kernel does not say so of unix sockets here.
+    pub queue: Option<u32>,
+    /// The user whose process made it; not known of unix sockets.
+    pub user: Option<u32>,
+}
+
+/// Reads a row of `/proc/net/tcp` or `tcp6`; `Some(None)` is a socket that does not listen.
+fn tcp_row(row: &[u8]) -> Option<Option<Listener>> {
+    let mut fields = text::fields(row).skip(1);
+    let local = fields.next()?;
+    let _remote = fields.next()?;
+    if fields.next()? != b"0A" {
+        return Some(None);
+    }
+    let colon = memchr::memchr(b':', local)?;
+    let (address, port) = (ip_address(&local[..colon])?, hexadecimal(&local[colon + 1..])? as u16);
+    let queues = fields.next()?;
+    let queue = hexadecimal(&queues[memchr::memchr(b':', queues)? + 1..])? as u32;
+    // Behind the queues stand timer and retransmits, then the user, a timeout and the inode.
+    let user = text::number(fields.nth(2)?)? as u32;
+    let inode = text::number(fields.nth(1)?)?;
+    let address = ListenAddress::Tcp { address: Some(address), port };
+    Some(Some(Listener { address, inode, queue: Some(queue), user: Some(user) }))
+}
+
+/// The kernel prints the address as 32-bit words in the machine's byte order.
+fn ip_address(digits: &[u8]) -> Option<IpAddr> {
+    let word = |chunk: &[u8]| hexadecimal(chunk).map(|word| (word as u32).to_ne_bytes());
+    match digits.len() {
+        8 => Some(IpAddr::V4(word(digits)?.into())),
+        32 => {
+            let mut octets = [0u8; 16];
+            for (place, chunk) in octets.chunks_mut(4).zip(digits.chunks(8)) {
+                place.copy_from_slice(&word(chunk)?);
+            }
+            Some(IpAddr::V6(Ipv6Addr::from(octets)))
+        }
+        _ => None,
+    }
+}
+
+fn hexadecimal(digits: &[u8]) -> Option<u64> {
+    u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// Reads a row of `/proc/net/unix`; sockets that do not listen or have no name are `None`.
+fn unix_row(row: &[u8]) -> Option<Listener> {
+    const LISTENS: u64 = 0x10000;
+    let mut fields = text::fields(row);
+    let flags = hexadecimal(fields.nth(3)?)?;
+    let inode = text::number(fields.nth(2)?)?;
+    let name = fields.next()?;
+    if flags & LISTENS == 0 {
+        return None;
+    }
+    // A path may hold spaces, so take the rest of the line.
+    let start = name.as_ptr().addr() - row.as_ptr().addr();
+    let path = PathBuf::from(std::ffi::OsStr::from_bytes(&row[start..]));
+    Some(Listener { address: ListenAddress::Unix(path), inode, queue: None, user: None })
+}
+
+/// Calls `each` for the listeners of one `/proc/net/tcp` file. The kernel lists them before all other
+/// sockets, so reading ends there: thousands of closed connections may follow.
+fn each_tcp_listener(
+    file: &mut (impl Read + Seek),
+    buffer: &mut [u8],
+    each: &mut dyn FnMut(Listener),
+) -> io::Result<()> {
+    file.rewind()?;
+    let mut kept = 0;
+    let mut is_heading = true;
+    loop {
+        let read = file.read(&mut buffer[kept..])?;
+        let filled = kept + read;
+        let mut done = 0;
+        while let Some(length) = memchr::memchr(b'\n', &buffer[done..filled]) {
+            let row = &buffer[done..done + length];
+            done += length + 1;
+            if std::mem::take(&mut is_heading) {
+                continue;
+            }
+            match tcp_row(row) {
+                Some(Some(listener)) => each(listener),
+                Some(None) => return Ok(()),
+                None => {}
+            }
+        }
+        if read == 0 || done == 0 {
+            return Ok(());
+        }
+        buffer.copy_within(done..filled, 0);
+        kept = filled - done;
+    }
+}
+
+/// Everything that listens, in the network that process `pid` sees.
+///
+/// # Errors
+/// None of the files below `/proc/PID/net` can be read.
+pub fn listeners(pid: Option<u32>) -> io::Result<Vec<Listener>> {
+    let folder = net_folder(pid);
+    let mut found = Vec::new();
+    let mut buffer = [0u8; 4096];
+    let mut failure = None;
+    for name in ["tcp", "tcp6"] {
+        let read = File::open(folder.join(name))
+            .and_then(|mut file| each_tcp_listener(&mut file, &mut buffer, &mut |l| found.push(l)));
+        // A machine without IPv6 has no tcp6.
+        failure = failure.or(read.err().filter(|_| name == "tcp"));
+    }
+    if let Ok(unix) = fs::read(folder.join("unix")) {
+        found.extend(text::lines(&unix).skip(1).filter_map(unix_row));
+    }
+    match failure {
+        Some(error) if found.is_empty() => Err(error),
+        _ => Ok(found),
+    }
+}
+
+fn net_folder(pid: Option<u32>) -> PathBuf {
+    match pid {
+        Some(pid) => PathBuf::from(format!("/proc/{pid}/net")),
+        None => PathBuf::from("/proc/self/net"),
+    }
+}
+
+impl Listener {
+    /// True when connections to `wanted` arrive here.
+    pub fn serves(&self, wanted: &ListenAddress) -> bool {
+        use ListenAddress::{Tcp, Unix};
+        match (&self.address, wanted) {
+            (Tcp { address: Some(own), port: own_port }, Tcp { address, port }) => {
+                let is_same = address.is_none_or(|wanted| wanted == *own || own.is_unspecified());
+                own_port == port && is_same
+            }
+            (Unix(own), Unix(path)) => {
+                own == path || fs::canonicalize(path).is_ok_and(|full| *own == full)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The listen queue of one port, looked at again and again.
+pub(super) struct ListenQueue {
+    port: u16,
+    files: Vec<File>,
+    buffer: Box<[u8; 4096]>,
+}
+
+impl ListenQueue {
+    /// In the network that `pid` sees.
+    pub fn open(port: u16, pid: u32) -> Self {
+        let folder = net_folder(Some(pid));
+        let files = ["tcp", "tcp6"].iter().filter_map(|name| File::open(folder.join(name)).ok());
+        Self { port, files: files.collect(), buffer: Box::new([0; 4096]) }
+    }
+
+    /// Connections that wait now, over all listeners of the port; `None` when nothing listens or it
+    /// cannot be seen.
+    pub fn depth(&mut self) -> Option<u32> {
+        let port = self.port;
+        let mut depth = None;
+        for file in &mut self.files {
+            let mut add = |listener: Listener| {
+                if matches!(listener.address, ListenAddress::Tcp { port: own, .. } if own == port) {
+                    depth = Some(depth.unwrap_or(0) + listener.queue.unwrap_or(0));
+                }
+            };
+            // A file that cannot be read any more (the network is gone) is the same as no listener.
+            drop(each_tcp_listener(file, &mut self.buffer[..], &mut add));
+        }
+        depth
+    }
+}
+
+/// Which processes hold sockets.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Holders {
+    /// In order of pid.
+    pub pids: Vec<u32>,
+    /// Processes of other users that could not be looked into.
+    pub hidden: usize,
+}
+
+/// The processes that hold any of these sockets.
+///
+/// # Errors
+/// `/proc` cannot be listed.
+pub fn holders(inodes: &BTreeSet<u64>) -> io::Result<Holders> {
+    let mut holders = Holders::default();
+    for pid in super::tree::all_pids()? {
+        match holds(pid, inodes) {
+            Ok(true) => holders.pids.push(pid),
+            Ok(false) => {}
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => holders.hidden += 1,
+            // It ended in the meantime.
+            Err(_) => {}
+        }
+    }
+    holders.pids.sort_unstable();
+    Ok(holders)
+}
+
+fn holds(pid: u32, inodes: &BTreeSet<u64>) -> io::Result<bool> {
+    for entry in fs::read_dir(format!("/proc/{pid}/fd"))? {
+        let inode = entry.and_then(|entry| fs::read_link(entry.path())).ok();
+        if inode.as_deref().and_then(socket_inode).is_some_and(|inode| inodes.contains(&inode)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// `socket:[1119]`.
+fn socket_inode(link: &Path) -> Option<u64> {
+    let digits = link.as_os_str().as_bytes().strip_prefix(b"socket:[")?.strip_suffix(b"]")?;
+    text::number(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    const TCP: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   \
+        uid  timeout inode\n   \
+        0: 0100007F:0BB8 00000000:0000 0A 00000000:00000003 00:00000000 00000000  1000        0 4711 1 \
+        000000004869df2e 100 0 0 10 0\n   \
+        1: 00000000:07E8 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1119 1 \
+        000000004869df2e 100 0 0 10 0\n   \
+        2: 0100007F:0BB8 0100007F:9C40 06 00000000:00000000 03:00001770 00000000     0        0 0 3 \
+        0000000000000000\n";
+
+    fn read(text: &str, size: usize) -> Vec<Listener> {
+        let mut found = Vec::new();
+        let mut buffer = vec![0; size];
+        each_tcp_listener(&mut Cursor::new(text), &mut buffer, &mut |l| found.push(l)).unwrap();
+        found
+    }
+
+    #[test]
+    fn listening_rows_give_address_queue_user_and_inode() {
+        let first = Listener {
+            address: "127.0.0.1:3000".parse().unwrap(),
+            inode: 4711,
+            queue: Some(3),
+            user: Some(1000),
+        };
+        assert_eq!(read(TCP, 4096)[0], first);
+        assert_eq!(read(TCP, 4096)[1].address.to_string(), "0.0.0.0:2024");
+    }
+
+    #[test]
+    fn rows_that_fall_across_two_reads_are_read_whole() {
+        for size in [160, 200, 333] {
+            assert_eq!(read(TCP, size), read(TCP, 4096), "buffer of {size}");
+        }
+    }
+
+    #[test]
+    fn reading_ends_at_the_first_socket_that_does_not_listen() {
+        let late = TCP.lines().nth(1).unwrap();
+        assert_eq!(read(&format!("{TCP}{late}\n"), 4096).len(), 2);
+    }
+
+    #[test]
+    fn version_6_addresses_are_read_word_by_word() {
+        let loopback = ip_address(b"00000000000000000000000001000000").unwrap();
+        assert_eq!(loopback, IpAddr::V6(Ipv6Addr::LOCALHOST));
+        assert_eq!(ip_address(b"0100"), None);
+    }
+
+    #[test]
+    fn unix_sockets_that_listen_are_told_by_their_flag() {
+        let listens = b"0000000091: 00000002 00000000 00010000 0001 01 20815 /run/my app/puma.sock";
+        let found = unix_row(listens).unwrap();
+        assert_eq!(found.address, ListenAddress::Unix("/run/my app/puma.sock".into()));
+        assert_eq!(found.inode, 20815);
+        let connected = b"0000000091: 00000003 00000000 00000000 0001 03 20816 /run/x.sock";
+        assert_eq!(unix_row(connected), None);
+        assert_eq!(unix_row(b"00000000917b: 00000003 00000000 00000000 0001 03  1116"), None);
+    }
+
+    #[test]
+    fn addresses_are_read_as_users_write_them() {
+        let any = ListenAddress::Tcp { address: None, port: 3000 };
+        for text in [":3000", "3000", "*:3000", "tcp://:3000"] {
+            assert_eq!(text.parse(), Ok(any.clone()), "{text}");
+        }
+        assert_eq!("[::1]:80".parse::<ListenAddress>().unwrap().to_string(), "[::1]:80");
+        assert_eq!("unix:///a b".parse(), Ok(ListenAddress::Unix("/a b".into())));
+        for text in ["", ":", ":0", "host:99", ":70000", "unix:"] {
+            assert!(text.parse::<ListenAddress>().is_err(), "{text} must be refused");
+        }
+    }
+
+    #[test]
+    fn a_listener_on_every_address_serves_each_of_them() {
+        let everywhere = &read(TCP, 4096)[1];
+        assert!(everywhere.serves(&"127.0.0.1:2024".parse().unwrap()));
+        assert!(everywhere.serves(&":2024".parse().unwrap()));
+        let loopback = &read(TCP, 4096)[0];
+        assert!(!loopback.serves(&"10.0.0.1:3000".parse().unwrap()));
+        assert!(!loopback.serves(&":3001".parse().unwrap()));
+    }
+}

@@ -1,0 +1,311 @@
+//! What the kernel writes below `/proc`, read into numbers.
+//!
+//! In: bytes of one file. Out: the fields we need, or `None` when the text is not what that file
+//! holds. Pure: opens nothing. Names come from users and may hold spaces, parentheses and newlines.
+
+use memchr::{memchr, memmem, memrchr};
+
+/// Fields of `/proc/PID/stat` and `/proc/PID/task/TID/stat`; times in clock ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stat<'a> {
+    pub name: &'a [u8],
+    /// As in ps(1): `R` running or runnable, `S` sleeping, `Z` ended but not yet waited for.
+    pub state: u8,
+    pub parent: u32,
+    pub user_ticks: u64,
+    pub system_ticks: u64,
+    pub threads: u32,
+    /// When it began, since the machine's boot.
+    pub start_ticks: u64,
+}
+
+/// Reads a process's or thread's `stat`.
+pub(crate) fn stat(text: &[u8]) -> Option<Stat<'_>> {
+    // The name may itself hold `) R 1`, so only the last parenthesis ends it.
+    let open = memchr(b'(', text)?;
+    let close = memrchr(b')', text)?;
+    let name = text.get(open + 1..close)?;
+    let mut fields = fields(&text[close + 1..]);
+    let state = *fields.next()?.first()?;
+    let parent = number(fields.next()?)? as u32;
+    // utime is field 14 of proc(5), the parent is field 4.
+    let user_ticks = number(fields.nth(9)?)?;
+    let system_ticks = number(fields.next()?)?;
+    let threads = number(fields.nth(4)?)? as u32;
+    let start_ticks = number(fields.nth(1)?)?;
+    Some(Stat { name, state, parent, user_ticks, system_ticks, threads, start_ticks })
+}
+
+/// The run delay of a thread's `schedstat`, in nanoseconds.
+pub(crate) fn run_delay_ns(schedstat: &[u8]) -> Option<u64> {
+    number(fields(schedstat).nth(1)?)
+}
+
+/// Voluntary and involuntary context switches of a thread's `status`.
+pub(crate) fn switches(status: &[u8]) -> Option<(u64, u64)> {
+    // They are the last two lines; the name on the first cannot pass for them, because the kernel
+    // escapes a newline in it.
+    let voluntary = labelled(status, b"\nvoluntary_ctxt_switches:")?;
+    let involuntary = labelled(status, b"\nnonvoluntary_ctxt_switches:")?;
+    Some((voluntary, involuntary))
+}
+
+/// Sums of a process's `smaps_rollup`, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MemoryRollup {
+    pub pss_bytes: u64,
+    pub uss_bytes: u64,
+    pub rss_bytes: u64,
+}
+
+/// Reads a process's `smaps_rollup`.
+pub(crate) fn memory_rollup(text: &[u8]) -> Option<MemoryRollup> {
+    let kilobytes = |label: &[u8]| labelled(text, label);
+    let own = kilobytes(b"\nPrivate_Clean:")? + kilobytes(b"\nPrivate_Dirty:")?;
+    let own = own + kilobytes(b"\nPrivate_Hugetlb:").unwrap_or(0);
+    Some(MemoryRollup {
+        pss_bytes: kilobytes(b"\nPss:")? * 1024,
+        uss_bytes: own * 1024,
+        rss_bytes: kilobytes(b"\nRss:")? * 1024,
+    })
+}
+
+/// Ticks one core has spent since boot, from `/proc/stat`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct CoreTicks {
+    pub core: u16,
+    /// User, nice, system and both kinds of interrupts; guests are in user and nice already.
+    pub busy: u64,
+    pub idle: u64,
+    pub iowait: u64,
+    pub steal: u64,
+}
+
+/// Fills `cores` with one entry a core that is online, in core order.
+pub(crate) fn cores(proc_stat: &[u8], cores: &mut Vec<CoreTicks>) {
+    cores.clear();
+    cores.extend(lines(proc_stat).take_while(|line| line.starts_with(b"cpu")).filter_map(core));
+}
+
+fn core(line: &[u8]) -> Option<CoreTicks> {
+    let mut fields = fields(line);
+    let core = number(fields.next()?.strip_prefix(b"cpu")?)? as u16;
+    let mut ticks = [0u64; 8];
+    for slot in &mut ticks {
+        // Kernels before 2.6.11 have no steal column.
+        *slot = fields.next().and_then(number).unwrap_or(0);
+    }
+    let [user, nice, system, idle, iowait, irq, softirq, steal] = ticks;
+    Some(CoreTicks { core, busy: user + nice + system + irq + softirq, idle, iowait, steal })
+}
+
+/// Throttled periods and throttled nanoseconds of a control group's `cpu.stat`, version 2 or 1.
+pub(crate) fn throttled(cpu_stat: &[u8]) -> Option<(u64, u64)> {
+    let mut periods = None;
+    let mut nanoseconds = None;
+    for line in lines(cpu_stat) {
+        let mut fields = fields(line);
+        let (Some(key), Some(value)) = (fields.next(), fields.next().and_then(number)) else {
+            continue;
+        };
+        match key {
+            b"nr_throttled" => periods = Some(value),
+            b"throttled_usec" => nanoseconds = Some(value * 1000),
+            b"throttled_time" => nanoseconds = Some(value),
+            _ => {}
+        }
+    }
+    Some((periods?, nanoseconds?))
+}
+
+/// The number given to the newest thread or process, from `/proc/loadavg`.
+pub(crate) fn newest_pid(loadavg: &[u8]) -> Option<u64> {
+    number(fields(loadavg).nth(4)?)
+}
+
+/// The three load averages of `/proc/loadavg`.
+pub(crate) fn load_averages(loadavg: &[u8]) -> Option<[f64; 3]> {
+    let text = std::str::from_utf8(loadavg).ok()?;
+    let mut averages = text.split_ascii_whitespace().map(|field| field.parse::<f64>().ok());
+    Some([averages.next()??, averages.next()??, averages.next()??])
+}
+
+/// A `cmdline` file as one line, its arguments joined by spaces. Servers that write a title of their
+/// own pad the rest of the file.
+pub(crate) fn title(cmdline: &[u8]) -> String {
+    let joined: Vec<_> = arguments(cmdline).map(String::from_utf8_lossy).collect();
+    joined.join(" ").trim().to_string()
+}
+
+/// What to call a process. A title that the process wrote itself is shown whole; of a command line
+/// only the program and its script, because what follows may hold secrets.
+pub(crate) fn display_name(cmdline: &[u8], command_name: &[u8]) -> String {
+    let mut parts = arguments(cmdline);
+    let base = |argument: &[u8]| {
+        let start = memrchr(b'/', argument).map_or(0, |slash| slash + 1);
+        String::from_utf8_lossy(&argument[start..]).into_owned()
+    };
+    let name = match (parts.next(), parts.next()) {
+        (None, _) => format!("[{}]", String::from_utf8_lossy(command_name)),
+        (Some(title), None) if title.contains(&b' ') => String::from_utf8_lossy(title).into_owned(),
+        (Some(program), Some(script)) if !script.starts_with(b"-") => {
+            format!("{} {}", base(program), base(script))
+        }
+        (Some(program), _) => base(program),
+    };
+    let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    name.trim().chars().take(120).collect()
+}
+
+fn arguments(cmdline: &[u8]) -> impl Iterator<Item = &[u8]> {
+    cmdline.split(|&byte| byte == 0).filter(|argument| !argument.is_empty())
+}
+
+/// The fields of a line, split at runs of spaces and tabs.
+pub(crate) fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|byte| byte.is_ascii_whitespace()).filter(|field| !field.is_empty())
+}
+
+/// The lines of a file without their ends.
+pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty())
+}
+
+/// A decimal number; anything else is `None`.
+pub(crate) fn number(field: &[u8]) -> Option<u64> {
+    if field.is_empty() {
+        return None;
+    }
+    field.iter().try_fold(0u64, |value, byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// The first number after a label such as `"\nPss:"`. A label that begins with a newline is also
+/// found at the very start of the text.
+pub(crate) fn labelled(text: &[u8], label: &[u8]) -> Option<u64> {
+    let at_start = label.strip_prefix(b"\n").filter(|label| text.starts_with(label));
+    let rest = match at_start {
+        Some(label) => &text[label.len()..],
+        None => &text[memmem::find(text, label)? + label.len()..],
+    };
+    number(fields(rest).next()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAT: &[u8] =
+        b"11393 (sh) S 11387 11386 7391 0 -1 4194304 120 515 0 0 31 7 0 0 20 0 3 0 \
+        139655 2654208 408 18446744073709551615 94540245639168 94540245715897 140722255467408 0 0 \
+        0 0 0 65538 1 0 0 17 1 0 0 0 0 0\n";
+
+    #[test]
+    fn a_stat_line_gives_parent_ticks_threads_and_start() {
+        let read = stat(STAT).unwrap();
+        assert_eq!(
+            read,
+            Stat {
+                name: b"sh",
+                state: b'S',
+                parent: 11387,
+                user_ticks: 31,
+                system_ticks: 7,
+                threads: 3,
+                start_ticks: 139_655,
+            }
+        );
+    }
+
+    #[test]
+    fn names_with_spaces_parentheses_and_newlines_do_not_shift_the_fields() {
+        for name in ["puma srv tp 001", "(sd-pam)", "a) R 1 (b", ")", "", "x\ny) Z 9", "((((((("] {
+            let line = String::from_utf8_lossy(STAT).replacen("(sh)", &format!("({name})"), 1);
+            let read = stat(line.as_bytes()).unwrap();
+            assert_eq!(read.name, name.as_bytes());
+            assert_eq!((read.state, read.parent, read.threads), (b'S', 11387, 3), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_torn_or_foreign_stat_line_is_refused() {
+        for text in [&b""[..], b"1 (sh", b"1 (sh) S", b"1 (sh) S x 2 3", b")(", &STAT[..60]] {
+            assert_eq!(stat(text), None, "{:?}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn run_delay_is_the_second_field_of_schedstat() {
+        assert_eq!(run_delay_ns(b"33012345 1204 87\n"), Some(1204));
+        assert_eq!(run_delay_ns(b"33012345\n"), None);
+    }
+
+    #[test]
+    fn context_switches_are_read_in_spite_of_a_name_that_imitates_them() {
+        let status = b"Name:\tvoluntary_ctxt_switches: 9\nUmask:\t0022\nThreads:\t1\n\
+            voluntary_ctxt_switches:\t41\nnonvoluntary_ctxt_switches:\t3\n";
+        assert_eq!(switches(status), Some((41, 3)));
+        assert_eq!(switches(b"Name:\tsh\n"), None);
+    }
+
+    #[test]
+    fn memory_counts_own_pages_as_the_sum_of_the_private_ones() {
+        let rollup = b"5571b4400000-7ffe3beb5000 ---p 00000000 00:00 0                [rollup]\n\
+            Rss:                1708 kB\nPss:                 327 kB\nPss_Dirty:           112 kB\n\
+            Shared_Clean:       1556 kB\nShared_Dirty:          0 kB\nPrivate_Clean:        40 kB\n\
+            Private_Dirty:       112 kB\nPrivate_Hugetlb:       8 kB\n";
+        let expected = MemoryRollup {
+            pss_bytes: 327 * 1024,
+            uss_bytes: (40 + 112 + 8) * 1024,
+            rss_bytes: 1708 * 1024,
+        };
+        assert_eq!(memory_rollup(rollup), Some(expected));
+        assert_eq!(memory_rollup(b""), None);
+    }
+
+    #[test]
+    fn cores_are_read_without_the_sum_line_and_with_gaps() {
+        let mut read = Vec::new();
+        let text = b"cpu  27695 0 5076 241490 428 0 62 25 0 0\n\
+            cpu0 13736 1 2215 121281 96 2 12 12 700 0\ncpu3 1 2 3 4 5 6 7 8 0 0\nintr 295891 0\n";
+        cores(text, &mut read);
+        let first = CoreTicks { core: 0, busy: 15966, idle: 121_281, iowait: 96, steal: 12 };
+        assert_eq!(read, [first, CoreTicks { core: 3, busy: 19, idle: 4, iowait: 5, steal: 8 }]);
+    }
+
+    #[test]
+    fn throttling_is_the_same_from_both_versions_of_control_groups() {
+        let v2 = b"usage_usec 5\nnr_periods 40\nnr_throttled 12\nthrottled_usec 3500\n";
+        let v1 = b"nr_periods 40\nnr_throttled 12\nthrottled_time 3500000\n";
+        assert_eq!(throttled(v2), Some((12, 3_500_000)));
+        assert_eq!(throttled(v1), throttled(v2));
+        assert_eq!(throttled(b"usage_usec 5\n"), None);
+    }
+
+    #[test]
+    fn the_newest_pid_and_the_load_averages_come_from_loadavg() {
+        assert_eq!(newest_pid(b"0.00 0.08 0.14 1/94 10939\n"), Some(10939));
+        assert_eq!(load_averages(b"0.00 0.08 0.14 1/94 10939\n"), Some([0.0, 0.08, 0.14]));
+        assert_eq!(load_averages(b"0.00"), None);
+    }
+
+    #[test]
+    fn a_title_is_shown_whole_and_a_command_line_without_its_options() {
+        for (cmdline, expected) in [
+            (
+                &b"puma: cluster worker 0: 77 [shop]\0\0\0\0"[..],
+                "puma: cluster worker 0: 77 [shop]",
+            ),
+            (b"/usr/bin/ruby\0/usr/bin/puma\0-w\x002\0", "ruby puma"),
+            (b"/usr/sbin/mariadbd\0--password=secret\0", "mariadbd"),
+            (b"sh\0", "sh"),
+            (b"", "[kworker/0:1]"),
+            (b"evil\x1b[2J title\0", "evil?[2J title"),
+        ] {
+            assert_eq!(display_name(cmdline, b"kworker/0:1"), expected);
+        }
+        assert_eq!(title(b"puma\0-w\x002\0\0\0"), "puma -w 2");
+    }
+}

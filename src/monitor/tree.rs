@@ -1,0 +1,198 @@
+//! Which processes belong to the server: the root, whatever descends from it, and whatever is in its
+//! control group.
+//!
+//! In: a root pid. Out: open [`Process`]es. A process once found stays ours when its parent ends and
+//! it is handed to another one.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::process::{HandleBudget, Process, tick_ns};
+use super::text;
+
+/// All process ids that `/proc` shows, in no particular order.
+///
+/// # Errors
+/// `/proc` cannot be listed.
+pub fn all_pids() -> io::Result<Vec<u32>> {
+    let names = fs::read_dir("/proc")?.flatten().map(|entry| entry.file_name());
+    Ok(names.filter_map(|name| name.to_str()?.parse().ok()).collect())
+}
+
+/// The parent of a process; `None` when it is gone, also when only its end waits to be collected.
+pub fn parent(pid: u32) -> Option<u32> {
+    parent_with(pid, &mut [0; 1024])
+}
+
+fn parent_with(pid: u32, buffer: &mut [u8]) -> Option<u32> {
+    let file = File::open(format!("/proc/{pid}/stat")).ok()?;
+    let length = file.read_at(buffer, 0).ok()?;
+    let seen = text::stat(&buffer[..length])?;
+    (!matches!(seen.state, b'Z' | b'X')).then_some(seen.parent)
+}
+
+/// Clock ticks since the machine's boot, as `start_ticks` counts.
+pub(super) fn ticks_since_boot() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is ours and lives through the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time) };
+    (time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64) / tick_ns()
+}
+
+/// The processes of the server, kept up to date.
+pub(super) struct Tree {
+    roots: Vec<u32>,
+    cgroup: Option<PathBuf>,
+    pub processes: Vec<Process>,
+    /// Processes that were looked at and are not ours, so that a host with many costs little.
+    strangers: HashSet<u32>,
+    loadavg: Option<File>,
+    newest_pid: Option<u64>,
+    began_ticks: u64,
+    budget: HandleBudget,
+    scans: u32,
+}
+
+/// Every so many scans all strangers are looked at again: their ids may have been given out again.
+const SCANS_A_GENERATION: u32 = 25;
+
+impl Tree {
+    /// Nothing is looked at yet.
+    pub fn new(roots: Vec<u32>, cgroup: Option<PathBuf>) -> Self {
+        Self {
+            roots,
+            cgroup,
+            processes: Vec::new(),
+            strangers: HashSet::new(),
+            loadavg: File::open("/proc/loadavg").ok(),
+            newest_pid: None,
+            began_ticks: ticks_since_boot(),
+            budget: HandleBudget::of_this_process(),
+            scans: 0,
+        }
+    }
+
+    /// Looks at all processes, and for new ones. The kernel tells the newest id it gave out: while that
+    /// stays the same there is no new process or thread, and the search is left out unless `thorough`.
+    pub fn look(&mut self, thorough: bool, buffer: &mut [u8]) {
+        let newest = self.loadavg.as_ref().and_then(|file| {
+            let length = file.read_at(buffer, 0).ok()?;
+            text::newest_pid(&buffer[..length]).filter(|&pid| pid > 0)
+        });
+        let may_be_new = thorough || newest.is_none() || newest != self.newest_pid;
+        self.newest_pid = newest;
+        for process in self.processes.iter_mut().filter(|process| !process.is_gone) {
+            process.look(may_be_new, &mut self.budget, buffer);
+        }
+        if may_be_new {
+            self.find(buffer);
+        }
+    }
+
+    /// Forgets the processes that have ended; call it when their last use was handed out.
+    pub fn forget_ended(&mut self) {
+        self.processes.retain(|process| !process.is_gone);
+    }
+
+    fn find(&mut self, buffer: &mut [u8]) {
+        self.scans += 1;
+        if self.scans.is_multiple_of(SCANS_A_GENERATION) {
+            self.strangers.clear();
+        }
+        let Ok(mut pids) = all_pids() else { return };
+        let ours: HashSet<u32> =
+            self.processes.iter().filter(|p| !p.is_gone).map(|p| p.pid).collect();
+        self.strangers.retain(|pid| pids.contains(pid));
+        pids.retain(|pid| !ours.contains(pid) && !self.strangers.contains(pid));
+        let parents: HashMap<u32, u32> =
+            pids.iter().filter_map(|&pid| Some((pid, parent_with(pid, buffer)?))).collect();
+        let mut members = self.cgroup.as_deref().map(group_members).unwrap_or_default();
+        members.extend(&self.roots);
+        for pid in descendants(&parents, &ours, &members) {
+            self.add(pid, buffer);
+        }
+        let added: HashSet<u32> = self.processes.iter().map(|process| process.pid).collect();
+        self.strangers.extend(parents.keys().filter(|pid| !added.contains(pid)));
+    }
+
+    fn add(&mut self, pid: u32, buffer: &mut [u8]) {
+        // A process that began after we did is counted from its birth: nothing of it is missed.
+        let began = self.began_ticks;
+        let is_root = self.roots.contains(&pid);
+        let since_birth = |start: u64| start > began;
+        // One that ended between the listing and now is as if it had never been seen.
+        if let Ok(process) = Process::open(pid, is_root, since_birth, &mut self.budget, buffer) {
+            self.processes.push(process);
+        }
+    }
+}
+
+/// Which of the processes in `parents` (pid to parent) are ours: members, and children of ours.
+fn descendants(
+    parents: &HashMap<u32, u32>,
+    ours: &HashSet<u32>,
+    members: &HashSet<u32>,
+) -> Vec<u32> {
+    let mut found: HashSet<u32> =
+        parents.keys().copied().filter(|pid| members.contains(pid)).collect();
+    loop {
+        // A chain of new processes is found link by link; ids say nothing about the order.
+        let is_ours = |pid: &u32| ours.contains(pid) || found.contains(pid);
+        let next: Vec<u32> = parents
+            .iter()
+            .filter(|(pid, parent)| !found.contains(pid) && is_ours(parent))
+            .map(|(&pid, _)| pid)
+            .collect();
+        if next.is_empty() {
+            break;
+        }
+        found.extend(next);
+    }
+    let mut found: Vec<u32> = found.into_iter().collect();
+    found.sort_unstable();
+    found
+}
+
+/// The processes of a control group and of the groups inside it, in order of pid.
+pub fn group_processes(folder: &Path) -> Vec<u32> {
+    let mut members: Vec<u32> = group_members(folder).into_iter().collect();
+    members.sort_unstable();
+    members
+}
+
+fn group_members(folder: &Path) -> HashSet<u32> {
+    let mut members = HashSet::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        // A group that was removed, or one whose processes are not shown, has no members for us.
+        let procs = fs::read(folder.join("cgroup.procs")).unwrap_or_default();
+        let pids = text::lines(&procs).filter_map(text::number).map(|pid| pid as u32);
+        members.extend(pids.filter(|&pid| pid != 0));
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        folders.extend(entries.filter(is_folder).map(|entry| entry.path()));
+    }
+    members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_of_new_processes_is_found_whatever_the_order_of_their_ids() {
+        let parents = HashMap::from([(50, 40), (40, 900), (900, 10), (60, 1), (61, 60)]);
+        let found = descendants(&parents, &HashSet::from([10]), &HashSet::new());
+        assert_eq!(found, [40, 50, 900]);
+    }
+
+    #[test]
+    fn the_root_and_members_of_the_group_are_ours_without_an_ancestor() {
+        let parents = HashMap::from([(7, 1), (8, 1), (9, 8)]);
+        let found = descendants(&parents, &HashSet::new(), &HashSet::from([8, 77]));
+        assert_eq!(found, [8, 9]);
+    }
+}

@@ -1,0 +1,152 @@
+//! Looks that take the processor: how evenly it computes, and whether we may run before others.
+
+use std::hint::black_box;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How much the same computation varies when nothing changes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Spread {
+    /// The middle 80 % of times on one core, relative to the median; the median core's.
+    pub within: f64,
+    /// The slowest core's median over the fastest's, minus one.
+    pub between: f64,
+    pub cores: usize,
+    /// Times on each core.
+    pub repeats: usize,
+}
+
+const REPEATS: usize = 21;
+
+/// Times one fixed computation again and again on each core, in about `budget` of time; on a machine
+/// with many cores an even choice of them. `None` when no thread could be pinned.
+pub(super) fn spread(cores: &[u16], budget: Duration) -> Option<Spread> {
+    const CORES_MAX: usize = 16;
+    let step = cores.len().div_ceil(CORES_MAX).max(1);
+    let cores: Vec<u16> = cores.iter().copied().step_by(step).collect();
+    let share = budget / (cores.len().max(1) * (REPEATS + 1)) as u32;
+    // A thread of its own, so that pinning it leaves the caller alone.
+    let times = thread::spawn(move || {
+        let rounds = rounds_for(share.clamp(Duration::from_micros(500), Duration::from_millis(10)));
+        cores.iter().filter_map(|&core| times_on(core, rounds)).collect::<Vec<_>>()
+    });
+    spread_of(&times.join().ok()?)
+}
+
+/// From seconds by core and repeat.
+fn spread_of(times: &[Vec<f64>]) -> Option<Spread> {
+    let sorted: Vec<Vec<f64>> = times.iter().map(|times| in_order(times)).collect();
+    let medians = in_order(&sorted.iter().map(|times| quantile(times, 0.5)).collect::<Vec<_>>());
+    let spread =
+        |times: &Vec<f64>| (quantile(times, 0.9) - quantile(times, 0.1)) / quantile(times, 0.5);
+    let within = in_order(&sorted.iter().map(spread).collect::<Vec<_>>());
+    Some(Spread {
+        within: quantile(&within, 0.5),
+        between: medians.last()? / medians.first()? - 1.0,
+        cores: times.len(),
+        repeats: times.first()?.len(),
+    })
+}
+
+fn in_order(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+/// Of values in order; 0 when there are none.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let index = (sorted.len().saturating_sub(1) as f64 * share).round() as usize;
+    sorted.get(index).copied().unwrap_or(0.0)
+}
+
+/// How many rounds take about this long here.
+fn rounds_for(time: Duration) -> u64 {
+    const TRY: u64 = 200_000;
+    let fastest = (0..3).map(|_| seconds_for(TRY)).fold(f64::INFINITY, f64::min);
+    ((TRY as f64 * time.as_secs_f64() / fastest.max(1e-9)) as u64).max(1000)
+}
+
+fn times_on(core: u16, rounds: u64) -> Option<Vec<f64>> {
+    pin_to(core)?;
+    // The first time brings the core up to speed and is thrown away.
+    seconds_for(rounds);
+    Some((0..REPEATS).map(|_| seconds_for(rounds)).collect())
+}
+
+fn seconds_for(rounds: u64) -> f64 {
+    let start = Instant::now();
+    let mut value = black_box(0x9e37_79b9_7f4a_7c15_u64);
+    for _ in 0..rounds {
+        // A chain of dependent steps: nothing for the compiler to shorten, no memory involved.
+        value ^= value << 13;
+        value ^= value >> 7;
+        value ^= value << 17;
+    }
+    black_box(value);
+    start.elapsed().as_secs_f64()
+}
+
+/// Pins the calling thread.
+fn pin_to(core: u16) -> Option<()> {
+    let mut mask = [0u64; 128];
+    *mask.get_mut(usize::from(core / 64))? = 1 << (core % 64);
+    let size = std::mem::size_of_val(&mask);
+    // SAFETY: the kernel reads at most the given length of a buffer of that length.
+    (unsafe { libc::sched_setaffinity(0, size, mask.as_ptr().cast()) } == 0).then_some(())
+}
+
+/// What we may do to run before the server that we measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Priority {
+    RealTime,
+    /// A better nice value.
+    Nice,
+    Normal,
+}
+
+/// Tries it on a thread that then ends.
+pub(super) fn may_raise_priority() -> Priority {
+    let tried = thread::spawn(|| {
+        let parameter = libc::sched_param { sched_priority: 1 };
+        // SAFETY: plain system calls; they change this thread alone, which ends here.
+        unsafe {
+            if libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) == 0 {
+                return Priority::RealTime;
+            }
+            let own_thread = libc::syscall(libc::SYS_gettid) as libc::id_t;
+            if libc::setpriority(libc::PRIO_PROCESS, own_thread, -5) == 0 {
+                return Priority::Nice;
+            }
+        }
+        Priority::Normal
+    });
+    tried.join().unwrap_or(Priority::Normal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spread_tells_noise_on_a_core_from_a_slower_core() {
+        let even: Vec<f64> = vec![1.0; 21];
+        let slower: Vec<f64> = vec![1.2; 21];
+        let noisy: Vec<f64> = (0..21).map(|i| 1.0 + f64::from(i) * 0.01).collect();
+        let of = |times: &[Vec<f64>]| spread_of(times).unwrap();
+        assert_eq!(of(&[even.clone(), even.clone()]).between, 0.0);
+        assert!((of(&[even.clone(), slower]).between - 0.2).abs() < 1e-12);
+        assert_eq!(of(&[even.clone(), even]).within, 0.0);
+        assert!((of(&[noisy]).within - 0.16 / 1.1).abs() < 1e-12);
+        assert_eq!(spread_of(&[]), None);
+    }
+
+    #[test]
+    fn the_probe_leaves_the_calling_thread_where_it_was() {
+        let before = crate::monitor::host::allowed_cores(0);
+        let spread = spread(&before, Duration::from_millis(50)).unwrap();
+        assert_eq!(spread.repeats, REPEATS);
+        assert!(spread.within >= 0.0 && spread.between >= 0.0);
+        assert_eq!(crate::monitor::host::allowed_cores(0), before);
+    }
+}
