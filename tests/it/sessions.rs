@@ -1,1 +1,6 @@
-//! Tests of sessions.
+//! Tests of the store, of what is reported from it, and of the verbs `sessions` and `report`.
+
+mod reports;
+pub mod sample;
+mod store;
+mod verbs;
