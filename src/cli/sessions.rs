@@ -21,6 +21,7 @@ pub struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Lists all sessions, newest first.
+    #[command(after_help = "Example: sweetspot sessions list --json")]
     List {
         /// Print JSON.
         #[arg(long)]
@@ -29,6 +30,7 @@ enum Action {
         store: StoreArgument,
     },
     /// Shows one session: its decision, trials and plan.
+    #[command(after_help = "Example: sweetspot sessions show last")]
     Show {
         /// The session's number, or 'last'.
         session: Which,
@@ -39,6 +41,7 @@ enum Action {
         store: StoreArgument,
     },
     /// Removes one session for good.
+    #[command(after_help = "Example: sweetspot sessions rm 3")]
     Rm {
         /// The session's number, or 'last'.
         session: Which,

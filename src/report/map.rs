@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures;
 use super::story::Story;
-use crate::terms::{Configuration, TrialSummary, Verdict};
+use crate::terms::{Configuration, Verdict};
 
 /// What is known of one configuration. Rates in requests/s within the SLO.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,9 +58,9 @@ pub fn draw(story: &Story) -> Map {
     for (configuration, failure) in &story.boot_failures {
         cells.insert(key(*configuration), Cell::NeverReady(failure.message.clone()));
     }
-    let mut probes: BTreeMap<(u16, u16), Vec<(&TrialSummary, f64)>> = BTreeMap::new();
+    let mut probes: BTreeMap<(u16, u16), Vec<(Verdict, f64)>> = BTreeMap::new();
     for (trial, rate) in story.probes() {
-        probes.entry(key(trial.configuration)).or_default().push((trial, rate));
+        probes.entry(key(trial.configuration)).or_default().push((trial.verdict, rate));
     }
     for (at, probes) in probes {
         if let Some(cell) = from_probes(&probes) {
@@ -115,11 +115,11 @@ fn key(configuration: Configuration) -> (u16, u16) {
 
 /// Where the trials of one configuration turn from holding to not holding: the rate that agrees with
 /// most of them, the lowest such where several do. `None` when no trial said yes or no.
-fn from_probes(probes: &[(&TrialSummary, f64)]) -> Option<Cell> {
+fn from_probes(probes: &[(Verdict, f64)]) -> Option<Cell> {
     let decided: Vec<(f64, bool)> = probes
         .iter()
-        .filter(|(trial, _)| trial.verdict != Verdict::Undecided)
-        .map(|(trial, rate)| (*rate, trial.verdict == Verdict::Yes))
+        .filter(|(verdict, _)| *verdict != Verdict::Undecided)
+        .map(|(verdict, rate)| (*rate, *verdict == Verdict::Yes))
         .collect();
     let lowest = decided.iter().map(|(rate, _)| *rate).min_by(f64::total_cmp)?;
     let disagreeing =
@@ -166,24 +166,23 @@ impl Map {
         }
     }
 
-    /// What the marks in use mean, in one line.
-    pub fn legend(&self) -> String {
+    /// What the marks in use mean, one entry each.
+    pub fn legend(&self) -> Vec<&'static str> {
         let has = |wanted: fn(&Cell) -> bool| self.cells.values().any(wanted);
-        let marked = |mark: Mark| self.marks.values().any(|m| *m == mark);
-        let chosen_is_today = marked(Mark::Chosen) && !marked(Mark::Today);
-        let parts = [
-            (marked(Mark::Chosen) && !chosen_is_today, "[ ] chosen"),
-            (chosen_is_today, "[ ] chosen"),
+        let marked = |mark: Mark| self.marks.values().any(|known| *known == mark);
+        [
+            (marked(Mark::Chosen), "[ ] chosen"),
             (marked(Mark::Today), "( ) today"),
             (marked(Mark::Equivalent), "= as good within 3 %"),
-            (has(|c| matches!(c, Cell::Predicted(_))), "~ predicted, not measured"),
-            (has(|c| matches!(c, Cell::AtLeast(_))), "+ held, no more was tried"),
-            (has(|c| matches!(c, Cell::Below(_))), "< did not hold even this"),
+            (has(|c| matches!(c, Cell::Predicted(_))), "~ predicted"),
+            (has(|c| matches!(c, Cell::AtLeast(_))), "+ held, more was not tried"),
+            (has(|c| matches!(c, Cell::Below(_))), "< even this did not hold"),
             (has(|c| matches!(c, Cell::RuledOut(_))), "x ruled out"),
             (has(|c| matches!(c, Cell::NeverReady(_))), "! did not start"),
-        ];
-        let used: Vec<&str> = parts.iter().filter(|p| p.0).map(|p| p.1).collect();
-        used.join(", ")
+        ]
+        .into_iter()
+        .filter_map(|(is_used, meaning)| is_used.then_some(meaning))
+        .collect()
     }
 
     /// Why configurations can't be run: each reason once, with those it holds for.
@@ -203,12 +202,49 @@ impl Map {
 
 fn figure(cell: &Cell) -> String {
     match cell {
-        Cell::Measured(rate) => figures::number(*rate),
-        Cell::AtLeast(rate) => format!("{}+", figures::number(*rate)),
-        Cell::Below(rate) => format!("<{}", figures::number(*rate)),
-        Cell::Predicted(rate) => format!("~{}", figures::number(*rate)),
+        Cell::Measured(rate) => whole(*rate),
+        Cell::AtLeast(rate) => format!("{}+", whole(*rate)),
+        Cell::Below(rate) => format!("<{}", whole(*rate)),
+        Cell::Predicted(rate) => format!("~{}", whole(*rate)),
         Cell::RuledOut(_) => "x".to_string(),
         Cell::NeverReady(_) => "!".to_string(),
         Cell::Unknown => "-".to_string(),
+    }
+}
+
+/// Decimals are left out where a column of figures is easier to read without.
+fn whole(rate: f64) -> String {
+    if rate >= 10.0 { format!("{rate:.0}") } else { figures::number(rate) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probe(rate: f64, verdict: Verdict) -> (Verdict, f64) {
+        (verdict, rate)
+    }
+
+    #[test]
+    fn a_cell_shows_where_its_trials_turn_from_holding_to_not_holding() {
+        use Verdict::{No, Undecided, Yes};
+        type Case<'a> = (&'a [(Verdict, f64)], Option<Cell>);
+        let cases: [Case<'_>; 7] = [
+            (&[], None),
+            (&[probe(300.0, Undecided)], None),
+            (&[probe(300.0, Yes)], Some(Cell::AtLeast(300.0))),
+            (&[probe(300.0, No), probe(200.0, No)], Some(Cell::Below(200.0))),
+            (&[probe(300.0, Yes), probe(350.0, No)], Some(Cell::Measured(300.0))),
+            // One lucky trial does not outvote two.
+            (
+                &[probe(300.0, Yes), probe(340.0, No), probe(350.0, No), probe(360.0, Yes)],
+                Some(Cell::Measured(300.0)),
+            ),
+            // One unlucky one neither.
+            (&[probe(280.0, No), probe(300.0, Yes), probe(310.0, Yes)], Some(Cell::AtLeast(310.0))),
+        ];
+        for (probes, expected) in cases {
+            assert_eq!(from_probes(probes), expected, "{probes:?}");
+        }
     }
 }

@@ -14,7 +14,7 @@ pub fn render(story: &Story) -> String {
     let mut page = Page::default();
     page.paragraph(&format!("**{}**", escape(&words::headline(story))));
     let facts = words::facts(story);
-    page.list(facts.iter().map(|(what, text)| format!("{what}: {}", escape(text))));
+    page.list(facts.iter().map(|(what, text)| format!("**{what}** {}", escape(text))));
     page.heading_list("What to do", words::ways_out(story).iter().map(|way| escape(way)));
     if let Some(decision) = &story.decision {
         settings(&mut page, story, decision);
@@ -135,7 +135,7 @@ fn map_section(page: &mut Page, map: &Map) {
         })
         .collect();
     page.table(&head, &rows, 1);
-    page.paragraph(&format!("{}.", escape(&map.legend())));
+    page.paragraph(&format!("Marks: {}.", escape(&map.legend().join(" · "))));
     page.list(
         map.obstacles().iter().map(|(why, who)| format!("{}: {}", who.join(", "), escape(why))),
     );

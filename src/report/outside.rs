@@ -29,17 +29,29 @@ pub fn lines(text: &str) -> Vec<String> {
     text.lines().map(line).collect()
 }
 
-/// A sentence for a Markdown page: what would be markup is escaped.
+/// A sentence for a Markdown page: what would be markup is escaped, and nobody is notified.
 pub fn markdown(text: &str) -> String {
+    let text: Vec<char> = line(text).chars().collect();
+    let is_word = |at: Option<usize>| {
+        at.and_then(|at| text.get(at)).is_some_and(|c| c.is_alphanumeric() || *c == '_')
+    };
     let mut escaped = String::new();
-    for c in line(text).chars() {
+    for (at, &c) in text.iter().enumerate() {
+        let is_inside_word = is_word(at.checked_sub(1)) && is_word(Some(at + 1));
         match c {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            // Nobody is to be notified by a report.
-            '@' => escaped.push_str("&#64;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' => {
+            // A zero-width space keeps `@name` and `#1` from becoming a mention or a reference.
+            '@' | '#' => {
+                escaped.push('\\');
+                escaped.push(c);
+                escaped.push_str("&#8203;");
+            }
+            '_' if is_inside_word => escaped.push(c),
+            // These would begin a list or underline the line above.
+            '+' | '-' | '=' if at == 0 => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '<' | '>' | '&' => {
                 escaped.push('\\');
                 escaped.push(c);
             }
@@ -107,8 +119,8 @@ pub fn wrap(text: &str, limit: usize) -> Vec<String> {
     let limit = limit.max(8);
     let mut wrapped = Vec::new();
     let mut current = String::new();
-    for word in line(text).split(' ').filter(|word| !word.is_empty()) {
-        if !current.is_empty() && width(&current) + 1 + width(word) > limit {
+    for word in words(&line(text)) {
+        if !current.is_empty() && width(&current) + 1 + width(&word) > limit {
             wrapped.push(std::mem::take(&mut current));
         }
         if !current.is_empty() {
@@ -123,6 +135,23 @@ pub fn wrap(text: &str, limit: usize) -> Vec<String> {
     }
     wrapped.push(current);
     wrapped
+}
+
+/// The words of a text; a figure and its unit are one (`6 min`, `97 %`).
+fn words(text: &str) -> Vec<String> {
+    const UNITS: &[&str] = &["s", "ms", "min", "h", "%", "MiB", "GiB", "KiB", "B"];
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let is_unit = UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
+        match words.last_mut() {
+            Some(figure) if is_unit && figure.ends_with(|c: char| c.is_ascii_digit()) => {
+                figure.push(' ');
+                figure.push_str(word);
+            }
+            _ => words.push(word.to_string()),
+        }
+    }
+    words
 }
 
 /// At most `limit` columns, the middle left out where it is longer: paths keep both ends.
@@ -179,7 +208,9 @@ mod tests {
 
     #[test]
     fn markdown_shows_markup_as_text() {
-        assert_eq!(markdown("a|b <i> *x* @you"), "a\\|b &lt;i&gt; \\*x\\* &#64;you");
+        assert_eq!(markdown("a|b <i> *x*"), "a\\|b \\<i\\> \\*x\\*");
+        assert_eq!(markdown("@you #1"), "\\@&#8203;you \\#&#8203;1");
+        assert_eq!(markdown("_so_ DATABASE_URL"), "\\_so\\_ DATABASE_URL");
         assert_eq!(markdown_code("a|`b`"), "`` a\\|`b` ``");
         assert_eq!(markdown_code("plain"), "`plain`");
         assert_eq!(markdown_block("", "```\nx"), "````\n```\nx\n````\n");

@@ -181,12 +181,4 @@ impl Story {
         let decision = self.decision.as_ref()?;
         Configuration::new(decision.workers, decision.threads).ok()
     }
-
-    /// How often each verdict was reached: held, did not hold, undecided or not valid.
-    pub fn verdicts(&self) -> (usize, usize, usize) {
-        let count =
-            |wanted: Verdict| self.trials.iter().filter(|t| t.valid && t.verdict == wanted).count();
-        let (held, failed) = (count(Verdict::Yes), count(Verdict::No));
-        (held, failed, self.trials.len() - held - failed)
-    }
 }

@@ -14,7 +14,7 @@ use crate::terms::{BootFailure, Configuration, Decision, TrialSummary, Warning};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     pub colour: bool,
-    /// Columns; text keeps to at least 40.
+    /// Columns; less than 60 is taken as 60.
     pub width: u16,
 }
 
@@ -23,7 +23,7 @@ impl Style {
     pub const PLAIN: Self = Self { colour: false, width: 80 };
 
     fn columns(self) -> usize {
-        usize::from(self.width.max(40))
+        usize::from(self.width.max(60))
     }
 
     fn paint(self, code: &str, text: &str) -> String {
@@ -192,49 +192,54 @@ fn equivalents(decision: &Decision, style: Style) -> Vec<String> {
 
 /// A map wider than the terminal continues below with its next columns.
 fn map_lines(map: &Map, style: Style) -> Vec<String> {
-    if map.is_empty() {
-        return Vec::new();
-    }
     const CORNER: &str = "workers";
-    let cell_width = map
-        .workers
-        .iter()
-        .flat_map(|w| map.threads.iter().map(|t| width(&map.text(*w, *t))))
-        .max()
-        .unwrap_or(1)
-        .max(4)
-        + 2;
+    let cells = map.workers.iter().flat_map(|w| map.threads.iter().map(|t| map.text(*w, *t)));
+    let Some(cell_width) = cells.map(|cell| width(&cell) + 3).max() else { return Vec::new() };
+    let cell_width = cell_width.max(7);
     let fitting = ((style.columns() - 2 - CORNER.len()) / cell_width).max(1);
-    let mut text = vec![style.bold("Map: requests/s within the goal, by workers and threads")];
+    let mut text = vec![style.bold("Map: requests/s within the goal, workers x threads")];
     for threads in map.threads.chunks(fitting) {
         let head: String =
-            threads.iter().map(|t| pad_left(&format!("{t} thr"), cell_width)).collect();
-        text.push(format!("  {CORNER}{}", style.dim(&head)));
+            threads.iter().map(|t| pad_left(&format!("x {t} "), cell_width)).collect();
+        text.push(format!("  {CORNER}{}", style.dim(head.trim_end())));
         for workers in &map.workers {
-            let row: String = threads
+            let cells: String = threads
                 .iter()
                 .map(|t| painted_cell(map, *workers, *t, cell_width, style))
                 .collect();
-            text.push(format!("  {}{row}", pad_left(&workers.to_string(), CORNER.len())));
+            let workers = pad_left(&workers.to_string(), CORNER.len());
+            text.push(format!("  {workers}{cells}").trim_end().to_string());
         }
     }
-    text.extend(
-        wrap(&map.legend(), style.columns() - 2).iter().map(|l| style.dim(&format!("  {l}"))),
-    );
+    text.extend(legend(map, style));
     for (why, who) in map.obstacles() {
-        let sentence = format!("{}: {why}", who.join(", "));
-        text.extend(items(&[sentence], style));
+        text.extend(items(&[format!("{}: {why}", who.join(", "))], style));
     }
     text
+}
+
+/// The legend's entries, none broken over two lines.
+fn legend(map: &Map, style: Style) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    for entry in map.legend() {
+        match rows.last_mut() {
+            Some(row) if width(row) + 3 + width(entry) <= style.columns() => {
+                row.push_str("   ");
+                row.push_str(entry);
+            }
+            _ => rows.push(format!("  {entry}")),
+        }
+    }
+    rows.iter().map(|row| style.dim(row)).collect()
 }
 
 /// Brackets stand outside the column of figures, so that these stay aligned.
 fn painted_cell(map: &Map, workers: u16, threads: u16, columns: usize, style: Style) -> String {
     let cell = map.text(workers, threads);
     let closes = cell.ends_with([']', ')', '=', '+']);
-    let cell = if closes { cell } else { format!("{cell} ") };
-    let padded = pad_left(&cell, columns);
-    let (space, figure) = padded.split_at(padded.len() - padded.trim_start().len());
+    let figure = cell.as_str();
+    let after = if closes { "" } else { " " };
+    let space = " ".repeat(columns.saturating_sub(width(figure) + after.len()));
     let painted = match (map.mark(workers, threads), map.cell(workers, threads)) {
         (Mark::Chosen, _) => style.green(figure),
         (Mark::Today, _) => style.bold(figure),
@@ -242,7 +247,7 @@ fn painted_cell(map: &Map, workers: u16, threads: u16, columns: usize, style: St
         (_, Cell::NeverReady(_)) => style.red(figure),
         _ => figure.to_string(),
     };
-    format!("{space}{painted}")
+    format!("{space}{painted}{after}")
 }
 
 fn failures(story: &Story, style: Style) -> Vec<String> {
@@ -322,6 +327,8 @@ pub fn trial(trial: &TrialSummary, style: Style) -> Vec<String> {
         _ => style.red(&padded),
     };
     let configuration = pad(&trial.configuration.to_string(), 7);
+    // What stands before: id, configuration, purpose, load, outcome, and the spaces between.
+    let rest = style.columns() - (4 + 2 + 7 + 2 + 8 + 2 + 10 + 2 + 13);
     let figures = match summary.completed {
         0 => "no reply".to_string(),
         _ => format!(
@@ -331,10 +338,11 @@ pub fn trial(trial: &TrialSummary, style: Style) -> Vec<String> {
         ),
     };
     let mut text = vec![format!(
-        "{}  {configuration}  {}  {}  {painted}{figures}",
+        "{}  {configuration}  {}  {}  {painted}{}",
         pad_left(&trial.id.to_string(), 4),
         pad(words::purpose(trial.purpose), 8),
         pad_left(&words::offered(&trial.offered), 10),
+        truncate(&figures, rest),
     )];
     if matches!(outcome, "undecided" | "not valid") && !trial.reason.is_empty() {
         let parts = wrap(&trial.reason, style.columns().saturating_sub(6));

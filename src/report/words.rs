@@ -120,9 +120,15 @@ fn without_decision(story: &Story, goal: &str) -> String {
     let trials = figures::count(story.trials.len() as u64, "trial", "trials");
     let so_far = format!("{trials} in {}", figures::span(story.elapsed_s));
     match (story.state, &story.error) {
-        (_, Some(error)) => format!("Could not measure: {error}."),
+        (_, Some(error)) => match error.strip_prefix("could not ") {
+            Some(what) => format!("Could not {what}."),
+            None => format!("Could not measure: {error}."),
+        },
         (SessionState::Running, None) => {
             format!("This session has not ended, so there is no decision yet ({so_far}).")
+        }
+        _ if story.trials.is_empty() && !story.boot_failures.is_empty() => {
+            "The server did not start with any setting that was tried.".to_string()
         }
         _ if story.trials.is_empty() => "No trial was run, so nothing is known.".to_string(),
         _ if story.trials.iter().all(|trial| !trial.valid) => {
@@ -312,6 +318,11 @@ pub fn ways_out(story: &Story) -> Vec<String> {
         return vec![way.to_string()];
     }
     let mut ways = Vec::new();
+    if story.trials.is_empty() && !story.boot_failures.is_empty() {
+        ways.extend(story.boot_failures.iter().map(|(_, failure)| failure.advice.clone()));
+        ways.dedup();
+        return ways;
+    }
     if !story.trials.is_empty() && story.trials.iter().all(|trial| !trial.valid) {
         let mut reasons: Vec<&str> = story.trials.iter().map(|t| t.reason.as_str()).collect();
         reasons.dedup();
@@ -350,27 +361,42 @@ fn unloaded_way_out(story: &Story) -> Option<String> {
 
 /// How the figures came about.
 pub fn method(story: &Story) -> String {
-    let (held, failed, other) = story.verdicts();
     let arrivals = story.trials.iter().find_map(|trial| match trial.offered {
         Offered::Open { arrivals, .. } => Some(arrivals),
         Offered::Closed { .. } => None,
     });
     let arrivals = match arrivals {
-        Some(Arrivals::Poisson) => ", requests arriving as independent users do (Poisson)",
-        Some(Arrivals::Uniform) => ", requests arriving at equal distances (which overstates)",
+        Some(Arrivals::Poisson) => " Requests arrived as independent users do (Poisson).",
+        Some(Arrivals::Uniform) => {
+            " Requests arrived at equal distances, which overstates capacity."
+        }
         None => "",
     };
-    let counted = if story.trials.is_empty() {
-        String::new()
-    } else {
-        format!(": {held} held, {failed} did not, {other} asked something else or were undecided")
-    };
     format!(
-        "{}{counted}{arrivals}. It took {}, {} of it under load.",
+        "{} in {}, {} of it under load{}.{arrivals}",
         figures::count(story.trials.len() as u64, "trial", "trials"),
         figures::span(story.elapsed_s),
-        figures::span(story.load_s)
+        figures::span(story.load_s),
+        outcomes(story)
     )
+}
+
+/// `: 5 held, 3 did not hold, 1 undecided`; empty without trials.
+fn outcomes(story: &Story) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for trial in &story.trials {
+        let outcome = match outcome(trial) {
+            "measured" => "for calibration",
+            outcome => outcome,
+        };
+        match counts.iter_mut().find(|(known, _)| *known == outcome) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((outcome, 1)),
+        }
+    }
+    let counts: Vec<String> =
+        counts.iter().map(|(outcome, count)| format!("{count} {outcome}")).collect();
+    if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) }
 }
 
 /// `2 cores of AMD EPYC 7763, 4.0 GiB, Linux 6.1.0`.
@@ -425,4 +451,102 @@ pub fn failures(story: &Story) -> Vec<(String, Vec<String>)> {
         }
     }
     failures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::{BootFailure, BootFailureKind, Limit, Settings};
+
+    fn story(today: Option<(u16, u16, Option<f64>)>, gain: Option<f64>) -> Story {
+        let current = today.map(|(workers, threads, capacity_rps)| CurrentSetting {
+            workers,
+            threads,
+            capacity_rps,
+            capacity_rps_interval: None,
+        });
+        let decision = Decision {
+            workers: 2,
+            threads: 1,
+            capacity_rps: 99.97,
+            capacity_rps_interval: [95.0, 105.0],
+            gain_ratio: gain,
+            gain_ratio_interval: gain.map(|gain| [gain - 0.05, gain + 0.05]),
+            operating_rps: 70.0,
+            limit: Limit::unknown("no resource was busy"),
+            equivalent: Vec::new(),
+            settings: Settings::default(),
+            memory_bytes: None,
+            database_connections: 1,
+        };
+        Story { current, decision: Some(decision), slo: "p95<1s".into(), ..Story::default() }
+    }
+
+    fn fact(story: &Story, wanted: &str) -> Option<String> {
+        facts(story).into_iter().find(|(what, _)| *what == wanted).map(|(_, text)| text)
+    }
+
+    #[test]
+    fn the_headline_says_what_to_set_and_beside_what() {
+        let holds = "holds 100 requests/s within p95<1s";
+        for (story, headline_wanted) in [
+            (
+                story(Some((1, 5, Some(80.0))), Some(1.25)),
+                format!(
+                    "Run 2 workers x 1 thread: it {holds}, 1.25 times what today's 1 x 5 holds."
+                ),
+            ),
+            (
+                story(Some((1, 5, None)), None),
+                format!(
+                    "Run 2 workers x 1 thread: it {holds}; today's 1 x 5 holds no rate within it."
+                ),
+            ),
+            (
+                story(Some((2, 1, Some(100.0))), Some(1.0)),
+                format!("Keep 2 workers x 1 thread, as it runs today: it {holds}."),
+            ),
+            (story(None, None), format!("Run 2 workers x 1 thread: it {holds}.")),
+        ] {
+            assert_eq!(headline(&story), headline_wanted);
+        }
+    }
+
+    #[test]
+    fn a_gain_within_its_interval_of_nothing_is_not_claimed() {
+        let doubtful = fact(&story(Some((1, 5, Some(80.0))), Some(1.03)), "gain").unwrap();
+        assert!(doubtful.ends_with("no difference can be told apart here"), "{doubtful}");
+        let sure = fact(&story(Some((1, 5, Some(80.0))), Some(1.25)), "gain").unwrap();
+        assert_eq!(sure, "+25 %: 1.25 times as much (1.20 to 1.30)");
+        assert_eq!(fact(&story(Some((2, 1, Some(100.0))), Some(1.0)), "gain"), None);
+    }
+
+    #[test]
+    fn a_session_that_failed_says_why_first() {
+        let story = Story {
+            state: SessionState::Failed,
+            error: Some("the port 3000 is taken".into()),
+            ..Story::default()
+        };
+        assert_eq!(headline(&story), "Could not measure: the port 3000 is taken.");
+        assert!(ways_out(&story).is_empty());
+        let story = Story { error: Some("could not start a process".into()), ..story };
+        assert_eq!(headline(&story), "Could not start a process.");
+    }
+
+    #[test]
+    fn a_server_that_never_started_is_the_headline_and_its_advice_the_way_out() {
+        let failure = BootFailure {
+            kind: BootFailureKind::SecretKeyBase,
+            message: "SECRET_KEY_BASE is missing".into(),
+            advice: "set SECRET_KEY_BASE".into(),
+            last_lines: Vec::new(),
+        };
+        let boot_failures = [(1, 5), (2, 5)]
+            .map(|(w, t)| (Configuration::new(w, t).unwrap(), failure.clone()))
+            .to_vec();
+        let story = Story { state: SessionState::Done, boot_failures, ..Story::default() };
+        assert!(headline(&story).starts_with("The server did not start"));
+        assert_eq!(ways_out(&story), ["set SECRET_KEY_BASE"]);
+    }
 }

@@ -5,7 +5,7 @@
 use std::io;
 use std::path::Path;
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 use thiserror::Error;
 
 /// What a caller can do something about.
@@ -89,6 +89,10 @@ impl StoreError {
                 (StoreErrorKind::Permission, not_writable())
             }
             Some(ErrorCode::DiskFull) => (StoreErrorKind::Full, full()),
+            // SQLite calls only ENOSPC a full disk; quotas and size limits are failed writes to it.
+            Some(ErrorCode::SystemIoFailure) if is_failed_write(error) => {
+                (StoreErrorKind::Full, full())
+            }
             Some(ErrorCode::SystemIoFailure) => (
                 StoreErrorKind::Environment,
                 format!(
@@ -121,8 +125,16 @@ impl StoreError {
     }
 }
 
+fn is_failed_write(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    matches!(code, Some(ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE))
+}
+
 fn full() -> String {
-    format!("no space is left for it; free some, raise the quota or {ELSEWHERE}")
+    format!(
+        "no space is left for it, or a quota or size limit is reached; free some space, raise the \
+         limit or {ELSEWHERE}"
+    )
 }
 
 pub(super) fn not_writable() -> String {

@@ -131,7 +131,12 @@ impl Store {
         let connection = Connection::open_with_flags(path, flags).map_err(broken)?;
         connection.busy_timeout(PATIENCE).map_err(broken)?;
         let connection = match connection.pragma_query(None, "schema_version", |_| Ok(())) {
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
+            Err(error)
+                if matches!(
+                    error.sqlite_error_code(),
+                    Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+                ) =>
+            {
                 let mut log = path.as_os_str().to_owned();
                 log.push("-wal");
                 if fs::metadata(log).is_ok_and(|log| log.len() > 0) {

@@ -3,4 +3,5 @@
 mod reports;
 pub mod sample;
 mod store;
+pub use store::filled;
 mod verbs;

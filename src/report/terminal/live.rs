@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use super::{Channel, conclusion, noteworthy};
+use super::{Channel, conclude, noteworthy};
 use crate::report::Reporter;
 use crate::report::figures;
-use crate::report::outside::truncate;
+use crate::report::outside::{truncate, width};
 use crate::report::story::{Stored, Story};
 use crate::report::words;
 use crate::terms::{Event, EventKind, LiveSecond, Phase};
@@ -22,7 +22,9 @@ pub struct Live {
 
 /// The trial that runs.
 struct Running {
-    title: String,
+    trial: String,
+    purpose: &'static str,
+    offered: String,
     duration: Duration,
     left: Option<Duration>,
 }
@@ -45,7 +47,6 @@ impl Live {
     /// narrower cuts the line instead of leaving its rest behind.
     fn show(&mut self, text: &str) -> io::Result<()> {
         let text = truncate(text, usize::from(self.progress.style.width).saturating_sub(1));
-        let text = self.progress.style.dim(&text);
         write!(self.progress.writer, "\r\u{1b}[2K\u{1b}[?7l{text}\u{1b}[?7h")?;
         self.is_line_shown = true;
         self.progress.writer.flush()
@@ -77,19 +78,20 @@ impl Reporter for Live {
                 self.show(&format!("starting the server with {configuration}"))
             }
             EventKind::TrialStarted { id, purpose, configuration, offered, duration, left } => {
-                let title = format!(
-                    "trial {id}  {configuration}  {} {}",
-                    words::purpose(*purpose),
-                    words::offered(offered)
-                );
-                self.show(&title)?;
-                self.running = Some(Running { title, duration: *duration, left: *left });
+                let running = Running {
+                    trial: format!("trial {id}  {configuration}"),
+                    purpose: words::purpose(*purpose),
+                    offered: words::offered(offered),
+                    duration: *duration,
+                    left: *left,
+                };
+                self.show(&format!("{}  {} {}", running.trial, running.purpose, running.offered))?;
+                self.running = Some(running);
                 Ok(())
             }
             EventKind::SessionEnded { .. } => {
                 self.clear()?;
-                let style = self.result.style;
-                self.result.print(&conclusion(&self.story, style))
+                conclude(&mut self.progress, &mut self.result, &self.story)
             }
             _ => {
                 self.clear()?;
@@ -108,31 +110,42 @@ impl Drop for Live {
 }
 
 impl Running {
-    /// The trial, how far it is, what happens now, and the time left; the bar goes first when it's tight.
+    /// The trial, how far it is, what happens now, and the time left; where the columns don't suffice
+    /// the bar goes first, then the purpose, then the times.
     fn line(&self, second: &LiveSecond, columns: usize) -> String {
         let done = second.at.min(self.duration);
-        let times = format!("{}/{}", figures::clock(done), figures::clock(self.duration));
-        let mut parts = vec![self.title.clone(), self.bar(done), times];
-        parts.push(match second.phase {
+        let now = match second.phase {
             Phase::WarmUp => format!("{}/s warming up", second.replies),
             Phase::Measure => format!("{}/s now", second.replies),
-            Phase::Drain => "waiting for the last replies".to_string(),
-        });
-        if let Some(p95) = second.p95 {
-            parts.push(format!("p95 {}", figures::latency(p95.as_secs_f64())));
+            Phase::Drain => "last replies".to_string(),
+        };
+        let errors = match second.errors {
+            0 => String::new(),
+            count => figures::count(count, "error", "errors"),
+        };
+        let mut parts = [
+            self.trial.clone(),
+            self.purpose.to_string(),
+            self.offered.clone(),
+            self.bar(done),
+            format!("{}/{}", figures::clock(done), figures::clock(self.duration)),
+            now,
+            second
+                .p95
+                .map(|p95| format!("p95 {}", figures::latency(p95.as_secs_f64())))
+                .unwrap_or_default(),
+            errors,
+            self.left
+                .map(|left| format!("{} left", figures::clock(left.saturating_sub(second.at))))
+                .unwrap_or_default(),
+        ];
+        for dispensable in [3, 1, 4] {
+            if width(&join(&parts)) < columns {
+                break;
+            }
+            parts[dispensable].clear();
         }
-        if second.errors > 0 {
-            parts.push(figures::count(second.errors, "error", "errors"));
-        }
-        if let Some(left) = self.left {
-            parts.push(format!("{} left", figures::clock(left.saturating_sub(second.at))));
-        }
-        let line = parts.join("  ");
-        if crate::report::outside::width(&line) < columns {
-            return line;
-        }
-        parts.remove(1);
-        parts.join("  ")
+        join(&parts)
     }
 
     fn bar(&self, done: Duration) -> String {
@@ -140,4 +153,9 @@ impl Running {
         let filled = ((share * BAR as f64).round() as usize).min(BAR);
         format!("{}{}", "━".repeat(filled), "─".repeat(BAR - filled))
     }
+}
+
+fn join(parts: &[String]) -> String {
+    let shown: Vec<&str> = parts.iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
+    shown.join("  ")
 }

@@ -129,9 +129,9 @@ fn noteworthy(story: &Story, event: &Event, style: Style) -> Vec<String> {
     }
 }
 
-/// What stands at the end, set off from the progress above it.
-fn conclusion(story: &Story, style: Style) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    lines.extend(text::decision(story, style));
-    lines
+/// The decision, set off from the progress above it.
+fn conclude(progress: &mut Channel, result: &mut Channel, story: &Story) -> io::Result<()> {
+    progress.print(&[String::new()])?;
+    let style = result.style;
+    result.print(&text::decision(story, style))
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Channel, conclusion, noteworthy};
+use super::{Channel, conclude, noteworthy};
 use crate::report::Reporter;
 use crate::report::figures;
 use crate::report::story::{Stored, Story};
@@ -44,8 +44,7 @@ impl Reporter for Plain {
                 )]
             }
             EventKind::SessionEnded { .. } => {
-                let style = self.result.style;
-                return self.result.print(&conclusion(&self.story, style));
+                return conclude(&mut self.progress, &mut self.result, &self.story);
             }
             _ => noteworthy(&self.story, event, style),
         };

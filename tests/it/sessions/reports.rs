@@ -93,7 +93,7 @@ fn without_a_terminal_progress_is_plain_lines_and_the_decision_goes_to_the_resul
     assert!(!progress.text().contains(['\r', '\u{1b}']), "{}", progress.text());
     let story = fold(&sample::events(), Some(sample::stored()));
     let decision = text::decision(&story, Style::PLAIN).join("\n");
-    assert_eq!(result.text(), format!("\n{decision}\n"));
+    assert_eq!(result.text(), format!("{decision}\n"));
 }
 
 #[test]
@@ -122,15 +122,19 @@ fn on_a_terminal_one_line_shows_the_running_trial_and_is_gone_at_the_end() {
     live.take(&sample::event(33.0, EventKind::Second(second))).unwrap();
     let text = progress.text();
     let last = text.rsplit('\r').next().unwrap();
-    for part in ["trial 1", "1 x 5", "unloaded", "0:09/0:15", "257/s", "38 ms", "2 errors", "left"]
-    {
+    for part in ["trial 1", "1 x 5", "1 client", "257/s", "38 ms", "2 errors", "left"] {
         assert!(last.contains(part), "'{part}' is missing in {last:?}");
     }
     for event in &events[started + 1..] {
         live.take(event).unwrap();
     }
     drop(live);
-    assert!(progress.text().ends_with("\r\u{1b}[2K") || !progress.text().ends_with('\u{1b}'));
+    // Each redrawing of the line begins a line here, and the other sequences can be seen.
+    let visible = progress.text().replace("\r\u{1b}[2K", "\n<clear>").replace('\u{1b}', "<esc>");
+    assert_golden("live.txt", &visible);
+    let text = progress.text();
+    let below = text.rsplit('\n').next().unwrap();
+    assert!(below.is_empty(), "nothing is left below the last line: {below:?}");
     assert!(result.text().contains("\u{1b}[1;32m"), "the headline is coloured on a terminal");
 }
 
