@@ -1,7 +1,7 @@
 //! The trials of a session as a table for spreadsheets: a row a trial, oldest first.
 //!
-//! In: a [`Story`]. Out: CSV (RFC 4180 quoting, a header, line feeds). Computes only. An empty field
-//! is a value that is not known or does not apply.
+//! In: a [`Story`]. Out: CSV (RFC 4180 quoting, a header, line feeds). Computes only. An empty
+//! field is a value that is not known or does not apply.
 
 use super::outside;
 use super::story::Story;

@@ -1,4 +1,5 @@
-//! The workers x threads map: what each configuration holds, measured or predicted, or why it can't run.
+//! The workers x threads map: what each configuration holds, measured or predicted, or why it can't
+//! run.
 //!
 //! In: a [`Story`]. Out: a [`Map`], and its cells as short text. Computes only.
 
@@ -113,8 +114,8 @@ fn key(configuration: Configuration) -> (u16, u16) {
     (configuration.workers.get(), configuration.threads.get())
 }
 
-/// Where the trials of one configuration turn from holding to not holding: the rate that agrees with
-/// most of them, the lowest such where several do. `None` when no trial said yes or no.
+/// Where the trials of one configuration turn from holding to not holding: the rate that agrees
+/// with most of them, the lowest such where several do. `None` when no trial said yes or no.
 fn from_probes(probes: &[(Verdict, f64)]) -> Option<Cell> {
     let decided: Vec<(f64, bool)> = probes
         .iter()

@@ -1,7 +1,7 @@
 //! A session as a Markdown page that reads well in a pull request.
 //!
-//! In: a [`Story`]. Out: GitHub-flavoured Markdown. Computes only; whatever came from outside is shown
-//! as text, never obeyed.
+//! In: a [`Story`]. Out: GitHub-flavoured Markdown. Computes only; whatever came from outside is
+//! shown as text, never obeyed.
 
 use super::map::{self, Map, Mark};
 use super::outside::{markdown as escape, markdown_block, markdown_code};

@@ -3,8 +3,8 @@
 //! A report shows what the events say and nothing else, so one made a year later from the store is
 //! the same report. Must not measure, judge or open the store.
 //!
-//! Events are put together once ([`story`]) and put into words once (`words`, `map`, `figures`); each
-//! format only lays them out.
+//! Events are put together once ([`story`]) and put into words once (`words`, `map`, `figures`);
+//! each format only lays them out.
 
 pub mod csv;
 pub mod figures;

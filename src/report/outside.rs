@@ -1,7 +1,7 @@
 //! Text that came from outside (app names, log lines, error messages) made fit to be shown as text.
 //!
-//! In: anything. Out: text that a terminal, a Markdown page or a spreadsheet shows and does not obey.
-//! Computes only.
+//! In: anything. Out: text that a terminal, a Markdown page or a spreadsheet shows and does not
+//! obey. Computes only.
 
 /// What changes how the text around it is drawn: control characters (escape sequences begin with
 /// one) and the marks that turn the reading direction.

@@ -1,7 +1,7 @@
 //! A session's events put together: what every report is made from, whether live or replayed.
 //!
-//! In: events, oldest first. Out: a [`Story`]. Computes only, and adds nothing that the events do not
-//! say.
+//! In: events, oldest first. Out: a [`Story`]. Computes only, and adds nothing that the events do
+//! not say.
 
 use std::time::Duration;
 

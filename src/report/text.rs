@@ -1,7 +1,7 @@
 //! The plan, the trials and the decision as text for a terminal or a file.
 //!
-//! In: a [`Story`] and a [`Style`]. Out: lines that keep to the style's width, with colours only where
-//! it says so. Computes only.
+//! In: a [`Story`] and a [`Style`]. Out: lines that keep to the style's width, with colours only
+//! where it says so. Computes only.
 
 use super::figures;
 use super::map::{Cell, Map, Mark};

@@ -1,7 +1,7 @@
 //! What a session found, in sentences: said once here, laid out by each format.
 //!
-//! In: a [`Story`]. Out: unescaped plain text. Computes only, and judges nothing that the events did
-//! not judge.
+//! In: a [`Story`]. Out: unescaped plain text. Computes only, and judges nothing that the events
+//! did not judge.
 
 use super::figures;
 use super::story::Story;

@@ -1,7 +1,7 @@
 //! What `sweetspot report` does: a stored session replayed into files.
 //!
-//! In: a store, a session, and the reports wanted. Out: those files, each whole or not at all. Must not
-//! measure.
+//! In: a store, a session, and the reports wanted. Out: those files, each whole or not at all. Must
+//! not measure.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -192,8 +192,8 @@ pub fn remark(story: &Story) -> Option<&'static str> {
     }
 }
 
-/// Puts `content` in the place of the file, whole or not at all: it is written beside it and renamed.
-/// What is no regular file (a pipe, `/dev/stdout`) is written to as it is.
+/// Puts `content` in the place of the file, whole or not at all: it is written beside it and
+/// renamed. What is no regular file (a pipe, `/dev/stdout`) is written to as it is.
 fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return OpenOptions::new().write(true).open(path)?.write_all(content);

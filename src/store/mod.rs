@@ -2,10 +2,11 @@
 //!
 //! In: events. Out: the same events, and a list of sessions. Must not interpret a result.
 //!
-//! What is promised: when [`Store::append`] returns, the event survives `kill -9` of this program and,
-//! as far as the disk keeps its own word, a loss of power (write-ahead log with `synchronous=FULL`: the
-//! log is flushed at every commit). An event, the row drawn from it and the session's state are one
-//! transaction, so a session is never half-written. Several programs may use one file at once.
+//! What is promised: when [`Store::append`] returns, the event survives `kill -9` of this program
+//! and, as far as the disk keeps its own word, a loss of power (write-ahead log with
+//! `synchronous=FULL`: the log is flushed at every commit). An event, the row drawn from it and the
+//! session's state are one transaction, so a session is never half-written. Several programs may
+//! use one file at once.
 
 mod error;
 mod owner;
@@ -123,8 +124,8 @@ impl Store {
         Ok(Self { connection, path: path.to_path_buf() })
     }
 
-    /// Opens for reading alone. Where even the log's index cannot be made (a read-only folder) the file
-    /// is read as it lies there, provided that no log with newer events lies beside it.
+    /// Opens for reading alone. Where even the log's index cannot be made (a read-only folder) the
+    /// file is read as it lies there, provided that no log with newer events lies beside it.
     fn open_readable(path: &Path, what: &'static str) -> Result<Self, StoreError> {
         let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, path, &error);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -1,4 +1,5 @@
-//! Which process writes a session, so that a session whose program died can be told from one that runs.
+//! Which process writes a session, so that a session whose program died can be told from one that
+//! runs.
 //!
 //! In: nothing, or what was stored. Out: whether that process still lives. Reads `/proc` only.
 

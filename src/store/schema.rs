@@ -139,7 +139,8 @@ fn check(found: Found, path: &Path, newest: usize) -> Result<(), StoreError> {
     Err(StoreError::new(StoreErrorKind::NotOurs, "open the store", path, message))
 }
 
-/// Copies the file beside itself (`sweetspot.db.v1`) before it is changed; an older copy is left alone.
+/// Copies the file beside itself (`sweetspot.db.v1`) before it is changed; an older copy is left
+/// alone.
 fn keep_old(connection: &Connection, path: &Path, version: usize) -> rusqlite::Result<()> {
     let mut copy = path.as_os_str().to_owned();
     copy.push(format!(".v{version}"));

@@ -1,5 +1,5 @@
-//! The JSON that scripts rely on: `schema/*.json` are what the types say, and real output is valid by
-//! them.
+//! The JSON that scripts rely on: `schema/*.json` are what the types say, and real output is valid
+//! by them.
 //!
 //! `UPDATE_SCHEMA=1 cargo test` writes the files anew; a changed or removed name breaks scripts.
 
@@ -14,7 +14,8 @@ use sweetspot::terms::LoadSummary;
 
 use crate::sessions::sample;
 
-/// The schema of what is printed (not of what may be read: a field with a default is always printed).
+/// The schema of what is printed (not of what may be read: a field with a default is always
+/// printed).
 fn schema_of<T: JsonSchema>(title: &str) -> Schema {
     let mut schema =
         SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();

@@ -43,8 +43,8 @@ impl Live {
         }
     }
 
-    /// Draws the progress line over itself. Wrapping is off meanwhile, so that a terminal that was made
-    /// narrower cuts the line instead of leaving its rest behind.
+    /// Draws the progress line over itself. Wrapping is off meanwhile, so that a terminal that was
+    /// made narrower cuts the line instead of leaving its rest behind.
     fn show(&mut self, text: &str) -> io::Result<()> {
         let text = truncate(text, usize::from(self.progress.style.width).saturating_sub(1));
         write!(self.progress.writer, "\r\u{1b}[2K\u{1b}[?7l{text}\u{1b}[?7h")?;
@@ -110,8 +110,8 @@ impl Drop for Live {
 }
 
 impl Running {
-    /// The trial, how far it is, what happens now, and the time left; where the columns don't suffice
-    /// the bar goes first, then the purpose, then the times.
+    /// The trial, how far it is, what happens now, and the time left; where the columns don't
+    /// suffice the bar goes first, then the purpose, then the times.
     fn line(&self, second: &LiveSecond, columns: usize) -> String {
         let done = second.at.min(self.duration);
         let now = match second.phase {

@@ -66,7 +66,8 @@ pub enum Wanted {
     Nothing,
 }
 
-/// The reporter for this program's own standard streams: [`Live`] when standard error is a terminal.
+/// The reporter for this program's own standard streams: [`Live`] when standard error is a
+/// terminal.
 pub fn for_standard_streams(wanted: Wanted, stored: Option<Stored>) -> Box<dyn Reporter> {
     let (progress, result) = match wanted {
         Wanted::Everything => (Channel::standard_error(), Channel::standard_output()),

@@ -1,4 +1,5 @@
-//! Every report of the sample against its golden file in `tests/golden/`, and what must hold of any.
+//! Every report of the sample against its golden file in `tests/golden/`, and what must hold of
+//! any.
 //!
 //! `UPDATE_GOLDEN=1 cargo test` writes the files anew; look at the difference before committing it.
 

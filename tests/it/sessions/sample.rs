@@ -457,8 +457,8 @@ pub fn unfinished_events() -> Vec<Event> {
                 summary.valid = false;
                 summary.verdict = Verdict::Undecided;
                 summary.reason =
-                    "the generator sent 9 ms late at p99, more than the 10 ms allowed \
-                                  would hide; give it a core of its own"
+                    "the generator sent 21 ms late at p99 where 10 ms are allowed; give it a core \
+                                  of its own"
                         .to_string();
             }
             8 => {

@@ -29,9 +29,9 @@ pub fn filled(path: &Path, events: &[Event]) -> (Store, SessionId) {
     (store, id)
 }
 
-/// Runs `work` on a thread that has no privilege: as nobody when this is root, who is refused nothing.
-/// Only that thread changes its user, because the raw system calls, unlike the C library's, do not
-/// change it for the whole process.
+/// Runs `work` on a thread that has no privilege: as nobody when this is root, who is refused
+/// nothing. Only that thread changes its user, because the raw system calls, unlike the C
+/// library's, do not change it for the whole process.
 pub fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     const NOBODY: libc::c_long = 65_534;
     std::thread::scope(|scope| {
@@ -347,8 +347,8 @@ fn fill_up(path: &Path) {
     assert!(appended > 0);
 }
 
-/// A small file system in a mount namespace of the calling thread's own: it is gone with the thread.
-/// `None` where this user may not mount.
+/// A small file system in a mount namespace of the calling thread's own: it is gone with the
+/// thread. `None` where this user may not mount.
 fn mount_small_disk(at: &Path) -> Option<()> {
     use std::ffi::CString;
     let path = CString::new(at.to_str().unwrap()).unwrap();
