@@ -1,12 +1,54 @@
 //! `sweetspot report`: arguments.
 
-use super::Exit;
+use std::io;
 
-/// Writes a report of a stored session.
+use super::Exit;
+use super::sessions::{StoreArgument, with_exit_code};
+use crate::report::Format;
+use crate::report::terminal::Channel;
+use crate::session::report::{Output, ReportError, Which, check, remark, replay, write};
+use crate::store::Store;
+
+/// Writes reports of a stored session.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+#[command(after_help = "Example: sweetspot report last -o markdown=report.md -o csv=trials.csv")]
+pub struct Arguments {
+    /// The session's number (see 'sweetspot sessions list'), or 'last'.
+    session: Which,
+    /// What to write and where: text, markdown, json or csv; without a path to standard output.
+    /// Repeatable [default: text].
+    #[arg(short = 'o', long = "output", value_name = "FORMAT[=PATH]")]
+    outputs: Vec<Output>,
+    #[command(flatten)]
+    store: StoreArgument,
+    /// Do not say where the reports were written.
+    #[arg(long)]
+    quiet: bool,
+}
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
-    let _ = arguments;
-    anyhow::bail!("not built yet")
+    make(arguments).map_err(with_exit_code)?;
+    Ok(Exit::Done)
+}
+
+fn make(arguments: Arguments) -> Result<(), ReportError> {
+    let outputs = match arguments.outputs {
+        outputs if outputs.is_empty() => vec![Output { format: Format::Text, path: None }],
+        outputs => outputs,
+    };
+    check(&outputs)?;
+    let story = replay(&Store::open_existing(&arguments.store.path)?, arguments.session)?;
+    let style = Channel::standard_output().style;
+    let written = write(&story, &outputs, &mut io::stdout(), style)?;
+    if arguments.quiet {
+        return Ok(());
+    }
+    // On standard error, so that a report on standard output stays a report.
+    if let Some(remark) = remark(&story) {
+        eprintln!("sweetspot: {remark}");
+    }
+    for path in written {
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(())
 }

@@ -1,14 +1,30 @@
-//! Events in, pictures and tables out: a folder a format.
+//! Events in, pictures and tables out: a file or folder a format.
 //!
 //! A report shows what the events say and nothing else, so one made a year later from the store is
 //! the same report. Must not measure, judge or open the store.
+//!
+//! Events are put together once ([`story`]) and put into words once (`words`, `map`, `figures`);
+//! each format only lays them out.
+
+pub mod csv;
+pub mod figures;
+pub mod json;
+pub mod map;
+pub mod markdown;
+pub mod outside;
+pub mod story;
+pub mod terminal;
+pub mod text;
+mod words;
 
 pub mod doctor_text;
 pub mod watch_text;
 
 use std::io;
 
-use crate::terms::Event;
+use crate::terms::{Decision, Event};
+pub use story::{Stored, Story, fold};
+pub use text::Style;
 
 /// Takes a session's events one by one.
 pub trait Reporter {
@@ -17,4 +33,43 @@ pub trait Reporter {
     /// # Errors
     /// The terminal or file cannot be written.
     fn take(&mut self, event: &Event) -> io::Result<()>;
+}
+
+/// The forms a whole session can be written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    Text,
+    Markdown,
+    Json,
+    Csv,
+}
+
+impl Format {
+    /// All of them, by the name that users type.
+    pub const ALL: &[(&str, Self)] = &[
+        ("text", Self::Text),
+        ("markdown", Self::Markdown),
+        ("json", Self::Json),
+        ("csv", Self::Csv),
+    ];
+
+    /// The format of this name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+    }
+
+    /// The session in this form, with a line end. `style` is for text alone.
+    pub fn render(self, story: &Story, style: Style) -> String {
+        match self {
+            Self::Text => text::session(story, style).join("\n") + "\n",
+            Self::Markdown => markdown::render(story),
+            Self::Json => json::render(&json::tune_report(story)),
+            Self::Csv => csv::render(story),
+        }
+    }
+}
+
+/// A decision in a few words, for lists: `3 x 5, 412/s`.
+pub fn in_short(decision: &Decision) -> String {
+    words::in_short(decision)
 }

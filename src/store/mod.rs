@@ -1,23 +1,29 @@
 //! Sessions and their events in one SQLite file.
 //!
 //! In: events. Out: the same events, and a list of sessions. Must not interpret a result.
+//!
+//! What is promised: when [`Store::append`] returns, the event survives `kill -9` of this program
+//! and, as far as the disk keeps its own word, a loss of power (write-ahead log with
+//! `synchronous=FULL`: the log is flushed at every commit). An event, the row drawn from it and the
+//! session's state are one transaction, so a session is never half-written. Several programs may
+//! use one file at once.
 
-use std::path::Path;
+mod error;
+mod owner;
+mod schema;
 
-use thiserror::Error;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use crate::terms::{Decision, Event, SessionState};
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior,
+    params,
+};
 
-/// Why the store failed; always the environment's doing, with the file's name and a way out.
-#[derive(Debug, Error)]
-#[error("could not {what} {path}: {message}")]
-pub struct StoreError {
-    pub what: &'static str,
-    pub path: String,
-    /// What happened and what to do ("the disk is full; free some space or name another file with
-    /// --store").
-    pub message: String,
-}
+use crate::terms::{Decision, Event, EventKind, SessionState, TrialSummary};
+pub use error::{StoreError, StoreErrorKind};
 
 /// A session's number in its store, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,11 +47,23 @@ pub struct SessionRow {
     pub started_at: String,
     pub head: SessionHead,
     pub state: SessionState,
+    /// True while the program that writes it lives. `Running` without it: the program died.
+    pub is_alive: bool,
     pub decision: Option<Decision>,
 }
 
 /// One open store.
-pub struct Store(());
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// Where the store lies when nobody says otherwise, from the current folder.
+pub const DEFAULT_PATH: &str = ".sweetspot/sweetspot.db";
+
+/// How long to wait for another run to finish writing.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Store {
     /// Opens or makes the file and its folder. `-` in the path's place is no special name.
@@ -53,27 +71,170 @@ impl Store {
     /// # Errors
     /// No permission, disk full, not a database, or made by a newer version.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let _ = path;
-        unimplemented!("the store")
+        let what = "open the store";
+        create(path).map_err(|error| StoreError::from_io(what, path, &error))?;
+        Self::open_writable(path, what)
     }
 
-    /// Begins a session. `started_at` is RFC 3339, UTC.
+    /// Opens a file that is there, also where this user may only read.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and when there is no such file.
+    pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
+        let what = "read the store";
+        match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(StoreError::new(
+                    StoreErrorKind::Missing,
+                    what,
+                    path,
+                    "there is no such file; 'sweetspot tune' makes it in the folder it runs in, so \
+                     change to that folder or name the file with --store",
+                ));
+            }
+            Err(error) => return Err(StoreError::from_io(what, path, &error)),
+            Ok(_) => {}
+        }
+        match Self::open_writable(path, what) {
+            Err(error) if error.kind == StoreErrorKind::Permission => {
+                Self::open_readable(path, what)
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_writable(path: &Path, what: &'static str) -> Result<Self, StoreError> {
+        let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, path, &error);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(path, flags).map_err(broken)?;
+        // SQLite silently falls back to reading; a store we cannot append to must say so now.
+        if connection.is_readonly("main").map_err(broken)? {
+            return Err(StoreError::new(
+                StoreErrorKind::Permission,
+                what,
+                path,
+                error::not_writable(),
+            ));
+        }
+        connection.busy_timeout(PATIENCE).map_err(broken)?;
+        use_write_ahead_log(&connection).map_err(broken)?;
+        connection.pragma_update(None, "synchronous", "FULL").map_err(broken)?;
+        connection.pragma_update(None, "foreign_keys", true).map_err(broken)?;
+        schema::bring_up(&mut connection, path, schema::STEPS)?;
+        Ok(Self { connection, path: path.to_path_buf() })
+    }
+
+    /// Opens for reading alone. Where even the log's index cannot be made (a read-only folder) the
+    /// file is read as it lies there, provided that no log with newer events lies beside it.
+    fn open_readable(path: &Path, what: &'static str) -> Result<Self, StoreError> {
+        let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, path, &error);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(broken)?;
+        connection.busy_timeout(PATIENCE).map_err(broken)?;
+        let connection = match connection.pragma_query(None, "schema_version", |_| Ok(())) {
+            Err(error)
+                if matches!(
+                    error.sqlite_error_code(),
+                    Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+                ) =>
+            {
+                let mut log = path.as_os_str().to_owned();
+                log.push("-wal");
+                if fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+                    return Err(broken(error));
+                }
+                let address = format!("file:{}?immutable=1", percent_encode(path));
+                Connection::open_with_flags(address, flags | OpenFlags::SQLITE_OPEN_URI)
+                    .map_err(broken)?
+            }
+            _ => connection,
+        };
+        schema::require_current(&connection, path)?;
+        Ok(Self { connection, path: path.to_path_buf() })
+    }
+
+    /// The file's name, as given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Begins a session that this process writes. `started_at` is RFC 3339, UTC.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn begin(&mut self, head: &SessionHead, started_at: &str) -> Result<SessionId, StoreError> {
-        let _ = (head, started_at);
-        unimplemented!("the store")
+        self.connection
+            .execute(
+                "INSERT INTO sessions (fingerprint, app, server, started_at, state, owner)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![
+                    head.fingerprint,
+                    head.app,
+                    head.server,
+                    started_at,
+                    state_name(SessionState::Running),
+                    owner::this_process()
+                ],
+            )
+            .map(|_| SessionId(self.connection.last_insert_rowid()))
+            .map_err(|error| self.broken("write to the store", &error))
     }
 
     /// Appends one event, durable when this returns. `SessionEnded` also sets the session's state.
     /// `Second`s are not stored.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written, or there is no such session.
     pub fn append(&mut self, session: SessionId, event: &Event) -> Result<(), StoreError> {
-        let _ = (session, event);
-        unimplemented!("the store")
+        if matches!(event.kind, EventKind::Second(_)) {
+            return Ok(());
+        }
+        let what = "write to the store";
+        let json = self.storable(event)?;
+        let path = self.path.clone();
+        let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, &path, &error);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(broken)?;
+        if !exists(&transaction, session).map_err(broken)? {
+            return Err(no_such_session(what, &path, session));
+        }
+        insert_event(&transaction, session, event, &json).map_err(broken)?;
+        match &event.kind {
+            EventKind::TrialFinished { summary, .. } => {
+                insert_trial(&transaction, session, summary).map_err(broken)?;
+            }
+            EventKind::SessionEnded { state, result, .. } => {
+                let decision = result.as_ref().and_then(|result| result.decision.as_ref());
+                transaction
+                    .execute(
+                        "UPDATE sessions SET state = ?2, decision = ?3 WHERE id = ?1",
+                        params![session.0, state_name(*state), decision.map(to_json)],
+                    )
+                    .map_err(broken)?;
+            }
+            _ => {}
+        }
+        transaction.commit().map_err(broken)
+    }
+
+    /// The event as JSON that is known to read back: a NaN would only be noticed years later.
+    fn storable(&self, event: &Event) -> Result<String, StoreError> {
+        let json = to_json(event);
+        match serde_json::from_str::<Event>(&json) {
+            Ok(_) => Ok(json),
+            Err(error) => Err(StoreError::new(
+                StoreErrorKind::Bug,
+                "write to the store",
+                &self.path,
+                format!(
+                    "a {} event has a value that cannot be stored ({error}); this is a bug in \
+                     sweetspot, please report it",
+                    kind_name(&event.kind)
+                ),
+            )),
+        }
     }
 
     /// A session's events, oldest first.
@@ -81,8 +242,31 @@ impl Store {
     /// # Errors
     /// No such session, or the file cannot be read.
     pub fn events(&self, session: SessionId) -> Result<Vec<Event>, StoreError> {
-        let _ = session;
-        unimplemented!("the store")
+        let what = "read the store";
+        let broken = |error: rusqlite::Error| self.broken(what, &error);
+        if !exists(&self.connection, session).map_err(broken)? {
+            return Err(no_such_session(what, &self.path, session));
+        }
+        let mut statement = self
+            .connection
+            .prepare("SELECT seq, json FROM events WHERE session = ?1 ORDER BY seq")
+            .map_err(broken)?;
+        let rows = statement
+            .query_map([session.0], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
+            .map_err(broken)?;
+        let mut events = Vec::new();
+        for row in rows {
+            let (seq, json) = row.map_err(broken)?;
+            events.push(serde_json::from_str(&json).map_err(|error| {
+                let message = format!(
+                    "event {seq} of session {} is not readable ({error}); remove that session \
+                     with 'sweetspot sessions rm {}'",
+                    session.0, session.0
+                );
+                StoreError::new(StoreErrorKind::NotOurs, what, &self.path, message)
+            })?);
+        }
+        Ok(events)
     }
 
     /// All sessions, newest first.
@@ -90,24 +274,250 @@ impl Store {
     /// # Errors
     /// The file cannot be read.
     pub fn sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
-        unimplemented!("the store")
+        let broken = |error: rusqlite::Error| self.broken("read the store", &error);
+        let mut statement = self
+            .connection
+            .prepare(
+                "SELECT id, started_at, fingerprint, app, server, state, owner, decision
+                 FROM sessions ORDER BY id DESC",
+            )
+            .map_err(broken)?;
+        let rows = statement.query_map([], read_row).map_err(broken)?;
+        rows.collect::<Result<Vec<_>, _>>().map_err(broken)
     }
 
-    /// The newest session of this fingerprint that is still `Running` (its program died).
+    /// The newest session of this fingerprint that is still `Running` although its program died.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn unfinished(&self, fingerprint: &str) -> Result<Option<SessionId>, StoreError> {
-        let _ = fingerprint;
-        unimplemented!("the store")
+        let found = self.sessions()?.into_iter().find(|row| {
+            row.state == SessionState::Running
+                && !row.is_alive
+                && row.head.fingerprint == fingerprint
+        });
+        Ok(found.map(|row| row.id))
+    }
+
+    /// Makes this process the writer of a session whose program died, to go on where it stopped.
+    ///
+    /// # Errors
+    /// No such session, another program that lives writes it, or the file cannot be written.
+    pub fn take_up(&mut self, session: SessionId) -> Result<(), StoreError> {
+        let what = "write to the store";
+        let path = self.path.clone();
+        let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, &path, &error);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(broken)?;
+        refuse_if_written(&transaction, what, &path, session)?;
+        transaction
+            .execute(
+                "UPDATE sessions SET state = ?2, owner = ?3 WHERE id = ?1",
+                params![session.0, state_name(SessionState::Running), owner::this_process()],
+            )
+            .map_err(broken)?;
+        transaction.commit().map_err(broken)
     }
 
     /// Removes a session and its events.
     ///
     /// # Errors
-    /// No such session, or the file cannot be written.
+    /// No such session, a program that lives is writing it, or the file cannot be written.
     pub fn remove(&mut self, session: SessionId) -> Result<(), StoreError> {
-        let _ = session;
-        unimplemented!("the store")
+        let what = "write to the store";
+        let path = self.path.clone();
+        let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, &path, &error);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(broken)?;
+        refuse_if_written(&transaction, what, &path, session)?;
+        transaction.execute("DELETE FROM sessions WHERE id = ?1", [session.0]).map_err(broken)?;
+        transaction.commit().map_err(broken)
     }
+
+    fn broken(&self, what: &'static str, error: &rusqlite::Error) -> StoreError {
+        StoreError::from_sqlite(what, &self.path, error)
+    }
+}
+
+/// Makes the folder and an empty file, so that the operating system's own reason is known when it
+/// refuses. A file that is there is not opened: closing it would drop the locks of another `Store`.
+fn create(path: &Path) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder)?;
+    }
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Switches to the write-ahead log. SQLite does not wait for another program in this one step.
+fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && Instant::now() < deadline =>
+            {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            result => return result,
+        }
+    }
+}
+
+fn insert_event(
+    transaction: &Transaction<'_>,
+    session: SessionId,
+    event: &Event,
+    json: &str,
+) -> rusqlite::Result<()> {
+    transaction
+        .execute(
+            "INSERT INTO events (session, seq, at_s, kind, json)
+             SELECT ?1, coalesce(max(seq), 0) + 1, ?2, ?3, ?4 FROM events WHERE session = ?1",
+            params![session.0, event.at_s, kind_name(&event.kind), json],
+        )
+        .map(drop)
+}
+
+fn insert_trial(
+    transaction: &Transaction<'_>,
+    session: SessionId,
+    summary: &TrialSummary,
+) -> rusqlite::Result<()> {
+    transaction
+        .execute(
+            "INSERT OR REPLACE INTO trials (session, id, workers, threads, purpose, verdict, summary)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                session.0,
+                summary.id,
+                summary.configuration.workers.get(),
+                summary.configuration.threads.get(),
+                word(&summary.purpose),
+                word(&summary.verdict),
+                to_json(summary)
+            ],
+        )
+        .map(drop)
+}
+
+fn exists(connection: &Connection, session: SessionId) -> rusqlite::Result<bool> {
+    connection
+        .query_row("SELECT 1 FROM sessions WHERE id = ?1", [session.0], |_| Ok(()))
+        .optional()
+        .map(|found| found.is_some())
+}
+
+/// Refuses to touch a session that another living program writes, or that isn't there.
+fn refuse_if_written(
+    transaction: &Transaction<'_>,
+    what: &'static str,
+    path: &Path,
+    session: SessionId,
+) -> Result<(), StoreError> {
+    let found: Option<(String, String)> = transaction
+        .query_row("SELECT state, owner FROM sessions WHERE id = ?1", [session.0], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()
+        .map_err(|error| StoreError::from_sqlite(what, path, &error))?;
+    let Some((state, owner)) = found else {
+        return Err(no_such_session(what, path, session));
+    };
+    let is_ours = owner == owner::this_process();
+    if state == state_name(SessionState::Running) && !is_ours && owner::is_alive(&owner) {
+        let process = owner.split(' ').next().unwrap_or_default();
+        let message = format!(
+            "session {} is being written by process {process}; wait until it ends or stop it",
+            session.0
+        );
+        return Err(StoreError::new(StoreErrorKind::Locked, what, path, message));
+    }
+    Ok(())
+}
+
+fn no_such_session(what: &'static str, path: &Path, session: SessionId) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::NoSuchSession,
+        what,
+        path,
+        format!("there is no session {}; 'sweetspot sessions list' shows those it has", session.0),
+    )
+}
+
+fn read_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+    let unreadable = |column: usize, error: serde_json::Error| {
+        rusqlite::Error::FromSqlConversionFailure(
+            column,
+            rusqlite::types::Type::Text,
+            Box::new(error),
+        )
+    };
+    let state: SessionState = serde_json::from_value(row.get::<_, String>(5)?.into())
+        .map_err(|error| unreadable(5, error))?;
+    let decision: Option<String> = row.get(7)?;
+    Ok(SessionRow {
+        id: SessionId(row.get(0)?),
+        started_at: row.get(1)?,
+        head: SessionHead { fingerprint: row.get(2)?, app: row.get(3)?, server: row.get(4)? },
+        state,
+        is_alive: state == SessionState::Running && owner::is_alive(&row.get::<_, String>(6)?),
+        decision: decision
+            .map(|json| serde_json::from_str(&json))
+            .transpose()
+            .map_err(|error| unreadable(7, error))?,
+    })
+}
+
+fn to_json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("our types have string keys and no failing serializer")
+}
+
+/// A unit variant's name in JSON, without its quotes.
+fn word(value: &impl serde::Serialize) -> String {
+    to_json(value).trim_matches('"').to_string()
+}
+
+fn state_name(state: SessionState) -> String {
+    word(&state)
+}
+
+fn kind_name(kind: &EventKind) -> &'static str {
+    match kind {
+        EventKind::SessionStarted { .. } => "session_started",
+        EventKind::Resumed { .. } => "resumed",
+        EventKind::Warned(_) => "warned",
+        EventKind::ServerStarting { .. } => "server_starting",
+        EventKind::BootFailed { .. } => "boot_failed",
+        EventKind::TrialStarted { .. } => "trial_started",
+        EventKind::Second(_) => "second",
+        EventKind::TrialFinished { .. } => "trial_finished",
+        EventKind::Predicted(_) => "predicted",
+        EventKind::SessionEnded { .. } => "session_ended",
+    }
+}
+
+/// A path as SQLite's `file:` addresses want it.
+fn percent_encode(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    path.as_os_str()
+        .as_bytes()
+        .iter()
+        .map(|&byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                (byte as char).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
 }

@@ -1,1 +1,7 @@
-//! Tests of sessions.
+//! Tests of the store, of what is reported from it, and of the verbs `sessions` and `report`.
+
+mod reports;
+pub mod sample;
+mod store;
+pub use store::filled;
+mod verbs;

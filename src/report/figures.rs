@@ -1,0 +1,144 @@
+//! Figures as people read them: three significant digits, the unit beside them.
+//!
+//! In: numbers in base units. Out: text. Computes only.
+
+use std::time::Duration;
+
+use crate::terms::Bytes;
+
+/// `412`, `41.2`, `4.12`: three significant digits, at most two decimals.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        v if !v.is_finite() => "?".to_string(),
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// Requests a second: `412/s`.
+pub fn rate(per_second: f64) -> String {
+    format!("{}/s", number(per_second))
+}
+
+/// `402 to 421`.
+pub fn interval(bounds: [f64; 2]) -> String {
+    format!("{} to {}", number(bounds[0]), number(bounds[1]))
+}
+
+/// A ratio around one, always with two decimals: `1.53`.
+pub fn ratio(value: f64) -> String {
+    if value.is_finite() { format!("{value:.2}") } else { "?".to_string() }
+}
+
+/// `1.46 to 1.60`.
+pub fn ratio_interval(bounds: [f64; 2]) -> String {
+    format!("{} to {}", ratio(bounds[0]), ratio(bounds[1]))
+}
+
+/// The change that a ratio means: `+53 %`, `-4 %`, `0 %`.
+pub fn change(value: f64) -> String {
+    let percent = ((value - 1.0) * 100.0).round();
+    if !percent.is_finite() {
+        "?".to_string()
+    } else if percent == 0.0 {
+        "0 %".to_string()
+    } else {
+        format!("{percent:+.0} %")
+    }
+}
+
+/// A share as a percentage: `97 %`; below ten with a decimal: `0.3 %`.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        p if !p.is_finite() => "?".to_string(),
+        0.0 => "0 %".to_string(),
+        p if p >= 9.95 => format!("{p:.0} %"),
+        p if p >= 0.095 => format!("{p:.1} %"),
+        p => format!("{p:.2} %"),
+    }
+}
+
+/// A short time such as a latency: `0.52 ms`, `3.8 ms`, `38 ms`, `1.24 s`.
+pub fn latency(seconds: f64) -> String {
+    match seconds {
+        s if !s.is_finite() => "?".to_string(),
+        s if s >= 0.9995 => format!("{s:.2} s"),
+        s if s >= 0.00995 => format!("{:.0} ms", s * 1e3),
+        s if s >= 0.000_995 => format!("{:.1} ms", s * 1e3),
+        s => format!("{:.2} ms", s * 1e3),
+    }
+}
+
+/// A long time in words: `48 s`, `6 min 12 s`, `2 h 5 min`.
+pub fn span(seconds: f64) -> String {
+    let total = if seconds.is_finite() { seconds.max(0.0).round() as u64 } else { 0 };
+    match (total / 3600, total / 60 % 60, total % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, m, 0) => format!("{m} min"),
+        (0, m, s) => format!("{m} min {s} s"),
+        (h, 0, _) => format!("{h} h"),
+        (h, m, _) => format!("{h} h {m} min"),
+    }
+}
+
+/// A clock's face, for columns: `0:48`, `6:12`, `1:02:05`.
+pub fn clock(time: Duration) -> String {
+    let total = time.as_secs();
+    match (total / 3600, total / 60 % 60, total % 60) {
+        (0, m, s) => format!("{m}:{s:02}"),
+        (h, m, s) => format!("{h}:{m:02}:{s:02}"),
+    }
+}
+
+/// Memory: `412 MiB`.
+pub fn bytes(value: u64) -> String {
+    Bytes(value).to_string()
+}
+
+/// `1 worker`, `3 workers`.
+pub fn count(value: u64, one: &str, many: &str) -> String {
+    if value == 1 { format!("1 {one}") } else { format!("{value} {many}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_keep_three_digits_and_their_unit() {
+        for (value, text) in
+            [(412.4, "412/s"), (41.23, "41.2/s"), (4.127, "4.13/s"), (0.0, "0.00/s")]
+        {
+            assert_eq!(rate(value), text);
+        }
+        assert_eq!(number(99.96), "100", "rounding must not add a digit");
+        for (value, text) in
+            [(0.000_52, "0.52 ms"), (0.0038, "3.8 ms"), (0.0382, "38 ms"), (1.239, "1.24 s")]
+        {
+            assert_eq!(latency(value), text);
+        }
+        for (value, text) in [(0.97, "97 %"), (0.003, "0.3 %"), (0.0, "0 %"), (0.0002, "0.02 %")] {
+            assert_eq!(percent(value), text);
+        }
+        for (value, text) in [(1.53, "+53 %"), (0.96, "-4 %"), (1.001, "0 %"), (0.999, "0 %")] {
+            assert_eq!(change(value), text);
+        }
+    }
+
+    #[test]
+    fn times_are_read_at_a_glance() {
+        for (seconds, text) in [
+            (48.2, "48 s"),
+            (372.0, "6 min 12 s"),
+            (600.0, "10 min"),
+            (7500.0, "2 h 5 min"),
+            (f64::NAN, "0 s"),
+        ] {
+            assert_eq!(span(seconds), text);
+        }
+        assert_eq!(clock(Duration::from_secs(3725)), "1:02:05");
+        assert_eq!(clock(Duration::from_secs(8)), "0:08");
+    }
+}

@@ -1,0 +1,172 @@
+//! A session in the shape that `tune --json` prints: names are a promise to scripts.
+//!
+//! In: a [`Story`]. Out: a [`TuneReport`]. Computes only.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::story::{self, Stored, Story};
+use crate::terms::{
+    BootFailure, CurrentSetting, Decision, Event, Limit, LoadSummary, Machine, Offered, Prediction,
+    SessionState, TrialFailure, TrialPurpose, TrialSummary, Verdict, WarmUpKind, Warning,
+    WorkerShare,
+};
+
+/// What `tune --json` and `report -o json` print.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TuneReport {
+    /// Its number in the store; null when it was not stored.
+    pub session: Option<i64>,
+    /// RFC 3339, UTC; null when it was not stored.
+    pub started_at: Option<String>,
+    /// `running` also when the program died before it could say how the session ended.
+    pub state: SessionState,
+    /// Why it could not measure; null otherwise.
+    pub error: Option<String>,
+    /// The app's folder.
+    pub app: String,
+    pub server: String,
+    /// As in `p95<200ms,errors<0.1%`.
+    pub slo: String,
+    /// What runs today and what it holds; null when it could not be measured.
+    pub current: Option<CurrentSetting>,
+    /// Null when nothing met the SLO, or the session ended before it could decide.
+    pub decision: Option<Decision>,
+    /// In the order they were run.
+    pub trials: Vec<TrialReport>,
+    /// What the model expects of each configuration.
+    pub predicted: Vec<Prediction>,
+    /// Configurations that never became ready.
+    pub boot_failures: Vec<BootFailureReport>,
+    /// Seconds from start to end.
+    pub elapsed_s: f64,
+    /// Seconds under load.
+    pub load_s: f64,
+    /// Null when the session ended before it looked.
+    pub machine: Option<Machine>,
+    pub warnings: Vec<Warning>,
+    /// Why the search ended, and what more minutes would buy.
+    pub notes: Vec<String>,
+}
+
+/// One trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialReport {
+    /// From 1, in the order of the session.
+    pub id: u32,
+    pub workers: u16,
+    pub threads: u16,
+    pub purpose: TrialPurpose,
+    /// Trials with the same number share a process start.
+    pub start: u32,
+    /// Null when closed.
+    pub offered_load_rps: Option<f64>,
+    /// Null when open.
+    pub clients: Option<u32>,
+    pub verdict: Verdict,
+    /// Why this verdict.
+    pub reason: String,
+    /// Smallest relative difference in rate that this trial can tell apart.
+    pub resolution: f64,
+    pub valid: bool,
+    pub warm_up: WarmUpKind,
+    /// Seconds left out at the beginning.
+    pub warm_up_s: f64,
+    pub summary: LoadSummary,
+    /// CPU seconds by role: master, worker, other, generator.
+    pub cpu_s: BTreeMap<String, f64>,
+    /// Each worker's part, by index.
+    pub worker_shares: Vec<WorkerShare>,
+    /// Memory of all the server's processes; null when it could not be read.
+    pub memory_bytes: Option<u64>,
+    pub limit: Limit,
+    /// Why the server did not live to the end; null when it did.
+    pub failure: Option<TrialFailure>,
+    /// Seconds of load that this trial took.
+    pub load_s: f64,
+    /// Seconds from the start of the session to its end.
+    pub ended_s: f64,
+}
+
+/// A configuration that never became ready.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BootFailureReport {
+    pub workers: u16,
+    pub threads: u16,
+    pub failure: BootFailure,
+}
+
+/// The report of a session's events.
+pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>, stored: Option<Stored>) -> TuneReport {
+    tune_report(&story::fold(events, stored))
+}
+
+/// The same from what was put together already.
+pub fn tune_report(story: &Story) -> TuneReport {
+    TuneReport {
+        session: story.stored.as_ref().map(|stored| stored.session),
+        started_at: story.stored.as_ref().map(|stored| stored.started_at.clone()),
+        state: story.state,
+        error: story.error.clone(),
+        app: story.app.clone(),
+        server: story.server.clone(),
+        slo: story.slo.clone(),
+        current: story.current.clone(),
+        decision: story.decision.clone(),
+        trials: story.trials.iter().map(trial_report).collect(),
+        predicted: story.predicted.clone(),
+        boot_failures: story
+            .boot_failures
+            .iter()
+            .map(|(configuration, failure)| BootFailureReport {
+                workers: configuration.workers.get(),
+                threads: configuration.threads.get(),
+                failure: failure.clone(),
+            })
+            .collect(),
+        elapsed_s: story.elapsed_s,
+        load_s: story.load_s,
+        machine: story.machine.clone(),
+        warnings: story.warnings.clone(),
+        notes: story.notes.clone(),
+    }
+}
+
+fn trial_report(trial: &TrialSummary) -> TrialReport {
+    TrialReport {
+        id: trial.id,
+        workers: trial.configuration.workers.get(),
+        threads: trial.configuration.threads.get(),
+        purpose: trial.purpose,
+        start: trial.start,
+        offered_load_rps: trial.offered.rate().map(|rate| rate.as_per_second()),
+        clients: match trial.offered {
+            Offered::Closed { clients, .. } => Some(clients),
+            Offered::Open { .. } => None,
+        },
+        verdict: trial.verdict,
+        reason: trial.reason.clone(),
+        resolution: trial.resolution,
+        valid: trial.valid,
+        warm_up: trial.warm_up.kind,
+        warm_up_s: trial.warm_up.left_out_s,
+        summary: trial.summary.clone(),
+        cpu_s: trial.cpu_s.clone(),
+        worker_shares: trial.workers.clone(),
+        memory_bytes: trial.memory_bytes,
+        limit: trial.limit.clone(),
+        failure: trial.failure.clone(),
+        load_s: trial.load_s,
+        ended_s: trial.ended_s,
+    }
+}
+
+/// As it is printed and written: indented, with a line end.
+pub fn render(report: &TuneReport) -> String {
+    let mut text = serde_json::to_string_pretty(report)
+        .expect("our types have string keys and no failing serializer");
+    text.push('\n');
+    text
+}

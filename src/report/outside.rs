@@ -1,0 +1,238 @@
+//! Text that came from outside (app names, log lines, error messages) made fit to be shown as text.
+//!
+//! In: anything. Out: text that a terminal, a Markdown page or a spreadsheet shows and does not
+//! obey. Computes only.
+
+/// What changes how the text around it is drawn: control characters (escape sequences begin with
+/// one) and the marks that turn the reading direction.
+fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}' | '\u{2028}' | '\u{2029}')
+        || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
+}
+
+/// One line without anything that a terminal would obey. Line ends and tabs become spaces.
+pub fn line(text: &str) -> String {
+    text.chars()
+        .filter_map(|c| match c {
+            '\n' | '\r' | '\t' => Some(' '),
+            c if is_unprintable(c) => None,
+            c => Some(c),
+        })
+        .collect::<String>()
+        .trim_end()
+        .to_string()
+}
+
+/// As [`line`], line ends kept: for lines to paste.
+pub fn lines(text: &str) -> Vec<String> {
+    text.lines().map(line).collect()
+}
+
+/// A sentence for a Markdown page: what would be markup is escaped, and nobody is notified.
+pub fn markdown(text: &str) -> String {
+    let text: Vec<char> = line(text).chars().collect();
+    let is_word = |at: Option<usize>| {
+        at.and_then(|at| text.get(at)).is_some_and(|c| c.is_alphanumeric() || *c == '_')
+    };
+    let mut escaped = String::new();
+    for (at, &c) in text.iter().enumerate() {
+        let is_inside_word = is_word(at.checked_sub(1)) && is_word(Some(at + 1));
+        match c {
+            // A zero-width space keeps `@name` and `#1` from becoming a mention or a reference.
+            '@' | '#' => {
+                escaped.push('\\');
+                escaped.push(c);
+                escaped.push_str("&#8203;");
+            }
+            '_' if is_inside_word => escaped.push(c),
+            // These would begin a list or underline the line above.
+            '+' | '-' | '=' if at == 0 => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '<' | '>' | '&' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// A value for a Markdown page, shown as it is in a fixed-width face; also inside a table.
+pub fn markdown_code(text: &str) -> String {
+    let text = line(text);
+    if text.is_empty() {
+        return String::new();
+    }
+    let fence = "`".repeat(longest_run(&text, '`') + 1);
+    // A space keeps a backtick at the edge apart from the fence; readers drop it again.
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{}{pad}{fence}", text.replace('|', "\\|"))
+}
+
+/// Lines for a Markdown page as a block of code.
+pub fn markdown_block(language: &str, text: &str) -> String {
+    let body = lines(text).join("\n");
+    let fence = "`".repeat(longest_run(&body, '`').max(2) + 1);
+    format!("{fence}{language}\n{body}\n{fence}\n")
+}
+
+fn longest_run(text: &str, wanted: char) -> usize {
+    text.split(|c| c != wanted).map(|run| run.chars().count()).max().unwrap_or(0)
+}
+
+/// A field of a CSV file: quoted where it must be, and never a formula to a spreadsheet.
+pub fn csv(text: &str) -> String {
+    let text = line(text);
+    let is_formula = text.starts_with(['=', '+', '-', '@']) && text.parse::<f64>().is_err();
+    let text = if is_formula { format!("'{text}") } else { text };
+    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+/// Columns that the text takes on a terminal.
+pub fn width(text: &str) -> usize {
+    text.chars().map(char_width).sum()
+}
+
+fn char_width(c: char) -> usize {
+    match c {
+        // Combining marks, variation selectors, zero-width joiners.
+        '\u{0300}'..='\u{036F}' | '\u{200B}'..='\u{200D}' | '\u{FE00}'..='\u{FE0F}' => 0,
+        // East Asian wide characters and emoji.
+        '\u{1100}'..='\u{115F}'
+        | '\u{2E80}'..='\u{A4CF}'
+        | '\u{AC00}'..='\u{D7A3}'
+        | '\u{F900}'..='\u{FAFF}'
+        | '\u{FE30}'..='\u{FE6F}'
+        | '\u{FF00}'..='\u{FF60}'
+        | '\u{1F300}'..='\u{1FAFF}'
+        | '\u{20000}'..='\u{3FFFD}' => 2,
+        _ => 1,
+    }
+}
+
+/// Lines of at most `limit` columns, broken at spaces; a longer word is broken where it must be.
+pub fn wrap(text: &str, limit: usize) -> Vec<String> {
+    let limit = limit.max(8);
+    let mut wrapped = Vec::new();
+    let mut current = String::new();
+    for word in words(&line(text)) {
+        if !current.is_empty() && width(&current) + 1 + width(&word) > limit {
+            wrapped.push(std::mem::take(&mut current));
+        }
+        if !current.is_empty() {
+            current.push(' ');
+        }
+        for c in word.chars() {
+            if width(&current) + char_width(c) > limit {
+                wrapped.push(std::mem::take(&mut current));
+            }
+            current.push(c);
+        }
+    }
+    wrapped.push(current);
+    wrapped
+}
+
+/// The words of a text; a figure and its unit are one (`6 min`, `97 %`).
+fn words(text: &str) -> Vec<String> {
+    const UNITS: &[&str] = &["s", "ms", "min", "h", "%", "MiB", "GiB", "KiB", "B"];
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let is_unit = UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
+        match words.last_mut() {
+            Some(figure) if is_unit && figure.ends_with(|c: char| c.is_ascii_digit()) => {
+                figure.push(' ');
+                figure.push_str(word);
+            }
+            _ => words.push(word.to_string()),
+        }
+    }
+    words
+}
+
+/// At most `limit` columns, the middle left out where it is longer: paths keep both ends.
+pub fn shorten(text: &str, limit: usize) -> String {
+    if width(text) <= limit {
+        return text.to_string();
+    }
+    let keep = limit.saturating_sub(1);
+    let head = take_columns(text.chars(), keep / 3);
+    let tail = take_columns(text.chars().rev(), keep - width(&head));
+    format!("{head}…{}", tail.chars().rev().collect::<String>())
+}
+
+/// At most `limit` columns, the end left out.
+pub fn truncate(text: &str, limit: usize) -> String {
+    if width(text) <= limit {
+        return text.to_string();
+    }
+    format!("{}…", take_columns(text.chars(), limit.saturating_sub(1)).trim_end())
+}
+
+fn take_columns(chars: impl Iterator<Item = char>, limit: usize) -> String {
+    let mut taken = String::new();
+    let mut used = 0;
+    for c in chars {
+        used += char_width(c);
+        if used > limit {
+            break;
+        }
+        taken.push(c);
+    }
+    taken
+}
+
+/// Fills up with spaces to `columns`.
+pub fn pad(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Fills up with spaces on the left.
+pub fn pad_left(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_no_escape_sequence_and_no_direction_mark() {
+        assert_eq!(line("a\u{1b}[31mred\u{7}\u{202e}x\r\nb\tc\u{9b}"), "a[31mredx  b c");
+        assert_eq!(line("shop 🛒"), "shop 🛒");
+    }
+
+    #[test]
+    fn markdown_shows_markup_as_text() {
+        assert_eq!(markdown("a|b <i> *x*"), "a\\|b \\<i\\> \\*x\\*");
+        assert_eq!(markdown("@you #1"), "\\@&#8203;you \\#&#8203;1");
+        assert_eq!(markdown("_so_ DATABASE_URL"), "\\_so\\_ DATABASE_URL");
+        assert_eq!(markdown_code("a|`b`"), "`` a\\|`b` ``");
+        assert_eq!(markdown_code("plain"), "`plain`");
+        assert_eq!(markdown_block("", "```\nx"), "````\n```\nx\n````\n");
+    }
+
+    #[test]
+    fn a_spreadsheet_sees_text_where_text_was_meant() {
+        assert_eq!(csv("=SUM(A1)"), "'=SUM(A1)");
+        assert_eq!(csv("-1.5"), "-1.5");
+        assert_eq!(csv("a,\"b\"\nc"), "\"a,\"\"b\"\" c\"");
+    }
+
+    #[test]
+    fn lines_keep_to_their_width_whatever_is_in_them() {
+        let text = "one two 🛒🛒🛒🛒🛒 averyveryverylongwordindeed end";
+        for limit in [8, 12, 40] {
+            for wrapped in wrap(text, limit) {
+                assert!(width(&wrapped) <= limit, "{wrapped:?} in {limit}");
+            }
+        }
+        assert_eq!(wrap(text, 40).join(" "), text);
+        assert_eq!(shorten("/srv/applications/production/shop", 14), "/srv…tion/shop");
+        assert_eq!(truncate("abcdef", 4), "abc…");
+    }
+}

@@ -1,0 +1,184 @@
+//! A session's events put together: what every report is made from, whether live or replayed.
+//!
+//! In: events, oldest first. Out: a [`Story`]. Computes only, and adds nothing that the events do
+//! not say.
+
+use std::time::Duration;
+
+use crate::terms::{
+    BootFailure, Configuration, CurrentSetting, Decision, Event, EventKind, Machine, Prediction,
+    SessionState, TrialPurpose, TrialSummary, TuneResult, Verdict, Warning,
+};
+
+/// Where a session lies, as far as it lies anywhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    pub session: i64,
+    /// The store's file.
+    pub store: String,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+}
+
+/// All that the events say, without the raw records.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Story {
+    pub stored: Option<Stored>,
+    /// The app's folder; empty when no event named it.
+    pub app: String,
+    pub server: String,
+    pub slo: String,
+    pub machine: Option<Machine>,
+    /// What, value, where it came from; in printing order.
+    pub plan: Vec<(String, String, String)>,
+    pub budget: Option<Duration>,
+    /// The session taken up, and how many trials were known from it.
+    pub resumed: Option<(i64, u32)>,
+    /// Configurations that never became ready, one entry each.
+    pub boot_failures: Vec<(Configuration, BootFailure)>,
+    /// By id, each once.
+    pub trials: Vec<TrialSummary>,
+    pub current: Option<CurrentSetting>,
+    pub decision: Option<Decision>,
+    pub predicted: Vec<Prediction>,
+    /// Each once, in the order they came up.
+    pub warnings: Vec<Warning>,
+    pub notes: Vec<String>,
+    /// `Running` until the events say how it ended.
+    pub state: SessionState,
+    /// Why it could not measure.
+    pub error: Option<String>,
+    /// Seconds from start to end, or to the last event.
+    pub elapsed_s: f64,
+    /// Seconds under load.
+    pub load_s: f64,
+}
+
+impl Default for Story {
+    fn default() -> Self {
+        Self {
+            stored: None,
+            app: String::new(),
+            server: String::new(),
+            slo: String::new(),
+            machine: None,
+            plan: Vec::new(),
+            budget: None,
+            resumed: None,
+            boot_failures: Vec::new(),
+            trials: Vec::new(),
+            current: None,
+            decision: None,
+            predicted: Vec::new(),
+            warnings: Vec::new(),
+            notes: Vec::new(),
+            state: SessionState::Running,
+            error: None,
+            elapsed_s: 0.0,
+            load_s: 0.0,
+        }
+    }
+}
+
+/// Puts a session's events together.
+pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>, stored: Option<Stored>) -> Story {
+    let mut story = Story { stored, ..Story::default() };
+    for event in events {
+        story.take(event);
+    }
+    story
+}
+
+impl Story {
+    /// Adds the next event.
+    pub fn take(&mut self, event: &Event) {
+        self.elapsed_s = self.elapsed_s.max(event.at_s);
+        match &event.kind {
+            EventKind::SessionStarted { app, server, slo, machine, plan, budget } => {
+                self.app.clone_from(app);
+                self.server.clone_from(server);
+                self.slo.clone_from(slo);
+                self.machine = Some(machine.clone());
+                self.plan.clone_from(plan);
+                self.budget = *budget;
+                // A session that was taken up again begins anew; what it had found before is kept.
+                self.state = SessionState::Running;
+                self.error = None;
+            }
+            EventKind::Resumed { session, trials } => self.resumed = Some((*session, *trials)),
+            EventKind::Warned(warning) => self.warn(warning),
+            EventKind::BootFailed { configuration, failure } => {
+                self.boot_failures.retain(|(known, _)| known != configuration);
+                self.boot_failures.push((*configuration, failure.clone()));
+            }
+            EventKind::TrialFinished { summary, .. } => self.add_trial(summary),
+            EventKind::Predicted(predicted) => self.predicted.clone_from(predicted),
+            EventKind::SessionEnded { state, result, error } => {
+                self.state = *state;
+                self.error.clone_from(error);
+                if let Some(result) = result {
+                    self.conclude(result);
+                }
+            }
+            EventKind::ServerStarting { .. }
+            | EventKind::TrialStarted { .. }
+            | EventKind::Second(_) => {}
+        }
+    }
+
+    fn warn(&mut self, warning: &Warning) {
+        if !self.warnings.contains(warning) {
+            self.warnings.push(warning.clone());
+        }
+    }
+
+    fn add_trial(&mut self, summary: &TrialSummary) {
+        match self.trials.binary_search_by_key(&summary.id, |trial| trial.id) {
+            Ok(at) => self.trials[at] = summary.clone(),
+            Err(at) => self.trials.insert(at, summary.clone()),
+        }
+        self.load_s = self.trials.iter().map(|trial| trial.load_s).sum();
+    }
+
+    fn conclude(&mut self, result: &TuneResult) {
+        self.current.clone_from(&result.current);
+        self.decision.clone_from(&result.decision);
+        if !result.predicted.is_empty() {
+            self.predicted.clone_from(&result.predicted);
+        }
+        self.machine = Some(result.machine.clone());
+        self.notes.clone_from(&result.notes);
+        self.elapsed_s = result.elapsed_s;
+        self.load_s = result.load_s;
+        for warning in &result.warnings {
+            self.warn(warning);
+        }
+    }
+
+    /// Trials that asked whether a rate is sustainable and may be believed.
+    pub fn probes(&self) -> impl Iterator<Item = (&TrialSummary, f64)> {
+        self.trials
+            .iter()
+            .filter(|trial| trial.valid)
+            .filter(|trial| matches!(trial.purpose, TrialPurpose::Probe | TrialPurpose::Confirm))
+            .filter_map(|trial| trial.offered.rate().map(|rate| (trial, rate.as_per_second())))
+    }
+
+    /// The highest rate that held in any believable trial.
+    pub fn highest_held(&self) -> Option<(&TrialSummary, f64)> {
+        self.probes()
+            .filter(|(trial, _)| trial.verdict == Verdict::Yes)
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// What the app runs today, when that is known.
+    pub fn current_configuration(&self) -> Option<Configuration> {
+        self.current.as_ref().and_then(|now| Configuration::new(now.workers, now.threads).ok())
+    }
+
+    /// What to set.
+    pub fn chosen(&self) -> Option<Configuration> {
+        let decision = self.decision.as_ref()?;
+        Configuration::new(decision.workers, decision.threads).ok()
+    }
+}

@@ -1,0 +1,161 @@
+//! For a terminal: finished trials as lines, and below them one line that shows the running one.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use super::{Channel, conclude, noteworthy};
+use crate::report::Reporter;
+use crate::report::figures;
+use crate::report::outside::{truncate, width};
+use crate::report::story::{Stored, Story};
+use crate::report::words;
+use crate::terms::{Event, EventKind, LiveSecond, Phase};
+
+/// Lines above, a progress line below.
+pub struct Live {
+    progress: Channel,
+    result: Channel,
+    story: Story,
+    running: Option<Running>,
+    is_line_shown: bool,
+}
+
+/// The trial that runs.
+struct Running {
+    trial: String,
+    purpose: &'static str,
+    offered: String,
+    duration: Duration,
+    left: Option<Duration>,
+}
+
+const BAR: usize = 8;
+
+impl Live {
+    /// `progress` gets finished trials and the progress line, `result` the decision at the end.
+    pub fn new(progress: Channel, result: Channel, stored: Option<Stored>) -> Self {
+        Self {
+            progress,
+            result,
+            story: Story { stored, ..Story::default() },
+            running: None,
+            is_line_shown: false,
+        }
+    }
+
+    /// Draws the progress line over itself. Wrapping is off meanwhile, so that a terminal that was
+    /// made narrower cuts the line instead of leaving its rest behind.
+    fn show(&mut self, text: &str) -> io::Result<()> {
+        let text = truncate(text, usize::from(self.progress.style.width).saturating_sub(1));
+        write!(self.progress.writer, "\r\u{1b}[2K\u{1b}[?7l{text}\u{1b}[?7h")?;
+        self.is_line_shown = true;
+        self.progress.writer.flush()
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        if self.is_line_shown {
+            write!(self.progress.writer, "\r\u{1b}[2K")?;
+            self.progress.writer.flush()?;
+            self.is_line_shown = false;
+        }
+        Ok(())
+    }
+}
+
+impl Reporter for Live {
+    fn take(&mut self, event: &Event) -> io::Result<()> {
+        self.story.take(event);
+        match &event.kind {
+            EventKind::Second(second) => {
+                let columns = usize::from(self.progress.style.width);
+                match self.running.as_ref().map(|running| running.line(second, columns)) {
+                    Some(line) => self.show(&line),
+                    None => Ok(()),
+                }
+            }
+            EventKind::ServerStarting { configuration, .. } => {
+                self.running = None;
+                self.show(&format!("starting the server with {configuration}"))
+            }
+            EventKind::TrialStarted { id, purpose, configuration, offered, duration, left } => {
+                let running = Running {
+                    trial: format!("trial {id}  {configuration}"),
+                    purpose: words::purpose(*purpose),
+                    offered: words::offered(offered),
+                    duration: *duration,
+                    left: *left,
+                };
+                self.show(&format!("{}  {} {}", running.trial, running.purpose, running.offered))?;
+                self.running = Some(running);
+                Ok(())
+            }
+            EventKind::SessionEnded { .. } => {
+                self.clear()?;
+                conclude(&mut self.progress, &mut self.result, &self.story)
+            }
+            _ => {
+                self.clear()?;
+                let style = self.progress.style;
+                self.progress.print(&noteworthy(&self.story, event, style))
+            }
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        // Nothing more can be done for a terminal that is gone.
+        let _ = self.clear();
+    }
+}
+
+impl Running {
+    /// The trial, how far it is, what happens now, and the time left; where the columns don't
+    /// suffice the bar goes first, then the purpose, then the times.
+    fn line(&self, second: &LiveSecond, columns: usize) -> String {
+        let done = second.at.min(self.duration);
+        let now = match second.phase {
+            Phase::WarmUp => format!("{}/s warming up", second.replies),
+            Phase::Measure => format!("{}/s now", second.replies),
+            Phase::Drain => "last replies".to_string(),
+        };
+        let errors = match second.errors {
+            0 => String::new(),
+            count => figures::count(count, "error", "errors"),
+        };
+        let mut parts = [
+            self.trial.clone(),
+            self.purpose.to_string(),
+            self.offered.clone(),
+            self.bar(done),
+            format!("{}/{}", figures::clock(done), figures::clock(self.duration)),
+            now,
+            second
+                .p95
+                .map(|p95| format!("p95 {}", figures::latency(p95.as_secs_f64())))
+                .unwrap_or_default(),
+            errors,
+            self.left
+                .map(|left| format!("{} left", figures::clock(left.saturating_sub(second.at))))
+                .unwrap_or_default(),
+        ];
+        for dispensable in [3, 1, 4] {
+            if width(&join(&parts)) < columns {
+                break;
+            }
+            parts[dispensable].clear();
+        }
+        join(&parts)
+    }
+
+    fn bar(&self, done: Duration) -> String {
+        let share = done.as_secs_f64() / self.duration.as_secs_f64().max(1e-9);
+        let filled = ((share * BAR as f64).round() as usize).min(BAR);
+        format!("{}{}", "━".repeat(filled), "─".repeat(BAR - filled))
+    }
+}
+
+fn join(parts: &[String]) -> String {
+    let shown: Vec<&str> = parts.iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
+    shown.join("  ")
+}

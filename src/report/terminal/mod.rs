@@ -1,0 +1,138 @@
+//! A session as it goes, on a terminal ([`Live`]) or where there is none ([`Plain`]).
+//!
+//! In: events. Out: what is noteworthy and a progress line on one channel, the decision on another.
+//! Writes to the channels it is given and nowhere else.
+
+mod live;
+mod plain;
+
+use std::io::{self, IsTerminal, Write};
+
+use super::Reporter;
+use super::story::{Stored, Story};
+use super::text::{self, Style};
+use crate::terms::{Event, EventKind};
+pub use live::Live;
+pub use plain::Plain;
+
+/// Where to write, and how it may look there.
+pub struct Channel {
+    pub writer: Box<dyn Write + Send>,
+    pub style: Style,
+}
+
+impl Channel {
+    /// Writes nowhere.
+    pub fn nowhere() -> Self {
+        Self { writer: Box::new(io::sink()), style: Style::PLAIN }
+    }
+
+    /// Standard output; colours on a terminal unless `NO_COLOR` is set.
+    pub fn standard_output() -> Self {
+        let stdout = io::stdout();
+        Self {
+            style: style_of(stdout.is_terminal(), libc::STDOUT_FILENO),
+            writer: Box::new(stdout),
+        }
+    }
+
+    /// Standard error; colours on a terminal unless `NO_COLOR` is set.
+    pub fn standard_error() -> Self {
+        let stderr = io::stderr();
+        Self {
+            style: style_of(stderr.is_terminal(), libc::STDERR_FILENO),
+            writer: Box::new(stderr),
+        }
+    }
+
+    fn print(&mut self, lines: &[String]) -> io::Result<()> {
+        for line in lines {
+            writeln!(self.writer, "{line}")?;
+        }
+        self.writer.flush()
+    }
+}
+
+/// What the user wants to see while a session runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Progress on standard error, the decision on standard output.
+    Everything,
+    /// Standard output is for something else, such as JSON: all goes to standard error.
+    NothingOnStandardOutput,
+    /// The decision alone, on standard output.
+    Quiet,
+    /// Nothing: quiet, and standard output is for something else.
+    Nothing,
+}
+
+/// The reporter for this program's own standard streams: [`Live`] when standard error is a
+/// terminal.
+pub fn for_standard_streams(wanted: Wanted, stored: Option<Stored>) -> Box<dyn Reporter> {
+    let (progress, result) = match wanted {
+        Wanted::Everything => (Channel::standard_error(), Channel::standard_output()),
+        Wanted::NothingOnStandardOutput => (Channel::standard_error(), Channel::standard_error()),
+        Wanted::Quiet => (Channel::nowhere(), Channel::standard_output()),
+        Wanted::Nothing => (Channel::nowhere(), Channel::nowhere()),
+    };
+    let shows_progress = matches!(wanted, Wanted::Everything | Wanted::NothingOnStandardOutput);
+    if shows_progress && io::stderr().is_terminal() && !is_dumb() {
+        Box::new(Live::new(progress, result, stored))
+    } else {
+        Box::new(Plain::new(progress, result, stored))
+    }
+}
+
+/// A terminal that cannot move its cursor.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+fn style_of(is_terminal: bool, descriptor: libc::c_int) -> Style {
+    if !is_terminal {
+        return Style::PLAIN;
+    }
+    // https://no-color.org: any value that is not empty.
+    let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    Style { colour: !is_refused && !is_dumb(), width: terminal_width(descriptor).clamp(40, 100) }
+}
+
+/// Columns of the terminal; 80 when it doesn't say.
+fn terminal_width(descriptor: libc::c_int) -> u16 {
+    // SAFETY: the structure is plain integers, and the kernel writes no more than it holds.
+    let size = unsafe {
+        let mut size: libc::winsize = std::mem::zeroed();
+        if libc::ioctl(descriptor, libc::TIOCGWINSZ, &raw mut size) != 0 {
+            return 80;
+        }
+        size
+    };
+    if size.ws_col == 0 { 80 } else { size.ws_col }
+}
+
+/// What both kinds say in full lines as it happens: plan, doubts, trials, failures.
+fn noteworthy(story: &Story, event: &Event, style: Style) -> Vec<String> {
+    match &event.kind {
+        EventKind::SessionStarted { .. } => {
+            let mut lines = text::plan(story, style);
+            lines.push(String::new());
+            lines
+        }
+        EventKind::Resumed { session, trials } => {
+            vec![format!("taking up session {session}: {trials} trials are known from it")]
+        }
+        EventKind::Warned(warning) => text::warning(warning, style),
+        EventKind::BootFailed { configuration, failure } => {
+            text::boot_failure(*configuration, failure, style)
+        }
+        EventKind::TrialFinished { summary, .. } => text::trial(summary, style),
+        _ => Vec::new(),
+    }
+}
+
+/// The decision, set off from the progress above it.
+fn conclude(progress: &mut Channel, result: &mut Channel, story: &Story) -> io::Result<()> {
+    progress.print(&[String::new()])?;
+    let style = result.style;
+    result.print(&text::decision(story, style))
+}

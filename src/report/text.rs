@@ -1,0 +1,379 @@
+//! The plan, the trials and the decision as text for a terminal or a file.
+//!
+//! In: a [`Story`] and a [`Style`]. Out: lines that keep to the style's width, with colours only
+//! where it says so. Computes only.
+
+use super::figures;
+use super::map::{Cell, Map, Mark};
+use super::outside::{line, lines, pad, pad_left, shorten, truncate, width, wrap};
+use super::story::Story;
+use super::{map, words};
+use crate::terms::{BootFailure, Configuration, Decision, TrialSummary, Warning};
+
+/// How text may look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    pub colour: bool,
+    /// Columns; less than 60 is taken as 60.
+    pub width: u16,
+}
+
+impl Style {
+    /// Eighty columns without colours: files, pipes, tests.
+    pub const PLAIN: Self = Self { colour: false, width: 80 };
+
+    fn columns(self) -> usize {
+        usize::from(self.width.max(60))
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.colour && !text.is_empty() {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_string()
+        }
+    }
+
+    pub(super) fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    pub(super) fn green(self, text: &str) -> String {
+        self.paint("1;32", text)
+    }
+
+    pub(super) fn yellow(self, text: &str) -> String {
+        self.paint("33", text)
+    }
+
+    pub(super) fn red(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
+    pub(super) fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+}
+
+/// The last lines of a server's log that are shown.
+const LOG_LINES: usize = 8;
+
+/// The plan: what, value, and where the value came from.
+pub fn plan(story: &Story, style: Style) -> Vec<String> {
+    let rows = &story.plan;
+    let label = rows.iter().map(|row| width(&line(&row.0))).max().unwrap_or(0).min(16);
+    let value_columns = style.columns().saturating_sub(2 + label + 2);
+    let mut text = vec![style.bold("Plan")];
+    for (what, value, source) in rows {
+        let source = if source.is_empty() { String::new() } else { format!(" ({source})") };
+        let wrapped = wrap(&format!("{value}{source}"), value_columns);
+        for (at, part) in wrapped.iter().enumerate() {
+            let what = if at == 0 { truncate(&line(what), label) } else { String::new() };
+            let is_last = at + 1 == wrapped.len();
+            let part = match part.strip_suffix(line(&source).as_str()) {
+                Some(value) if is_last && !source.is_empty() => {
+                    format!("{value}{}", style.dim(&line(&source)))
+                }
+                _ => part.clone(),
+            };
+            text.push(format!("  {}  {part}", pad(&what, label)));
+        }
+    }
+    text
+}
+
+/// The decision: all that `tune` prints at the end.
+pub fn decision(story: &Story, style: Style) -> Vec<String> {
+    let mut sections = vec![headline(story, style), facts(story, style)];
+    sections.push(bullets("What to do", &words::ways_out(story), style));
+    if let Some(decision) = &story.decision {
+        sections.push(settings(story, decision, style));
+        sections.push(equivalents(decision, style));
+    }
+    sections.push(map_lines(&map::draw(story), style));
+    sections.push(failures(story, style));
+    let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
+    sections.push(bullets("Warnings", &warnings, style));
+    sections.push(bullets("Notes", &story.notes, style));
+    sections.push(how(story, style));
+    join(sections)
+}
+
+/// The whole session: plan, trials and decision.
+pub fn session(story: &Story, style: Style) -> Vec<String> {
+    let mut sections = vec![decision(story, style)];
+    if !story.trials.is_empty() {
+        let mut rows = vec![style.bold("Trials")];
+        rows.extend(story.trials.iter().flat_map(|trial| self::trial(trial, style)));
+        sections.push(rows);
+    }
+    if !story.plan.is_empty() {
+        sections.push(plan(story, style));
+    }
+    join(sections)
+}
+
+fn join(sections: Vec<Vec<String>>) -> Vec<String> {
+    let mut text: Vec<String> = Vec::new();
+    for section in sections.into_iter().filter(|section| !section.is_empty()) {
+        if !text.is_empty() {
+            text.push(String::new());
+        }
+        text.extend(section);
+    }
+    text
+}
+
+fn headline(story: &Story, style: Style) -> Vec<String> {
+    let wrapped = wrap(&words::headline(story), style.columns());
+    wrapped
+        .iter()
+        .map(|part| match (&story.decision, &story.error) {
+            (Some(_), _) => style.green(part),
+            (None, Some(_)) => style.red(part),
+            (None, None) => style.yellow(part),
+        })
+        .collect()
+}
+
+fn facts(story: &Story, style: Style) -> Vec<String> {
+    let facts = words::facts(story);
+    let label = facts.iter().map(|fact| fact.0.len()).max().unwrap_or(0);
+    let mut text = Vec::new();
+    for (what, sentence) in &facts {
+        let parts = wrap(sentence, style.columns().saturating_sub(label + 4));
+        for (at, part) in parts.iter().enumerate() {
+            let what = if at == 0 { *what } else { "" };
+            text.push(format!("  {}  {part}", style.dim(&pad(what, label))));
+        }
+    }
+    text
+}
+
+/// Lines to paste are never broken or indented differently from what the server reads.
+fn settings(story: &Story, decision: &Decision, style: Style) -> Vec<String> {
+    let settings = &decision.settings;
+    let mut text = vec![style.bold("Settings")];
+    if !settings.env.is_empty() {
+        text.push("  environment".to_string());
+        for (name, value) in &settings.env {
+            text.push(format!("    {}={}", line(name), line(value)));
+        }
+    }
+    if !settings.config_snippet.trim().is_empty() {
+        let server = line(&story.server);
+        let server = server.split_whitespace().next().unwrap_or("the server").to_string();
+        text.push(format!("  {server}'s configuration file"));
+        text.extend(
+            lines(&settings.config_snippet)
+                .iter()
+                .map(|l| format!("    {l}").trim_end().to_string()),
+        );
+    }
+    text.extend(items(&settings.advice, style));
+    text
+}
+
+fn equivalents(decision: &Decision, style: Style) -> Vec<String> {
+    let rows = words::equivalents(decision);
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let heading = style.bold("As good within 3 %, least memory first");
+    let mut text = vec![heading];
+    let columns = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
+    let (first, second) = (columns(0), columns(1));
+    for [name, share, memory] in &rows {
+        let row = format!("  {}  {}  {memory}", pad(name, first), pad(share, second));
+        text.push(row.trim_end().to_string());
+    }
+    text
+}
+
+/// A map wider than the terminal continues below with its next columns.
+fn map_lines(map: &Map, style: Style) -> Vec<String> {
+    const CORNER: &str = "workers";
+    let cells = map.workers.iter().flat_map(|w| map.threads.iter().map(|t| map.text(*w, *t)));
+    let Some(cell_width) = cells.map(|cell| width(&cell) + 3).max() else { return Vec::new() };
+    let cell_width = cell_width.max(7);
+    let fitting = ((style.columns() - 2 - CORNER.len()) / cell_width).max(1);
+    let mut text = vec![style.bold("Map: requests/s within the goal, workers x threads")];
+    for threads in map.threads.chunks(fitting) {
+        let head: String =
+            threads.iter().map(|t| pad_left(&format!("x {t} "), cell_width)).collect();
+        text.push(format!("  {CORNER}{}", style.dim(head.trim_end())));
+        for workers in &map.workers {
+            let cells: String = threads
+                .iter()
+                .map(|t| painted_cell(map, *workers, *t, cell_width, style))
+                .collect();
+            let workers = pad_left(&workers.to_string(), CORNER.len());
+            text.push(format!("  {workers}{cells}").trim_end().to_string());
+        }
+    }
+    text.extend(legend(map, style));
+    for (why, who) in map.obstacles() {
+        text.extend(items(&[format!("{}: {why}", who.join(", "))], style));
+    }
+    text
+}
+
+/// The legend's entries, none broken over two lines.
+fn legend(map: &Map, style: Style) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    for entry in map.legend() {
+        match rows.last_mut() {
+            Some(row) if width(row) + 3 + width(entry) <= style.columns() => {
+                row.push_str("   ");
+                row.push_str(entry);
+            }
+            _ => rows.push(format!("  {entry}")),
+        }
+    }
+    rows.iter().map(|row| style.dim(row)).collect()
+}
+
+/// Brackets stand outside the column of figures, so that these stay aligned.
+fn painted_cell(map: &Map, workers: u16, threads: u16, columns: usize, style: Style) -> String {
+    let cell = map.text(workers, threads);
+    let closes = cell.ends_with([']', ')', '=', '+']);
+    let figure = cell.as_str();
+    let after = if closes { "" } else { " " };
+    let space = " ".repeat(columns.saturating_sub(width(figure) + after.len()));
+    let painted = match (map.mark(workers, threads), map.cell(workers, threads)) {
+        (Mark::Chosen, _) => style.green(figure),
+        (Mark::Today, _) => style.bold(figure),
+        (_, Cell::Predicted(_) | Cell::RuledOut(_) | Cell::Unknown) => style.dim(figure),
+        (_, Cell::NeverReady(_)) => style.red(figure),
+        _ => figure.to_string(),
+    };
+    format!("{space}{painted}{after}")
+}
+
+fn failures(story: &Story, style: Style) -> Vec<String> {
+    let failures = words::failures(story);
+    if failures.is_empty() {
+        return Vec::new();
+    }
+    let mut text = vec![style.bold("Server failures")];
+    for (what, last_lines) in failures {
+        text.extend(items(&[what], style));
+        text.extend(log(&last_lines, style));
+    }
+    text
+}
+
+/// A server's own last lines, as text.
+fn log(last_lines: &[String], style: Style) -> Vec<String> {
+    let skipped = last_lines.len().saturating_sub(LOG_LINES);
+    last_lines[skipped..]
+        .iter()
+        .map(|l| style.dim(&truncate(&format!("    | {}", line(l)), style.columns())))
+        .collect()
+}
+
+fn bullets(heading: &str, sentences: &[String], style: Style) -> Vec<String> {
+    if sentences.is_empty() {
+        return Vec::new();
+    }
+    let mut text = vec![style.bold(heading)];
+    text.extend(items(sentences, style));
+    text
+}
+
+fn items(sentences: &[String], style: Style) -> Vec<String> {
+    let mut text = Vec::new();
+    for sentence in sentences {
+        for (at, part) in wrap(sentence, style.columns() - 4).iter().enumerate() {
+            text.push(format!("{}{part}", if at == 0 { "  - " } else { "    " }));
+        }
+    }
+    text
+}
+
+fn how(story: &Story, style: Style) -> Vec<String> {
+    let mut sentences = vec![words::method(story)];
+    if let Some(machine) = &story.machine {
+        sentences.push(format!("Measured on {}.", words::machine(machine)));
+    }
+    if let Some((session, trials)) = story.resumed {
+        sentences.push(format!(
+            "Took up session {session}, from which {} were known.",
+            figures::count(u64::from(trials), "trial", "trials")
+        ));
+    }
+    if let Some(stored) = &story.stored {
+        sentences.push(format!(
+            "Stored as session {} in {}; write a report with 'sweetspot report {} -o \
+             markdown=report.md'.",
+            stored.session,
+            shorten(&line(&stored.store), 60),
+            stored.session
+        ));
+    }
+    sentences.iter().flat_map(|sentence| wrap(sentence, style.columns())).collect()
+}
+
+/// One trial in a line; a second says why when it could not be decided.
+pub fn trial(trial: &TrialSummary, style: Style) -> Vec<String> {
+    let outcome = words::outcome(trial);
+    let summary = &trial.summary;
+    let padded = pad(outcome, 13);
+    let painted = match outcome {
+        "held" => style.green(&padded),
+        "measured" => padded,
+        "did not hold" => style.yellow(&padded),
+        "undecided" => style.dim(&padded),
+        _ => style.red(&padded),
+    };
+    let configuration = pad(&trial.configuration.to_string(), 7);
+    // What stands before: id, configuration, purpose, load, outcome, and the spaces between.
+    let rest = style.columns() - (4 + 2 + 7 + 2 + 8 + 2 + 10 + 2 + 13);
+    let figures = match summary.completed {
+        0 => "no reply".to_string(),
+        _ => format!(
+            "{} answered  p95 {}",
+            pad_left(&figures::rate(summary.throughput_rps), 7),
+            figures::latency(summary.latency_s.p95)
+        ),
+    };
+    let mut text = vec![format!(
+        "{}  {configuration}  {}  {}  {painted}{}",
+        pad_left(&trial.id.to_string(), 4),
+        pad(words::purpose(trial.purpose), 8),
+        pad_left(&words::offered(&trial.offered), 10),
+        truncate(&figures, rest),
+    )];
+    if matches!(outcome, "undecided" | "not valid") && !trial.reason.is_empty() {
+        let parts = wrap(&trial.reason, style.columns().saturating_sub(6));
+        text.extend(parts.iter().map(|part| style.dim(&format!("      {part}"))));
+    }
+    text
+}
+
+/// A doubt as it comes up.
+pub fn warning(warning: &Warning, style: Style) -> Vec<String> {
+    let parts = wrap(&warning.to_string(), style.columns().saturating_sub(9));
+    parts
+        .iter()
+        .enumerate()
+        .map(|(at, part)| {
+            let label = if at == 0 { style.yellow("warning:") } else { " ".repeat(8) };
+            format!("{label} {part}")
+        })
+        .collect()
+}
+
+/// A server that never became ready, as it happens.
+pub fn boot_failure(
+    configuration: Configuration,
+    failure: &BootFailure,
+    style: Style,
+) -> Vec<String> {
+    let sentence =
+        format!("{configuration} did not start: {}; {}", failure.message, failure.advice);
+    let mut text: Vec<String> =
+        wrap(&sentence, style.columns()).iter().map(|part| style.red(part)).collect();
+    text.extend(log(&failure.last_lines, style));
+    text
+}

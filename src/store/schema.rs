@@ -1,0 +1,196 @@
+//! The tables, and how a file of an older version becomes one of this version.
+//!
+//! In: an open connection. Out: the same with today's tables. Knows nothing of events.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::error::{StoreError, StoreErrorKind};
+
+/// Marks the file as ours (`PRAGMA application_id`): "swsp".
+const APPLICATION_ID: i32 = 0x7377_7370;
+
+/// What turns version N into N + 1, beginning with an empty file: today's version is their number.
+pub(super) const STEPS: &[&str] = &["
+    CREATE TABLE sessions (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,  -- a removed session's number is not used again
+        fingerprint TEXT NOT NULL,
+        app TEXT NOT NULL,
+        server TEXT NOT NULL,
+        started_at TEXT NOT NULL,
+        state TEXT NOT NULL,
+        decision TEXT,                         -- JSON
+        owner TEXT NOT NULL                    -- the process that writes it
+    );
+    CREATE TABLE events (
+        session INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        seq INTEGER NOT NULL,
+        at_s REAL NOT NULL,
+        kind TEXT NOT NULL,
+        json TEXT NOT NULL,
+        PRIMARY KEY (session, seq)
+    ) WITHOUT ROWID;
+    CREATE TABLE trials (                      -- drawn from the events, for queries
+        session INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        id INTEGER NOT NULL,
+        workers INTEGER NOT NULL,
+        threads INTEGER NOT NULL,
+        purpose TEXT NOT NULL,
+        verdict TEXT NOT NULL,
+        summary TEXT NOT NULL,                 -- JSON
+        PRIMARY KEY (session, id)
+    ) WITHOUT ROWID;
+"];
+
+/// What a file turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// No table yet.
+    Empty,
+    Ours(usize),
+    Foreign,
+}
+
+/// Gives the file the tables of this version: makes them, or migrates after copying the old file.
+///
+/// # Errors
+/// The file belongs to another program or a newer version, or cannot be written.
+pub(super) fn bring_up(
+    connection: &mut Connection,
+    path: &Path,
+    steps: &[&str],
+) -> Result<(), StoreError> {
+    let what = "open the store";
+    let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, path, &error);
+    let found = look(connection).map_err(broken)?;
+    if found == Found::Ours(steps.len()) {
+        return Ok(());
+    }
+    check(found, path, steps.len())?;
+    if let Found::Ours(version) = found {
+        keep_old(connection, path, version).map_err(broken)?;
+    }
+    // The lock is taken before looking again: another run may have brought the file up meanwhile.
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+    let version = match look(&transaction).map_err(broken)? {
+        Found::Ours(version) => version,
+        _ => 0,
+    };
+    for step in steps.iter().skip(version) {
+        transaction.execute_batch(step).map_err(broken)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(broken)?;
+    transaction.pragma_update(None, "user_version", steps.len() as i64).map_err(broken)?;
+    transaction.commit().map_err(broken)
+}
+
+/// Refuses what is not ours to read, without writing anything.
+///
+/// # Errors
+/// The file is empty, belongs to another program, or to another version than this one.
+pub(super) fn require_current(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let what = "read the store";
+    let found = look(connection).map_err(|error| StoreError::from_sqlite(what, path, &error))?;
+    check(found, path, STEPS.len())?;
+    match found {
+        Found::Ours(version) if version == STEPS.len() => Ok(()),
+        Found::Ours(version) => Err(StoreError::new(
+            StoreErrorKind::Permission,
+            what,
+            path,
+            format!(
+                "it has format {version} and would have to be brought to format {}, but this user \
+                 may not write it; copy it to a folder of your own and name that with --store",
+                STEPS.len()
+            ),
+        )),
+        Found::Empty | Found::Foreign => {
+            Err(StoreError::new(StoreErrorKind::Missing, what, path, "it holds no session yet"))
+        }
+    }
+}
+
+fn look(connection: &Connection) -> rusqlite::Result<Found> {
+    let read = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let version: i64 = read("user_version")?;
+    let application: i64 = read("application_id")?;
+    Ok(match (application == i64::from(APPLICATION_ID), tables, version) {
+        (true, _, 1..) => Found::Ours(usize::try_from(version).unwrap_or(usize::MAX)),
+        (_, 0, 0) => Found::Empty,
+        _ => Found::Foreign,
+    })
+}
+
+fn check(found: Found, path: &Path, newest: usize) -> Result<(), StoreError> {
+    let message = match found {
+        Found::Ours(version) if version > newest => format!(
+            "it was written by a newer sweetspot (format {version}; this one knows up to \
+             {newest}); update sweetspot or name another file with --store"
+        ),
+        Found::Foreign => "it is a database of another program; name another file with \
+                           --store"
+            .to_string(),
+        _ => return Ok(()),
+    };
+    Err(StoreError::new(StoreErrorKind::NotOurs, "open the store", path, message))
+}
+
+/// Copies the file beside itself (`sweetspot.db.v1`) before it is changed; an older copy is left
+/// alone.
+fn keep_old(connection: &Connection, path: &Path, version: usize) -> rusqlite::Result<()> {
+    let mut copy = path.as_os_str().to_owned();
+    copy.push(format!(".v{version}"));
+    let copy = PathBuf::from(copy);
+    if copy.exists() {
+        return Ok(());
+    }
+    connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_file_is_migrated_and_a_copy_of_it_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.db");
+        let mut connection = Connection::open(&path).unwrap();
+        bring_up(&mut connection, &path, STEPS).unwrap();
+        connection
+            .execute(
+                "INSERT INTO sessions (fingerprint, app, server, started_at, state, owner)
+                 VALUES ('f', '/srv/shop', 'puma', 't', 'done', '')",
+                [],
+            )
+            .unwrap();
+
+        let steps = [STEPS[0], "ALTER TABLE sessions ADD COLUMN colour TEXT DEFAULT 'red'"];
+        bring_up(&mut connection, &path, &steps).unwrap();
+
+        let colour: String =
+            connection.query_row("SELECT colour FROM sessions", [], |row| row.get(0)).unwrap();
+        assert_eq!(colour, "red");
+        let old = Connection::open(folder.path().join("s.db.v1")).unwrap();
+        assert_eq!(look(&old).unwrap(), Found::Ours(1));
+        let kept: i64 =
+            old.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0)).unwrap();
+        assert_eq!(kept, 1, "the copy holds what the old file held");
+    }
+
+    #[test]
+    fn a_migration_that_fails_halfway_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.db");
+        let mut connection = Connection::open(&path).unwrap();
+        bring_up(&mut connection, &path, STEPS).unwrap();
+        let steps = [STEPS[0], "ALTER TABLE sessions ADD COLUMN a TEXT", "NOT SQL AT ALL"];
+        assert!(bring_up(&mut connection, &path, &steps).is_err());
+        assert_eq!(look(&connection).unwrap(), Found::Ours(1));
+        assert!(connection.query_row("SELECT a FROM sessions", [], |_| Ok(())).is_err());
+    }
+}

@@ -1,0 +1,531 @@
+//! A whole session as events, made by hand after what real ones look like: every kind of event, and
+//! values from outside that try to be markup.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sweetspot::report::Stored;
+use sweetspot::terms::*;
+
+/// An app whose name would be markup, a colour, or the end of a table cell if it were obeyed.
+pub const APP: &str = "/srv/shop | `beta` <b>🛒</b>\u{1b}[31m\u{202e}";
+
+/// Where the sample says it is stored.
+pub fn stored() -> Stored {
+    Stored {
+        session: 3,
+        store: ".sweetspot/sweetspot.db".to_string(),
+        started_at: "2026-11-20T18:46:44Z".to_string(),
+    }
+}
+
+pub fn configuration(workers: u16, threads: u16) -> Configuration {
+    Configuration::new(workers, threads).unwrap()
+}
+
+fn open(rate: f64) -> Offered {
+    Offered::Open { rate: Rate::per_second(rate).unwrap(), arrivals: Arrivals::Poisson }
+}
+
+fn closed(clients: u32) -> Offered {
+    Offered::Closed { clients, think: Duration::ZERO }
+}
+
+pub fn event(at_s: f64, kind: EventKind) -> Event {
+    Event { at_s, kind }
+}
+
+pub fn machine() -> Machine {
+    Machine {
+        cpu_model: "AMD EPYC 7763 64-Core Processor".to_string(),
+        cores: Cores::new(2.0).unwrap(),
+        memory_bytes: Bytes(4 << 30),
+        kernel: "6.1.0-18-amd64".to_string(),
+    }
+}
+
+/// The first event of the sample.
+pub fn started() -> Event {
+    let lines = [
+        ("app", APP, "this folder"),
+        ("server", "puma 5.6.5 on ruby 3.1.2", "Gemfile.lock"),
+        ("today", "1 worker x 5 threads", "config/puma.rb"),
+        ("workers", "1, 2, 3, 4", "default"),
+        ("threads", "1, 2, 3, 5, 8, 16", "default"),
+        ("targets", "GET /products (weight 3), GET /cart?…", "flag --target"),
+        ("goal", "p95<200ms,errors<0.1%", "sweetspot.toml line 4"),
+        ("cores", "2", "default: all this program may use"),
+        ("memory", "4.0 GiB", "default: all this program may use"),
+        ("arrivals", "poisson, a fresh connection for each request", "default"),
+        ("budget", "10 min", "default"),
+    ];
+    event(
+        0.0,
+        EventKind::SessionStarted {
+            app: APP.to_string(),
+            server: "puma 5.6.5".to_string(),
+            slo: "p95<200ms,errors<0.1%".to_string(),
+            machine: machine(),
+            plan: lines
+                .map(|(what, value, source)| (what.into(), value.into(), source.into()))
+                .to_vec(),
+            budget: Some(Duration::from_secs(600)),
+        },
+    )
+}
+
+/// What one trial of the sample is made from.
+#[derive(Clone, Copy)]
+pub struct Trial {
+    pub id: u32,
+    pub purpose: TrialPurpose,
+    pub configuration: (u16, u16),
+    pub offered: Offered,
+    pub verdict: Verdict,
+    pub throughput: f64,
+    pub p95_ms: f64,
+    pub ended_s: f64,
+}
+
+impl Trial {
+    pub fn summary(self) -> TrialSummary {
+        let due = (self.throughput * 12.0).round() as u64;
+        let p95 = self.p95_ms / 1e3;
+        let scaled = |factor: f64| (p95 * factor * 1e6).round() / 1e6;
+        let latency_s = LatencySummary {
+            min: scaled(0.08),
+            mean: scaled(0.42),
+            p50: scaled(0.35),
+            p75: scaled(0.55),
+            p90: scaled(0.83),
+            p95,
+            p99: scaled(1.4),
+            p999: scaled(1.9),
+            max: scaled(2.2),
+        };
+        let (workers, threads) = self.configuration;
+        TrialSummary {
+            id: self.id,
+            purpose: self.purpose,
+            configuration: configuration(workers, threads),
+            start: self.id.div_ceil(3),
+            offered: self.offered,
+            verdict: self.verdict,
+            reason: match self.verdict {
+                Verdict::Yes => "p95 is below 200 ms with 99 % confidence".to_string(),
+                Verdict::No => "p95 is above 200 ms and the number in flight grows".to_string(),
+                Verdict::Undecided => "cannot tell 6 % apart in 12 s".to_string(),
+            },
+            resolution: 0.06,
+            valid: true,
+            warm_up: WarmUp { kind: WarmUpKind::Warmed, left_out_s: 3.0 },
+            summary: self.load_summary(due, latency_s),
+            cpu_s: [("master", 0.02), ("worker", 21.4), ("generator", 1.9)]
+                .map(|(role, seconds)| (role.to_string(), seconds))
+                .into(),
+            workers: (0..workers)
+                .map(|index| WorkerShare {
+                    index,
+                    pid: 4100 + u32::from(index),
+                    cpu_cores: (190.0 / f64::from(workers)).round() / 100.0,
+                    run_delay_cores: 0.11,
+                })
+                .collect(),
+            memory_bytes: Some(u64::from(workers) * (74 << 20) + u64::from(threads) * (1 << 20)),
+            limit: Limit {
+                kind: LimitKind::Cores,
+                confidence: 0.9,
+                evidence: "both cores were busy 97 % of the time".to_string(),
+            },
+            failure: None,
+            load_s: 15.4,
+            ended_s: self.ended_s,
+        }
+    }
+
+    fn load_summary(self, due: u64, latency_s: LatencySummary) -> LoadSummary {
+        LoadSummary {
+            offered_load_rps: self.offered.rate().map(Rate::as_per_second),
+            clients: match self.offered {
+                Offered::Closed { clients, .. } => Some(clients),
+                Offered::Open { .. } => None,
+            },
+            duration_s: 12.0,
+            due,
+            sent: due,
+            completed: due,
+            throughput_rps: self.throughput,
+            goodput_rps: self.offered.rate().map(|_| self.throughput * 0.97),
+            latency_s,
+            exchange_time_s: latency_s,
+            send_lag_s: SendLagSummary { p50: 0.000_02, p99: 0.000_3, max: 0.001_1 },
+            status: BTreeMap::from([("200".to_string(), due)]),
+            errors: ErrorCounts::default(),
+            bytes_in: due * 512,
+            bytes_out: due * 120,
+            windows: vec![Window {
+                start_s: 0.0,
+                due: due / 12,
+                sent: due / 12,
+                completed: due / 12,
+                errors: 0,
+                latency_s: WindowLatency {
+                    p50: latency_s.p50,
+                    p95: latency_s.p95,
+                    p99: latency_s.p99,
+                    max: latency_s.max,
+                },
+                in_flight: 7,
+            }],
+            generator: GeneratorSummary {
+                cpu_user_s: 1.2,
+                cpu_system_s: 0.7,
+                rss_bytes_max: 21 << 20,
+            },
+            slo: Some(SloSummary {
+                met: match self.verdict {
+                    Verdict::Yes => Some(true),
+                    Verdict::No => Some(false),
+                    Verdict::Undecided => None,
+                },
+                text: "p95<200ms,errors<0.1%".to_string(),
+                reason: String::new(),
+            }),
+            valid: true,
+            warnings: Vec::new(),
+            warm_up_s: 3.0,
+        }
+    }
+}
+
+/// The trial as it starts and as it ends, with small raw records.
+pub fn trial_events(trial: Trial, summary: TrialSummary) -> [Event; 2] {
+    let load = load_record(trial.offered);
+    let monitor = monitor_record();
+    [
+        event(
+            trial.ended_s - 16.0,
+            EventKind::TrialStarted {
+                id: trial.id,
+                purpose: trial.purpose,
+                configuration: summary.configuration,
+                offered: trial.offered,
+                duration: Duration::from_secs(15),
+                left: Some(Duration::from_secs_f64(390.0 - trial.ended_s)),
+            },
+        ),
+        event(
+            trial.ended_s,
+            EventKind::TrialFinished {
+                summary: Box::new(summary),
+                load: Box::new(load),
+                monitor: Box::new(monitor),
+            },
+        ),
+    ]
+}
+
+fn load_record(offered: Offered) -> LoadRecord {
+    let mut second = LoadSecond { due: 3, sent: 3, replies: 3, ..LoadSecond::default() };
+    second.status.insert(200, 3);
+    for ms in [12, 13, 38] {
+        second.latency.record(Duration::from_millis(ms));
+        second.exchange_time.record(Duration::from_millis(ms));
+        second.send_lag.record(Duration::from_micros(20));
+    }
+    LoadRecord {
+        offered,
+        warm_up: Duration::from_secs(3),
+        seconds: vec![second.clone(), second],
+        duration: Duration::from_secs(15),
+        last_reply: Duration::from_millis(15_040),
+        is_cut_short: false,
+        generator: GeneratorUse::default(),
+    }
+}
+
+fn monitor_record() -> MonitorRecord {
+    MonitorRecord {
+        seconds: vec![MonitorSecond {
+            at_s: 0.0,
+            length_s: 1.000_123,
+            processes: vec![ProcessUse {
+                pid: 4100,
+                role: Role::Worker,
+                index: Some(0),
+                name: "puma: cluster worker 0: 4099 [shop]".to_string(),
+                cpu_s: 0.95,
+                user_s: 0.9,
+                system_s: 0.05,
+                run_delay_s: 0.11,
+                voluntary_switches: 120,
+                involuntary_switches: 14,
+                threads: 12,
+                threads_runnable: 1.7,
+            }],
+            host: HostUse { cores_busy: vec![0.97, 0.98], ..HostUse::default() },
+            listen_queue: Some(0),
+        }],
+        memory: Vec::new(),
+        blind_spots: Vec::new(),
+    }
+}
+
+/// The trials of the sample, oldest first.
+fn trials() -> Vec<Trial> {
+    use TrialPurpose::{Confirm, Probe, Saturate, Unloaded};
+    use Verdict::{No, Undecided, Yes};
+    [
+        (Unloaded, (1, 5), closed(1), Undecided, 81.2, 14.1),
+        (Saturate, (1, 5), closed(10), Undecided, 284.0, 47.0),
+        (Probe, (1, 5), open(260.0), Yes, 259.1, 88.0),
+        (Probe, (1, 5), open(285.0), No, 271.3, 912.0),
+        (Probe, (3, 5), open(350.0), Yes, 349.0, 61.0),
+        (Probe, (3, 5), open(440.0), No, 418.2, 1480.0),
+        (Probe, (2, 8), open(400.0), Yes, 398.7, 120.0),
+        (Probe, (4, 1), open(300.0), No, 281.0, 1210.0),
+        (Probe, (2, 3), open(390.0), Yes, 388.9, 131.0),
+        (Probe, (2, 3), open(410.0), Undecided, 407.0, 204.0),
+        (Confirm, (3, 5), open(412.0), Yes, 411.2, 152.0),
+        (Confirm, (1, 5), open(270.0), Yes, 269.5, 163.0),
+    ]
+    .into_iter()
+    .zip(1..)
+    .map(|((purpose, configuration, offered, verdict, throughput, p95_ms), id)| Trial {
+        id,
+        purpose,
+        configuration,
+        offered,
+        verdict,
+        throughput,
+        p95_ms,
+        ended_s: 12.0 + f64::from(id) * 27.5,
+    })
+    .collect()
+}
+
+pub fn predictions() -> Vec<Prediction> {
+    let mut predictions = Vec::new();
+    for workers in 1..=4_u16 {
+        for threads in [1, 2, 3, 5, 8, 16_u16] {
+            let slots = f64::from(workers) * f64::from(threads);
+            let capacity =
+                420.0 * (1.0 - (-slots / 4.5).exp()) * if workers == 1 { 0.66 } else { 1.0 };
+            predictions.push(Prediction {
+                workers,
+                threads,
+                throughput_rps_max: capacity * 1.05,
+                capacity_rps: capacity,
+                capacity_rps_interval: [capacity * 0.92, capacity * 1.08],
+                memory_bytes: Some(u64::from(workers) * (74 << 20)),
+                limit: PredictedLimit { kind: LimitKind::Cores },
+                ruled_out: (slots > 32.0).then(|| {
+                    "it could open more than the 32 database connections allowed".to_string()
+                }),
+            });
+        }
+    }
+    predictions
+}
+
+pub fn decision() -> Decision {
+    Decision {
+        workers: 3,
+        threads: 5,
+        capacity_rps: 412.4,
+        capacity_rps_interval: [401.6, 421.3],
+        gain_ratio: Some(1.527),
+        gain_ratio_interval: Some([1.461, 1.596]),
+        operating_rps: 288.7,
+        limit: Limit {
+            kind: LimitKind::Cores,
+            confidence: 0.9,
+            evidence: "both cores were busy 97 % of the time, and in each second workers waited \
+                       0.8 s for one"
+                .to_string(),
+        },
+        equivalent: vec![Equivalent {
+            workers: 2,
+            threads: 8,
+            ratio: 0.991,
+            ratio_interval: [0.972, 1.01],
+            memory_bytes: Some(301 << 20),
+        }],
+        settings: Settings {
+            env: [("RAILS_MAX_THREADS", "5"), ("WEB_CONCURRENCY", "3")]
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .into(),
+            config_snippet: "workers ENV.fetch(\"WEB_CONCURRENCY\", 3)\n\
+                             threads_count = ENV.fetch(\"RAILS_MAX_THREADS\", 5)\n\
+                             threads threads_count, threads_count\n\
+                             preload_app!\n"
+                .to_string(),
+            advice: vec![
+                "set pool in config/database.yml to at least 5, the threads of one worker"
+                    .to_string(),
+                "computed from the machine this is workers = 1.5 x cores; in a container that counts \
+                 the host's cores, so keep the fixed number there"
+                    .to_string(),
+            ],
+        },
+        memory_bytes: Some(227 << 20),
+        database_connections: 15,
+    }
+}
+
+fn result() -> TuneResult {
+    TuneResult {
+        current: Some(CurrentSetting {
+            workers: 1,
+            threads: 5,
+            capacity_rps: Some(270.1),
+            capacity_rps_interval: Some([261.2, 278.8]),
+        }),
+        decision: Some(decision()),
+        predicted: predictions(),
+        elapsed_s: 371.8,
+        load_s: 184.8,
+        machine: machine(),
+        warnings: vec![Warning::new(
+            "shared_core",
+            "the load generator shared the server's cores and used 8 % of them",
+            "measure from a core of its own: --cpus 1",
+        )],
+        notes: vec![
+            "ended because the choice is certain: 4 more minutes would narrow its interval to \
+             about ±1 %"
+                .to_string(),
+        ],
+    }
+}
+
+fn boot_failure() -> BootFailure {
+    BootFailure {
+        kind: BootFailureKind::Database,
+        message: "the database refuses connections".to_string(),
+        advice: "start it, or set DATABASE_URL".to_string(),
+        last_lines: vec![
+            "[4099] * Booting `shop` | workers: 4".to_string(),
+            "\u{1b}[31mActiveRecord::ConnectionNotEstablished\u{1b}[0m: too many <clients> 🔥"
+                .to_string(),
+            "```".to_string(),
+        ],
+    }
+}
+
+/// A session that ended with a decision.
+pub fn events() -> Vec<Event> {
+    let mut events = unfinished_events();
+    events.push(event(
+        371.8,
+        EventKind::SessionEnded {
+            state: SessionState::Done,
+            result: Some(Box::new(result())),
+            error: None,
+        },
+    ));
+    events
+}
+
+/// The same session, killed before it could end.
+pub fn unfinished_events() -> Vec<Event> {
+    let mut events = vec![
+        started(),
+        event(
+            0.4,
+            EventKind::Warned(Warning::new(
+                "memory_not_limited",
+                "the memory limit is not enforced: this user may not make control groups",
+                "run as root, or under 'systemd-run --user --scope'",
+            )),
+        ),
+        event(0.5, EventKind::ServerStarting { configuration: configuration(1, 5), start: 1 }),
+    ];
+    for trial in trials() {
+        if trial.id == 8 {
+            let configuration = configuration(4, 16);
+            events.push(event(200.0, EventKind::ServerStarting { configuration, start: 3 }));
+            let failure = boot_failure();
+            events.push(event(203.0, EventKind::BootFailed { configuration, failure }));
+        }
+        if trial.id == 3 {
+            events.push(event(70.0, EventKind::Predicted(predictions())));
+        }
+        let mut summary = trial.summary();
+        match trial.id {
+            7 => {
+                summary.valid = false;
+                summary.verdict = Verdict::Undecided;
+                summary.reason =
+                    "the generator sent 21 ms late at p99 where 10 ms are allowed; give it a core \
+                                  of its own"
+                        .to_string();
+            }
+            8 => {
+                summary.failure = Some(TrialFailure::Died {
+                    status: "killed by signal 9".to_string(),
+                    last_lines: vec!["[4099] ! Out-of-sync worker list | `oops`".to_string()],
+                });
+            }
+            _ => {}
+        }
+        events.extend(trial_events(trial, summary));
+    }
+    events
+}
+
+/// A session in which nothing met the goal: one request alone is slower than that.
+pub fn hopeless_events() -> Vec<Event> {
+    let mut events = vec![started()];
+    for mut trial in trials().into_iter().take(4) {
+        trial.p95_ms += 300.0;
+        if trial.verdict == Verdict::Yes {
+            trial.verdict = Verdict::No;
+        }
+        let summary = trial.summary();
+        events.extend(trial_events(trial, summary));
+    }
+    let result = TuneResult {
+        current: Some(CurrentSetting {
+            workers: 1,
+            threads: 5,
+            capacity_rps: None,
+            capacity_rps_interval: None,
+        }),
+        decision: None,
+        predicted: Vec::new(),
+        notes: Vec::new(),
+        ..result()
+    };
+    events.push(event(
+        130.0,
+        EventKind::SessionEnded {
+            state: SessionState::Done,
+            result: Some(Box::new(result)),
+            error: None,
+        },
+    ));
+    events
+}
+
+/// A session in which the generator was too slow in every trial.
+pub fn invalid_events() -> Vec<Event> {
+    let mut events = vec![started()];
+    for trial in trials().into_iter().take(3) {
+        let mut summary = trial.summary();
+        summary.valid = false;
+        summary.verdict = Verdict::Undecided;
+        summary.reason = "the machine's cores were stolen 31 % of the time".to_string();
+        events.extend(trial_events(trial, summary));
+    }
+    let result = TuneResult { current: None, decision: None, predicted: Vec::new(), ..result() };
+    events.push(event(
+        100.0,
+        EventKind::SessionEnded {
+            state: SessionState::Done,
+            result: Some(Box::new(result)),
+            error: None,
+        },
+    ));
+    events
+}

@@ -1,0 +1,214 @@
+//! Tests of `sweetspot sessions` and `sweetspot report` as a user types them.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use sweetspot::store::Store;
+use sweetspot::terms::Event;
+
+use super::sample;
+use super::store::{as_nobody, filled, head, set_mode};
+
+/// Runs the program in `folder`.
+fn sweetspot(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A folder with the default store, holding one session for each list of events.
+fn folder_with(sessions: &[Vec<Event>]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for events in sessions {
+        filled(&folder.path().join(".sweetspot/sweetspot.db"), events);
+    }
+    folder
+}
+
+#[test]
+fn the_list_is_newest_first_and_fits_eighty_columns() {
+    let folder = folder_with(&[sample::events(), sample::hopeless_events()]);
+    let output = sweetspot(folder.path(), &["sessions", "list"]);
+    let text = stdout(&output);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines[1].starts_with("2 ") && lines[2].starts_with("1 "), "{text}");
+    assert!(lines[2].contains("2026-11-20 18:46  done") && lines[2].contains("3 x 5, 412/s"));
+    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn the_list_as_json_has_the_promised_fields() {
+    let folder = folder_with(&[sample::events(), sample::hopeless_events()]);
+    let output = sweetspot(folder.path(), &["sessions", "list", "--json"]);
+    let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(list[0]["id"], 2);
+    assert!(list[0]["decision"].is_null());
+    assert_eq!(list[1]["started_at"], "2026-11-20T18:46:44Z");
+    assert_eq!(list[1]["app"], "/srv/shop");
+    assert_eq!(list[1]["server"], "puma 5.6.5");
+    assert_eq!(list[1]["state"], "done");
+    assert_eq!(list[1]["decision"]["workers"], 3);
+}
+
+#[test]
+fn a_session_whose_program_died_is_listed_as_interrupted() {
+    let folder = folder_with(&[sample::unfinished_events()]);
+    let path = folder.path().join(".sweetspot/sweetspot.db");
+    let state = || {
+        let output = sweetspot(folder.path(), &["sessions", "list", "--json"]);
+        let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        list[0]["state"].as_str().unwrap().to_string()
+    };
+    assert_eq!(state(), "running", "this test is the program that writes it, and lives");
+    rusqlite::Connection::open(path)
+        .unwrap()
+        .execute("UPDATE sessions SET owner = ''", [])
+        .unwrap();
+    assert_eq!(state(), "interrupted");
+}
+
+#[test]
+fn reports_are_written_to_their_files_and_one_to_standard_output() {
+    let folder = folder_with(&[sample::events()]);
+    fs::write(folder.path().join("report.md"), "an older report").unwrap();
+    let arguments =
+        ["report", "last", "-o", "markdown=report.md", "-o", "csv=trials.csv", "-o", "json"];
+    let output = sweetspot(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "wrote report.md\nwrote trials.csv\n");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["session"], 1);
+    let markdown = fs::read_to_string(folder.path().join("report.md")).unwrap();
+    assert!(markdown.starts_with("**Run 3 workers x 5 threads"), "{markdown}");
+    let csv = fs::read_to_string(folder.path().join("trials.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 13);
+    let names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 3, "no temporary file is left: {names:?}");
+}
+
+#[test]
+fn a_shown_session_is_the_text_report() {
+    let folder = folder_with(&[sample::events()]);
+    let shown = stdout(&sweetspot(folder.path(), &["sessions", "show", "1"]));
+    let reported = stdout(&sweetspot(folder.path(), &["report", "1"]));
+    assert_eq!(shown, reported);
+    assert!(shown.starts_with("Run 3 workers x 5 threads"), "{shown}");
+    assert!(shown.contains("Stored as session 1 in .sweetspot/sweetspot.db"), "{shown}");
+}
+
+#[test]
+fn a_session_that_has_not_ended_is_reported_as_far_as_it_went() {
+    let folder = folder_with(&[sample::unfinished_events()]);
+    let output = sweetspot(folder.path(), &["report", "1", "-o", "markdown"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).contains("has not ended"), "{}", stderr(&output));
+    assert!(stdout(&output).contains("best so far"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_session_without_valid_trials_is_reported_and_concludes_nothing() {
+    let folder = folder_with(&[sample::invalid_events()]);
+    let output = sweetspot(folder.path(), &["report", "1"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).contains("no trial of this session is valid"));
+    assert!(stdout(&output).starts_with("Nothing can be concluded"));
+}
+
+#[test]
+fn what_is_not_there_is_a_usage_error_that_says_what_to_do() {
+    let empty = tempfile::tempdir().unwrap();
+    let folder = folder_with(&[sample::events()]);
+    let without_sessions = folder_with(&[]);
+    Store::open(&without_sessions.path().join(".sweetspot/sweetspot.db")).unwrap();
+    let cases: [(&Path, &[&str], &str); 9] = [
+        (empty.path(), &["sessions", "list"], "'sweetspot tune' makes it"),
+        (empty.path(), &["report", "last"], "'sweetspot tune' makes it"),
+        (without_sessions.path(), &["report", "last"], "holds no session yet"),
+        (folder.path(), &["report", "9"], "there is no session 9; 'sweetspot sessions list'"),
+        (folder.path(), &["sessions", "rm", "9"], "there is no session 9"),
+        (folder.path(), &["sessions", "show", "first"], "give its number or 'last'"),
+        (folder.path(), &["report", "1", "-o", "pdf=a.pdf"], "text, markdown, json, csv"),
+        (folder.path(), &["report", "1", "-o", "csv="], "FORMAT=PATH"),
+        (folder.path(), &["report", "1", "-o", "csv", "-o", "json"], "json=PATH"),
+    ];
+    for (folder, arguments, part) in cases {
+        let output = sweetspot(folder, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(part), "'{part}' is missing in: {}", stderr(&output));
+    }
+    assert!(!empty.path().join(".sweetspot").exists(), "reading makes no store");
+}
+
+#[test]
+fn a_removed_session_is_no_longer_listed() {
+    let folder = folder_with(&[sample::events(), sample::hopeless_events()]);
+    let output = sweetspot(folder.path(), &["sessions", "rm", "last"]);
+    assert_eq!(stdout(&output), "removed session 2\n");
+    let list = stdout(&sweetspot(folder.path(), &["sessions", "list"]));
+    assert_eq!(list.lines().count(), 2, "{list}");
+    sweetspot(folder.path(), &["sessions", "rm", "1"]);
+    let list = stdout(&sweetspot(folder.path(), &["sessions", "list"]));
+    assert!(list.starts_with("no session is stored here yet"), "{list}");
+}
+
+#[test]
+fn a_report_that_cannot_be_written_leaves_the_old_one_and_says_why() {
+    let folder = folder_with(&[sample::events()]);
+    let reports = folder.path().join("reports");
+    fs::create_dir(&reports).unwrap();
+    fs::write(reports.join("r.md"), "an older report").unwrap();
+    set_mode(&reports, 0o555);
+    set_mode(folder.path(), 0o755);
+    // Where this program lies may be closed to others.
+    let program = folder.path().join("sweetspot");
+    fs::copy(assert_cmd::cargo::cargo_bin!("sweetspot"), &program).unwrap();
+    set_mode(&program, 0o755);
+    let output = as_nobody(|| {
+        Command::new(&program)
+            .args(["report", "1", "-o", "markdown=reports/r.md"])
+            .current_dir(folder.path())
+            .output()
+            .unwrap()
+    });
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let text = stderr(&output);
+    assert!(text.contains("reports/r.md") && text.contains("Permission denied"), "{text}");
+    assert_eq!(fs::read_to_string(reports.join("r.md")).unwrap(), "an older report");
+    set_mode(&reports, 0o755);
+}
+
+#[test]
+fn a_report_follows_a_link_and_writes_into_a_pipe() {
+    let folder = folder_with(&[sample::events()]);
+    fs::write(folder.path().join("real.md"), "").unwrap();
+    std::os::unix::fs::symlink("real.md", folder.path().join("link.md")).unwrap();
+    let arguments = ["report", "1", "-o", "markdown=link.md", "-o", "csv=/dev/stdout"];
+    let output = sweetspot(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(folder.path().join("link.md").is_symlink());
+    assert!(fs::read_to_string(folder.path().join("real.md")).unwrap().starts_with("**Run"));
+    assert!(stdout(&output).starts_with("id,workers,threads"));
+}
+
+#[test]
+fn a_session_killed_before_its_first_event_is_reported_by_its_head() {
+    let folder = folder_with(&[Vec::new()]);
+    let output = sweetspot(folder.path(), &["report", "1", "-o", "json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["app"], head().app);
+    assert_eq!(json["state"], "running");
+    assert!(json["machine"].is_null());
+}
