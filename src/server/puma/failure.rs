@@ -42,9 +42,8 @@ const CAUSES: &[(BootFailureKind, &[&str])] = &[
 ];
 
 pub(super) fn recognise(last_lines: &[String]) -> BootFailureKind {
-    let is_proven = |texts: &[&str]| {
-        last_lines.iter().any(|line| texts.iter().any(|text| line.contains(text)))
-    };
+    let is_proven =
+        |texts: &[&str]| last_lines.iter().any(|line| texts.iter().any(|text| line.contains(text)));
     CAUSES.iter().find(|(_, texts)| is_proven(texts)).map_or(Exited, |(kind, _)| *kind)
 }
 
@@ -68,7 +67,10 @@ mod tests {
                 "Address already in use - bind(2) for \"127.0.0.1\" port 9292 (Errno::EADDRINUSE)",
                 PortTaken,
             ),
-            ("Could not find puma-6.4.2 in locally installed gems (Bundler::GemNotFound)", NotInstalled),
+            (
+                "Could not find puma-6.4.2 in locally installed gems (Bundler::GemNotFound)",
+                NotInstalled,
+            ),
             ("bundler: command not found: puma", NotInstalled),
             ("config.ru:1:in `block in <main>': boom (RuntimeError)", Exited),
             ("cannot load such file -- pumice (LoadError)", Exited),

@@ -133,9 +133,8 @@ mod tests {
         .unwrap_err();
         assert_eq!(error.kind, BootFailureKind::Exited);
         assert!(error.message.contains("config/puma.rb:3"), "{error}");
-        let missing = read(&printed(
-            r#"{"error":"LoadError: no puma","at":null,"puma_missing":true}"#,
-        ));
+        let missing =
+            read(&printed(r#"{"error":"LoadError: no puma","at":null,"puma_missing":true}"#));
         assert_eq!(missing.unwrap_err().kind, BootFailureKind::NotInstalled);
         assert_eq!(read("nothing\n").unwrap_err().kind, BootFailureKind::Exited);
     }

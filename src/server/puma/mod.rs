@@ -72,10 +72,7 @@ impl Adapter for Puma {
                 folder: app.folder.clone(),
             },
             files: vec![(OVERLAY.into(), overlay(app, scratch))],
-            ready_line: is_cluster(configuration).then(|| ReadyLine {
-                contains: vec!["- Worker ".into(), " booted".into()],
-                count: configuration.workers.get(),
-            }),
+            ready_line: Some(ready_line(configuration)),
             // A worker that cannot load the app is started again without end; once may be an
             // accident, so one more failure than there are workers is needed.
             failure_line: is_cluster(configuration).then(|| ReadyLine {
@@ -110,6 +107,15 @@ const SIGTERM: i32 = 15;
 /// One worker runs in single mode, as Puma itself advises: a master for one worker only costs memory.
 fn is_cluster(configuration: Configuration) -> bool {
     configuration.workers.get() > 1
+}
+
+/// In single mode the app is loaded before this line is printed; a master listens long before that.
+fn ready_line(configuration: Configuration) -> ReadyLine {
+    if is_cluster(configuration) {
+        let contains = vec!["- Worker ".into(), " booted".into()];
+        return ReadyLine { contains, count: configuration.workers.get() };
+    }
+    ReadyLine { contains: vec!["Use Ctrl-C to stop".into()], count: 1 }
 }
 
 /// What `-w` and `WEB_CONCURRENCY` are given.
@@ -193,9 +199,8 @@ fn environment(
 }
 
 fn overlay(app: &App, scratch: &Path) -> String {
-    let quoted = |path: &Path| {
-        text(path).replace('\\', "\\\\").replace('"', "\\\"").replace('#', "\\#")
-    };
+    let quoted =
+        |path: &Path| text(path).replace('\\', "\\\\").replace('"', "\\\"").replace('#', "\\#");
     include_str!("overlay.rb")
         .replace("SCRATCH", &quoted(scratch))
         .replace("FOLDER", &quoted(&app.folder))
@@ -240,11 +245,12 @@ mod tests {
     }
 
     #[test]
-    fn one_worker_runs_in_single_mode_and_its_first_good_reply_is_readiness() {
+    fn one_worker_runs_in_single_mode_and_is_ready_when_it_listens() {
         let recipe = launch(&app(), 1, 5);
         assert!(recipe.command.arguments.join(" ").contains("--workers 0 --threads 5:5"));
         assert_eq!(recipe.command.env["WEB_CONCURRENCY"], "0");
-        assert_eq!(recipe.ready_line, None);
+        let ready = recipe.ready_line.unwrap();
+        assert!(ready.matches("Use Ctrl-C to stop") && ready.count == 1);
     }
 
     #[test]
