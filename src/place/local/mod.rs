@@ -106,6 +106,8 @@ struct Running {
     address: SocketAddr,
     log: PathBuf,
     graceful_stop: GracefulStop,
+    /// True once it has answered at its address, so that it is the one that listens there.
+    has_answered: bool,
     /// How it ended, once it has.
     exited: Option<String>,
 }
@@ -153,8 +155,15 @@ impl Local {
             Ok(pid) => pid,
             Err(failure) => return Ok(Started::Failed(failure)),
         };
-        let graceful_stop = recipe.graceful_stop;
-        let mut running = Running { pid, configuration, address, log, graceful_stop, exited: None };
+        let mut running = Running {
+            pid,
+            configuration,
+            address,
+            log,
+            graceful_stop: recipe.graceful_stop,
+            has_answered: false,
+            exited: None,
+        };
         let boot = Boot {
             link: &self.link,
             adapter: self.settings.adapter,
@@ -169,6 +178,7 @@ impl Local {
             exited: &mut running.exited,
         };
         let outcome = boot.wait();
+        running.has_answered = matches!(outcome, Outcome::Ready);
         self.running = Some(running);
         match outcome {
             Outcome::Ready => Ok(Started::Ready { boot: started.elapsed() }),
@@ -215,8 +225,8 @@ impl Local {
                 Heard::Reply(Reply::Exited { status }) => self.note_exit(status),
                 Heard::Reply(reply) => return Ok(reply),
                 Heard::Nothing => {
-                    let late = io::Error::from(io::ErrorKind::TimedOut);
-                    return Err(environment("get an answer from the guardian", late));
+                    let what = "get an answer from the guardian";
+                    return Err(environment(what, io::ErrorKind::TimedOut.into()));
                 }
                 Heard::Gone => return Err(guardian_gone()),
             }
@@ -248,8 +258,8 @@ impl Local {
         match self.ask(&Order::End) {
             Ok(Reply::Ended { left }) if left.is_empty() => Ok(()),
             Ok(Reply::Ended { left }) => {
-                let busy = io::Error::from(io::ErrorKind::ResourceBusy);
-                Err(environment(format!("end the app server's processes {left:?}"), busy))
+                let what = format!("end the app server's processes {left:?}");
+                Err(environment(what, io::ErrorKind::ResourceBusy.into()))
             }
             Ok(reply) => Err(unexpected("end the app server", &reply)),
             Err(_) => {
@@ -407,19 +417,18 @@ impl Place for Local {
     }
 
     fn stop(&mut self) -> Result<(), PlaceError> {
-        let Some(running) = &self.running else { return Ok(()) };
-        let (address, graceful) = (running.address, running.graceful_stop);
-        if running.exited.is_none() {
-            // A guardian that is gone has taken the server with it.
-            if self.link.order(&Order::Signal { signal: graceful.signal }).is_ok() {
-                self.await_exit(graceful.wait, StopRequest::Now);
-            }
+        let Some(running) = self.running.take() else { return Ok(()) };
+        let graceful = running.graceful_stop;
+        // A guardian that does not take the order is gone, and has taken the server with it.
+        if running.exited.is_none()
+            && self.link.order(&Order::Signal { signal: graceful.signal }).is_ok()
+        {
+            self.await_exit(graceful.wait, StopRequest::Now);
         }
-        self.running = None;
         self.end_for_certain()?;
-        if is_listening(address) {
-            let taken = io::Error::from(io::ErrorKind::AddrInUse);
-            return Err(environment(format!("close the app server's address {address}"), taken));
+        if running.has_answered && is_listening(running.address) {
+            let what = format!("close the app server's address {}", running.address);
+            return Err(environment(what, io::ErrorKind::AddrInUse.into()));
         }
         Ok(())
     }
