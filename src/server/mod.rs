@@ -4,12 +4,14 @@
 //! process is what, how to stop it, how its users write the setting down). Must not run, read or
 //! write anything: `place` does.
 
+pub mod advice;
 pub mod puma;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::terms::{BootFailureKind, Configuration, Role, Settings};
@@ -51,7 +53,7 @@ pub enum Listen {
 }
 
 /// A command to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandLine {
     /// Program first.
     pub arguments: Vec<String>,
@@ -71,6 +73,8 @@ pub struct Recipe {
     /// A log line that each worker prints once it serves; counted. `None`: the first good reply is
     /// enough.
     pub ready_line: Option<ReadyLine>,
+    /// Log lines that say that it won't come up, though the process lives on; counted.
+    pub failure_line: Option<ReadyLine>,
     pub graceful_stop: GracefulStop,
 }
 
@@ -81,6 +85,18 @@ pub struct ReadyLine {
     pub contains: Vec<String>,
     /// Lines needed.
     pub count: u16,
+}
+
+impl ReadyLine {
+    /// Is `line` one of those that are counted?
+    pub fn matches(&self, line: &str) -> bool {
+        let mut rest = line;
+        self.contains.iter().all(|text| {
+            let found = rest.split_once(text.as_str());
+            rest = found.map_or("", |(_, after)| after);
+            found.is_some()
+        })
+    }
 }
 
 /// How the server is asked to end.

@@ -1,1 +1,170 @@
-//! Tests of place.
+//! Real Puma, started and ended on this machine; nothing may be left of it.
+
+mod boot;
+mod guardian;
+mod puma;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use sweetspot::place::local::{Local, LocalSettings};
+use sweetspot::place::{Place, Started};
+use sweetspot::server::{self, App, Framework};
+use sweetspot::terms::{BootFailure, Configuration, StopSignal, Target};
+
+/// An app in a folder of its own, with everything that may hold on to it looked for at the end.
+struct TestApp {
+    folder: tempfile::TempDir,
+}
+
+impl TestApp {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        // Somebody else may have to read it.
+        fs::set_permissions(folder.path(), mode(0o755)).unwrap();
+        for (name, content) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        Self { folder }
+    }
+
+    /// An app that answers everything with what these lines of Ruby return.
+    fn answering(body: &str) -> Self {
+        Self::new(&[("config.ru", &format!("run ->(env) {{ {body} }}\n"))])
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    fn app(&self) -> App {
+        let server_config = Path::new("config/puma.rb");
+        App {
+            folder: self.path(),
+            framework: Framework::Rack,
+            rackup: "config.ru".into(),
+            server_config: self.path().join(server_config).exists().then(|| server_config.into()),
+            is_bundled: false,
+            ready_path: "/".into(),
+        }
+    }
+
+    fn settings(&self) -> LocalSettings {
+        let puma = server::find("puma").unwrap();
+        LocalSettings {
+            guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
+            ..LocalSettings::new(self.app(), puma, vec![Target::get("/")])
+        }
+    }
+
+    fn local(&self) -> Local {
+        Local::new(self.settings(), StopSignal::default()).unwrap()
+    }
+
+    /// Processes at work in the app's folder.
+    fn processes(&self) -> Vec<u32> {
+        let folder = self.path();
+        let is_there =
+            |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
+        all_processes().into_iter().filter(is_there).collect()
+    }
+
+    fn assert_nothing_is_left(&self) {
+        let left: Vec<String> = self.processes().into_iter().map(title).collect();
+        assert!(left.is_empty(), "left behind: {left:?}");
+    }
+
+    /// Every file and folder with its size and time of change.
+    fn listing(&self) -> BTreeMap<PathBuf, (u64, SystemTime)> {
+        let mut listing = BTreeMap::new();
+        let mut folders = vec![self.path()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                let metadata = path.symlink_metadata().unwrap();
+                if metadata.is_dir() {
+                    folders.push(path.clone());
+                }
+                listing.insert(path, (metadata.len(), metadata.modified().unwrap()));
+            }
+            let metadata = folder.metadata().unwrap();
+            listing.insert(folder, (metadata.len(), metadata.modified().unwrap()));
+        }
+        listing
+    }
+}
+
+fn mode(bits: u32) -> fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(bits)
+}
+
+fn all_processes() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").unwrap();
+    entries.filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok()).collect()
+}
+
+fn title(pid: u32) -> String {
+    let cmdline = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&cmdline).replace('\0', " ").trim().to_string()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    all_processes().into_iter().filter(|child| parent(*child) == Some(pid)).collect()
+}
+
+/// Threads of a process with a name that begins so.
+fn threads_named(pid: u32, prefix: &str) -> usize {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let name = |task: PathBuf| fs::read_to_string(task.join("comm")).unwrap_or_default();
+    tasks.filter(|task| name(task.as_ref().unwrap().path()).starts_with(prefix)).count()
+}
+
+fn configuration(workers: u16, threads: u16) -> Configuration {
+    Configuration::new(workers, threads).unwrap()
+}
+
+/// Waits for a condition, and fails when it does not come about.
+fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !condition() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[track_caller]
+fn start(local: &mut Local, workers: u16, threads: u16) {
+    match local.start(configuration(workers, threads)).unwrap() {
+        Started::Ready { .. } => {}
+        Started::Failed(failure) => panic!("{failure:?}"),
+    }
+}
+
+#[track_caller]
+fn start_failing(local: &mut Local, workers: u16, threads: u16) -> BootFailure {
+    match local.start(configuration(workers, threads)).unwrap() {
+        Started::Ready { .. } => panic!("it became ready"),
+        Started::Failed(failure) => failure,
+    }
+}
+
+/// The body of a reply.
+fn get(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    reply.split_once("\r\n\r\n").unwrap().1.to_string()
+}

@@ -1,1 +1,522 @@
-//! App servers started on this machine.
+//! App servers started on this machine: each in a session, a folder and, where the machine allows it,
+//! a control group of its own, under a guardian that ends them whatever happens to us.
+//!
+//! In: an app and its adapter; then configurations and offers. Out: what was seen. Must not judge it.
+
+mod affinity;
+mod boot;
+mod cgroup;
+pub mod guardian;
+mod link;
+mod log;
+mod machine;
+mod orders;
+mod probe;
+mod processes;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use self::boot::{Boot, Outcome};
+use self::cgroup::{Group, LimitName};
+use self::link::{ANSWER, Heard, Link};
+use self::machine::Share;
+use self::orders::{Order, Reply};
+use super::{Observed, Offer, Place, PlaceError, Started};
+use crate::load::{self, Address, Length, LoadSpec, Placement};
+use crate::monitor::{Monitor, Watched};
+use crate::server::{
+    Adapter, App, CommandLine, GracefulStop, Inspection, Listen, ProcessFacts, Recipe,
+};
+use crate::terms::{
+    BootFailure, BootFailureKind, Bytes, Configuration, ConnectionMode, Cores, LiveSecond, Machine,
+    StopRequest, StopSignal, Target, TrialFailure, Warning,
+};
+
+/// A server that is not ready by then will not become so.
+pub const BOOT_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The app's own settings are only read, so this is plenty.
+const INSPECTION_PATIENCE: Duration = Duration::from_secs(30);
+
+/// A free port can be taken by somebody else before the server has it.
+const PORT_ATTEMPTS: u32 = 5;
+
+/// What to start, and with what.
+pub struct LocalSettings {
+    pub app: App,
+    pub adapter: &'static dyn Adapter,
+    /// At least one.
+    pub targets: Vec<Target>,
+    pub connection: ConnectionMode,
+    /// From due to the last byte.
+    pub timeout: Duration,
+    /// `None`: all that this process may use.
+    pub cores: Option<Cores>,
+    pub memory: Option<Bytes>,
+    /// Most time from start to readiness.
+    pub boot_patience: Duration,
+    /// The loopback port to listen on; `None`: any free one.
+    pub port: Option<u16>,
+    /// Where our own folder may be made; the first that can be written to is taken.
+    pub scratch_in: Vec<PathBuf>,
+    /// The program that is the guardian when called with `__guardian`.
+    pub guardian: PathBuf,
+}
+
+impl LocalSettings {
+    /// The defaults: fresh connections, 30 s timeout, no limits, any port, this program as guardian.
+    pub fn new(app: App, adapter: &'static dyn Adapter, targets: Vec<Target>) -> Self {
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        Self {
+            app,
+            adapter,
+            targets,
+            connection: ConnectionMode::Fresh,
+            timeout: Duration::from_secs(30),
+            cores: None,
+            memory: None,
+            boot_patience: BOOT_PATIENCE,
+            port: None,
+            scratch_in: [std::env::temp_dir()].into_iter().chain(runtime).collect(),
+            // Stays the right program also when the file it was started from has been replaced.
+            guardian: "/proc/self/exe".into(),
+        }
+    }
+}
+
+/// This machine as a place for trials.
+pub struct Local {
+    settings: LocalSettings,
+    stop: StopSignal,
+    share: Share,
+    link: Link,
+    running: Option<Running>,
+    born: Instant,
+    starts: u32,
+}
+
+/// A server that was started.
+struct Running {
+    pid: u32,
+    configuration: Configuration,
+    address: SocketAddr,
+    log: PathBuf,
+    graceful_stop: GracefulStop,
+    /// True once it has answered at its address, so that it is the one that listens there.
+    has_answered: bool,
+    /// How it ended, once it has.
+    exited: Option<String>,
+}
+
+impl Local {
+    /// Looks at the machine and starts the guardian.
+    ///
+    /// # Errors
+    /// The app's folder is not there, the guardian cannot be started, or there is nowhere to write.
+    pub fn new(settings: LocalSettings, stop: StopSignal) -> Result<Self, PlaceError> {
+        let folder = &settings.app.folder;
+        std::fs::read_dir(folder).map_err(|error| {
+            environment(format!("open the app's folder {}", folder.display()), error)
+        })?;
+        let share = machine::share(settings.cores, settings.memory)
+            .map_err(|error| environment("ask which cores may be used", error))?;
+        let link = begin(&settings, &share)?;
+        let born = Instant::now();
+        Ok(Self { settings, stop, share, link, running: None, born, starts: 0 })
+    }
+
+    /// The process that was started last, while it runs.
+    pub fn server_pid(&self) -> Option<u32> {
+        self.running.as_ref().filter(|running| running.exited.is_none()).map(|running| running.pid)
+    }
+
+    /// Loopback address of the server that runs.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.running.as_ref().map(|running| running.address)
+    }
+
+    fn start_once(&mut self, configuration: Configuration) -> Result<Started, PlaceError> {
+        let port = match self.settings.port {
+            Some(port) => port,
+            None => free_port().map_err(|error| environment("find a free port", error))?,
+        };
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let (app, adapter) = (&self.settings.app, self.settings.adapter);
+        let recipe = adapter.launch(app, configuration, &Listen::Port(port), &self.link.scratch);
+        write_files(&recipe, &self.link.scratch)?;
+        self.starts += 1;
+        let log = self.link.scratch.join(format!("server-{}.log", self.starts));
+        let started = Instant::now();
+        let pid = match self.launch(&recipe.command, &log)? {
+            Ok(pid) => pid,
+            Err(failure) => return Ok(Started::Failed(failure)),
+        };
+        let mut running = Running {
+            pid,
+            configuration,
+            address,
+            log,
+            graceful_stop: recipe.graceful_stop,
+            has_answered: false,
+            exited: None,
+        };
+        let boot = Boot {
+            link: &self.link,
+            adapter: self.settings.adapter,
+            app: &self.settings.app,
+            targets: &self.settings.targets,
+            stop: &self.stop,
+            recipe: &recipe,
+            address,
+            log: &running.log,
+            started,
+            patience: self.settings.boot_patience,
+            exited: &mut running.exited,
+        };
+        let outcome = boot.wait();
+        running.has_answered = matches!(outcome, Outcome::Ready);
+        self.running = Some(running);
+        match outcome {
+            Outcome::Ready => Ok(Started::Ready { boot: started.elapsed() }),
+            Outcome::Failed(failure) => {
+                self.stop()?;
+                Ok(Started::Failed(failure))
+            }
+            Outcome::Stopped => {
+                self.stop()?;
+                Err(PlaceError::Stopped)
+            }
+            Outcome::GuardianGone => {
+                self.stop()?;
+                Err(guardian_gone())
+            }
+        }
+    }
+
+    /// Has the guardian run a command. The inner error: the program is not there.
+    fn launch(
+        &mut self,
+        command: &CommandLine,
+        log: &Path,
+    ) -> Result<Result<u32, BootFailure>, PlaceError> {
+        let cpus = self.share.server_cpus.clone();
+        let order = Order::Start { command: command.clone(), log: log.to_path_buf(), cpus };
+        match self.ask(&order)? {
+            Reply::Started { pid } => Ok(Ok(pid)),
+            Reply::NotStarted { is_missing: true, message } => {
+                let (app, adapter) = (&self.settings.app, self.settings.adapter);
+                let kind = BootFailureKind::NotInstalled;
+                Ok(Err(boot::failure(adapter, app, kind, message, &[])))
+            }
+            reply => Err(unexpected("start the app server", &reply)),
+        }
+    }
+
+    /// One order and its reply; how an earlier process ended may come in between and is noted.
+    fn ask(&mut self, order: &Order) -> Result<Reply, PlaceError> {
+        self.link.order(order).map_err(|error| environment("give the guardian an order", error))?;
+        let deadline = Instant::now() + ANSWER;
+        loop {
+            match self.link.hear(deadline.saturating_duration_since(Instant::now())) {
+                Heard::Reply(Reply::Exited { status }) => self.note_exit(status),
+                Heard::Reply(reply) => return Ok(reply),
+                Heard::Nothing => {
+                    let what = "get an answer from the guardian";
+                    return Err(environment(what, io::ErrorKind::TimedOut.into()));
+                }
+                Heard::Gone => return Err(guardian_gone()),
+            }
+        }
+    }
+
+    fn note_exit(&mut self, status: String) {
+        if let Some(running) = &mut self.running {
+            running.exited.get_or_insert(status);
+        }
+    }
+
+    /// Waits until the process started has ended, the guardian is gone, or time or the user's
+    /// patience is up.
+    fn await_exit(&mut self, wait: Duration, patience: StopRequest) -> Option<String> {
+        let deadline = Instant::now() + wait;
+        while Instant::now() < deadline && self.stop.requested() < patience {
+            match self.link.hear(Duration::from_millis(20)) {
+                Heard::Reply(Reply::Exited { status }) => return Some(status),
+                Heard::Gone => return None,
+                Heard::Reply(_) | Heard::Nothing => {}
+            }
+        }
+        None
+    }
+
+    /// Ends whatever is left below the guardian.
+    fn end_for_certain(&mut self) -> Result<(), PlaceError> {
+        match self.ask(&Order::End) {
+            Ok(Reply::Ended { left }) if left.is_empty() => Ok(()),
+            Ok(Reply::Ended { left }) => {
+                let what = format!("end the app server's processes {left:?}");
+                Err(environment(what, io::ErrorKind::ResourceBusy.into()))
+            }
+            Ok(reply) => Err(unexpected("end the app server", &reply)),
+            Err(_) => {
+                // Ends what a dead guardian left behind, and makes the next start possible.
+                self.link = begin(&self.settings, &self.share)?;
+                Ok(())
+            }
+        }
+    }
+
+    /// The load that an offer means, at the running server.
+    fn load_spec(&self, offer: &Offer, address: SocketAddr) -> LoadSpec {
+        let own_cores = &self.share.generator_cpus;
+        LoadSpec {
+            address: Address::Tcp(vec![address]),
+            host: address.to_string(),
+            targets: self.settings.targets.clone(),
+            shape: offer.offered.into(),
+            warm_up: offer.warm_up,
+            length: Length::Duration(offer.duration),
+            connection: self.settings.connection,
+            timeout: self.settings.timeout,
+            max_in_flight: None,
+            loops: loops(own_cores.len()),
+            seed: offer.seed,
+            placement: Placement {
+                cpus: own_cores.clone(),
+                // Else it would wait for the very cores it loads, and measure its own waiting.
+                raised_priority: own_cores.is_empty(),
+            },
+        }
+    }
+
+    fn watched(&self, running: &Running) -> Watched {
+        let (adapter, configuration) = (self.settings.adapter, running.configuration);
+        Watched {
+            root_pid: running.pid,
+            role: Box::new(move |is_root, title| {
+                adapter.role(configuration, ProcessFacts { is_root, title })
+            }),
+            port: Some(running.address.port()),
+            socket: None,
+            cgroup: self.link.group.cpu.clone(),
+        }
+    }
+}
+
+impl Place for Local {
+    fn machine(&self) -> &Machine {
+        &self.share.machine
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.born.elapsed()
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = self.share.warnings.clone();
+        warnings.extend(not_enforced(&self.link.group, &self.share));
+        if self.share.generator_cpus.is_empty() {
+            warnings.push(Warning::new(
+                "generator_shares_cores",
+                format!(
+                    "the load generator runs on the app server's own {} cores",
+                    self.share.machine.cores
+                ),
+                "its share is shown with every result; give --cpus fewer than the machine has to keep \
+                 a core for it",
+            ));
+        }
+        warnings
+    }
+
+    fn inspect(&mut self) -> Result<Inspection, PlaceError> {
+        self.stop()?;
+        let command = self.settings.adapter.inspect(&self.settings.app);
+        let log = self.link.scratch.join("inspection.log");
+        self.launch(&command, &log)?.map_err(PlaceError::Inspection)?;
+        let status = self.await_exit(INSPECTION_PATIENCE, StopRequest::Finish);
+        self.end_for_certain()?;
+        let lines = log::tail(&log);
+        // Only what was printed to the end can be read.
+        let message = match status {
+            Some(_) => match self.settings.adapter.read_inspection(&lines.join("\n")) {
+                Ok(inspection) => return Ok(inspection),
+                Err(error) => error,
+            },
+            None if self.stop.is_raised() => return Err(PlaceError::Stopped),
+            None => crate::server::InspectionError {
+                kind: BootFailureKind::NeverReady,
+                message: format!("they were not read within {} s", INSPECTION_PATIENCE.as_secs()),
+            },
+        };
+        let (adapter, app) = (self.settings.adapter, &self.settings.app);
+        let mut failure = boot::failure(adapter, app, message.kind, String::new(), &lines);
+        failure.message = message.to_string();
+        Err(PlaceError::Inspection(failure))
+    }
+
+    fn start(&mut self, configuration: Configuration) -> Result<Started, PlaceError> {
+        self.stop()?;
+        for _ in 1..PORT_ATTEMPTS {
+            match self.start_once(configuration)? {
+                Started::Failed(failure)
+                    if failure.kind == BootFailureKind::PortTaken
+                        && self.settings.port.is_none() => {}
+                started => return Ok(started),
+            }
+        }
+        self.start_once(configuration)
+    }
+
+    fn offer(
+        &mut self,
+        offer: &Offer,
+        watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    ) -> Result<Observed, PlaceError> {
+        let running =
+            self.running.as_ref().expect("a load is offered to a server that was started");
+        let spec = self.load_spec(offer, running.address);
+        let killed_before = self.link.group.out_of_memory_kills();
+        let log = running.log.clone();
+        let mut status = running.exited.clone();
+        let mut is_guardian_gone = false;
+        let monitor = Monitor::start(self.watched(running), Instant::now());
+        let link = &self.link;
+        let mut watch_server = |second: &LiveSecond| {
+            match link.hear(Duration::ZERO) {
+                Heard::Reply(Reply::Exited { status: how }) => status = Some(how),
+                Heard::Gone => is_guardian_gone = true,
+                Heard::Reply(_) | Heard::Nothing => {}
+            }
+            let wish = watch(second);
+            if status.is_some() || is_guardian_gone { ControlFlow::Break(()) } else { wish }
+        };
+        let load = load::run(&spec, &self.stop, &mut watch_server);
+        let monitor = monitor.stop();
+        if is_guardian_gone {
+            return Err(guardian_gone());
+        }
+        let load = load?;
+        let killed = self.link.group.out_of_memory_kills().saturating_sub(killed_before);
+        if let Some(status) = &status {
+            self.note_exit(status.clone());
+        }
+        let failure = match status {
+            _ if killed > 0 => {
+                Some(format!("{killed} of its processes were killed: out of memory"))
+            }
+            status => status,
+        };
+        let last_lines = || log::worth_showing(&log::tail(&log));
+        let failure = failure.map(|status| TrialFailure::Died { status, last_lines: last_lines() });
+        Ok(Observed { load, monitor, failure })
+    }
+
+    fn stop(&mut self) -> Result<(), PlaceError> {
+        let Some(running) = self.running.take() else { return Ok(()) };
+        let graceful = running.graceful_stop;
+        // A guardian that does not take the order is gone, and has taken the server with it.
+        if running.exited.is_none()
+            && self.link.order(&Order::Signal { signal: graceful.signal }).is_ok()
+        {
+            self.await_exit(graceful.wait, StopRequest::Now);
+        }
+        self.end_for_certain()?;
+        if running.has_answered && is_listening(running.address) {
+            let what = format!("close the app server's address {}", running.address);
+            return Err(environment(what, io::ErrorKind::AddrInUse.into()));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        // The guardian ends whatever a graceful stop could not.
+        let _ = self.stop();
+    }
+}
+
+fn begin(settings: &LocalSettings, share: &Share) -> Result<Link, PlaceError> {
+    Link::begin(&settings.guardian, &settings.scratch_in, share.limits).map_err(|error| {
+        let places: Vec<String> =
+            settings.scratch_in.iter().map(|place| place.display().to_string()).collect();
+        let what = format!(
+            "start the guardian with a folder of its own in {} (TMPDIR names another place)",
+            places.join(" or ")
+        );
+        environment(what, error)
+    })
+}
+
+fn not_enforced<'a>(group: &'a Group, share: &'a Share) -> impl Iterator<Item = Warning> + 'a {
+    let is_by_affinity = share.limits.cores.is_some_and(|cores| cores.fract() == 0.0)
+        && !share.server_cpus.is_empty();
+    let advice = "run as root, or below a control group of yours (systemd-run --user --scope sweetspot \
+                  ...); otherwise read the result as one without this limit";
+    group.not_enforced.iter().filter_map(move |missing| {
+        let message = match missing.limit {
+            // Whole cores are enough: the server cannot leave them.
+            LimitName::Cores if is_by_affinity => return None,
+            LimitName::Cores => format!(
+                "the limit of {} cores is not enforced, the server runs on {} whole cores ({})",
+                share.machine.cores,
+                share.machine.cores.get().ceil(),
+                missing.why
+            ),
+            LimitName::Memory => format!(
+                "the limit of {} of memory is not enforced ({})",
+                share.machine.memory_bytes, missing.why
+            ),
+        };
+        Some(Warning::new("limits_not_enforced", message, advice))
+    })
+}
+
+/// Loops of the load generator: one does tens of thousands of requests a second, and each costs the
+/// server a core when it has none of its own.
+fn loops(own_cores: usize) -> u16 {
+    own_cores.clamp(1, 4) as u16
+}
+
+/// A port that nobody listens on now.
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+/// Does anybody accept connections there?
+fn is_listening(address: SocketAddr) -> bool {
+    let connected = TcpStream::connect_timeout(&address, Duration::from_secs(1));
+    // With nobody listening, a connection can by chance come to itself.
+    connected.is_ok_and(|stream| stream.local_addr().is_ok_and(|own| own != address))
+}
+
+fn write_files(recipe: &Recipe, scratch: &Path) -> Result<(), PlaceError> {
+    for (name, content) in &recipe.files {
+        let path = scratch.join(name);
+        std::fs::write(&path, content)
+            .map_err(|error| environment(format!("write {}", path.display()), error))?;
+    }
+    Ok(())
+}
+
+fn environment(what: impl Into<String>, source: io::Error) -> PlaceError {
+    PlaceError::Environment { what: what.into(), source }
+}
+
+fn guardian_gone() -> PlaceError {
+    let gone = io::Error::from(io::ErrorKind::BrokenPipe);
+    environment("reach the guardian, which somebody has killed: run the command again", gone)
+}
+
+fn unexpected(what: &str, reply: &Reply) -> PlaceError {
+    let message = match reply {
+        Reply::Refused { message } | Reply::NotStarted { message, .. } => message.clone(),
+        other => format!("the guardian answered {other:?}"),
+    };
+    environment(what, io::Error::other(message))
+}

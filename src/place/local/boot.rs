@@ -1,0 +1,284 @@
+//! From a process just started to a server that is ready, or to the reason why it is not.
+//!
+//! In: the process, its log, the pages to ask for. Out: an [`Outcome`]. Sends a few requests; must
+//! not end the server.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::link::{Heard, Link};
+use super::log::{self, LineCounter};
+use super::orders::Reply as Said;
+use super::probe::{self, Reply};
+use crate::server::{Adapter, App, ReadyLine, Recipe, advice};
+use crate::terms::{BootFailure, BootFailureKind, StopSignal, Target};
+
+/// So often log and process are looked at.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// A server that answers 502, 503 or 504 gets so long to think better of it: some say so while they
+/// warm up.
+const WARMING_UP: Duration = Duration::from_secs(10);
+
+/// How waiting ended.
+pub enum Outcome {
+    Ready,
+    Failed(BootFailure),
+    /// The user asked to end.
+    Stopped,
+    /// The guardian has ended, and the server with it.
+    GuardianGone,
+}
+
+/// What is waited for.
+pub struct Boot<'a> {
+    pub link: &'a Link,
+    pub adapter: &'static dyn Adapter,
+    pub app: &'a App,
+    pub targets: &'a [Target],
+    pub stop: &'a StopSignal,
+    pub recipe: &'a Recipe,
+    pub address: SocketAddr,
+    pub log: &'a Path,
+    pub started: Instant,
+    pub patience: Duration,
+    /// Filled in when the server ends.
+    pub exited: &'a mut Option<String>,
+}
+
+/// Why waiting ends before the server is ready.
+enum End {
+    Failed(BootFailureKind, String),
+    Stopped,
+    GuardianGone,
+}
+
+impl Boot<'_> {
+    /// Waits until every worker has booted and the app's pages answer 2xx.
+    pub fn wait(mut self) -> Outcome {
+        match self.boot().and_then(|()| self.ask_for_all_pages()) {
+            Ok(()) => Outcome::Ready,
+            Err(End::Failed(kind, message)) => Outcome::Failed(self.failure(kind, message)),
+            Err(End::Stopped) => Outcome::Stopped,
+            Err(End::GuardianGone) => Outcome::GuardianGone,
+        }
+    }
+
+    fn failure(&self, kind: BootFailureKind, message: String) -> BootFailure {
+        failure(self.adapter, self.app, kind, message, &log::tail(self.log))
+    }
+
+    fn deadline(&self) -> Instant {
+        self.started + self.patience
+    }
+
+    /// Until the log says that all workers are there.
+    fn boot(&mut self) -> Result<(), End> {
+        let never = ReadyLine { contains: Vec::new(), count: u16::MAX };
+        let ready = self.recipe.ready_line.clone();
+        let failed = self.recipe.failure_line.clone().unwrap_or(never);
+        let ready = ready.unwrap_or(ReadyLine { contains: Vec::new(), count: 0 });
+        let needed = (ready.count, failed.count);
+        let unreadable = |error| {
+            End::Failed(BootFailureKind::Exited, format!("its log could not be read: {error}"))
+        };
+        let mut counter = LineCounter::open(self.log, vec![ready, failed]).map_err(unreadable)?;
+        loop {
+            let counts = counter.counts().map_err(unreadable)?;
+            let (booted, failures) = (counts[0], counts[1]);
+            if booted >= needed.0 {
+                return Ok(());
+            }
+            if failures >= needed.1 {
+                let message = "its workers end as soon as they start".to_string();
+                return Err(End::Failed(BootFailureKind::Exited, message));
+            }
+            if Instant::now() >= self.deadline() {
+                let message = format!(
+                    "{booted} of {} processes had booted within {} s",
+                    needed.0,
+                    self.patience.as_secs_f64()
+                );
+                return Err(End::Failed(BootFailureKind::NeverReady, message));
+            }
+            self.look(LOOK)?;
+        }
+    }
+
+    /// Notices, within `wait`, that the server has ended or that the user wants to end.
+    fn look(&mut self, wait: Duration) -> Result<(), End> {
+        if self.stop.is_raised() {
+            return Err(End::Stopped);
+        }
+        match self.link.hear(wait) {
+            Heard::Reply(Said::Exited { status }) => *self.exited = Some(status),
+            Heard::Gone => return Err(End::GuardianGone),
+            Heard::Nothing | Heard::Reply(_) => {}
+        }
+        match self.exited {
+            None => Ok(()),
+            Some(status) => {
+                let message = format!("it ended before it was ready ({status})");
+                Err(End::Failed(BootFailureKind::Exited, message))
+            }
+        }
+    }
+
+    /// The page that says that the app is there, then each page that will be asked for.
+    fn ask_for_all_pages(&mut self) -> Result<(), End> {
+        // Sent with the headers of the first target: some apps insist on a host or on https.
+        let headers = self.targets.first().map(|target| target.headers.clone()).unwrap_or_default();
+        let ready = Target { headers, ..Target::get(self.app.ready_path.clone()) };
+        self.ask_until_good(&ready)?;
+        for target in self.targets {
+            // Anything else could change the app's data.
+            let is_safe = matches!(target.method.as_str(), "GET" | "HEAD");
+            if is_safe && *target != (Target { weight: target.weight, ..ready.clone() }) {
+                self.ask_until_good(target)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn ask_until_good(&mut self, target: &Target) -> Result<(), End> {
+        let first = Instant::now();
+        loop {
+            let end = match self.ask(target)? {
+                Ok(reply) => match judge(&reply) {
+                    None => return Ok(()),
+                    Some(kind) => {
+                        let may_recover = matches!(reply.status, 502..=504);
+                        (!may_recover || first.elapsed() >= WARMING_UP)
+                            .then(|| (kind, answered(target, &reply)))
+                    }
+                },
+                // Not listening yet, or no longer.
+                Err(ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset) => None,
+                Err(ErrorKind::InvalidData) => {
+                    let message = format!("{target} is answered with something that is not HTTP");
+                    Some((BootFailureKind::NotSuccess, message))
+                }
+                Err(_) => None,
+            };
+            if let Some((kind, message)) = end {
+                return Err(End::Failed(kind, message));
+            }
+            if Instant::now() >= self.deadline() {
+                let patience = self.patience.as_secs_f64();
+                let message = format!("{target} was not answered within {patience} s of the start");
+                return Err(End::Failed(BootFailureKind::NeverReady, message));
+            }
+            self.look(LOOK)?;
+        }
+    }
+
+    /// The outer error ends waiting, the inner one is that of this attempt.
+    fn ask(&mut self, target: &Target) -> Result<Result<Reply, ErrorKind>, End> {
+        let mut end = None;
+        let (address, deadline) = (self.address, self.deadline());
+        let reply =
+            probe::ask(address, target, deadline, &mut || match self.look(Duration::ZERO) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(why) => {
+                    end = Some(why);
+                    ControlFlow::Break(())
+                }
+            });
+        end.map_or_else(|| Ok(reply.map_err(|error| error.kind())), Err)
+    }
+}
+
+/// A failed start as it is reported; the log says more than the way it ended does.
+pub fn failure(
+    adapter: &dyn Adapter,
+    app: &App,
+    kind: BootFailureKind,
+    message: String,
+    log: &[String],
+) -> BootFailure {
+    let (kind, message) = match kind {
+        BootFailureKind::Exited => match adapter.recognise_failure(log) {
+            BootFailureKind::Exited => (kind, message),
+            recognised => (recognised, format!("{}: {message}", cause(recognised))),
+        },
+        kind => (kind, message),
+    };
+    BootFailure {
+        kind,
+        message: format!("the app server did not become ready: {message}"),
+        advice: advice::for_failure(app, kind),
+        last_lines: log::worth_showing(log),
+    }
+}
+
+fn cause(kind: BootFailureKind) -> &'static str {
+    match kind {
+        BootFailureKind::SecretKeyBase => "SECRET_KEY_BASE is missing",
+        BootFailureKind::Database => "its database cannot be reached or does not exist",
+        BootFailureKind::PendingMigration => "migrations are pending",
+        BootFailureKind::NotInstalled => "the server or a gem is not installed",
+        BootFailureKind::PortTaken => "something else listens on its port",
+        _ => "it failed",
+    }
+}
+
+/// What is wrong with a reply; `None` when nothing is.
+fn judge(reply: &Reply) -> Option<BootFailureKind> {
+    let leads_to_https = reply
+        .location
+        .as_ref()
+        .is_some_and(|place| place.to_ascii_lowercase().starts_with("https://"));
+    Some(match reply.status {
+        200..=299 => return None,
+        301 | 302 | 303 | 307 | 308 if leads_to_https => BootFailureKind::ForcedSsl,
+        301 | 302 | 303 | 307 | 308 => BootFailureKind::Redirected,
+        401 => BootFailureKind::Unauthorized,
+        403 => BootFailureKind::Forbidden,
+        404 => BootFailureKind::NotFound,
+        429 => BootFailureKind::RateLimited,
+        500..=599 => BootFailureKind::ServerError,
+        _ => BootFailureKind::NotSuccess,
+    })
+}
+
+fn answered(target: &Target, reply: &Reply) -> String {
+    // A query can carry secrets, such as the page to return to.
+    let place = reply.location.as_ref().and_then(|place| place.split(['?', '#']).next());
+    let place = place.map(|place| format!(" and leads to {place}")).unwrap_or_default();
+    format!("{target} answers {}{place}, where 2xx is needed", reply.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reply_that_is_not_2xx_has_its_cause() {
+        use BootFailureKind::*;
+        for (status, location, expected) in [
+            (204, None, None),
+            (301, Some("https://127.0.0.1/"), Some(ForcedSsl)),
+            (302, Some("/login?return=/"), Some(Redirected)),
+            (302, None, Some(Redirected)),
+            (401, None, Some(Unauthorized)),
+            (403, None, Some(Forbidden)),
+            (404, None, Some(NotFound)),
+            (418, None, Some(NotSuccess)),
+            (429, None, Some(RateLimited)),
+            (503, None, Some(ServerError)),
+        ] {
+            let reply = Reply { status, location: location.map(ToString::to_string) };
+            assert_eq!(judge(&reply), expected, "{status} {location:?}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_is_named_without_its_query() {
+        let reply = Reply { status: 302, location: Some("/login?token=secret".into()) };
+        let text = answered(&Target::get("/items?key=secret"), &reply);
+        assert_eq!(text, "GET /items?… answers 302 and leads to /login, where 2xx is needed");
+    }
+}

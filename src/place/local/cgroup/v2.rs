@@ -1,0 +1,117 @@
+//! Control groups, version 2: one folder, in which controllers have to be switched on by the folder
+//! above, which then may hold no processes of its own.
+//!
+//! In: a position in the tree and limits. Out: a folder of ours in it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::tree::Position;
+use super::v1::{make, quota_us};
+use super::{Group, Limits, is_writable, set};
+
+/// The limits that one folder sets itself.
+pub(super) fn limits(folder: &Path) -> Limits {
+    let cores = || {
+        let text = fs::read_to_string(folder.join("cpu.max")).ok()?;
+        let (quota, period) = text.trim().split_once(' ')?;
+        let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+        (quota > 0.0 && period > 0.0).then_some(quota / period)
+    };
+    let memory = || fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok();
+    Limits { cores: cores(), memory_bytes: memory() }
+}
+
+/// Adds a folder of ours to `group`: in our own group or, where the controllers cannot be switched on
+/// there, in the nearest above it. When the limits cannot be had anywhere it is for killing only.
+pub(super) fn join(group: &mut Group, position: &Position, name: &str, wanted: Limits) {
+    if wanted != Limits::default() {
+        match create_limited(position, name, wanted) {
+            Ok((folder, limits)) => {
+                group.cpu = group.cpu.take().or(limits.cores.map(|_| folder.clone()));
+                group.memory = group.memory.take().or(limits.memory_bytes.map(|_| folder.clone()));
+                return enter(group, folder);
+            }
+            Err(error) => group.give_up(wanted, &error.to_string()),
+        }
+    }
+    // Without it the guardian kills process by process.
+    if let Ok(folder) = create(&position.own, name, Limits::default()) {
+        enter(group, folder);
+    }
+}
+
+/// The folder and the limits set there; the error is that of our own group, the most telling one.
+fn create_limited(
+    position: &Position,
+    name: &str,
+    wanted: Limits,
+) -> io::Result<(PathBuf, Limits)> {
+    let mut escaped = Limits::default();
+    let mut first_error = None;
+    for parent in position.upwards() {
+        // What limits us in the groups left behind on the way up must go on limiting the server.
+        let limits = wanted.tighter(escaped);
+        match create(parent, name, limits) {
+            Ok(folder) => return Ok((folder, limits)),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+        escaped = escaped.tighter(self::limits(parent));
+    }
+    Err(first_error.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+}
+
+fn enter(group: &mut Group, folder: PathBuf) {
+    if folder.join("cgroup.kill").exists() {
+        group.kill = Some(folder.clone());
+    }
+    group.folders.push(folder);
+}
+
+/// Makes the group and sets its limits; leaves nothing behind when that fails.
+fn create(parent: &Path, name: &str, limits: Limits) -> io::Result<PathBuf> {
+    // To move a process one must be allowed to write to the group that holds both ends.
+    let door = parent.join("cgroup.procs");
+    if !is_writable(&door) {
+        let reason = format!("may not write to {}", door.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
+    let folder = parent.join(name);
+    make(&folder)?;
+    limit(parent, &folder, limits).inspect_err(|_| {
+        // The limit's own error is what matters; an empty group harms nobody.
+        let _ = fs::remove_dir(&folder);
+    })?;
+    Ok(folder)
+}
+
+fn limit(parent: &Path, folder: &Path, limits: Limits) -> io::Result<()> {
+    if let Some(cores) = limits.cores {
+        switch_on(parent, folder, "cpu", "cpu.max")?;
+        set(folder, "cpu.max", &format!("{} 100000", quota_us(cores)))?;
+    }
+    if let Some(bytes) = limits.memory_bytes {
+        switch_on(parent, folder, "memory", "memory.max")?;
+        set(folder, "memory.max", &bytes.to_string())?;
+        // Where the kernel does not count swap there is nothing to forbid.
+        match set(folder, "memory.swap.max", "0") {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            result => return result,
+        }
+    }
+    Ok(())
+}
+
+/// Switches a controller on in `parent` for the folders below it, when it isn't on already.
+fn switch_on(parent: &Path, folder: &Path, controller: &str, file: &str) -> io::Result<()> {
+    if folder.join(file).exists() {
+        return Ok(());
+    }
+    set(parent, "cgroup.subtree_control", &format!("+{controller}"))?;
+    if folder.join(file).exists() {
+        return Ok(());
+    }
+    let reason = format!("the {controller} controller is not available in {}", parent.display());
+    Err(io::Error::new(io::ErrorKind::Unsupported, reason))
+}

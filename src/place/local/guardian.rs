@@ -1,0 +1,301 @@
+//! The guardian: a process between us and the app server that outlives us just long enough to end it.
+//!
+//! In: [`Order`]s, a line each, on standard input. Out: [`Reply`]s on standard output. It starts the
+//! server as its own child and adopts every process that the server leaves behind. When its input
+//! ends (we have died, however we died) or when it is told to, it kills all of them, takes the control
+//! group and the scratch folder away, and ends. Has one thread; must not measure or wait for long.
+
+mod input;
+mod launch;
+mod log_file;
+
+use std::ffi::CString;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use self::input::{Input, Woken};
+use self::log_file::LogFile;
+use super::cgroup::{self, Group, Limits, Trees};
+use super::orders::{Order, Reply};
+use super::processes::{self, Reaped};
+
+/// Everything below us should be dead by then; SIGKILL takes longer only in the kernel.
+const KILLING: Duration = Duration::from_secs(10);
+
+/// Set to our own process id for everything we start, so that it can be told from other processes
+/// even when we are gone.
+pub const MARK: &str = "SWEETSPOT_GUARDIAN";
+
+/// Runs until standard input ends.
+///
+/// # Errors
+/// The kernel refuses what the guardian needs for its work; nothing was started then.
+pub fn run() -> io::Result<()> {
+    prepare()?;
+    let mut guardian = Guardian {
+        scratch: None,
+        group: Group::default(),
+        server: None,
+        log: None,
+        is_heard: true,
+    };
+    let mut input = Input::open()?;
+    loop {
+        match input.wait(Duration::from_secs(1))? {
+            Woken::Line(line) => guardian.obey(&line),
+            Woken::End => break,
+            Woken::ChildEnded => {
+                guardian.reap();
+            }
+            Woken::Time => {}
+        }
+        if let Some(log) = &mut guardian.log {
+            log.forget_the_old_part();
+        }
+    }
+    guardian.end_everything();
+    guardian.tidy_up();
+    Ok(())
+}
+
+/// Makes this process deaf to the terminal and the parent of every orphan below it.
+fn prepare() -> io::Result<()> {
+    extern "C" fn nothing(_: libc::c_int) {}
+    // SAFETY: setsid takes nothing. It fails only when we lead a session already, which is as good.
+    unsafe { libc::setsid() };
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE] {
+        // A handler and not SIG_IGN: what is ignored would stay ignored in the server.
+        // SAFETY: the handler does nothing, and the structure is fully initialised.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
+            action.sa_flags = libc::SA_RESTART;
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+    processes::adopt_orphans()
+}
+
+/// Are there children?
+#[derive(PartialEq, Eq)]
+enum Remaining {
+    None,
+    Some,
+}
+
+struct Guardian {
+    scratch: Option<PathBuf>,
+    group: Group,
+    /// The process we started, until it has ended.
+    server: Option<u32>,
+    log: Option<LogFile>,
+    /// False once nobody reads our replies any more.
+    is_heard: bool,
+}
+
+impl Guardian {
+    fn obey(&mut self, line: &str) {
+        let reply = match serde_json::from_str(line) {
+            Ok(Order::Begin { scratch_in, limits }) => Some(self.begin(&scratch_in, limits)),
+            Ok(Order::Start { command, log, cpus }) => Some(self.start(&command, &log, &cpus)),
+            Ok(Order::Signal { signal }) => self.signal(signal),
+            Ok(Order::End) => Some(Reply::Ended { left: self.end_everything() }),
+            Err(error) => Some(Reply::Refused { message: format!("no such order: {error}") }),
+        };
+        if let Some(reply) = reply {
+            self.say(&reply);
+        }
+    }
+
+    fn begin(&mut self, scratch_in: &[PathBuf], limits: Limits) -> Reply {
+        if self.scratch.is_some() {
+            return Reply::Refused { message: "begun already".into() };
+        }
+        match make_scratch(scratch_in) {
+            Ok(folder) => {
+                self.scratch = Some(folder.clone());
+                self.group = usable_group(limits);
+                Reply::Begun { scratch: folder, group: self.group.clone() }
+            }
+            Err(error) => Reply::Refused { message: error.to_string() },
+        }
+    }
+
+    fn start(&mut self, command: &crate::server::CommandLine, log: &Path, cpus: &[usize]) -> Reply {
+        if self.server.is_some() {
+            return Reply::Refused { message: "a process is running already".into() };
+        }
+        let log = match LogFile::create(log) {
+            Ok(log) => log,
+            Err(error) => {
+                return Reply::Refused { message: format!("{}: {error}", log.display()) };
+            }
+        };
+        match launch::spawn(command, &log, cpus, &self.group.doors()) {
+            Ok(pid) => {
+                self.server = Some(pid);
+                self.log = Some(log);
+                Reply::Started { pid }
+            }
+            Err(error) => Reply::NotStarted {
+                is_missing: error.kind() == io::ErrorKind::NotFound,
+                message: error.to_string(),
+            },
+        }
+    }
+
+    fn signal(&mut self, signal: i32) -> Option<Reply> {
+        let result = processes::signal(self.server?, signal);
+        result.err().map(|error| Reply::Refused { message: error.to_string() })
+    }
+
+    /// Takes ended children away, and tells when the server was one of them.
+    fn reap(&mut self) -> Remaining {
+        loop {
+            match processes::reap(None) {
+                Reaped::Child { pid, status } if self.server == Some(pid) => {
+                    self.server = None;
+                    let status = describe(ExitStatus::from_raw(status));
+                    self.say(&Reply::Exited { status });
+                }
+                Reaped::Child { .. } => {}
+                Reaped::StillRunning => return Remaining::Some,
+                Reaped::NoChildren => return Remaining::None,
+            }
+        }
+    }
+
+    /// Kills everything below us until the kernel says that there is no child left; what is left
+    /// after [`KILLING`] is returned.
+    fn end_everything(&mut self) -> Vec<u32> {
+        let deadline = Instant::now() + KILLING;
+        let own = std::process::id();
+        loop {
+            self.group.kill();
+            for pid in processes::descendants(own) {
+                // It may have ended meanwhile; whoever changed its user shows up in what is left.
+                let _ = processes::signal(pid, libc::SIGKILL);
+            }
+            // Every process below us hangs on a child of ours: no child, nothing left.
+            if self.reap() == Remaining::None {
+                self.log = None;
+                return Vec::new();
+            }
+            if Instant::now() >= deadline {
+                return processes::descendants(own);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn tidy_up(&mut self) {
+        // Nobody is left to tell: what cannot be removed now stays, empty and harmless.
+        let _ = self.group.remove();
+        if let Some(folder) = self.scratch.take() {
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
+
+    fn say(&mut self, reply: &Reply) {
+        if !self.is_heard {
+            return;
+        }
+        let line = serde_json::to_string(reply).unwrap_or_else(|error| {
+            // Only a path that is no Unicode gets here.
+            format!("{{\"refused\":{{\"message\":\"the reply cannot be written: {error}\"}}}}")
+        });
+        let mut stdout = io::stdout().lock();
+        let written = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+        self.is_heard = written.is_ok();
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("ended by signal {signal}{}", signal_name(signal)),
+        (None, None) => status.to_string(),
+    }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGHUP => " (SIGHUP)",
+        libc::SIGINT => " (SIGINT)",
+        libc::SIGILL => " (SIGILL)",
+        libc::SIGABRT => " (SIGABRT)",
+        libc::SIGBUS => " (SIGBUS)",
+        libc::SIGKILL => " (SIGKILL)",
+        libc::SIGSEGV => " (SIGSEGV)",
+        libc::SIGTERM => " (SIGTERM)",
+        _ => "",
+    }
+}
+
+/// A new folder that only we can enter, in the first of `places` that takes one.
+fn make_scratch(places: &[PathBuf]) -> io::Result<PathBuf> {
+    let mut error = io::Error::from(io::ErrorKind::InvalidInput);
+    for place in places {
+        let mut name = place.join("sweetspot-XXXXXX").into_os_string().into_vec();
+        name.push(0);
+        // SAFETY: `name` is a writable C string that mkdtemp fills in.
+        if !unsafe { libc::mkdtemp(name.as_mut_ptr().cast()) }.is_null() {
+            name.pop();
+            return Ok(PathBuf::from(std::ffi::OsString::from_vec(name)));
+        }
+        let cause = io::Error::last_os_error();
+        error = io::Error::new(cause.kind(), format!("{}: {cause}", place.display()));
+    }
+    Err(error)
+}
+
+/// A control group for these limits that a process of ours has been seen to join.
+fn usable_group(limits: Limits) -> Group {
+    let trees = match Trees::read(Path::new("/")) {
+        Ok(trees) => trees,
+        Err(error) => return Group::none(limits, &format!("/proc: {error}")),
+    };
+    let name = format!("sweetspot-{}", std::process::id());
+    let group = cgroup::create(&trees, &name, limits);
+    if let Err(error) = try_to_join(&group) {
+        // Best effort: nobody is in it.
+        let _ = group.remove();
+        return Group::none(limits, &format!("no process may join a control group: {error}"));
+    }
+    group
+}
+
+/// Lets a child join and end.
+fn try_to_join(group: &Group) -> io::Result<()> {
+    let doors = c_strings(&group.doors())?;
+    // SAFETY: this process has one thread, and the child only opens, writes and ends.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            let code =
+                launch::join(&doors).err().map_or(0, |error| error.raw_os_error().unwrap_or(1));
+            // SAFETY: ends the child at once, without running anything of its parent's.
+            unsafe { libc::_exit(code) }
+        }
+        child => {
+            let mut status = 0;
+            // SAFETY: `status` outlives the call, and the child ends by itself.
+            unsafe { libc::waitpid(child, &mut status, 0) };
+            match ExitStatus::from_raw(status).code() {
+                Some(0) => Ok(()),
+                Some(code) => Err(io::Error::from_raw_os_error(code)),
+                None => Err(io::Error::other("the child that tried was killed")),
+            }
+        }
+    }
+}
+
+fn c_strings(paths: &[PathBuf]) -> io::Result<Vec<CString>> {
+    let c_string = |path: &PathBuf| CString::new(path.as_os_str().as_bytes());
+    Ok(paths.iter().map(c_string).collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,89 @@
+//! A command becomes a child of the guardian, inside its control group and on its cores.
+//!
+//! In: the command, where its output goes, cores and group. Out: a process id.
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use super::log_file::LogFile;
+use super::{MARK, c_strings};
+use crate::place::local::affinity;
+use crate::server::CommandLine;
+
+/// Starts the command; the caller takes the child away when it has ended.
+pub fn spawn(
+    line: &CommandLine,
+    log: &LogFile,
+    cpus: &[usize],
+    doors: &[PathBuf],
+) -> io::Result<u32> {
+    let (program, arguments) = line.arguments.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(&line.folder)
+        .envs(&line.env)
+        .env(MARK, std::process::id().to_string())
+        .stdin(Stdio::null())
+        .stdout(log.output()?)
+        .stderr(log.output()?);
+    for name in &line.env_removed {
+        command.env_remove(name);
+    }
+    let doors = c_strings(doors)?;
+    let cpus = affinity::set_of(cpus);
+    let guardian = std::process::id();
+    let prepare = move || {
+        join(&doors)?;
+        if let Some(cpus) = &cpus {
+            affinity::confine(cpus)?;
+        }
+        die_with(guardian)
+    };
+    // SAFETY: what runs between fork and exec only makes system calls, on memory prepared before.
+    unsafe { command.pre_exec(prepare) };
+    let child = command.spawn().map_err(|error| named(&error, program))?;
+    Ok(child.id())
+}
+
+fn named(error: &io::Error, program: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{program}: {error}"))
+}
+
+/// Joins control groups. Allowed between fork and exec.
+pub fn join(doors: &[CString]) -> io::Result<()> {
+    for door in doors {
+        // SAFETY: a C string, and a descriptor that is closed again.
+        let written = unsafe {
+            let fd = libc::open(door.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+            if fd < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            let written = libc::write(fd, b"0".as_ptr().cast(), 1);
+            // The write's error is read before close can change it.
+            let result = if written == 1 { Ok(()) } else { Err(io::Error::last_os_error()) };
+            libc::close(fd);
+            result
+        };
+        written?;
+    }
+    Ok(())
+}
+
+/// Asks the kernel to kill this process when the guardian ends. Allowed between fork and exec.
+fn die_with(guardian: u32) -> io::Result<()> {
+    // SAFETY: both calls take and return integers.
+    unsafe {
+        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // It may have ended before we asked.
+        if libc::getppid().unsigned_abs() != guardian {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+    }
+    Ok(())
+}

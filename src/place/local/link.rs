@@ -1,0 +1,175 @@
+//! Our end of the guardian: orders go out, replies come in, and should it die before us, we do its
+//! work.
+//!
+//! In: orders. Out: replies. Must not know what an app server is.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::cgroup::{Group, Limits};
+use super::guardian::MARK;
+use super::orders::{Order, Reply};
+use super::processes;
+
+/// The guardian answers at once, except when it kills.
+pub const ANSWER: Duration = Duration::from_secs(15);
+
+/// Replies that nobody has read yet; the guardian says at most two an order.
+const UNREAD: usize = 64;
+
+/// A guardian at work. Dropping it ends the guardian and all that is below it.
+pub struct Link {
+    child: Child,
+    orders: Option<ChildStdin>,
+    replies: Receiver<Reply>,
+    reader: Option<JoinHandle<()>>,
+    /// Our own folder; the guardian removes it.
+    pub scratch: PathBuf,
+    pub group: Group,
+}
+
+/// What the guardian said, or that it says nothing any more.
+#[derive(Debug, PartialEq)]
+pub enum Heard {
+    Reply(Reply),
+    /// Nothing within the time given.
+    Nothing,
+    /// It has ended.
+    Gone,
+}
+
+impl Link {
+    /// Starts `program __guardian` and lets it make a scratch folder and a control group.
+    ///
+    /// # Errors
+    /// It cannot be started, or has no place for its folder.
+    pub fn begin(program: &Path, scratch_in: &[PathBuf], limits: Limits) -> io::Result<Self> {
+        // Should the guardian be killed, what was below it falls to us.
+        processes::adopt_orphans()?;
+        let mut command = Command::new(program);
+        command.arg("__guardian").stdin(Stdio::piped()).stdout(Stdio::piped());
+        // In a session of its own from its first moment, so that the terminal's Ctrl-C never gets
+        // there.
+        // SAFETY: between fork and exec only setsid is called, which takes nothing.
+        unsafe {
+            command.arg0("sweetspot").pre_exec(|| match libc::setsid() {
+                -1 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            });
+        }
+        let mut child = command.spawn()?;
+        let orders = child.stdin.take();
+        let (sender, replies) = sync_channel(UNREAD);
+        let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let reader = std::thread::Builder::new()
+            .name("guardian".into())
+            .spawn(move || read_replies(BufReader::new(stdout), &sender))?;
+        let mut link = Self {
+            child,
+            orders,
+            replies,
+            reader: Some(reader),
+            scratch: PathBuf::new(),
+            group: Group::default(),
+        };
+        link.order(&Order::Begin { scratch_in: scratch_in.to_vec(), limits })?;
+        match link.hear(ANSWER) {
+            Heard::Reply(Reply::Begun { scratch, group }) => {
+                (link.scratch, link.group) = (scratch, group);
+                Ok(link)
+            }
+            Heard::Reply(Reply::Refused { message }) => Err(io::Error::other(message)),
+            heard => Err(io::Error::other(format!("the guardian did not begin: {heard:?}"))),
+        }
+    }
+
+    /// Tells the guardian what to do.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn order(&mut self, order: &Order) -> io::Result<()> {
+        let mut line = serde_json::to_string(order)?;
+        line.push('\n');
+        let pipe = self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        pipe.write_all(line.as_bytes())
+    }
+
+    /// The next reply, waiting for it at most so long.
+    pub fn hear(&self, wait: Duration) -> Heard {
+        match self.replies.recv_timeout(wait) {
+            Ok(reply) => Heard::Reply(reply),
+            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Heard::Gone,
+        }
+    }
+
+    /// Ends the guardian, which ends all that is below it; whatever escaped its end is ended here.
+    fn finish(&mut self) {
+        self.orders = None;
+        let deadline = Instant::now() + ANSWER;
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if Instant::now() >= deadline {
+                // It hangs in the kernel at worst; then what is below it dies with it or falls to us.
+                let _ = self.child.kill();
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        // The status says nothing that the processes left don't say better.
+        let _ = self.child.wait();
+        self.end_orphans();
+        if let Some(reader) = self.reader.take() {
+            // It ends when the guardian does, and carries nothing; its panic would have been shown.
+            let _ = reader.join();
+        }
+        // The guardian has done both, unless it was killed.
+        let _ = self.group.remove();
+        if !self.scratch.as_os_str().is_empty() {
+            let _ = std::fs::remove_dir_all(&self.scratch);
+        }
+    }
+
+    /// Ends what a guardian that was killed left to us.
+    fn end_orphans(&self) {
+        let guardian = self.child.id();
+        let mark = format!("{MARK}={guardian}");
+        let deadline = Instant::now() + ANSWER;
+        loop {
+            let orphans = processes::children_of(std::process::id(), guardian, &mark);
+            if orphans.is_empty() || Instant::now() >= deadline {
+                return;
+            }
+            self.group.kill();
+            for orphan in orphans {
+                for pid in processes::descendants(orphan).into_iter().chain([orphan]) {
+                    // It may have ended meanwhile; the loop looks again.
+                    let _ = processes::signal(pid, libc::SIGKILL);
+                }
+                processes::reap(Some(orphan));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+fn read_replies(stdout: impl BufRead, sender: &SyncSender<Reply>) {
+    for line in stdout.lines().map_while(Result::ok) {
+        let reply = serde_json::from_str(&line)
+            .unwrap_or_else(|error| Reply::Refused { message: format!("{error}: {line}") });
+        // When nobody listens the guardian is being ended.
+        if sender.send(reply).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What the server printed: lines counted while it boots, its last lines when something is wrong.
+//!
+//! In: the log's path. Out: counts and lines. Only reads.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::server::ReadyLine;
+
+/// So much of the end is looked at.
+const TAIL: u64 = 64 << 10;
+
+/// Most lines that are shown.
+const SHOWN: usize = 20;
+
+/// Lines of one backtrace that are shown.
+const SHOWN_OF_A_BACKTRACE: usize = 3;
+
+/// Reads on where it stopped, and counts lines.
+pub struct LineCounter {
+    file: File,
+    /// After the last line's end.
+    part: Vec<u8>,
+    wanted: Vec<ReadyLine>,
+    counts: Vec<u16>,
+}
+
+impl LineCounter {
+    /// # Errors
+    /// There is no such log.
+    pub fn open(path: &Path, wanted: Vec<ReadyLine>) -> io::Result<Self> {
+        let counts = vec![0; wanted.len()];
+        Ok(Self { file: File::open(path)?, part: Vec::new(), wanted, counts })
+    }
+
+    /// Reads what is new. One count for each kind of line wanted, in that order.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub fn counts(&mut self) -> io::Result<&[u16]> {
+        // Bounded, whatever the server prints meanwhile: the rest is read the next time.
+        (&self.file).take(1 << 20).read_to_end(&mut self.part)?;
+        while let Some(end) = memchr::memchr(b'\n', &self.part) {
+            let line: Vec<u8> = self.part.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line);
+            for (wanted, count) in self.wanted.iter().zip(&mut self.counts) {
+                *count = count.saturating_add(wanted.matches(&line).into());
+            }
+        }
+        Ok(&self.counts)
+    }
+}
+
+/// The lines at the end of the log, oldest first; none when it cannot be read.
+pub fn tail(path: &Path) -> Vec<String> {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        let mut bytes = Vec::new();
+        file.take(TAIL).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().map(|line| line.trim_end().to_string()).filter(|line| !line.is_empty()).collect()
+}
+
+/// The last lines worth showing, oldest first, at most 20: long backtraces would push out the message
+/// that stands above them.
+pub fn worth_showing(lines: &[String]) -> Vec<String> {
+    let mut shown: Vec<String> = Vec::new();
+    let mut depth = 0;
+    for line in lines {
+        depth = if is_backtrace(line) { depth + 1 } else { 0 };
+        match depth {
+            0..=SHOWN_OF_A_BACKTRACE => shown.push(line.clone()),
+            _ => {
+                let hidden = depth - SHOWN_OF_A_BACKTRACE;
+                if hidden > 1 {
+                    shown.pop();
+                }
+                shown.push(format!("\t... {hidden} more"));
+            }
+        }
+    }
+    shown.split_off(shown.len().saturating_sub(SHOWN))
+}
+
+/// Ruby's `from file:line:in ...`, below the message.
+fn is_backtrace(line: &str) -> bool {
+    line.starts_with([' ', '\t']) && line.trim_start().starts_with("from ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn lines(text: &str) -> Vec<String> {
+        text.lines().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn lines_are_counted_once_and_only_when_they_are_whole() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let booted = ReadyLine { contains: vec!["Worker".into(), "booted".into()], count: 2 };
+        let mut counter = LineCounter::open(file.path(), vec![booted]).unwrap();
+        write!(file, "- Worker 0 booted\nbooted Worker\n- Worker 1 boo").unwrap();
+        assert_eq!(counter.counts().unwrap(), [1]);
+        assert_eq!(counter.counts().unwrap(), [1]);
+        writeln!(file, "ted").unwrap();
+        assert_eq!(counter.counts().unwrap(), [2]);
+    }
+
+    #[test]
+    fn the_message_above_a_long_backtrace_is_shown() {
+        let mut text = String::from("config.ru:1:in `block': boom (RuntimeError)\n");
+        (0..40).for_each(|n| text.push_str(&format!("\tfrom rack.rb:{n}:in `load'\n")));
+        let shown = worth_showing(&lines(&text));
+        assert_eq!(shown.len(), 5);
+        assert_eq!(shown[0], "config.ru:1:in `block': boom (RuntimeError)");
+        assert_eq!(shown[4], "\t... 37 more");
+    }
+
+    #[test]
+    fn of_many_lines_the_last_are_shown() {
+        let text: String = (0..100).map(|n| format!("line {n}\n")).collect();
+        let shown = worth_showing(&lines(&text));
+        assert_eq!((shown.len(), shown[19].as_str()), (20, "line 99"));
+    }
+}

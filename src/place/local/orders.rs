@@ -1,0 +1,62 @@
+//! What is said between us and the guardian: one JSON value a line, orders one way and replies the
+//! other.
+//!
+//! In and out: values. Only computes.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::cgroup::{Group, Limits};
+use crate::server::CommandLine;
+
+/// What the guardian is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// First: make a scratch folder in the first of these folders that can be written to, and a
+    /// control group for the limits. Both are removed when the guardian ends.
+    Begin { scratch_in: Vec<PathBuf>, limits: Limits },
+    /// Start a process; at most one runs at a time.
+    Start {
+        command: CommandLine,
+        /// Where its output goes, in the scratch folder; made afresh.
+        log: PathBuf,
+        /// The cores it may use; empty: as inherited.
+        cpus: Vec<usize>,
+    },
+    /// Send a signal to the process started.
+    Signal { signal: i32 },
+    /// End whatever is left, for certain.
+    End,
+}
+
+/// What the guardian says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    Begun {
+        scratch: PathBuf,
+        group: Group,
+    },
+    Started {
+        pid: u32,
+    },
+    /// The program could not be run; `is_missing`: there is no such program.
+    NotStarted {
+        is_missing: bool,
+        message: String,
+    },
+    /// The process started has ended by itself or by our signal.
+    Exited {
+        status: String,
+    },
+    /// Everything has ended, but for those in `left` (which the kernel would not let go in time).
+    Ended {
+        left: Vec<u32>,
+    },
+    /// An order could not be carried out.
+    Refused {
+        message: String,
+    },
+}

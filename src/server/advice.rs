@@ -1,0 +1,65 @@
+//! What to do about a server that did not become ready.
+//!
+//! In: the cause and the app. Out: a sentence. Only computes.
+
+use super::{App, Framework};
+use crate::terms::BootFailureKind;
+
+/// The way out of a failed start; lower case, no full stop.
+pub fn for_failure(app: &App, kind: BootFailureKind) -> String {
+    let is_rails = app.framework == Framework::Rails;
+    let text = match kind {
+        BootFailureKind::Exited => "mend what the app's own last lines name",
+        BootFailureKind::SecretKeyBase => {
+            "set it for the measurement, any long text will do: export SECRET_KEY_BASE=\"$(ruby \
+             -rsecurerandom -e 'puts SecureRandom.hex(64)')\""
+        }
+        BootFailureKind::Database if is_rails => {
+            "start the database and name it with DATABASE_URL; create and load it with: \
+             RAILS_ENV=production bin/rails db:prepare"
+        }
+        BootFailureKind::Database => "start the database, and name it as the app expects it",
+        BootFailureKind::PendingMigration => {
+            "bring the database up to date: RAILS_ENV=production bin/rails db:migrate"
+        }
+        BootFailureKind::NotInstalled if app.is_bundled => {
+            "install the app's gems: bundle install (the `bundle` command itself: gem install \
+             bundler, or apt install ruby-bundler)"
+        }
+        BootFailureKind::NotInstalled => "install it: gem install puma, or apt install puma",
+        BootFailureKind::PortTaken => "end what listens there, or let the port be chosen freely",
+        BootFailureKind::NeverReady => {
+            "look at what the app waits for when it boots, or at the page that is asked for; a page \
+             that answers sooner can be named with --ready"
+        }
+        BootFailureKind::ForcedSsl => {
+            "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https' (Rails: or set \
+             config.force_ssl to false for the measurement)"
+        }
+        BootFailureKind::Redirected => {
+            "name a page that answers by itself with --target 'GET /path', or send what a visitor \
+             who is logged in sends: -H 'Cookie: ...'"
+        }
+        BootFailureKind::Unauthorized => {
+            "send credentials: -H 'Authorization: ...', or name another page with --target \
+             'GET /path'"
+        }
+        BootFailureKind::Forbidden => {
+            "name a host that the app lets in (Rails: config.hosts): -H 'Host: www.example.com', or \
+             name another page with --target 'GET /path'"
+        }
+        BootFailureKind::NotFound => {
+            "name a page that exists with --target 'GET /path' (or --ready /path)"
+        }
+        BootFailureKind::RateLimited => {
+            "switch the app's rate limit off for the measurement (Rack::Attack, rate_limit), or \
+             except 127.0.0.1 from it"
+        }
+        BootFailureKind::ServerError => {
+            "mend the error, which the app's own last lines should name, or name another page with \
+             --target 'GET /path'"
+        }
+        BootFailureKind::NotSuccess => "name a page that answers 2xx with --target 'GET /path'",
+    };
+    text.to_string()
+}

@@ -1,0 +1,82 @@
+//! Why Puma did not come up, from what it printed.
+//!
+//! In: its last lines. Out: a cause. Only computes.
+
+use crate::terms::BootFailureKind::{self, *};
+
+/// Texts in the log and the cause they prove; the first row that matches wins, so that the more
+/// particular cause stands above.
+const CAUSES: &[(BootFailureKind, &[&str])] = &[
+    (PortTaken, &["EADDRINUSE", "Address already in use"]),
+    (SecretKeyBase, &["secret_key_base", "SECRET_KEY_BASE"]),
+    (PendingMigration, &["PendingMigrationError", "Migrations are pending"]),
+    (
+        Database,
+        &[
+            "ActiveRecord::NoDatabaseError",
+            "ActiveRecord::ConnectionNotEstablished",
+            "ActiveRecord::DatabaseConnectionError",
+            "ActiveRecord::AdapterNotSpecified",
+            "PG::ConnectionBad",
+            "Mysql2::Error::ConnectionError",
+            "Trilogy::BaseConnectionError",
+            "SQLite3::CantOpenException",
+            "Sequel::DatabaseConnectionError",
+        ],
+    ),
+    (
+        NotInstalled,
+        &[
+            "Bundler::GemNotFound",
+            "Bundler::GemfileNotFound",
+            "Could not find gem '",
+            "in any of the sources",
+            "in locally installed gems",
+            "command not found: puma",
+            "cannot load such file -- puma (",
+            "cannot load such file -- puma/",
+            "can't find gem puma",
+            "can't find gem bundler",
+        ],
+    ),
+];
+
+pub(super) fn recognise(last_lines: &[String]) -> BootFailureKind {
+    let is_proven =
+        |texts: &[&str]| last_lines.iter().any(|line| texts.iter().any(|text| line.contains(text)));
+    CAUSES.iter().find(|(_, texts)| is_proven(texts)).map_or(Exited, |(kind, _)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_recognised_by_what_ruby_rails_and_bundler_print() {
+        for (line, expected) in [
+            (
+                "/gems/railties/application.rb:1: Missing `secret_key_base` for 'production' \
+                 environment (ArgumentError)",
+                SecretKeyBase,
+            ),
+            ("We could not find your database: shop. (ActiveRecord::NoDatabaseError)", Database),
+            ("could not connect to server: Connection refused (PG::ConnectionBad)", Database),
+            ("unable to open database file (SQLite3::CantOpenException)", Database),
+            ("Migrations are pending. To resolve this issue, run:", PendingMigration),
+            (
+                "Address already in use - bind(2) for \"127.0.0.1\" port 9292 (Errno::EADDRINUSE)",
+                PortTaken,
+            ),
+            (
+                "Could not find puma-6.4.2 in locally installed gems (Bundler::GemNotFound)",
+                NotInstalled,
+            ),
+            ("bundler: command not found: puma", NotInstalled),
+            ("config.ru:1:in `block in <main>': boom (RuntimeError)", Exited),
+            ("cannot load such file -- pumice (LoadError)", Exited),
+        ] {
+            assert_eq!(recognise(&["* Puma".into(), line.into()]), expected, "{line}");
+        }
+        assert_eq!(recognise(&[]), Exited);
+    }
+}

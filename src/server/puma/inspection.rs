@@ -1,0 +1,141 @@
+//! What the inspection script printed becomes an [`Inspection`].
+//!
+//! In: everything the command printed. Out: the settings, or what went wrong. Only computes.
+
+use serde::Deserialize;
+
+use crate::server::{Inspection, InspectionError};
+use crate::terms::{BootFailureKind, Configuration};
+
+/// Stands before the script's one line of JSON: the app's own settings may print as well.
+const MARK: &str = "sweetspot-inspection ";
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Report {
+    Settings(Options),
+    Failure { error: String, at: Option<String>, puma_missing: bool },
+}
+
+#[derive(Deserialize)]
+struct Options {
+    /// 0: single mode.
+    workers: u16,
+    min_threads: u16,
+    max_threads: u16,
+    preload: bool,
+    environment: String,
+    puma: String,
+    ruby: String,
+}
+
+pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
+    let json = stdout.lines().rev().find_map(|line| line.trim().strip_prefix(MARK));
+    let failed = |message: String| InspectionError { kind: BootFailureKind::Exited, message };
+    let json = json.ok_or_else(|| failed("the command printed no settings".into()))?;
+    match serde_json::from_str(json).map_err(|error| failed(error.to_string()))? {
+        Report::Settings(options) => inspection(options).map_err(failed),
+        Report::Failure { puma_missing: true, error, .. } => Err(InspectionError {
+            kind: BootFailureKind::NotInstalled,
+            message: format!("Puma is not installed ({error})"),
+        }),
+        Report::Failure { error, at: Some(at), .. } => Err(failed(format!("{error} ({at})"))),
+        Report::Failure { error, at: None, .. } => Err(failed(error)),
+    }
+}
+
+fn inspection(options: Options) -> Result<Inspection, String> {
+    let current = Configuration::new(options.workers.max(1), options.max_threads)
+        .map_err(|error| format!("the app's own setting cannot run: {error}"))?;
+    Ok(Inspection {
+        current,
+        remarks: remarks(&options, current),
+        server_version: options.puma,
+        runtime_version: options.ruby,
+    })
+}
+
+/// What is measured and differs from what the app's settings say.
+fn remarks(options: &Options, current: Configuration) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let (min, max) = (options.min_threads, options.max_threads);
+    if min != max {
+        remarks.push(format!(
+            "threads {min}:{max} are run as {max}:{max}, so that memory and latency don't depend on \
+             what happened before"
+        ));
+    }
+    match options.workers {
+        0 => remarks.push("single mode: one process without a master".into()),
+        1 => remarks.push(
+            "one worker below a master is run in single mode, as Puma advises: same capacity, less \
+             memory"
+                .into(),
+        ),
+        _ if !options.preload => remarks.push(
+            "the app is not preloaded today; Puma 5 and 6 preload by default once WEB_CONCURRENCY is \
+             set above 1, as it is here"
+                .into(),
+        ),
+        _ => {}
+    }
+    if options.environment != "production" {
+        remarks.push(format!(
+            "{current} is read for the environment '{}'; it is measured in production",
+            options.environment
+        ));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(json: &str) -> String {
+        format!("the app's own chatter\n\nsweetspot-inspection {json}\n")
+    }
+
+    #[test]
+    fn the_settings_are_found_among_other_output() {
+        let inspection = read(&printed(
+            r#"{"workers":2,"min_threads":3,"max_threads":3,"preload":true,
+                "environment":"production","puma":"5.6.5","ruby":"ruby 3.1.2"}"#
+                .replace('\n', "")
+                .as_str(),
+        ))
+        .unwrap();
+        assert_eq!(inspection.current, Configuration::new(2, 3).unwrap());
+        assert_eq!(inspection.server_version, "5.6.5");
+        assert_eq!(inspection.runtime_version, "ruby 3.1.2");
+        assert_eq!(inspection.remarks, Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_runs_differently_is_said() {
+        let inspection = read(&printed(
+            "{\"workers\":0,\"min_threads\":0,\"max_threads\":5,\"preload\":false,\
+             \"environment\":\"staging\",\"puma\":\"6.4.2\",\"ruby\":\"ruby 3.3.0\"}",
+        ))
+        .unwrap();
+        assert_eq!(inspection.current, Configuration::new(1, 5).unwrap());
+        let remarks = inspection.remarks.join("\n");
+        for expected in ["threads 0:5 are run as 5:5", "single mode", "'staging'"] {
+            assert!(remarks.contains(expected), "{expected} is missing in: {remarks}");
+        }
+    }
+
+    #[test]
+    fn a_failure_names_the_apps_own_line_and_a_missing_puma() {
+        let error = read(&printed(
+            r#"{"error":"NameError: no local","at":"config/puma.rb:3","puma_missing":false}"#,
+        ))
+        .unwrap_err();
+        assert_eq!(error.kind, BootFailureKind::Exited);
+        assert!(error.message.contains("config/puma.rb:3"), "{error}");
+        let missing =
+            read(&printed(r#"{"error":"LoadError: no puma","at":null,"puma_missing":true}"#));
+        assert_eq!(missing.unwrap_err().kind, BootFailureKind::NotInstalled);
+        assert_eq!(read("nothing\n").unwrap_err().kind, BootFailureKind::Exited);
+    }
+}

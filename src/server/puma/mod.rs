@@ -1,0 +1,294 @@
+//! Puma, in cluster mode (several workers) and single mode (one process, no master).
+//!
+//! In: an app and a configuration. Out: commands, files and rules for reading what Puma shows. Must
+//! not run, read or write anything.
+
+mod failure;
+mod inspection;
+mod settings;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use super::{
+    Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
+    ProcessFacts, ReadyLine, Recipe,
+};
+use crate::terms::{BootFailureKind, Configuration, Role, Settings};
+
+/// Puma, cluster and single mode.
+pub struct Puma;
+
+/// The file in the scratch folder that is loaded after the app's own settings.
+const OVERLAY: &str = "overlay.rb";
+
+/// What would make Puma listen elsewhere, report to a supervisor of its own, or come up as somebody
+/// else's restart.
+const NOT_INHERITED: &[&str] = &[
+    "LISTEN_FDS",
+    "LISTEN_PID",
+    "LISTEN_FDNAMES",
+    "NOTIFY_SOCKET",
+    "WATCHDOG_USEC",
+    "WATCHDOG_PID",
+    "PUMA_BUNDLER_PRUNED",
+    "PUMA_INHERIT_0",
+];
+
+impl Adapter for Puma {
+    fn name(&self) -> &'static str {
+        "puma"
+    }
+
+    fn inspect(&self, app: &App) -> CommandLine {
+        let mut arguments = through_bundler(app);
+        arguments.extend(["ruby", "-e", include_str!("inspect.rb"), "--"].map(String::from));
+        arguments.extend(app.server_config.as_deref().map(text));
+        CommandLine {
+            arguments,
+            env: never_written(app),
+            env_removed: Vec::new(),
+            folder: app.folder.clone(),
+        }
+    }
+
+    fn read_inspection(&self, stdout: &str) -> Result<Inspection, InspectionError> {
+        inspection::read(stdout)
+    }
+
+    fn launch(
+        &self,
+        app: &App,
+        configuration: Configuration,
+        listen: &Listen,
+        scratch: &Path,
+    ) -> Recipe {
+        Recipe {
+            command: CommandLine {
+                arguments: arguments(app, configuration, listen, scratch),
+                env: environment(app, configuration, listen, scratch),
+                env_removed: NOT_INHERITED.iter().map(ToString::to_string).collect(),
+                folder: app.folder.clone(),
+            },
+            files: vec![(OVERLAY.into(), overlay(app, scratch))],
+            ready_line: Some(ready_line(configuration)),
+            // A worker that cannot load the app is started again without end; once may be an
+            // accident, so one more failure than there are workers is needed.
+            failure_line: is_cluster(configuration).then(|| ReadyLine {
+                contains: vec!["! Unable to start worker".into()],
+                count: configuration.workers.get().saturating_add(1),
+            }),
+            graceful_stop: GracefulStop { signal: SIGTERM, wait: Duration::from_secs(10) },
+        }
+    }
+
+    fn role(&self, configuration: Configuration, process: ProcessFacts<'_>) -> Role {
+        match (is_cluster(configuration), process.is_root) {
+            (true, true) => Role::Master,
+            (false, true) => Role::Worker,
+            (true, false) if process.title.starts_with("puma: cluster worker ") => Role::Worker,
+            (_, false) => Role::Other,
+        }
+    }
+
+    fn settings(&self, app: &App, configuration: Configuration) -> Settings {
+        settings::of(app, configuration)
+    }
+
+    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
+        failure::recognise(last_lines)
+    }
+}
+
+/// As in signal(7); this folder must not depend on the operating system's library for it.
+const SIGTERM: i32 = 15;
+
+/// One worker runs in single mode, as Puma itself advises: a master for one worker only costs memory.
+fn is_cluster(configuration: Configuration) -> bool {
+    configuration.workers.get() > 1
+}
+
+/// In single mode the app is loaded before this line is printed; a master listens long before that.
+fn ready_line(configuration: Configuration) -> ReadyLine {
+    if is_cluster(configuration) {
+        let contains = vec!["- Worker ".into(), " booted".into()];
+        return ReadyLine { contains, count: configuration.workers.get() };
+    }
+    ReadyLine { contains: vec!["Use Ctrl-C to stop".into()], count: 1 }
+}
+
+/// What `-w` and `WEB_CONCURRENCY` are given.
+fn workers_as_typed(configuration: Configuration) -> String {
+    if is_cluster(configuration) { configuration.workers.to_string() } else { "0".into() }
+}
+
+fn through_bundler(app: &App) -> Vec<String> {
+    if app.is_bundled { vec!["bundle".into(), "exec".into()] } else { Vec::new() }
+}
+
+/// What keeps Bundler from writing into the app's folder.
+fn never_written(app: &App) -> BTreeMap<String, String> {
+    let frozen = app.is_bundled.then(|| ("BUNDLE_FROZEN".to_string(), "true".to_string()));
+    frozen.into_iter().collect()
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn arguments(
+    app: &App,
+    configuration: Configuration,
+    listen: &Listen,
+    scratch: &Path,
+) -> Vec<String> {
+    let threads = configuration.threads;
+    let bind = match listen {
+        Listen::Port(port) => format!("tcp://127.0.0.1:{port}"),
+        Listen::Socket(path) => format!("unix://{}", path.display()),
+    };
+    let mut arguments = through_bundler(app);
+    arguments.push("puma".into());
+    let mut flag = |name: &str, value: String| arguments.extend([name.to_string(), value]);
+    flag("--workers", workers_as_typed(configuration));
+    flag("--threads", format!("{threads}:{threads}"));
+    flag("--environment", "production".into());
+    flag("--bind", bind);
+    flag("--control-url", format!("unix://{}/control.sock", scratch.display()));
+    // No secret: the socket's folder lets nobody else in.
+    flag("--control-token", "sweetspot".into());
+    // Files are loaded in order and the last one wins.
+    if let Some(config) = &app.server_config {
+        flag("--config", text(config));
+    }
+    flag("--config", text(&scratch.join(OVERLAY)));
+    arguments.push(text(&app.rackup));
+    arguments
+}
+
+/// The variables by convention as well as the flags: logic inside the app's own settings (preloading,
+/// the database pool) reads these and never sees the flags.
+fn environment(
+    app: &App,
+    configuration: Configuration,
+    listen: &Listen,
+    scratch: &Path,
+) -> BTreeMap<String, String> {
+    let mut env = never_written(app);
+    let mut set = |name: &str, value: String| {
+        env.insert(name.to_string(), value);
+    };
+    for name in ["RACK_ENV", "RAILS_ENV", "APP_ENV"] {
+        set(name, "production".into());
+    }
+    set("WEB_CONCURRENCY", workers_as_typed(configuration));
+    for prefix in ["", "RAILS_", "PUMA_"] {
+        set(&format!("{prefix}MIN_THREADS"), configuration.threads.to_string());
+        set(&format!("{prefix}MAX_THREADS"), configuration.threads.to_string());
+    }
+    if let Listen::Port(port) = listen {
+        set("PORT", port.to_string());
+    }
+    if app.framework == Framework::Rails {
+        set("RAILS_LOG_TO_STDOUT", "1".into());
+        // Its cache would otherwise be written below the app's own tmp/.
+        set("BOOTSNAP_CACHE_DIR", text(&scratch.join("bootsnap")));
+    }
+    env
+}
+
+fn overlay(app: &App, scratch: &Path) -> String {
+    let quoted =
+        |path: &Path| text(path).replace('\\', "\\\\").replace('"', "\\\"").replace('#', "\\#");
+    include_str!("overlay.rb")
+        .replace("SCRATCH", &quoted(scratch))
+        .replace("FOLDER", &quoted(&app.folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn app() -> App {
+        App {
+            folder: "/srv/shop".into(),
+            framework: Framework::Rails,
+            rackup: "config.ru".into(),
+            server_config: Some("config/puma.rb".into()),
+            is_bundled: true,
+            ready_path: "/".into(),
+        }
+    }
+
+    fn launch(app: &App, workers: u16, threads: u16) -> Recipe {
+        let configuration = Configuration::new(workers, threads).unwrap();
+        Puma.launch(app, configuration, &Listen::Port(4000), Path::new("/tmp/scratch"))
+    }
+
+    #[test]
+    fn flags_and_variables_say_the_same() {
+        let recipe = launch(&app(), 4, 3);
+        let line = recipe.command.arguments.join(" ");
+        assert!(line.starts_with("bundle exec puma --workers 4 --threads 3:3 "), "{line}");
+        assert!(
+            line.ends_with("--config config/puma.rb --config /tmp/scratch/overlay.rb config.ru"),
+            "{line}"
+        );
+        let env = &recipe.command.env;
+        assert_eq!(env["WEB_CONCURRENCY"], "4");
+        for name in ["RAILS_MAX_THREADS", "RAILS_MIN_THREADS", "MAX_THREADS", "PUMA_MIN_THREADS"] {
+            assert_eq!(env[name], "3", "{name}");
+        }
+        assert_eq!(env["PORT"], "4000");
+        assert_eq!(env["RAILS_ENV"], "production");
+    }
+
+    #[test]
+    fn one_worker_runs_in_single_mode_and_is_ready_when_it_listens() {
+        let recipe = launch(&app(), 1, 5);
+        assert!(recipe.command.arguments.join(" ").contains("--workers 0 --threads 5:5"));
+        assert_eq!(recipe.command.env["WEB_CONCURRENCY"], "0");
+        let ready = recipe.ready_line.unwrap();
+        assert!(ready.matches("Use Ctrl-C to stop") && ready.count == 1);
+    }
+
+    #[test]
+    fn every_worker_has_to_say_that_it_has_booted() {
+        let ready = launch(&app(), 3, 1).ready_line.unwrap();
+        assert_eq!(ready.count, 3);
+        assert!(ready.matches("[71] - Worker 0 (PID: 72) booted in 0.01s, phase: 0"));
+        assert!(!ready.matches("[71] * Listening on http://127.0.0.1:4000"));
+    }
+
+    #[test]
+    fn an_app_without_settings_of_its_own_gets_the_overlay_alone() {
+        let app = App { server_config: None, is_bundled: false, ..app() };
+        let line = launch(&app, 2, 2).command.arguments.join(" ");
+        assert!(line.starts_with("puma --workers 2"), "{line}");
+        assert_eq!(line.matches("--config").count(), 1, "{line}");
+    }
+
+    #[test]
+    fn a_folder_with_ruby_syntax_in_its_name_stays_a_name() {
+        let app = App { folder: "/srv/a\"b#{c}".into(), ..app() };
+        let overlay = &launch(&app, 1, 1).files[0].1;
+        assert!(overlay.contains(r#"directory "/srv/a\"b\#{c}""#), "{overlay}");
+    }
+
+    #[test]
+    fn roles_follow_from_the_title_and_the_mode() {
+        let cluster = Configuration::new(2, 1).unwrap();
+        let single = Configuration::new(1, 8).unwrap();
+        let master = "puma 5.6.5 (tcp://127.0.0.1:4000) [shop]";
+        for (configuration, is_root, title, role) in [
+            (cluster, true, master, Role::Master),
+            (cluster, false, "puma: cluster worker 1: 77 [shop]", Role::Worker),
+            (cluster, false, "ruby bin/helper", Role::Other),
+            (single, true, master, Role::Worker),
+            (single, false, "node server-side-rendering.js", Role::Other),
+        ] {
+            assert_eq!(Puma.role(configuration, ProcessFacts { is_root, title }), role, "{title}");
+        }
+    }
+}

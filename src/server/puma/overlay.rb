@@ -1,0 +1,17 @@
+# Loaded after the app's own Puma settings: what a measurement needs to differ, and nothing else.
+# Whatever Puma writes goes into the measurement's own folder, and all that is printed stays visible.
+pidfile "SCRATCH/puma.pid"
+state_path "SCRATCH/puma.state"
+stdout_redirect nil, nil
+directory "FOLDER"
+bind_to_activated_sockets false
+worker_check_interval 1
+
+# Replacing all workers after so many requests would disturb a measurement.
+fork_worker 0 if get(:fork_worker)
+
+# A worker that cannot load the app exits; some Puma versions print where, but not why.
+at_exit do
+  cause = $!.cause if $!.is_a?(SystemExit) && !$!.success?
+  $stderr.puts cause.full_message(highlight: false, order: :top) if cause
+end

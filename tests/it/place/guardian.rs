@@ -1,0 +1,303 @@
+//! Nothing outlives us, however we die: the guardian, spoken to as we do.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A guardian of the test's own; dropping it closes its input, as our death does.
+struct TestGuardian {
+    child: Child,
+    orders: Option<ChildStdin>,
+    replies: BufReader<ChildStdout>,
+    scratch: PathBuf,
+    folders: Vec<PathBuf>,
+    _scratch_in: tempfile::TempDir,
+}
+
+impl TestGuardian {
+    fn begin(limits: Value) -> Self {
+        Self::begin_with(Path::new(env!("CARGO_BIN_EXE_sweetspot")), limits).0
+    }
+
+    fn begin_with(program: &Path, limits: Value) -> (Self, Value) {
+        let scratch_in = tempfile::tempdir().unwrap();
+        fs::set_permissions(scratch_in.path(), mode(0o777)).unwrap();
+        let mut command = Command::new(program);
+        command.arg("__guardian").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut guardian = Self {
+            orders: child.stdin.take(),
+            replies: BufReader::new(child.stdout.take().unwrap()),
+            child,
+            scratch: PathBuf::new(),
+            folders: Vec::new(),
+            _scratch_in: scratch_in,
+        };
+        let place = guardian._scratch_in.path().to_path_buf();
+        guardian.order(json!({"begin": {"scratch_in": [place], "limits": limits}}));
+        let begun = guardian.reply()["begun"].take();
+        guardian.scratch = begun["scratch"].as_str().unwrap().into();
+        let folders = begun["group"]["folders"].as_array().unwrap();
+        guardian.folders = folders.iter().map(|folder| folder.as_str().unwrap().into()).collect();
+        (guardian, begun)
+    }
+
+    fn order(&mut self, order: Value) {
+        // A guardian that was ended no longer reads, and the test sees that by itself.
+        drop(writeln!(self.orders.as_mut().unwrap(), "{order}"));
+    }
+
+    fn reply(&mut self) -> Value {
+        let mut line = String::new();
+        self.replies.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn start(&mut self, folder: &Path, arguments: &[&str]) {
+        let command =
+            json!({"arguments": arguments, "env": {}, "env_removed": [], "folder": folder});
+        let log = self.log();
+        self.order(json!({"start": {"command": command, "log": log, "cpus": []}}));
+    }
+
+    fn started(&mut self, folder: &Path, arguments: &[&str]) -> u32 {
+        self.start(folder, arguments);
+        let reply = self.reply();
+        let pid = reply["started"]["pid"].as_u64();
+        pid.unwrap_or_else(|| panic!("{reply}")).try_into().unwrap()
+    }
+
+    fn log(&self) -> PathBuf {
+        self.scratch.join("server.log")
+    }
+
+    fn wait_for_log(&self, text: &str) {
+        wait_until(text, || fs::read_to_string(self.log()).unwrap_or_default().contains(text));
+    }
+
+    /// Everything started by this guardian.
+    fn processes(&self) -> Vec<u32> {
+        let mark = format!("SWEETSPOT_GUARDIAN={}", self.child.id());
+        let carries = |pid: &u32| {
+            fs::read(format!("/proc/{pid}/environ"))
+                .is_ok_and(|environ| environ.split(|b| *b == 0).any(|v| v == mark.as_bytes()))
+        };
+        all_processes().into_iter().filter(carries).collect()
+    }
+
+    /// As when we die: our end of its input is closed.
+    fn abandon(&mut self) {
+        self.orders = None;
+        wait_until("the guardian ends", || self.child.try_wait().unwrap().is_some());
+    }
+
+    fn assert_nothing_is_left(&self) {
+        let left: Vec<String> = self.processes().into_iter().map(title).collect();
+        assert!(left.is_empty(), "left behind: {left:?}");
+        assert!(!self.scratch.exists(), "{} is left", self.scratch.display());
+        let groups: Vec<&PathBuf> = self.folders.iter().filter(|folder| folder.exists()).collect();
+        assert!(groups.is_empty(), "left behind: {groups:?}");
+    }
+}
+
+impl Drop for TestGuardian {
+    fn drop(&mut self) {
+        self.orders = None;
+        drop(self.child.wait());
+    }
+}
+
+/// Has daemons below it as well: double fork, session of its own.
+const APP: &str = "\
+if fork.nil?
+  Process.daemon(true, true)
+  $0 = 'the daemon'
+  sleep
+end
+run ->(env) { [200, {}, ['ok']] }
+";
+
+const PUMA: [&str; 10] =
+    ["puma", "-w", "2", "-t", "2:2", "-b", "tcp://127.0.0.1:0", "-e", "production", "config.ru"];
+
+#[test]
+fn whenever_we_die_nothing_of_the_server_is_left() {
+    let app = TestApp::new(&[("config.ru", APP)]);
+    // From before the start, through boot, into serving.
+    for round in 0..24 {
+        let mut guardian = TestGuardian::begin(json!({}));
+        if round > 0 {
+            guardian.start(&app.path(), &PUMA);
+        }
+        // The moment itself, not a wait for something.
+        std::thread::sleep(Duration::from_millis(40 * round));
+        guardian.abandon();
+        guardian.assert_nothing_is_left();
+        app.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn a_serving_cluster_with_daemons_ends_with_us_and_its_control_group_with_it() {
+    let app = TestApp::new(&[("config.ru", APP)]);
+    let mut guardian = TestGuardian::begin(json!({"cores": 0.75, "memory_bytes": 1 << 30}));
+    guardian.started(&app.path(), &PUMA);
+    guardian.wait_for_log("Worker 1 (PID");
+    wait_until("a daemon is there", || {
+        guardian.processes().into_iter().any(|pid| title(pid) == "the daemon")
+    });
+    guardian.abandon();
+    guardian.assert_nothing_is_left();
+    app.assert_nothing_is_left();
+}
+
+#[test]
+fn a_server_that_ignores_every_wish_to_end_is_ended_on_order() {
+    let app = TestApp::new(&[]);
+    let mut guardian = TestGuardian::begin(json!({}));
+    let ignoring = "trap '' TERM INT HUP QUIT; echo deaf; while :; do sleep 60; done";
+    let pid = guardian.started(&app.path(), &["sh", "-c", ignoring]);
+    guardian.wait_for_log("deaf");
+    guardian.order(json!({"signal": {"signal": libc::SIGTERM}}));
+    guardian.order(json!("end"));
+    assert_eq!(guardian.reply(), json!({"exited": {"status": "ended by signal 9 (SIGKILL)"}}));
+    assert_eq!(guardian.reply(), json!({"ended": {"left": []}}));
+    assert_eq!(parent(pid), None);
+    guardian.abandon();
+    guardian.assert_nothing_is_left();
+}
+
+#[test]
+fn a_guardian_deaf_to_the_terminal_starts_servers_that_are_not() {
+    let app = TestApp::new(&[]);
+    let mut guardian = TestGuardian::begin(json!({}));
+    let server = guardian.started(&app.path(), &["sleep", "60"]);
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: two integers; the guardian is our child and not yet waited for.
+        unsafe { libc::kill(guardian.child.id().cast_signed(), signal) };
+    }
+    let session = |pid: u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat.rsplit_once(')').unwrap().1.split_whitespace().nth(3).unwrap().to_string()
+    };
+    assert_eq!(session(server), guardian.child.id().to_string());
+    assert_ne!(session(server), session(std::process::id()));
+    guardian.order(json!({"signal": {"signal": libc::SIGINT}}));
+    assert_eq!(guardian.reply(), json!({"exited": {"status": "ended by signal 2 (SIGINT)"}}));
+}
+
+#[test]
+fn a_program_that_is_not_there_and_an_order_that_makes_no_sense_are_answered() {
+    let app = TestApp::new(&[]);
+    let mut guardian = TestGuardian::begin(json!({}));
+    guardian.start(&app.path(), &["no-such-program-at-all"]);
+    assert_eq!(guardian.reply()["not_started"]["is_missing"], json!(true));
+    guardian.order(json!({"dance": 1}));
+    assert!(guardian.reply()["refused"]["message"].as_str().unwrap().contains("dance"));
+    guardian.started(&app.path(), &["sleep", "60"]);
+    guardian.start(&app.path(), &["sleep", "60"]);
+    let refused = guardian.reply();
+    assert!(refused["refused"]["message"].as_str().unwrap().contains("running already"));
+    guardian.abandon();
+    guardian.assert_nothing_is_left();
+}
+
+/// Where the machine lets us, the limit must hold; else it must be said that it does not.
+#[test]
+fn a_quota_really_throttles_or_is_named_as_not_enforced() {
+    let app = TestApp::new(&[]);
+    let program = Path::new(env!("CARGO_BIN_EXE_sweetspot"));
+    let (mut guardian, begun) = TestGuardian::begin_with(program, json!({"cores": 0.2}));
+    let Some(group) = begun["group"]["cpu"].as_str().map(PathBuf::from) else {
+        assert_eq!(begun["group"]["not_enforced"][0]["limit"], json!("cores"));
+        return;
+    };
+    guardian.started(&app.path(), &["sh", "-c", "while :; do :; done"]);
+    wait_until("the busy loop is throttled", || {
+        let stat = fs::read_to_string(group.join("cpu.stat")).unwrap();
+        let throttled = stat.lines().find_map(|line| line.strip_prefix("nr_throttled "));
+        throttled.unwrap().trim().parse::<u64>().unwrap() >= 3
+    });
+    guardian.abandon();
+    guardian.assert_nothing_is_left();
+}
+
+#[test]
+fn a_memory_limit_really_ends_what_exceeds_it_or_is_named_as_not_enforced() {
+    let app = TestApp::new(&[]);
+    let program = Path::new(env!("CARGO_BIN_EXE_sweetspot"));
+    let limits = json!({"memory_bytes": 64 << 20});
+    let (mut guardian, begun) = TestGuardian::begin_with(program, limits);
+    if begun["group"]["memory"].is_null() {
+        assert_eq!(begun["group"]["not_enforced"][0]["limit"], json!("memory"));
+        return;
+    }
+    // Twice the limit at most, so that nothing happens to the machine should the limit not hold.
+    let greedy = "a = Array.new(128) { 'x' * (1 << 20) }; sleep";
+    guardian.started(&app.path(), &["ruby", "-e", greedy]);
+    assert_eq!(guardian.reply(), json!({"exited": {"status": "ended by signal 9 (SIGKILL)"}}));
+    guardian.abandon();
+    guardian.assert_nothing_is_left();
+}
+
+#[test]
+fn when_the_guardian_itself_is_killed_its_servers_die_and_the_next_start_has_a_new_one() {
+    let app = TestApp::new(&[("config.ru", APP)]);
+    let mut local = app.local();
+    start(&mut local, 2, 1);
+    let guardian = parent(local.server_pid().unwrap()).unwrap();
+    assert!(title(guardian).contains("__guardian"), "{}", title(guardian));
+    // SAFETY: two integers; the guardian is a child of ours that `local` has not waited for.
+    unsafe { libc::kill(guardian.cast_signed(), libc::SIGKILL) };
+    start(&mut local, 1, 1);
+    assert_eq!(get(local.address().unwrap(), "/"), "ok");
+    assert_ne!(parent(local.server_pid().unwrap()).unwrap(), guardian);
+    drop(local);
+    app.assert_nothing_is_left();
+}
+
+/// As nobody, when we are root; as ourselves otherwise, which is just as unprivileged.
+fn unprivileged_guardian(folder: &Path) -> PathBuf {
+    let copy = folder.join("sweetspot");
+    fs::copy(env!("CARGO_BIN_EXE_sweetspot"), &copy).unwrap();
+    // SAFETY: takes and touches nothing.
+    if unsafe { libc::geteuid() } != 0 {
+        return copy;
+    }
+    let script = folder.join("as-nobody");
+    let copy = copy.display();
+    let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups";
+    fs::write(&script, format!("#!/bin/sh\nexec {nobody} {copy} \"$@\"\n")).unwrap();
+    fs::set_permissions(&script, mode(0o755)).unwrap();
+    script
+}
+
+#[test]
+fn without_permission_the_server_runs_on_fewer_cores_and_what_is_not_enforced_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), mode(0o777)).unwrap();
+    let app = TestApp::answering("[200, {}, [File.read('/proc/self/status')]]");
+    let mut settings = app.settings();
+    settings.guardian = unprivileged_guardian(folder.path());
+    settings.scratch_in = vec![folder.path().into()];
+    settings.cores = Some("0.5".parse().unwrap());
+    settings.memory = Some("512MiB".parse().unwrap());
+    let mut local = Local::new(settings, StopSignal::default()).unwrap();
+    start(&mut local, 2, 1);
+    let status = get(local.address().unwrap(), "/");
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    assert_eq!(allowed.trim().parse::<u32>().ok(), Some(0), "{allowed}");
+    let warnings = local.warnings();
+    let said: Vec<String> = warnings
+        .iter()
+        .filter(|warning| warning.code == "limits_not_enforced")
+        .map(|warning| warning.message.clone())
+        .collect();
+    assert!(said.iter().any(|text| text.contains("0.5 cores")), "{warnings:?}");
+    assert!(said.iter().any(|text| text.contains("512 MiB")), "{warnings:?}");
+    drop(local);
+    app.assert_nothing_is_left();
+}

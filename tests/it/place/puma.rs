@@ -1,0 +1,152 @@
+//! Puma as it is really started, inspected and stopped.
+
+use std::net::TcpListener;
+
+use sweetspot::place::PlaceError;
+use sweetspot::terms::BootFailureKind;
+
+use super::*;
+
+#[test]
+fn each_configuration_runs_with_exactly_its_workers_and_threads() {
+    let app = TestApp::answering("[200, {}, ['ok']]");
+    let mut local = app.local();
+    for (workers, threads) in [(1, 1), (1, 4), (2, 1), (3, 2)] {
+        start(&mut local, workers, threads);
+        let server = local.server_pid().unwrap();
+        let serving = if workers == 1 { vec![server] } else { children(server) };
+        assert_eq!(serving.len(), usize::from(workers), "{workers} x {threads}");
+        for pid in serving {
+            // Threads are made right after a worker says that it has booted.
+            let expected = usize::from(threads);
+            wait_until("all threads are there", || threads_named(pid, "puma srv tp") == expected);
+        }
+    }
+    local.stop().unwrap();
+    app.assert_nothing_is_left();
+}
+
+#[test]
+fn the_apps_own_settings_are_read_without_starting_anything() {
+    for (config, workers, threads, remark) in [
+        ("threads 2, 4\nworkers 3\n", 3, 4, "threads 2:4 are run as 4:4"),
+        ("threads 5, 5\n", 1, 5, "single mode"),
+        ("workers 1\nthreads 3, 3\n", 1, 3, "run in single mode"),
+    ] {
+        let app = TestApp::new(&[("config.ru", "raise 'booted'"), ("config/puma.rb", config)]);
+        let before = app.listing();
+        let inspection = app.local().inspect().unwrap();
+        assert_eq!(inspection.current, configuration(workers, threads), "{config}");
+        let remarks = inspection.remarks.join("\n");
+        assert!(remarks.contains(remark), "{config}: {remarks}");
+        assert!(inspection.server_version.starts_with(|c: char| c.is_ascii_digit()));
+        assert!(inspection.runtime_version.starts_with("ruby "));
+        assert_eq!(app.listing(), before);
+        app.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn settings_that_do_not_load_are_shown_with_their_line() {
+    let app =
+        TestApp::new(&[("config.ru", ""), ("config/puma.rb", "threads 1, 1\nno_such_setting 3\n")]);
+    let Err(PlaceError::Inspection(failure)) = app.local().inspect() else { panic!("it was read") };
+    assert_eq!(failure.kind, BootFailureKind::Exited);
+    assert!(failure.message.contains("no_such_setting"), "{failure:?}");
+    assert!(failure.message.contains("config/puma.rb:2"), "{failure:?}");
+}
+
+#[test]
+fn settings_that_never_end_are_given_up_when_the_user_wants_to_end() {
+    let app = TestApp::new(&[("config.ru", ""), ("config/puma.rb", "sleep\n")]);
+    let stop = StopSignal::default();
+    let mut local = Local::new(app.settings(), stop.clone()).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            wait_until("the inspection runs", || !app.processes().is_empty());
+            stop.raise();
+        });
+        assert!(matches!(local.inspect(), Err(PlaceError::Stopped)));
+    });
+    app.assert_nothing_is_left();
+}
+
+/// Settings that would write into the app's folder, hide the output, and listen elsewhere.
+const STUBBORN: &str = r#"
+port OWN_PORT
+bind "tcp://127.0.0.1:OWN_PORT"
+workers 4
+threads 1, 9
+environment "staging"
+directory "/"
+pidfile "tmp/pids/server.pid"
+state_path "tmp/pids/server.state"
+stdout_redirect "log/out.log", "log/err.log", true
+activate_control_app "tcp://127.0.0.1:OWN_PORT"
+bind_to_activated_sockets "only"
+fork_worker
+preload_app!
+before_fork { $hook = 'hooked' }
+"#;
+
+#[test]
+fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
+    let own_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let config = STUBBORN.replace("OWN_PORT", &own_port.port().to_string());
+    let answer = "[200, {}, [[Dir.pwd, $hook, ENV['RACK_ENV'], \
+                  ENV['WEB_CONCURRENCY'], ENV['RAILS_MAX_THREADS']].join(' ')]]";
+    let app = TestApp::new(&[
+        ("config.ru", &format!("run ->(env) {{ {answer} }}\n")),
+        ("config/puma.rb", &config),
+        ("tmp/pids/.keep", ""),
+        ("log/.keep", ""),
+    ]);
+    let before = app.listing();
+    let mut local = app.local();
+    start(&mut local, 2, 3);
+    let folder = app.path();
+    let expected = format!("{} hooked production 2 3", folder.display());
+    assert_eq!(get(local.address().unwrap(), "/"), expected);
+    assert!(TcpStream::connect(own_port).is_err(), "the app's own port is open");
+    let is_worker = |pid: &u32| title(*pid).starts_with("puma: cluster worker");
+    let workers: Vec<u32> = app.processes().into_iter().filter(is_worker).collect();
+    assert_eq!(workers.len(), 2);
+    wait_until("threads are 3:3", || threads_named(workers[0], "puma srv tp") == 3);
+
+    start(&mut local, 1, 2);
+    let reply = get(local.address().unwrap(), "/");
+    assert!(reply.ends_with("production 0 2"), "{reply}");
+    let server = local.server_pid().unwrap();
+    assert_eq!(children(server), Vec::<u32>::new());
+    assert!(TcpStream::connect(own_port).is_err(), "the app's own port is open");
+    local.stop().unwrap();
+
+    assert_eq!(app.listing(), before, "the app's folder was written to");
+    app.assert_nothing_is_left();
+}
+
+#[test]
+fn the_address_is_free_again_and_our_own_folder_gone_when_it_was_stopped() {
+    let app = TestApp::answering("[200, {}, ['ok']]");
+    let scratch = tempfile::tempdir().unwrap();
+    let settings = LocalSettings { scratch_in: vec![scratch.path().into()], ..app.settings() };
+    let mut local = Local::new(settings, StopSignal::default()).unwrap();
+    start(&mut local, 2, 1);
+    let address = local.address().unwrap();
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
+    local.stop().unwrap();
+    local.stop().unwrap();
+    assert_eq!(local.server_pid(), None);
+    assert!(TcpListener::bind(address).is_ok(), "{address} is still in use");
+    drop(local);
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
+    app.assert_nothing_is_left();
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_to_is_named_with_the_way_out() {
+    let app = TestApp::answering("[200, {}, ['ok']]");
+    let settings = LocalSettings { scratch_in: vec!["/no/such/folder".into()], ..app.settings() };
+    let error = Local::new(settings, StopSignal::default()).err().unwrap().to_string();
+    assert!(error.contains("/no/such/folder") && error.contains("TMPDIR"), "{error}");
+}
