@@ -1,17 +1,21 @@
 //! `sweetspot tune`: arguments.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::{env, fs, io, thread};
 
 use anyhow::Context as _;
 use clap::{ArgAction, ValueHint};
 
-use super::{Exit, UsageError};
-use crate::plan::{self, PlanLine, Surroundings, Typed};
-use crate::terms::{Bytes, Cores};
+use super::{Exit, UsageError, interrupt};
+use crate::plan::{self, Plan, PlanLine, Surroundings, Typed};
+use crate::report::terminal::{Channel, Wanted, for_standard_streams};
+use crate::report::{Format, fold};
+use crate::session::here::{self, Wishes};
+use crate::session::report;
+use crate::session::tune::Ended;
+use crate::terms::{Bytes, Cores, SessionState};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -146,44 +150,10 @@ pub struct Output {
     /// Print the decision only, and no progress
     #[arg(short, long)]
     pub quiet: bool,
-    /// Also write the result: text, json or markdown, to the file named or else to standard
+    /// Also write the result: text, markdown, json or csv, to the file named or else to standard
     /// output; repeatable
     #[arg(short, long, value_name = "FORMAT[=PATH]", action = ArgAction::Append)]
-    pub output: Vec<OutputTo>,
-}
-
-/// A format of the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    Text,
-    Json,
-    Markdown,
-}
-
-/// A result to write, and where to: `None` is standard output.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutputTo {
-    pub format: Format,
-    pub path: Option<PathBuf>,
-}
-
-impl FromStr for OutputTo {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (format, path) = match text.split_once('=') {
-            None => (text, None),
-            Some((_, "")) => return Err("no file is named after '='".to_string()),
-            Some((format, path)) => (format, Some(PathBuf::from(path))),
-        };
-        let format = match format {
-            "text" => Format::Text,
-            "json" => Format::Json,
-            "markdown" => Format::Markdown,
-            other => return Err(format!("'{other}' is no format; choose text, json or markdown")),
-        };
-        Ok(Self { format, path })
-    }
+    pub output: Vec<report::Output>,
 }
 
 impl Arguments {
@@ -228,7 +198,69 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         io::stdout().write_all(text.as_bytes())?;
         return Ok(Exit::Done);
     }
-    anyhow::bail!("not built yet")
+    let mut outputs = arguments.output.output;
+    if arguments.output.json {
+        outputs.push(report::Output { format: Format::Json, path: None });
+    }
+    report::check(&outputs).map_err(|error| UsageError { message: error.to_string() })?;
+    let ended = tune(&plan, &outputs, arguments.output.quiet, !arguments.course.fresh_session)?;
+    Ok(exit(&ended))
+}
+
+/// Measures, and writes the reports asked for.
+fn tune(
+    plan: &Plan,
+    outputs: &[report::Output],
+    is_quiet: bool,
+    may_resume: bool,
+) -> anyhow::Result<Ended> {
+    let is_stdout_taken = outputs.iter().any(|output| output.path.is_none());
+    let wanted = match (is_quiet, is_stdout_taken) {
+        (true, true) => None,
+        (true, false) => Some(Wanted::Quiet),
+        (false, true) => Some(Wanted::NothingOnStandardOutput),
+        (false, false) => Some(Wanted::Everything),
+    };
+    let mut stored = None;
+    let wishes = Wishes {
+        stop: interrupt::install(),
+        reporters: &mut |place| {
+            stored = Some(place.clone());
+            wanted.map(|wanted| for_standard_streams(wanted, Some(place))).into_iter().collect()
+        },
+        consent: &mut ask,
+        may_resume,
+    };
+    let ended = here::tune(plan, wishes)?;
+    let story = fold(&ended.events, stored);
+    let style = Channel::standard_output().style;
+    for path in report::write(&story, outputs, &mut io::stdout(), style)? {
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(ended)
+}
+
+/// A question on the terminal; without one the careful answer is taken.
+fn ask(question: &str) -> bool {
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return false;
+    }
+    eprint!("{question} [y/N] ");
+    let mut answer = String::new();
+    let is_read = io::stdin().read_line(&mut answer).is_ok();
+    is_read && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}
+
+/// An answer is success, also when the user stopped the search early.
+fn exit(ended: &Ended) -> Exit {
+    if ended.result.decision.is_some() {
+        return Exit::Done;
+    }
+    match ended.state {
+        SessionState::Done if ended.has_valid_trial() => Exit::NotMet,
+        SessionState::Done => Exit::Invalid,
+        _ => Exit::CouldNotMeasure,
+    }
 }
 
 /// Where this was typed.
@@ -366,8 +398,8 @@ mod tests {
         assert_eq!(
             arguments.output.output,
             [
-                OutputTo { format: Format::Json, path: None },
-                OutputTo { format: Format::Markdown, path: Some("a=b.md".into()) }
+                report::Output { format: Format::Json, path: None },
+                report::Output { format: Format::Markdown, path: Some("a=b.md".into()) }
             ]
         );
         assert!(arguments.output.json && arguments.output.quiet);

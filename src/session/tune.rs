@@ -11,7 +11,7 @@ use super::grid;
 use super::resume::{self, Resumed};
 use crate::place::{Place, PlaceError};
 use crate::plan::{Goal, Plan};
-use crate::report::Reporter;
+use crate::report::{Reporter, Stored};
 use crate::search::{Ask, Search, SearchPlan, Told, TrialRequest};
 use crate::server::Inspection;
 use crate::store::{SessionHead, SessionId, Store, StoreError};
@@ -40,7 +40,8 @@ pub struct Tune<'a> {
     pub plan: &'a Plan,
     pub place: &'a mut dyn Place,
     pub store: &'a mut Store,
-    pub reporters: Vec<Box<dyn Reporter>>,
+    /// Makes those who are told what happens, once it is known where the session is stored.
+    pub reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
     pub stop: StopSignal,
     /// RFC 3339, UTC.
     pub started_at: String,
@@ -60,6 +61,16 @@ pub struct Ended {
     pub result: TuneResult,
     /// All events of the session, stored ones only.
     pub events: Vec<Event>,
+}
+
+impl Ended {
+    /// True when at least one trial could be relied on.
+    pub fn has_valid_trial(&self) -> bool {
+        self.events.iter().any(|event| match &event.kind {
+            EventKind::TrialFinished { summary, .. } => summary.valid,
+            _ => false,
+        })
+    }
 }
 
 /// Runs a whole tune.
@@ -99,6 +110,11 @@ pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
         Some(resumed) => resumed.session,
         None => store.begin(&head, &started_at)?,
     };
+    let mut reporters = reporters(Stored {
+        session: session.0,
+        store: store.path().display().to_string(),
+        started_at: started_at.clone(),
+    });
     let clock_offset_s = resumed.as_ref().map_or(0.0, |resumed| resumed.at_s);
     let log = Log { store, session, reporters: &mut reporters, clock_offset_s, warned: Vec::new() };
     let mut work = Work {

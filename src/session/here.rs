@@ -1,0 +1,69 @@
+//! A tune on this machine: doctor's checks, the local place and the store, put together.
+
+use std::io;
+
+use super::doctor::{self, DoctorSettings};
+use super::tune::{self, Ended, Tune, TuneError};
+use crate::place::PlaceError;
+use crate::place::local::{Local, LocalSettings};
+use crate::plan::Plan;
+use crate::report::{Reporter, Stored};
+use crate::server;
+use crate::store::Store;
+use crate::terms::StopSignal;
+
+/// What the command line decides beside the plan.
+pub struct Wishes<'a> {
+    pub stop: StopSignal,
+    /// Makes those who are told what happens, once it is known where the session is stored.
+    pub reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
+    /// Asked before threads are tried on an app that runs one today.
+    pub consent: &'a mut dyn FnMut(&str) -> bool,
+    /// Take up an unfinished session of the same plan.
+    pub may_resume: bool,
+}
+
+/// Tunes the plan's app on this machine.
+///
+/// # Errors
+/// As [`tune::run`]; also when the store cannot be opened or the machine cannot host the app.
+pub fn tune(plan: &Plan, wishes: Wishes<'_>) -> Result<Ended, TuneError> {
+    // The store first: measuring for minutes and then failing to keep it would be a waste.
+    let mut store = Store::open(&plan.store)?;
+    let settings = settings(plan)?;
+    let findings = doctor::check(&DoctorSettings {
+        quick: true,
+        app: plan.app.folder.clone(),
+        store: plan.store.clone(),
+    });
+    let mut place = Local::new(settings, wishes.stop.clone())?;
+    tune::run(Tune {
+        plan,
+        place: &mut place,
+        store: &mut store,
+        reporters: wishes.reporters,
+        stop: wishes.stop,
+        started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        doubts: doctor::warnings(&findings),
+        consent: wishes.consent,
+        may_resume: wishes.may_resume,
+    })
+}
+
+/// The plan as the local place needs it.
+///
+/// # Errors
+/// The plan names a server we don't know.
+pub fn settings(plan: &Plan) -> Result<LocalSettings, PlaceError> {
+    let adapter = server::find(&plan.server).ok_or_else(|| PlaceError::Environment {
+        what: format!("start '{}'", plan.server),
+        source: io::Error::new(io::ErrorKind::Unsupported, "no such app server is known"),
+    })?;
+    Ok(LocalSettings {
+        connection: plan.connection,
+        timeout: plan.timeout,
+        cores: plan.cores,
+        memory: plan.memory,
+        ..LocalSettings::new(plan.app.clone(), adapter, plan.targets.clone())
+    })
+}
