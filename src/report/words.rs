@@ -313,8 +313,8 @@ pub fn ways_out(story: &Story) -> Vec<String> {
         return Vec::new();
     }
     if story.state == SessionState::Running {
-        let way = "if its program died, 'sweetspot tune' with the same plan in the same folder takes \
-                   up what was measured";
+        let way = "if its program died, 'sweetspot tune' with the same plan in the same folder \
+                   takes up what was measured";
         return vec![way.to_string()];
     }
     let mut ways = Vec::new();

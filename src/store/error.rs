@@ -139,6 +139,7 @@ fn full() -> String {
 
 pub(super) fn not_writable() -> String {
     format!(
-        "this user may not write it or the folder it lies in; change their permissions or {ELSEWHERE}"
+        "this user may not write it or the folder it lies in; change their permissions \
+         or {ELSEWHERE}"
     )
 }

@@ -396,7 +396,8 @@ fn insert_trial(
 ) -> rusqlite::Result<()> {
     transaction
         .execute(
-            "INSERT OR REPLACE INTO trials (session, id, workers, threads, purpose, verdict, summary)
+            "INSERT OR REPLACE INTO trials
+             (session, id, workers, threads, purpose, verdict, summary)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
                 session.0,

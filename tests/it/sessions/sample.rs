@@ -363,8 +363,8 @@ pub fn decision() -> Decision {
             advice: vec![
                 "set pool in config/database.yml to at least 5, the threads of one worker"
                     .to_string(),
-                "computed from the machine this is workers = 1.5 x cores; in a container that counts \
-                 the host's cores, so keep the fixed number there"
+                "computed from the machine this is workers = 1.5 x cores; in a container that \
+                 counts the host's cores, so keep the fixed number there"
                     .to_string(),
             ],
         },
