@@ -44,8 +44,8 @@ impl Cores {
         text::cores(&self.buffer, &mut self.now);
     }
 
-    /// What the cores with these numbers did since the last call; all that are online when `chosen` is
-    /// empty.
+    /// What the cores with these numbers did since the last call; all that are online when `chosen`
+    /// is empty.
     pub fn used(&mut self, chosen: &[u16]) -> HostUse {
         self.read();
         let used = between(&self.before, &self.now, chosen);

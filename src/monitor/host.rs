@@ -1,7 +1,7 @@
 //! What this machine gives a server: cores, quota, memory, and what the kernel says about itself.
 //!
-//! In: a process id. Out: plain facts; none is judged here. A quota or limit may stand at any level of
-//! the control group tree, so the whole way up is looked at.
+//! In: a process id. Out: plain facts; none is judged here. A quota or limit may stand at any level
+//! of the control group tree, so the whole way up is looked at.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,8 +60,8 @@ fn control_groups_from(groups: &[u8], mounts: &[u8]) -> ControlGroups {
     let groups = String::from_utf8_lossy(groups);
     let mounts = String::from_utf8_lossy(mounts);
     let find = |controller: &str| {
-        // A line is `number:controllers:path`; version 2 has number 0 and no controllers. On a mixed
-        // machine a controller belongs to version 1 when a line names it.
+        // A line is `number:controllers:path`; version 2 has number 0 and no controllers. On a
+        // mixed machine a controller belongs to version 1 when a line names it.
         let mut version_2 = None;
         for line in groups.lines() {
             let mut parts = line.splitn(3, ':');

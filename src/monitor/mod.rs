@@ -1,7 +1,7 @@
 //! What the server's processes, its control group and the host used, over time.
 //!
-//! In: a root process and how to name what is below it. Out: a [`MonitorRecord`]. Reads the operating
-//! system only; must not send signals or judge.
+//! In: a root process and how to name what is below it. Out: a [`MonitorRecord`]. Reads the
+//! operating system only; must not send signals or judge.
 
 mod cores;
 pub mod host;
@@ -22,25 +22,30 @@ pub use process::cpu_clock_ns;
 pub use sampler::{CoreChoice, Sampler};
 pub use tree::{all_pids, group_processes, parent};
 
+/// Tells a process's role from whether it is the root, and its title.
+pub type RoleOf = Box<dyn Fn(bool, &str) -> Role + Send>;
+
 /// What to watch.
 pub struct Watched {
     /// The server's first process; its descendants are found anew at each look.
     pub root_pid: u32,
     /// `(is root, title) -> role`.
-    pub role: Box<dyn Fn(bool, &str) -> Role + Send>,
+    pub role: RoleOf,
     /// The loopback port or unix socket whose listen queue is looked at.
     pub port: Option<u16>,
     pub socket: Option<std::path::PathBuf>,
-    /// The server's control group folder (version 2, or version 1's cpu controller) when it has its own.
+    /// The server's control group folder (version 2, or version 1's cpu controller) when it has its
+    /// own.
     pub cgroup: Option<std::path::PathBuf>,
 }
 
-/// Time between two looks. CPU clocks are exact whenever they are read; this bounds how long a process
-/// can live unseen, how much of its end is missed, and how finely thread states are averaged.
+/// Time between two looks. CPU clocks are exact whenever they are read; this bounds how long a
+/// process can live unseen, how much of its end is missed, and how finely thread states are
+/// averaged.
 pub const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// A first interval that would be shorter than this runs on into the next second: reading takes about
-/// a millisecond, which would make the rates of a splinter meaningless.
+/// A first interval that would be shorter than this runs on into the next second: reading takes
+/// about a millisecond, which would make the rates of a splinter meaningless.
 const SHORTEST: Duration = Duration::from_millis(100);
 
 /// A watcher thread at work. Dropping it ends the thread.
@@ -60,7 +65,8 @@ impl Monitor {
         Self { stop: Some(stop), thread }
     }
 
-    /// Ends watching and returns what was seen. Memory is read now, so the processes should still live.
+    /// Ends watching and returns what was seen. Memory is read now, so the processes should still
+    /// live.
     pub fn stop(mut self) -> MonitorRecord {
         self.end().unwrap_or_else(|| MonitorRecord {
             blind_spots: vec!["nothing was watched: the watching thread could not run".to_string()],

@@ -1,8 +1,8 @@
 //! One process over time: its CPU clock, and what its threads waited for.
 //!
-//! In: a process id. Out: a [`ProcessUse`] an interval. Files below `/proc` stay open between looks,
-//! which is cheaper and also safe: a file opened for one process never shows a later process that was
-//! given the same id.
+//! In: a process id. Out: a [`ProcessUse`] an interval. Files below `/proc` stay open between
+//! looks, which is cheaper and also safe: a file opened for one process never shows a later process
+//! that was given the same id.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -44,11 +44,11 @@ fn read_at_start<'a>(file: &File, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     Some(&buffer[..length])
 }
 
-/// The exact CPU clock of a process, nanoseconds since it began, all its threads together, those that
-/// ended included. Needs no permission; `None` when there is no such process.
+/// The exact CPU clock of a process, nanoseconds since it began, all its threads together, those
+/// that ended included. Needs no permission; `None` when there is no such process.
 pub fn cpu_clock_ns(pid: u32) -> Option<u64> {
-    // What clock_getcpuclockid(3) computes, without its check: the id of a process's CPU clock is its
-    // inverted pid above three bits, of which 2 stands for "as scheduled".
+    // What clock_getcpuclockid(3) computes, without its check: the id of a process's CPU clock is
+    // its inverted pid above three bits, of which 2 stands for "as scheduled".
     let clock = (!(pid as libc::clockid_t) << 3) | 2;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is ours and lives through the call.
@@ -123,8 +123,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Begins to watch. Where `since_birth` (given when it began, in clock ticks since boot) is true,
-    /// all that it has used counts, otherwise only what comes.
+    /// Begins to watch. Where `since_birth` (given when it began, in clock ticks since boot) is
+    /// true, all that it has used counts, otherwise only what comes.
     ///
     /// # Errors
     /// There is no such process, or it may not be looked at.
@@ -164,8 +164,8 @@ impl Process {
         Ok(process)
     }
 
-    /// Brings the counters up to date. `list_threads` looks for new ones, which a caller may leave out
-    /// when it knows that nothing was created.
+    /// Brings the counters up to date. `list_threads` looks for new ones, which a caller may leave
+    /// out when it knows that nothing was created.
     pub fn look(&mut self, list_threads: bool, budget: &mut HandleBudget, buffer: &mut [u8]) {
         let Some(seen) = read_at_start(&self.stat, buffer).and_then(text::stat) else {
             self.end(budget);

@@ -1,8 +1,8 @@
 //! Looks at everything that is watched, and turns what happened between two moments into one
 //! [`MonitorSecond`].
 //!
-//! In: what to watch, and calls at the times the caller chooses. Out: intervals. Has no thread and no
-//! schedule of its own: the monitor's thread and `watch` both drive it.
+//! In: what to watch, and calls at the times the caller chooses. Out: intervals. Has no thread and
+//! no schedule of its own: the monitor's thread and `watch` both drive it.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -104,8 +104,8 @@ impl Sampler {
         self.blind_spots.insert(sentence);
     }
 
-    /// Brings all counters up to date. `thorough` searches for new processes even when the kernel says
-    /// that there are none; once a second is enough.
+    /// Brings all counters up to date. `thorough` searches for new processes even when the kernel
+    /// says that there are none; once a second is enough.
     pub fn look(&mut self, thorough: bool) {
         self.tree.look(thorough, &mut self.buffer);
         if let Some(queue) = &mut self.queue {
@@ -146,8 +146,8 @@ impl Sampler {
         }
     }
 
-    /// A server may be pinned after it was started, so this is asked anew; when it has ended, the last
-    /// answer stands.
+    /// A server may be pinned after it was started, so this is asked anew; when it has ended, the
+    /// last answer stands.
     fn choose_cores(&mut self) {
         if self.core_choice == CoreChoice::Allowed {
             let allowed = host::allowed_cores(self.watched.root_pid);

@@ -130,8 +130,8 @@ fn unix_row(row: &[u8]) -> Option<Listener> {
     Some(Listener { address: ListenAddress::Unix(path), inode, queue: None, user: None })
 }
 
-/// Calls `each` for the listeners of one `/proc/net/tcp` file. The kernel lists them before all other
-/// sockets, so reading ends there: thousands of closed connections may follow.
+/// Calls `each` for the listeners of one `/proc/net/tcp` file. The kernel lists them before all
+/// other sockets, so reading ends there: thousands of closed connections may follow.
 fn each_tcp_listener(
     file: &mut (impl Read + Seek),
     buffer: &mut [u8],
@@ -294,14 +294,15 @@ mod tests {
     use super::*;
     use std::io::Cursor;
 
-    const TCP: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   \
-        uid  timeout inode\n   \
-        0: 0100007F:0BB8 00000000:0000 0A 00000000:00000003 00:00000000 00000000  1000        0 4711 1 \
-        000000004869df2e 100 0 0 10 0\n   \
-        1: 00000000:07E8 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1119 1 \
-        000000004869df2e 100 0 0 10 0\n   \
-        2: 0100007F:0BB8 0100007F:9C40 06 00000000:00000000 03:00001770 00000000     0        0 0 3 \
-        0000000000000000\n";
+    const TCP: &str = "  \
+        sl  local_address rem_address   st tx_queue rx_queue tr tm->when \
+        retrnsmt   uid  timeout inode\n   \
+        0: 0100007F:0BB8 00000000:0000 0A 00000000:00000003 00:00000000 00000000  1000        0 \
+        4711 1 000000004869df2e 100 0 0 10 0\n   \
+        1: 00000000:07E8 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 \
+        1119 1 000000004869df2e 100 0 0 10 0\n   \
+        2: 0100007F:0BB8 0100007F:9C40 06 00000000:00000000 03:00001770 00000000     0        0 \
+        0 3 0000000000000000\n";
 
     fn read(text: &str, size: usize) -> Vec<Listener> {
         let mut found = Vec::new();

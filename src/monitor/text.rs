@@ -130,8 +130,8 @@ pub(crate) fn load_averages(loadavg: &[u8]) -> Option<[f64; 3]> {
     Some([averages.next()??, averages.next()??, averages.next()??])
 }
 
-/// A `cmdline` file as one line, its arguments joined by spaces. Servers that write a title of their
-/// own pad the rest of the file.
+/// A `cmdline` file as one line, its arguments joined by spaces. Servers that write a title of
+/// their own pad the rest of the file.
 pub(crate) fn title(cmdline: &[u8]) -> String {
     let joined: Vec<_> = arguments(cmdline).map(String::from_utf8_lossy).collect();
     joined.join(" ").trim().to_string()

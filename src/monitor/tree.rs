@@ -1,8 +1,8 @@
-//! Which processes belong to the server: the root, whatever descends from it, and whatever is in its
-//! control group.
+//! Which processes belong to the server: the root, whatever descends from it, and whatever is in
+//! its control group.
 //!
-//! In: a root pid. Out: open [`Process`]es. A process once found stays ours when its parent ends and
-//! it is handed to another one.
+//! In: a root pid. Out: open [`Process`]es. A process once found stays ours when its parent ends
+//! and it is handed to another one.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -75,8 +75,9 @@ impl Tree {
         }
     }
 
-    /// Looks at all processes, and for new ones. The kernel tells the newest id it gave out: while that
-    /// stays the same there is no new process or thread, and the search is left out unless `thorough`.
+    /// Looks at all processes, and for new ones. The kernel tells the newest id it gave out: while
+    /// that stays the same there is no new process or thread, and the search is left out unless
+    /// `thorough`.
     pub fn look(&mut self, thorough: bool, buffer: &mut [u8]) {
         let newest = self.loadavg.as_ref().and_then(|file| {
             let length = file.read_at(buffer, 0).ok()?;

@@ -1,11 +1,10 @@
 //! What `doctor` found, as a table.
 //!
-//! In: findings. Out: text, worst first in the last line's count only: the order of checks is kept so
-//! that two runs can be laid side by side.
+//! In: findings. Out: text, in the order of the checks, so that two runs can be laid side by side.
 
 use crate::terms::{Finding, FindingState};
 
-/// A line a check with its mark, its advice below it, and a last line with the counts.
+/// A line a check with its mark, its advice below it, and a last line that says whether to go on.
 pub fn table(findings: &[Finding], has_colour: bool) -> String {
     let width = findings.iter().map(|one| one.what.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
@@ -31,10 +30,14 @@ fn mark(state: FindingState, has_colour: bool) -> String {
 
 fn conclusion(findings: &[Finding]) -> String {
     let count = |state| findings.iter().filter(|one| one.state == state).count();
-    match (count(FindingState::Bad), count(FindingState::Warn)) {
-        (0, 0) => "\nthis machine is fit to measure on\n".to_string(),
-        (0, warn) => format!("\nfit to measure on, with {warn} doubts\n"),
-        (bad, warn) => format!("\nnot fit to measure on: {bad} bad, {warn} doubts\n"),
+    let doubts = match count(FindingState::Warn) {
+        1 => "1 doubt".to_string(),
+        doubts => format!("{doubts} doubts"),
+    };
+    match count(FindingState::Bad) {
+        0 if doubts.starts_with('0') => "\nthis machine is fit to measure on\n".to_string(),
+        0 => format!("\nfit to measure on, with {doubts}\n"),
+        bad => format!("\nnot fit to measure on: {bad} bad, {doubts}\n"),
     }
 }
 
@@ -55,7 +58,7 @@ mod tests {
             ),
         ];
         let expected = "ok    cores        2 of 2\nwarn  swap in use  60 MiB\n                   \
-                        `swapoff -a` while measuring\n\nfit to measure on, with 1 doubts\n";
+                        `swapoff -a` while measuring\n\nfit to measure on, with 1 doubt\n";
         assert_eq!(table(&findings, false), expected);
         assert!(table(&findings, true).contains("\x1b[33mwarn\x1b[0m"));
     }

@@ -60,7 +60,7 @@ pub fn table(what: &str, second: &WatchSecond, style: Style) -> String {
     let footer: Vec<String> =
         second.blind_spots.iter().map(|spot| format!("not seen: {spot}")).collect();
     // One line stays free for the cursor.
-    let room = style.lines.saturating_sub(lines.len() + footer.len() + 1).max(1);
+    let room = style.lines.saturating_sub(lines.len() + footer.len() + 1);
     let shown = if processes.len() > room { room.saturating_sub(1) } else { processes.len() };
     let memory = &second.memory;
     for process in &processes[..shown] {
@@ -70,6 +70,8 @@ pub fn table(what: &str, second: &WatchSecond, style: Style) -> String {
         lines.push(format!("… and {} more processes", processes.len() - shown));
     }
     lines.extend(footer);
+    // Higher than the terminal it could not be drawn over.
+    lines.truncate(style.lines.saturating_sub(1).max(1));
     lines.iter().fold(String::new(), |text, line| text + &cut(line, style.columns) + "\n")
 }
 
@@ -352,11 +354,17 @@ mod tests {
 
     #[test]
     fn the_table_of_80_columns_is_this() {
-        insta::assert_snapshot!(table(
-            "puma 5.6.5 (tcp://127.0.0.1:9292)",
-            &second(2),
-            style(80, 24)
-        ));
+        let text = table("puma 5.6.5 (tcp://127.0.0.1:9292)", &second(2), style(80, 24));
+        insta::assert_snapshot!(text, @r"
+        puma 5.6.5 (tcp://127.0.0.1:9292)                      0.96 cores used  04:05:06
+          0 ░░░░░░░░░░   0%   1 █████░░░░░  50%
+        listen queue 3  steal 1.0%  iowait 0.0%  throttled 0 periods, 0.00 s
+
+        role          pid cores  user   sys  delay switch/s  thr       PSS  name
+        master         77  0.01  0.01  0.00   0.05      160   11         -  puma: cluste
+        worker 0       78  0.95  0.71  0.24   0.05      160   11    64 MiB  puma: cluste
+        not seen: the memory of process 77 may not be read
+        ");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What `sweetspot doctor` does: is this machine fit to measure on, and how is what is not mended?
 //!
-//! In: where the app and the store are. Out: a [`Finding`] a check, always the same checks in the same
-//! order. Looks are here and in `probe`; what a figure means is judged in `classify`. Must not change
-//! the machine: a control group made for a try is removed at once.
+//! In: where the app and the store are. Out: a [`Finding`] a check, always the same checks in the
+//! same order. Looks are here and in `probe`; what a figure means is judged in `classify`. Must not
+//! change the machine: a control group made for a try is removed at once.
 
 mod classify;
 mod groups;

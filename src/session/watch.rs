@@ -39,7 +39,7 @@ pub struct WatchSettings {
 #[derive(Debug, Error)]
 pub enum WatchError {
     #[error(
-        "there is no process {pid}; `ps -ef` lists those that run, --listen finds one by its address"
+        "there is no process {pid}; `ps -ef` lists those that run, --listen finds one by address"
     )]
     NoSuchProcess { pid: u32 },
     #[error(
@@ -49,8 +49,8 @@ pub enum WatchError {
     #[error("nothing listens on {address}; {}", what_listens(.listening))]
     NobodyListens { address: ListenAddress, listening: Vec<ListenAddress> },
     #[error(
-        "something listens on {address}, but which process may not be seen: it belongs to {}; run as \
-         that user or as root, or name it with --pid", user_name(*.user)
+        "something listens on {address}, but which process may not be seen: it belongs to {}",
+        whose(*.user)
     )]
     HolderHidden { address: ListenAddress, user: Option<u32> },
     #[error("{} is no control group (there is no cgroup.procs in it)", .folder.display())]
@@ -74,8 +74,15 @@ fn what_listens(listening: &[ListenAddress]) -> String {
     format!("these do: {}{more}", shown.join(", "))
 }
 
-fn user_name(user: Option<u32>) -> String {
-    user.map_or_else(|| "another user".to_string(), |id| format!("user id {id}"))
+fn whose(user: Option<u32>) -> String {
+    let name = user.map_or_else(|| "another user".to_string(), |id| format!("user id {id}"));
+    // SAFETY: takes nothing and cannot fail.
+    let own = unsafe { libc::geteuid() };
+    if own == 0 || user == Some(own) {
+        format!("{name}, probably in another container; run there, or name it with --pid")
+    } else {
+        format!("{name}; run as that user or as root, or name it with --pid")
+    }
 }
 
 /// What was found to watch.
@@ -173,7 +180,8 @@ fn find_group(folder: &Path) -> Result<Found, WatchError> {
 }
 
 /// Of these processes (pid to parent) the ones that are not below another one, in order of pid. The
-/// init process holds sockets for services that it starts on demand; it is meant only when it is alone.
+/// init process holds sockets for services that it starts on demand; it is meant only when it is
+/// alone.
 fn roots(parents: &HashMap<u32, u32>) -> Vec<u32> {
     const INIT: u32 = 1;
     let is_alone = parents.len() == 1;
@@ -201,8 +209,8 @@ pub fn role_from_title(is_root: bool, title: &str) -> Role {
     }
 }
 
-/// Watches until the count or time is reached, the user stops it, or no process is left. Calls `show`
-/// with every interval.
+/// Watches until the count or time is reached, the user stops it, or no process is left. Calls
+/// `show` with every interval.
 ///
 /// # Errors
 /// The subject cannot be found, or `show` failed.
@@ -219,6 +227,7 @@ pub fn run(
         socket: found.socket,
         cgroup: found.cgroup,
     };
+    let is_one_tree = found.also.is_empty();
     let origin = Instant::now();
     let mut sampler = Sampler::start(watched, &found.also, CoreChoice::All);
     let end = settings.duration.map(|duration| origin + duration);
@@ -231,9 +240,10 @@ pub fn run(
         let mut second = sampler.close(origin);
         let is_over = sampler.is_over();
         memory.renew(&mut sampler);
-        fill_in_roles(&mut second, &mut memory.last);
-        let time = jiff::Timestamp::now().round(jiff::Unit::Millisecond);
-        let time = time.map(|time| time.to_string()).unwrap_or_default();
+        if is_one_tree {
+            fill_in_roles(&mut second, &mut memory.last);
+        }
+        let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
         let blind_spots = sampler.blind_spots();
         show(&WatchSecond { time, second, memory: memory.last.clone(), blind_spots })?;
         shown += 1;

@@ -275,3 +275,126 @@ fn connections_that_nobody_accepts_show_in_the_listen_queue() {
     look_until(&mut sampler, |sampler| sampler.close(Instant::now()).listen_queue.is_none());
     assert!(sampler.blind_spots()[0].contains(&port.to_string()));
 }
+
+fn sweetspot(arguments: &[&str]) -> assert_cmd::assert::Assert {
+    let mut command = assert_cmd::Command::cargo_bin("sweetspot").unwrap();
+    command.args(arguments).timeout(Duration::from_secs(60)).assert()
+}
+
+/// Each line of standard output as JSON.
+fn json_lines(assert: &assert_cmd::assert::Assert) -> Vec<serde_json::Value> {
+    let output = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+    output.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A real Puma with two workers on a port of its own.
+struct Puma {
+    port: u16,
+    _process: GroupOfProcesses,
+    _folder: tempfile::TempDir,
+}
+
+fn puma() -> Puma {
+    let folder = tempfile::tempdir().unwrap();
+    let app = "run ->(_) { [200, {}, ['ok']] }";
+    std::fs::write(folder.path().join("config.ru"), app).unwrap();
+    let mut command = Command::new("puma");
+    command.args(["-w", "2", "-t", "2:2", "-b", "tcp://127.0.0.1:0", "-e", "production"]);
+    let mut process = GroupOfProcesses::spawn(command.current_dir(folder.path()));
+    let (mut port, mut booted) = (None, 0);
+    while booted < 2 {
+        let text = line(&mut process.0);
+        assert!(!text.is_empty() || port.is_none(), "puma ended before it was ready");
+        if let Some((_, found)) = text.split_once("Listening on http://127.0.0.1:") {
+            port = found.trim().parse().ok();
+        }
+        booted += usize::from(text.contains("booted"));
+    }
+    Puma { port: port.expect("puma says where it listens"), _process: process, _folder: folder }
+}
+
+#[test]
+fn watch_finds_puma_by_its_port_and_tells_master_from_workers() {
+    let puma = puma();
+    let address = format!("127.0.0.1:{}", puma.port);
+    let watched = sweetspot(&[
+        "watch",
+        "--listen",
+        &address,
+        "--count",
+        "2",
+        "--interval",
+        "500ms",
+        "--json",
+    ])
+    .success();
+    let seconds = json_lines(&watched);
+    assert_eq!(seconds.len(), 2);
+    let processes = seconds[1]["processes"].as_array().unwrap();
+    let roles: Vec<_> = processes
+        .iter()
+        .map(|one| (one["role"].as_str().unwrap(), one["index"].as_u64()))
+        .collect();
+    assert_eq!(roles, [("master", None), ("worker", Some(0)), ("worker", Some(1))]);
+    assert!(processes[1]["name"].as_str().unwrap().starts_with("puma: cluster worker"));
+    assert_eq!(seconds[1]["listen_queue"], 0);
+    assert!((seconds[1]["length_s"].as_f64().unwrap() - 0.5).abs() < 0.4);
+    let memory = seconds[1]["memory"].as_array().unwrap();
+    assert!(memory.len() == 3 && memory.iter().all(|one| one["pss_bytes"].as_u64() > Some(0)));
+    assert!(seconds[1]["time"].as_str().unwrap().ends_with('Z'));
+}
+
+#[test]
+fn watch_prints_csv_rows_and_lines_for_a_pid() {
+    let child = ruby("sleep 20");
+    let pid = child.0.id().to_string();
+    let csv = sweetspot(&["watch", "--pid", &pid, "--count", "2", "--interval", "200ms", "--csv"]);
+    let csv = String::from_utf8(csv.success().get_output().stdout.clone()).unwrap();
+    assert_eq!(csv.lines().count(), 3, "{csv}");
+    assert!(csv.starts_with("time,at_s,length_s,pid,role,"));
+    assert!(
+        csv.lines().skip(1).all(|row| row.contains(&format!(",{pid},worker,0,ruby,"))),
+        "{csv}"
+    );
+    let plain = sweetspot(&["watch", "--pid", &pid, "--duration", "300ms"]).success();
+    let plain = String::from_utf8(plain.get_output().stdout.clone()).unwrap();
+    assert!(plain.contains(&pid) && !plain.contains('\x1b'), "{plain}");
+}
+
+#[test]
+fn watch_says_who_is_not_there_and_what_is() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let there = listener.local_addr().unwrap().to_string();
+    // A port that was free a moment ago and that nobody asks the kernel for.
+    let free = TcpListener::bind("127.0.0.2:0").unwrap().local_addr().unwrap().to_string();
+    for (arguments, expected) in [
+        (["--listen", &free], there.as_str()),
+        (["--pid", "8388609"], "no process 8388609"),
+        (["--cgroup", "/no/such/group"], "/no/such/group is no control group"),
+    ] {
+        let failed = sweetspot(&[&["watch"], &arguments[..]].concat()).code(1);
+        let message = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
+        assert!(message.contains(expected), "{message}");
+    }
+    sweetspot(&["watch", "--listen", "somewhere"]).code(2);
+    sweetspot(&["watch"]).code(2);
+}
+
+#[test]
+fn watch_ends_cleanly_on_an_interrupt_and_when_the_process_ends() {
+    let mut child = ruby("sleep 20");
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("sweetspot"));
+    let pid = child.0.id().to_string();
+    command.args(["watch", "--pid", &pid, "--json", "--interval", "100ms"]).stdout(Stdio::piped());
+    let mut watch = Owned(command.spawn().unwrap());
+    assert!(line(&mut watch).starts_with('{'));
+    // SAFETY: a plain system call on a process that this test started.
+    unsafe { libc::kill(watch.0.id() as libc::pid_t, libc::SIGINT) };
+    assert_eq!(watch.0.wait().unwrap().code(), Some(0));
+
+    let mut watch = Owned(command.spawn().unwrap());
+    assert!(line(&mut watch).starts_with('{'));
+    child.0.kill().unwrap();
+    child.0.wait().unwrap();
+    assert_eq!(watch.0.wait().unwrap().code(), Some(0));
+}

@@ -65,8 +65,8 @@ pub(super) fn cores(host: &Host) -> Finding {
             Warn,
             what,
             format!("{figure}, held to {:.2} by the quota in {}", at.limit, at.folder.display()),
-            "servers that count cores see all of them and start too many workers; name the quota with \
-             --cpus, or give whole cores (cpuset) instead of a quota",
+            "servers that count cores see all of them and start too many workers; name the quota \
+             with --cpus, or give whole cores (cpuset) instead of a quota",
         ),
         _ if host.cores().get() < 2.0 => Finding::new(
             "cores",
@@ -89,8 +89,8 @@ pub(super) fn governor(governors: &Governors) -> Finding {
         return Finding::ok("governor", what, "not visible (the host or firmware decides)");
     }
     let state = if names == ["performance"] { Ok } else { Warn };
-    let advice = "`cpupower frequency-set -g performance` as root, so that an idle core is not slow at \
-                  first";
+    let advice = "`cpupower frequency-set -g performance` as root, so that an idle core is not \
+                  slow at first";
     finding("governor", state, what, names.join(", "), advice)
 }
 
@@ -98,8 +98,8 @@ pub(super) fn steal(busy: &Busy) -> Finding {
     let core_seconds = busy.length_s * busy.cores_busy.len().max(1) as f64;
     let share = busy.steal_s / core_seconds;
     let figure = format!("{:.1} % of {:.1} s", share * 100.0, busy.length_s);
-    let advice = "the host gives this machine's cores to others; measure on dedicated cores or at a \
-                  quieter time";
+    let advice = "the host gives this machine's cores to others; measure on dedicated cores or at \
+                  a quieter time";
     finding("steal", graded(share, 0.01, 0.05), "steal", figure, advice)
 }
 
@@ -124,13 +124,13 @@ pub(super) fn noise(spread: Option<Spread>) -> Finding {
     };
     let Spread { within, between, cores, repeats } = spread;
     let figure = format!(
-        "the same computation varies by {:.1} % on a core and {:.1} % between cores ({repeats} times \
-         on {cores})",
+        "the same computation varies by {:.1} % on a core and {:.1} % between cores ({repeats} \
+         times on {cores})",
         within * 100.0,
         between * 100.0
     );
-    let advice = "differences between settings below this cannot be told from chance; look for other \
-                  load, frequency changes, or cores of different speed";
+    let advice = "differences between settings below this cannot be told from chance; look for \
+                  other load, frequency changes, or cores of different speed";
     finding("noise", graded(within.max(between), 0.03, 0.15), what, figure, advice)
 }
 
@@ -180,8 +180,8 @@ pub(super) fn listen_backlog(somaxconn: Option<u64>) -> Finding {
         128..1024 => Warn,
         _ => Ok,
     };
-    let advice = "`sysctl net.core.somaxconn=4096` as root; servers ask for queues of 1024 and get no \
-                  more than this, so bursts are refused early";
+    let advice = "`sysctl net.core.somaxconn=4096` as root; servers ask for queues of 1024 and get \
+                  no more than this, so bursts are refused early";
     finding("somaxconn", state, what, limit.to_string(), advice)
 }
 
@@ -199,8 +199,8 @@ pub(super) fn clock(source: &str) -> Finding {
 
 pub(super) fn control_group(permission: &Permission) -> Finding {
     let what = "control groups";
-    let advice = "run as root, or under `systemd-run --user --scope -p Delegate=yes`; without it --cpus \
-                  and --memory are not enforced as quota and limit";
+    let advice = "run as root, or under `systemd-run --user --scope -p Delegate=yes`; without it \
+                  --cpus and --memory are not enforced as quota and limit";
     let (state, figure) = match permission {
         Permission::Both { version } => {
             (Ok, format!("version {version}, limits of CPU and memory can be set"))
@@ -222,8 +222,8 @@ pub(super) fn priority(priority: Priority) -> Finding {
         Priority::Nice => (Ok, "nice allowed, SCHED_FIFO not"),
         Priority::Normal => (Warn, "may not be raised"),
     };
-    let advice = "run as root, or `setcap cap_sys_nice+ep` on this program, so that the load is sent in \
-                  time on a busy machine";
+    let advice = "run as root, or `setcap cap_sys_nice+ep` on this program, so that the load is \
+                  sent in time on a busy machine";
     finding("priority", state, "priority", figure.to_string(), advice)
 }
 
@@ -249,8 +249,8 @@ pub(super) fn memory(memory: Option<MemoryState>, limit: Option<Bytes>) -> Vec<F
         0 => "none".to_string(),
         _ => format!("{} of {} in use", memory.swap_used, memory.swap_total),
     };
-    let swap_advice = "`swapoff -a` as root while measuring: pages that come back from disk look like \
-                       slow requests";
+    let swap_advice = "`swapoff -a` as root while measuring: pages that come back from disk look \
+                       like slow requests";
     vec![
         finding("memory", state, "memory", figure, advice),
         finding("swap", if is_swapping { Warn } else { Ok }, "swap", swap, swap_advice),

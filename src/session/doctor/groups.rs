@@ -30,8 +30,8 @@ pub(super) fn try_out() -> Permission {
     }
 }
 
-/// In version 2 a group that holds processes cannot hand limits on to groups inside it, so the group
-/// above ours and the top are tried too.
+/// In version 2 a group that holds processes cannot hand limits on to groups inside it, so the
+/// group above ours and the top are tried too.
 fn try_version_2(own: &Group) -> Permission {
     let mut best: Option<Vec<&'static str>> = None;
     let mut reason = String::new();

@@ -18,8 +18,8 @@ pub(super) struct Spread {
 
 const REPEATS: usize = 21;
 
-/// Times one fixed computation again and again on each core, in about `budget` of time; on a machine
-/// with many cores an even choice of them. `None` when no thread could be pinned.
+/// Times one fixed computation again and again on each core, in about `budget` of time; on a
+/// machine with many cores an even choice of them. `None` when no thread could be pinned.
 pub(super) fn spread(cores: &[u16], budget: Duration) -> Option<Spread> {
     const CORES_MAX: usize = 16;
     let step = cores.len().div_ceil(CORES_MAX).max(1);
