@@ -126,18 +126,42 @@ const PUMA: [&str; 10] =
 #[test]
 fn whenever_we_die_nothing_of_the_server_is_left() {
     let app = TestApp::new(&[("config.ru", APP)]);
-    // From before the start, through boot, into serving.
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), mode(0o755)).unwrap();
+    let unprivileged = unprivileged_guardian(folder.path());
+    let programs = [Path::new(env!("CARGO_BIN_EXE_sweetspot")), &unprivileged];
+    // From before the start, through boot, into serving; with and without a control group.
     for round in 0..24 {
-        let mut guardian = TestGuardian::begin(json!({}));
-        if round > 0 {
+        let (mut guardian, _) = TestGuardian::begin_with(programs[round % 2], json!({}));
+        if round > 1 {
             guardian.start(&app.path(), &PUMA);
         }
         // The moment itself, not a wait for something.
-        std::thread::sleep(Duration::from_millis(40 * round));
+        std::thread::sleep(Duration::from_millis(40 * round as u64));
         guardian.abandon();
         guardian.assert_nothing_is_left();
         app.assert_nothing_is_left();
     }
+}
+
+#[test]
+fn a_daemon_is_caught_without_a_control_group_too() {
+    let app = TestApp::new(&[("config.ru", APP)]);
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), mode(0o755)).unwrap();
+    let (mut guardian, begun) =
+        TestGuardian::begin_with(&unprivileged_guardian(folder.path()), json!({}));
+    guardian.started(&app.path(), &PUMA);
+    wait_until("a daemon is there", || {
+        guardian.processes().into_iter().any(|pid| title(pid) == "the daemon")
+    });
+    // SAFETY: takes and touches nothing.
+    if unsafe { libc::geteuid() } == 0 {
+        assert_eq!(begun["group"]["folders"], json!([]), "nobody may make control groups");
+    }
+    guardian.abandon();
+    guardian.assert_nothing_is_left();
+    app.assert_nothing_is_left();
 }
 
 #[test]
