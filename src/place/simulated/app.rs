@@ -1,0 +1,213 @@
+//! What is simulated: an app, its server and its machine, with the truth about its capacity.
+
+use std::time::Duration;
+
+use crate::model::simulator::{Admission, Ending, Lock, RequestKind, Server, Simulator};
+use crate::model::{self, Demand};
+use crate::terms::{Arrivals, Configuration, Offered, Rate};
+
+/// An app under its server on its machine. Seconds are those of one request without queueing.
+#[derive(Debug, Clone)]
+pub struct SimulatedApp {
+    /// CPU under the lock.
+    pub cpu_s: f64,
+    /// CPU outside it.
+    pub cpu_free_s: f64,
+    /// Waits, all together.
+    pub wait_s: f64,
+    /// How many waits.
+    pub waits: u16,
+    /// Squared coefficient of variation of every burst of CPU and of every wait.
+    pub cv2: f64,
+    /// Lock time lost when threads queue for the lock.
+    pub handoff_s: f64,
+    pub cores: f64,
+    pub lock: Lock,
+    pub admission: Admission,
+    /// Connections the listen queue holds.
+    pub backlog: usize,
+    /// After this long clients give up.
+    pub timeout: Duration,
+    /// As the app runs today.
+    pub current: Configuration,
+    pub memory: SimulatedMemory,
+    /// From launch to ready.
+    pub boot: Duration,
+    pub drift: Drift,
+    /// Configurations that never become ready.
+    pub boot_failure: Option<fn(Configuration) -> bool>,
+    /// The server that runs at this time of the place's clock dies, once.
+    pub dies_at: Option<Duration>,
+    /// CPU of the load generator a request; it has cores of its own.
+    pub generator_s: f64,
+}
+
+/// Memory, as in [`model::MemoryModel`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SimulatedMemory {
+    pub shared_bytes: u64,
+    pub worker_bytes: u64,
+    pub thread_bytes: u64,
+    /// What the machine has: beyond it the server is killed while it boots.
+    pub limit_bytes: u64,
+}
+
+impl SimulatedMemory {
+    /// What a configuration needs, bytes.
+    pub fn of(&self, configuration: Configuration) -> u64 {
+        self.shared_bytes
+            + u64::from(configuration.workers.get()) * self.worker_bytes
+            + u64::from(configuration.slots()) * self.thread_bytes
+    }
+}
+
+/// How the machine and the app change with time. A value of 0.02 is about 2 %; all 0: not at all.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Drift {
+    /// Relative standard deviation of the speed from one start to the next.
+    pub start: f64,
+    /// The same from one offer to the next.
+    pub window: f64,
+    /// How much slower a server is just after its start.
+    pub cold: f64,
+    /// Time in which that decays to 1/e, seconds; 0: at once.
+    pub cold_s: f64,
+    /// How much slower it gets every minute.
+    pub slowing_per_minute: f64,
+}
+
+impl Drift {
+    /// Factor on all durations of a server that has been running for so long.
+    pub(super) fn at_age(&self, age_s: f64) -> f64 {
+        let cold = if self.cold_s > 0.0 { self.cold * (-age_s / self.cold_s).exp() } else { 0.0 };
+        1.0 + cold + self.slowing_per_minute * age_s / 60.0
+    }
+}
+
+impl Default for SimulatedApp {
+    /// 4 ms of CPU and 12 ms in three waits, varying a little, on two cores; runs one worker with five
+    /// threads today; a machine without drift.
+    fn default() -> Self {
+        Self {
+            cpu_s: 0.004,
+            cpu_free_s: 0.0,
+            wait_s: 0.012,
+            waits: 3,
+            cv2: 0.5,
+            handoff_s: 0.0,
+            cores: 2.0,
+            lock: Lock::Ruby26 { quantum_s: 0.1 },
+            admission: Admission::Random,
+            backlog: 1024,
+            timeout: Duration::from_secs(10),
+            current: Configuration::new(1, 5).expect("one and five are not zero"),
+            memory: SimulatedMemory {
+                shared_bytes: 40 << 20,
+                worker_bytes: 60 << 20,
+                thread_bytes: 1 << 20,
+                limit_bytes: 4 << 30,
+            },
+            boot: Duration::from_millis(800),
+            drift: Drift::default(),
+            boot_failure: None,
+            dies_at: None,
+            generator_s: 1e-5,
+        }
+    }
+}
+
+/// Requests in one simulation of [`SimulatedApp::true_capacity`].
+const PROBE_REQUESTS: f64 = 100_000.0;
+/// Halvings of its bracket: 2.5 / 2^9 is half a percent.
+const PROBES: u32 = 9;
+
+impl SimulatedApp {
+    /// What a request costs.
+    pub fn request(&self) -> RequestKind {
+        RequestKind {
+            weight: 1.0,
+            cpu_s: self.cpu_s,
+            cpu_free_s: self.cpu_free_s,
+            wait_s: self.wait_s,
+            waits: self.waits,
+            cv2: self.cv2,
+            handoff_s: self.handoff_s,
+        }
+    }
+
+    /// The same as the formulas know it.
+    pub fn demand(&self) -> Demand {
+        self.request().demand()
+    }
+
+    /// The server in virtual time, just booted.
+    pub(super) fn simulator(&self, configuration: Configuration, seed: u64) -> Simulator {
+        let server = Server {
+            workers: configuration.workers.get(),
+            threads: configuration.threads.get(),
+            cores: self.cores,
+            lock: self.lock,
+            admission: self.admission,
+            backlog: self.backlog,
+            timeout_s: self.timeout.as_secs_f64(),
+        };
+        Simulator::new(server, vec![self.request()], seed)
+    }
+
+    /// The known answer: the highest Poisson arrival rate (requests/s) of a configuration, without drift, at
+    /// which at most 1 - `quantile` of the requests take `limit` or longer (or get no reply); 0 when no rate
+    /// does. To about 1 %, by bisection over simulations of 100,000 requests with the same seed.
+    pub fn true_capacity(
+        &self,
+        configuration: Configuration,
+        limit: Duration,
+        quantile: f64,
+    ) -> f64 {
+        let demand = self.demand();
+        let guess =
+            model::capacity(&demand, configuration, self.cores, quantile, limit.as_secs_f64());
+        // The formulas may say 0 by a hair.
+        let guess = guess.max(0.1 / demand.unloaded_latency_s());
+        let (mut low, mut high) = (0.0, 1.5 * guess);
+        while self.holds(configuration, high, limit, quantile) {
+            (low, high) = (high, 1.5 * high);
+        }
+        for _ in 0..PROBES {
+            let middle = 0.5 * (low + high);
+            if self.holds(configuration, middle, limit, quantile) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    fn holds(
+        &self,
+        configuration: Configuration,
+        rate: f64,
+        limit: Duration,
+        quantile: f64,
+    ) -> bool {
+        let allowed = ((1.0 - quantile) * PROBE_REQUESTS) as u64;
+        let mut simulator = self.simulator(configuration, 1);
+        let offered = Rate::per_second(rate).expect("a bisected rate is finite and positive");
+        simulator.begin(Offered::Open { rate: offered, arrivals: Arrivals::Poisson }, 2);
+        let length_s = PROBE_REQUESTS / rate;
+        let mut violations = 0;
+        for part in 1..=20 {
+            simulator.run_until(length_s * f64::from(part) / 20.0, &mut |outcome| {
+                let latency_s = outcome.ended_s - outcome.due_s;
+                if outcome.ending != Ending::Reply || latency_s >= limit.as_secs_f64() {
+                    violations += 1;
+                }
+            });
+            if violations > allowed {
+                return false;
+            }
+        }
+        simulator.end();
+        simulator.in_flight() + violations <= allowed + u64::from(configuration.slots())
+    }
+}
