@@ -6,6 +6,7 @@
 
 mod configuration;
 mod decision;
+mod duration;
 mod event;
 mod latencies;
 mod limit;
@@ -24,6 +25,7 @@ pub use configuration::Configuration;
 pub use decision::{
     CurrentSetting, Decision, Equivalent, PredictedLimit, Prediction, Settings, TuneResult,
 };
+pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
 pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
@@ -36,7 +38,7 @@ pub use machine::Machine;
 pub use monitor_record::{HostUse, MonitorRecord, MonitorSecond, ProcessMemory, ProcessUse, Role};
 pub use slo::{QuantileLimit, Slo, SloError};
 pub use stop::{StopRequest, StopSignal};
-pub use target::{ConnectionMode, Target};
+pub use target::{ConnectionMode, Target, TargetError};
 pub use trial::{
     BootFailure, BootFailureKind, TrialFailure, TrialPurpose, TrialRecord, TrialSummary, Verdict,
     WarmUp, WarmUpKind, WorkerShare,

@@ -1,9 +1,11 @@
 //! What to ask: a request without its address, and how connections are used.
 
 use std::fmt;
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// One kind of request in the mix.
 #[derive(Clone, PartialEq, Eq)]
@@ -29,6 +31,90 @@ impl Target {
             body: Vec::new(),
             weight: 1,
         }
+    }
+
+    /// A request without headers or body, weight 1; the method may be in lower case.
+    ///
+    /// # Errors
+    /// A method we do not send, or a path that cannot stand in a request line.
+    pub fn new(method: &str, path: &str) -> Result<Self, TargetError> {
+        let method = method.to_ascii_uppercase();
+        if !METHODS.contains(&method.as_str()) {
+            return Err(TargetError::Method { method });
+        }
+        if !path.starts_with('/') {
+            let without_query = path.split('?').next().unwrap_or_default();
+            return Err(match without_query.contains([':', '@']) {
+                true => TargetError::Url,
+                false => TargetError::RelativePath { path: without_query.to_string() },
+            });
+        }
+        let forbidden = |c: &char| !c.is_ascii_graphic() || *c == '#';
+        if let Some(character) = path.chars().find(forbidden) {
+            return Err(TargetError::PathCharacter { character });
+        }
+        Ok(Self { method, ..Self::get(path) })
+    }
+
+    /// The same with another share in the mix.
+    ///
+    /// # Errors
+    /// Zero, or more than 10000.
+    pub fn with_weight(self, weight: u32) -> Result<Self, TargetError> {
+        if (1..=LARGEST_WEIGHT).contains(&weight) {
+            Ok(Self { weight, ..self })
+        } else {
+            Err(TargetError::Weight { text: weight.to_string() })
+        }
+    }
+}
+
+/// The methods that can be sent. `TRACE` and `CONNECT` are for proxies.
+const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/// Bounds the sum of the weights; shares finer than this do not show in a run.
+const LARGEST_WEIGHT: u32 = 10_000;
+
+/// A text that is no target. URLs and queries may hold secrets, so neither is repeated here.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TargetError {
+    #[error("the target names no path; write for example 'GET /orders' or 'POST /orders weight=3'")]
+    NoPath,
+    #[error("'{method}' is no method we send; use one of {}", METHODS.join(", "))]
+    Method { method: String },
+    #[error("a target is a path of the app, not a URL; write for example 'GET /orders'")]
+    Url,
+    #[error("the path '{path}' does not begin with '/'; write for example 'GET /orders'")]
+    RelativePath { path: String },
+    #[error("the path contains {character:?}; percent-encode it (a space is %20)")]
+    PathCharacter { character: char },
+    #[error("'{text}' is no weight from 1 to {LARGEST_WEIGHT}; write for example weight=3")]
+    Weight { text: String },
+    #[error("'{text}' after the path is unknown; only weight=N may follow it")]
+    Surplus { text: String },
+}
+
+/// Reads `/path` (a `GET`), `GET /path`, or `POST /path weight=3`.
+impl FromStr for Target {
+    type Err = TargetError;
+
+    fn from_str(text: &str) -> Result<Self, TargetError> {
+        let mut words = text.split_ascii_whitespace().peekable();
+        let method = match words.peek() {
+            None => return Err(TargetError::NoPath),
+            Some(word) if word.contains('/') => "GET",
+            Some(_) => words.next().unwrap_or_default(),
+        };
+        let path = words.next().ok_or(TargetError::NoPath)?;
+        let mut target = Self::new(method, path)?;
+        for word in words {
+            let surplus = || TargetError::Surplus { text: word.to_string() };
+            let weight = word.strip_prefix("weight=").ok_or_else(surplus)?;
+            let number =
+                weight.parse().map_err(|_| TargetError::Weight { text: weight.to_string() })?;
+            target = target.with_weight(number)?;
+        }
+        Ok(target)
     }
 }
 
@@ -65,5 +151,55 @@ impl fmt::Display for ConnectionMode {
             Self::Fresh => "fresh",
             Self::KeepAlive => "keep-alive",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_read_in_each_spelling() {
+        for (text, method, path, weight) in [
+            ("/", "GET", "/", 1),
+            ("GET /orders?page=2", "GET", "/orders?page=2", 1),
+            ("get /orders", "GET", "/orders", 1),
+            ("POST /orders weight=3", "POST", "/orders", 3),
+            ("  /a%20b   weight=10000 ", "GET", "/a%20b", 10_000),
+        ] {
+            let target: Target = text.parse().unwrap();
+            assert_eq!(
+                (target.method.as_str(), target.path.as_str(), target.weight),
+                (method, path, weight),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_target_is_named_with_the_way_out() {
+        for (text, expected) in [
+            ("", "the target names no path"),
+            ("GET", "the target names no path"),
+            ("FETCH /", "'FETCH' is no method we send; use one of GET, HEAD"),
+            ("CONNECT /", "'CONNECT' is no method"),
+            ("GET orders", "the path 'orders' does not begin with '/'"),
+            ("GET /a#top", "the path contains '#'"),
+            ("GET /käse", "the path contains 'ä'"),
+            ("GET / weight=0", "'0' is no weight from 1 to 10000"),
+            ("GET / weight=-1", "'-1' is no weight"),
+            ("GET / weight=10001", "'10001' is no weight"),
+            ("GET / HTTP/1.1", "'HTTP/1.1' after the path is unknown"),
+        ] {
+            let error = text.parse::<Target>().unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_url_given_as_a_target_is_not_repeated_with_its_password() {
+        let error = "GET http://me:secret@app.test/".parse::<Target>().unwrap_err();
+        assert_eq!(error, TargetError::Url);
+        assert!(!error.to_string().contains("secret"));
     }
 }
