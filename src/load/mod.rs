@@ -3,6 +3,7 @@
 //! In: a [`LoadSpec`]. Out: a [`LoadRecord`], one entry a second. It concludes nothing (that is
 //! `summary`'s work) and knows nothing of app servers.
 
+mod reply;
 pub mod shape;
 
 use std::net::SocketAddr;
