@@ -3,7 +3,19 @@
 //! In: a [`LoadSpec`]. Out: a [`LoadRecord`], one entry a second. It concludes nothing (that is
 //! `summary`'s work) and knows nothing of app servers.
 
+mod clock;
+mod connection;
+mod coordinator;
+mod event_loop;
+mod exchange;
+mod poller;
+mod recorder;
+mod reply;
+mod request;
 pub mod shape;
+mod socket;
+mod source;
+mod thread;
 
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
@@ -92,6 +104,5 @@ pub fn run(
     stop: &StopSignal,
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
 ) -> Result<LoadRecord, LoadError> {
-    let _ = (spec, stop, watch);
-    unimplemented!("the load engine")
+    coordinator::run(spec, stop, watch)
 }

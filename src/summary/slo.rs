@@ -1,1 +1,266 @@
 //! Is the goal met? Counted and tested exactly.
+//!
+//! Each part of a goal is a share of requests that may break it: 5 % may be slower than the limit of a
+//! p95. The number that did is tested against the binomial distribution with that share. Requests that
+//! are due close together fare alike, so the numbers are first divided by the design effect: by how
+//! much more the share varies between blocks of one second than it would by chance (Kish, Survey
+//! Sampling, 1965, section 8.2).
+
+use statrs::function::beta::beta_reg;
+
+use crate::terms::{LoadSecond, QuantileLimit, Ratio, Slo, SloSummary, Verdict};
+
+/// Probability of calling a goal met, or not met, that is exactly at its limit.
+pub const ALPHA: f64 = 0.05;
+
+/// With fewer blocks their spread says nothing about correlation, and requests count as independent.
+const FEWEST_BLOCKS: usize = 5;
+
+/// How many of so many requests broke one part of a goal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Violations {
+    pub count: u64,
+    pub of: u64,
+}
+
+/// Whether the goal is met, with the reason. Undecided when the requests are too few to tell: a p95
+/// needs 59 without a violation, a p99 299.
+///
+/// `seconds`: those that count, in order.
+pub fn judge(slo: &Slo, seconds: &[LoadSecond]) -> SloSummary {
+    let quantiles = slo.quantiles.iter().map(|part| judge_quantile(part, seconds));
+    let errors = slo.errors.map(|allowed| judge_errors(allowed, seconds));
+    let parts: Vec<(Verdict, String)> = quantiles.chain(errors).collect();
+    let has = |verdict| parts.iter().any(|(part, _)| *part == verdict);
+    let met = match (has(Verdict::No), has(Verdict::Undecided)) {
+        (true, _) => Some(false),
+        (false, true) => None,
+        (false, false) => Some(true),
+    };
+    // What decides comes alone: a goal is missed for one reason, whatever the other parts say.
+    let decisive = match met {
+        Some(true) => Verdict::Yes,
+        Some(false) => Verdict::No,
+        None => Verdict::Undecided,
+    };
+    let reasons = parts.into_iter().filter(|(part, _)| *part == decisive).map(|(_, reason)| reason);
+    SloSummary { met, text: slo.to_string(), reason: reasons.collect::<Vec<_>>().join("; ") }
+}
+
+fn judge_quantile(part: &QuantileLimit, seconds: &[LoadSecond]) -> (Verdict, String) {
+    let blocks: Vec<Violations> = seconds.iter().map(|second| slower(part, second)).collect();
+    let name = Slo { quantiles: vec![*part], errors: None };
+    let allowed = 1.0 - part.quantile.get();
+    let (verdict, figures) = judge_share(&blocks, allowed);
+    (verdict, format!("{name}: {figures}"))
+}
+
+/// Requests above the limit, or never answered.
+pub fn slower(part: &QuantileLimit, second: &LoadSecond) -> Violations {
+    let above = second.latency.count_above(part.limit);
+    // Those given up count with the time given up and so are mostly above the limit already; other
+    // errors came quickly, as a rule, and break the goal all the same.
+    let given_up = second.errors.timeout + second.errors.dropped;
+    let quick = second.errors.total() - given_up;
+    Violations { count: (above.max(given_up) + quick).min(second.due), of: second.due }
+}
+
+fn judge_errors(allowed: Ratio, seconds: &[LoadSecond]) -> (Verdict, String) {
+    let blocks: Vec<Violations> = seconds.iter().map(failed).collect();
+    let name = Slo { quantiles: Vec::new(), errors: Some(allowed) };
+    let (verdict, figures) = judge_share(&blocks, allowed.get());
+    (verdict, format!("{name}: {figures}"))
+}
+
+/// Requests without a reply, or with one that is neither 2xx nor 3xx.
+pub fn failed(second: &LoadSecond) -> Violations {
+    let good: u64 = good(second);
+    Violations { count: second.due.saturating_sub(good), of: second.due }
+}
+
+/// 2xx and 3xx replies.
+pub fn good(second: &LoadSecond) -> u64 {
+    second.status.range(200..400).map(|(_, count)| count).sum()
+}
+
+/// Is the share of violations below `allowed`?
+fn judge_share(blocks: &[Violations], allowed: f64) -> (Verdict, String) {
+    let count: u64 = blocks.iter().map(|block| block.count).sum();
+    let of: u64 = blocks.iter().map(|block| block.of).sum();
+    let allowed_percent = percent(allowed);
+    let observed = percent(count as f64 / of.max(1) as f64);
+    let figures = format!("{count} of {of} broke it ({observed}, {allowed_percent} may)");
+    if allowed == 0.0 {
+        let verdict = if count > 0 { Verdict::No } else { Verdict::Yes };
+        return (if of == 0 { Verdict::Undecided } else { verdict }, figures);
+    }
+    let effect = design_effect(blocks);
+    let (k, n) = (count as f64 / effect, of as f64 / effect);
+    let correlation = if effect > 1.05 {
+        format!("; neighbouring requests fared alike, which makes them count as {n:.0}")
+    } else {
+        String::new()
+    };
+    if at_most(k, n, allowed) <= ALPHA {
+        (Verdict::Yes, format!("{figures}{correlation}"))
+    } else if at_least(k, n, allowed) <= ALPHA {
+        (Verdict::No, format!("{figures}{correlation}"))
+    } else {
+        let needed = needed_without_violation(allowed);
+        let advice = if of < needed {
+            format!("even without one, {needed} requests are needed; run it longer")
+        } else {
+            "too close to tell; run it longer".to_string()
+        };
+        (Verdict::Undecided, format!("{figures}{correlation}; {advice}"))
+    }
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let digits = if percent == 0.0 || percent >= 9.95 { 0 } else { 2 };
+    let text = format!("{percent:.digits$}");
+    let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} %")
+}
+
+/// Requests without any violation that show a share below `allowed`: the least n with
+/// (1 - allowed)^n <= [`ALPHA`].
+pub fn needed_without_violation(allowed: f64) -> u64 {
+    (ALPHA.ln() / (1.0 - allowed).ln()).ceil() as u64
+}
+
+/// P(X <= k) for X ~ Binomial(n, p), continued to real k and n: I(1-p; n-k, k+1), with I the
+/// regularised incomplete beta function (Abramowitz and Stegun, 26.5.24). 1 when n is 0.
+fn at_most(k: f64, n: f64, p: f64) -> f64 {
+    if k >= n { 1.0 } else { beta_reg(n - k, k + 1.0, 1.0 - p) }
+}
+
+/// P(X >= k) for X ~ Binomial(n, p), continued likewise: I(p; k, n-k+1).
+fn at_least(k: f64, n: f64, p: f64) -> f64 {
+    if k <= 0.0 { 1.0 } else { beta_reg(k, n - k + 1.0, p) }
+}
+
+/// Variance of the share over blocks divided by what independent requests would show; 1 or more.
+///
+/// share r = sum k / sum n; variance of r = m / (m - 1) * sum (k - r n)^2 / (sum n)^2 over m blocks
+/// (ratio estimator: Cochran, Sampling Techniques, 1977, section 2.11), independent: r (1 - r) / sum n.
+fn design_effect(blocks: &[Violations]) -> f64 {
+    let blocks: Vec<(f64, f64)> = blocks
+        .iter()
+        .filter(|block| block.of > 0)
+        .map(|block| (block.count as f64, block.of as f64))
+        .collect();
+    let m = blocks.len() as f64;
+    let k: f64 = blocks.iter().map(|(k, _)| k).sum();
+    let n: f64 = blocks.iter().map(|(_, n)| n).sum();
+    if blocks.len() < FEWEST_BLOCKS || k == 0.0 || k == n {
+        return 1.0;
+    }
+    let r = k / n;
+    let spread: f64 = blocks.iter().map(|(k, n)| (k - r * n).powi(2)).sum();
+    let variance = m / (m - 1.0) * spread / (n * n);
+    (variance / (r * (1.0 - r) / n)).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::terms::ErrorCounts;
+
+    /// A second with so many requests at 10 ms, and so many at 300 ms.
+    fn second(fast: u64, slow: u64) -> LoadSecond {
+        let mut second = LoadSecond { due: fast + slow, sent: fast + slow, ..Default::default() };
+        second.status.insert(200, fast + slow);
+        second.latency.record_n(Duration::from_millis(10), fast);
+        second.latency.record_n(Duration::from_millis(300), slow);
+        second
+    }
+
+    fn met(slo: &str, seconds: &[LoadSecond]) -> Option<bool> {
+        judge(&slo.parse().unwrap(), seconds).met
+    }
+
+    #[test]
+    fn a_goal_is_certified_by_exactly_as_many_requests_as_the_binomial_needs() {
+        for (slo, needed) in [("p95<200ms", 59), ("p99<200ms", 299), ("errors<1%", 299)] {
+            assert_eq!(met(slo, &[second(needed - 1, 0)]), None, "{slo}");
+            assert_eq!(met(slo, &[second(needed, 0)]), Some(true), "{slo}");
+        }
+        assert_eq!(met("p99<200ms", &[second(472 - 1, 1)]), None);
+        assert_eq!(met("p99<200ms", &[second(473 - 1, 1)]), Some(true));
+        assert_eq!((needed_without_violation(0.05), needed_without_violation(0.01)), (59, 299));
+    }
+
+    #[test]
+    fn a_goal_clearly_missed_is_missed_and_a_close_one_undecided() {
+        assert_eq!(met("p95<200ms", &[second(90, 10)]), Some(false));
+        assert_eq!(met("p95<200ms", &[second(95, 5)]), None);
+        assert_eq!(met("p95<200ms,errors<1%", &[second(90, 10)]), Some(false));
+    }
+
+    #[test]
+    fn no_request_decides_nothing() {
+        for slo in ["p95<200ms", "errors<1%", "errors<0%"] {
+            assert_eq!(met(slo, &[]), None, "{slo}");
+        }
+    }
+
+    #[test]
+    fn requests_that_got_no_answer_break_every_quantile() {
+        let mut refused = second(90, 0);
+        refused.due += 10;
+        refused.errors = ErrorCounts { refused: 10, ..Default::default() };
+        refused.latency.record_n(Duration::from_millis(1), 10);
+        assert_eq!(met("p95<200ms", &[refused.clone()]), Some(false));
+        assert_eq!(met("errors<1%", &[refused]), Some(false));
+
+        let mut given_up = second(1000, 0);
+        given_up.due += 20;
+        given_up.errors = ErrorCounts { timeout: 20, ..Default::default() };
+        given_up.latency.record_n(Duration::from_secs(10), 20);
+        let part = "p95<200ms".parse::<Slo>().unwrap().quantiles[0];
+        assert_eq!(slower(&part, &given_up).count, 20, "counted once");
+    }
+
+    #[test]
+    fn replies_that_are_no_success_count_as_errors() {
+        let mut broken = second(400, 0);
+        broken.status = [(200, 300), (302, 50), (500, 50)].into();
+        assert_eq!(failed(&broken), Violations { count: 50, of: 400 });
+        assert_eq!(met("errors<1%", &[broken]), Some(false));
+    }
+
+    #[test]
+    fn requests_that_fare_alike_count_for_less() {
+        // Both have 20 slow ones in 1000; in the second case they come in one second.
+        let even: Vec<_> = (0..10).map(|_| second(98, 2)).collect();
+        let uneven: Vec<_> =
+            (0..10).map(|n| if n == 0 { second(80, 20) } else { second(100, 0) }).collect();
+        assert_eq!(met("p95<200ms", &even), Some(true));
+        assert_eq!(met("p95<200ms", &uneven), None);
+        let reason = judge(&"p95<200ms".parse().unwrap(), &uneven).reason;
+        assert!(reason.contains("fared alike"), "{reason}");
+    }
+
+    #[test]
+    fn the_tails_agree_with_the_distribution() {
+        // P(X <= 1), X ~ B(10, 0.3) = 0.7^10 + 10 * 0.3 * 0.7^9; P(X >= 9) = 10 * 0.3^9 * 0.7 + 0.3^10.
+        let low = 0.7f64.powi(10) + 3.0 * 0.7f64.powi(9);
+        let high = 7.0 * 0.3f64.powi(9) + 0.3f64.powi(10);
+        assert!((at_most(1.0, 10.0, 0.3) - low).abs() < 1e-12);
+        assert!((at_least(9.0, 10.0, 0.3) - high).abs() < 1e-12);
+        assert_eq!((at_most(10.0, 10.0, 0.3), at_least(0.0, 10.0, 0.3)), (1.0, 1.0));
+    }
+
+    #[test]
+    fn a_goal_of_no_errors_at_all_is_taken_at_its_word() {
+        assert_eq!(met("errors<0%", &[second(10, 0)]), Some(true));
+        let mut one = second(9, 0);
+        one.due = 10;
+        one.errors.reset = 1;
+        assert_eq!(met("errors<0%", &[one]), Some(false));
+    }
+}

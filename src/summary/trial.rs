@@ -29,7 +29,7 @@ pub struct Context<'a> {
 pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
     let warm_up = warm_up(record);
     let cut = Duration::from_secs_f64(warm_up.left_out_s);
-    let summary = load::summarise(&record.load, cut, context.slo);
+    let summary = load::summarise(&record.load, cut, context.slo, &load::Rules::default());
     let load_s = record.load.duration.max(record.load.last_reply).as_secs_f64();
     let used = used::used(record, cut.as_secs_f64(), record.load.duration.as_secs_f64());
     let resolution = resolution(record.load.offered, summary.due);

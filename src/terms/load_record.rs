@@ -104,7 +104,9 @@ pub struct LoadSecond {
     pub latency: Latencies,
     /// From sent to the last byte, answered requests only.
     pub exchange_time: Latencies,
-    /// From due to sent.
+    /// From due until the generator acted on it (sent it, or began to connect), sent requests only.
+    /// Requests that first had to wait for a free place (see `max_in_flight`) are not in it, for that
+    /// is no lag of the generator's: `sent` less this count is how many did.
     pub send_lag: Latencies,
     /// Replies that *arrived* in this second (by the clock, whenever they were due).
     pub replies: u64,
@@ -131,6 +133,9 @@ pub struct GeneratorUse {
     pub cpu_system: Duration,
     /// Largest resident set of our process so far, bytes.
     pub rss_bytes_max: u64,
+    /// CPU time of the busiest loop divided by the time it ran, 0..=1.
+    #[serde(default)]
+    pub busiest_loop: f64,
 }
 
 /// One run of the load engine.

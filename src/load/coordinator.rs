@@ -1,0 +1,378 @@
+//! Starts the loops, puts together what they tell, shows it to the watcher and passes on when to end.
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread::{self, Builder, ScopedJoinHandle};
+use std::time::Duration;
+
+use super::clock::{Clock, SECOND, duration};
+use super::event_loop::{Common, EventLoop, Message, Order, Orders, Outcome, Setup};
+use super::recorder::ClockSecond;
+use super::request::Request;
+use super::shape::{Part, Shape, nanoseconds};
+use super::socket::Remote;
+use super::source::{End, Source};
+use super::thread::{free_descriptors, rss_bytes_max, settle};
+use super::{Address, Length, LoadError, LoadSpec, Placement};
+use crate::terms::{
+    GeneratorUse, Latencies, LiveSecond, LoadRecord, LoadSecond, Phase, StopRequest, StopSignal,
+};
+
+/// How often the user's wish to stop is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Messages that may wait for a slow watcher.
+const ROOM: usize = 4096;
+
+/// Descriptors left alone for whatever else the process does meanwhile.
+const SPARE_DESCRIPTORS: u64 = 32;
+
+/// At most so many used-up connections of a loop wait for the server to close them first.
+const MOST_LINGERING: u64 = 256;
+
+type Watch<'a> = &'a mut dyn FnMut(&LiveSecond) -> ControlFlow<()>;
+
+/// See [`super::run`].
+pub fn run(spec: &LoadSpec, stop: &StopSignal, watch: Watch<'_>) -> Result<LoadRecord, LoadError> {
+    check(spec)?;
+    let room = Room::new(spec)?;
+    let remotes = remotes(&spec.address)?;
+    let request = |target| Request::new(target, &spec.host, spec.connection);
+    let common = Common {
+        requests: spec.targets.iter().map(request).collect::<Result<_, _>>()?,
+        weights: spec.targets.iter().map(|target| target.weight.max(1)).collect(),
+        connection: spec.connection,
+        timeout: nanoseconds(spec.timeout),
+        orders: Orders::default(),
+        clock: OnceLock::new(),
+    };
+    let end = End::new(spec.warm_up, spec.length);
+    let (sender, receiver) = sync_channel(ROOM);
+    thread::scope(|scope| {
+        let common = &common;
+        let mut loops = Vec::new();
+        for index in 0..room.loops {
+            let part = Part { index, of: room.loops };
+            let setup = Setup {
+                index,
+                source: Source::new(spec.shape, part, spec.seed, end.clone()),
+                remotes: rotated(&remotes, index),
+                max_in_flight: room.in_flight(part),
+                max_lingering: room.lingering,
+                seed: spec.seed.wrapping_add(u64::from(index)),
+                messages: sender.clone(),
+            };
+            let work = move || run_loop(common, setup, &spec.placement);
+            let spawned = Builder::new().name(format!("load-{index}")).spawn_scoped(scope, work);
+            match spawned {
+                Ok(handle) => loops.push(handle),
+                Err(source) => {
+                    // Those already started find the order as soon as they begin.
+                    common.orders.give(Order::Now);
+                    common.clock.get_or_init(Clock::start);
+                    return Err(environment("a thread")(source));
+                }
+            }
+        }
+        drop(sender);
+        let mut gathered = Gathered::new(spec, room.loops);
+        gathered.receive(&receiver, stop, common, watch);
+        let outcomes = join(loops)?;
+        let is_cut_short = common.orders.current() != Order::GoOn;
+        Ok(gathered.into_record(spec, &outcomes, is_cut_short))
+    })
+}
+
+/// The work of a loop's thread.
+fn run_loop(common: &Common, setup: Setup, placement: &Placement) -> io::Result<Outcome> {
+    let (index, messages) = (setup.index, setup.messages.clone());
+    let prepared = settle(placement).and_then(|()| EventLoop::new(common, setup));
+    // A loop that could not be prepared is as ready as it will be; the coordinator is there to listen
+    // until all senders are gone.
+    drop(messages.send((index, Message::Ready)));
+    let clock = *common.clock.wait();
+    let outcome = prepared.and_then(|prepared| prepared.run(clock));
+    if outcome.is_err() {
+        common.orders.give(Order::Now);
+    }
+    outcome
+}
+
+fn join(loops: Vec<ScopedJoinHandle<'_, io::Result<Outcome>>>) -> Result<Vec<Outcome>, LoadError> {
+    let results: Vec<_> = loops
+        .into_iter()
+        .map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        .collect();
+    results.into_iter().collect::<io::Result<_>>().map_err(environment("a loop"))
+}
+
+fn environment(what: &'static str) -> impl Fn(io::Error) -> LoadError {
+    move |source| LoadError::Environment { what, source }
+}
+
+fn check(spec: &LoadSpec) -> Result<(), LoadError> {
+    let refuse = |what: &str| Err(LoadError::Plan(what.to_string()));
+    if spec.targets.is_empty() {
+        return refuse("a load needs at least one target");
+    }
+    if spec.timeout.is_zero() {
+        return refuse("the timeout must be above zero; 10s is usual");
+    }
+    match spec.shape {
+        Shape::Constant { rate, .. } if rate.as_per_second() == 0.0 => {
+            refuse("the rate must be above zero, such as 10/s")
+        }
+        Shape::Clients { clients: 0, .. } => refuse("a closed load needs at least one client"),
+        _ if spec.max_in_flight == Some(0) => refuse("max in flight must be at least 1"),
+        _ => Ok(()),
+    }
+}
+
+fn remotes(address: &Address) -> Result<Vec<Remote>, LoadError> {
+    match address {
+        Address::Tcp(addresses) if addresses.is_empty() => {
+            Err(LoadError::Plan("there is no address to connect to".into()))
+        }
+        Address::Tcp(addresses) => Ok(addresses.iter().copied().map(Remote::tcp).collect()),
+        Address::Unix(path) => {
+            let too_long = || {
+                LoadError::Plan(format!(
+                    "the path of the unix socket '{}' is longer than the 107 bytes the kernel takes; \
+                     use a shorter one",
+                    path.display()
+                ))
+            };
+            Remote::unix(path).map(|remote| vec![remote]).ok_or_else(too_long)
+        }
+    }
+}
+
+/// Several addresses are used in turn; loops begin at different ones.
+fn rotated(remotes: &[Remote], index: u16) -> Vec<Remote> {
+    let mut remotes = remotes.to_vec();
+    let by = usize::from(index) % remotes.len();
+    remotes.rotate_left(by);
+    remotes
+}
+
+/// What the limits on descriptors and requests in flight leave to each loop.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    loops: u16,
+    /// In all.
+    in_flight: u32,
+    /// Each.
+    lingering: usize,
+}
+
+impl Room {
+    fn new(spec: &LoadSpec) -> Result<Self, LoadError> {
+        let wanted = match spec.shape {
+            Shape::Clients { clients, .. } => clients,
+            Shape::Constant { .. } => spec.max_in_flight.unwrap_or(u32::MAX),
+        };
+        let loops = u32::from(spec.loops.max(1)).min(wanted) as u16;
+        let free = free_descriptors().saturating_sub(SPARE_DESCRIPTORS + u64::from(loops));
+        let lingering = (free / 4 / u64::from(loops)).min(MOST_LINGERING);
+        let most = free.saturating_sub(lingering * u64::from(loops));
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        if most < u32::from(loops) {
+            let source = io::Error::from_raw_os_error(libc::EMFILE);
+            return Err(environment("connections; raise the limit on open files (ulimit -n)")(
+                source,
+            ));
+        }
+        if matches!(spec.shape, Shape::Clients { .. }) && wanted > most {
+            return Err(LoadError::Plan(format!(
+                "{wanted} clients need a connection each, but the limit on open files leaves room for \
+                 {most}; raise it (ulimit -n {})",
+                u64::from(wanted) * 4 / 3 + 2 * SPARE_DESCRIPTORS
+            )));
+        }
+        Ok(Self { loops, in_flight: wanted.min(most), lingering: lingering as usize })
+    }
+
+    fn in_flight(self, part: Part) -> usize {
+        part.share(self.in_flight) as usize
+    }
+}
+
+/// What the loops have told so far.
+struct Gathered {
+    seconds: Vec<LoadSecond>,
+    /// Seconds by the clock that some loop has yet to tell, for each loop.
+    clocks: Vec<VecDeque<ClockSecond>>,
+    has_ended: Vec<bool>,
+    shown: u64,
+    warm_up: Duration,
+}
+
+impl Gathered {
+    fn new(spec: &LoadSpec, loops: u16) -> Self {
+        let loops = usize::from(loops);
+        Self {
+            seconds: Vec::new(),
+            clocks: (0..loops).map(|_| VecDeque::new()).collect(),
+            has_ended: vec![false; loops],
+            shown: 0,
+            warm_up: spec.warm_up,
+        }
+    }
+
+    /// Listens until all loops are gone.
+    fn receive(
+        &mut self,
+        receiver: &Receiver<(u16, Message)>,
+        stop: &StopSignal,
+        common: &Common,
+        watch: Watch<'_>,
+    ) {
+        let mut ready = 0;
+        loop {
+            match stop.requested() {
+                StopRequest::None => {}
+                StopRequest::Finish => common.orders.give(Order::Finish),
+                StopRequest::Now => common.orders.give(Order::Now),
+            }
+            match receiver.recv_timeout(LOOK) {
+                Ok((index, message)) => self.take(usize::from(index), message, &mut ready),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if ready == self.clocks.len() {
+                common.clock.get_or_init(Clock::start);
+            }
+            let is_ending = common.orders.current() != Order::GoOn;
+            while let Some(second) = self.next_live_second(is_ending) {
+                if watch(&second).is_break() {
+                    common.orders.give(Order::GiveUp);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, index: usize, message: Message, ready: &mut usize) {
+        match message {
+            Message::Ready => *ready += 1,
+            Message::Clock(second) => self.clocks[index].push_back(*second),
+            Message::Finished(at, second) => add(self.second(at as usize), &second),
+            Message::Ended => self.has_ended[index] = true,
+        }
+    }
+
+    fn second(&mut self, at: usize) -> &mut LoadSecond {
+        if self.seconds.len() <= at {
+            self.seconds.resize_with(at + 1, LoadSecond::default);
+        }
+        &mut self.seconds[at]
+    }
+
+    /// The next second that every loop that still runs has told, all loops together. The piece of a
+    /// second in which the last loop ended is none.
+    fn next_live_second(&mut self, is_ending: bool) -> Option<LiveSecond> {
+        let is_told = |(clocks, has_ended): (&VecDeque<_>, &bool)| *has_ended || !clocks.is_empty();
+        let is_told = self.clocks.iter().zip(&self.has_ended).all(is_told);
+        if !is_told || self.has_ended.iter().all(|has_ended| *has_ended) {
+            return None;
+        }
+        self.shown += 1;
+        let at = Duration::from_secs(self.shown);
+        let mut live = LiveSecond {
+            at,
+            phase: if at <= self.warm_up { Phase::WarmUp } else { Phase::Measure },
+            due: 0,
+            sent: 0,
+            replies: 0,
+            errors: 0,
+            in_flight: 0,
+            in_flight_mean: 0.0,
+            p95: None,
+        };
+        let mut latency = Latencies::default();
+        let mut is_draining = true;
+        for second in self.clocks.iter_mut().filter_map(VecDeque::pop_front) {
+            live.due += second.due;
+            live.sent += second.sent;
+            live.replies += second.latency.count();
+            live.errors += second.errors;
+            live.in_flight += second.in_flight;
+            live.in_flight_mean += second.in_flight_mean;
+            latency.add(&second.latency);
+            is_draining &= second.is_draining;
+        }
+        live.p95 = latency.quantile(0.95);
+        if is_ending || is_draining {
+            live.phase = Phase::Drain;
+        }
+        Some(live)
+    }
+
+    fn into_record(
+        mut self,
+        spec: &LoadSpec,
+        outcomes: &[Outcome],
+        is_cut_short: bool,
+    ) -> LoadRecord {
+        let length = length(spec, outcomes);
+        let whole_seconds = length.div_ceil(SECOND) as usize;
+        if self.seconds.len() < whole_seconds {
+            self.seconds.resize_with(whole_seconds, LoadSecond::default);
+        }
+        let share = |outcome: &Outcome| {
+            (outcome.cpu.user + outcome.cpu.system).as_secs_f64()
+                / duration(outcome.wall.max(1)).as_secs_f64()
+        };
+        let last_reply = outcomes.iter().map(|outcome| outcome.last_reply).max().unwrap_or(0);
+        LoadRecord {
+            offered: spec.shape.offered(),
+            warm_up: spec.warm_up,
+            seconds: self.seconds,
+            duration: duration(length),
+            last_reply: duration(last_reply),
+            is_cut_short,
+            generator: GeneratorUse {
+                cpu_user: outcomes.iter().map(|outcome| outcome.cpu.user).sum(),
+                cpu_system: outcomes.iter().map(|outcome| outcome.cpu.system).sum(),
+                rss_bytes_max: rss_bytes_max(),
+                busiest_loop: outcomes.iter().map(share).fold(0.0, f64::max).min(1.0),
+            },
+        }
+    }
+}
+
+/// How long requests were due for, nanoseconds.
+fn length(spec: &LoadSpec, outcomes: &[Outcome]) -> u64 {
+    if let Some(at) = outcomes.iter().filter_map(|outcome| outcome.cut_short_at).max() {
+        return at;
+    }
+    let last_due = outcomes.iter().map(|outcome| outcome.last_due).max().unwrap_or(0);
+    match (spec.length, spec.shape) {
+        (Length::Duration(length), _) => nanoseconds(spec.warm_up.saturating_add(length)),
+        // The last request stands for the time until the next would be due.
+        (Length::Requests(_), Shape::Constant { rate, .. }) => {
+            last_due + (SECOND as f64 / rate.as_per_second()).round() as u64
+        }
+        (Length::Requests(_), Shape::Clients { .. }) => last_due,
+    }
+}
+
+/// Adds one loop's second to all loops'.
+fn add(sum: &mut LoadSecond, second: &LoadSecond) {
+    sum.due += second.due;
+    sum.sent += second.sent;
+    for (status, count) in &second.status {
+        *sum.status.entry(*status).or_default() += count;
+    }
+    sum.errors.add(&second.errors);
+    sum.latency.add(&second.latency);
+    sum.exchange_time.add(&second.exchange_time);
+    sum.send_lag.add(&second.send_lag);
+    sum.replies += second.replies;
+    sum.in_flight += second.in_flight;
+    sum.in_flight_mean += second.in_flight_mean;
+    sum.bytes_in += second.bytes_in;
+    sum.bytes_out += second.bytes_out;
+}

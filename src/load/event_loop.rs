@@ -1,0 +1,413 @@
+//! One loop: a thread with its own poller, connections, schedule and recorder. It shares nothing with
+//! the other loops while requests are under way but one number that says how urgently to end.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError};
+
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::clock::{Clock, SECOND};
+use super::connection::{Activity, Connections, Flight};
+use super::poller::Poller;
+use super::recorder::{ClockSecond, Failure, Recorder};
+use super::request::{Mix, Request};
+use super::socket::Remote;
+use super::source::Source;
+use super::thread::{self, CpuTime};
+use crate::terms::{ConnectionMode, LoadSecond};
+
+const MS: u64 = 1_000_000;
+
+/// Mean distance of the samples of requests in flight. Distances vary, so that samples don't fall in
+/// step with uniform arrivals.
+const SAMPLE_DISTANCE: u64 = 10 * MS;
+
+/// Requests that may wait for a free place, a loop. At 16,000/s that is more than a minute's worth.
+const LONGEST_QUEUE: usize = 1 << 20;
+
+const SENDS_IN_A_ROW: usize = 64;
+
+/// Bytes read at once; bodies with more than that to come are dropped in the kernel.
+pub const READ_BUFFER: usize = 64 * 1024;
+
+/// How the load is to go on; later ones are more urgent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Order {
+    GoOn,
+    /// Nothing is due any more; what is in flight is awaited up to the timeout.
+    Finish,
+    /// The same, but for a moment only.
+    GiveUp,
+    /// Everything ends now.
+    Now,
+}
+
+/// After giving up, replies are awaited this long.
+const SHORT_DRAIN: u64 = 2 * SECOND;
+
+/// The order, as the coordinator gives it to all loops.
+#[derive(Debug, Default)]
+pub struct Orders(AtomicU8);
+
+impl Orders {
+    /// Orders are only ever made more urgent.
+    pub fn give(&self, order: Order) {
+        self.0.fetch_max(order as u8, Ordering::Relaxed);
+    }
+
+    pub fn current(&self) -> Order {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Order::GoOn,
+            1 => Order::Finish,
+            2 => Order::GiveUp,
+            _ => Order::Now,
+        }
+    }
+}
+
+/// What a loop tells the coordinator while it runs.
+#[derive(Debug)]
+pub enum Message {
+    /// The first message of a loop: it waits for the clock.
+    Ready,
+    Clock(Box<ClockSecond>),
+    /// Nothing can be added any more to the second of this index.
+    Finished(u64, Box<LoadSecond>),
+    /// The last message of a loop.
+    Ended,
+}
+
+/// What every loop of a load has in common.
+#[derive(Debug)]
+pub struct Common {
+    /// Set when all loops are ready: the load begins.
+    pub clock: OnceLock<Clock>,
+    pub orders: Orders,
+    pub requests: Vec<Request>,
+    pub weights: Vec<u32>,
+    pub connection: ConnectionMode,
+    /// Nanoseconds.
+    pub timeout: u64,
+}
+
+/// What one loop is given for itself.
+pub struct Setup {
+    pub index: u16,
+    pub source: Source,
+    pub remotes: Vec<Remote>,
+    pub max_in_flight: usize,
+    /// Most connections that linger, waiting for the server to close.
+    pub max_lingering: usize,
+    pub seed: u64,
+    pub messages: SyncSender<(u16, Message)>,
+}
+
+/// How a loop ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Outcome {
+    pub cpu: CpuTime,
+    /// From its beginning to its end, nanoseconds.
+    pub wall: u64,
+    pub last_reply: u64,
+    pub last_due: u64,
+    /// When it noticed that nothing should be due any more, before the planned end.
+    pub cut_short_at: Option<u64>,
+}
+
+/// See the head of this file. How a request goes its way is in `exchange`.
+pub struct EventLoop<'a> {
+    pub(super) common: &'a Common,
+    clock: Clock,
+    pub(super) poller: Poller,
+    pub(super) source: Source,
+    pub(super) mix: Mix,
+    pub(super) remotes: Vec<Remote>,
+    pub(super) next_remote: usize,
+    /// Where to connect from once the usual loopback address has no ports left.
+    pub(super) loopback_source: Option<Ipv4Addr>,
+    pub(super) connections: Connections,
+    /// Each client's own connection, in the closed model with keep-alive; empty otherwise.
+    pub(super) client_connections: Vec<Option<u32>>,
+    /// Due, but not to be sent before a place is free; oldest first.
+    pub(super) waiting: VecDeque<Flight>,
+    /// A unix socket's queue was full: don't knock again before this.
+    pub(super) connect_after: u64,
+    pub(super) in_flight: usize,
+    pub(super) max_in_flight: usize,
+    pub(super) max_lingering: usize,
+    pub(super) recorder: Recorder,
+    /// The clock when it was last read.
+    pub(super) now: u64,
+    pub(super) buffer: Box<[u8]>,
+    /// Bodies can be dropped in the kernel.
+    pub(super) can_discard: bool,
+    index: u16,
+    messages: SyncSender<(u16, Message)>,
+    unsent_messages: VecDeque<Message>,
+    sampling: Xoshiro256PlusPlus,
+    next_sample: u64,
+    next_second: u64,
+    next_sweep: u64,
+    sweep_distance: u64,
+    /// When everything that is still in flight is given up.
+    give_up_at: Option<u64>,
+    cut_short_at: Option<u64>,
+    expired: Vec<u32>,
+}
+
+impl<'a> EventLoop<'a> {
+    /// # Errors
+    /// No descriptor is left for the poller.
+    pub fn new(common: &'a Common, setup: Setup) -> io::Result<Self> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(setup.seed);
+        // Far away from the streams that arrivals are drawn from.
+        random.long_jump();
+        let mut sampling = random.clone();
+        sampling.long_jump();
+        let has_own_connections = common.connection == ConnectionMode::KeepAlive;
+        let clients = setup.source.clients().filter(|_| has_own_connections).unwrap_or(0);
+        let sweep_distance = (common.timeout / 50).clamp(MS, 100 * MS);
+        Ok(Self {
+            poller: Poller::new()?,
+            mix: Mix::new(&common.weights, random),
+            source: setup.source,
+            can_discard: !setup.remotes.iter().any(Remote::is_unix),
+            index: setup.index,
+            remotes: setup.remotes,
+            next_remote: 0,
+            loopback_source: None,
+            connections: Connections::default(),
+            client_connections: vec![None; clients as usize],
+            waiting: VecDeque::new(),
+            connect_after: 0,
+            in_flight: 0,
+            max_in_flight: setup.max_in_flight,
+            max_lingering: setup.max_lingering,
+            recorder: Recorder::default(),
+            now: 0,
+            buffer: vec![0; READ_BUFFER].into_boxed_slice(),
+            messages: setup.messages,
+            unsent_messages: VecDeque::new(),
+            sampling,
+            next_sample: SAMPLE_DISTANCE,
+            next_second: SECOND,
+            next_sweep: sweep_distance,
+            sweep_distance,
+            give_up_at: None,
+            cut_short_at: None,
+            expired: Vec::new(),
+            clock: Clock::start(),
+            common,
+        })
+    }
+
+    /// Runs until every request that was due has ended. `clock`: the load's, just started.
+    ///
+    /// # Errors
+    /// The poller fails: a broken environment.
+    pub fn run(mut self, clock: Clock) -> io::Result<Outcome> {
+        self.clock = clock;
+        let cpu_before = thread::cpu_time();
+        let began = self.clock.now();
+        loop {
+            self.read_clock();
+            self.send_what_is_due();
+            self.do_chores();
+            if self.source.is_over() && self.in_flight == 0 && self.waiting.is_empty() {
+                break;
+            }
+            let count = self.poller.wait(self.time_to_wait())?;
+            self.read_clock();
+            for n in 0..count {
+                if let Some(readiness) = self.poller.ready(n) {
+                    self.handle(readiness);
+                    // Whatever became due meanwhile must not wait for the rest of the batch.
+                    self.send_what_is_due();
+                }
+            }
+        }
+        self.hand_over_everything();
+        let cpu = thread::cpu_time();
+        Ok(Outcome {
+            cpu: CpuTime {
+                user: cpu.user.saturating_sub(cpu_before.user),
+                system: cpu.system.saturating_sub(cpu_before.system),
+            },
+            wall: self.clock.now() - began,
+            last_reply: self.recorder.last_reply(),
+            last_due: self.recorder.last_due(),
+            cut_short_at: self.cut_short_at,
+        })
+    }
+
+    pub(super) fn read_clock(&mut self) {
+        self.now = self.clock.now();
+    }
+
+    fn time_to_wait(&self) -> u64 {
+        let mut next = self.next_sample.min(self.next_second).min(self.next_sweep);
+        next = self.source.peek().map_or(next, |at| next.min(at));
+        if !self.waiting.is_empty() && self.in_flight < self.max_in_flight {
+            next = next.min(self.connect_after);
+        }
+        next.saturating_sub(self.now)
+    }
+
+    /// Takes note of what is due by now and sends it, oldest first, as far as there is room. Sends only
+    /// so many in a row that replies are not kept waiting.
+    pub(super) fn send_what_is_due(&mut self) {
+        let mut left = SENDS_IN_A_ROW;
+        while left > 0 && !self.is_full() {
+            let Some(flight) = self.waiting.pop_front() else { break };
+            self.dispatch(flight);
+            self.read_clock();
+            left -= 1;
+        }
+        while self.source.peek().is_some_and(|at| at <= self.now) {
+            let Some(due) = self.source.take(self.now) else { continue };
+            self.recorder.due(due.at);
+            let has_waited = self.is_full();
+            let flight = Flight {
+                due: due.at,
+                sent: None,
+                begun: self.now,
+                target: self.mix.next(),
+                client: due.client,
+                has_waited,
+                is_retry: false,
+            };
+            if left > 0 && self.waiting.is_empty() && !has_waited {
+                self.dispatch(flight);
+                left -= 1;
+                if self.source.peek().is_some_and(|at| at <= self.now) {
+                    self.read_clock();
+                }
+            } else if self.waiting.len() < LONGEST_QUEUE {
+                self.waiting.push_back(flight);
+            } else {
+                self.fail(&flight, Failure::Dropped, 0);
+            }
+        }
+    }
+
+    /// Whether no request may be put on its way now.
+    fn is_full(&self) -> bool {
+        self.in_flight >= self.max_in_flight || self.connect_after > self.now
+    }
+
+    /// What is done by the clock and not for a request. All that is due by now has been told to the
+    /// recorder before.
+    fn do_chores(&mut self) {
+        if self.now >= self.next_sample {
+            if !self.source.is_over() {
+                self.recorder.sample((self.in_flight + self.waiting.len()) as u64);
+            }
+            let spread = self.sampling.next_u64() % SAMPLE_DISTANCE;
+            self.next_sample = self.now + SAMPLE_DISTANCE / 2 + spread;
+        }
+        self.obey();
+        if self.now >= self.next_sweep {
+            self.sweep();
+            self.next_sweep = self.now + self.sweep_distance;
+        }
+        while self.now >= self.next_second {
+            self.end_second();
+            while let Some((index, second)) = self.recorder.take_finished() {
+                self.unsent_messages.push_back(Message::Finished(index, Box::new(second)));
+            }
+            self.next_second += SECOND;
+            self.send_messages();
+        }
+    }
+
+    fn end_second(&mut self) {
+        let in_flight = (self.in_flight + self.waiting.len()) as u64;
+        let is_draining = self.source.was_over_at(self.next_second - SECOND);
+        let over = self.recorder.second_over(in_flight, is_draining);
+        self.unsent_messages.push_back(Message::Clock(Box::new(over)));
+    }
+
+    fn obey(&mut self) {
+        let order = self.common.orders.current();
+        if order == Order::GoOn {
+            return;
+        }
+        if !self.source.is_over() {
+            self.source.end(self.now);
+            self.cut_short_at = Some(self.now);
+        }
+        while let Some(flight) = self.waiting.pop_front() {
+            self.fail(&flight, Failure::Dropped, 0);
+        }
+        match order {
+            Order::Now => self.give_up_at = Some(self.now),
+            Order::GiveUp if self.give_up_at.is_none() => {
+                self.give_up_at = Some(self.now + SHORT_DRAIN);
+            }
+            _ => {}
+        }
+        if self.give_up_at.is_some_and(|at| at <= self.now) {
+            self.expire(|activity| matches!(activity, Activity::Busy { .. }));
+        }
+    }
+
+    /// Ends what has taken too long. Times out once per sweep and not by a timer for each request,
+    /// which would cost more than the requests.
+    fn sweep(&mut self) {
+        let (now, timeout) = (self.now, self.common.timeout);
+        while self.waiting.front().is_some_and(|flight| flight.due.saturating_add(timeout) <= now) {
+            if let Some(flight) = self.waiting.pop_front() {
+                self.fail(&flight, Failure::Dropped, 0);
+            }
+        }
+        self.expire(|activity| match activity {
+            Activity::Idle => false,
+            Activity::Busy { flight, .. } => flight.due.saturating_add(timeout) <= now,
+            Activity::Lingering { until } => *until <= now,
+        });
+    }
+
+    fn expire(&mut self, condition: impl Fn(&Activity) -> bool) {
+        let mut expired = std::mem::take(&mut self.expired);
+        expired.extend(self.connections.find(condition));
+        for slot in expired.drain(..) {
+            self.fail_connection(slot, Failure::Timeout);
+        }
+        self.expired = expired;
+    }
+
+    /// Never waits: what the coordinator has no room for stays here, a few entries a second.
+    fn send_messages(&mut self) {
+        while let Some(message) = self.unsent_messages.pop_front() {
+            match self.messages.try_send((self.index, message)) {
+                Ok(()) => {}
+                Err(TrySendError::Full((_, message))) => {
+                    self.unsent_messages.push_front(message);
+                    return;
+                }
+                // Nobody listens any more; that ends with the load.
+                Err(TrySendError::Disconnected(_)) => return,
+            }
+        }
+    }
+
+    /// The load is over: now the loop may wait for the coordinator.
+    fn hand_over_everything(&mut self) {
+        self.end_second();
+        while let Some((index, second)) = self.recorder.take_front() {
+            self.unsent_messages.push_back(Message::Finished(index, Box::new(second)));
+        }
+        self.unsent_messages.push_back(Message::Ended);
+        for message in self.unsent_messages.drain(..) {
+            if self.messages.send((self.index, message)).is_err() {
+                return;
+            }
+        }
+    }
+}

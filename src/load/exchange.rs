@@ -1,0 +1,332 @@
+//! A request's way: onto a connection, to the server, and its reply back. Each that was due ends here
+//! in exactly one status or one failure.
+
+use std::io;
+use std::net::Ipv4Addr;
+
+use super::clock::SECOND;
+use super::connection::{Activity, Flight};
+use super::event_loop::{EventLoop, READ_BUFFER};
+use super::poller::{Interest, Readiness};
+use super::recorder::Failure;
+use super::reply::{Progress, Reply};
+use super::socket::{Socket, SocketFailure};
+use crate::terms::ConnectionMode;
+
+/// Reads from one connection before the others have their turn; more is reported again.
+const READS_IN_A_ROW: usize = 8;
+
+/// Dropped in one call; only bounds how long the call may take.
+const LARGEST_DISCARD: u64 = 1 << 24;
+
+/// A request that fits into one segment on the usual network needs no help to leave at once.
+const ONE_SEGMENT: usize = 1400;
+
+const LONGEST_LINGER: u64 = SECOND;
+
+/// A server's full queue of unaccepted connections is looked at again after this.
+const UNIX_QUEUE_PAUSE: u64 = 1_000_000;
+
+/// The loopback addresses that are connected from, the usual one besides.
+const LOOPBACK_SOURCES: std::ops::RangeInclusive<u8> = 2..=17;
+
+impl EventLoop<'_> {
+    /// Puts a request on its way: on an idle connection, or on a new one.
+    pub(super) fn dispatch(&mut self, flight: Flight) {
+        let idle = match self.client_connections.get_mut(flight.client as usize) {
+            Some(own) => own.take(),
+            None => self.connections.take_idle(),
+        };
+        match idle {
+            Some(slot) => self.reuse(slot, flight),
+            None => self.connect(flight),
+        }
+    }
+
+    fn reuse(&mut self, slot: u32, flight: Flight) {
+        let is_head = self.common.requests[flight.target as usize].is_head;
+        let begun = self.now;
+        let Some(connection) = self.connections.get(slot) else {
+            self.connect(flight);
+            return;
+        };
+        connection.reply.restart(is_head);
+        let flight = Flight { begun, ..flight };
+        connection.activity = Activity::Busy { flight, written: 0, received: 0 };
+        self.in_flight += 1;
+        self.write(slot);
+    }
+
+    fn connect(&mut self, flight: Flight) {
+        let flight = Flight { begun: self.now, ..flight };
+        let request = &self.common.requests[flight.target as usize];
+        let reply = Reply::new(request.is_head);
+        let has_several_segments = request.bytes.len() > ONE_SEGMENT;
+        let socket = match self.open_socket() {
+            Ok(socket) => socket,
+            // Only unix sockets do so: the server has not accepted what came before.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.waiting.push_front(Flight { has_waited: true, ..flight });
+                self.connect_after = self.now + UNIX_QUEUE_PAUSE;
+                return;
+            }
+            Err(error) => {
+                self.read_clock();
+                self.fail(&flight, failure(&error), 0);
+                return;
+            }
+        };
+        if has_several_segments {
+            // Refused by unix sockets only, which have no such delay.
+            drop(socket.set_no_delay());
+        }
+        self.in_flight += 1;
+        let slot = self.connections.insert(socket, flight, reply);
+        // The handshake is no part of the exchange, nor of our lag.
+        self.read_clock();
+        self.write(slot);
+        self.register(slot);
+    }
+
+    fn open_socket(&mut self) -> io::Result<Socket> {
+        self.next_remote = (self.next_remote + 1) % self.remotes.len();
+        let remote = &self.remotes[self.next_remote];
+        let source = self.loopback_source.filter(|_| remote.is_loopback_v4());
+        let opened = Socket::connect(remote, source);
+        let Err(error) = &opened else { return opened };
+        if !remote.is_loopback_v4() || error.raw_os_error() != Some(libc::EADDRNOTAVAIL) {
+            return opened;
+        }
+        // All ports of this source are in use or waiting out their minute; the next one has its own.
+        let last = source.map_or(1, |source| source.octets()[3]);
+        let next = if LOOPBACK_SOURCES.contains(&(last + 1)) { last + 1 } else { 2 };
+        let next = Ipv4Addr::new(127, 0, 0, next);
+        self.loopback_source = Some(next);
+        Socket::connect(remote, Some(next))
+    }
+
+    /// Tells the poller about a new connection, unless its first write ended it.
+    fn register(&mut self, slot: u32) {
+        let token = self.connections.token(slot);
+        let Some(connection) = self.connections.get(slot) else { return };
+        let interest = match connection.awaits_writable {
+            true => Interest::ReadableAndWritable,
+            false => Interest::Readable,
+        };
+        if self.poller.add(&connection.socket, token, interest).is_err() {
+            self.fail_connection(slot, Failure::AddressUnavailable);
+        }
+    }
+
+    pub(super) fn handle(&mut self, readiness: Readiness) {
+        if readiness.is_writable
+            && let Some(slot) = self.connections.slot(readiness.token)
+        {
+            self.read_clock();
+            self.write(slot);
+        }
+        // Looked up again: writing may have ended the connection.
+        if readiness.is_readable
+            && let Some(slot) = self.connections.slot(readiness.token)
+        {
+            self.read(slot);
+        }
+    }
+
+    /// Hands the rest of the request to the kernel, as far as it takes it.
+    fn write(&mut self, slot: u32) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        let Activity::Busy { flight, written, .. } = &mut connection.activity else { return };
+        let request = &self.common.requests[flight.target as usize].bytes;
+        if *written == request.len() {
+            return;
+        }
+        let due = flight.due;
+        match connection.socket.send(&request[*written..]) {
+            Ok(count) => {
+                *written += count;
+                let is_all = *written == request.len();
+                if flight.sent.is_none() {
+                    flight.sent = Some(self.now);
+                    let lag = (!flight.has_waited).then(|| flight.begun.saturating_sub(due));
+                    self.recorder.sent(due, lag);
+                }
+                self.recorder.bytes_out(due, count);
+                self.await_writable(slot, !is_all);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.await_writable(slot, true);
+            }
+            Err(error) => self.broken(slot, failure(&error)),
+        }
+    }
+
+    /// Asks to be told when more can be written, or to be told no longer.
+    fn await_writable(&mut self, slot: u32, wanted: bool) {
+        let token = self.connections.token(slot);
+        let Some(connection) = self.connections.get(slot) else { return };
+        if connection.awaits_writable == wanted {
+            return;
+        }
+        connection.awaits_writable = wanted;
+        let interest = if wanted { Interest::ReadableAndWritable } else { Interest::Readable };
+        match self.poller.modify(&connection.socket, token, interest) {
+            // A new connection is registered right after its first write.
+            Err(error) if error.raw_os_error() != Some(libc::ENOENT) => {
+                self.fail_connection(slot, Failure::AddressUnavailable);
+            }
+            _ => {}
+        }
+    }
+
+    fn read(&mut self, slot: u32) {
+        for _ in 0..READS_IN_A_ROW {
+            let Some(connection) = self.connections.get(slot) else { return };
+            let skippable = connection.reply.skippable();
+            let is_busy = matches!(connection.activity, Activity::Busy { .. });
+            let may_skip = is_busy && self.can_discard && skippable >= READ_BUFFER as u64;
+            let read = match may_skip {
+                true => connection.socket.discard(skippable.min(LARGEST_DISCARD) as usize),
+                false => connection.socket.receive(&mut self.buffer),
+            };
+            let count = match read {
+                Ok(0) => return self.ended(slot),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) => return self.broken(slot, failure(&error)),
+            };
+            let Activity::Busy { received, .. } = &mut connection.activity else {
+                return self.unexpected_bytes(slot);
+            };
+            *received += count as u64;
+            let progress = match may_skip {
+                true => Ok(connection.reply.skip(count as u64)),
+                false => connection.reply.feed(&self.buffer[..count]),
+            };
+            match progress {
+                Ok(Progress::Done { surplus }) => return self.complete(slot, surplus == 0),
+                Err(_) => return self.fail_connection(slot, Failure::Malformed),
+                // Less than there was room for: nothing more is there.
+                Ok(Progress::More) if !may_skip && count < READ_BUFFER => return,
+                Ok(Progress::More) => {}
+            }
+        }
+    }
+
+    /// Bytes that nobody asked for: what follows on that connection could not be trusted.
+    fn unexpected_bytes(&mut self, slot: u32) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        if matches!(connection.activity, Activity::Idle) {
+            self.forget(slot);
+        }
+    }
+
+    /// The server has closed its side.
+    fn ended(&mut self, slot: u32) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        match connection.activity {
+            Activity::Idle | Activity::Lingering { .. } => self.forget(slot),
+            Activity::Busy { .. } if connection.reply.is_complete_at_close() => {
+                self.complete(slot, false);
+            }
+            Activity::Busy { .. } => self.broken(slot, Failure::ClosedEarly),
+        }
+    }
+
+    /// The connection is gone. When the server had closed it before the request could reach it, the
+    /// request is sent once more, on a new one.
+    fn broken(&mut self, slot: u32, failure: Failure) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        let Activity::Busy { flight, written, .. } = connection.activity else {
+            return self.forget(slot);
+        };
+        let is_gone = matches!(failure, Failure::Reset | Failure::ClosedEarly);
+        let is_idempotent = self.common.requests[flight.target as usize].is_idempotent;
+        let is_harmless = written == 0 || is_idempotent;
+        let was_stale = connection.replies > 0 && !connection.reply.has_begun();
+        if is_gone && was_stale && is_harmless && !flight.is_retry {
+            self.forget(slot);
+            self.in_flight -= 1;
+            self.connect(Flight { is_retry: true, ..flight });
+        } else {
+            self.fail_connection(slot, failure);
+        }
+    }
+
+    fn complete(&mut self, slot: u32, is_clean: bool) {
+        self.read_clock();
+        let now = self.now;
+        let Some(connection) = self.connections.get(slot) else { return };
+        let Activity::Busy { flight, written, received } = connection.activity else { return };
+        let is_written = written == self.common.requests[flight.target as usize].bytes.len();
+        let is_reusable = is_clean
+            && is_written
+            && self.common.connection == ConnectionMode::KeepAlive
+            && connection.reply.leaves_connection_open();
+        let status = connection.reply.status();
+        self.in_flight -= 1;
+        if now - flight.due > self.common.timeout {
+            // Complete, but later than anybody would have waited; the sweep was just not there yet.
+            self.recorder.failed(flight.due, self.common.timeout, Failure::Timeout, received);
+            self.source.failed(flight.client, now);
+        } else {
+            let sent = flight.sent.unwrap_or(flight.begun);
+            self.recorder.answered(flight.due, sent, now, status, received);
+            self.source.answered(flight.client, now);
+        }
+        if is_reusable {
+            let own = self.client_connections.get_mut(flight.client as usize);
+            let owner = own.map(|own| {
+                *own = Some(slot);
+                flight.client
+            });
+            self.connections.rest(slot, owner);
+        } else if self.connections.lingering() < self.max_lingering {
+            self.connections.linger(slot, now + LONGEST_LINGER);
+        } else {
+            self.forget(slot);
+        }
+    }
+
+    /// Closes a connection, and ends its request with this failure if it has one.
+    pub(super) fn fail_connection(&mut self, slot: u32, failure: Failure) {
+        let received = match self.connections.get(slot).map(|connection| connection.activity) {
+            Some(Activity::Busy { received, .. }) => received,
+            _ => return self.forget(slot),
+        };
+        if let Some(flight) = self.connections.close(slot) {
+            self.in_flight -= 1;
+            if failure != Failure::Timeout {
+                self.read_clock();
+            }
+            self.fail(&flight, failure, received);
+        }
+    }
+
+    /// Ends a request that no connection holds any more.
+    pub(super) fn fail(&mut self, flight: &Flight, failure: Failure, received: u64) {
+        let after = self.now.saturating_sub(flight.due).min(self.common.timeout);
+        self.recorder.failed(flight.due, after, failure, received);
+        self.source.failed(flight.client, self.now);
+    }
+
+    /// Closes a connection that has no request.
+    fn forget(&mut self, slot: u32) {
+        if let Some(connection) = self.connections.get(slot)
+            && let (Activity::Idle, Some(owner)) = (connection.activity, connection.owner)
+        {
+            self.client_connections[owner as usize] = None;
+        }
+        self.connections.close(slot);
+    }
+}
+
+/// The class of an operating system's error.
+fn failure(error: &io::Error) -> Failure {
+    match SocketFailure::from(error) {
+        SocketFailure::Refused => Failure::Refused,
+        SocketFailure::Reset => Failure::Reset,
+        SocketFailure::TimedOut => Failure::Timeout,
+        SocketFailure::AddressUnavailable => Failure::AddressUnavailable,
+    }
+}

@@ -1,0 +1,131 @@
+//! What a reply's head says about where the reply ends. Headers that don't are passed over.
+
+use memchr::memchr;
+
+use super::Malformed;
+use super::line::Line;
+
+/// How the end of the body is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Body {
+    None,
+    Length(u64),
+    Chunked,
+    UntilClose,
+}
+
+/// The part of a head that matters to us.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Head {
+    pub status: u16,
+    is_version_1_0: bool,
+    content_length: Option<u64>,
+    has_transfer_encoding: bool,
+    is_chunked: bool,
+    says_close: bool,
+    says_keep_alive: bool,
+    /// The last line was one of ours: a folded continuation could change what it means.
+    is_after_framing: bool,
+}
+
+const VERSION: &[u8] = b"HTTP/1.";
+
+/// False as soon as the beginning of a line cannot become a status line any more.
+pub fn may_be_status_line(partial: &[u8]) -> bool {
+    partial.iter().zip(VERSION).all(|(byte, expected)| byte == expected)
+}
+
+impl Head {
+    /// `HTTP/1.x SSS [reason]`.
+    pub fn read_status_line(&mut self, line: &Line<'_>) -> Result<(), Malformed> {
+        let Some([minor, b' ', digits @ ..]) = line.text.strip_prefix(VERSION) else {
+            return Err(Malformed);
+        };
+        let ([a, b, c] | [a, b, c, b' ', ..]) = digits else {
+            return Err(Malformed);
+        };
+        if ![*minor, *a, *b, *c].iter().all(u8::is_ascii_digit) {
+            return Err(Malformed);
+        }
+        self.is_version_1_0 = *minor == b'0';
+        self.status = [a, b, c].iter().fold(0, |n, digit| n * 10 + u16::from(*digit - b'0'));
+        // 101 would mean another protocol from here on; nothing of ours asks for one.
+        if self.status < 100 || self.status == 101 { Err(Malformed) } else { Ok(()) }
+    }
+
+    /// `Name: value`.
+    pub fn read_header(&mut self, line: &Line<'_>) -> Result<(), Malformed> {
+        if matches!(line.text.first(), Some(b' ' | b'\t')) {
+            return if self.is_after_framing { Err(Malformed) } else { Ok(()) };
+        }
+        let colon = memchr(b':', line.text).ok_or(Malformed)?;
+        let name = line.text[..colon].trim_ascii_end();
+        let value = line.text[colon + 1..].trim_ascii();
+        self.is_after_framing = true;
+        match name.len() {
+            0 => return Err(Malformed),
+            10 if name.eq_ignore_ascii_case(b"connection") => self.read_connection(value),
+            14 if name.eq_ignore_ascii_case(b"content-length") => self.read_length(value)?,
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.read_encoding(value),
+            _ => self.is_after_framing = false,
+        }
+        if self.is_after_framing && line.is_cut { Err(Malformed) } else { Ok(()) }
+    }
+
+    fn read_connection(&mut self, value: &[u8]) {
+        for option in elements(value) {
+            self.says_close |= option.eq_ignore_ascii_case(b"close");
+            self.says_keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+        }
+    }
+
+    /// Digits; the same length may be repeated, two different ones make the end unknowable.
+    fn read_length(&mut self, value: &[u8]) -> Result<(), Malformed> {
+        for text in elements(value) {
+            let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+            let length = std::str::from_utf8(text).ok().filter(|_| is_number);
+            let length: u64 = length.and_then(|text| text.parse().ok()).ok_or(Malformed)?;
+            if self.content_length.is_some_and(|before| before != length) {
+                return Err(Malformed);
+            }
+            self.content_length = Some(length);
+        }
+        Ok(())
+    }
+
+    fn read_encoding(&mut self, value: &[u8]) {
+        self.has_transfer_encoding = true;
+        // Only the last coding counts: anything after `chunked` would hide where chunks end.
+        let last = elements(value).last().unwrap_or_default();
+        self.is_chunked = last.eq_ignore_ascii_case(b"chunked");
+    }
+
+    /// 1xx: another head follows.
+    pub fn is_interim(&self) -> bool {
+        self.status < 200
+    }
+
+    /// RFC 9112, section 6.3.
+    pub fn body(&self, is_for_head_request: bool) -> Body {
+        if is_for_head_request || matches!(self.status, 204 | 304) {
+            return Body::None;
+        }
+        match (self.has_transfer_encoding, self.content_length) {
+            (true, _) if self.is_chunked => Body::Chunked,
+            (false, Some(length)) => Body::Length(length),
+            _ => Body::UntilClose,
+        }
+    }
+
+    /// As far as the headers say.
+    pub fn leaves_connection_open(&self) -> bool {
+        let is_framed_twice = self.has_transfer_encoding && self.content_length.is_some();
+        let is_framed_too_early = self.has_transfer_encoding && self.is_version_1_0;
+        let is_wished = !self.is_version_1_0 || self.says_keep_alive;
+        is_wished && !self.says_close && !is_framed_twice && !is_framed_too_early
+    }
+}
+
+fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
+}

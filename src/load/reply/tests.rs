@@ -1,0 +1,255 @@
+//! Tests of the reply reader.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// What reading `bytes` in the given pieces, and then the connection's end, comes to.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Complete { status: u16, surplus: usize, is_open: bool },
+    CompleteAtClose { status: u16 },
+    ClosedEarly,
+    Malformed,
+}
+
+fn read(pieces: &[&[u8]], is_for_head_request: bool) -> Outcome {
+    let mut reply = Reply::new(is_for_head_request);
+    let total: usize = pieces.iter().map(|piece| piece.len()).sum();
+    let mut given = 0;
+    for piece in pieces {
+        given += piece.len();
+        match reply.feed(piece) {
+            Err(Malformed) => return Outcome::Malformed,
+            Ok(Progress::More) => {}
+            Ok(Progress::Done { surplus }) => {
+                let is_open = reply.leaves_connection_open();
+                let surplus = surplus + total - given;
+                return Outcome::Complete { status: reply.status(), surplus, is_open };
+            }
+        }
+    }
+    match reply.is_complete_at_close() {
+        true => Outcome::CompleteAtClose { status: reply.status() },
+        false => Outcome::ClosedEarly,
+    }
+}
+
+fn whole(text: &str) -> Outcome {
+    read(&[text.as_bytes()], false)
+}
+
+fn open(status: u16) -> Outcome {
+    Outcome::Complete { status, surplus: 0, is_open: true }
+}
+
+fn closing(status: u16) -> Outcome {
+    Outcome::Complete { status, surplus: 0, is_open: false }
+}
+
+#[test]
+fn every_way_to_say_where_a_reply_ends_is_understood() {
+    for (what, text, expected) in [
+        ("a length", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", open(200)),
+        ("no reason phrase", "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", open(200)),
+        ("bare line feeds", "HTTP/1.1 404 No\ncontent-length:2\n\nhi", open(404)),
+        (
+            "any case and white space",
+            "HTTP/1.1 200 OK\r\ncOnTeNt-LeNgTh \t: \t2 \r\n\r\nhi",
+            open(200),
+        ),
+        (
+            "the same length twice",
+            "HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\nContent-Length: 2\r\n\r\nhi",
+            open(200),
+        ),
+        (
+            "chunks",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+            open(200),
+        ),
+        (
+            "chunks with extensions and trailers",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, CHUNKED\r\n\r\nA;name=\"v\"\r\n0123456789\r\n00 ; x\r\nX-Sum: 1\r\n\r\n",
+            open(200),
+        ),
+        ("no content", "HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\n", open(204)),
+        ("not modified", "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", open(304)),
+        (
+            "interim replies first",
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\nContent-Length: 7\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\nx",
+            open(201),
+        ),
+        (
+            "closing",
+            "HTTP/1.1 200 OK\r\nConnection: foo, Close\r\nContent-Length: 0\r\n\r\n",
+            closing(200),
+        ),
+        ("version 1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", closing(200)),
+        (
+            "version 1.0 kept open",
+            "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nhi",
+            open(200),
+        ),
+        (
+            "until the connection's end",
+            "HTTP/1.1 200 OK\r\n\r\nwhatever",
+            Outcome::CompleteAtClose { status: 200 },
+        ),
+        (
+            "not chunked last",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n2",
+            Outcome::CompleteAtClose { status: 200 },
+        ),
+        (
+            "length and chunks",
+            "HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            closing(200),
+        ),
+        (
+            "a folded header of no concern",
+            "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 0\r\n\r\n",
+            open(200),
+        ),
+    ] {
+        assert_eq!(whole(text), expected, "{what}");
+    }
+}
+
+#[test]
+fn replies_to_head_have_no_body_whatever_their_headers_say() {
+    let text = b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n";
+    assert_eq!(read(&[text], true), open(200));
+    let text = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    assert_eq!(read(&[text], true), open(200));
+}
+
+#[test]
+fn bytes_after_the_reply_are_not_taken_for_it() {
+    let outcome = whole("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi, and more");
+    assert_eq!(outcome, Outcome::Complete { status: 200, surplus: 10, is_open: true });
+}
+
+#[test]
+fn what_is_not_http_is_told_apart_from_what_ended_early() {
+    for text in [
+        "SSH-2.0-OpenSSH_9.2",
+        "\x15\x03\x01\x00\x02\x02\x46",
+        "HTTP/2 200 OK\r\n\r\n",
+        "HTTP/1.1 20 OK\r\n\r\n",
+        "HTTP/1.1 2000 OK\r\n\r\n",
+        "HTTP/1.1 099 No\r\n\r\n",
+        "HTTP/1.x 200 OK\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        "\r\nHTTP/1.1 200 OK\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nno colon here\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n: no name\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 0x10\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: \r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n 2\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2 x\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11111111111111111\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi!\r\n",
+    ] {
+        assert_eq!(whole(text), Outcome::Malformed, "{text:?}");
+    }
+    for text in [
+        "",
+        "HTTP/1",
+        "HTTP/1.1 200 OK\r\nContent-Le",
+        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\n",
+    ] {
+        assert_eq!(whole(text), Outcome::ClosedEarly, "{text:?}");
+    }
+}
+
+#[test]
+fn endless_heads_lines_and_trailers_are_refused() {
+    let endless_line = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(HEAD_LIMIT));
+    let endless_head = format!("HTTP/1.1 200 OK\r\n{}", "X: y\r\n".repeat(HEAD_LIMIT / 6));
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let endless_extension = format!("{chunked}2;{}", "x".repeat(CHUNK_LINE_LIMIT));
+    let endless_trailers = format!("{chunked}0\r\n{}", "X: y\r\n".repeat(HEAD_LIMIT / 5));
+    let endless_interim = "HTTP/1.1 100 Continue\r\n\r\n".repeat(HEAD_LIMIT / 25 + 1);
+    for text in [endless_line, endless_head, endless_extension, endless_trailers, endless_interim] {
+        assert_eq!(whole(&text), Outcome::Malformed, "{}", &text[..80]);
+    }
+}
+
+#[test]
+fn a_long_header_of_no_concern_is_passed_over_and_one_that_matters_is_refused() {
+    let long = "x".repeat(5000);
+    let passed = format!("HTTP/1.1 200 OK\r\nSet-Cookie: {long}\r\nContent-Length: 0\r\n\r\n");
+    assert_eq!(whole(&passed), open(200));
+    let refused = format!("HTTP/1.1 200 OK\r\nConnection: {long}, close\r\n\r\n");
+    assert_eq!(whole(&refused), Outcome::Malformed);
+}
+
+#[test]
+fn bodies_can_be_passed_over_without_being_seen() {
+    let mut reply = Reply::new(false);
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 5000000000\r\n\r\n12345";
+    assert_eq!(reply.feed(head), Ok(Progress::More));
+    assert_eq!(reply.skippable(), 4_999_999_995);
+    assert_eq!(reply.skip(4_999_999_000), Progress::More);
+    assert_eq!(reply.skip(995), Progress::Done { surplus: 0 });
+}
+
+/// Lines and bytes from which good and bad replies can be put together.
+fn fragment() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        prop::sample::select(
+            [
+                "HTTP/1.1 200 OK\r\n",
+                "HTTP/1.0 404 Not Found\r\n",
+                "HTTP/1.1 100 Continue\r\n\r\n",
+                "HTTP/1.1 204 No Content\n",
+                "Content-Length: 3\r\n",
+                "Content-Length: 12\r\n",
+                "Transfer-Encoding: chunked\r\n",
+                "Connection: close\r\n",
+                "Connection: keep-alive\r\n",
+                "X-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                " folded\r\n",
+                "\r\n",
+                "3\r\nabc\r\n",
+                "0\r\n\r\n",
+                "abc",
+            ]
+            .map(|text| text.as_bytes().to_vec())
+            .to_vec()
+        ),
+        prop::collection::vec(any::<u8>(), 0..300),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn any_splitting_of_the_same_bytes_gives_the_same_result(
+        fragments in prop::collection::vec(fragment(), 1..10),
+        well_formed: bool,
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        is_for_head_request: bool,
+    ) {
+        let start: &[u8] = if well_formed { b"HTTP/1.1 200 OK\r\n" } else { b"" };
+        let bytes = [start.to_vec(), fragments.concat()].concat();
+        let in_one = read(&[&bytes], is_for_head_request);
+
+        let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+        at.extend([0, bytes.len()]);
+        at.sort_unstable();
+        let pieces: Vec<&[u8]> = at.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+        prop_assert_eq!(&read(&pieces, is_for_head_request), &in_one);
+
+        let single: Vec<&[u8]> = bytes.chunks(1).collect();
+        prop_assert_eq!(&read(&single, is_for_head_request), &in_one);
+    }
+}

@@ -1,0 +1,118 @@
+//! When the clients of the closed model are ready to send: at first, and after each reply.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use super::{Part, nanoseconds};
+
+/// A client that has got no proper reply waits at least this long, so that a server that refuses
+/// everything is not asked in a busy loop.
+const PAUSE_AFTER_ERROR: u64 = 10_000_000;
+
+/// Clients that don't think begin one by one, this far apart, over at most `LONGEST_START`: a server
+/// just started would otherwise see all connections in the same instant.
+const START_DISTANCE: u64 = 100_000;
+const LONGEST_START: u64 = 100_000_000;
+
+/// A client, by its number in its loop, and when it is ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ready {
+    /// Nanoseconds since the load began.
+    pub at: u64,
+    pub client: u32,
+}
+
+/// The clients of one loop that are thinking. Its size is bounded by the number of clients.
+#[derive(Debug)]
+pub struct LoopClients {
+    thinking: BinaryHeap<Reverse<Ready>>,
+    think: u64,
+    count: u32,
+}
+
+impl LoopClients {
+    /// This loop's share of `clients`; their first times are spread over one think time (over a
+    /// moment when there is none), interleaved with the other loops'.
+    pub fn new(clients: u32, think: Duration, part: Part) -> Self {
+        let think = nanoseconds(think);
+        let all = u64::from(clients.max(1));
+        let spread = if think > 0 { think } else { (all * START_DISTANCE).min(LONGEST_START) };
+        let count = part.share(clients);
+        let first = |client: u32| {
+            let place = u64::from(client) * u64::from(part.of) + u64::from(part.index);
+            let at = u128::from(spread) * u128::from(place) / u128::from(all);
+            Reverse(Ready { at: at as u64, client })
+        };
+        Self { thinking: (0..count).map(first).collect(), think, count }
+    }
+
+    /// How many clients this loop has.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// When the next client is ready; `None` while all of them wait for a reply.
+    pub fn peek(&self) -> Option<u64> {
+        self.thinking.peek().map(|Reverse(ready)| ready.at)
+    }
+
+    /// Takes the next client that is ready by `now`.
+    pub fn take(&mut self, now: u64) -> Option<Ready> {
+        let is_ready = self.peek().is_some_and(|at| at <= now);
+        is_ready.then(|| self.thinking.pop()).flatten().map(|Reverse(ready)| ready)
+    }
+
+    /// The client's request ended at `now`; it is ready again after thinking.
+    pub fn answered(&mut self, client: u32, now: u64) {
+        self.thinking.push(Reverse(Ready { at: now + self.think, client }));
+    }
+
+    /// The client's request failed at `now`.
+    pub fn failed(&mut self, client: u32, now: u64) {
+        let pause = self.think.max(PAUSE_AFTER_ERROR);
+        self.thinking.push(Reverse(Ready { at: now + pause, client }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn drain(clients: &mut LoopClients, now: u64) -> Vec<u64> {
+        std::iter::from_fn(|| clients.take(now)).map(|ready| ready.at).collect()
+    }
+
+    #[test]
+    fn clients_begin_spread_over_one_think_time_across_all_loops() {
+        let think = Duration::from_millis(100);
+        let mut starts: Vec<u64> = (0..2)
+            .flat_map(|index| {
+                let mut clients = LoopClients::new(5, think, Part { index, of: 2 });
+                drain(&mut clients, u64::MAX)
+            })
+            .collect();
+        starts.sort_unstable();
+        assert_eq!(starts, [0, 20 * MS, 40 * MS, 60 * MS, 80 * MS]);
+    }
+
+    #[test]
+    fn ten_thousand_clients_without_think_time_begin_within_a_tenth_of_a_second() {
+        let mut clients = LoopClients::new(10_000, Duration::ZERO, Part::WHOLE);
+        assert_eq!(drain(&mut clients, 100 * MS).len(), 10_000);
+    }
+
+    #[test]
+    fn a_client_thinks_after_a_reply_and_pauses_after_an_error() {
+        let mut clients = LoopClients::new(1, Duration::ZERO, Part::WHOLE);
+        let ready = clients.take(0).unwrap();
+        assert_eq!(clients.peek(), None, "it waits for its reply");
+        clients.answered(ready.client, 5 * MS);
+        assert_eq!(clients.take(5 * MS).unwrap().at, 5 * MS);
+        clients.failed(ready.client, 6 * MS);
+        assert_eq!(clients.take(15 * MS), None);
+        assert_eq!(clients.take(16 * MS).unwrap().at, 16 * MS);
+    }
+}

@@ -1,0 +1,282 @@
+//! Non-blocking stream sockets, and why one could not be had.
+
+use std::ffi::OsStr;
+use std::io;
+use std::mem::{self, MaybeUninit};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// An address in the kernel's form, made once.
+#[derive(Clone)]
+pub struct Remote {
+    storage: libc::sockaddr_storage,
+    length: libc::socklen_t,
+    is_unix: bool,
+    is_loopback_v4: bool,
+}
+
+impl Remote {
+    /// An internet address.
+    pub fn tcp(address: SocketAddr) -> Self {
+        let is_loopback_v4 = matches!(address.ip(), IpAddr::V4(ip) if ip.is_loopback());
+        let (storage, length) = internet(address);
+        Self { storage, length, is_unix: false, is_loopback_v4 }
+    }
+
+    /// A unix socket; `None` when the path is longer than the kernel takes.
+    pub fn unix(path: &Path) -> Option<Self> {
+        let bytes = OsStr::as_bytes(path.as_os_str());
+        // SAFETY: all-zero is a valid value of this plain structure.
+        let mut address: libc::sockaddr_un = unsafe { mem::zeroed() };
+        // One byte stays for the final zero.
+        if bytes.len() >= address.sun_path.len() {
+            return None;
+        }
+        address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+        for (to, from) in address.sun_path.iter_mut().zip(bytes) {
+            *to = *from as libc::c_char;
+        }
+        let (storage, length) = stored(address);
+        Some(Self { storage, length, is_unix: true, is_loopback_v4: false })
+    }
+
+    pub fn is_unix(&self) -> bool {
+        self.is_unix
+    }
+
+    /// Every address in 127.0.0.0/8 is ours to connect from.
+    pub fn is_loopback_v4(&self) -> bool {
+        self.is_loopback_v4
+    }
+}
+
+fn internet(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
+    match address {
+        SocketAddr::V4(v4) => {
+            // SAFETY: all-zero is a valid value of this plain structure.
+            let mut raw: libc::sockaddr_in = unsafe { mem::zeroed() };
+            raw.sin_family = libc::AF_INET as libc::sa_family_t;
+            raw.sin_port = v4.port().to_be();
+            raw.sin_addr.s_addr = u32::from_ne_bytes(v4.ip().octets());
+            stored(raw)
+        }
+        SocketAddr::V6(v6) => {
+            // SAFETY: all-zero is a valid value of this plain structure.
+            let mut raw: libc::sockaddr_in6 = unsafe { mem::zeroed() };
+            raw.sin6_family = libc::AF_INET6 as libc::sa_family_t;
+            raw.sin6_port = v6.port().to_be();
+            raw.sin6_flowinfo = v6.flowinfo();
+            raw.sin6_addr.s6_addr = v6.ip().octets();
+            raw.sin6_scope_id = v6.scope_id();
+            stored(raw)
+        }
+    }
+}
+
+fn stored<T>(address: T) -> (libc::sockaddr_storage, libc::socklen_t) {
+    const { assert!(size_of::<T>() <= size_of::<libc::sockaddr_storage>()) };
+    let mut storage = MaybeUninit::<libc::sockaddr_storage>::zeroed();
+    // SAFETY: the storage is large enough and aligned for every kind of address (asserted above).
+    let storage = unsafe {
+        storage.as_mut_ptr().cast::<T>().write(address);
+        storage.assume_init()
+    };
+    (storage, size_of::<T>() as libc::socklen_t)
+}
+
+/// A connected or connecting socket; closed when dropped.
+#[derive(Debug)]
+pub struct Socket(OwnedFd);
+
+impl AsRawFd for Socket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+impl Socket {
+    /// Begins to connect, from `source` when one is given; sending tells when it is done. On loopback
+    /// it mostly is at once.
+    ///
+    /// # Errors
+    /// No descriptor or local port is left; a unix socket refuses, or its queue is full
+    /// (`WouldBlock`).
+    pub fn connect(remote: &Remote, source: Option<Ipv4Addr>) -> io::Result<Self> {
+        let family = libc::c_int::from(remote.storage.ss_family);
+        let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        // SAFETY: no pointer is passed.
+        let fd = checked(unsafe { libc::socket(family, kind, 0) })?;
+        // SAFETY: a descriptor that was just made and that nobody else owns.
+        let socket = Self(unsafe { OwnedFd::from_raw_fd(fd) });
+        if let Some(source) = source {
+            socket.bind(source)?;
+        }
+        let address = (&raw const remote.storage).cast::<libc::sockaddr>();
+        // SAFETY: the address lives through the call and is as long as said.
+        match checked(unsafe { libc::connect(fd, address, remote.length) }) {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+            _ => Ok(socket),
+        }
+    }
+
+    /// Connects from this address, leaving the choice of a port to `connect`, which can share ports
+    /// between destinations.
+    fn bind(&self, source: Ipv4Addr) -> io::Result<()> {
+        self.set(libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT)?;
+        let (storage, length) = internet(SocketAddr::from((source, 0)));
+        let address = (&raw const storage).cast::<libc::sockaddr>();
+        // SAFETY: the address lives through the call and is as long as said.
+        checked(unsafe { libc::bind(self.as_raw_fd(), address, length) }).map(drop)
+    }
+
+    /// Requests that do not fit into one segment must not wait for an acknowledgement.
+    ///
+    /// # Errors
+    /// It is a unix socket.
+    pub fn set_no_delay(&self) -> io::Result<()> {
+        self.set(libc::IPPROTO_TCP, libc::TCP_NODELAY)
+    }
+
+    fn set(&self, level: libc::c_int, option: libc::c_int) -> io::Result<()> {
+        let on: libc::c_int = 1;
+        let length = size_of::<libc::c_int>() as libc::socklen_t;
+        let value = (&raw const on).cast::<libc::c_void>();
+        // SAFETY: the value lives through the call and is as long as said.
+        checked(unsafe { libc::setsockopt(self.as_raw_fd(), level, option, value, length) })
+            .map(drop)
+    }
+
+    /// Sends what the kernel takes now.
+    ///
+    /// # Errors
+    /// `WouldBlock` while connecting or when the buffer is full; otherwise why the connection failed.
+    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        let pointer = bytes.as_ptr().cast::<libc::c_void>();
+        // SAFETY: the bytes live through the call. Without the flag a closed peer would raise SIGPIPE.
+        counted(unsafe { libc::send(self.as_raw_fd(), pointer, bytes.len(), libc::MSG_NOSIGNAL) })
+    }
+
+    /// Reads what there is; 0 at the end.
+    ///
+    /// # Errors
+    /// `WouldBlock` when there is nothing yet; otherwise why the connection failed.
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let pointer = buffer.as_mut_ptr().cast::<libc::c_void>();
+        // SAFETY: the kernel writes at most the buffer's length.
+        counted(unsafe { libc::recv(self.as_raw_fd(), pointer, buffer.len(), 0) })
+    }
+
+    /// Drops up to `count` bytes inside the kernel, without copying them; 0 at the end. Only TCP does
+    /// so: on other sockets the same flag asks for the length of a message.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn discard(&self, count: usize) -> io::Result<usize> {
+        let nowhere = std::ptr::null_mut::<libc::c_void>();
+        // SAFETY: with MSG_TRUNC on TCP nothing is written to the buffer.
+        counted(unsafe { libc::recv(self.as_raw_fd(), nowhere, count, libc::MSG_TRUNC) })
+    }
+}
+
+fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+fn counted(result: libc::ssize_t) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+/// What an operating system's error means for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SocketFailure {
+    /// Nobody listens there, or there is no way there.
+    Refused,
+    Reset,
+    TimedOut,
+    /// Ours: no port, address, descriptor or memory.
+    AddressUnavailable,
+}
+
+impl From<&io::Error> for SocketFailure {
+    fn from(error: &io::Error) -> Self {
+        match error.raw_os_error().unwrap_or(0) {
+            libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED | libc::ENOTCONN => Self::Reset,
+            libc::ETIMEDOUT => Self::TimedOut,
+            libc::EADDRNOTAVAIL
+            | libc::EADDRINUSE
+            | libc::EMFILE
+            | libc::ENFILE
+            | libc::ENOBUFS
+            | libc::ENOSPC
+            | libc::ENOMEM => Self::AddressUnavailable,
+            _ => Self::Refused,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn until_ready(mut attempt: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+        loop {
+            match attempt() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::yield_now(),
+                other => return other,
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_can_be_dropped_in_the_kernel_without_losing_those_behind_them() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let remote = Remote::tcp(listener.local_addr().unwrap());
+        let socket = Socket::connect(&remote, None).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        peer.write_all(&[b'x'; 1000]).unwrap();
+        peer.write_all(b"end").unwrap();
+        let mut left = 1000;
+        while left > 0 {
+            left -= until_ready(|| socket.discard(left)).unwrap();
+        }
+        let mut buffer = [0; 16];
+        let count = until_ready(|| socket.receive(&mut buffer)).unwrap();
+        assert_eq!(&buffer[..count], b"end");
+    }
+
+    #[test]
+    fn a_loopback_server_can_be_reached_from_any_loopback_address() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let remote = Remote::tcp(listener.local_addr().unwrap());
+        assert!(remote.is_loopback_v4());
+        let source = Ipv4Addr::new(127, 0, 0, 7);
+        let socket = Socket::connect(&remote, Some(source)).unwrap();
+        let (mut peer, from) = listener.accept().unwrap();
+        assert_eq!(from.ip(), source);
+        assert_eq!(until_ready(|| socket.send(b"hi")).unwrap(), 2);
+        let mut buffer = [0; 2];
+        peer.read_exact(&mut buffer).unwrap();
+        assert_eq!(&buffer, b"hi");
+    }
+
+    #[test]
+    fn a_port_where_nobody_listens_refuses() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let remote = Remote::tcp(listener.local_addr().unwrap());
+        drop(listener);
+        let socket = Socket::connect(&remote, None).unwrap();
+        let error = until_ready(|| socket.send(b"hi")).unwrap_err();
+        assert_eq!(SocketFailure::from(&error), SocketFailure::Refused);
+    }
+
+    #[test]
+    fn a_path_too_long_for_a_unix_socket_is_noticed() {
+        assert!(Remote::unix(Path::new(&"x".repeat(200))).is_none());
+        assert!(Remote::unix(Path::new("/tmp/short")).is_some());
+    }
+}

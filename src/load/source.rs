@@ -1,0 +1,205 @@
+//! Where a loop's requests come from: a schedule or clients, until the load's length is reached.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Length;
+use super::shape::{DueTimes, LoopClients, Part, Shape, nanoseconds};
+
+/// A request that is due; `client` tells the closed model's clients of a loop apart, and is 0 in the
+/// open model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    pub at: u64,
+    pub client: u32,
+}
+
+/// When the load is over, the same for all loops.
+#[derive(Debug, Clone)]
+pub enum End {
+    /// Nothing is due at or after this.
+    At(u64),
+    /// So many may be due from `from` on; loops take from one count, one request at a time.
+    After { from: u64, left: Arc<AtomicU64> },
+}
+
+impl End {
+    pub fn new(warm_up: std::time::Duration, length: Length) -> Self {
+        let from = nanoseconds(warm_up);
+        match length {
+            Length::Duration(length) => Self::At(from.saturating_add(nanoseconds(length))),
+            Length::Requests(count) => Self::After { from, left: Arc::new(AtomicU64::new(count)) },
+        }
+    }
+
+    /// Whether a request may be due at this time; takes it from the count.
+    fn admits(&self, at: u64) -> bool {
+        match self {
+            Self::At(end) => at < *end,
+            Self::After { from, left } => {
+                at < *from
+                    || left
+                        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                            left.checked_sub(1)
+                        })
+                        .is_ok()
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Kind {
+    Open(DueTimes),
+    Closed(LoopClients),
+}
+
+/// One loop's requests.
+#[derive(Debug)]
+pub struct Source {
+    kind: Kind,
+    end: End,
+    /// Since when nothing is due any more.
+    over_at: Option<u64>,
+}
+
+impl Source {
+    pub fn new(shape: Shape, part: Part, seed: u64, end: End) -> Self {
+        let kind = match shape {
+            Shape::Constant { rate, arrivals } => {
+                Kind::Open(DueTimes::new(rate, arrivals, part, seed))
+            }
+            Shape::Clients { clients, think } => {
+                Kind::Closed(LoopClients::new(clients, think, part))
+            }
+        };
+        Self { kind, end, over_at: None }
+    }
+
+    /// The earliest time at which [`take`](Self::take) has something to say; `None` when that waits
+    /// for a reply, or nothing is due any more.
+    pub fn peek(&self) -> Option<u64> {
+        if self.is_over() {
+            return None;
+        }
+        let next = match &self.kind {
+            Kind::Open(times) => times.peek(),
+            Kind::Closed(clients) => clients.peek(),
+        };
+        match self.end {
+            End::At(end) => Some(next.map_or(end, |next| next.min(end))),
+            End::After { .. } => next,
+        }
+    }
+
+    /// The next request that is due by `now`.
+    pub fn take(&mut self, now: u64) -> Option<Due> {
+        if self.is_over() {
+            return None;
+        }
+        let due = match &mut self.kind {
+            Kind::Open(times) => times.peek().filter(|at| *at <= now).map(|at| {
+                times.advance();
+                Due { at, client: 0 }
+            }),
+            Kind::Closed(clients) => {
+                clients.take(now).map(|ready| Due { at: ready.at, client: ready.client })
+            }
+        };
+        let has_ended = match (&self.end, due) {
+            (_, Some(due)) => !self.end.admits(due.at),
+            (End::At(end), None) => now >= *end,
+            (End::After { left, .. }, None) => left.load(Ordering::Relaxed) == 0,
+        };
+        if has_ended {
+            self.over_at = match self.end {
+                End::At(end) => Some(end),
+                End::After { .. } => Some(now),
+            };
+        }
+        due.filter(|_| !has_ended)
+    }
+
+    /// Nothing is due any more from `now` on.
+    pub fn end(&mut self, now: u64) {
+        self.over_at = self.over_at.or(Some(now));
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over_at.is_some()
+    }
+
+    /// Whether nothing at all was due from `time` on.
+    pub fn was_over_at(&self, time: u64) -> bool {
+        self.over_at.is_some_and(|over_at| over_at <= time)
+    }
+
+    /// A client's request was answered at `now`.
+    pub fn answered(&mut self, client: u32, now: u64) {
+        if let Kind::Closed(clients) = &mut self.kind {
+            clients.answered(client, now);
+        }
+    }
+
+    /// A client's request failed at `now`.
+    pub fn failed(&mut self, client: u32, now: u64) {
+        if let Kind::Closed(clients) = &mut self.kind {
+            clients.failed(client, now);
+        }
+    }
+
+    /// How many clients have connections of their own; `None` in the open model.
+    pub fn clients(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::Open(_) => None,
+            Kind::Closed(clients) => Some(clients.count()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::terms::{Arrivals, Rate};
+
+    fn at_ten_a_second() -> Shape {
+        let rate = Rate::per_second(10.0).unwrap();
+        Shape::Constant { rate, arrivals: Arrivals::Uniform }
+    }
+
+    fn all(source: &mut Source) -> Vec<u64> {
+        std::iter::from_fn(|| source.take(u64::MAX)).map(|due| due.at).collect()
+    }
+
+    #[test]
+    fn a_duration_ends_before_its_last_moment() {
+        let end = End::new(Duration::from_secs(1), Length::Duration(Duration::from_secs(2)));
+        let mut source = Source::new(at_ten_a_second(), Part::WHOLE, 1, end);
+        assert_eq!(all(&mut source).len(), 30);
+        assert!(source.is_over());
+        assert_eq!(source.peek(), None);
+    }
+
+    #[test]
+    fn a_number_of_requests_counts_from_the_end_of_the_warm_up_over_all_loops() {
+        let end = End::new(Duration::from_secs(1), Length::Requests(7));
+        let count = (0..3).map(|index| {
+            let part = Part { index, of: 3 };
+            all(&mut Source::new(at_ten_a_second(), part, 1, end.clone())).len()
+        });
+        assert_eq!(count.sum::<usize>(), 10 + 7);
+    }
+
+    #[test]
+    fn the_end_is_noticed_while_every_client_waits_for_its_reply() {
+        let end = End::new(Duration::ZERO, Length::Duration(Duration::from_secs(1)));
+        let shape = Shape::Clients { clients: 1, think: Duration::ZERO };
+        let mut source = Source::new(shape, Part::WHOLE, 1, end);
+        assert!(source.take(0).is_some());
+        assert_eq!(source.peek(), Some(1_000_000_000));
+        assert_eq!(source.take(1_000_000_000), None);
+        assert!(source.is_over());
+    }
+}

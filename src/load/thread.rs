@@ -1,0 +1,97 @@
+//! What a loop asks of the operating system for its own thread, and what it used there.
+
+use std::io;
+use std::mem;
+use std::time::Duration;
+
+use super::Placement;
+
+/// A nice level that most other work yields to.
+const RAISED_NICE: libc::c_int = -10;
+
+/// Settles the calling thread: its cores, its priority as far as permitted, and timers that don't
+/// wait for company. Priority that is refused is no error: whoever planned the load warns.
+///
+/// # Errors
+/// The cores named do not exist or may not be used.
+pub fn settle(placement: &Placement) -> io::Result<()> {
+    if !placement.cpus.is_empty() {
+        set_affinity(&placement.cpus)?;
+    }
+    if placement.raised_priority && !set_real_time() {
+        // SAFETY: no pointer is passed; on Linux 0 is the calling thread. A refusal changes nothing.
+        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, RAISED_NICE) };
+    }
+    // By default the kernel delays a wake-up by up to 50 microseconds to join it with others.
+    // SAFETY: no pointer is passed; older kernels refuse without effect.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+    Ok(())
+}
+
+fn set_affinity(cpus: &[usize]) -> io::Result<()> {
+    // SAFETY: all-zero is the empty set, and CPU_SET checks its bounds.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = mem::zeroed();
+        for cpu in cpus {
+            libc::CPU_SET(*cpu, &mut set);
+        }
+        set
+    };
+    // SAFETY: the set lives through the call and is as long as said.
+    let result =
+        unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn set_real_time() -> bool {
+    // SAFETY: all-zero is a valid value of this plain structure.
+    let mut parameters: libc::sched_param = unsafe { mem::zeroed() };
+    parameters.sched_priority = 1;
+    // What the process starts later must not inherit it.
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the parameters live through the call; 0 is the calling thread.
+    unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) == 0 }
+}
+
+/// CPU time of the calling thread since it began.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CpuTime {
+    pub user: Duration,
+    pub system: Duration,
+}
+
+/// What the calling thread used so far.
+pub fn cpu_time() -> CpuTime {
+    let usage = usage(libc::RUSAGE_THREAD);
+    CpuTime { user: time(usage.ru_utime), system: time(usage.ru_stime) }
+}
+
+/// Largest resident set of the process so far, bytes.
+pub fn rss_bytes_max() -> u64 {
+    u64::try_from(usage(libc::RUSAGE_SELF).ru_maxrss).unwrap_or(0) * 1024
+}
+
+fn usage(who: libc::c_int) -> libc::rusage {
+    // SAFETY: all-zero is a valid value, which the call fills; it cannot fail for these two.
+    unsafe {
+        let mut usage: libc::rusage = mem::zeroed();
+        libc::getrusage(who, &raw mut usage);
+        usage
+    }
+}
+
+fn time(value: libc::timeval) -> Duration {
+    Duration::new(value.tv_sec.unsigned_abs(), value.tv_usec.unsigned_abs() as u32 * 1000)
+}
+
+/// How many descriptors this process may still open.
+pub fn free_descriptors() -> u64 {
+    // SAFETY: all-zero is a valid value, which the call fills.
+    let limit = unsafe {
+        let mut limit: libc::rlimit = mem::zeroed();
+        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
+        limit.rlim_cur
+    };
+    let open = std::fs::read_dir("/proc/self/fd").map_or(64, |entries| entries.count() as u64);
+    limit.saturating_sub(open)
+}
