@@ -15,8 +15,7 @@ const SHORTEST_S: f64 = 1e-9;
 /// Requests per second that a saturating closed load gets: every thread busy, no think time.
 ///
 /// One worker is a machine repairman (the threads are the machines, the lock repairs); workers
-/// share the cores by a fixed point on the stretch of CPU time; see [`worker_throughputs`] and
-/// [`Occupied::throughput`]. At most C / (S + N + g).
+/// share the cores by a fixed point on the stretch of CPU time. At most C / (S + N + g).
 pub fn closed_throughput(demand: &Demand, configuration: Configuration, cores: f64) -> f64 {
     let threads = usize::from(configuration.threads.get());
     let mut all_busy = vec![0.0; threads + 1];
@@ -107,8 +106,8 @@ impl Occupied<'_> {
 /// times as long.
 ///
 /// Mean value analysis (Reiser and Lavenberg 1980), with the correction for a station that serves
-/// first come, first served, and whose holds are not exponential (Reiser 1979); over n = 1..T, Q and U
-/// being those of n - 1 and c the demand's contention:
+/// first come, first served, and whose holds are not exponential (Reiser 1979); over n = 1..T, Q
+/// and U being those of n - 1 and c the demand's contention:
 ///
 /// ```text
 /// R = S + (Q - U)(S + h) + U (S + h) c       time at the lock

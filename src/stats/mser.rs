@@ -18,8 +18,8 @@ pub struct Cut {
 /// 1/(k-d)^2  sum over j > d of (z_j - mean of z_(d+1)..z_k)^2
 /// ```
 ///
-/// The rule nibbles at noise, so the cut is kept only when the mean of what it leaves out differs from
-/// the rest by more than three standard errors. At least five batches must remain; a series of
+/// The rule nibbles at noise, so the cut is kept only when the mean of what it leaves out differs
+/// from the rest by more than three standard errors. At least five batches must remain; a series of
 /// fewer than ten is not cut. Values that are not finite make a series uncuttable.
 pub fn mser5(values: &[f64], batch: usize) -> Cut {
     const NONE: Cut = Cut { at: 0, is_in_first_half: true };

@@ -209,7 +209,8 @@ impl SimulatedApp {
             }
         }
         simulator.end();
-        // What has not ended yet has not been judged: more than the threads hold is a queue that grew.
+        // What has not ended yet has not been judged: more than the threads hold is a queue that
+        // grew.
         simulator.in_flight() + violations <= allowed + u64::from(configuration.slots())
     }
 }
