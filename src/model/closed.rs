@@ -1,7 +1,7 @@
 //! Throughput when every thread always has a request to work on.
 //!
-//! Symbols: S CPU under the lock, h hand-over, N CPU outside the lock, Z wait (all seconds a request), T
-//! threads in a worker, W workers, C cores, g the generator's CPU a request.
+//! Symbols: S CPU under the lock, h hand-over, N CPU outside the lock, Z wait (all seconds a
+//! request), T threads in a worker, W workers, C cores, g the generator's CPU a request.
 
 use super::Demand;
 use crate::terms::Configuration;
@@ -14,9 +14,8 @@ const SHORTEST_S: f64 = 1e-9;
 
 /// Requests per second that a saturating closed load gets: every thread busy, no think time.
 ///
-/// One worker is a machine repairman (the threads are the machines, the lock repairs); workers share
-/// the cores by a fixed point on the stretch of CPU time; see [`worker_throughputs`] and
-/// [`Occupied::throughput`]. At most C / (S + N + g).
+/// One worker is a machine repairman (the threads are the machines, the lock repairs); workers
+/// share the cores by a fixed point on the stretch of CPU time. At most C / (S + N + g).
 pub fn closed_throughput(demand: &Demand, configuration: Configuration, cores: f64) -> f64 {
     let threads = usize::from(configuration.threads.get());
     let mut all_busy = vec![0.0; threads + 1];
@@ -25,8 +24,8 @@ pub fn closed_throughput(demand: &Demand, configuration: Configuration, cores: f
     Occupied { demand, workers, cores, stretch: 1.0 }.throughput(&all_busy, configuration.slots())
 }
 
-/// A server whose threads are occupied to a given degree; remembers the last stretch, so that similar
-/// questions settle quickly.
+/// A server whose threads are occupied to a given degree; remembers the last stretch, so that
+/// similar questions settle quickly.
 pub(super) struct Occupied<'a> {
     pub(super) demand: &'a Demand,
     pub(super) workers: u16,
@@ -36,11 +35,12 @@ pub(super) struct Occupied<'a> {
 }
 
 impl Occupied<'_> {
-    /// Throughput of all workers with so many `requests` in them, when each worker has k of them with
-    /// probability `occupancy[k]`.
+    /// Throughput of all workers with so many `requests` in them, when each worker has k of them
+    /// with probability `occupancy[k]`.
     ///
     /// The generator runs before the server: the server has C - g X cores. X solves
-    /// `X = f(C - g X)`; the step is Newton's for cores that are all busy, where f(C) = C / (S + N).
+    /// `X = f(C - g X)`; the step is Newton's for cores that are all busy, where
+    /// `f(C) = C / (S + N)`.
     pub(super) fn throughput(&mut self, occupancy: &[f64], requests: u32) -> f64 {
         let generator_s = self.demand.generator_s;
         let server_s = self.demand.server_cpu_s().max(SHORTEST_S);
@@ -70,10 +70,14 @@ impl Occupied<'_> {
         self.shared_throughput(cores, occupancy, requests).min(cores / server_s)
     }
 
-    /// Several threads a worker: the stretch of CPU time phi solves
-    /// `phi = 1 / E min(1, C / (1 + m))`, m ~ Binomial(M, p) + Poisson(a): one of n requests runs, and beside it
-    /// at most M = min(W, n) - 1 others under their locks, M p = W U M / (M + 1) of them in the mean
-    /// with U = x S phi; and a = W x N phi jobs outside locks.
+    /// Several threads a worker: the stretch of CPU time, phi, solves
+    ///
+    /// ```text
+    /// phi = 1 / E min(1, C / (1 + m)),   m ~ Binomial(M, p) + Poisson(a)
+    /// M   = min(W, n) - 1                others that can run under their locks beside one of n
+    /// p   = W U / (M + 1),  U = x S phi  probability that one of them does
+    /// a   = W x N phi                    jobs outside locks
+    /// ```
     fn shared_throughput(&mut self, cores: f64, occupancy: &[f64], requests: u32) -> f64 {
         let workers = f64::from(self.workers);
         let together = f64::from(requests.min(u32::from(self.workers)));
@@ -98,13 +102,19 @@ impl Occupied<'_> {
     }
 }
 
-/// Throughput of one worker with k = 0..=`threads` busy threads, when CPU time takes `stretch` times as
-/// long.
+/// Throughput of one worker with k = 0..=`threads` busy threads, when CPU time takes `stretch`
+/// times as long.
 ///
-/// Mean value analysis (Reiser and Lavenberg 1980) with the correction for a first-come-first-served
-/// station whose holds are not exponential (Reiser 1979): over n = 1..T
-/// `R = S + (Q - U)(S + h) + U (S + h) c`, `x = n / (Z + N + R)`, `Q = x R`, `U = min(1, x (S + h))`, with Q and U
-/// those of n - 1, c the demand's contention, and x at most 1 / (S + h).
+/// Mean value analysis (Reiser and Lavenberg 1980), with the correction for a station that serves
+/// first come, first served, and whose holds are not exponential (Reiser 1979); over n = 1..T, Q
+/// and U being those of n - 1 and c the demand's contention:
+///
+/// ```text
+/// R = S + (Q - U)(S + h) + U (S + h) c       time at the lock
+/// x = n / (Z + N + R), at most 1 / (S + h)   throughput
+/// Q = x R                                    threads at the lock
+/// U = min(1, x (S + h))                      share of time it is held
+/// ```
 pub(super) fn worker_throughputs(demand: &Demand, threads: usize, stretch: f64) -> Vec<f64> {
     let hold = (demand.cpu_s * stretch).max(SHORTEST_S);
     let passed_on = hold + demand.handoff_s;
@@ -124,8 +134,9 @@ pub(super) fn worker_throughputs(demand: &Demand, threads: usize, stretch: f64) 
 
 /// M/M/C//n under processor sharing: n sources that each compute S and wait Z in turn, on C cores.
 ///
-/// `p_k ~ p_{k-1} (n - k + 1) S / (Z min(k, C))`, `X = sum p_k min(k, C) / S`. Exact for any distribution of S and Z
-/// (processor sharing and delay are insensitive: Baskett, Chandy, Muntz and Palacios 1975).
+/// `p_k ~ p_{k-1} (n - k + 1) S / (Z min(k, C))`, `X = sum p_k min(k, C) / S`. Exact for any
+/// distribution of S and Z (processor sharing and delay are insensitive: Baskett, Chandy, Muntz and
+/// Palacios 1975).
 fn finite_source(sources: u32, cpu_s: f64, wait_s: f64, cores: f64) -> f64 {
     let served = |k: u32| f64::from(k).min(cores);
     if wait_s < SHORTEST_S {
@@ -143,8 +154,8 @@ fn finite_source(sources: u32, cpu_s: f64, wait_s: f64, cores: f64) -> f64 {
     busy / sum / cpu_s
 }
 
-/// `1 / E min(1, C / (1 + m))` with m ~ Binomial(`others`, `locked`) + Poisson(`free`): the mean of the *rate*
-/// at which a job proceeds decides when it ends.
+/// `1 / E min(1, C / (1 + m))` with m ~ Binomial(`others`, `locked`) + Poisson(`free`): the mean of
+/// the *rate* at which a job proceeds decides when it ends.
 fn mean_stretch(others: u16, locked: f64, free: f64, cores: f64) -> f64 {
     let binomial = binomial_masses(others, locked.clamp(0.0, 1.0));
     let poisson = poisson_masses(free);
@@ -283,7 +294,8 @@ mod tests {
             let x = closed_throughput(&demand, at(workers, threads), cores);
             let slots = f64::from(workers) * f64::from(threads);
             proptest::prop_assert!(x > 0.0);
-            proptest::prop_assert!(x <= cores / (demand.server_cpu_s() + demand.generator_s) + 1e-6);
+            let cpu_s = demand.server_cpu_s() + demand.generator_s;
+            proptest::prop_assert!(x <= cores / cpu_s + 1e-6);
             proptest::prop_assert!(x <= slots / demand.unloaded_latency_s() * (1.0 + 1e-6));
             proptest::prop_assert!(x <= f64::from(workers) / demand.cpu_s * (1.0 + 1e-6));
         }

@@ -1,8 +1,8 @@
 //! Fitting what a request costs to what was measured.
 //!
-//! Four numbers are fitted, in logarithms: CPU, wait, hand-over and contention. Each has a prior (tight
-//! where it was measured from outside the process), so that one observation is enough and a hundred
-//! are not in the way. The rest of a [`Demand`] is read off directly.
+//! Four numbers are fitted, in logarithms: CPU, wait, hand-over and contention. Each has a prior
+//! (tight where it was measured from outside the process), so that one observation is enough and a
+//! hundred are not in the way. The rest of a [`Demand`] is read off directly.
 
 use super::{Demand, closed_throughput};
 use crate::stats::{Estimate, normal};
@@ -41,8 +41,8 @@ impl Observation {
     }
 }
 
-/// How sure a saturated throughput and an unloaded latency are taken to be, relative (one trial of a few
-/// seconds, drift of the machine, misfit of the formulas).
+/// How sure a saturated throughput and an unloaded latency are taken to be, relative (one trial of
+/// a few seconds, drift of the machine, misfit of the formulas).
 const MEASURED_SD: f64 = 0.05;
 /// The same of CPU a request, which hardly depends on load.
 const CPU_SD: f64 = 0.03;
@@ -73,12 +73,12 @@ pub fn fit(observations: &[Observation], cores: f64) -> Option<Demand> {
 }
 
 impl Fit {
-    /// Fits `observations`, made on so many `cores`. `None` when none of them has a throughput or an
-    /// unloaded latency.
+    /// Fits `observations`, made on so many `cores`. `None` when none of them has a throughput or
+    /// an unloaded latency.
     ///
-    /// Maximum a posteriori by Levenberg and Marquardt's method: the residuals are
-    /// (ln measured - ln predicted) / sd of every throughput and unloaded latency, and (ln value - ln
-    /// prior) / sd of the four numbers.
+    /// Maximum a posteriori by Levenberg and Marquardt's method: the least sum of squares of
+    /// `ln(predicted / measured) / sd` over all throughputs and unloaded latencies, and of
+    /// `ln(value / prior) / sd` over the four numbers.
     pub fn to(observations: &[Observation], cores: f64) -> Option<Self> {
         let problem = Problem::new(observations, cores)?;
         let mut at = problem.prior.map(|prior| prior.mean);
@@ -103,8 +103,8 @@ impl Fit {
         Some(problem.conclude(&at))
     }
 
-    /// A prediction with its interval at `level` (0.9): any figure above zero that follows from a demand,
-    /// such as `|demand| closed_throughput(demand, configuration, cores)`.
+    /// A prediction with its interval at `level` (0.9): any figure above zero that follows from a
+    /// demand, such as `|demand| closed_throughput(demand, configuration, cores)`.
     ///
     /// The figure's logarithm is taken as linear in those of the fitted numbers (delta method); the
     /// misfit of the measured configurations, at least 5 %, is added. `None` when the figure is 0.
@@ -314,6 +314,9 @@ fn geometric_mean(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::simulator::{RequestKind, Server, Simulator};
+    use crate::terms::Offered;
+    use std::time::Duration;
 
     fn at(workers: u16, threads: u16) -> Configuration {
         Configuration::new(workers, threads).unwrap()
@@ -378,6 +381,44 @@ mod tests {
         let fit = Fit::to(&observations, 2.0).unwrap();
         let five = closed_throughput(&fit.demand, at(1, 5), 2.0);
         assert!((five / 558.0 - 1.0).abs() < 0.06, "{five} against 558: {fit:?}");
+    }
+
+    /// Throughput that the simulator gets out of a configuration.
+    fn simulated(kind: RequestKind, configuration: Configuration, cores: f64) -> f64 {
+        let (workers, threads) = (configuration.workers.get(), configuration.threads.get());
+        let mut simulator = Simulator::new(Server::new(workers, threads, cores), vec![kind], 3);
+        let clients = 2 * configuration.slots();
+        simulator.begin(Offered::Closed { clients, think: Duration::ZERO }, 4);
+        simulator.run_until(2.0, &mut |_| {});
+        let mut replies = 0;
+        simulator.run_until(42.0, &mut |_| replies += 1);
+        f64::from(replies) / 40.0
+    }
+
+    #[test]
+    fn two_calibration_cells_tell_the_rest_of_the_grid() {
+        for (cpu_s, wait_s, waits, cv2, handoff_s) in [
+            (0.004, 0.012, 3, 0.5, 0.0004),
+            (0.002, 0.03, 5, 0.2, 0.0001),
+            (0.008, 0.002, 1, 0.5, 0.0002),
+        ] {
+            let kind =
+                RequestKind { cpu_s, wait_s, waits, cv2, handoff_s, weight: 1.0, cpu_free_s: 0.0 };
+            let mut observations = vec![unloaded(&kind.demand())];
+            for threads in [4, 16] {
+                observations.push(Observation {
+                    saturated_rps: Some(simulated(kind, at(1, threads), 2.0)),
+                    ..Observation::of(at(1, threads))
+                });
+            }
+            let fit = Fit::to(&observations, 2.0).unwrap();
+            for (workers, threads) in [(1, 2), (1, 8), (2, 1), (2, 4), (4, 1), (4, 2), (4, 8)] {
+                let there = at(workers, threads);
+                let predicted = closed_throughput(&fit.demand, there, 2.0);
+                let ratio = predicted / simulated(kind, there, 2.0);
+                assert!((ratio - 1.0).abs() < 0.06, "{there}: {ratio} {:?}", fit.demand);
+            }
+        }
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::terms::{Configuration, LimitKind};
 const CLOSE: f64 = 1.05;
 
 /// The lowest of the bounds on throughput (Denning and Buzen 1978): cores C / (S + N + g), locks
-/// W / (S + h), threads W T / (S + N + Z). Between bounds that are within 5 % of each other the resource that
-/// more workers or threads cannot add to is named.
+/// W / (S + h), threads W T / (S + N + Z). Between bounds that are within 5 % of each other the
+/// resource that more workers or threads cannot add to is named.
 pub fn limit(demand: &Demand, configuration: Configuration, cores: f64) -> LimitKind {
     let workers = f64::from(configuration.workers.get());
     let per_second = |servers: f64, seconds: f64| {

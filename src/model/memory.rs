@@ -15,7 +15,8 @@ pub struct MemoryModel {
     pub thread_bytes: f64,
 }
 
-/// How much a part that the points say nothing about is held at zero: as a residual of 1 % would be.
+/// How much a part that the points say nothing about is held at zero: as a residual of 1 % would
+/// be.
 const HOLD: f64 = 1e-4;
 /// A thread's part is small beside a worker's unless the points say otherwise.
 const THREAD_SCALE: f64 = 10.0;
@@ -24,8 +25,8 @@ const THREAD_SCALE: f64 = 10.0;
 /// point above zero. From one point all of it is put down to the workers, which is on the safe side
 /// for more of them.
 ///
-/// Least squares of the relative residuals, `shared` and `thread` held weakly at zero (ridge), over the
-/// subsets of parts that come out non-negative.
+/// Least squares of the relative residuals, `shared` and `thread` held weakly at zero (ridge), over
+/// the subsets of parts that come out non-negative.
 pub fn memory(points: &[(Configuration, u64)]) -> Option<MemoryModel> {
     let points: Vec<_> = points.iter().copied().filter(|&(_, bytes)| bytes > 0).collect();
     if points.is_empty() {

@@ -1,8 +1,9 @@
-//! Latency when requests arrive whatever the server does (Poisson arrivals, one queue, any worker with
-//! a free thread takes the next).
+//! Latency when requests arrive whatever the server does (Poisson arrivals, one queue, any worker
+//! with a free thread takes the next).
 //!
-//! The server as a birth-death process over n, the requests in it: mu(n) is the closed throughput with n
-//! threads busy (flow-equivalent service: Chandy, Herzog and Woo 1975), and stays at mu(W T) beyond.
+//! The server as a birth-death process over n, the requests in it: mu(n) is the closed throughput
+//! with n threads busy (flow-equivalent service: Chandy, Herzog and Woo 1975), and stays at mu(W T)
+//! beyond.
 
 use statrs::function::gamma::gamma_lr;
 
@@ -19,7 +20,8 @@ pub struct OpenLatency {
     pub p99_s: f64,
 }
 
-/// Latency at `rate` (requests/s, Poisson); `None` when the server cannot keep up. At rate 0: unloaded.
+/// Latency at `rate` (requests/s, Poisson); `None` when the server cannot keep up. At rate 0:
+/// unloaded.
 pub fn open_latency(
     demand: &Demand,
     configuration: Configuration,
@@ -35,8 +37,8 @@ pub fn open_latency(
     })
 }
 
-/// The highest arrival rate (requests/s, Poisson) at which the `quantile` (0..1) of latency stays below
-/// `limit_s`; 0 when not even an unloaded server does.
+/// The highest arrival rate (requests/s, Poisson) at which the `quantile` (0..1) of latency stays
+/// below `limit_s`; 0 when not even an unloaded server does.
 pub fn capacity(
     demand: &Demand,
     configuration: Configuration,
@@ -87,8 +89,12 @@ impl<'a> Flow<'a> {
         self.rates[self.rates.len() - 1]
     }
 
-    /// With r = lambda / mu(N), N = W T: `p_n = p_0 prod lambda / mu(i)`, `p_{N+j} = p_N r^j`,
-    /// P(wait) = p_N / (1 - r), Lq = p_N r / (1 - r)^2, time in service (L - Lq) / lambda.
+    /// The stationary birth-death process, N = W T, r = lambda / mu(N):
+    ///
+    /// ```text
+    /// p_n = p_(n-1) lambda / mu(n) up to N, then p_(n-1) r
+    /// P(wait) = p_N / (1 - r);  time in service = (sum min(n, N) p_n) / lambda
+    /// ```
     fn at(&self, rate: f64) -> Option<Latency> {
         let demand = self.demand;
         let unloaded_s = demand.unloaded_latency_s();
@@ -128,10 +134,14 @@ impl<'a> Flow<'a> {
 
 /// How n requests spread over the workers when each went to any worker with a free thread.
 ///
-/// Product form (Jackson 1963; Gordon and Newell 1967): `P(k_1..k_W) ~ prod f(k_i)` with `f(k) = prod_{j<=k} 1 / x(j)`, x
-/// a worker's throughput, f = 0 beyond T. One worker's share is then
-/// `P_n(k) ~ f(k) G(n - k)`, G the convolution of the other workers' f. A worker that has got behind stays
-/// behind: with many threads this is far from an even spread.
+/// Product form (Jackson 1963; Gordon and Newell 1967), x being a worker's throughput:
+///
+/// ```text
+/// P(k_1..k_W) ~ f(k_1) ... f(k_W),  f(k) = 1 / (x(1) ... x(k)), 0 beyond T
+/// P_n(k)      ~ f(k) G(n - k),      G the convolution of the other workers' f
+/// ```
+///
+/// A worker that has got behind stays behind: with many threads this is far from an even spread.
 struct Spread {
     /// Logarithms of f(0..=T).
     one: Vec<f64>,
@@ -168,8 +178,8 @@ impl Spread {
     }
 }
 
-/// Convolution of two sequences given and returned as logarithms: the terms span hundreds of powers of
-/// ten.
+/// Convolution of two sequences given and returned as logarithms: the terms span hundreds of powers
+/// of ten.
 fn convolve(a: &[f64], b: &[f64]) -> Vec<f64> {
     (0..a.len() + b.len() - 1)
         .map(|n| {
@@ -271,9 +281,13 @@ impl Service {
         if t <= 0.0 { 1.0 } else { 1.0 - gamma_lr(self.shape, t * self.shape / self.mean_s) }
     }
 
-    /// P(V + Q > t), V gamma with shape k and rate b, Q exponential with rate a:
-    /// `P(V > t) + e^{-a t} (b / (b - a))^k P(k, (b - a) t)` for a < b; else V and Q are taken together as a gamma
-    /// variable of the same mean and variance.
+    /// P(V + Q > t), V gamma with shape k and rate b, Q exponential with rate a. For a < b
+    ///
+    /// ```text
+    /// P(V > t) + e^(-a t) (b / (b - a))^k P(k, (b - a) t),  P the regularised incomplete gamma
+    /// ```
+    ///
+    /// else V and Q are taken together as a gamma variable of the same mean and variance.
     fn above_after_queue(&self, t: f64, queue_s: f64) -> f64 {
         if t <= 0.0 {
             return 1.0;

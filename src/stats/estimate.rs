@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A point, the interval around it, and how many observations it rests on. The level of the interval
-/// is the maker's matter; 95 % unless said otherwise.
+/// A point, the interval around it, and how many observations it rests on. The level of the
+/// interval is the maker's matter; 95 % unless said otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     pub value: f64,

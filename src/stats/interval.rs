@@ -9,8 +9,8 @@ pub fn t_quantile(p: f64, degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(f64::NAN, |t| t.inverse_cdf(p))
 }
 
-/// Mean of `values` with its two-sided t-interval at `level` (0.95). `None` below two values or when
-/// one is not finite.
+/// Mean of `values` with its two-sided t-interval at `level` (0.95). `None` below two values or
+/// when one is not finite.
 ///
 /// `mean ± t_{(1+level)/2, n-1} s / sqrt(n)`, s the sample standard deviation (Student, 1908).
 /// Assumes independent values: give it blocks, not requests.

@@ -11,11 +11,16 @@ pub struct Cut {
 
 /// Leaves out the beginning that makes the mean of the rest least certain.
 ///
-/// MSER-m (White 1997; m = 5 in White, Cobb and Spratt 2000): over means z_1..z_k of `batch` values,
-/// `d* = argmin_d  1/(k-d)^2  sum_{j>d} (z_j - mean_{j>d})^2`, the cut is d* batches. The rule nibbles at
-/// noise, so the cut is kept only when the mean of what it leaves out differs from the rest by more
-/// than three standard errors. At least five batches must remain; a series of fewer than ten is not
-/// cut. Values that are not finite make a series uncuttable.
+/// MSER-m (White 1997; m = 5 in White, Cobb and Spratt 2000): over means z_1..z_k of `batch`
+/// values the cut is the number of batches d that minimises
+///
+/// ```text
+/// 1/(k-d)^2  sum over j > d of (z_j - mean of z_(d+1)..z_k)^2
+/// ```
+///
+/// The rule nibbles at noise, so the cut is kept only when the mean of what it leaves out differs
+/// from the rest by more than three standard errors. At least five batches must remain; a series of
+/// fewer than ten is not cut. Values that are not finite make a series uncuttable.
 pub fn mser5(values: &[f64], batch: usize) -> Cut {
     const NONE: Cut = Cut { at: 0, is_in_first_half: true };
     let batch = batch.max(1);

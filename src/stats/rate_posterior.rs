@@ -1,4 +1,5 @@
-//! Probabilistic bisection: what is known of a capacity after noisy answers to "did this rate hold?".
+//! Probabilistic bisection: what is known of a capacity after noisy answers to "did this rate
+//! hold?".
 //!
 //! Sources: Horstein (1963); Waeber, Frazier and Henderson (2013).
 
@@ -17,11 +18,17 @@ const PILED_UP: f64 = 1e-4;
 /// A grid is not widened beyond this many cells: a factor of e^40 is no capacity any more.
 const CELLS_MAX: usize = 8000;
 
-/// What is known of a capacity, as probabilities over a grid of rates equally spaced on a log scale.
-/// The grid widens by itself when the capacity turns out to lie outside.
+/// What is known of a capacity, as probabilities over a grid of rates equally spaced on a log
+/// scale. The grid widens by itself when the capacity turns out to lie outside.
 ///
-/// Each answer multiplies in `P(held | c) = l + (1 - 2 l) Phi(ln(c / rate) / sd)`: c the capacity, rate
-/// the rate tried, sd the resolution of that trial (relative, at least 1 %), l = 1 % of answers that say nothing.
+/// Each answer multiplies in its likelihood
+///
+/// ```text
+/// P(held | c) = l + (1 - 2 l) Phi(ln(c / rate) / sd)
+/// ```
+///
+/// with c the capacity, rate the rate tried, sd the resolution of that trial (relative, at least
+/// 1 %), l = 1 % of answers that say nothing.
 #[derive(Debug, Clone)]
 pub struct RatePosterior {
     prior: Prior,
@@ -35,8 +42,8 @@ pub struct RatePosterior {
 #[derive(Debug, Clone, Copy)]
 enum Prior {
     Flat,
-    /// Mostly as sure as claimed, a tenth with a Cauchy's tails (scale twice the deviation): a wrong
-    /// prior must be able to give way.
+    /// Mostly as sure as claimed, a tenth with a Cauchy's tails (scale twice the deviation): a
+    /// wrong prior must be able to give way.
     Peak {
         log_median: f64,
         sd_log: f64,
@@ -151,7 +158,8 @@ impl RatePosterior {
         }
     }
 
-    /// From the prior and all observations anew; in logarithms, since thousands of factors underflow.
+    /// From the prior and all observations anew; in logarithms, since thousands of factors
+    /// underflow.
     fn compute(&mut self) {
         for (i, mass) in self.mass.iter_mut().enumerate() {
             let log_capacity = self.first + STEP * i as f64;
@@ -286,7 +294,9 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn quantiles_rise(answers in proptest::collection::vec((1.0..500.0_f64, proptest::bool::ANY), 0..20)) {
+        fn quantiles_rise(
+            answers in proptest::collection::vec((1.0..500.0_f64, proptest::bool::ANY), 0..20),
+        ) {
             let mut posterior = RatePosterior::new(5.0, 200.0);
             for (rate, held) in answers {
                 posterior.observe(rate, held, 0.03);

@@ -21,7 +21,8 @@ pub(super) enum Due {
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     time: f64,
-    /// Events of one instant happen in the order they were made: the run must not depend on the heap.
+    /// Events of one instant happen in the order they were made: the run must not depend on the
+    /// heap.
     sequence: u64,
     due: Due,
 }

@@ -1,8 +1,8 @@
 //! Cores shared equally by all that runs (processor sharing).
 //!
-//! With n jobs on C cores each runs at the rate min(1, C/n). Instead of updating every job, a virtual
-//! clock runs at that rate: a job of work w begun at virtual time v ends at v + w, however the rate
-//! changes in between.
+//! With n jobs on C cores each runs at the rate min(1, C/n). Instead of updating every job, a
+//! virtual clock runs at that rate: a job of work w begun at virtual time v ends at v + w, however
+//! the rate changes in between.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -143,8 +143,8 @@ impl Simulator {
         self.load = None;
     }
 
-    /// All clients hang up: nothing is in flight any more; the server goes on with what it has begun.
-    /// Each request they gave up is told to `see` as a timeout.
+    /// All clients hang up: nothing is in flight any more; the server goes on with what it has
+    /// begun. Each request they gave up is told to `see` as a timeout.
     pub fn give_up(&mut self, see: &mut dyn FnMut(Outcome)) {
         self.load = None;
         for request in self.requests.live() {
@@ -175,8 +175,8 @@ impl Simulator {
         self.outcomes.drain(..).for_each(see);
     }
 
-    /// Lets time pass up to `until` (seconds), without what happens just then; `see` is told of every
-    /// request that ends, in order.
+    /// Lets time pass up to `until` (seconds), without what happens just then; `see` is told of
+    /// every request that ends, in order.
     pub fn run_until(&mut self, until: f64, see: &mut dyn FnMut(Outcome)) {
         loop {
             let arrival = self.load.as_ref().map_or(f64::INFINITY, |load| load.next_s);
@@ -236,11 +236,9 @@ impl Simulator {
                 self.run(request);
             }
             Some(Due::Tick { worker }) => self.on_tick(worker),
-            Some(Due::ClientReady { load }) => {
-                if self.load.is_some() && load == self.loads {
-                    self.add_request();
-                }
-            }
+            // A client of a load that has ended has nothing more to ask.
+            Some(Due::ClientReady { load }) if load != self.loads => {}
+            Some(Due::ClientReady { .. }) => self.add_request(),
             Some(Due::Retry { request, attempt }) => {
                 if self.requests.get(request).is_awaited {
                     self.connect(request, attempt);

@@ -1,10 +1,10 @@
 //! A worker and its interpreter lock: who holds it, who waits, and when its timer ticks.
 //!
-//! Rules read from Ruby's `thread_pthread.c`. 2.6 to 3.2: waiters queue first come first served; the first of
-//! them keeps one absolute deadline for the process, set a quantum ahead when the lock was taken
-//! without contention or the last deadline passed, and *kept* over contended hand-overs; at the
-//! deadline whoever holds the lock then goes to the tail. 3.3 and later: the quantum counts from each
-//! hand-over, in ticks of 10 ms.
+//! Rules read from Ruby's `thread_pthread.c`. 2.6 to 3.2: waiters queue first come first served;
+//! the first of them keeps one absolute deadline for the process, set a quantum ahead when the lock
+//! was taken without contention or the last deadline passed, and *kept* over contended hand-overs;
+//! at the deadline whoever holds the lock then goes to the tail. 3.3 and later: the quantum counts
+//! from each hand-over, in ticks of 10 ms.
 
 use std::collections::VecDeque;
 

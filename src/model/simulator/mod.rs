@@ -1,15 +1,15 @@
-//! A discrete-event simulation of one app server: workers with threads under an interpreter lock, on
-//! shared cores, behind one listen queue.
+//! A discrete-event simulation of one app server: workers with threads under an interpreter lock,
+//! on shared cores, behind one listen queue.
 //!
-//! In: a [`Server`], kinds of requests, an offered load, a seed. Out: an [`Outcome`] for every request
-//! that was due, and counters of what the workers used ([`Usage`]). Deterministic by seed; memory is
-//! bounded by what is in flight, not by the length of the run.
+//! In: a [`Server`], kinds of requests, an offered load, a seed. Out: an [`Outcome`] for every
+//! request that was due, and counters of what the workers used ([`Usage`]). Deterministic by seed;
+//! memory is bounded by what is in flight, not by the length of the run.
 //!
 //! What is modelled: processor sharing on the cores; a first-come-first-served lock in each process
-//! with the quantum rules of Ruby's versions; a listen queue of bounded length, overflow being retried
-//! after 1, 3, 7, ... seconds as TCP does; a worker accepts while it has a free thread; clients that
-//! give up leave their request behind in the server. What is not: scheduling slices of the
-//! operating system, caches, keep-alive.
+//! with the quantum rules of Ruby's versions; a listen queue of bounded length, overflow being
+//! retried after 1, 3, 7, ... seconds as TCP does; a worker accepts while it has a free thread;
+//! clients that give up leave their request behind in the server. What is not: scheduling slices of
+//! the operating system, caches, keep-alive.
 
 mod calendar;
 mod cores;
@@ -51,8 +51,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server as Puma is on Ruby before 3.3: random admission, 100 ms quantum, listen queue of 1024,
-    /// timeout 10 s.
+    /// A server as Puma is on Ruby before 3.3: random admission, 100 ms quantum, listen queue of
+    /// 1024, timeout 10 s.
     pub fn new(workers: u16, threads: u16, cores: f64) -> Self {
         Self {
             workers: workers.max(1),

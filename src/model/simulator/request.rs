@@ -17,7 +17,8 @@ pub struct RequestKind {
     pub wait_s: f64,
     /// How many waits; none when `wait_s` is 0.
     pub waits: u16,
-    /// Squared coefficient of variation of every burst and of every wait: 0 constant, 1 exponential.
+    /// Squared coefficient of variation of every burst and of every wait: 0 constant, 1
+    /// exponential.
     pub cv2: f64,
     /// Lock time lost in all its bursts when the lock passes from one thread straight to another,
     /// seconds.
@@ -72,7 +73,8 @@ impl RequestKind {
         self.handoff_s / self.bursts()
     }
 
-    /// The work of its step number `step`, from 0, its duration drawn at random; `None` after the last.
+    /// The work of its step number `step`, from 0, its duration drawn at random; `None` after the
+    /// last.
     pub(super) fn step(&self, step: u16, random: &mut Random) -> Option<Step> {
         // The CPU outside the lock is step 1; the steps after it move up by one.
         let step = match (self.cpu_free_s > 0.0, step) {

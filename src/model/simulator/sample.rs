@@ -27,8 +27,8 @@ impl Random {
         -mean * self.unit().ln()
     }
 
-    /// A gamma variable with this mean and squared coefficient of variation: constant at 0, exponential
-    /// at 1.
+    /// A gamma variable with this mean and squared coefficient of variation: constant at 0,
+    /// exponential at 1.
     pub(super) fn gamma(&mut self, mean: f64, cv2: f64) -> f64 {
         if cv2 <= 0.0 || mean <= 0.0 {
             mean.max(0.0)

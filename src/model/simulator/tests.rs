@@ -152,8 +152,8 @@ fn a_hand_over_costs_lock_time_only_where_threads_queue() {
     assert!((queued.throughput - 40.0).abs() < 0.1, "{}", queued.throughput);
 }
 
-// The figures below are those of an independent simulator in another language, written from the same
-// rules: closed loads with 64 clients, open ones at 130/s, S = Z = 20 ms in four waits.
+// The figures below are those of an independent simulator in another language, written from the
+// same rules: closed loads with 64 clients, open ones at 130/s, S = Z = 20 ms in four waits.
 
 #[test]
 fn saturated_throughput_agrees_with_the_independent_simulator() {

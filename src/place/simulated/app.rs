@@ -85,8 +85,8 @@ impl Drift {
 }
 
 impl Default for SimulatedApp {
-    /// 4 ms of CPU and 12 ms in three waits, varying a little, on two cores; runs one worker with five
-    /// threads today; a machine without drift.
+    /// 4 ms of CPU and 12 ms in three waits, varying a little, on two cores; runs one worker with
+    /// five threads today; a machine without drift.
     fn default() -> Self {
         Self {
             cpu_s: 0.004,
@@ -154,9 +154,10 @@ impl SimulatedApp {
         Simulator::new(server, vec![self.request()], seed)
     }
 
-    /// The known answer: the highest Poisson arrival rate (requests/s) of a configuration, without drift, at
-    /// which at most 1 - `quantile` of the requests take `limit` or longer (or get no reply); 0 when no rate
-    /// does. To about 1 %, by bisection over simulations of 100,000 requests with the same seed.
+    /// The known answer: the highest Poisson arrival rate (requests/s) of a configuration, without
+    /// drift, at which at most 1 - `quantile` of the requests take `limit` or longer (or get no
+    /// reply); 0 when no rate does. To about 1 %, by bisection over simulations of 100,000 requests
+    /// with the same seed.
     pub fn true_capacity(
         &self,
         configuration: Configuration,
@@ -208,6 +209,8 @@ impl SimulatedApp {
             }
         }
         simulator.end();
+        // What has not ended yet has not been judged: more than the threads hold is a queue that
+        // grew.
         simulator.in_flight() + violations <= allowed + u64::from(configuration.slots())
     }
 }

@@ -1,5 +1,5 @@
-//! A queueing simulation behind the same seam as a real machine: whole sessions in virtual time, with a
-//! known answer.
+//! A queueing simulation behind the same seam as a real machine: whole sessions in virtual time,
+//! with a known answer.
 //!
 //! In: a [`SimulatedApp`] and a seed. Out: the same records as from a real server. Deterministic by
 //! seed. Computes only: no clock, process or socket.

@@ -166,6 +166,22 @@ fn the_known_answer_is_where_the_quantile_meets_the_limit() {
 }
 
 #[test]
+fn predicted_capacities_are_near_the_known_answers_over_a_grid() {
+    let limit = Duration::from_millis(60);
+    for app in [
+        SimulatedApp::default(),
+        SimulatedApp { cpu_s: 0.001, wait_s: 0.02, cores: 4.0, ..SimulatedApp::default() },
+    ] {
+        for (workers, threads) in [(1, 1), (1, 4), (2, 2), (4, 1), (4, 4), (2, 16)] {
+            let capacity = app.true_capacity(at(workers, threads), limit, 0.95);
+            let predicted =
+                model::capacity(&app.demand(), at(workers, threads), app.cores, 0.95, 0.06);
+            assert!((predicted / capacity - 1.0).abs() < 0.1, "{workers} x {threads}");
+        }
+    }
+}
+
+#[test]
 fn the_watcher_ends_the_load_and_then_the_wait_for_replies() {
     let mut place = ready(SimulatedApp::default(), 1, at(1, 1));
     let mut calls = 0;
