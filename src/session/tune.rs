@@ -83,7 +83,7 @@ pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
         plan,
         place,
         store,
-        mut reporters,
+        reporters,
         stop,
         started_at,
         mut doubts,
