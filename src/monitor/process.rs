@@ -102,6 +102,19 @@ struct Counters {
     system_ticks: u64,
 }
 
+/// What a look includes besides the counters.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LookDepth {
+    /// List the threads even when none seems to have come or gone.
+    pub lists_threads: bool,
+    /// Read the state of each thread, which costs as much as everything else together.
+    pub reads_states: bool,
+}
+
+impl LookDepth {
+    pub const FULL: Self = Self { lists_threads: true, reads_states: true };
+}
+
 /// One process that is watched.
 #[derive(Debug)]
 pub(super) struct Process {
@@ -118,8 +131,8 @@ pub(super) struct Process {
     interval: Interval,
     /// It has ended; what it used last is still to be handed out.
     pub is_gone: bool,
-    /// Run delay could not be read of some thread.
-    pub lacks_run_delay: bool,
+    /// A thread could not be read any more, so the list is out of date.
+    has_lost_a_thread: bool,
 }
 
 impl Process {
@@ -152,9 +165,9 @@ impl Process {
             now: Counters::default(),
             interval: Interval::default(),
             is_gone: false,
-            lacks_run_delay: false,
+            has_lost_a_thread: false,
         };
-        process.look(true, budget, buffer);
+        process.look(LookDepth::FULL, budget, buffer);
         process.read_title(buffer);
         if !since_birth {
             process.at_interval_start = process.now;
@@ -164,9 +177,8 @@ impl Process {
         Ok(process)
     }
 
-    /// Brings the counters up to date. `list_threads` looks for new ones, which a caller may leave
-    /// out when it knows that nothing was created.
-    pub fn look(&mut self, list_threads: bool, budget: &mut HandleBudget, buffer: &mut [u8]) {
+    /// Brings the counters up to date.
+    pub fn look(&mut self, depth: LookDepth, budget: &mut HandleBudget, buffer: &mut [u8]) {
         let Some(seen) = read_at_start(&self.stat, buffer).and_then(text::stat) else {
             self.end(budget);
             return;
@@ -183,10 +195,14 @@ impl Process {
             return;
         }
         self.thread_count = threads;
-        if list_threads || threads as usize != self.threads.len() {
+        if depth.lists_threads || self.has_lost_a_thread || threads as usize != self.threads.len() {
             self.list_threads(budget);
         }
-        self.look_at_threads(buffer);
+        self.look_at_threads(depth.reads_states, buffer);
+    }
+
+    pub fn thread_count(&self) -> usize {
+        self.threads.len()
     }
 
     fn end(&mut self, budget: &mut HandleBudget) {
@@ -198,6 +214,7 @@ impl Process {
 
     fn list_threads(&mut self, budget: &mut HandleBudget) {
         let Ok(entries) = fs::read_dir(format!("/proc/{}/task", self.pid)) else { return };
+        self.has_lost_a_thread = false;
         self.threads.iter_mut().for_each(|thread| thread.is_listed = false);
         for entry in entries.flatten() {
             let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
@@ -216,24 +233,21 @@ impl Process {
         });
     }
 
-    fn look_at_threads(&mut self, buffer: &mut [u8]) {
-        self.interval.looks += 1;
+    fn look_at_threads(&mut self, reads_states: bool, buffer: &mut [u8]) {
+        self.interval.looks += u64::from(reads_states);
         for thread in &mut self.threads {
-            let state = thread
-                .read(ThreadFile::Stat, self.pid, buffer)
-                .and_then(text::stat)
-                .map(|seen| seen.state);
-            // A thread that ended since the last listing stays in the list until the next one.
-            let Some(state) = state else { continue };
-            self.interval.runnable += u64::from(state == b'R');
-            let delay =
-                thread.read(ThreadFile::Schedstat, self.pid, buffer).and_then(text::run_delay_ns);
-            match delay {
+            if reads_states {
+                let seen = thread.read(ThreadFile::Stat, self.pid, buffer).and_then(text::stat);
+                let is_runnable = seen.is_some_and(|seen| seen.state == b'R');
+                self.interval.runnable += u64::from(is_runnable);
+            }
+            let schedstat = thread.read(ThreadFile::Schedstat, self.pid, buffer);
+            match schedstat.and_then(text::run_delay_ns) {
                 Some(delay) => {
                     self.interval.run_delay_ns += delay.saturating_sub(thread.run_delay_ns);
                     thread.run_delay_ns = delay;
                 }
-                None => self.lacks_run_delay = true,
+                None => self.has_lost_a_thread = true,
             }
         }
     }
@@ -404,6 +418,5 @@ mod tests {
         let mut process = Process::open(pid, true, |_| true, &mut none, &mut buffer).unwrap();
         let used = process.close(&mut buffer);
         assert!(used.cpu_s > 0.0 && used.threads >= 1 && used.threads_runnable >= 1.0, "{used:?}");
-        assert!(!process.lacks_run_delay);
     }
 }

@@ -5,7 +5,7 @@
 //! no schedule of its own: the monitor's thread and `watch` both drive it.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::Watched;
@@ -75,6 +75,12 @@ impl Sampler {
         if !self.cores.is_seen() {
             self.blind("/proc/stat cannot be read, so nothing is known of the cores".to_string());
         }
+        if !Path::new("/proc/self/schedstat").exists() {
+            self.blind(
+                "this kernel keeps no scheduler statistics, so waiting for a core is not seen"
+                    .to_string(),
+            );
+        }
         if self.watched.socket.is_some() && self.watched.port.is_none() {
             self.blind("the kernel does not show the listen queue of a unix socket".to_string());
         }
@@ -89,8 +95,7 @@ impl Sampler {
         if self.tree.processes.iter().any(|process| process.pid == root) {
             return;
         }
-        if cpu_clock_ns(root).is_some() && !std::path::Path::new(&format!("/proc/{root}")).exists()
-        {
+        if cpu_clock_ns(root).is_some() && !Path::new(&format!("/proc/{root}")).exists() {
             self.blind(format!(
                 "/proc hides process {root} (mounted with hidepid), so only its user or root can \
                  watch it"
@@ -159,19 +164,10 @@ impl Sampler {
 
     fn close_processes(&mut self) -> Vec<ProcessUse> {
         let mut uses = Vec::with_capacity(self.tree.processes.len());
-        let mut lacks_run_delay = false;
         for process in &mut self.tree.processes {
             let mut used = process.close(&mut self.buffer);
             used.role = (self.watched.role)(process.is_root, &process.title);
-            lacks_run_delay |= process.lacks_run_delay;
             uses.push(used);
-        }
-        if lacks_run_delay {
-            self.blind(
-                "the run delay of some threads could not be read (a kernel without scheduler \
-                 statistics), so waiting for a core is not seen"
-                    .to_string(),
-            );
         }
         self.tree.forget_ended();
         uses.sort_unstable_by_key(|used| used.pid);

@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::process::{HandleBudget, Process, tick_ns};
+use super::process::{HandleBudget, LookDepth, Process, tick_ns};
 use super::text;
 
 /// All process ids that `/proc` shows, in no particular order.
@@ -54,6 +54,7 @@ pub(super) struct Tree {
     began_ticks: u64,
     budget: HandleBudget,
     scans: u32,
+    looks: u32,
 }
 
 /// Every so many scans all strangers are looked at again: their ids may have been given out again.
@@ -72,6 +73,7 @@ impl Tree {
             began_ticks: ticks_since_boot(),
             budget: HandleBudget::of_this_process(),
             scans: 0,
+            looks: 0,
         }
     }
 
@@ -85,12 +87,22 @@ impl Tree {
         });
         let may_be_new = thorough || newest.is_none() || newest != self.newest_pid;
         self.newest_pid = newest;
+        self.looks += 1;
+        let reads_states = thorough || self.looks.is_multiple_of(self.state_looks());
+        let depth = LookDepth { lists_threads: thorough, reads_states };
         for process in self.processes.iter_mut().filter(|process| !process.is_gone) {
-            process.look(may_be_new, &mut self.budget, buffer);
+            process.look(depth, &mut self.budget, buffer);
         }
         if may_be_new {
             self.find(buffer);
         }
+    }
+
+    /// Thread states are read at every so many looks: the more threads, the seldomer, as the mean
+    /// over many threads needs fewer looks.
+    fn state_looks(&self) -> u32 {
+        let threads: usize = self.processes.iter().map(Process::thread_count).sum();
+        if threads > 128 { 2 } else { 1 }
     }
 
     /// Forgets the processes that have ended; call it when their last use was handed out.
