@@ -74,7 +74,8 @@ pub trait Place {
     /// What the server runs on.
     fn machine(&self) -> &Machine;
 
-    /// Time since this place was made, by its own clock (virtual in a simulation). Budgets count it.
+    /// Time since this place was made, by its own clock (virtual in a simulation). Budgets count
+    /// it.
     fn elapsed(&self) -> Duration;
 
     /// What holds here that the user should know: limits that are not enforced, a shared core.

@@ -29,12 +29,12 @@ pub fn for_failure(app: &App, kind: BootFailureKind) -> String {
         BootFailureKind::NotInstalled => "install it: gem install puma, or apt install puma",
         BootFailureKind::PortTaken => "end what listens there, or let the port be chosen freely",
         BootFailureKind::NeverReady => {
-            "look at what the app waits for when it boots, or at the page that is asked for; a page \
-             that answers sooner can be named with --ready"
+            "look at what the app waits for when it boots, or at the page that is asked for; a \
+             page that answers sooner can be named with --ready"
         }
         BootFailureKind::ForcedSsl => {
-            "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https' (Rails: or set \
-             config.force_ssl to false for the measurement)"
+            "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https' (Rails: or \
+             set config.force_ssl to false for the measurement)"
         }
         BootFailureKind::Redirected => {
             "name a page that answers by itself with --target 'GET /path', or send what a visitor \
@@ -45,8 +45,8 @@ pub fn for_failure(app: &App, kind: BootFailureKind) -> String {
              'GET /path'"
         }
         BootFailureKind::Forbidden => {
-            "name a host that the app lets in (Rails: config.hosts): -H 'Host: www.example.com', or \
-             name another page with --target 'GET /path'"
+            "name a host that the app lets in (Rails: config.hosts): -H 'Host: www.example.com', \
+             or name another page with --target 'GET /path'"
         }
         BootFailureKind::NotFound => {
             "name a page that exists with --target 'GET /path' (or --ready /path)"

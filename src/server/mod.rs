@@ -1,8 +1,8 @@
 //! How each app server spells workers x threads: a file each, and a row in [`ADAPTERS`].
 //!
-//! In: an [`App`] and a configuration. Out: recipes (what to run, how to see that it is ready, which
-//! process is what, how to stop it, how its users write the setting down). Must not run, read or
-//! write anything: `place` does.
+//! In: an [`App`] and a configuration. Out: recipes (what to run, how to see that it is ready,
+//! which process is what, how to stop it, how its users write the setting down). Must not run, read
+//! or write anything: `place` does.
 
 pub mod advice;
 pub mod puma;

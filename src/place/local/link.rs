@@ -114,7 +114,8 @@ impl Link {
         let deadline = Instant::now() + ANSWER;
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() >= deadline {
-                // It hangs in the kernel at worst; then what is below it dies with it or falls to us.
+                // It hangs in the kernel at worst; then what is below it dies with it or falls to
+                // us.
                 let _ = self.child.kill();
                 break;
             }

@@ -67,8 +67,8 @@ pub fn tail(path: &Path) -> Vec<String> {
     text.lines().map(|line| line.trim_end().to_string()).filter(|line| !line.is_empty()).collect()
 }
 
-/// The last lines worth showing, oldest first, at most 20: long backtraces would push out the message
-/// that stands above them.
+/// The last lines worth showing, oldest first, at most 20: long backtraces would push out the
+/// message that stands above them.
 pub fn worth_showing(lines: &[String]) -> Vec<String> {
     let mut shown: Vec<String> = Vec::new();
     let mut depth = 0;

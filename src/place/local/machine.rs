@@ -1,7 +1,7 @@
 //! What the server may use of this machine.
 //!
-//! In: what the user asked for. Out: the [`Machine`] as results name it, which cores go to whom, and
-//! the limits to set. Only reads.
+//! In: what the user asked for. Out: the [`Machine`] as results name it, which cores go to whom,
+//! and the limits to set. Only reads.
 
 use std::fs;
 use std::io;

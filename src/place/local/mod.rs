@@ -1,7 +1,8 @@
-//! App servers started on this machine: each in a session, a folder and, where the machine allows it,
-//! a control group of its own, under a guardian that ends them whatever happens to us.
+//! App servers started on this machine: each in a session, a folder and, where the machine allows
+//! it, a control group of its own, under a guardian that ends them whatever happens to us.
 //!
-//! In: an app and its adapter; then configurations and offers. Out: what was seen. Must not judge it.
+//! In: an app and its adapter; then configurations and offers. Out: what was seen. Must not judge
+//! it.
 
 mod affinity;
 mod boot;
@@ -68,7 +69,8 @@ pub struct LocalSettings {
 }
 
 impl LocalSettings {
-    /// The defaults: fresh connections, 30 s timeout, no limits, any port, this program as guardian.
+    /// The defaults: fresh connections, 30 s timeout, no limits, any port, this program as
+    /// guardian.
     pub fn new(app: App, adapter: &'static dyn Adapter, targets: Vec<Target>) -> Self {
         let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         Self {
@@ -326,8 +328,8 @@ impl Place for Local {
                     "the load generator runs on the app server's own {} cores",
                     self.share.machine.cores
                 ),
-                "its share is shown with every result; give --cpus fewer than the machine has to keep \
-                 a core for it",
+                "its share is shown with every result; give --cpus fewer than the machine has to \
+                 keep a core for it",
             ));
         }
         warnings
@@ -456,8 +458,8 @@ fn begin(settings: &LocalSettings, share: &Share) -> Result<Link, PlaceError> {
 fn not_enforced<'a>(group: &'a Group, share: &'a Share) -> impl Iterator<Item = Warning> + 'a {
     let is_by_affinity = share.limits.cores.is_some_and(|cores| cores.fract() == 0.0)
         && !share.server_cpus.is_empty();
-    let advice = "run as root, or below a control group of yours (systemd-run --user --scope sweetspot \
-                  ...); otherwise read the result as one without this limit";
+    let advice = "run as root, or below a control group of yours (systemd-run --user --scope \
+                  sweetspot ...); otherwise read the result as one without this limit";
     group.not_enforced.iter().filter_map(move |missing| {
         let message = match missing.limit {
             // Whole cores are enough: the server cannot leave them.

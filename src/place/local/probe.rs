@@ -22,7 +22,8 @@ pub struct Reply {
     pub location: Option<String>,
 }
 
-/// Asks once. `go_on` is asked every few milliseconds and may end it, with [`ErrorKind::Interrupted`].
+/// Asks once. `go_on` is asked every few milliseconds and may end it, with
+/// [`ErrorKind::Interrupted`].
 ///
 /// # Errors
 /// No connection, no reply before the deadline ([`ErrorKind::TimedOut`]), or one that is not HTTP.

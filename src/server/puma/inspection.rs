@@ -61,8 +61,8 @@ fn remarks(options: &Options, current: Configuration) -> Vec<String> {
     let (min, max) = (options.min_threads, options.max_threads);
     if min != max {
         remarks.push(format!(
-            "threads {min}:{max} are run as {max}:{max}, so that memory and latency don't depend on \
-             what happened before"
+            "threads {min}:{max} are run as {max}:{max}, so that memory and latency don't depend \
+             on what happened before"
         ));
     }
     match options.workers {
@@ -73,8 +73,8 @@ fn remarks(options: &Options, current: Configuration) -> Vec<String> {
                 .into(),
         ),
         _ if !options.preload => remarks.push(
-            "the app is not preloaded today; Puma 5 and 6 preload by default once WEB_CONCURRENCY is \
-             set above 1, as it is here"
+            "the app is not preloaded today; Puma 5 and 6 preload by default once WEB_CONCURRENCY \
+             is set above 1, as it is here"
                 .into(),
         ),
         _ => {}

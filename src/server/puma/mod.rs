@@ -104,7 +104,8 @@ impl Adapter for Puma {
 /// As in signal(7); this folder must not depend on the operating system's library for it.
 const SIGTERM: i32 = 15;
 
-/// One worker runs in single mode, as Puma itself advises: a master for one worker only costs memory.
+/// One worker runs in single mode, as Puma itself advises: a master for one worker only costs
+/// memory.
 fn is_cluster(configuration: Configuration) -> bool {
     configuration.workers.get() > 1
 }
@@ -167,8 +168,8 @@ fn arguments(
     arguments
 }
 
-/// The variables by convention as well as the flags: logic inside the app's own settings (preloading,
-/// the database pool) reads these and never sees the flags.
+/// The variables by convention as well as the flags: logic inside the app's own settings
+/// (preloading, the database pool) reads these and never sees the flags.
 fn environment(
     app: &App,
     configuration: Configuration,

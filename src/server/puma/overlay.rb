@@ -1,5 +1,6 @@
 # Loaded after the app's own Puma settings: what a measurement needs to differ, and nothing else.
-# Whatever Puma writes goes into the measurement's own folder, and all that is printed stays visible.
+# Whatever Puma writes goes into the measurement's own folder, and all that is printed stays
+# visible.
 pidfile "SCRATCH/puma.pid"
 state_path "SCRATCH/puma.state"
 stdout_redirect nil, nil

@@ -1,6 +1,7 @@
 //! A configuration as Puma's users write it down.
 //!
-//! In: an app and a configuration. Out: variables, lines for `config/puma.rb`, advice. Only computes.
+//! In: an app and a configuration. Out: variables, lines for `config/puma.rb`, advice. Only
+//! computes.
 
 use std::collections::BTreeMap;
 
@@ -78,9 +79,9 @@ fn advice(app: &App, configuration: Configuration) -> Vec<String> {
         configuration.slots()
     ));
     advice.push(
-        "health checks should not wait in the app's own queue: with every thread busy they time out \
-         and a busy server is taken for a dead one; check that the port accepts connections, or ask \
-         Puma's control socket"
+        "health checks should not wait in the app's own queue: with every thread busy they time \
+         out and a busy server is taken for a dead one; check that the port accepts connections, \
+         or ask Puma's control socket"
             .into(),
     );
     advice.push(

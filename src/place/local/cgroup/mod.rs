@@ -1,9 +1,9 @@
 //! A control group of the server's own: limits on processor time and memory, and a certain end.
 //!
-//! In: the limits wanted. Out: a [`Group`] that says what it enforces and what it could not. Version
-//! 2 has one tree for everything; version 1 a tree for each controller; hybrid hosts have version 1
-//! controllers and a version 2 tree without any, which still can kill. Everything takes the root of
-//! the file system as an argument, so that recorded trees can be tried.
+//! In: the limits wanted. Out: a [`Group`] that says what it enforces and what it could not.
+//! Version 2 has one tree for everything; version 1 a tree for each controller; hybrid hosts have
+//! version 1 controllers and a version 2 tree without any, which still can kill. Everything takes
+//! the root of the file system as an argument, so that recorded trees can be tried.
 //!
 //! A limit is only set when it is asked for: a group of its own changes how the kernel shares the
 //! cores.

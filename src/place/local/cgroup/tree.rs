@@ -116,8 +116,8 @@ fn position(root: &Path, mount: &Mount<'_>, group: Option<&str>) -> Option<Posit
     let below = |path: &str| root.join(path.trim_start_matches('/'));
     let top = below(mount.point);
     let group = Path::new(group?);
-    // In a container the mount can show only a part of the tree, and the path can lie outside of it;
-    // then the top of what is shown is the closest we can see.
+    // In a container the mount can show only a part of the tree, and the path can lie outside of
+    // it; then the top of what is shown is the closest we can see.
     let inside = group.strip_prefix(mount.root).unwrap_or(Path::new(""));
     let own = top.join(inside);
     let own = if own.is_dir() { own } else { top.clone() };

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use super::tree::Position;
 use super::{Limits, set};
 
-/// Length of a scheduling period, microseconds: the kernel's own default, and what container engines
-/// use.
+/// Length of a scheduling period, microseconds: the kernel's own default, and what container
+/// engines use.
 const PERIOD_US: u64 = 100_000;
 
 /// Memory limits from here up mean none.

@@ -23,8 +23,9 @@ pub(super) fn limits(folder: &Path) -> Limits {
     Limits { cores: cores(), memory_bytes: memory() }
 }
 
-/// Adds a folder of ours to `group`: in our own group or, where the controllers cannot be switched on
-/// there, in the nearest above it. When the limits cannot be had anywhere it is for killing only.
+/// Adds a folder of ours to `group`: in our own group or, where the controllers cannot be switched
+/// on there, in the nearest above it. When the limits cannot be had anywhere it is for killing
+/// only.
 pub(super) fn join(group: &mut Group, position: &Position, name: &str, wanted: Limits) {
     if wanted != Limits::default() {
         match create_limited(position, name, wanted) {

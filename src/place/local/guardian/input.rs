@@ -30,7 +30,8 @@ pub struct Input {
 impl Input {
     /// From now on SIGCHLD is an event here.
     pub fn open() -> io::Result<Self> {
-        // SAFETY: the set is initialised before it is used, and the descriptor returned is ours alone.
+        // SAFETY: the set is initialised before it is used, and the descriptor returned is ours
+        // alone.
         let children = unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&mut set);
