@@ -3,6 +3,8 @@
 //! A report shows what the events say and nothing else, so one made a year later from the store is
 //! the same report. Must not measure, judge or open the store.
 
+pub mod load_text;
+
 use std::io;
 
 use crate::terms::Event;
