@@ -1,12 +1,315 @@
 //! `sweetspot load`: arguments.
 
-use super::Exit;
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
 
-/// Runs one load and prints one result.
+use anyhow::Context;
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::{Exit, UsageError, interrupt};
+use crate::report::load_text;
+use crate::session::load::{self, Asked, Conclusion, Length};
+use crate::terms::{
+    Arrivals, ConnectionMode, LiveSecond, LoadSummary, Offered, Rate, Slo, Target, parse_duration,
+};
+
+const AFTER_HELP: &str = "\
+Examples:
+  sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s --warmup 5s
+  sweetspot load 127.0.0.1:9292 --clients 64 --think 50ms --slo 'p95<200ms,errors<1%'
+  sweetspot load 127.0.0.1:9292 --rate 50/s --target 'GET / weight=3' --target 'POST /orders'
+
+A targets file has requests as vegeta writes them, with weights; blank lines and # lines separate:
+  GET /orders weight=3
+  POST /orders
+  Content-Type: application/json
+  @order.json
+
+Exit codes: 0 done (or SLO met); 1 could not measure, or nothing was answered; 2 the command line is
+wrong; 3 SLO not met; 4 measured, but the generator was the limit or the SLO is undecided.";
+
+/// Sends load to a URL and says how fast it was answered
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+#[command(after_help = AFTER_HELP)]
+#[command(group(clap::ArgGroup::new("load").required(true).args(["rate", "clients"])))]
+pub struct Arguments {
+    /// Where to, such as http://127.0.0.1:9292/ (user:password@ in front of the host is sent as basic
+    /// authentication)
+    url: String,
+
+    /// Open model: requests due per second whatever the server does, such as 200/s or 90/m
+    #[arg(long, value_name = "RATE")]
+    rate: Option<Rate>,
+
+    /// Spacing of the open model's requests
+    #[arg(long, value_enum, default_value_t = Spacing::Uniform, requires = "rate")]
+    arrivals: Spacing,
+
+    /// Closed model: clients that each wait for their reply before they ask again
+    #[arg(long, value_name = "N")]
+    clients: Option<u32>,
+
+    /// How long a client waits between a reply and its next request
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "clients")]
+    think: Option<Duration>,
+
+    /// How long to measure [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "requests")]
+    duration: Option<Duration>,
+
+    /// Measure this many requests instead of a time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    requests: Option<u64>,
+
+    /// The same load before measuring, left out of the result; whole seconds
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0s")]
+    warmup: Duration,
+
+    /// A request of the mix, such as 'GET /orders' or 'POST /orders weight=3'; may be repeated
+    #[arg(long = "target", value_name = "TARGET")]
+    target: Vec<Target>,
+
+    /// A file of requests (see below)
+    #[arg(long, value_name = "FILE")]
+    targets: Option<PathBuf>,
+
+    /// Method of the URL's own request [default: GET, or POST with -d]
+    #[arg(short = 'X', long, value_name = "METHOD")]
+    method: Option<String>,
+
+    /// A header of every request, 'Name: value'; may be repeated
+    #[arg(short = 'H', long, value_name = "HEADER")]
+    header: Vec<String>,
+
+    /// Body of the URL's own request; @FILE reads a file, @- standard input
+    #[arg(short = 'd', long, value_name = "DATA")]
+    data: Option<String>,
+
+    /// Basic authentication, user:password
+    #[arg(long, value_name = "USER:PASSWORD")]
+    user: Option<String>,
+
+    /// Connect to this unix socket; the URL still gives host and path
+    #[arg(long, value_name = "PATH")]
+    unix: Option<PathBuf>,
+
+    /// Use connections again, or open a fresh one for every request
+    #[arg(long, value_enum, default_value_t = Connection::KeepAlive)]
+    connection: Connection,
+
+    /// Give a request up this long after it was due
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s")]
+    timeout: Duration,
+
+    /// Most requests in flight in the open model; more wait, and are dropped at their timeout
+    /// [default: what the limit on open files leaves room for]
+    #[arg(long, value_name = "N", conflicts_with = "clients")]
+    max_in_flight: Option<u32>,
+
+    /// Threads that generate load; one sends tens of thousands of requests a second
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    loops: u16,
+
+    /// Latency goal to judge by, such as 'p95<200ms,errors<1%'
+    #[arg(long, value_name = "SLO")]
+    slo: Option<Slo>,
+
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Send load to an address that is neither this machine nor on a private network
+    #[arg(long)]
+    allow_public: bool,
+
+    /// FORMAT or FORMAT=FILE, with formats text and json; may be repeated [default: text]
+    #[arg(short = 'o', long, value_name = "FORMAT[=FILE]", value_parser = parse_output)]
+    output: Vec<Output>,
+
+    /// The same as -o json
+    #[arg(long)]
+    json: bool,
+
+    /// No progress
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Spacing {
+    /// At equal distances
+    Uniform,
+    /// As independent users arrive
+    Poisson,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Connection {
+    Fresh,
+    KeepAlive,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+/// A format and where it goes; to standard output without a file.
+#[derive(Debug, Clone)]
+struct Output {
+    format: Format,
+    file: Option<PathBuf>,
+}
+
+fn parse_output(text: &str) -> Result<Output, String> {
+    let (name, file) = match text.split_once('=') {
+        Some((_, "")) => return Err("no file after '='; write for example json=result.json".into()),
+        Some((name, file)) => (name, Some(PathBuf::from(file))),
+        None => (text, None),
+    };
+    let format = Format::from_str(name, false)
+        .map_err(|_| format!("'{name}' is no format; write text or json"))?;
+    Ok(Output { format, file })
+}
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
-    let _ = arguments;
-    anyhow::bail!("not built yet")
+    let outputs = outputs(&arguments);
+    let is_quiet = arguments.quiet;
+    let prepared = load::prepare(asked(arguments)).map_err(usage_or_other)?;
+    let stop = interrupt::install();
+    let progress = Progress::new(is_quiet);
+    let mut watch = |second: &LiveSecond| {
+        progress.show(second);
+        ControlFlow::Continue(())
+    };
+    let summary = load::run(&prepared, &stop, &mut watch).map_err(usage_or_other)?;
+    progress.clear();
+    for output in &outputs {
+        write(output, &prepared.description, &summary)?;
+    }
+    let conclusion = load::conclude(&summary);
+    if conclusion == Conclusion::NothingAnswered {
+        eprintln!("sweetspot: {}", load::why_nothing_was_answered(&summary));
+    }
+    Ok(match conclusion {
+        Conclusion::Done => Exit::Done,
+        Conclusion::NotMet => Exit::NotMet,
+        Conclusion::Invalid => Exit::Invalid,
+        Conclusion::NothingAnswered => Exit::CouldNotMeasure,
+    })
+}
+
+fn usage_or_other(error: load::LoadVerbError) -> anyhow::Error {
+    match error.is_usage() {
+        true => UsageError { message: error.to_string() }.into(),
+        false => error.into(),
+    }
+}
+
+fn outputs(arguments: &Arguments) -> Vec<Output> {
+    let mut outputs = arguments.output.clone();
+    if arguments.json {
+        outputs.push(Output { format: Format::Json, file: None });
+    }
+    if outputs.is_empty() {
+        outputs.push(Output { format: Format::Text, file: None });
+    }
+    outputs
+}
+
+fn asked(arguments: Arguments) -> Asked {
+    let offered = match (arguments.rate, arguments.clients) {
+        (Some(rate), _) => {
+            let arrivals = match arguments.arrivals {
+                Spacing::Uniform => Arrivals::Uniform,
+                Spacing::Poisson => Arrivals::Poisson,
+            };
+            Offered::Open { rate, arrivals }
+        }
+        // clap lets nobody through with neither; no clients at all are refused further on.
+        (None, clients) => Offered::Closed {
+            clients: clients.unwrap_or(0),
+            think: arguments.think.unwrap_or_default(),
+        },
+    };
+    let length = match arguments.requests {
+        Some(count) => Length::Requests(count),
+        None => Length::Duration(arguments.duration.unwrap_or(Duration::from_secs(10))),
+    };
+    Asked {
+        url: arguments.url,
+        unix: arguments.unix,
+        targets: arguments.target,
+        targets_file: arguments.targets,
+        method: arguments.method,
+        data: arguments.data,
+        headers: arguments.header,
+        user: arguments.user,
+        offered,
+        warm_up: arguments.warmup,
+        length,
+        connection: match arguments.connection {
+            Connection::Fresh => ConnectionMode::Fresh,
+            Connection::KeepAlive => ConnectionMode::KeepAlive,
+        },
+        timeout: arguments.timeout,
+        max_in_flight: arguments.max_in_flight,
+        loops: arguments.loops,
+        seed: arguments.seed,
+        slo: arguments.slo,
+        allows_public: arguments.allow_public,
+    }
+}
+
+/// The running load on standard error: one line that is redrawn on a terminal, a line a second
+/// elsewhere.
+struct Progress {
+    bar: Option<ProgressBar>,
+    prints_lines: bool,
+}
+
+impl Progress {
+    fn new(is_quiet: bool) -> Self {
+        let is_terminal = io::stderr().is_terminal();
+        let bar = (is_terminal && !is_quiet).then(|| {
+            let style = ProgressStyle::with_template("{msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner());
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)
+        });
+        Self { bar, prints_lines: !is_terminal && !is_quiet }
+    }
+
+    fn show(&self, second: &LiveSecond) {
+        let line = load_text::progress(second);
+        match &self.bar {
+            Some(bar) => bar.set_message(line),
+            None if self.prints_lines => {
+                // A closed standard error must not end the load.
+                drop(writeln!(io::stderr(), "{line}"));
+            }
+            None => {}
+        }
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn write(output: &Output, description: &[String], summary: &LoadSummary) -> anyhow::Result<()> {
+    let text = match output.format {
+        Format::Text => load_text::result(description, summary),
+        Format::Json => load_text::json(summary),
+    };
+    match &output.file {
+        None => io::stdout().write_all(text.as_bytes()).context("could not print the result"),
+        Some(file) => std::fs::write(file, text)
+            .with_context(|| format!("could not write the result to {}", file.display())),
+    }
 }

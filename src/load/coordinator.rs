@@ -30,6 +30,9 @@ const ROOM: usize = 4096;
 /// Descriptors left alone for whatever else the process does meanwhile.
 const SPARE_DESCRIPTORS: u64 = 32;
 
+/// No loop sends more, and one that was asked to would never get to anything else.
+const MOST_PER_SECOND: f64 = 1e6;
+
 /// At most so many used-up connections of a loop wait for the server to close them first.
 const MOST_LINGERING: u64 = 256;
 
@@ -121,10 +124,17 @@ fn check(spec: &LoadSpec) -> Result<(), LoadError> {
     if spec.timeout.is_zero() {
         return refuse("the timeout must be above zero; 10s is usual");
     }
+    if spec.warm_up.subsec_nanos() != 0 {
+        return refuse("the warm-up must be whole seconds, such as 5s");
+    }
+    let most = MOST_PER_SECOND * f64::from(spec.loops.max(1));
     match spec.shape {
         Shape::Constant { rate, .. } if rate.as_per_second() == 0.0 => {
             refuse("the rate must be above zero, such as 10/s")
         }
+        Shape::Constant { rate, .. } if rate.as_per_second() > most => refuse(
+            "the rate is more than a loop can send (1000000/s); ask for less or use more loops",
+        ),
         Shape::Clients { clients: 0, .. } => refuse("a closed load needs at least one client"),
         _ if spec.max_in_flight == Some(0) => refuse("max in flight must be at least 1"),
         _ => Ok(()),

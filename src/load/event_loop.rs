@@ -399,7 +399,9 @@ impl<'a> EventLoop<'a> {
 
     /// The load is over: now the loop may wait for the coordinator.
     fn hand_over_everything(&mut self) {
+        // The piece of a second that is left is recorded, but is nothing to watch.
         self.end_second();
+        self.unsent_messages.pop_back();
         while let Some((index, second)) = self.recorder.take_front() {
             self.unsent_messages.push_back(Message::Finished(index, Box::new(second)));
         }

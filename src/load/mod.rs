@@ -91,6 +91,8 @@ pub enum LoadError {
     Plan(String),
 }
 
+pub use thread::raise_descriptor_limit;
+
 /// Runs one load to its end, until `stop` is raised, or until `watch` breaks.
 ///
 /// `watch` is called about once a second, by the clock, while requests are due and while the last

@@ -84,14 +84,27 @@ fn time(value: libc::timeval) -> Duration {
     Duration::new(value.tv_sec.unsigned_abs(), value.tv_usec.unsigned_abs() as u32 * 1000)
 }
 
-/// How many descriptors this process may still open.
-pub fn free_descriptors() -> u64 {
+fn descriptor_limit() -> libc::rlimit {
     // SAFETY: all-zero is a valid value, which the call fills.
-    let limit = unsafe {
+    unsafe {
         let mut limit: libc::rlimit = mem::zeroed();
         libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
-        limit.rlim_cur
-    };
+        limit
+    }
+}
+
+/// Lets this process, and what it starts from now on, open as many descriptors as it may without
+/// asking anybody. A refusal changes nothing.
+pub fn raise_descriptor_limit() {
+    let mut limit = descriptor_limit();
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: the limit lives through the call.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+}
+
+/// How many descriptors this process may still open.
+pub fn free_descriptors() -> u64 {
+    let limit = descriptor_limit().rlim_cur;
     let open = std::fs::read_dir("/proc/self/fd").map_or(64, |entries| entries.count() as u64);
     limit.saturating_sub(open)
 }

@@ -20,6 +20,8 @@ mod words;
 pub mod doctor_text;
 pub mod watch_text;
 
+pub mod load_text;
+
 use std::io;
 
 use crate::terms::{Decision, Event};

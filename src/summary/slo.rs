@@ -51,7 +51,7 @@ fn judge_quantile(part: &QuantileLimit, seconds: &[LoadSecond]) -> (Verdict, Str
     let blocks: Vec<Violations> = seconds.iter().map(|second| slower(part, second)).collect();
     let name = Slo { quantiles: vec![*part], errors: None };
     let allowed = 1.0 - part.quantile.get();
-    let (verdict, figures) = judge_share(&blocks, allowed);
+    let (verdict, figures) = judge_share(&blocks, allowed, "were slower");
     (verdict, format!("{name}: {figures}"))
 }
 
@@ -68,7 +68,7 @@ pub fn slower(part: &QuantileLimit, second: &LoadSecond) -> Violations {
 fn judge_errors(allowed: Ratio, seconds: &[LoadSecond]) -> (Verdict, String) {
     let blocks: Vec<Violations> = seconds.iter().map(failed).collect();
     let name = Slo { quantiles: Vec::new(), errors: Some(allowed) };
-    let (verdict, figures) = judge_share(&blocks, allowed.get());
+    let (verdict, figures) = judge_share(&blocks, allowed.get(), "failed");
     (verdict, format!("{name}: {figures}"))
 }
 
@@ -84,12 +84,12 @@ pub fn good(second: &LoadSecond) -> u64 {
 }
 
 /// Is the share of violations below `allowed`?
-fn judge_share(blocks: &[Violations], allowed: f64) -> (Verdict, String) {
+fn judge_share(blocks: &[Violations], allowed: f64, what: &str) -> (Verdict, String) {
     let count: u64 = blocks.iter().map(|block| block.count).sum();
     let of: u64 = blocks.iter().map(|block| block.of).sum();
     let allowed_percent = percent(allowed);
     let observed = percent(count as f64 / of.max(1) as f64);
-    let figures = format!("{count} of {of} broke it ({observed}, {allowed_percent} may)");
+    let figures = format!("{count} of {of} {what} ({observed}, {allowed_percent} may)");
     if allowed == 0.0 {
         let verdict = if count > 0 { Verdict::No } else { Verdict::Yes };
         return (if of == 0 { Verdict::Undecided } else { verdict }, figures);

@@ -1,0 +1,194 @@
+//! One load's result as text for people, and its progress a line a second.
+
+use std::fmt::Write;
+
+use crate::terms::{Bytes, LatencySummary, LiveSecond, LoadSummary, Phase};
+
+/// The result, ending in a line end. `description`: what was done, a line each.
+pub fn result(description: &[String], summary: &LoadSummary) -> String {
+    let mut text = String::new();
+    for line in description {
+        text += &format!("{line}\n");
+    }
+    text.push('\n');
+    rates(&mut text, summary);
+    distributions(&mut text, summary);
+    outcomes(&mut text, summary);
+    generator(&mut text, summary);
+    judgement(&mut text, summary);
+    text
+}
+
+/// The result as `--json` prints it, ending in a line end.
+pub fn json(summary: &LoadSummary) -> String {
+    let mut text =
+        serde_json::to_string_pretty(summary).expect("a summary holds nothing that JSON cannot");
+    text.push('\n');
+    text
+}
+
+/// One second of a running load, without a line end.
+pub fn progress(second: &LiveSecond) -> String {
+    let phase = match second.phase {
+        Phase::WarmUp => "warming up",
+        Phase::Measure => "measuring",
+        Phase::Drain => "last replies",
+    };
+    let p95 = second.p95.map_or("-".to_string(), |p95| time(p95.as_secs_f64()));
+    format!(
+        "{:>4} s  {phase:<12}  due {:<7} replies {:<7} errors {:<5} in flight {:<5} p95 {p95}",
+        second.at.as_secs(),
+        second.due,
+        second.replies,
+        second.errors,
+        second.in_flight,
+    )
+}
+
+fn line(text: &mut String, label: &str, value: &str) {
+    writeln!(text, "{label:<11} {value}").expect("writing to a string does not fail");
+}
+
+fn rates(text: &mut String, summary: &LoadSummary) {
+    let per_second = |count: u64| match summary.duration_s {
+        s if s > 0.0 => format!("{:.1}/s", count as f64 / s),
+        _ => "-".to_string(),
+    };
+    let requests = format!(
+        "{} due, {} sent, {} answered in {:.1} s",
+        summary.due, summary.sent, summary.completed, summary.duration_s
+    );
+    line(text, "Requests", &requests);
+    match (summary.offered_load_rps, summary.clients) {
+        (Some(rate), _) => {
+            line(text, "Offered", &format!("{rate:.1}/s, sent {}", per_second(summary.sent)));
+        }
+        (None, clients) => line(text, "Offered", &format!("{} clients", clients.unwrap_or(0))),
+    }
+    line(text, "Throughput", &format!("{:.1}/s (2xx and 3xx)", summary.throughput_rps));
+    if let Some(goodput) = summary.goodput_rps {
+        line(text, "Goodput", &format!("{goodput:.1}/s (within the SLO's tightest limit)"));
+    }
+    let bytes = format!("{} in, {} out", Bytes(summary.bytes_in), Bytes(summary.bytes_out));
+    line(text, "Bytes", &bytes);
+}
+
+fn distributions(text: &mut String, summary: &LoadSummary) {
+    let row = |text: &mut String, label: &str, cells: [String; 9]| {
+        let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>8}")).collect();
+        line(text, label, cells.join(" ").trim_end());
+    };
+    let names = ["min", "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "max"];
+    text.push('\n');
+    row(text, "", names.map(String::from));
+    row(text, "Latency", times(&summary.latency_s));
+    row(text, "Exchange", times(&summary.exchange_time_s));
+    let (lag, none) = (&summary.send_lag_s, String::new);
+    let cells = [
+        none(),
+        none(),
+        time(lag.p50),
+        none(),
+        none(),
+        none(),
+        time(lag.p99),
+        none(),
+        time(lag.max),
+    ];
+    row(text, "Send lag", cells);
+    text.push('\n');
+}
+
+fn times(summary: &LatencySummary) -> [String; 9] {
+    let LatencySummary { min, mean, p50, p75, p90, p95, p99, p999, max } = *summary;
+    [min, mean, p50, p75, p90, p95, p99, p999, max].map(time)
+}
+
+/// Three significant digits with the unit that suits them.
+fn time(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if s >= 0.9995 => (s, "s"),
+        s if s >= 0.000_999_5 => (s * 1e3, "ms"),
+        s => (s * 1e6, "us"),
+    };
+    let digits = match value {
+        v if v >= 99.95 || unit == "us" => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+fn outcomes(text: &mut String, summary: &LoadSummary) {
+    if !summary.status.is_empty() {
+        let counts = summary.status.iter().map(|(status, count)| format!("{status}: {count}"));
+        line(text, "Status", &counts.collect::<Vec<_>>().join("  "));
+    }
+    let errors = &summary.errors;
+    let counts = [
+        ("refused", errors.refused),
+        ("reset", errors.reset),
+        ("timeout", errors.timeout),
+        ("malformed", errors.malformed),
+        ("no address or port left", errors.address_unavailable),
+        ("tls", errors.tls),
+        ("dns", errors.dns),
+        ("closed early", errors.closed_early),
+        ("dropped", errors.dropped),
+    ];
+    let counts = counts.iter().filter(|(_, count)| *count > 0);
+    let counts: Vec<String> = counts.map(|(name, count)| format!("{name}: {count}")).collect();
+    let none = "none".to_string();
+    line(text, "Errors", &if counts.is_empty() { none } else { counts.join("  ") });
+}
+
+fn generator(text: &mut String, summary: &LoadSummary) {
+    let cpu_s = summary.generator.cpu_user_s + summary.generator.cpu_system_s;
+    // The CPU is that of the whole run, so are the requests.
+    let sent: u64 = summary.windows.iter().map(|window| window.sent).sum();
+    let each = if sent > 0 { cpu_s / sent as f64 * 1e6 } else { 0.0 };
+    let whole_s = summary.duration_s + summary.warm_up_s;
+    let cores = if whole_s > 0.0 { cpu_s / whole_s * 100.0 } else { 0.0 };
+    let memory = Bytes(summary.generator.rss_bytes_max);
+    let figures =
+        format!("{each:.1} us of CPU a request, {cores:.1} % of a core, {memory} of memory");
+    line(text, "Generator", &figures);
+}
+
+fn judgement(text: &mut String, summary: &LoadSummary) {
+    if let Some(slo) = &summary.slo {
+        let verdict = match slo.met {
+            Some(true) => "met",
+            Some(false) => "not met",
+            None => "undecided",
+        };
+        line(text, "SLO", &format!("{}: {verdict} ({})", slo.text, slo.reason));
+    }
+    for warning in &summary.warnings {
+        line(text, "Warning", &warning.to_string());
+    }
+    if !summary.valid {
+        line(text, "Not valid", "the generator was the limit; this says nothing about the server");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits_and_their_unit() {
+        for (seconds, expected) in [
+            (0.0, "0 us"),
+            (0.000_042, "42 us"),
+            (0.000_999_6, "1.00 ms"),
+            (0.001_234, "1.23 ms"),
+            (0.012_34, "12.3 ms"),
+            (0.1234, "123 ms"),
+            (0.9996, "1.00 s"),
+            (12.34, "12.3 s"),
+        ] {
+            assert_eq!(time(seconds), expected);
+        }
+    }
+}

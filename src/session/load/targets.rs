@@ -1,0 +1,136 @@
+//! Reads a file of targets: vegeta's HTTP format, with weights.
+//!
+//! A request line `METHOD PATH-OR-URL [weight=N]`, then its header lines `Name: value`, then possibly
+//! `@FILE` for its body; blank lines and lines that begin with `#` separate. Of a URL the host and port
+//! must be those of the load.
+
+use std::io;
+
+use super::LoadVerbError;
+use super::url::Url;
+use crate::terms::Target;
+
+/// Reads the whole file. `read_body` is given the names after `@`.
+///
+/// # Errors
+/// With the line number and the way out: a line that is none of the above, a file that cannot be read,
+/// another server, or no target at all.
+pub fn parse(
+    text: &str,
+    server: &Url,
+    read_body: &dyn Fn(&str) -> io::Result<Vec<u8>>,
+) -> Result<Vec<Target>, LoadVerbError> {
+    let mut targets: Vec<Target> = Vec::new();
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let result = match (targets.last_mut(), line.strip_prefix('@')) {
+            (Some(target), Some(file)) => read_body(file.trim())
+                .map(|body| target.body = body)
+                .map_err(|error| format!("could not read '{}': {error}", file.trim())),
+            (Some(target), None) if is_header(line) => {
+                header(line).map(|header| target.headers.push(header))
+            }
+            (_, None) if !is_header(line) => {
+                request(line, server).map(|target| targets.push(target))
+            }
+            _ => Err("a header or body must follow a line such as 'GET /path'".to_string()),
+        };
+        result
+            .map_err(|what| LoadVerbError::Usage(format!("targets file, line {number}: {what}")))?;
+    }
+    if targets.is_empty() {
+        let what = "the targets file names no target; write lines such as 'GET /orders weight=3'";
+        return Err(LoadVerbError::Usage(what.into()));
+    }
+    Ok(targets)
+}
+
+/// A request line has a space before any colon; a header's name has none.
+fn is_header(line: &str) -> bool {
+    let name_end = line.find(|c: char| c == ':' || c.is_whitespace());
+    name_end.is_some_and(|at| line[at..].starts_with(':')) && !line.contains("://")
+        || is_header_with_url(line)
+}
+
+/// `Referer: http://…` is a header all the same; `GET http://…` is not.
+fn is_header_with_url(line: &str) -> bool {
+    line.split_once(": ").is_some_and(|(name, _)| !name.contains([' ', '/', ':']))
+}
+
+fn request(line: &str, server: &Url) -> Result<Target, String> {
+    let words = line.split_ascii_whitespace().map(|word| match word.contains("://") {
+        false => Ok(word.to_string()),
+        true => {
+            let url = Url::parse(word).map_err(|error| error.to_string())?;
+            if (&url.host, url.port) != (&server.host, server.port) {
+                return Err(format!(
+                    "'{url}' is on another server than {server}; run one load for each server"
+                ));
+            }
+            Ok(url.path)
+        }
+    });
+    let words = words.collect::<Result<Vec<_>, _>>()?;
+    words.join(" ").parse().map_err(|error: crate::terms::TargetError| error.to_string())
+}
+
+/// `Name: value`.
+///
+/// # Errors
+/// There is no name before a colon.
+pub fn header(line: &str) -> Result<(String, String), String> {
+    match line.split_once(':') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_string(), value.trim().to_string()))
+        }
+        // The text is not repeated: it may be a secret without its name.
+        _ => Err("a header must be of the form 'Name: value'".to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<Target>, LoadVerbError> {
+        let server = Url::parse("http://app.test:3000/").unwrap();
+        parse(text, &server, &|name| match name {
+            "body.json" => Ok(b"{}".to_vec()),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        })
+    }
+
+    #[test]
+    fn targets_with_headers_bodies_and_weights_are_read() {
+        let targets = read(
+            "# a mix\nGET /\n\nPOST http://app.test:3000/orders?x=1 weight=3\nContent-Type: \
+             application/json\nReferer: http://elsewhere.test/a b\n@body.json\nHEAD /health\n",
+        )
+        .unwrap();
+        let shown: Vec<String> = targets.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["GET /", "POST /orders?… (weight 3)", "HEAD /health"]);
+        assert_eq!(targets[1].path, "/orders?x=1");
+        assert_eq!(targets[1].headers[0], ("Content-Type".into(), "application/json".into()));
+        assert_eq!(targets[1].headers[1].1, "http://elsewhere.test/a b");
+        assert_eq!(targets[1].body, b"{}");
+        assert!(targets[2].headers.is_empty() && targets[2].body.is_empty());
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line_and_the_way_out() {
+        for (text, expected) in [
+            ("", "names no target"),
+            ("X-A: 1\nGET /", "line 1: a header or body must follow"),
+            ("@body.json", "line 1: a header or body must follow"),
+            ("GET /\n\nFETCH /x", "line 3: 'FETCH' is no method"),
+            ("GET /\n@missing", "line 2: could not read 'missing'"),
+            ("GET http://other.test/", "line 1: 'http://other.test/' is on another server"),
+            ("GET / weight=0", "line 1: '0' is no weight"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text:?}: {error}");
+        }
+    }
+}
