@@ -133,6 +133,10 @@ impl Story {
     }
 
     fn add_trial(&mut self, summary: &TrialSummary) {
+        // The goal may be settled by the first trial; from then on its figures are known.
+        if let Some(slo) = &summary.summary.slo {
+            self.slo.clone_from(&slo.text);
+        }
         match self.trials.binary_search_by_key(&summary.id, |trial| trial.id) {
             Ok(at) => self.trials[at] = summary.clone(),
             Err(at) => self.trials.insert(at, summary.clone()),

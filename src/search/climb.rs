@@ -154,12 +154,14 @@ impl Search {
 
 /// Lets one window move the belief. An undecided one still leans to a side, and counts half.
 pub(super) fn observe(belief: &mut RatePosterior, rate_rps: f64, summary: &TrialSummary) {
-    let (held, resolution) = match summary.verdict {
-        Verdict::Yes => (true, summary.resolution),
-        Verdict::No => (false, summary.resolution),
-        Verdict::Undecided => (leans_to_yes(summary), summary.resolution * 2.0),
+    // The resolution is what a window tells apart nearly always: two standard deviations.
+    let sd = summary.resolution / 2.0;
+    let (held, sd) = match summary.verdict {
+        Verdict::Yes => (true, sd),
+        Verdict::No => (false, sd),
+        Verdict::Undecided => (leans_to_yes(summary), sd * 2.0),
     };
-    belief.observe(rate_rps, held, resolution);
+    belief.observe(rate_rps, held, sd);
 }
 
 fn leans_to_yes(summary: &TrialSummary) -> bool {

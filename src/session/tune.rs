@@ -79,20 +79,10 @@ impl Ended {
 /// The app's settings cannot be read, the app does not start as it is, or our own environment fails
 /// us. Whatever was measured until then is in the store.
 pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
-    let Tune {
-        plan,
-        place,
-        store,
-        reporters,
-        stop,
-        started_at,
-        mut doubts,
-        consent,
-        may_resume,
-    } = tune;
+    let Tune { plan, place, store, reporters, stop, started_at, mut doubts, consent, may_resume } =
+        tune;
     let inspection = place.inspect()?;
     doubts.extend(place.warnings());
-    doubts.extend(inspection.remarks.iter().map(|remark| Warning::new("app", remark, "")));
     let (configurations, doubt) = grid::grid(plan, inspection.current, consent);
     doubts.extend(doubt);
     let machine = place.machine().clone();
@@ -187,7 +177,7 @@ impl Log<'_> {
 
     /// A doubt that was raised before is not raised again.
     fn warn(&mut self, elapsed: Duration, warning: Warning) -> Result<(), TuneError> {
-        if self.warned.iter().any(|known| known.code == warning.code) && warning.code != "app" {
+        if self.warned.iter().any(|known| known.code == warning.code) {
             return Ok(());
         }
         self.warned.push(warning.clone());
@@ -257,6 +247,7 @@ impl Work<'_> {
         let found = |what: &str, value: String| (what.to_string(), value, "app".to_string());
         plan.push(found("current setting", self.inspection.current.to_string()));
         plan.push(found("runtime", self.inspection.runtime_version.clone()));
+        plan.extend(self.inspection.remarks.iter().map(|remark| found("note", remark.clone())));
         EventKind::SessionStarted {
             app: self.plan.app.folder.display().to_string(),
             server: self.server.clone(),
@@ -388,7 +379,9 @@ impl Work<'_> {
                 self.trials = id;
                 self.starts = record.start;
                 self.load_s += summary.load_s;
-                for warning in &summary.summary.warnings {
+                // That a load was ended early is the verdict's to say.
+                let doubts = summary.summary.warnings.iter().filter(|w| w.code != "cut_short");
+                for warning in doubts {
                     self.log.warn(elapsed, warning.clone())?;
                 }
                 let kind = EventKind::TrialFinished {

@@ -6,10 +6,12 @@ use std::time::Duration;
 use super::flow::{self, Flow};
 use super::limit::{self, Figures};
 use super::load;
+use super::slo;
 use super::used::{self, Used};
 use super::warm_up::warm_up;
 use crate::terms::{
-    Arrivals, Limit, LoadSummary, Offered, Slo, TrialPurpose, TrialRecord, TrialSummary, Verdict,
+    Arrivals, Limit, LoadSecond, LoadSummary, Offered, Slo, TrialPurpose, TrialRecord,
+    TrialSummary, Verdict,
 };
 
 /// What has to be known beside the record.
@@ -104,7 +106,7 @@ fn judge(
         let reason = "a closed load shows how much goes through, not what can be sustained";
         return Judgement::sure(Verdict::Undecided, reason);
     }
-    let Some(slo) = &summary.slo else {
+    let Some(goal) = &summary.slo else {
         return Judgement::sure(Verdict::Yes, "no goal was set yet");
     };
     let is_open = record.load.offered.rate().is_some();
@@ -121,20 +123,40 @@ fn judge(
             return Judgement::sure(Verdict::No, reason);
         }
     }
-    match slo.met {
-        Some(true) => Judgement::sure(Verdict::Yes, slo.reason.clone()),
-        Some(false) => Judgement::sure(Verdict::No, slo.reason.clone()),
-        None => Judgement {
+    match goal.met {
+        Some(true) => Judgement::sure(Verdict::Yes, goal.reason.clone()),
+        Some(false) => Judgement::sure(Verdict::No, goal.reason.clone()),
+        None => fast_enough(context.slo, measured).unwrap_or_else(|| Judgement {
             verdict: Verdict::Undecided,
             leaning: leaning(context.slo, summary),
             reason: format!(
                 "{}; {} requests cannot tell {:.0} % apart",
-                slo.reason,
+                goal.reason,
                 summary.due,
                 resolution * 100.0
             ),
-        },
+        }),
     }
+}
+
+/// A goal of 0.1 % errors takes 3,000 requests to be certain of, which no window of a search has. The
+/// rate holds all the same when its quantiles are certain and it shows no more errors than allowed;
+/// the reason says what was not certified.
+fn fast_enough(slo: Option<&Slo>, measured: &[LoadSecond]) -> Option<Judgement> {
+    let slo = slo.filter(|slo| !slo.quantiles.is_empty())?;
+    let allowed = slo.errors?;
+    let quantiles = slo::judge(&Slo { errors: None, ..slo.clone() }, measured);
+    let (mut failed, mut of) = (0, 0);
+    for second in measured.iter().map(slo::failed) {
+        failed += second.count;
+        of += second.of;
+    }
+    let is_right = failed as f64 <= allowed.get() * of as f64;
+    (quantiles.met == Some(true) && is_right).then(|| {
+        let errors =
+            format!("{failed} of {of} failed, too few requests to certify the error ratio");
+        Judgement::sure(Verdict::Yes, format!("{}; {errors}", quantiles.reason))
+    })
 }
 
 /// What the plain quantiles and the plain error ratio say, without any test.

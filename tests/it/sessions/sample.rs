@@ -111,6 +111,7 @@ impl Trial {
             start: self.id.div_ceil(3),
             offered: self.offered,
             verdict: self.verdict,
+            leaning: self.verdict,
             reason: match self.verdict {
                 Verdict::Yes => "p95 is below 200 ms with 99 % confidence".to_string(),
                 Verdict::No => "p95 is above 200 ms and the number in flight grows".to_string(),
