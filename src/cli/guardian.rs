@@ -5,6 +5,6 @@ use anyhow::Context;
 use super::Exit;
 
 pub fn run() -> anyhow::Result<Exit> {
-    crate::place::local::guardian::run().context("the guardian cannot work here")?;
+    crate::session::guardian::run().context("the guardian cannot work here")?;
     Ok(Exit::Done)
 }

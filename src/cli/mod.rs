@@ -1,7 +1,7 @@
 //! Arguments and exit codes; clap lives here and nowhere else.
 //!
-//! In: what was typed. Out: an exit code. A file a verb translates its arguments for `session/`; must
-//! not measure or compute.
+//! In: what was typed. Out: an exit code. A file a verb translates its arguments for `session/`;
+//! must not measure or compute.
 
 mod doctor;
 mod guardian;
@@ -78,7 +78,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Help and version go to standard output with exit code 0, mistakes to standard error with 2.
+            // Help and version go to standard output with exit code 0, mistakes to standard error
+            // with 2.
             let code = if error.use_stderr() { Exit::Usage } else { Exit::Done };
             drop(error.print());
             return code.into();

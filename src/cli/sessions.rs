@@ -95,8 +95,8 @@ fn print(text: &str) -> Result<(), ReportError> {
     io::stdout().write_all(text.as_bytes()).map_err(ReportError::Output)
 }
 
-/// What was typed is wrong when it names a store, session or format that isn't there; all else is the
-/// environment's doing.
+/// What was typed is wrong when it names a store, session or format that isn't there; all else is
+/// the environment's doing.
 pub(super) fn with_exit_code(error: ReportError) -> anyhow::Error {
     let is_usage = match &error {
         ReportError::Store(error) => {

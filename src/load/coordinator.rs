@@ -1,4 +1,5 @@
-//! Starts the loops, puts together what they tell, shows it to the watcher and passes on when to end.
+//! Starts the loops, puts together what they tell, shows it to the watcher and passes on when to
+//! end.
 
 use std::collections::VecDeque;
 use std::io;
@@ -93,8 +94,8 @@ pub fn run(spec: &LoadSpec, stop: &StopSignal, watch: Watch<'_>) -> Result<LoadR
 fn run_loop(common: &Common, setup: Setup, placement: &Placement) -> io::Result<Outcome> {
     let (index, messages) = (setup.index, setup.messages.clone());
     let prepared = settle(placement).and_then(|()| EventLoop::new(common, setup));
-    // A loop that could not be prepared is as ready as it will be; the coordinator is there to listen
-    // until all senders are gone.
+    // A loop that could not be prepared is as ready as it will be; the coordinator is there to
+    // listen until all senders are gone.
     drop(messages.send((index, Message::Ready)));
     let clock = *common.clock.wait();
     let outcome = prepared.and_then(|prepared| prepared.run(clock));

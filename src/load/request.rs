@@ -94,9 +94,9 @@ const LONGEST_CYCLE: u32 = 4096;
 
 /// Chooses among targets by weight.
 ///
-/// In each cycle of (sum of weights / their greatest common divisor) requests every target has exactly
-/// its share, in an order shuffled anew, so that a short run has the mix that was asked for too. Only
-/// very fine shares are drawn at random.
+/// In each cycle of (sum of weights / their greatest common divisor) requests every target has
+/// exactly its share, in an order shuffled anew, so that a short run has the mix that was asked for
+/// too. Only very fine shares are drawn at random.
 #[derive(Debug)]
 pub struct Mix {
     random: Xoshiro256PlusPlus,

@@ -19,7 +19,8 @@ pub fn settle(placement: &Placement) -> io::Result<()> {
         set_affinity(&placement.cpus)?;
     }
     if placement.raised_priority && !set_real_time() {
-        // SAFETY: no pointer is passed; on Linux 0 is the calling thread. A refusal changes nothing.
+        // SAFETY: no pointer is passed; on Linux 0 is the calling thread. A refusal changes
+        // nothing.
         unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, RAISED_NICE) };
     }
     // By default the kernel delays a wake-up by up to 50 microseconds to join it with others.

@@ -11,15 +11,15 @@ pub struct Demand {
     pub cpu_free_s: f64,
     /// Waits for anything that is neither CPU nor the lock.
     pub wait_s: f64,
-    /// Lock time lost when the lock passes from one thread straight to another; nothing when nobody
-    /// queues for it.
+    /// Lock time lost when the lock passes from one thread straight to another; nothing when
+    /// nobody queues for it.
     pub handoff_s: f64,
     /// Squared coefficient of variation of the unloaded latency: 0 when every request takes the
     /// same time, 1 when they vary as an exponential.
     pub cv2: f64,
     /// How long a thread that finds the lock held waits for *that* hold to end, in units of a mean
-    /// hold: 1 when holds are exponential, 0.5 when constant, more when long and short holds mix or
-    /// threads bunch up behind each other.
+    /// hold: 1 when holds are exponential, 0.5 when constant, more when long and short holds mix
+    /// or threads bunch up behind each other.
     pub contention: f64,
     /// CPU of the load generator when it shares the server's cores; 0 when it doesn't.
     pub generator_s: f64,

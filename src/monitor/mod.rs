@@ -34,8 +34,8 @@ pub struct Watched {
     /// The loopback port or unix socket whose listen queue is looked at.
     pub port: Option<u16>,
     pub socket: Option<std::path::PathBuf>,
-    /// The server's control group folder (version 2, or version 1's cpu controller) when it has its
-    /// own.
+    /// The server's control group folder (version 2, or version 1's cpu controller) when it has
+    /// its own.
     pub cgroup: Option<std::path::PathBuf>,
 }
 

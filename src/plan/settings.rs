@@ -86,7 +86,8 @@ pub fn source_of(at: &Origin) -> Source {
 pub struct Settings<'a> {
     pub typed: &'a Typed,
     pub file: Option<PlanFile>,
-    /// The folder that the plan file stands in, or that was named in its place, or the current one.
+    /// The folder that the plan file stands in, or that was named in its place, or the current
+    /// one.
     pub plan_folder: PathBuf,
     /// The current folder.
     pub folder: &'a Path,

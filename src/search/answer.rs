@@ -116,7 +116,8 @@ impl Search {
         })
     }
 
-    /// From fresh starts made after the choice; from the race alone when there was no time for them.
+    /// From fresh starts made after the choice; from the race alone when there was no time for
+    /// them.
     fn capacity(&self, configuration: Configuration) -> Option<CapacityEstimate> {
         let cell = self.cells.get(&configuration)?;
         let rps = if cell.blocks.is_empty() {
@@ -142,8 +143,8 @@ impl Search {
         Some(exp(Estimate { value, low: value - z * sd, high: value + z * sd, count: 1 }))
     }
 
-    /// What one start's capacity scatters by before any is compared: the probes' own uncertainty and
-    /// the spread between starts.
+    /// What one start's capacity scatters by before any is compared: the probes' own uncertainty
+    /// and the spread between starts.
     fn start_spread(&self, starts: f64) -> PriorSpread {
         let variances: Vec<f64> = self
             .cells

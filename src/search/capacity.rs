@@ -1,5 +1,5 @@
-//! The capacity of one configuration, measured for a given time on one start: the same burst and the
-//! same bisection as in the race, without a race around it.
+//! The capacity of one configuration, measured for a given time on one start: the same burst and
+//! the same bisection as in the race, without a race around it.
 
 use std::time::Duration;
 
@@ -99,7 +99,8 @@ impl CapacitySearch {
         }
     }
 
-    /// The capacity so far with its 95 % interval and the number of windows; `None` before the first.
+    /// The capacity so far with its 95 % interval and the number of windows; `None` before the
+    /// first.
     pub fn capacity_rps(&self) -> Option<Estimate> {
         let belief = self.belief.as_ref().filter(|_| self.probes > 0)?;
         let (low, high) = belief.interval(0.95);

@@ -17,8 +17,8 @@ pub(super) struct Cell {
     /// Belief about the capacity from the race.
     pub race: Option<RatePosterior>,
     pub probes: u32,
-    /// Capacity of each fresh start measured after the choice: (median, sd of the logarithm), oldest
-    /// first, by block.
+    /// Capacity of each fresh start measured after the choice: (median, sd of the logarithm),
+    /// oldest first, by block.
     pub blocks: Vec<(u32, f64, f64)>,
     /// Total PSS, largest seen.
     pub memory_bytes: Option<u64>,

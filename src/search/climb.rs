@@ -22,7 +22,8 @@ const PRECISION: f64 = 0.025;
 /// More probes on one start buy little beside a fresh start; a short budget buys fewer still.
 const PROBES_MAX: f64 = 5.0;
 const BUDGET_PER_PROBE_S: f64 = 100.0;
-/// Requests a probe should see, so that it tells some 5 % apart (METHOD: 2 sqrt(2 / N) for Poisson).
+/// Requests a probe should see, so that it tells some 5 % apart (METHOD: 2 sqrt(2 / N) for
+/// Poisson).
 const PROBE_REQUESTS: f64 = 2500.0;
 
 impl Climb {
@@ -58,7 +59,8 @@ impl Search {
     }
 
     fn burst_request(&self, configuration: Configuration) -> TrialRequest {
-        // Twice the slots keep every thread busy while replies travel; more only lengthens the queue.
+        // Twice the slots keep every thread busy while replies travel; more only lengthens the
+        // queue.
         let clients = (configuration.slots() * 2).clamp(4, 512);
         let is_reference = configuration == self.plan.current && self.starts <= 1;
         TrialRequest {
@@ -117,8 +119,8 @@ impl Search {
         }
     }
 
-    /// What the burst says of the capacity. It cannot hold more than it gets when saturated, and how
-    /// much less depends on the goal: the model says, with room for its error.
+    /// What the burst says of the capacity. It cannot hold more than it gets when saturated, and
+    /// how much less depends on the goal: the model says, with room for its error.
     fn prior(&self, configuration: Configuration, burst_rps: f64) -> RatePosterior {
         let share = self
             .expectations()

@@ -59,7 +59,8 @@ impl Search {
             .collect()
     }
 
-    /// The quantile that binds first; an SLO on errors alone leaves a second for the 95th percentile.
+    /// The quantile that binds first; an SLO on errors alone leaves a second for the 95th
+    /// percentile.
     fn tightest_limit(&self) -> Option<QuantileLimit> {
         let slo = self.slo.as_ref()?;
         let fallback = QuantileLimit {
@@ -94,7 +95,8 @@ impl Expectations {
         model::capacity(&self.demand, configuration, self.cores, quantile, limit_s)
     }
 
-    /// Capacity within the goal as a share of what saturation gives; `None` when nothing is expected.
+    /// Capacity within the goal as a share of what saturation gives; `None` when nothing is
+    /// expected.
     pub fn capacity_share(&self, configuration: Configuration) -> Option<f64> {
         let saturated = self.saturated_rps(configuration);
         (saturated > 0.0).then(|| self.capacity_rps(configuration) / saturated)

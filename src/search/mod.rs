@@ -1,8 +1,8 @@
 //! Which trial next, when to stop, what to recommend: a state machine that is told results.
 //!
-//! In: a [`SearchPlan`], then the summary of every trial it asked for. Out: the next [`Ask`], what it
-//! expects of the whole grid, and an [`Answer`] at any moment. Computes only: the time it knows is the
-//! time it is told, so a stored session replays to the same state.
+//! In: a [`SearchPlan`], then the summary of every trial it asked for. Out: the next [`Ask`], what
+//! it expects of the whole grid, and an [`Answer`] at any moment. Computes only: the time it knows
+//! is the time it is told, so a stored session replays to the same state.
 
 mod answer;
 mod capacity;

@@ -61,7 +61,8 @@ impl Search {
         bar_rps.is_none_or(|bar| hope_rps > bar).then_some(candidate)
     }
 
-    /// An untried neighbour of the best one in the grid: a surface that the model misread shows there.
+    /// An untried neighbour of the best one in the grid: a surface that the model misread shows
+    /// there.
     fn neighbour(&self, best: Option<(Configuration, f64)>) -> Option<Configuration> {
         let (best, bar_rps) = best?;
         let expectations = self.expectations()?;

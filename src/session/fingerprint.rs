@@ -11,8 +11,8 @@ use crate::terms::Machine;
 const FILES_MAX: usize = 20_000;
 const DEPTH_MAX: usize = 12;
 
-/// Equal for sessions whose trials may stand for one another. The app's files count by path, size and
-/// time of change; what it writes itself (logs, temporary files) doesn't.
+/// Equal for sessions whose trials may stand for one another. The app's files count by path, size
+/// and time of change; what it writes itself (logs, temporary files) doesn't.
 pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> String {
     let mut hash = Fnv::default();
     hash.add(&format!("{:?}", plan.app));

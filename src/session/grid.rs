@@ -3,8 +3,8 @@
 use crate::plan::{Plan, Source};
 use crate::terms::{Configuration, Warning};
 
-/// Every combination of the plan's workers and threads. An app that runs one thread today may not be
-/// safe to run with more: `consent` is asked, unless the user named the threads or said yes
+/// Every combination of the plan's workers and threads. An app that runs one thread today may not
+/// be safe to run with more: `consent` is asked, unless the user named the threads or said yes
 /// beforehand. Without consent only one thread is tried, and the warning says so.
 pub fn grid(
     plan: &Plan,

@@ -4,6 +4,7 @@ mod decision;
 pub mod doctor;
 mod fingerprint;
 mod grid;
+pub mod guardian;
 pub mod here;
 pub mod load;
 pub mod report;

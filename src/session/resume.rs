@@ -1,5 +1,5 @@
-//! A session that was killed goes on: its stored trials are told to a new search, which thereby comes
-//! to the same state.
+//! A session that was killed goes on: its stored trials are told to a new search, which thereby
+//! comes to the same state.
 
 use crate::search::{Ask, Search, SearchPlan, Told};
 use crate::store::{SessionHead, SessionId, Store, StoreError};
@@ -19,8 +19,8 @@ pub struct Resumed {
     pub warned: Vec<Warning>,
 }
 
-/// The unfinished session of this plan, with its search brought up to date; `None` when there is none
-/// or when what it holds does not fit this program's search any more.
+/// The unfinished session of this plan, with its search brought up to date; `None` when there is
+/// none or when what it holds does not fit this program's search any more.
 ///
 /// # Errors
 /// The store cannot be read.

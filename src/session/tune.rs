@@ -1,5 +1,5 @@
-//! What `sweetspot tune` does: look at the app's own settings, then let the search ask for trials, run
-//! them on a place, store each, and print the decision.
+//! What `sweetspot tune` does: look at the app's own settings, then let the search ask for trials,
+//! run them on a place, store each, and print the decision.
 
 use std::time::Duration;
 
@@ -258,8 +258,8 @@ impl Work<'_> {
         }
     }
 
-    /// Runs trials until the search is done, the user stops it, or we cannot go on. In every case the
-    /// server is stopped and the answer so far is shown.
+    /// Runs trials until the search is done, the user stops it, or we cannot go on. In every case
+    /// the server is stopped and the answer so far is shown.
     fn drive(mut self, mut search: Search, place: &mut dyn Place) -> Result<Ended, TuneError> {
         let mut runner = Runner::new(place, self.starts);
         let end = self.trials(&mut search, &mut runner);

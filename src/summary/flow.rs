@@ -16,8 +16,8 @@ pub enum Flow {
 /// queue does by itself.
 const SHARE_THAT_MATTERS: f64 = 0.02;
 
-/// Tests the slope of the in-flight count at the ends of the measured seconds (ordinary least squares
-/// with a t-interval that allows for autocorrelation).
+/// Tests the slope of the in-flight count at the ends of the measured seconds (ordinary least
+/// squares with a t-interval that allows for autocorrelation).
 pub fn flow(seconds: &[LoadSecond]) -> Flow {
     let in_flight: Vec<f64> = seconds.iter().map(|second| second.in_flight as f64).collect();
     let due: u64 = seconds.iter().map(|second| second.due).sum();

@@ -1,5 +1,5 @@
-//! One trial's record to its summary: the load's figures, the verdict with its reason and resolution,
-//! who used what, and the limit.
+//! One trial's record to its summary: the load's figures, the verdict with its reason and
+//! resolution, who used what, and the limit.
 
 use std::time::Duration;
 
@@ -139,9 +139,9 @@ fn judge(
     }
 }
 
-/// A goal of 0.1 % errors takes 3,000 requests to be certain of, which no window of a search has. The
-/// rate holds all the same when its quantiles are certain and it shows no more errors than allowed;
-/// the reason says what was not certified.
+/// A goal of 0.1 % errors takes 3,000 requests to be certain of, which no window of a search has.
+/// The rate holds all the same when its quantiles are certain and it shows no more errors than
+/// allowed; the reason says what was not certified.
 fn fast_enough(slo: Option<&Slo>, measured: &[LoadSecond]) -> Option<Judgement> {
     let slo = slo.filter(|slo| !slo.quantiles.is_empty())?;
     let allowed = slo.errors?;

@@ -49,8 +49,8 @@ fn kind_of(left_out: &[f64], measured: &[f64]) -> WarmUpKind {
     }
 }
 
-/// One entry a second of the load; seconds without a reply or not seen by the monitor repeat the one
-/// before.
+/// One entry a second of the load; seconds without a reply or not seen by the monitor repeat the
+/// one before.
 fn cpu_per_reply(record: &TrialRecord) -> Vec<f64> {
     let mut before = 0.0;
     record

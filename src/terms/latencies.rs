@@ -1,5 +1,5 @@
-//! A distribution of durations that can be added to another: an HDR histogram with three significant
-//! digits from 1 microsecond up.
+//! A distribution of durations that can be added to another: an HDR histogram with three
+//! significant digits from 1 microsecond up.
 
 use std::time::Duration;
 

@@ -89,8 +89,8 @@ impl ErrorCounts {
 }
 
 /// The requests that were *due* in one second of the run, with what became of them, however late.
-/// So any run of whole seconds can be cut out and still adds up: `due` is the sum of all statuses and
-/// errors.
+/// So any run of whole seconds can be cut out and still adds up: `due` is the sum of all statuses
+/// and errors.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadSecond {
     /// Requests due in this second.
@@ -100,13 +100,14 @@ pub struct LoadSecond {
     /// Of those, how many were answered in full, by status.
     pub status: BTreeMap<u16, u64>,
     pub errors: ErrorCounts,
-    /// From due to the last byte; a timeout counts with the time given up, other errors with theirs.
+    /// From due to the last byte; a timeout counts with the time given up, other errors with
+    /// theirs.
     pub latency: Latencies,
     /// From sent to the last byte, answered requests only.
     pub exchange_time: Latencies,
-    /// From due until the generator acted on it (sent it, or began to connect), sent requests only.
-    /// Requests that first had to wait for a free place (see `max_in_flight`) are not in it, for that
-    /// is no lag of the generator's: `sent` less this count is how many did.
+    /// From due until the generator acted on it (sent it, or began to connect), sent requests
+    /// only. Requests that first had to wait for a free place (see `max_in_flight`) are not in
+    /// it, for that is no lag of the generator's: `sent` less this count is how many did.
     pub send_lag: Latencies,
     /// Replies that *arrived* in this second (by the clock, whenever they were due).
     pub replies: u64,
@@ -147,7 +148,8 @@ pub struct LoadRecord {
     /// By the second in which requests were due, oldest first, one entry a second without gaps,
     /// warm-up included.
     pub seconds: Vec<LoadSecond>,
-    /// How long requests were due for, from the first second's start; the last second may be partial.
+    /// How long requests were due for, from the first second's start; the last second may be
+    /// partial.
     pub duration: Duration,
     /// From the first second's start to the last reply of all (zero when there was none).
     pub last_reply: Duration,

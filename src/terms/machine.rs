@@ -12,8 +12,8 @@ pub struct Machine {
     pub cpu_model: String,
     /// Cores the app server may use: the smaller of affinity, quota and what was asked for.
     pub cores: Cores,
-    /// Memory the app server may use: the smaller of the machine's, the control group's and what was
-    /// asked for.
+    /// Memory the app server may use: the smaller of the machine's, the control group's and what
+    /// was asked for.
     pub memory_bytes: Bytes,
     /// Kernel release.
     pub kernel: String,

@@ -18,7 +18,8 @@ pub struct QuantileLimit {
     pub limit: Duration,
 }
 
-/// A goal for latency and errors. At least one of the two parts is set when it was parsed from text.
+/// A goal for latency and errors. At least one of the two parts is set when it was parsed from
+/// text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Slo {
     /// In the order written.

@@ -14,8 +14,8 @@ pub enum StopRequest {
     Now,
 }
 
-/// Counts the user's Ctrl-C presses (or a termination signal). Cheap to clone and to look at; safe to
-/// raise from a signal handler.
+/// Counts the user's Ctrl-C presses (or a termination signal). Cheap to clone and to look at; safe
+/// to raise from a signal handler.
 #[derive(Debug, Clone, Default)]
 pub struct StopSignal(Arc<AtomicU8>);
 

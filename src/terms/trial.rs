@@ -16,8 +16,8 @@ use super::monitor_record::MonitorRecord;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     pub configuration: Configuration,
-    /// The start of the server this trial ran on, from 1, counted over the session: trials with the
-    /// same number share a process start.
+    /// The start of the server this trial ran on, from 1, counted over the session: trials with
+    /// the same number share a process start.
     pub start: u32,
     pub load: LoadRecord,
     pub monitor: MonitorRecord,

@@ -5,8 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One doubt: `code` is stable and for scripts, `message` says what was seen with its figure, `advice`
-/// what to do (empty when nothing can be done).
+/// One doubt: `code` is stable and for scripts, `message` says what was seen with its figure,
+/// `advice` what to do (empty when nothing can be done).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
     pub code: String,

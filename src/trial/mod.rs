@@ -1,7 +1,7 @@
 //! One configuration under one offered load: start, wait until ready, warm up, measure.
 //!
-//! In: an [`Order`]. Out: a [`TrialRecord`], or why the server never became ready. The server stays up
-//! between trials of one configuration; must not judge a result or choose a trial.
+//! In: an [`Order`]. Out: a [`TrialRecord`], or why the server never became ready. The server stays
+//! up between trials of one configuration; must not judge a result or choose a trial.
 
 use std::ops::ControlFlow;
 use std::time::Duration;

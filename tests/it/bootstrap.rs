@@ -1,5 +1,6 @@
 //! Tests of scripts/bootstrap against made-up machines: a folder of fake programs is all its PATH
-//! holds. (Whether Debian's packages do what we think is seen where `make demo` runs on a bare one.)
+//! holds. (Whether Debian's packages do what we think is seen where `make demo` runs on a bare
+//! one.)
 
 use std::process::{Command, Output};
 
@@ -27,7 +28,8 @@ struct Outcome {
     calls: String,
 }
 
-/// Runs bootstrap on the complete machine after `changes`, a shell script run in the folder of fakes.
+/// Runs bootstrap on the complete machine after `changes`, a shell script run in the folder of
+/// fakes.
 fn bootstrap(purpose: &str, changes: &str) -> Outcome {
     let folder = TempDir::new().unwrap();
     let programs = folder.path().join("bin");
