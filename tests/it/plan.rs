@@ -145,7 +145,7 @@ fn a_wrong_flag_is_named_with_its_value_and_way_out() {
         (&["--targets", "mix"], "mix line 3: 'GRAB' is no method"),
         (&["--targets", "none"], "could not read "),
         (&["--app", "none"], "there is no folder "),
-        (&["-o", "pdf"], "'pdf' is no format; choose text, json or markdown"),
+        (&["-o", "pdf"], "'pdf' is no report; write FORMAT or FORMAT=PATH"),
         (&["--place", "mars"], "--place 'mars': it is unknown; choose local"),
     ] {
         let error = refused(folder.path(), arguments);
