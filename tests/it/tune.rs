@@ -1,1 +1,378 @@
-//! Tests of tune.
+//! Whole sessions of `tune` on the simulated place: seeded, in virtual time, with a known answer.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::Duration;
+
+use sweetspot::place::simulated::{Simulated, SimulatedApp};
+use sweetspot::place::{Observed, Offer, Place, PlaceError, Started};
+use sweetspot::plan::{Goal, Plan, Source};
+use sweetspot::report::{self, Reporter, Stored};
+use sweetspot::server::{App, Framework, Inspection};
+use sweetspot::session::tune::{self, Ended, Tune, TuneError};
+use sweetspot::store::Store;
+use sweetspot::terms::{
+    Arrivals, Configuration, ConnectionMode, Event, EventKind, LiveSecond, Machine, SessionState,
+    StopSignal, Target, Threads, TrialPurpose, Warning, Workers,
+};
+use tempfile::TempDir;
+
+use crate::schema::assert_valid;
+
+/// 12 ms of CPU and 48 ms of waiting on two cores: small rates, so that a session takes little time.
+fn app() -> SimulatedApp {
+    SimulatedApp { cpu_s: 0.012, wait_s: 0.048, waits: 2, ..SimulatedApp::default() }
+}
+
+fn plan(folder: &TempDir) -> Plan {
+    Plan {
+        app: App {
+            folder: folder.path().to_path_buf(),
+            framework: Framework::Rack,
+            rackup: "config.ru".into(),
+            server_config: None,
+            is_bundled: false,
+            ready_path: "/".into(),
+        },
+        server: "puma".into(),
+        workers: (1..=4).map(|n| Workers::new(n).unwrap()).collect(),
+        threads: [1, 2, 4, 8].map(|n| Threads::new(n).unwrap()).to_vec(),
+        threads_source: Source::Flag,
+        targets: vec![Target::get("/")],
+        goal: Goal::FromUnloaded,
+        cores: None,
+        memory: None,
+        budget: Duration::from_secs(180),
+        arrivals: Arrivals::Poisson,
+        connection: ConnectionMode::Fresh,
+        timeout: Duration::from_secs(10),
+        db_connections: None,
+        seed: 7,
+        store: folder.path().join("sweetspot.db"),
+        assume_yes: false,
+        allow_public: false,
+        lines: Vec::new(),
+    }
+}
+
+/// Everything a session needs beside its plan and place.
+#[derive(Default)]
+struct Room {
+    stop: StopSignal,
+    consents: bool,
+    asked: u32,
+}
+
+impl Room {
+    fn tune(&mut self, plan: &Plan, place: &mut dyn Place) -> Result<Ended, TuneError> {
+        let mut store = Store::open(&plan.store).unwrap();
+        let (consents, asked) = (self.consents, &mut self.asked);
+        tune::run(Tune {
+            plan,
+            place,
+            store: &mut store,
+            reporters: &mut |_| Vec::new(),
+            stop: self.stop.clone(),
+            started_at: "2026-01-02T03:04:05Z".into(),
+            doubts: Vec::new(),
+            consent: &mut |_| {
+                *asked += 1;
+                consents
+            },
+            may_resume: true,
+        })
+    }
+}
+
+fn tune_app(plan: &Plan, app: SimulatedApp) -> Ended {
+    Room::default().tune(plan, &mut Simulated::new(app, plan.seed)).unwrap()
+}
+
+fn chosen(ended: &Ended) -> Configuration {
+    let decision = ended.result.decision.as_ref().expect("there is a decision");
+    Configuration::new(decision.workers, decision.threads).unwrap()
+}
+
+fn purposes(events: &[Event]) -> Vec<(TrialPurpose, Configuration)> {
+    events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::TrialFinished { summary, .. } => {
+                Some((summary.purpose, summary.configuration))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_session_finds_a_configuration_close_to_the_known_best_within_its_budget() {
+    let folder = TempDir::new().unwrap();
+    let plan = plan(&folder);
+    let ended = tune_app(&plan, app());
+    let limit = Duration::from_millis(200);
+    let truth = |c| app().true_capacity(c, limit, 0.95);
+    let grid = (1..=4).flat_map(|w| [1, 2, 4, 8].map(|t| Configuration::new(w, t).unwrap()));
+    let best = grid.map(truth).fold(0.0, f64::max);
+    let found = truth(chosen(&ended));
+    assert!(found >= 0.9 * best, "{} holds {found:.0} of {best:.0}", chosen(&ended));
+    let decision = ended.result.decision.as_ref().unwrap();
+    assert!(decision.gain_ratio.unwrap() > 1.2, "one worker is far from the best");
+    assert!(decision.capacity_rps_interval[0] < decision.capacity_rps);
+    assert!(decision.capacity_rps < decision.capacity_rps_interval[1]);
+    assert!(ended.result.elapsed_s < 200.0, "{} s of 180", ended.result.elapsed_s);
+    assert_eq!(ended.state, SessionState::Done);
+}
+
+#[test]
+fn the_current_setting_is_measured_first_and_again_beside_the_choice() {
+    let folder = TempDir::new().unwrap();
+    let plan = plan(&folder);
+    let ended = tune_app(&plan, app());
+    let current = app().current;
+    let trials = purposes(&ended.events);
+    assert_eq!(trials[0], (TrialPurpose::Unloaded, current));
+    assert_eq!(trials[1], (TrialPurpose::Saturate, current));
+    let confirmed: Vec<Configuration> =
+        trials.iter().filter(|t| t.0 == TrialPurpose::Confirm).map(|t| t.1).collect();
+    assert!(confirmed.contains(&current) && confirmed.contains(&chosen(&ended)));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_session() {
+    let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let [first, second] = folders.each_ref().map(|folder| tune_app(&plan(folder), app()));
+    assert_eq!(purposes(&first.events), purposes(&second.events));
+    assert_eq!(first.result, second.result);
+}
+
+#[test]
+fn what_is_stored_makes_the_json_that_scripts_rely_on() {
+    let folder = TempDir::new().unwrap();
+    let plan = plan(&folder);
+    let ended = tune_app(&plan, app());
+    let stored = Stored {
+        session: ended.session.0,
+        store: "sweetspot.db".into(),
+        started_at: "2026-01-02T03:04:05Z".into(),
+    };
+    let report = report::json::fold(&ended.events, Some(stored));
+    let json = serde_json::to_value(&report).unwrap();
+    assert_valid("tune.schema.json", &json);
+    assert_eq!(json["decision"]["workers"], u64::from(chosen(&ended).workers.get()));
+    assert_eq!(json["trials"].as_array().unwrap().len(), purposes(&ended.events).len());
+    let again = Store::open(&plan.store).unwrap().events(ended.session).unwrap();
+    assert_eq!(again, ended.events);
+}
+
+#[test]
+fn a_goal_that_nothing_meets_ends_the_session_at_once_with_the_reason() {
+    let folder = TempDir::new().unwrap();
+    let plan = Plan { goal: Goal::Given("p95<30ms,errors<1%".parse().unwrap()), ..plan(&folder) };
+    let ended = tune_app(&plan, app());
+    assert_eq!(ended.result.decision, None);
+    assert_eq!(purposes(&ended.events).len(), 1);
+    let notes = ended.result.notes.join("\n");
+    assert!(notes.contains("nothing can meet p95<30ms"), "{notes}");
+}
+
+#[test]
+fn configurations_that_do_not_start_are_left_out_and_the_session_goes_on() {
+    let folder = TempDir::new().unwrap();
+    let plan = plan(&folder);
+    let app = SimulatedApp { boot_failure: Some(|c| c.workers.get() > 2), ..app() };
+    let ended = tune_app(&plan, app);
+    assert!(chosen(&ended).workers.get() <= 2);
+    assert!(ended.events.iter().any(|e| matches!(e.kind, EventKind::BootFailed { .. })));
+}
+
+#[test]
+fn an_app_that_does_not_start_today_is_an_error_with_its_reason() {
+    let folder = TempDir::new().unwrap();
+    let plan = plan(&folder);
+    let app = SimulatedApp { boot_failure: Some(|_| true), ..app() };
+    let mut place = Simulated::new(app, 1);
+    let error = Room::default().tune(&plan, &mut place).unwrap_err();
+    assert!(matches!(error, TuneError::DoesNotStart(_)), "{error}");
+    let rows = Store::open(&plan.store).unwrap().sessions().unwrap();
+    assert_eq!(rows[0].state, SessionState::Failed);
+}
+
+#[test]
+fn no_configuration_with_more_connections_than_allowed_is_tried() {
+    let folder = TempDir::new().unwrap();
+    let plan = Plan { db_connections: Some(6), ..plan(&folder) };
+    let ended = tune_app(&plan, app());
+    assert!(purposes(&ended.events).iter().all(|(_, c)| c.slots() <= 6));
+    assert!(ended.result.decision.unwrap().database_connections <= 6);
+}
+
+#[test]
+fn a_server_that_dies_once_costs_a_trial_and_not_the_session() {
+    let folder = TempDir::new().unwrap();
+    let plan = plan(&folder);
+    let app = SimulatedApp { dies_at: Some(Duration::from_secs(40)), ..app() };
+    let ended = tune_app(&plan, app);
+    let died = ended.events.iter().any(|event| match &event.kind {
+        EventKind::TrialFinished { summary, .. } => summary.failure.is_some(),
+        _ => false,
+    });
+    assert!(died, "the server died in a trial");
+    assert!(ended.result.decision.is_some());
+}
+
+#[test]
+fn an_app_with_one_thread_is_asked_before_it_gets_more() {
+    let folder = TempDir::new().unwrap();
+    let plan = Plan { threads_source: Source::Default, ..plan(&folder) };
+    let app = SimulatedApp { current: Configuration::new(2, 1).unwrap(), ..app() };
+    let mut room = Room::default();
+    let ended = room.tune(&plan, &mut Simulated::new(app.clone(), 1)).unwrap();
+    assert_eq!(room.asked, 1);
+    assert!(purposes(&ended.events).iter().all(|(_, c)| c.threads.get() == 1));
+    assert!(ended.result.warnings.iter().any(|w: &Warning| w.code == "one_thread_only"));
+
+    let folder = TempDir::new().unwrap();
+    let plan = Plan { store: folder.path().join("other.db"), ..plan };
+    let mut room = Room { consents: true, ..Room::default() };
+    let ended = room.tune(&plan, &mut Simulated::new(app, 1)).unwrap();
+    assert!(purposes(&ended.events).iter().any(|(_, c)| c.threads.get() > 1));
+}
+
+/// A place that raises the stop signal, or fails us, in the course of its n-th offer.
+struct Interrupted {
+    inner: Simulated,
+    offers_left: u32,
+    end: End,
+}
+
+enum End {
+    Stop(StopSignal),
+    Fail,
+}
+
+impl Place for Interrupted {
+    fn machine(&self) -> &Machine {
+        self.inner.machine()
+    }
+    fn elapsed(&self) -> Duration {
+        self.inner.elapsed()
+    }
+    fn warnings(&self) -> Vec<Warning> {
+        self.inner.warnings()
+    }
+    fn inspect(&mut self) -> Result<Inspection, PlaceError> {
+        self.inner.inspect()
+    }
+    fn start(&mut self, configuration: Configuration) -> Result<Started, PlaceError> {
+        self.inner.start(configuration)
+    }
+    fn offer(
+        &mut self,
+        offer: &Offer,
+        watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    ) -> Result<Observed, PlaceError> {
+        self.offers_left = self.offers_left.saturating_sub(1);
+        match &self.end {
+            End::Stop(signal) if self.offers_left == 0 => signal.raise(),
+            End::Fail if self.offers_left == 0 => {
+                return Err(PlaceError::Environment {
+                    what: "go on".into(),
+                    source: std::io::Error::other("pulled the plug"),
+                });
+            }
+            _ => {}
+        }
+        self.inner.offer(offer, watch)
+    }
+    fn stop(&mut self) -> Result<(), PlaceError> {
+        self.inner.stop()
+    }
+}
+
+#[test]
+fn a_stop_ends_the_trial_and_gives_the_answer_so_far() {
+    let folder = TempDir::new().unwrap();
+    let plan = plan(&folder);
+    let mut room = Room::default();
+    let end = End::Stop(room.stop.clone());
+    let inner = Simulated::new(app(), plan.seed);
+    let ended = room.tune(&plan, &mut Interrupted { inner, offers_left: 8, end }).unwrap();
+    assert_eq!(ended.state, SessionState::Stopped);
+    assert_eq!(purposes(&ended.events).len(), 8);
+    assert!(ended.result.decision.is_some(), "what was measured by then gives an answer");
+}
+
+#[test]
+fn a_session_that_broke_off_goes_on_where_it_was() {
+    let folder = TempDir::new().unwrap();
+    let plan = plan(&folder);
+    let whole = tune_app(&Plan { store: folder.path().join("whole.db"), ..plan.clone() }, app());
+    // The program dies without a word: what was stored until then is all there is.
+    let unfinished = first_events(&plan, &whole, 12);
+    let ended = Room::default().tune(&plan, &mut Simulated::new(app(), plan.seed)).unwrap();
+    assert_eq!(ended.session.0, unfinished);
+    let resumed = ended
+        .events
+        .iter()
+        .any(|e| matches!(e.kind, EventKind::Resumed { trials, .. } if trials > 2));
+    assert!(resumed, "it says that it goes on");
+    let trials = purposes(&ended.events);
+    let unloaded = trials.iter().filter(|t| t.0 == TrialPurpose::Unloaded).count();
+    assert_eq!(unloaded, 1, "what was measured is not measured again");
+    let (now, then) = (ended.result.decision.unwrap(), whole.result.decision.unwrap());
+    let ratio = now.capacity_rps / then.capacity_rps;
+    assert!((0.85..1.18).contains(&ratio), "an equivalent answer: {ratio}");
+}
+
+/// Stores the first `count` events of a session as a program that was killed leaves them.
+fn first_events(plan: &Plan, whole: &Ended, count: usize) -> i64 {
+    let mut other = Store::open(&folder_of(plan).join("whole.db")).unwrap();
+    let head = other.sessions().unwrap().remove(0).head;
+    other.remove(whole.session).unwrap();
+    drop(other);
+    let mut store = Store::open(&plan.store).unwrap();
+    let session = store.begin(&head, "2026-01-02T03:04:05Z").unwrap();
+    whole.events[..count].iter().for_each(|event| store.append(session, event).unwrap());
+    session.0
+}
+
+fn folder_of(plan: &Plan) -> &std::path::Path {
+    plan.store.parent().unwrap()
+}
+
+#[test]
+fn when_we_cannot_go_on_the_watcher_still_hears_the_end() {
+    struct LastWord(Rc<Cell<Option<SessionState>>>);
+    impl Reporter for LastWord {
+        fn take(&mut self, event: &Event) -> std::io::Result<()> {
+            if let EventKind::SessionEnded { state, .. } = &event.kind {
+                self.0.set(Some(*state));
+            }
+            Ok(())
+        }
+    }
+    let folder = TempDir::new().unwrap();
+    let plan = plan(&folder);
+    let inner = Simulated::new(app(), plan.seed);
+    let mut place = Interrupted { inner, offers_left: 5, end: End::Fail };
+    let mut store = Store::open(&plan.store).unwrap();
+    let heard = Rc::new(Cell::new(None));
+    let error = tune::run(Tune {
+        plan: &plan,
+        place: &mut place,
+        store: &mut store,
+        reporters: &mut |_| vec![Box::new(LastWord(heard.clone()))],
+        stop: StopSignal::default(),
+        started_at: "2026-01-02T03:04:05Z".into(),
+        doubts: Vec::new(),
+        consent: &mut |_| false,
+        may_resume: true,
+    })
+    .unwrap_err();
+    assert!(error.to_string().contains("pulled the plug"), "{error}");
+    assert_eq!(heard.get(), Some(SessionState::Failed));
+    let trials = purposes(&store.events(sweetspot::store::SessionId(1)).unwrap());
+    assert_eq!(trials.len(), 4, "what was measured is kept");
+}

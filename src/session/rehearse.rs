@@ -1,0 +1,70 @@
+//! A whole search on a place, without store, reports or a user: what tests and benchmarks run by the
+//! hundred on the simulated place.
+
+use std::time::Duration;
+
+use crate::place::{Place, PlaceError};
+use crate::search::{Answer, Ask, Search, SearchPlan, Told};
+use crate::summary::trial::{Context, summarise};
+use crate::terms::{Slo, TrialSummary};
+use crate::trial::{Order, Outcome, Runner};
+
+/// How a rehearsal ended.
+#[derive(Debug, Clone)]
+pub struct Rehearsed {
+    pub answer: Answer,
+    /// The goal as it was settled.
+    pub slo: Option<Slo>,
+    /// In the order they were run.
+    pub trials: Vec<TrialSummary>,
+    /// By the place's clock.
+    pub elapsed: Duration,
+}
+
+/// Runs the search to its end.
+///
+/// # Errors
+/// The place fails us; a server that fails is a result.
+pub fn run(plan: &SearchPlan, place: &mut dyn Place) -> Result<Rehearsed, PlaceError> {
+    let mut search = Search::new(plan.clone());
+    let mut runner = Runner::new(place, 0);
+    let mut trials: Vec<TrialSummary> = Vec::new();
+    while let Ask::Trial(request) = search.next() {
+        let id = trials.len() as u32 + 1;
+        let order = Order {
+            configuration: request.configuration,
+            fresh_start: request.fresh_start,
+            offered: request.offered,
+            warm_up: request.warm_up,
+            duration: request.duration,
+            seed: plan.seed.wrapping_add(u64::from(id)),
+            latency_limit: search.slo().and_then(Slo::tightest_limit),
+        };
+        let outcome = runner.run(&order, &mut |_| {})?;
+        let ended_s = runner.elapsed().as_secs_f64();
+        let told = match outcome {
+            Outcome::BootFailed(failure) => Told::BootFailed {
+                configuration: request.configuration,
+                reason: failure.message,
+                ended_s,
+            },
+            Outcome::Recorded(record) => {
+                let context = Context {
+                    id,
+                    purpose: request.purpose,
+                    slo: search.slo(),
+                    cores: plan.cores,
+                    ended_s,
+                };
+                let summary = summarise(&record, &context);
+                trials.push(summary.clone());
+                Told::Trial(Box::new(summary))
+            }
+        };
+        search.tell(told);
+    }
+    runner.finish()?;
+    let elapsed = runner.elapsed();
+    let slo = search.slo().cloned();
+    Ok(Rehearsed { answer: search.answer(), slo, trials, elapsed })
+}
