@@ -45,7 +45,7 @@ pub struct Arguments {
     rate: Option<Rate>,
 
     /// Spacing of the open model's requests
-    #[arg(long, value_enum, default_value_t = Spacing::Uniform, requires = "rate")]
+    #[arg(long, value_enum, default_value_t = Spacing::Uniform, conflicts_with = "clients")]
     arrivals: Spacing,
 
     /// Closed model: clients that each wait for their reply before they ask again
@@ -53,7 +53,7 @@ pub struct Arguments {
     clients: Option<u32>,
 
     /// How long a client waits between a reply and its next request
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "clients")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "rate")]
     think: Option<Duration>,
 
     /// How long to measure [default: 10s]

@@ -80,7 +80,7 @@ impl Iterator for DueTimes {
 }
 
 /// Independent random streams from one seed, one for each loop.
-pub(crate) fn stream(seed: u64, index: u16) -> Xoshiro256PlusPlus {
+fn stream(seed: u64, index: u16) -> Xoshiro256PlusPlus {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..index).for_each(|_| random.jump());
     random
