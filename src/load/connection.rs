@@ -54,7 +54,8 @@ pub struct Connection {
 
 #[derive(Debug)]
 struct Slot {
-    /// Counts the slot's connections, so that an event for an earlier one is not taken for this one's.
+    /// Counts the slot's connections, so that an event for an earlier one is not taken for this
+    /// one's.
     generation: u32,
     connection: Option<Connection>,
 }

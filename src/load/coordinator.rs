@@ -1,4 +1,5 @@
-//! Starts the loops, puts together what they tell, shows it to the watcher and passes on when to end.
+//! Starts the loops, puts together what they tell, shows it to the watcher and passes on when to
+//! end.
 
 use std::collections::VecDeque;
 use std::io;
@@ -93,8 +94,8 @@ pub fn run(spec: &LoadSpec, stop: &StopSignal, watch: Watch<'_>) -> Result<LoadR
 fn run_loop(common: &Common, setup: Setup, placement: &Placement) -> io::Result<Outcome> {
     let (index, messages) = (setup.index, setup.messages.clone());
     let prepared = settle(placement).and_then(|()| EventLoop::new(common, setup));
-    // A loop that could not be prepared is as ready as it will be; the coordinator is there to listen
-    // until all senders are gone.
+    // A loop that could not be prepared is as ready as it will be; the coordinator is there to
+    // listen until all senders are gone.
     drop(messages.send((index, Message::Ready)));
     let clock = *common.clock.wait();
     let outcome = prepared.and_then(|prepared| prepared.run(clock));
@@ -150,8 +151,8 @@ fn remotes(address: &Address) -> Result<Vec<Remote>, LoadError> {
         Address::Unix(path) => {
             let too_long = || {
                 LoadError::Plan(format!(
-                    "the path of the unix socket '{}' is longer than the 107 bytes the kernel takes; \
-                     use a shorter one",
+                    "the path of the unix socket '{}' is longer than the 107 bytes the kernel \
+                     takes; use a shorter one",
                     path.display()
                 ))
             };
@@ -197,8 +198,8 @@ impl Room {
         }
         if matches!(spec.shape, Shape::Clients { .. }) && wanted > most {
             return Err(LoadError::Plan(format!(
-                "{wanted} clients need a connection each, but the limit on open files leaves room for \
-                 {most}; raise it (ulimit -n {})",
+                "{wanted} clients need a connection each, but the limit on open files leaves room \
+                 for {most}; raise it (ulimit -n {})",
                 u64::from(wanted) * 4 / 3 + 2 * SPARE_DESCRIPTORS
             )));
         }

@@ -1,5 +1,5 @@
-//! One loop: a thread with its own poller, connections, schedule and recorder. It shares nothing with
-//! the other loops while requests are under way but one number that says how urgently to end.
+//! One loop: a thread with its own poller, connections, schedule and recorder. It shares nothing
+//! with the other loops while requests are under way but one number that says how urgently to end.
 
 use std::collections::VecDeque;
 use std::io;
@@ -23,8 +23,8 @@ use crate::terms::{ConnectionMode, LoadSecond};
 
 const MS: u64 = 1_000_000;
 
-/// Mean distance of the samples of requests in flight. Distances vary, so that samples don't fall in
-/// step with uniform arrivals.
+/// Mean distance of the samples of requests in flight. Distances vary, so that samples don't fall
+/// in step with uniform arrivals.
 const SAMPLE_DISTANCE: u64 = 10 * MS;
 
 /// Requests that may wait for a free place, a loop. At 16,000/s that is more than a minute's worth.
@@ -259,8 +259,8 @@ impl<'a> EventLoop<'a> {
         next.saturating_sub(self.now)
     }
 
-    /// Takes note of what is due by now and sends it, oldest first, as far as there is room. Sends only
-    /// so many in a row that replies are not kept waiting.
+    /// Takes note of what is due by now and sends it, oldest first, as far as there is room. Sends
+    /// only so many in a row that replies are not kept waiting.
     pub(super) fn send_what_is_due(&mut self) {
         let mut left = SENDS_IN_A_ROW;
         while left > 0 && !self.is_full() {
@@ -319,8 +319,8 @@ impl<'a> EventLoop<'a> {
         self.pass_seconds(self.now);
     }
 
-    /// Ends the seconds of the clock that are over at `time`, by when everything that was due in them
-    /// has been told to the recorder.
+    /// Ends the seconds of the clock that are over at `time`, by when everything that was due in
+    /// them has been told to the recorder.
     fn pass_seconds(&mut self, time: u64) {
         while time >= self.next_second {
             self.end_second();

@@ -1,5 +1,5 @@
-//! A request's way: onto a connection, to the server, and its reply back. Each that was due ends here
-//! in exactly one status or one failure.
+//! A request's way: onto a connection, to the server, and its reply back. Each that was due ends
+//! here in exactly one status or one failure.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -97,7 +97,8 @@ impl EventLoop<'_> {
         if !remote.is_loopback_v4() || error.raw_os_error() != Some(libc::EADDRNOTAVAIL) {
             return opened;
         }
-        // All ports of this source are in use or waiting out their minute; the next one has its own.
+        // All ports of this source are in use or waiting out their minute; the next one has its
+        // own.
         let last = source.map_or(1, |source| source.octets()[3]);
         let next = if LOOPBACK_SOURCES.contains(&(last + 1)) { last + 1 } else { 2 };
         let next = Ipv4Addr::new(127, 0, 0, next);

@@ -67,8 +67,8 @@ pub struct LoadSpec {
     pub connection: ConnectionMode,
     /// From due to the last byte.
     pub timeout: Duration,
-    /// Most requests in flight in the open model; requests beyond wait, and are `dropped` when their
-    /// timeout passes before they could be sent. `None`: the file-descriptor limit.
+    /// Most requests in flight in the open model; requests beyond wait, and are `dropped` when
+    /// their timeout passes before they could be sent. `None`: the file-descriptor limit.
     pub max_in_flight: Option<u32>,
     /// Threads that generate load; 1 or more.
     pub loops: u16,

@@ -15,7 +15,8 @@ const TIMER: u64 = u64::MAX;
 #[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
-    /// Kernels before 5.11, and some sandboxes, have no wait in nanoseconds; a timer stands in for it.
+    /// Kernels before 5.11, and some sandboxes, have no wait in nanoseconds; a timer stands in for
+    /// it.
     timer: Option<OwnedFd>,
     events: Vec<libc::epoll_event>,
 }

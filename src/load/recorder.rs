@@ -1,7 +1,7 @@
 //! What became of each request, by the second in which it was due; one recorder a loop, no sharing.
 //!
-//! Seconds are handed over as soon as all of their requests have ended, so that a loop holds at most
-//! as many as the timeout is long.
+//! Seconds are handed over as soon as all of their requests have ended, so that a loop holds at
+//! most as many as the timeout is long.
 
 use std::collections::VecDeque;
 

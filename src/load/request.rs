@@ -71,7 +71,8 @@ fn check(target: &Target, host: &str) -> Result<(), LoadError> {
     }
     if !is_word(&target.path) || !(target.path.starts_with('/') || target.path == "*") {
         return refuse(format!(
-            "the path of target '{target}' must begin with '/' and hold no spaces; write a space as %20"
+            "the path of target '{target}' must begin with '/' and hold no spaces; write a space \
+             as %20"
         ));
     }
     if !is_word(host) {
@@ -94,9 +95,9 @@ const LONGEST_CYCLE: u32 = 4096;
 
 /// Chooses among targets by weight.
 ///
-/// In each cycle of (sum of weights / their greatest common divisor) requests every target has exactly
-/// its share, in an order shuffled anew, so that a short run has the mix that was asked for too. Only
-/// very fine shares are drawn at random.
+/// In each cycle of (sum of weights / their greatest common divisor) requests every target has
+/// exactly its share, in an order shuffled anew, so that a short run has the mix that was asked for
+/// too. Only very fine shares are drawn at random.
 #[derive(Debug)]
 pub struct Mix {
     random: Xoshiro256PlusPlus,
@@ -189,7 +190,8 @@ mod tests {
         assert_eq!(
             text(&Target::get("/a?b=1"), ConnectionMode::KeepAlive),
             format!(
-                "GET /a?b=1 HTTP/1.1\r\nHost: app.test:80\r\nUser-Agent: {USER_AGENT}\r\nAccept: */*\r\n\r\n"
+                "GET /a?b=1 HTTP/1.1\r\nHost: app.test:80\r\n\
+                 User-Agent: {USER_AGENT}\r\nAccept: */*\r\n\r\n"
             )
         );
         assert!(text(&Target::get("/"), ConnectionMode::Fresh).contains("Connection: close\r\n"));

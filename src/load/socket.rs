@@ -97,8 +97,8 @@ impl AsRawFd for Socket {
 }
 
 impl Socket {
-    /// Begins to connect, from `source` when one is given; sending tells when it is done. On loopback
-    /// it mostly is at once.
+    /// Begins to connect, from `source` when one is given; sending tells when it is done. On
+    /// loopback it mostly is at once.
     ///
     /// # Errors
     /// No descriptor or local port is left; a unix socket refuses, or its queue is full
@@ -151,10 +151,12 @@ impl Socket {
     /// Sends what the kernel takes now.
     ///
     /// # Errors
-    /// `WouldBlock` while connecting or when the buffer is full; otherwise why the connection failed.
+    /// `WouldBlock` while connecting or when the buffer is full; otherwise why the connection
+    /// failed.
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         let pointer = bytes.as_ptr().cast::<libc::c_void>();
-        // SAFETY: the bytes live through the call. Without the flag a closed peer would raise SIGPIPE.
+        // SAFETY: the bytes live through the call. Without the flag a closed peer would raise
+        // SIGPIPE.
         counted(unsafe { libc::send(self.as_raw_fd(), pointer, bytes.len(), libc::MSG_NOSIGNAL) })
     }
 
@@ -168,8 +170,8 @@ impl Socket {
         counted(unsafe { libc::recv(self.as_raw_fd(), pointer, buffer.len(), 0) })
     }
 
-    /// Drops up to `count` bytes inside the kernel, without copying them; 0 at the end. Only TCP does
-    /// so: on other sockets the same flag asks for the length of a message.
+    /// Drops up to `count` bytes inside the kernel, without copying them; 0 at the end. Only TCP
+    /// does so: on other sockets the same flag asks for the length of a message.
     ///
     /// # Errors
     /// As [`receive`](Self::receive).

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::Length;
 use super::shape::{DueTimes, LoopClients, Part, Shape, nanoseconds};
 
-/// A request that is due; `client` tells the closed model's clients of a loop apart, and is 0 in the
-/// open model.
+/// A request that is due; `client` tells the closed model's clients of a loop apart, and is 0 in
+/// the open model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
     pub at: u64,

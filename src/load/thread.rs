@@ -19,7 +19,8 @@ pub fn settle(placement: &Placement) -> io::Result<()> {
         set_affinity(&placement.cpus)?;
     }
     if placement.raised_priority && !set_real_time() {
-        // SAFETY: no pointer is passed; on Linux 0 is the calling thread. A refusal changes nothing.
+        // SAFETY: no pointer is passed; on Linux 0 is the calling thread. A refusal changes
+        // nothing.
         unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, RAISED_NICE) };
     }
     // By default the kernel delays a wake-up by up to 50 microseconds to join it with others.
@@ -93,11 +94,14 @@ fn descriptor_limit() -> libc::rlimit {
     }
 }
 
+/// Enough for any load that makes sense from one machine, and no invitation to fill its memory.
+const ENOUGH_DESCRIPTORS: u64 = 65_536;
+
 /// Lets this process, and what it starts from now on, open as many descriptors as it may without
-/// asking anybody. A refusal changes nothing.
+/// asking anybody, up to 65,536. A refusal changes nothing.
 pub fn raise_descriptor_limit() {
     let mut limit = descriptor_limit();
-    limit.rlim_cur = limit.rlim_max;
+    limit.rlim_cur = limit.rlim_cur.max(limit.rlim_max.min(ENOUGH_DESCRIPTORS));
     // SAFETY: the limit lives through the call.
     unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
 }

@@ -1,4 +1,5 @@
-//! A load record to the figures that `load --json` prints, and whether the generator can be believed.
+//! A load record to the figures that `load --json` prints, and whether the generator can be
+//! believed.
 
 use std::time::Duration;
 
@@ -108,14 +109,15 @@ fn sum(seconds: &[LoadSecond]) -> LoadSecond {
     all
 }
 
-/// What rates are divided by: until the last reply, or until the last request's second was over when
-/// that is later (a reply that comes at once must not make one request a second look like more).
+/// What rates are divided by: until the last reply, or until the last request's second was over
+/// when that is later (a reply that comes at once must not make one request a second look like
+/// more).
 fn span(record: &LoadRecord, warm_up: Duration) -> Duration {
     record.duration.max(record.last_reply).saturating_sub(warm_up)
 }
 
-/// 2xx and 3xx replies within the limit. Slow replies of other statuses cannot be told apart from slow
-/// good ones and count against these: never too many.
+/// 2xx and 3xx replies within the limit. Slow replies of other statuses cannot be told apart from
+/// slow good ones and count against these: never too many.
 fn good_within(all: &LoadSecond, good: u64, limit: Option<Duration>) -> u64 {
     let Some(limit) = limit else { return good };
     let given_up = all.errors.timeout + all.errors.dropped;
@@ -243,8 +245,9 @@ fn out_of_addresses(all: &LoadSecond) -> Warning {
     )
 }
 
-/// Little's law: mean number in flight = rate x mean latency. What lies across the ends of the measured
-/// part is allowed for by what was in flight there, and the sampling by three standard errors.
+/// Little's law: mean number in flight = rate x mean latency. What lies across the ends of the
+/// measured part is allowed for by what was in flight there, and the sampling by three standard
+/// errors.
 fn check_little(
     seconds: &[LoadSecond],
     all: &LoadSecond,
@@ -287,8 +290,8 @@ fn doubt_waiting(all: &LoadSecond) -> Option<Warning> {
         Warning::new(
             "max_in_flight",
             format!(
-                "{waited} requests had to wait because as many were in flight as allowed; {} of them \
-                 were never sent",
+                "{waited} requests had to wait because as many were in flight as allowed; {} of \
+                 them were never sent",
                 all.errors.dropped
             ),
             "the server fell behind, or --max-in-flight or the limit on open files is too low",
@@ -303,7 +306,8 @@ fn doubt_status(all: &LoadSecond) -> Option<Warning> {
         Warning::new(
             "status",
             format!("{:.0} % of the replies are neither 2xx nor 3xx", share * 100.0),
-            "check the target, its headers and its credentials: errors are often faster than answers",
+            "check the target, its headers and its credentials: errors are often faster than \
+             answers",
         )
     })
 }

@@ -1,10 +1,10 @@
 //! Is the goal met? Counted and tested exactly.
 //!
-//! Each part of a goal is a share of requests that may break it: 5 % may be slower than the limit of a
-//! p95. The number that did is tested against the binomial distribution with that share. Requests that
-//! are due close together fare alike, so the numbers are first divided by the design effect: by how
-//! much more the share varies between blocks of one second than it would by chance (Kish, Survey
-//! Sampling, 1965, section 8.2).
+//! Each part of a goal is a share of requests that may break it: 5 % may be slower than the limit
+//! of a p95. The number that did is tested against the binomial distribution with that share.
+//! Requests that are due close together fare alike, so the numbers are first divided by the design
+//! effect: by how much more the share varies between blocks of one second than it would by chance
+//! (Kish, Survey Sampling, 1965, section 8.2).
 
 use statrs::function::beta::beta_reg;
 
@@ -13,7 +13,8 @@ use crate::terms::{LoadSecond, QuantileLimit, Ratio, Slo, SloSummary, Verdict};
 /// Probability of calling a goal met, or not met, that is exactly at its limit.
 pub const ALPHA: f64 = 0.05;
 
-/// With fewer blocks their spread says nothing about correlation, and requests count as independent.
+/// With fewer blocks their spread says nothing about correlation, and requests count as
+/// independent.
 const FEWEST_BLOCKS: usize = 5;
 
 /// How many of so many requests broke one part of a goal.
@@ -144,7 +145,8 @@ fn at_least(k: f64, n: f64, p: f64) -> f64 {
 /// Variance of the share over blocks divided by what independent requests would show; 1 or more.
 ///
 /// share r = sum k / sum n; variance of r = m / (m - 1) * sum (k - r n)^2 / (sum n)^2 over m blocks
-/// (ratio estimator: Cochran, Sampling Techniques, 1977, section 2.11), independent: r (1 - r) / sum n.
+/// (ratio estimator: Cochran, Sampling Techniques, 1977, section 2.11), independent: r (1 - r) /
+/// sum n.
 fn design_effect(blocks: &[Violations]) -> f64 {
     let blocks: Vec<(f64, f64)> = blocks
         .iter()
@@ -247,7 +249,8 @@ mod tests {
 
     #[test]
     fn the_tails_agree_with_the_distribution() {
-        // P(X <= 1), X ~ B(10, 0.3) = 0.7^10 + 10 * 0.3 * 0.7^9; P(X >= 9) = 10 * 0.3^9 * 0.7 + 0.3^10.
+        // P(X <= 1), X ~ B(10, 0.3) = 0.7^10 + 10 * 0.3 * 0.7^9; P(X >= 9) = 10 * 0.3^9 * 0.7 +
+        // 0.3^10.
         let low = 0.7f64.powi(10) + 3.0 * 0.7f64.powi(9);
         let high = 7.0 * 0.3f64.powi(9) + 0.3f64.powi(10);
         assert!((at_most(1.0, 10.0, 0.3) - low).abs() < 1e-12);

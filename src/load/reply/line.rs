@@ -1,6 +1,7 @@
 //! Lines out of bytes that come in pieces, keeping only as much of a line as decides anything.
 
-/// So much of a line's beginning is looked at: enough for every header that tells where a reply ends.
+/// So much of a line's beginning is looked at: enough for every header that tells where a reply
+/// ends.
 const KEPT: usize = 256;
 
 /// A line without its end (`\r\n` or `\n`).
@@ -43,8 +44,8 @@ impl Default for LineReader {
 }
 
 impl LineReader {
-    /// The line that ends with `piece` (without its `\n`). One that came in one piece is not copied.
-    /// Call [`clear`](Self::clear) before the next line.
+    /// The line that ends with `piece` (without its `\n`). One that came in one piece is not
+    /// copied. Call [`clear`](Self::clear) before the next line.
     pub fn finish<'a>(&'a mut self, piece: &'a [u8]) -> Line<'a> {
         if self.length == 0 {
             return Line::new(&piece[..piece.len().min(KEPT)], piece.len());

@@ -1,5 +1,5 @@
-//! Reads HTTP/1 replies as bytes arrive, without keeping them: a state machine that allocates nothing
-//! and gives the same result however the bytes are split.
+//! Reads HTTP/1 replies as bytes arrive, without keeping them: a state machine that allocates
+//! nothing and gives the same result however the bytes are split.
 //!
 //! In: bytes from the connection, in order. Out: the status, where the reply ends, and whether the
 //! connection can be used again. It knows no socket and no clock.

@@ -8,10 +8,10 @@ use crate::terms::{Arrivals, Rate};
 
 /// The due times of one loop: nanoseconds since the load began, ascending, without end.
 ///
-/// Uniform: the k-th request of the whole load is due at k / rate, and request k belongs to loop
-/// k mod loops, so that the loops together are exactly uniform and never fire together. Poisson:
-/// every loop draws a stream of its own with rate / loops; the sum of independent Poisson streams is
-/// one of the full rate.
+/// Uniform: the k-th request of the whole load is due at k / rate, and request k belongs to loop k
+/// mod loops, so that the loops together are exactly uniform and never fire together. Poisson:
+/// every loop draws a stream of its own with rate / loops; the sum of independent Poisson streams
+/// is one of the full rate.
 #[derive(Debug, Clone)]
 pub struct DueTimes {
     kind: Kind,
@@ -122,8 +122,8 @@ mod tests {
         fn loops_together_send_the_uniform_schedule_and_never_at_once(
             of in 1u16..9, per_second in 1.0f64..50_000.0
         ) {
-            let whole: Vec<u64> =
-                DueTimes::new(rate(per_second), Arrivals::Uniform, Part::WHOLE, 0).take(500).collect();
+            let whole = DueTimes::new(rate(per_second), Arrivals::Uniform, Part::WHOLE, 0);
+            let whole: Vec<u64> = whole.take(500).collect();
             let mut dealt: Vec<u64> = (0..of)
                 .flat_map(|index| {
                     let part = Part { index, of };

@@ -10,8 +10,8 @@ use super::{Part, nanoseconds};
 /// everything is not asked in a busy loop.
 const PAUSE_AFTER_ERROR: u64 = 10_000_000;
 
-/// Clients that don't think begin one by one, this far apart, over at most `LONGEST_START`: a server
-/// just started would otherwise see all connections in the same instant.
+/// Clients that don't think begin one by one, this far apart, over at most `LONGEST_START`: a
+/// server just started would otherwise see all connections in the same instant.
 const START_DISTANCE: u64 = 100_000;
 const LONGEST_START: u64 = 100_000_000;
 

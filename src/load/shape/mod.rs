@@ -1,7 +1,7 @@
 //! When requests are due: pure values, with no clock and no socket inside.
 //!
-//! In: a [`Shape`], a seed and which of how many loops asks. Out: due times, in nanoseconds since the
-//! load began. Must not know how a request is sent.
+//! In: a [`Shape`], a seed and which of how many loops asks. Out: due times, in nanoseconds since
+//! the load began. Must not know how a request is sent.
 
 mod arrivals;
 mod clients;

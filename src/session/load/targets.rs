@@ -1,8 +1,8 @@
 //! Reads a file of targets: vegeta's HTTP format, with weights.
 //!
-//! A request line `METHOD PATH-OR-URL [weight=N]`, then its header lines `Name: value`, then possibly
-//! `@FILE` for its body; blank lines and lines that begin with `#` separate. Of a URL the host and port
-//! must be those of the load.
+//! A request line `METHOD PATH-OR-URL [weight=N]`, then its header lines `Name: value`, then
+//! possibly `@FILE` for its body; blank lines and lines that begin with `#` separate. Of a URL the
+//! host and port must be those of the load.
 
 use std::io;
 
@@ -13,8 +13,8 @@ use crate::terms::Target;
 /// Reads the whole file. `read_body` is given the names after `@`.
 ///
 /// # Errors
-/// With the line number and the way out: a line that is none of the above, a file that cannot be read,
-/// another server, or no target at all.
+/// With the line number and the way out: a line that is none of the above, a file that cannot be
+/// read, another server, or no target at all.
 pub fn parse(
     text: &str,
     server: &Url,

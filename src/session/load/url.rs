@@ -22,7 +22,8 @@ impl Url {
     /// Reads a URL; `http://` may be left out.
     ///
     /// # Errors
-    /// Another scheme, no host, a bad port. The text itself is not repeated: it may hold a password.
+    /// Another scheme, no host, a bad port. The text itself is not repeated: it may hold a
+    /// password.
     pub fn parse(text: &str) -> Result<Self, LoadVerbError> {
         let usage = |what: &str| LoadVerbError::Usage(what.to_string());
         let rest = match text.split_once("://") {
@@ -30,7 +31,8 @@ impl Url {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
             Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => {
                 return Err(usage(
-                    "https is not supported yet; aim at the app server itself, behind whatever ends TLS",
+                    "https is not supported yet; aim at the app server itself, behind whatever \
+                     ends TLS",
                 ));
             }
             Some((scheme, _)) => {

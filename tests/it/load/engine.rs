@@ -2,6 +2,8 @@
 
 use std::net::{Shutdown, TcpListener};
 use std::ops::ControlFlow;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixListener;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -392,6 +394,22 @@ fn those_who_wait_longer_than_the_timeout_are_dropped() {
     let ErrorCounts { timeout, dropped, .. } = all.errors;
     assert_eq!((all.due, timeout + dropped, all.sent), (100, 100, timeout));
     assert!(dropped > 0 && timeout >= 2, "{:?}", all.errors);
+}
+
+#[test]
+fn a_unix_socket_whose_queue_is_full_makes_requests_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    // SAFETY: only changes the length of the queue of a listener of ours.
+    assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 1) }, 0);
+    let elsewhere = Server::answering(ok(""));
+    let mut spec = spec(&elsewhere, at_rate(1000.0), 100);
+    spec.address = Address::Unix(path);
+    let all = total(&run(&spec));
+    let ErrorCounts { timeout, dropped, .. } = all.errors;
+    assert_eq!((timeout + dropped, timeout), (100, all.sent), "{:?}", all.errors);
+    assert!(timeout > 0 && dropped > 0, "nobody accepts: {:?}", all.errors);
 }
 
 #[test]

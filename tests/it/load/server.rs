@@ -154,8 +154,8 @@ impl Connection {
     pub fn reset(&mut self) {
         let linger = libc::linger { l_onoff: 1, l_linger: 0 };
         let nobody = libc::sockaddr { sa_family: libc::AF_UNSPEC as u16, sa_data: [0; 14] };
-        // SAFETY: both structures live through their calls and are as long as said. Disconnecting an
-        // established socket that does not linger sends the reset at once.
+        // SAFETY: both structures live through their calls and are as long as said. Disconnecting
+        // an established socket that does not linger sends the reset at once.
         unsafe {
             let fd = self.stream.as_raw_fd();
             let length = size_of::<libc::linger>() as u32;
