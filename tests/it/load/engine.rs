@@ -165,25 +165,24 @@ fn a_reply_to_head_ends_with_its_head() {
     assert_eq!(server.seen.connections.load(Ordering::SeqCst), 1, "the connection was used again");
 }
 
-#[test]
-fn every_way_of_failing_has_its_class() {
-    const N: u64 = 10;
+/// What goes wrong, a server that does it, and the class in which `n` requests then end.
+fn failing_servers(n: u64) -> Vec<(&'static str, Server, ErrorCounts)> {
     let answer_then = |then: fn(&mut Connection)| {
         Server::start(move |connection| {
             connection.request();
             then(connection);
         })
     };
-    let cases: Vec<(&str, Server, ErrorCounts)> = vec![
-        ("reset", answer_then(Connection::reset), errors_of(|e| e.reset = N)),
-        ("hang", answer_then(Connection::hang), errors_of(|e| e.timeout = N)),
+    vec![
+        ("reset", answer_then(Connection::reset), errors_of(|e| e.reset = n)),
+        ("hang", answer_then(Connection::hang), errors_of(|e| e.timeout = n)),
         (
             "half-close without a word",
             answer_then(|connection| {
                 connection.stream.shutdown(Shutdown::Write).unwrap();
                 connection.hang();
             }),
-            errors_of(|e| e.closed_early = N),
+            errors_of(|e| e.closed_early = n),
         ),
         (
             "garbage",
@@ -191,14 +190,14 @@ fn every_way_of_failing_has_its_class() {
                 connection.send([0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46]);
                 connection.hang();
             }),
-            errors_of(|e| e.malformed = N),
+            errors_of(|e| e.malformed = n),
         ),
         (
             "less than it said",
             answer_then(|connection| {
                 connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi")
             }),
-            errors_of(|e| e.closed_early = N),
+            errors_of(|e| e.closed_early = n),
         ),
         (
             "a reset in the middle of a body",
@@ -206,7 +205,7 @@ fn every_way_of_failing_has_its_class() {
                 connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi");
                 connection.reset();
             }),
-            errors_of(|e| e.reset = N),
+            errors_of(|e| e.reset = n),
         ),
         (
             "endless headers",
@@ -215,7 +214,7 @@ fn every_way_of_failing_has_its_class() {
                 (0..2000).for_each(|_| connection.send("X-More: and more, and more, and more\r\n"));
                 connection.hang();
             }),
-            errors_of(|e| e.malformed = N),
+            errors_of(|e| e.malformed = n),
         ),
         (
             "a byte now and then",
@@ -225,10 +224,15 @@ fn every_way_of_failing_has_its_class() {
                     std::thread::sleep(ms(50));
                 }
             }),
-            errors_of(|e| e.timeout = N),
+            errors_of(|e| e.timeout = n),
         ),
-    ];
-    for (what, server, expected) in cases {
+    ]
+}
+
+#[test]
+fn every_way_of_failing_has_its_class() {
+    const N: u64 = 10;
+    for (what, server, expected) in failing_servers(N) {
         for connection in [ConnectionMode::KeepAlive, ConnectionMode::Fresh] {
             let record = run(&LoadSpec { connection, ..spec(&server, at_rate(100.0), N) });
             let all = total(&record);
