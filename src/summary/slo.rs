@@ -144,10 +144,9 @@ fn at_least(k: f64, n: f64, p: f64) -> f64 {
 
 /// Variance of the share over blocks divided by what independent requests would show; 1 or more.
 ///
-/// r = sum k / sum n, with k violations of n requests in each of m blocks
-/// variance of r = m / (m - 1) * sum (k - r n)^2 / (sum n)^2 (ratio estimator: Cochran, Sampling
-/// Techniques, 1977, section 2.11)
-/// variance of r if requests were independent = r (1 - r) / sum n
+/// share r = sum k / sum n; variance of r = m / (m - 1) * sum (k - r n)^2 / (sum n)^2 over m blocks
+/// (ratio estimator: Cochran, Sampling Techniques, 1977, section 2.11), independent: r (1 - r) /
+/// sum n.
 fn design_effect(blocks: &[Violations]) -> f64 {
     let blocks: Vec<(f64, f64)> = blocks
         .iter()

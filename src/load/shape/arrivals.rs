@@ -8,8 +8,8 @@ use crate::terms::{Arrivals, Rate};
 
 /// The due times of one loop: nanoseconds since the load began, ascending, without end.
 ///
-/// Uniform: the k-th request of the whole load is due at k / rate, and request k belongs to loop k
-/// mod loops, so that the loops together are exactly uniform and never fire together. Poisson:
+/// Uniform: the k-th request of the whole load is due at k / rate, and request k belongs to loop
+/// k mod loops, so that the loops together are exactly uniform and never fire together. Poisson:
 /// every loop draws a stream of its own with rate / loops; the sum of independent Poisson streams
 /// is one of the full rate.
 #[derive(Debug, Clone)]
