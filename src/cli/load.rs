@@ -34,10 +34,16 @@ wrong; 3 SLO not met; 4 measured, but the generator was the limit or the SLO is 
 /// Sends load to a URL and says how fast it was answered
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-#[command(group(clap::ArgGroup::new("load").required(true).args(["rate", "clients"])))]
 pub struct Arguments {
-    /// Where to, such as http://127.0.0.1:9292/ (user:password@ in front of the host is sent as basic
-    /// authentication)
+    #[command(flatten)]
+    options: Box<Options>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("load").required(true).args(["rate", "clients"])))]
+struct Options {
+    /// Where to, such as http://127.0.0.1:9292/ (user:password@ in front of the host is sent as
+    /// basic authentication)
     url: String,
 
     /// Open model: requests due per second whatever the server does, such as 200/s or 90/m
@@ -45,7 +51,7 @@ pub struct Arguments {
     rate: Option<Rate>,
 
     /// Spacing of the open model's requests
-    #[arg(long, value_enum, default_value_t = Spacing::Uniform, requires = "rate")]
+    #[arg(long, value_enum, default_value_t = Spacing::Uniform, conflicts_with = "clients")]
     arrivals: Spacing,
 
     /// Closed model: clients that each wait for their reply before they ask again
@@ -53,7 +59,7 @@ pub struct Arguments {
     clients: Option<u32>,
 
     /// How long a client waits between a reply and its next request
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "clients")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "rate")]
     think: Option<Duration>,
 
     /// How long to measure [default: 10s]
@@ -110,7 +116,8 @@ pub struct Arguments {
     max_in_flight: Option<u32>,
 
     /// Threads that generate load; one sends tens of thousands of requests a second
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     loops: u16,
 
     /// Latency goal to judge by, such as 'p95<200ms,errors<1%'
@@ -177,9 +184,10 @@ fn parse_output(text: &str) -> Result<Output, String> {
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
-    let outputs = outputs(&arguments);
-    let is_quiet = arguments.quiet;
-    let prepared = load::prepare(asked(arguments)).map_err(usage_or_other)?;
+    let options = *arguments.options;
+    let outputs = outputs(&options);
+    let is_quiet = options.quiet;
+    let prepared = load::prepare(asked(options)).map_err(usage_or_other)?;
     let stop = interrupt::install();
     let progress = Progress::new(is_quiet);
     let mut watch = |second: &LiveSecond| {
@@ -210,9 +218,9 @@ fn usage_or_other(error: load::LoadVerbError) -> anyhow::Error {
     }
 }
 
-fn outputs(arguments: &Arguments) -> Vec<Output> {
-    let mut outputs = arguments.output.clone();
-    if arguments.json {
+fn outputs(options: &Options) -> Vec<Output> {
+    let mut outputs = options.output.clone();
+    if options.json {
         outputs.push(Output { format: Format::Json, file: None });
     }
     if outputs.is_empty() {
@@ -221,10 +229,10 @@ fn outputs(arguments: &Arguments) -> Vec<Output> {
     outputs
 }
 
-fn asked(arguments: Arguments) -> Asked {
-    let offered = match (arguments.rate, arguments.clients) {
+fn asked(options: Options) -> Asked {
+    let offered = match (options.rate, options.clients) {
         (Some(rate), _) => {
-            let arrivals = match arguments.arrivals {
+            let arrivals = match options.arrivals {
                 Spacing::Uniform => Arrivals::Uniform,
                 Spacing::Poisson => Arrivals::Poisson,
             };
@@ -233,35 +241,35 @@ fn asked(arguments: Arguments) -> Asked {
         // clap lets nobody through with neither; no clients at all are refused further on.
         (None, clients) => Offered::Closed {
             clients: clients.unwrap_or(0),
-            think: arguments.think.unwrap_or_default(),
+            think: options.think.unwrap_or_default(),
         },
     };
-    let length = match arguments.requests {
+    let length = match options.requests {
         Some(count) => Length::Requests(count),
-        None => Length::Duration(arguments.duration.unwrap_or(Duration::from_secs(10))),
+        None => Length::Duration(options.duration.unwrap_or(Duration::from_secs(10))),
     };
     Asked {
-        url: arguments.url,
-        unix: arguments.unix,
-        targets: arguments.target,
-        targets_file: arguments.targets,
-        method: arguments.method,
-        data: arguments.data,
-        headers: arguments.header,
-        user: arguments.user,
+        url: options.url,
+        unix: options.unix,
+        targets: options.target,
+        targets_file: options.targets,
+        method: options.method,
+        data: options.data,
+        headers: options.header,
+        user: options.user,
         offered,
-        warm_up: arguments.warmup,
+        warm_up: options.warmup,
         length,
-        connection: match arguments.connection {
+        connection: match options.connection {
             Connection::Fresh => ConnectionMode::Fresh,
             Connection::KeepAlive => ConnectionMode::KeepAlive,
         },
-        timeout: arguments.timeout,
-        max_in_flight: arguments.max_in_flight,
-        loops: arguments.loops,
-        seed: arguments.seed,
-        slo: arguments.slo,
-        allows_public: arguments.allow_public,
+        timeout: options.timeout,
+        max_in_flight: options.max_in_flight,
+        loops: options.loops,
+        seed: options.seed,
+        slo: options.slo,
+        allows_public: options.allow_public,
     }
 }
 

@@ -151,8 +151,8 @@ fn remotes(address: &Address) -> Result<Vec<Remote>, LoadError> {
         Address::Unix(path) => {
             let too_long = || {
                 LoadError::Plan(format!(
-                    "the path of the unix socket '{}' is longer than the 107 bytes the kernel takes; \
-                     use a shorter one",
+                    "the path of the unix socket '{}' is longer than the 107 bytes the kernel \
+                     takes; use a shorter one",
                     path.display()
                 ))
             };
@@ -198,8 +198,8 @@ impl Room {
         }
         if matches!(spec.shape, Shape::Clients { .. }) && wanted > most {
             return Err(LoadError::Plan(format!(
-                "{wanted} clients need a connection each, but the limit on open files leaves room for \
-                 {most}; raise it (ulimit -n {})",
+                "{wanted} clients need a connection each, but the limit on open files leaves room \
+                 for {most}; raise it (ulimit -n {})",
                 u64::from(wanted) * 4 / 3 + 2 * SPARE_DESCRIPTORS
             )));
         }

@@ -269,7 +269,8 @@ impl<'a> EventLoop<'a> {
             self.read_clock();
             left -= 1;
         }
-        while self.source.peek().is_some_and(|at| at <= self.now) {
+        while let Some(next) = self.source.peek().filter(|at| *at <= self.now) {
+            self.pass_seconds(next);
             let Some(due) = self.source.take(self.now) else { continue };
             self.recorder.due(due.at);
             let has_waited = self.is_full();
@@ -301,8 +302,7 @@ impl<'a> EventLoop<'a> {
         self.in_flight >= self.max_in_flight || self.connect_after > self.now
     }
 
-    /// What is done by the clock and not for a request. All that is due by now has been told to the
-    /// recorder before.
+    /// What is done by the clock and not for a request.
     fn do_chores(&mut self) {
         if self.now >= self.next_sample {
             if !self.source.is_over() {
@@ -316,7 +316,13 @@ impl<'a> EventLoop<'a> {
             self.sweep();
             self.next_sweep = self.now + self.sweep_distance;
         }
-        while self.now >= self.next_second {
+        self.pass_seconds(self.now);
+    }
+
+    /// Ends the seconds of the clock that are over at `time`, by when everything that was due in
+    /// them has been told to the recorder.
+    fn pass_seconds(&mut self, time: u64) {
+        while time >= self.next_second {
             self.end_second();
             while let Some((index, second)) = self.recorder.take_finished() {
                 self.unsent_messages.push_back(Message::Finished(index, Box::new(second)));

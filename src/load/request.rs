@@ -71,7 +71,8 @@ fn check(target: &Target, host: &str) -> Result<(), LoadError> {
     }
     if !is_word(&target.path) || !(target.path.starts_with('/') || target.path == "*") {
         return refuse(format!(
-            "the path of target '{target}' must begin with '/' and hold no spaces; write a space as %20"
+            "the path of target '{target}' must begin with '/' and hold no spaces; write a space \
+             as %20"
         ));
     }
     if !is_word(host) {
@@ -172,8 +173,13 @@ fn greatest_common_divisor(a: u32, b: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+
     use super::*;
-    use crate::load::shape::stream;
+
+    fn random() -> Xoshiro256PlusPlus {
+        Xoshiro256PlusPlus::seed_from_u64(1)
+    }
 
     fn text(target: &Target, mode: ConnectionMode) -> String {
         String::from_utf8(Request::new(target, "app.test:80", mode).unwrap().bytes).unwrap()
@@ -184,7 +190,8 @@ mod tests {
         assert_eq!(
             text(&Target::get("/a?b=1"), ConnectionMode::KeepAlive),
             format!(
-                "GET /a?b=1 HTTP/1.1\r\nHost: app.test:80\r\nUser-Agent: {USER_AGENT}\r\nAccept: */*\r\n\r\n"
+                "GET /a?b=1 HTTP/1.1\r\nHost: app.test:80\r\n\
+                 User-Agent: {USER_AGENT}\r\nAccept: */*\r\n\r\n"
             )
         );
         assert!(text(&Target::get("/"), ConnectionMode::Fresh).contains("Connection: close\r\n"));
@@ -228,7 +235,7 @@ mod tests {
 
     #[test]
     fn every_cycle_has_exactly_the_shares_asked_for_in_changing_order() {
-        let mut mix = Mix::new(&[2, 6, 2], stream(1, 0));
+        let mut mix = Mix::new(&[2, 6, 2], random());
         let mut cycles = Vec::new();
         for _ in 0..20 {
             let cycle: Vec<u32> = (0..5).map(|_| mix.next()).collect();
@@ -242,7 +249,7 @@ mod tests {
 
     #[test]
     fn very_fine_shares_are_drawn() {
-        let mut mix = Mix::new(&[1, 9_999], stream(1, 0));
+        let mut mix = Mix::new(&[1, 9_999], random());
         let n = 200_000;
         let rare = (0..n).filter(|_| mix.next() == 0).count();
         // Expected 20; five standard deviations.

@@ -94,11 +94,14 @@ fn descriptor_limit() -> libc::rlimit {
     }
 }
 
+/// Enough for any load that makes sense from one machine, and no invitation to fill its memory.
+const ENOUGH_DESCRIPTORS: u64 = 65_536;
+
 /// Lets this process, and what it starts from now on, open as many descriptors as it may without
-/// asking anybody. A refusal changes nothing.
+/// asking anybody, up to 65,536. A refusal changes nothing.
 pub fn raise_descriptor_limit() {
     let mut limit = descriptor_limit();
-    limit.rlim_cur = limit.rlim_max;
+    limit.rlim_cur = limit.rlim_cur.max(limit.rlim_max.min(ENOUGH_DESCRIPTORS));
     // SAFETY: the limit lives through the call.
     unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
 }

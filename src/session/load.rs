@@ -57,8 +57,8 @@ pub enum LoadVerbError {
     Usage(String),
     /// A rule that protects others' machines.
     #[error(
-        "{host} is at {address}, a public address; load is sent to this machine and private networks \
-         only, unless you may load that server and say --allow-public"
+        "{host} is at {address}, a public address; load is sent to this machine and private \
+         networks only, unless you may load that server and say --allow-public"
     )]
     PublicAddress { host: String, address: IpAddr },
     #[error("could not find the address of '{host}': {source}; check the name")]
@@ -382,7 +382,8 @@ mod tests {
         assert_eq!(
             shown,
             "GET /a?… on 127.0.0.1:9 (127.0.0.1:9)\n\
-             10.0/s, uniform arrivals, for 30s after 5s of warm-up, keep-alive connections, timeout 10s"
+             10.0/s, uniform arrivals, for 30s after 5s of warm-up, keep-alive connections, \
+             timeout 10s"
         );
     }
 

@@ -113,7 +113,8 @@ pub struct LoadSecond {
     pub replies: u64,
     /// Requests in flight or waiting to be sent when this second ended.
     pub in_flight: u64,
-    /// Mean of the number in flight, sampled by a timer through this second (Little's law check).
+    /// Mean of the number in flight or waiting to be sent, sampled by a timer through this second
+    /// (Little's law check).
     pub in_flight_mean: f64,
     pub bytes_in: u64,
     pub bytes_out: u64,

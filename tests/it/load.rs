@@ -1,1 +1,5 @@
-//! Tests of load.
+//! Tests of load: the engine against servers that behave badly, and the command.
+
+mod command;
+mod engine;
+mod server;

@@ -70,14 +70,17 @@ fn every_way_to_say_where_a_reply_ends_is_understood() {
         ),
         (
             "chunks with extensions and trailers",
-            "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, CHUNKED\r\n\r\nA;name=\"v\"\r\n0123456789\r\n00 ; x\r\nX-Sum: 1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, CHUNKED\r\n\r\n\
+             A;name=\"v\"\r\n0123456789\r\n00 ; x\r\nX-Sum: 1\r\n\r\n",
             open(200),
         ),
         ("no content", "HTTP/1.1 204 No Content\r\nContent-Length: 9\r\n\r\n", open(204)),
         ("not modified", "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", open(304)),
         (
             "interim replies first",
-            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\nContent-Length: 7\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\nx",
+            "HTTP/1.1 100 Continue\r\n\r\n\
+             HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nContent-Length: 7\r\n\r\n\
+             HTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\nx",
             open(201),
         ),
         (
@@ -215,7 +218,7 @@ fn fragment() -> impl Strategy<Value = Vec<u8>> {
                 "Transfer-Encoding: chunked\r\n",
                 "Connection: close\r\n",
                 "Connection: keep-alive\r\n",
-                "X-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                "X-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
                 " folded\r\n",
                 "\r\n",
                 "3\r\nabc\r\n",

@@ -80,7 +80,7 @@ impl Iterator for DueTimes {
 }
 
 /// Independent random streams from one seed, one for each loop.
-pub(crate) fn stream(seed: u64, index: u16) -> Xoshiro256PlusPlus {
+fn stream(seed: u64, index: u16) -> Xoshiro256PlusPlus {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..index).for_each(|_| random.jump());
     random
@@ -122,8 +122,8 @@ mod tests {
         fn loops_together_send_the_uniform_schedule_and_never_at_once(
             of in 1u16..9, per_second in 1.0f64..50_000.0
         ) {
-            let whole: Vec<u64> =
-                DueTimes::new(rate(per_second), Arrivals::Uniform, Part::WHOLE, 0).take(500).collect();
+            let whole = DueTimes::new(rate(per_second), Arrivals::Uniform, Part::WHOLE, 0);
+            let whole: Vec<u64> = whole.take(500).collect();
             let mut dealt: Vec<u64> = (0..of)
                 .flat_map(|index| {
                     let part = Part { index, of };

@@ -10,8 +10,6 @@ use std::time::Duration;
 
 use crate::terms::{Arrivals, Offered, Rate};
 
-pub(crate) use arrivals::stream;
-
 pub use arrivals::DueTimes;
 pub use clients::{LoopClients, Ready};
 

@@ -31,7 +31,8 @@ impl Url {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
             Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => {
                 return Err(usage(
-                    "https is not supported yet; aim at the app server itself, behind whatever ends TLS",
+                    "https is not supported yet; aim at the app server itself, behind whatever \
+                     ends TLS",
                 ));
             }
             Some((scheme, _)) => {

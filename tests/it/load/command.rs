@@ -1,0 +1,305 @@
+//! The command `sweetspot load`, as people and scripts use it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::server::{Server, ok};
+
+fn sweetspot(arguments: &[&str]) -> Output {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"));
+    command.arg("load").args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// A goal that any answer meets, and beside which no lag of a busy test machine matters.
+const EASY: [&str; 2] = ["--slo", "p50<10s"];
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// nginx on a unix socket in a folder of its own; ended when dropped.
+struct Nginx {
+    process: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Nginx {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("large"), vec![b'x'; 5_000_000]).unwrap();
+        let at = folder.path().display();
+        let configuration = format!(
+            "daemon off; master_process off; pid {at}/pid; error_log {at}/log;
+             events {{ worker_connections 256; }}
+             http {{
+               access_log off; client_body_temp_path {at}/body; proxy_temp_path {at}/proxy;
+               fastcgi_temp_path {at}/fastcgi; uwsgi_temp_path {at}/uwsgi; scgi_temp_path {at}/scgi;
+               server {{
+                 listen unix:{at}/socket;
+                 location / {{ return 200 \"hello\"; }}
+                 location /large {{ root {at}; }}
+               }}
+             }}"
+        );
+        std::fs::write(folder.path().join("nginx.conf"), configuration).unwrap();
+        let process = Command::new("nginx")
+            .arg("-c")
+            .arg(folder.path().join("nginx.conf"))
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("nginx is needed for this test (package nginx-light)");
+        let nginx = Self { process, folder };
+        wait_for(|| std::os::unix::net::UnixStream::connect(nginx.socket()).is_ok());
+        nginx
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+fn wait_for(condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !condition() {
+        assert!(Instant::now() < deadline, "waited in vain");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_real_server_on_a_unix_socket_is_measured() {
+    let nginx = Nginx::start();
+    let socket = nginx.socket();
+    for connection in ["keep-alive", "fresh"] {
+        let arguments = ["app.test", "--unix", socket.to_str().unwrap(), "--rate", "200/s"];
+        let more = ["--requests", "100", "--json", "--connection", connection];
+        let result = json(&sweetspot(&[&arguments[..], &more, &EASY].concat()));
+        assert_eq!(result["status"]["200"], 100, "{connection}: {result}");
+    }
+    let arguments = ["app.test/large", "--unix", socket.to_str().unwrap(), "--clients", "2"];
+    let result =
+        json(&sweetspot(&[&arguments[..], &["--requests", "6", "--json"], &EASY].concat()));
+    assert_eq!(result["status"]["200"], 6);
+    assert!(result["bytes_in"].as_u64().unwrap() >= 6 * 5_000_000);
+}
+
+#[test]
+fn the_json_has_the_names_that_scripts_rely_on() {
+    let server = Server::answering(ok("hello"));
+    let arguments = [&server.url(), "--rate", "100/s", "--duration", "1s", "--warmup", "1s"];
+    let output = sweetspot(&[&arguments[..], &["--json", "--slo", "p95<2s,errors<5%"]].concat());
+    let result: Value = json(&output);
+    let expect = |of: &Value, names: &[&str]| {
+        for name in names {
+            assert!(of.get(name).is_some(), "{name} is missing in {of}");
+        }
+    };
+    expect(
+        &result,
+        &[
+            "offered_load_rps",
+            "clients",
+            "duration_s",
+            "due",
+            "sent",
+            "completed",
+            "throughput_rps",
+            "goodput_rps",
+            "latency_s",
+            "exchange_time_s",
+            "send_lag_s",
+            "status",
+            "errors",
+            "bytes_in",
+            "bytes_out",
+            "windows",
+            "generator",
+            "slo",
+            "valid",
+            "warnings",
+        ],
+    );
+    let latency = ["min", "mean", "p50", "p75", "p90", "p95", "p99", "p999", "max"];
+    expect(&result["latency_s"], &latency);
+    expect(&result["exchange_time_s"], &latency);
+    expect(&result["send_lag_s"], &["p50", "p99", "max"]);
+    expect(
+        &result["errors"],
+        &[
+            "refused",
+            "reset",
+            "timeout",
+            "malformed",
+            "address_unavailable",
+            "tls",
+            "dns",
+            "closed_early",
+            "dropped",
+        ],
+    );
+    let window = ["start_s", "due", "sent", "completed", "errors", "latency_s", "in_flight"];
+    expect(&result["windows"][0], &window);
+    expect(&result["windows"][0]["latency_s"], &["p50", "p95", "p99", "max"]);
+    expect(&result["generator"], &["cpu_user_s", "cpu_system_s", "rss_bytes_max"]);
+    expect(&result["slo"], &["met", "text"]);
+    assert_eq!(result["slo"]["met"], true);
+    assert_eq!((&result["due"], &result["clients"]), (&Value::from(100), &Value::Null));
+    assert_eq!(result["windows"].as_array().unwrap().len(), 2, "the warm-up is there too");
+    assert_eq!(result["latency_s"]["p50"].as_f64().map(|p50| p50 < 1.0), Some(true), "in seconds");
+}
+
+#[test]
+fn a_missed_goal_ends_in_exit_code_3_and_an_undecided_one_in_4() {
+    let slow = Server::start(|connection| {
+        while connection.request().is_some() {
+            std::thread::sleep(Duration::from_millis(1200));
+            connection.send(ok("slow"));
+        }
+    });
+    let url = slow.url();
+    let arguments = [&url, "--rate", "60/s", "--duration", "1s", "--slo", "p50<1s"];
+    let output = sweetspot(&arguments);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("p50<1s: not met (p50<1s: 60 of 60 were slower"));
+
+    let arguments = [&url, "--rate", "50/s", "--requests", "10", "--slo", "p99<10s"];
+    let output = sweetspot(&arguments);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("299 requests are needed"));
+}
+
+#[test]
+fn credentials_of_the_url_arrive_and_are_printed_nowhere() {
+    let server = Server::answering(ok(""));
+    let url = format!("http://me:s3cret@{}/private?token=t0k3n", server.address);
+    let arguments = [&url, "--rate", "100/s", "--requests", "5", "-H", "X-Key: k3y"];
+    let output = sweetspot(&[&arguments[..], &EASY].concat());
+    let request = server.seen.requests.lock().unwrap()[0].clone();
+    assert!(request.starts_with("GET /private?token=t0k3n HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains("\r\nAuthorization: Basic bWU6czNjcmV0\r\n"), "{request}");
+    assert!(request.contains("\r\nX-Key: k3y\r\n"), "{request}");
+    let shown = text(&output.stdout) + &text(&output.stderr);
+    for secret in ["s3cret", "t0k3n", "k3y", "bWU6"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+    assert!(shown.contains("GET /private?…"), "{shown}");
+}
+
+#[test]
+fn targets_come_from_flags_and_a_file_with_bodies() {
+    let server = Server::answering(ok(""));
+    let folder = tempfile::tempdir().unwrap();
+    let body = folder.path().join("order.json");
+    std::fs::write(&body, "{\"n\":1}").unwrap();
+    let file = folder.path().join("targets");
+    let content = format!(
+        "GET /a weight=2\n\nPOST {}/orders\nContent-Type: application/json\n@{}\n",
+        server.url(),
+        body.display()
+    );
+    std::fs::write(&file, content).unwrap();
+    let (url, file) = (server.url(), file.to_str().unwrap().to_string());
+    let arguments = [&url, "--rate", "200/s", "--requests", "40", "--targets", &file];
+    let output = sweetspot(&[&arguments[..], &["--target", "/b", "-q"], &EASY].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "", "quiet");
+    let requests = server.seen.requests.lock().unwrap();
+    let count = |start: &str| requests.iter().filter(|request| request.starts_with(start)).count();
+    assert_eq!([count("GET /a "), count("POST /orders "), count("GET /b ")], [20, 10, 10]);
+    let post = requests.iter().find(|request| request.starts_with("POST")).unwrap();
+    assert!(post.contains("Content-Type: application/json\r\n") && post.ends_with("{\"n\":1}"));
+}
+
+#[test]
+fn what_makes_no_sense_ends_in_exit_code_2_with_the_way_out() {
+    for (arguments, expected) in [
+        (&["127.0.0.1:9"][..], "--rate"),
+        (&["127.0.0.1:9", "--rate", "fast"], "200/s"),
+        (&["127.0.0.1:9", "--rate", "1", "--clients", "1"], "cannot be used with"),
+        (&["127.0.0.1:9", "--clients", "0"], "at least one client"),
+        (&["127.0.0.1:9", "--rate", "1", "--think", "1s"], "--think"),
+        (&["127.0.0.1:9", "--rate", "1", "--warmup", "1500ms"], "whole seconds"),
+        (&["127.0.0.1:9", "--rate", "1", "--slo", "speed<9"], "p95<200ms"),
+        (&["127.0.0.1:9", "--rate", "1", "-o", "xml"], "text or json"),
+        (&["127.0.0.1:9", "--rate", "1", "--targets", "/no/such/file"], "/no/such/file"),
+        (&["https://127.0.0.1:9", "--rate", "1"], "not supported yet"),
+        (&["http://192.0.2.1/", "--rate", "1"], "--allow-public"),
+        (&["http://[2001:db8::1]:3000/", "--rate", "1"], "--allow-public"),
+    ] {
+        let output = sweetspot(arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_ends_in_exit_code_1_with_the_reason() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let output = sweetspot(&[&url, "--rate", "100/s", "--requests", "5"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains("5 of 5 were refused"), "{said}");
+    assert!(text(&output.stdout).contains("refused: 5"), "the result is there all the same");
+    let missing =
+        sweetspot(&["app.test", "--unix", "/no/such/socket", "--rate", "9", "--requests", "2"]);
+    assert_eq!(missing.status.code(), Some(1));
+}
+
+#[test]
+fn results_go_to_files_in_several_formats() {
+    let server = Server::answering(ok(""));
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let to = |format: &str, name: &str| format!("{format}={}", file(name).display());
+    let (url, json, plain) = (server.url(), to("json", "a.json"), to("text", "a.txt"));
+    let arguments = [&url, "--rate", "100/s", "--requests", "5", "-o", &json, "-o", &plain];
+    let output = sweetspot(&[&arguments[..], &EASY].concat());
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), ""));
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    let result: Value = serde_json::from_str(&read(&file("a.json"))).unwrap();
+    assert_eq!(result["completed"], 5);
+    assert!(read(&file("a.txt")).contains("Latency"));
+}
+
+#[test]
+fn an_interrupt_prints_the_result_so_far() {
+    let server = Server::answering(ok(""));
+    let mut process = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
+        .args(["load", &server.url(), "--rate", "50/s", "--duration", "10m", "--json"])
+        .args(EASY)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut progress = BufReader::new(process.stderr.take().unwrap()).lines();
+    let first = progress.next().unwrap().unwrap();
+    assert!(first.contains("measuring") && first.contains("due 50"), "{first}");
+    // SAFETY: our own child, which has not been waited for.
+    unsafe { libc::kill(process.id() as libc::pid_t, libc::SIGINT) };
+    let rest = std::thread::spawn(move || progress.count());
+    let output = process.wait_with_output().unwrap();
+    rest.join().unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(result["due"].as_u64().unwrap() >= 50);
+    assert_eq!(result["warnings"][0]["code"], "cut_short", "{result}");
+    assert_eq!(output.status.code(), Some(0));
+}
