@@ -1,8 +1,8 @@
-//! The evidence for the main job: a full grid of capacities on the demo app, then `tune` three times,
-//! then the grid's best and tune's choices measured again, interleaved, on fresh starts.
+//! The evidence for the main job: a full grid of capacities on the demo app, then `tune` three
+//! times, then the grid's best and tune's choices measured again, interleaved, on fresh starts.
 //!
-//! Run by `make bench-main-job`. Every row is appended to a CSV file as it is measured, and a row that
-//! is there already is not measured again: a run that was cut off goes on where it stopped.
+//! Run by `make bench-main-job`. Every row is appended to a CSV file as it is measured, and a row
+//! that is there already is not measured again: a run that was cut off goes on where it stopped.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,5 +1,6 @@
-//! How good the search's answers are where the truth is known: seeded sessions on the simulated place
-//! over random apps. Run by `make bench-search`; `SESSIONS`, `BUDGET_S` and `SEED` change its size.
+//! How good the search's answers are where the truth is known: seeded sessions on the simulated
+//! place over random apps. Run by `make bench-search`; `SESSIONS`, `BUDGET_S` and `SEED` change its
+//! size.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -142,8 +143,8 @@ fn summary(all: &[Session]) {
         100.0 * all.iter().filter(|s| of(s)).count() as f64 / all.len() as f64
     };
     println!(
-        "quality: median {:.3}, 5th percentile {:.3}, worst {:.3}; at least 0.95 in {:.0} %, at least \
-         0.90 in {:.0} %",
+        "quality: median {:.3}, 5th percentile {:.3}, worst {:.3}; at least 0.95 in {:.0} %, at \
+         least 0.90 in {:.0} %",
         quantile(&|s| s.quality, 0.5),
         quantile(&|s| s.quality, 0.05),
         quantile(&|s| s.quality, 0.0),

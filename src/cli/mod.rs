@@ -52,8 +52,8 @@ pub struct UsageError {
     name = "sweetspot",
     version,
     about = "Finds, by measuring, how many workers and threads your app server should run",
-    after_help = "Exit codes: 0 done (or SLO met); 1 could not measure; 2 the command line or plan is \
-                  wrong; 3 SLO not met or regression found; 4 measured but invalid."
+    after_help = "Exit codes: 0 done (or SLO met); 1 could not measure; 2 the command line or plan \
+                  is wrong; 3 SLO not met or regression found; 4 measured but invalid."
 )]
 struct Arguments {
     #[command(subcommand)]

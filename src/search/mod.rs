@@ -159,7 +159,7 @@ impl Search {
     }
 
     /// What it wants next. Asking twice without telling gives the same answer.
-    pub fn next(&mut self) -> Ask {
+    pub fn ask(&mut self) -> Ask {
         loop {
             let request = match &self.stage {
                 Stage::Unloaded => Some(self.unloaded_request()),
@@ -176,7 +176,7 @@ impl Search {
         }
     }
 
-    /// Takes the result of the trial that [`next`](Self::next) asked for.
+    /// Takes the result of the trial that [`ask`](Self::ask) asked for.
     pub fn tell(&mut self, told: Told) {
         match told {
             Told::Trial(summary) => self.take_trial(&summary),

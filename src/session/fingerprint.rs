@@ -63,7 +63,7 @@ fn list(folder: &Path, depth: usize, files: &mut Vec<String>) {
 
 /// Databases and logs change while the app runs.
 fn is_data(name: &str) -> bool {
-    [".log", ".sqlite3", ".sqlite3-wal", ".sqlite3-shm", ".db", ".pid"]
+    [".log", ".sqlite3", ".db", "-wal", "-shm", "-journal", ".pid"]
         .iter()
         .any(|end| name.ends_with(end))
 }

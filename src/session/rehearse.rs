@@ -1,5 +1,5 @@
-//! A whole search on a place, without store, reports or a user: what tests and benchmarks run by the
-//! hundred on the simulated place.
+//! A whole search on a place, without store, reports or a user: what tests and benchmarks run by
+//! the hundred on the simulated place.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub fn run(plan: &SearchPlan, place: &mut dyn Place) -> Result<Rehearsed, PlaceE
     let mut search = Search::new(plan.clone());
     let mut runner = Runner::new(place, 0);
     let mut trials: Vec<TrialSummary> = Vec::new();
-    while let Ask::Trial(request) = search.next() {
+    while let Ask::Trial(request) = search.ask() {
         let id = trials.len() as u32 + 1;
         let order = Order {
             configuration: request.configuration,

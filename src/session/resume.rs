@@ -62,7 +62,7 @@ pub fn replay(events: &[Event], plan: &SearchPlan) -> Option<Search> {
             },
             _ => continue,
         };
-        let Ask::Trial(request) = search.next() else { return None };
+        let Ask::Trial(request) = search.ask() else { return None };
         let fits = match &told {
             Told::Trial(summary) => {
                 summary.configuration == request.configuration && summary.purpose == request.purpose

@@ -97,7 +97,10 @@ pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
         false => None,
     };
     let session = match &resumed {
-        Some(resumed) => resumed.session,
+        Some(resumed) => {
+            store.take_up(resumed.session)?;
+            resumed.session
+        }
         None => store.begin(&head, &started_at)?,
     };
     let mut reporters = reporters(Stored {
@@ -307,7 +310,7 @@ impl Work<'_> {
             if self.stop.is_raised() {
                 return Ok(End::Stopped);
             }
-            let request = match search.next() {
+            let request = match search.ask() {
                 Ask::Done => return Ok(End::Decided),
                 Ask::Trial(request) => request,
             };

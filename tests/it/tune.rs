@@ -20,7 +20,8 @@ use tempfile::TempDir;
 
 use crate::schema::assert_valid;
 
-/// 12 ms of CPU and 48 ms of waiting on two cores: small rates, so that a session takes little time.
+/// 12 ms of CPU and 48 ms of waiting on two cores: small rates, so that a session takes little
+/// time.
 fn app() -> SimulatedApp {
     SimulatedApp { cpu_s: 0.012, wait_s: 0.048, waits: 2, ..SimulatedApp::default() }
 }
@@ -335,6 +336,11 @@ fn first_events(plan: &Plan, whole: &Ended, count: usize) -> i64 {
     let mut store = Store::open(&plan.store).unwrap();
     let session = store.begin(&head, "2026-01-02T03:04:05Z").unwrap();
     whole.events[..count].iter().for_each(|event| store.append(session, event).unwrap());
+    drop(store);
+    // This test lives, so the store would take the session for one that is being written.
+    let connection = rusqlite::Connection::open(&plan.store).unwrap();
+    let changed = connection.execute("UPDATE sessions SET owner = '4194304 1'", []).unwrap();
+    assert_eq!(changed, 1);
     session.0
 }
 
