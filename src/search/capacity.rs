@@ -22,7 +22,7 @@ pub struct CapacitySearch {
 }
 
 /// Before each window the server gets used to the rate; left out.
-const SETTLE: Duration = Duration::from_secs(1);
+const SETTLE: Duration = Duration::from_secs(2);
 const BURST: Duration = Duration::from_secs(5);
 const BURST_WARM_UP: Duration = Duration::from_secs(3);
 /// A window is a seventh of what is left of the time after the burst, but no shorter than this.

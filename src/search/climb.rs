@@ -26,6 +26,10 @@ const BUDGET_PER_PROBE_S: f64 = 100.0;
 /// Poisson).
 const PROBE_REQUESTS: f64 = 2500.0;
 
+/// Before each window the queue gets used to the rate. Near its capacity a server needs seconds to
+/// build the queue it will have: what is measured before reads too well.
+const SETTLE: Duration = Duration::from_secs(2);
+
 impl Climb {
     pub fn new(configuration: Configuration, bar_rps: Option<f64>) -> Self {
         Self { configuration, bar_rps, has_burst: false, probes: 0, is_over: false }
@@ -55,7 +59,7 @@ impl Search {
             Some(bar) if belief.median() < bar * 1.01 => bar * 1.01,
             _ => belief.median(),
         };
-        Some(self.probe_request(climb.configuration, rate, TrialPurpose::Probe, 1, false))
+        Some(self.probe_request(climb.configuration, rate, TrialPurpose::Probe))
     }
 
     fn burst_request(&self, configuration: Configuration) -> TrialRequest {
@@ -73,14 +77,13 @@ impl Search {
         }
     }
 
-    /// One window at one rate, long enough for [`PROBE_REQUESTS`] within the budget's means.
+    /// One window at one rate, on the server that runs; long enough for [`PROBE_REQUESTS`] within the
+    /// budget's means.
     pub(super) fn probe_request(
         &self,
         configuration: Configuration,
         rate_rps: f64,
         purpose: TrialPurpose,
-        warm_up_s: u64,
-        fresh_start: bool,
     ) -> TrialRequest {
         let rate_rps = rate_rps.max(0.1);
         let most_s = (self.plan.budget.as_secs_f64() / 50.0).clamp(4.0, 20.0);
@@ -88,10 +91,10 @@ impl Search {
         let rate = Rate::per_second(rate_rps).expect("a belief's median is finite and positive");
         TrialRequest {
             configuration,
-            fresh_start: fresh_start || self.setbacks > 0,
+            fresh_start: self.setbacks > 0,
             purpose,
             offered: Offered::Open { rate, arrivals: self.plan.arrivals },
-            warm_up: Duration::from_secs(warm_up_s),
+            warm_up: SETTLE,
             duration: Duration::from_secs_f64(duration_s),
         }
     }

@@ -2,6 +2,8 @@
 //! interleaved in random order, and only these figures are printed.
 
 use rand::SeedableRng;
+use std::time::Duration;
+
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -40,6 +42,8 @@ const PROBES: u32 = 3;
 /// race, which chose the luckiest, has little say in the figure that is printed.
 const PRIOR_SD_LOG: f64 = 0.15;
 const BLOCKS_MAX: u32 = 8;
+/// What a fresh start gets on top of a probe's own settling.
+const WARM_UP: Duration = Duration::from_secs(2);
 
 impl Search {
     pub(super) fn begin_confirm(&mut self) -> Option<Confirm> {
@@ -97,8 +101,12 @@ impl Search {
             Some(belief) => belief.median(),
             None => cell.capacity_rps()?,
         };
-        let warm_up_s = if is_first { 3 } else { 1 };
-        Some(self.probe_request(configuration, rate, TrialPurpose::Confirm, warm_up_s, is_first))
+        let request = self.probe_request(configuration, rate, TrialPurpose::Confirm);
+        if !is_first {
+            return Some(request);
+        }
+        let warm_up = request.warm_up + WARM_UP;
+        Some(TrialRequest { fresh_start: true, warm_up, ..request })
     }
 
     pub(super) fn take_confirm(&mut self, summary: &TrialSummary) {
@@ -161,9 +169,8 @@ impl Search {
     }
 
     fn confirm_cost_s(&self, rate_rps: f64) -> f64 {
-        let request =
-            self.probe_request(self.plan.current, rate_rps, TrialPurpose::Confirm, 1, false);
+        let request = self.probe_request(self.plan.current, rate_rps, TrialPurpose::Confirm);
         let probe_s = (request.warm_up + request.duration).as_secs_f64();
-        self.start_cost_s + 2.0 + f64::from(PROBES) * probe_s
+        self.start_cost_s + WARM_UP.as_secs_f64() + f64::from(PROBES) * probe_s
     }
 }

@@ -88,13 +88,8 @@ impl Search {
     /// What one configuration costs: a start, a burst and some three probes.
     fn climb_cost_s(&self) -> f64 {
         let rate = self.best_in_race().map_or(50.0, |(_, rps)| rps);
-        let request = self.probe_request(
-            self.plan.current,
-            rate,
-            crate::terms::TrialPurpose::Probe,
-            1,
-            false,
-        );
+        let purpose = crate::terms::TrialPurpose::Probe;
+        let request = self.probe_request(self.plan.current, rate, purpose);
         let probe_s = (request.warm_up + request.duration).as_secs_f64();
         self.start_cost_s + 2.0 + self.seconds(0.015, 3.0, 8.0).as_secs_f64() + 2.0 * probe_s
     }
