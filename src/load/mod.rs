@@ -91,7 +91,7 @@ pub enum LoadError {
     Plan(String),
 }
 
-pub use thread::raise_descriptor_limit;
+pub use thread::{may_raise_priority, raise_descriptor_limit};
 
 /// Runs one load to its end, until `stop` is raised, or until `watch` breaks.
 ///

@@ -19,9 +19,8 @@ pub fn settle(placement: &Placement) -> io::Result<()> {
         set_affinity(&placement.cpus)?;
     }
     if placement.raised_priority && !set_real_time() {
-        // SAFETY: no pointer is passed; on Linux 0 is the calling thread. A refusal changes
-        // nothing.
-        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, RAISED_NICE) };
+        set_raised_nice();
+        ask_for_a_short_slice();
     }
     // By default the kernel delays a wake-up by up to 50 microseconds to join it with others.
     // SAFETY: no pointer is passed; older kernels refuse without effect.
@@ -42,6 +41,52 @@ fn set_affinity(cpus: &[usize]) -> io::Result<()> {
     let result =
         unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// May a thread of ours run before the server's, by real-time priority or a nice level?
+pub fn may_raise_priority() -> bool {
+    // On a thread of its own, so that nothing else keeps the priority.
+    std::thread::spawn(|| set_real_time() || set_raised_nice()).join().unwrap_or(false)
+}
+
+fn set_raised_nice() -> bool {
+    // SAFETY: no pointer is passed; on Linux 0 is the calling thread. A refusal changes nothing.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, RAISED_NICE) == 0 }
+}
+
+/// As the kernel's `struct sched_attr`, first version (sched_setattr(2)).
+#[repr(C)]
+#[derive(Default)]
+struct SchedulingAttributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    /// Nanoseconds.
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+/// The shortest slice the kernel grants an ordinary thread.
+const SHORT_SLICE: Duration = Duration::from_micros(100);
+
+/// Whoever asks for short turns gets them soon: from Linux 6.12 on the scheduler picks the earliest
+/// deadline, and a deadline is as far off as the slice is long. Nobody has to permit it. Older
+/// kernels ignore it.
+fn ask_for_a_short_slice() {
+    // SAFETY: no pointer is passed; 0 is the calling thread.
+    let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+    let attributes = SchedulingAttributes {
+        size: size_of::<SchedulingAttributes>() as u32,
+        policy: libc::SCHED_OTHER as u32,
+        nice,
+        runtime: SHORT_SLICE.as_nanos() as u64,
+        ..SchedulingAttributes::default()
+    };
+    // SAFETY: the structure lives through the call and says its size; a refusal changes nothing.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }
 
 fn set_real_time() -> bool {

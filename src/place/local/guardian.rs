@@ -104,7 +104,9 @@ impl Guardian {
     fn obey(&mut self, line: &str) {
         let reply = match serde_json::from_str(line) {
             Ok(Order::Begin { scratch_in, limits }) => Some(self.begin(&scratch_in, limits)),
-            Ok(Order::Start { command, log, cpus }) => Some(self.start(&command, &log, &cpus)),
+            Ok(Order::Start { command, log, cpus, nice }) => {
+                Some(self.start(&command, &log, &cpus, nice))
+            }
             Ok(Order::Signal { signal }) => self.signal(signal),
             Ok(Order::End) => Some(Reply::Ended { left: self.end_everything() }),
             Err(error) => Some(Reply::Refused { message: format!("no such order: {error}") }),
@@ -128,7 +130,13 @@ impl Guardian {
         }
     }
 
-    fn start(&mut self, command: &crate::server::CommandLine, log: &Path, cpus: &[usize]) -> Reply {
+    fn start(
+        &mut self,
+        command: &crate::server::CommandLine,
+        log: &Path,
+        cpus: &[usize],
+        nice: i32,
+    ) -> Reply {
         if self.server.is_some() {
             return Reply::Refused { message: "a process is running already".into() };
         }
@@ -138,7 +146,7 @@ impl Guardian {
                 return Reply::Refused { message: format!("{}: {error}", log.display()) };
             }
         };
-        match launch::spawn(command, &log, cpus, &self.group.doors()) {
+        match launch::spawn(command, &log, cpus, nice, &self.group.doors()) {
             Ok(pid) => {
                 self.server = Some(pid);
                 self.log = Some(log);

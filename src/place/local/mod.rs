@@ -37,6 +37,9 @@ use crate::terms::{
     StopRequest, StopSignal, Target, TrialFailure, Warning,
 };
 
+/// A third of an ordinary process's weight: enough to be in time, little beside others.
+const NICE_BEHIND: i32 = 5;
+
 /// A server that is not ready by then will not become so.
 pub const BOOT_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -206,7 +209,8 @@ impl Local {
         log: &Path,
     ) -> Result<Result<u32, BootFailure>, PlaceError> {
         let cpus = self.share.server_cpus.clone();
-        let order = Order::Start { command: command.clone(), log: log.to_path_buf(), cpus };
+        let (command_line, log) = (command.clone(), log.to_path_buf());
+        let order = Order::Start { command: command_line, log, cpus, nice: self.nice() };
         match self.ask(&order)? {
             Reply::Started { pid } => Ok(Ok(pid)),
             Reply::NotStarted { is_missing: true, message } => {
@@ -270,6 +274,13 @@ impl Local {
                 Ok(())
             }
         }
+    }
+
+    /// On cores that it shares, the generator must come first or it measures its own waiting. Where
+    /// it may not step ahead, the server steps behind: among its own processes nothing changes.
+    fn nice(&self) -> i32 {
+        let is_shared = self.share.generator_cpus.is_empty();
+        if is_shared && !load::may_raise_priority() { NICE_BEHIND } else { 0 }
     }
 
     /// The load that an offer means, at the running server.

@@ -24,6 +24,10 @@ pub enum Order {
         log: PathBuf,
         /// The cores it may use; empty: as inherited.
         cpus: Vec<usize>,
+        /// How far it steps behind others, 0..=19: so that a load generator that may not step
+        /// ahead is still in time on shared cores.
+        #[serde(default)]
+        nice: i32,
     },
     /// Send a signal to the process started.
     Signal { signal: i32 },

@@ -18,6 +18,7 @@ pub fn spawn(
     line: &CommandLine,
     log: &LogFile,
     cpus: &[usize],
+    nice: i32,
     doors: &[PathBuf],
 ) -> io::Result<u32> {
     let (program, arguments) = line.arguments.split_first().ok_or(io::ErrorKind::InvalidInput)?;
@@ -41,6 +42,7 @@ pub fn spawn(
         if let Some(cpus) = &cpus {
             affinity::confine(cpus)?;
         }
+        step_behind(nice);
         die_with(guardian)
     };
     // SAFETY: what runs between fork and exec only makes system calls, on memory prepared before.
@@ -71,6 +73,14 @@ pub fn join(doors: &[CString]) -> io::Result<()> {
         written?;
     }
     Ok(())
+}
+
+/// Lowers this process's priority, which everybody may. Allowed between fork and exec.
+fn step_behind(nice: i32) {
+    if nice > 0 {
+        // SAFETY: no pointer is passed; 0 is the calling process. A refusal changes nothing.
+        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
+    }
 }
 
 /// Asks the kernel to kill this process when the guardian ends. Allowed between fork and exec.
