@@ -62,7 +62,7 @@ impl Search {
         Some(self.probe_request(climb.configuration, rate, TrialPurpose::Probe))
     }
 
-    fn burst_request(&self, configuration: Configuration) -> TrialRequest {
+    pub(super) fn burst_request(&self, configuration: Configuration) -> TrialRequest {
         // Twice the slots keep every thread busy while replies travel; more only lengthens the
         // queue.
         let clients = (configuration.slots() * 2).clamp(4, 512);
@@ -106,6 +106,13 @@ impl Search {
         }
     }
 
+    /// Ends the present climb with what it knows.
+    pub(super) fn end_climb(&mut self) {
+        if let Some(climb) = self.climb_mut() {
+            climb.is_over = true;
+        }
+    }
+
     pub(super) fn take_burst(&mut self, summary: &TrialSummary) {
         let burst_rps = summary.summary.throughput_rps;
         let prior = self.prior(summary.configuration, burst_rps);
@@ -132,9 +139,7 @@ impl Search {
             .clamp(0.02, 0.97);
         let sd_log = if share > 0.8 { 0.12 } else { 0.35 };
         let mut belief = RatePosterior::with_prior((burst_rps * share).max(0.01), sd_log);
-        if burst_rps > 0.0 {
-            belief.observe(burst_rps * 1.04, false, 0.04);
-        }
+        cap(&mut belief, burst_rps);
         belief
     }
 
@@ -154,6 +159,13 @@ impl Search {
             let is_hopeless = median < burst * 0.01;
             climb.is_over = is_beaten || is_hopeless;
         }
+    }
+}
+
+/// No open load holds more than a closed one gets when it saturates; bursts are good to some 4 %.
+pub(super) fn cap(belief: &mut RatePosterior, burst_rps: f64) {
+    if burst_rps > 0.0 {
+        belief.observe(burst_rps * 1.04, false, 0.04);
     }
 }
 

@@ -2,12 +2,10 @@
 //! interleaved in random order, and only these figures are printed.
 
 use rand::SeedableRng;
-use std::time::Duration;
-
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::climb::observe;
+use super::climb::{cap, observe};
 use super::{Search, TrialRequest};
 use crate::stats::{self, RatePosterior};
 use crate::terms::{Configuration, TrialPurpose, TrialSummary};
@@ -42,8 +40,6 @@ const PROBES: u32 = 3;
 /// race, which chose the luckiest, has little say in the figure that is printed.
 const PRIOR_SD_LOG: f64 = 0.15;
 const BLOCKS_MAX: u32 = 8;
-/// What a fresh start gets on top of a probe's own settling.
-const WARM_UP: Duration = Duration::from_secs(2);
 
 impl Search {
     pub(super) fn begin_confirm(&mut self) -> Option<Confirm> {
@@ -93,29 +89,32 @@ impl Search {
         Confirm { finalists, block, queue, probes: 0, belief, block_began_s: self.now_s }
     }
 
+    /// Each start begins with a burst: it warms the server up as it did in the race, so that no
+    /// probe meets a cold one.
     pub(super) fn confirm_request(&self, confirm: &Confirm) -> Option<TrialRequest> {
         let &configuration = confirm.queue.last()?;
-        let cell = &self.cells[&configuration];
-        let is_first = confirm.probes == 0;
-        let rate = match &confirm.belief {
-            Some(belief) => belief.median(),
-            None => cell.capacity_rps()?,
-        };
-        let request = self.probe_request(configuration, rate, TrialPurpose::Confirm);
-        if !is_first {
-            return Some(request);
+        Some(match &confirm.belief {
+            None => TrialRequest { fresh_start: true, ..self.burst_request(configuration) },
+            Some(belief) => {
+                self.probe_request(configuration, belief.median(), TrialPurpose::Confirm)
+            }
+        })
+    }
+
+    pub(super) fn take_confirm_burst(&mut self, summary: &TrialSummary) {
+        let burst_rps = summary.summary.throughput_rps;
+        let known = self.cells[&summary.configuration].capacity_rps();
+        let mut belief = RatePosterior::with_prior(known.unwrap_or(burst_rps), PRIOR_SD_LOG);
+        cap(&mut belief, burst_rps);
+        if let super::Stage::Confirm(confirm) = &mut self.stage {
+            confirm.belief = Some(belief);
         }
-        let warm_up = request.warm_up + WARM_UP;
-        Some(TrialRequest { fresh_start: true, warm_up, ..request })
     }
 
     pub(super) fn take_confirm(&mut self, summary: &TrialSummary) {
         let Some(rate) = summary.offered.rate() else { return };
-        let prior = self.cells[&summary.configuration].capacity_rps();
         let super::Stage::Confirm(confirm) = &mut self.stage else { return };
-        let belief = confirm.belief.get_or_insert_with(|| {
-            RatePosterior::with_prior(prior.unwrap_or(rate.as_per_second()), PRIOR_SD_LOG)
-        });
+        let Some(belief) = &mut confirm.belief else { return };
         observe(belief, rate.as_per_second(), summary);
         confirm.probes += 1;
         if confirm.probes < PROBES {
@@ -171,6 +170,6 @@ impl Search {
     fn confirm_cost_s(&self, rate_rps: f64) -> f64 {
         let request = self.probe_request(self.plan.current, rate_rps, TrialPurpose::Confirm);
         let probe_s = (request.warm_up + request.duration).as_secs_f64();
-        self.start_cost_s + WARM_UP.as_secs_f64() + f64::from(PROBES) * probe_s
+        self.start_cost_s + self.burst_s() + f64::from(PROBES) * probe_s
     }
 }

@@ -214,28 +214,46 @@ impl Search {
         self.cell_mut(summary.configuration).take(summary);
         match summary.purpose {
             TrialPurpose::Unloaded => self.take_unloaded(summary),
+            TrialPurpose::Saturate if self.is_confirming() => self.take_confirm_burst(summary),
             TrialPurpose::Saturate => self.take_burst(summary),
             TrialPurpose::Probe => self.take_probe(summary),
             TrialPurpose::Confirm => self.take_confirm(summary),
         }
     }
 
-    /// A trial that broke or was invalid is asked for once more; then its configuration is out.
+    /// A trial that broke or was invalid is asked for once more. After that a server that dies is out;
+    /// where only the measuring failed, what was known before stays.
     fn take_setback(&mut self, summary: &TrialSummary) {
         self.setbacks += 1;
         if self.setbacks < 2 {
             return;
         }
         self.setbacks = 0;
-        let reason = match &summary.failure {
-            Some(_) => "the server died under load, twice".to_string(),
-            None => format!("could not be measured: {}", summary.reason),
-        };
-        self.cell_mut(summary.configuration).rule_out(reason);
-        if summary.purpose == TrialPurpose::Unloaded {
-            self.notes.push("the unloaded trial could not be measured".to_string());
-            self.stage = Stage::Done;
+        if summary.failure.is_some() {
+            let reason = "the server died under load, twice".to_string();
+            self.cell_mut(summary.configuration).rule_out(reason);
         }
+        let reason = format!("could not be measured: {}", summary.reason);
+        match summary.purpose {
+            TrialPurpose::Unloaded => self.notes.push(format!("one client alone {reason}")),
+            _ if self.is_confirming() => {
+                let choice = "the choice could not be measured again, the figures are the race's";
+                self.notes.push(format!("{choice}: {}", summary.reason));
+            }
+            TrialPurpose::Probe if self.cells[&summary.configuration].probes > 0 => {
+                self.end_climb();
+                return;
+            }
+            _ => {
+                self.cell_mut(summary.configuration).rule_out(reason);
+                return;
+            }
+        }
+        self.stage = Stage::Done;
+    }
+
+    fn is_confirming(&self) -> bool {
+        matches!(self.stage, Stage::Confirm(_))
     }
 
     fn note_time(&mut self, summary: &TrialSummary) {

@@ -91,6 +91,12 @@ impl Search {
         let purpose = crate::terms::TrialPurpose::Probe;
         let request = self.probe_request(self.plan.current, rate, purpose);
         let probe_s = (request.warm_up + request.duration).as_secs_f64();
-        self.start_cost_s + 2.0 + self.seconds(0.015, 3.0, 8.0).as_secs_f64() + 2.0 * probe_s
+        self.start_cost_s + self.burst_s() + 2.0 * probe_s
+    }
+
+    /// Seconds that a burst takes, warm-up included.
+    pub(super) fn burst_s(&self) -> f64 {
+        let request = self.burst_request(self.plan.current);
+        (request.warm_up + request.duration).as_secs_f64()
     }
 }
