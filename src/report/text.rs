@@ -56,7 +56,7 @@ impl Style {
 }
 
 /// The last lines of a server's log that are shown.
-const LOG_LINES: usize = 8;
+const LOG_LINES: usize = 10;
 
 /// Rows that one of them may take.
 const ROWS_OF_A_LOG_LINE: usize = 3;

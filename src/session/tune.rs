@@ -31,7 +31,7 @@ pub enum TuneError {
     #[error("could not write the report: {0}")]
     Report(#[source] std::io::Error),
     /// The app does not start with its own settings, so there is nothing to tune.
-    #[error("the app does not start with its current settings: {}; {}", .0.message, .0.advice)]
+    #[error("{}; {}", .0.message, .0.advice)]
     DoesNotStart(BootFailure),
 }
 

@@ -39,6 +39,8 @@ const CAUSES: &[(BootFailureKind, &[&str])] = &[
         &[
             "Bundler::GemNotFound",
             "Bundler::GemfileNotFound",
+            // A lock file from another kind of machine.
+            "Your bundle only supports platforms",
             "Could not find gem '",
             "in any of the sources",
             "in locally installed gems",
