@@ -97,7 +97,8 @@ fn settings(page: &mut Page, story: &Story, decision: &Decision) {
     }
     if !settings.config_snippet.trim().is_empty() {
         let server = story.server.split_whitespace().next().unwrap_or("The server");
-        page.paragraph(&format!("{}'s configuration file:", escape(server)));
+        let or = if settings.env.is_empty() { "" } else { "Or " };
+        page.paragraph(&format!("{or}{}'s configuration file:", escape(server)));
         page.block(&markdown_block("", settings.config_snippet.trim_end()));
     }
     page.list(settings.advice.iter().map(|advice| escape(advice)));

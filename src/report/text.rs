@@ -56,7 +56,10 @@ impl Style {
 }
 
 /// The last lines of a server's log that are shown.
-const LOG_LINES: usize = 8;
+const LOG_LINES: usize = 10;
+
+/// Rows that one of them may take.
+const ROWS_OF_A_LOG_LINE: usize = 3;
 
 /// The plan: what, value, and where the value came from.
 pub fn plan(story: &Story, style: Style) -> Vec<String> {
@@ -163,7 +166,8 @@ fn settings(story: &Story, decision: &Decision, style: Style) -> Vec<String> {
     if !settings.config_snippet.trim().is_empty() {
         let server = line(&story.server);
         let server = server.split_whitespace().next().unwrap_or("the server").to_string();
-        text.push(format!("  {server}'s configuration file"));
+        let or = if settings.env.is_empty() { "" } else { "or " };
+        text.push(format!("  {or}{server}'s configuration file"));
         text.extend(
             lines(&settings.config_snippet)
                 .iter()
@@ -268,8 +272,26 @@ fn log(last_lines: &[String], style: Style) -> Vec<String> {
     let skipped = last_lines.len().saturating_sub(LOG_LINES);
     last_lines[skipped..]
         .iter()
-        .map(|l| style.dim(&truncate(&format!("    | {}", line(l)), style.columns())))
+        .flat_map(|l| log_line(&line(l), style))
+        .map(|l| style.dim(&format!("    | {l}")))
         .collect()
+}
+
+/// What is wrong often stands at the end of a long line, so it goes on below.
+fn log_line(text: &str, style: Style) -> Vec<String> {
+    let columns = style.columns() - 6;
+    if width(text) <= columns {
+        return vec![text.to_string()];
+    }
+    let mut rows = wrap(text, columns - 2);
+    if rows.len() > ROWS_OF_A_LOG_LINE {
+        rows.truncate(ROWS_OF_A_LOG_LINE);
+        if let Some(last) = rows.last_mut() {
+            *last = truncate(&format!("{last} …"), columns - 2);
+        }
+    }
+    rows.iter_mut().skip(1).for_each(|row| row.insert_str(0, "  "));
+    rows
 }
 
 fn bullets(heading: &str, sentences: &[String], style: Style) -> Vec<String> {

@@ -95,6 +95,12 @@ pub fn headline(story: &Story) -> String {
     let chosen = in_full(decision.workers, decision.threads);
     let holds = format!("{} requests/s within {goal}", figures::number(decision.capacity_rps));
     if story.chosen() == story.current_configuration() {
+        if was_the_only_one(story) {
+            return format!(
+                "Too short to compare: today's {chosen} holds {holds}, and no other setting was \
+                 measured; a longer --budget measures more."
+            );
+        }
         return format!("Keep {chosen}, as it runs today: it holds {holds}.");
     }
     match (&story.current, decision.gain_ratio) {
@@ -110,6 +116,15 @@ pub fn headline(story: &Story) -> String {
         ),
         (None, _) => format!("Run {chosen}: it holds {holds}."),
     }
+}
+
+/// Was today's setting measured alone, although others were to be?
+fn was_the_only_one(story: &Story) -> bool {
+    let Some(current) = story.current_configuration() else { return false };
+    let is_current = |workers, threads| Configuration::new(workers, threads) == Ok(current);
+    let has_others = story.predicted.iter().any(|one| !is_current(one.workers, one.threads));
+    let is_measured = |trial: &TrialSummary| trial.valid && trial.configuration != current;
+    has_others && !story.trials.iter().any(is_measured)
 }
 
 fn goal(story: &Story) -> String {
@@ -457,6 +472,7 @@ pub fn failures(story: &Story) -> Vec<(String, Vec<String>)> {
 mod tests {
     use super::*;
     use crate::terms::{BootFailure, BootFailureKind, Limit, Settings};
+    use crate::terms::{PredictedLimit, Prediction};
 
     fn story(today: Option<(u16, u16, Option<f64>)>, gain: Option<f64>) -> Story {
         let current = today.map(|(workers, threads, capacity_rps)| CurrentSetting {
@@ -510,6 +526,25 @@ mod tests {
         ] {
             assert_eq!(headline(&story), headline_wanted);
         }
+    }
+
+    #[test]
+    fn todays_setting_alone_is_no_advice_to_keep_it() {
+        let mut story = story(Some((2, 1, Some(100.0))), Some(1.0));
+        let prediction = |workers| Prediction {
+            workers,
+            threads: 1,
+            throughput_rps_max: 100.0,
+            capacity_rps: 90.0,
+            capacity_rps_interval: [80.0, 100.0],
+            memory_bytes: None,
+            limit: PredictedLimit { kind: LimitKind::Cores },
+            ruled_out: None,
+        };
+        story.predicted = vec![prediction(2)];
+        assert!(headline(&story).starts_with("Keep 2 workers x 1 thread"));
+        story.predicted.push(prediction(3));
+        assert!(headline(&story).contains("no other setting was measured"), "{}", headline(&story));
     }
 
     #[test]

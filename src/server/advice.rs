@@ -19,9 +19,12 @@ pub fn for_failure(app: &App, kind: BootFailureKind) -> String {
              RAILS_ENV=production bin/rails db:prepare"
         }
         BootFailureKind::Database => "start the database, and name it as the app expects it",
-        BootFailureKind::PendingMigration => {
-            "bring the database up to date: RAILS_ENV=production bin/rails db:migrate"
+        BootFailureKind::PendingMigration if is_rails => {
+            "create its tables with: RAILS_ENV=production bin/rails db:prepare, and fill them with \
+             about as much data as in production, such as with: RAILS_ENV=production bin/rails \
+             db:seed"
         }
+        BootFailureKind::PendingMigration => "run the app's migrations on its database",
         BootFailureKind::NotInstalled if app.is_bundled => {
             "install the app's gems: bundle install (the `bundle` command itself: gem install \
              bundler, or apt install ruby-bundler)"
@@ -47,6 +50,9 @@ pub fn for_failure(app: &App, kind: BootFailureKind) -> String {
         BootFailureKind::Forbidden => {
             "name a host that the app lets in (Rails: config.hosts): -H 'Host: www.example.com', \
              or name another page with --target 'GET /path'"
+        }
+        BootFailureKind::NotFound if is_rails => {
+            "name a page that exists with --target 'GET /path'; bin/rails routes lists them"
         }
         BootFailureKind::NotFound => {
             "name a page that exists with --target 'GET /path' (or --ready /path)"

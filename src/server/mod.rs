@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::terms::{BootFailureKind, Configuration, Role, Settings};
+use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
 /// The app servers we know.
 pub static ADAPTERS: &[&dyn Adapter] = &[&puma::Puma];
@@ -126,8 +126,35 @@ pub struct Inspection {
     pub server_version: String,
     /// The language's version.
     pub runtime_version: String,
+    /// Which variables change it.
+    pub obeys: Obeys,
     /// Sentences about what could surprise: "threads 0:5 are run as 5:5".
     pub remarks: Vec<String>,
+}
+
+/// The environment variables that an app's own settings follow; `None` where they hold a fixed
+/// number, or one that follows no variable we know.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Obeys {
+    pub workers: Option<String>,
+    /// The most threads of a worker.
+    pub max_threads: Option<String>,
+    pub min_threads: MinThreads,
+}
+
+/// Where the least threads of a worker come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MinThreads {
+    /// A variable, often the same as for the most.
+    Variable(String),
+    /// Always so many; the most cannot be set below that.
+    Fixed(u16),
+}
+
+impl Default for MinThreads {
+    fn default() -> Self {
+        Self::Fixed(0)
+    }
 }
 
 /// The output of an inspection that cannot be understood.
@@ -164,8 +191,15 @@ pub trait Adapter: Sync {
     /// What a process below the server is.
     fn role(&self, configuration: Configuration, process: ProcessFacts<'_>) -> Role;
 
-    /// The setting as this server's users write it down.
-    fn settings(&self, app: &App, configuration: Configuration) -> Settings;
+    /// The setting as this server's users write it down, in the way that this app obeys; `cores`
+    /// are those it was measured on.
+    fn settings(
+        &self,
+        app: &App,
+        inspection: &Inspection,
+        configuration: Configuration,
+        cores: Cores,
+    ) -> Settings;
 
     /// The cause of a failed boot, from the server's own last lines.
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind;

@@ -2,7 +2,7 @@
 
 use crate::plan::Plan;
 use crate::search::{Answer, CapacityEstimate, Choice};
-use crate::server::{self, App};
+use crate::server::{self, Inspection};
 use crate::stats::Estimate;
 use crate::terms::{
     Configuration, CurrentSetting, Decision, Equivalent, Machine, Prediction, Settings, TuneResult,
@@ -16,7 +16,7 @@ const OPERATING_SHARE: f64 = 0.7;
 pub struct Facts<'a> {
     pub plan: &'a Plan,
     pub machine: &'a Machine,
-    pub current: Configuration,
+    pub inspection: &'a Inspection,
     pub predicted: Vec<Prediction>,
     pub elapsed_s: f64,
     pub load_s: f64,
@@ -26,8 +26,8 @@ pub struct Facts<'a> {
 /// The whole result of a tune.
 pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
     TuneResult {
-        current: Some(current(facts.current, answer.current.as_ref())),
-        decision: answer.choice.as_ref().map(|choice| decision(choice, facts.plan)),
+        current: Some(current(facts.inspection.current, answer.current.as_ref())),
+        decision: answer.choice.as_ref().map(|choice| decision(choice, &facts)),
         predicted: facts.predicted,
         elapsed_s: facts.elapsed_s,
         load_s: facts.load_s,
@@ -46,7 +46,7 @@ fn current(configuration: Configuration, capacity: Option<&CapacityEstimate>) ->
     }
 }
 
-fn decision(choice: &Choice, plan: &Plan) -> Decision {
+fn decision(choice: &Choice, facts: &Facts<'_>) -> Decision {
     let configuration = choice.capacity.configuration;
     Decision {
         workers: configuration.workers.get(),
@@ -58,14 +58,17 @@ fn decision(choice: &Choice, plan: &Plan) -> Decision {
         operating_rps: choice.capacity.rps.value * OPERATING_SHARE,
         limit: choice.limit.clone(),
         equivalent: choice.equivalent.iter().map(equivalent).collect(),
-        settings: settings(&plan.app, &plan.server, configuration),
+        settings: settings(facts, configuration),
         memory_bytes: choice.memory_bytes,
         database_connections: configuration.slots(),
     }
 }
 
-fn settings(app: &App, server: &str, configuration: Configuration) -> Settings {
-    server::find(server).map(|adapter| adapter.settings(app, configuration)).unwrap_or_default()
+fn settings(facts: &Facts<'_>, configuration: Configuration) -> Settings {
+    let Facts { plan, machine, inspection, .. } = facts;
+    server::find(&plan.server)
+        .map(|adapter| adapter.settings(&plan.app, inspection, configuration, machine.cores))
+        .unwrap_or_default()
 }
 
 fn equivalent(choice: &crate::search::EquivalentChoice) -> Equivalent {

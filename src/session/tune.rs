@@ -31,7 +31,7 @@ pub enum TuneError {
     #[error("could not write the report: {0}")]
     Report(#[source] std::io::Error),
     /// The app does not start with its own settings, so there is nothing to tune.
-    #[error("the app does not start with its current settings: {}", .0.message)]
+    #[error("{}; {}", .0.message, .0.advice)]
     DoesNotStart(BootFailure),
 }
 
@@ -273,7 +273,7 @@ impl Work<'_> {
             decision::Facts {
                 plan: self.plan,
                 machine: &self.machine,
-                current: self.inspection.current,
+                inspection: &self.inspection,
                 predicted: search.predictions(),
                 elapsed_s: self.log.at_s(elapsed),
                 load_s: self.load_s,

@@ -13,7 +13,7 @@ for tool in sed sort head tr grep env dirname; do ln -s "$(command -v $tool)" $t
 fake id 'echo 0'
 fake cargo 'echo "cargo 1.100.0 (abc 2027-01-01)"'
 fake rustc 'echo "rustc 1.100.0-nightly (abc 2027-01-01)"'
-for tool in cc ruby puma cargo-fmt cargo-clippy; do fake $tool ''; done
+for tool in cc ruby puma bundle cargo-fmt cargo-clippy; do fake $tool ''; done
 fake apt-get 'echo "apt-get $*" >> "$LOG"'
 fake apt-cache 'echo "  Candidate: 1.96.0+dfsg1-1~deb12u2"'
 fake sudo 'echo "sudo $*" >> "$LOG"; shift; [ "$1" = env ] || exit 1; "$@"'
@@ -126,7 +126,8 @@ fn a_user_who_cannot_install_is_told_what_to_run() {
 fn a_user_is_asked_through_sudo_after_saying_what_for() {
     let outcome = bootstrap("test", "fake id 'echo 1000'; rm cc ruby");
     assert!(outcome.said.starts_with(
-        "bootstrap: asking sudo to install (apt): gcc libc6-dev ruby puma ruby-sinatra\n"
+        "bootstrap: asking sudo to install (apt): gcc libc6-dev ruby puma ruby-sinatra \
+         ruby-rails ruby-sqlite3\n"
     ));
     // Nobody is there to type a password.
     assert!(outcome.calls.starts_with("sudo -n env"), "{}", outcome.calls);
@@ -134,11 +135,20 @@ fn a_user_is_asked_through_sudo_after_saying_what_for() {
 }
 
 #[test]
+fn only_the_tests_need_rails() {
+    let without_rails = "fake ruby 'case $3 in rails) exit 1 ;; esac'";
+    assert_eq!(bootstrap("demo", without_rails).said, "");
+    let outcome = bootstrap("test", without_rails);
+    assert!(outcome.said.contains("rails"), "{}", outcome.said);
+}
+
+#[test]
 fn rust_of_rustup_and_a_ruby_of_ones_own_are_left_to_their_owners() {
     for (purpose, changes, advice) in [
         ("build", format!("{OLD_RUST} fake rustup ''"), "rustup update stable"),
         ("lint", "rm cargo-clippy; fake rustup ''".into(), "rustup component add rustfmt clippy"),
-        ("demo", "fake ruby 'exit 1'".into(), "gem install puma sinatra"),
+        ("demo", "fake ruby 'exit 1'".into(), "gem install puma sinatra\n"),
+        ("test", "fake ruby 'exit 1'".into(), "gem install puma sinatra bundler 'rails:~>6.1'"),
         ("build", "rm apt-get cc".into(), "as your system does"),
     ] {
         let outcome = bootstrap(purpose, &changes);

@@ -7,6 +7,7 @@ mod load;
 mod monitor;
 mod place;
 mod plan;
+mod rails;
 mod schema;
 mod sessions;
 mod tidy;

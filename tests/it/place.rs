@@ -3,6 +3,7 @@
 mod boot;
 mod guardian;
 mod puma;
+mod settings;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -200,10 +200,13 @@ pub fn failure(
     log: &[String],
 ) -> BootFailure {
     let (kind, message) = match kind {
-        BootFailureKind::Exited => match adapter.recognise_failure(log) {
-            BootFailureKind::Exited => (kind, message),
-            recognised => (recognised, format!("{}: {message}", cause(recognised))),
-        },
+        // Some causes show in the first page only, such as a database without tables.
+        BootFailureKind::Exited | BootFailureKind::ServerError => {
+            match adapter.recognise_failure(log) {
+                BootFailureKind::Exited => (kind, message),
+                recognised => (recognised, format!("{}: {message}", cause(recognised))),
+            }
+        }
         kind => (kind, message),
     };
     BootFailure {
@@ -218,7 +221,7 @@ fn cause(kind: BootFailureKind) -> &'static str {
     match kind {
         BootFailureKind::SecretKeyBase => "SECRET_KEY_BASE is missing",
         BootFailureKind::Database => "its database cannot be reached or does not exist",
-        BootFailureKind::PendingMigration => "migrations are pending",
+        BootFailureKind::PendingMigration => "migrations are pending, its database lacks tables",
         BootFailureKind::NotInstalled => "the server or a gem is not installed",
         BootFailureKind::PortTaken => "something else listens on its port",
         _ => "it failed",

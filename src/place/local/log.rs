@@ -15,7 +15,7 @@ const TAIL: u64 = 64 << 10;
 const SHOWN: usize = 20;
 
 /// Lines of one backtrace that are shown.
-const SHOWN_OF_A_BACKTRACE: usize = 3;
+const SHOWN_OF_A_BACKTRACE: usize = 1;
 
 /// Reads on where it stopped, and counts lines.
 pub struct LineCounter {
@@ -120,9 +120,9 @@ mod tests {
         let mut text = String::from("config.ru:1:in `block': boom (RuntimeError)\n");
         (0..40).for_each(|n| text.push_str(&format!("\tfrom rack.rb:{n}:in `load'\n")));
         let shown = worth_showing(&lines(&text));
-        assert_eq!(shown.len(), 5);
+        assert_eq!(shown.len(), 3);
         assert_eq!(shown[0], "config.ru:1:in `block': boom (RuntimeError)");
-        assert_eq!(shown[4], "\t... 37 more");
+        assert_eq!(shown[2], "\t... 39 more");
     }
 
     #[test]

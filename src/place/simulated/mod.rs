@@ -19,7 +19,7 @@ pub use app::{Drift, SimulatedApp, SimulatedMemory};
 
 use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::model::simulator::Simulator;
-use crate::server::Inspection;
+use crate::server::{Inspection, MinThreads, Obeys};
 use crate::stats::normal;
 use crate::terms::{
     BootFailure, BootFailureKind, Bytes, Configuration, Cores, LiveSecond, Machine, Phase,
@@ -129,6 +129,11 @@ impl Place for Simulated {
             current: self.app.current,
             server_version: "simulated".into(),
             runtime_version: "simulated".into(),
+            obeys: Obeys {
+                workers: Some("WEB_CONCURRENCY".into()),
+                max_threads: Some("PUMA_MAX_THREADS".into()),
+                min_threads: MinThreads::Variable("PUMA_MIN_THREADS".into()),
+            },
             remarks: Vec::new(),
         })
     }

@@ -9,7 +9,17 @@ use crate::terms::BootFailureKind::{self, *};
 const CAUSES: &[(BootFailureKind, &[&str])] = &[
     (PortTaken, &["EADDRINUSE", "Address already in use"]),
     (SecretKeyBase, &["secret_key_base", "SECRET_KEY_BASE"]),
-    (PendingMigration, &["PendingMigrationError", "Migrations are pending"]),
+    (
+        PendingMigration,
+        &[
+            "PendingMigrationError",
+            "Migrations are pending",
+            "Could not find table '",
+            "SQLite3::SQLException: no such table",
+            "PG::UndefinedTable",
+            "Mysql2::Error: Table '",
+        ],
+    ),
     (
         Database,
         &[
@@ -29,6 +39,8 @@ const CAUSES: &[(BootFailureKind, &[&str])] = &[
         &[
             "Bundler::GemNotFound",
             "Bundler::GemfileNotFound",
+            // A lock file from another kind of machine.
+            "Your bundle only supports platforms",
             "Could not find gem '",
             "in any of the sources",
             "in locally installed gems",
@@ -63,6 +75,10 @@ mod tests {
             ("could not connect to server: Connection refused (PG::ConnectionBad)", Database),
             ("unable to open database file (SQLite3::CantOpenException)", Database),
             ("Migrations are pending. To resolve this issue, run:", PendingMigration),
+            (
+                "[id] ActiveRecord::StatementInvalid (Could not find table 'products'):",
+                PendingMigration,
+            ),
             (
                 "Address already in use - bind(2) for \"127.0.0.1\" port 9292 (Errno::EADDRINUSE)",
                 PortTaken,

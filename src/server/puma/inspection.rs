@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::server::{Inspection, InspectionError};
+use crate::server::{Inspection, InspectionError, MinThreads, Obeys};
 use crate::terms::{BootFailureKind, Configuration};
 
 /// Stands before the script's one line of JSON: the app's own settings may print as well.
@@ -25,8 +25,19 @@ struct Options {
     max_threads: u16,
     preload: bool,
     environment: String,
+    /// Missing where it could not be found out.
+    obeys: Option<ObeyedNames>,
     puma: String,
     ruby: String,
+}
+
+#[derive(Deserialize)]
+struct ObeyedNames {
+    workers: Option<String>,
+    max_threads: Option<String>,
+    min_threads: Option<String>,
+    /// Without a variable.
+    min_threads_else: u16,
 }
 
 pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
@@ -50,9 +61,19 @@ fn inspection(options: Options) -> Result<Inspection, String> {
     Ok(Inspection {
         current,
         remarks: remarks(&options, current),
+        obeys: options.obeys.map(obeys).unwrap_or_default(),
         server_version: options.puma,
         runtime_version: options.ruby,
     })
+}
+
+fn obeys(names: ObeyedNames) -> Obeys {
+    let fixed = MinThreads::Fixed(names.min_threads_else);
+    Obeys {
+        workers: names.workers,
+        max_threads: names.max_threads,
+        min_threads: names.min_threads.map_or(fixed, MinThreads::Variable),
+    }
 }
 
 /// What is measured and differs from what the app's settings say.
@@ -109,6 +130,7 @@ mod tests {
         assert_eq!(inspection.server_version, "5.6.5");
         assert_eq!(inspection.runtime_version, "ruby 3.1.2");
         assert_eq!(inspection.remarks, Vec::<String>::new());
+        assert_eq!(inspection.obeys, Obeys::default());
     }
 
     #[test]
@@ -123,6 +145,23 @@ mod tests {
         for expected in ["threads 0:5 are run as 5:5", "single mode", "'staging'"] {
             assert!(remarks.contains(expected), "{expected} is missing in: {remarks}");
         }
+    }
+
+    #[test]
+    fn the_variables_that_the_settings_follow_are_read() {
+        let inspection = read(&printed(
+            "{\"workers\":0,\"min_threads\":5,\"max_threads\":5,\"preload\":false,\
+             \"environment\":\"production\",\"obeys\":{\"workers\":\"WEB_CONCURRENCY\",\
+             \"max_threads\":\"RAILS_MAX_THREADS\",\"min_threads\":null,\"min_threads_else\":5},\
+             \"puma\":\"6.4.2\",\"ruby\":\"ruby 3.3.0\"}",
+        ))
+        .unwrap();
+        let expected = Obeys {
+            workers: Some("WEB_CONCURRENCY".into()),
+            max_threads: Some("RAILS_MAX_THREADS".into()),
+            min_threads: MinThreads::Fixed(5),
+        };
+        assert_eq!(inspection.obeys, expected);
     }
 
     #[test]

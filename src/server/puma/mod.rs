@@ -15,7 +15,7 @@ use super::{
     Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
     ProcessFacts, ReadyLine, Recipe,
 };
-use crate::terms::{BootFailureKind, Configuration, Role, Settings};
+use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
 /// Puma, cluster and single mode.
 pub struct Puma;
@@ -92,8 +92,14 @@ impl Adapter for Puma {
         }
     }
 
-    fn settings(&self, app: &App, configuration: Configuration) -> Settings {
-        settings::of(app, configuration)
+    fn settings(
+        &self,
+        app: &App,
+        inspection: &Inspection,
+        configuration: Configuration,
+        cores: Cores,
+    ) -> Settings {
+        settings::of(app, &inspection.obeys, configuration, cores)
     }
 
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {

@@ -8,6 +8,10 @@ directory "FOLDER"
 bind_to_activated_sockets false
 worker_check_interval 1
 
+# It would make tmp/restart.txt in the app's folder, and restart the server in the middle of a
+# measurement when somebody touches it.
+Puma::Plugins.find("tmp_restart").define_method(:start) { |_launcher| }
+
 # Replacing all workers after so many requests would disturb a measurement.
 fork_worker 0 if get(:fork_worker)
 

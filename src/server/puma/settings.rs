@@ -1,38 +1,46 @@
 //! A configuration as Puma's users write it down.
 //!
-//! In: an app and a configuration. Out: variables, lines for `config/puma.rb`, advice. Only
-//! computes.
+//! In: an app, the variables that its own settings follow, and a configuration. Out: variables,
+//! lines for `config/puma.rb`, advice. Only computes.
 
 use std::collections::BTreeMap;
 
-use crate::server::{App, Framework};
-use crate::terms::{Configuration, Settings};
+use crate::server::{App, Framework, MinThreads, Obeys};
+use crate::terms::{Configuration, Cores, Settings};
 
-pub(super) fn of(app: &App, configuration: Configuration) -> Settings {
+pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
     Settings {
-        env: env(app, configuration),
-        config_snippet: snippet(app, configuration),
-        advice: advice(app, configuration),
+        env: env(obeys, configuration).unwrap_or_default(),
+        config_snippet: snippet(app, configuration, cores),
+        advice: advice(app, obeys, configuration),
     }
 }
 
-fn env(app: &App, configuration: Configuration) -> BTreeMap<String, String> {
+/// The variables that give this app exactly this configuration; `None` when they cannot.
+fn env(obeys: &Obeys, configuration: Configuration) -> Option<BTreeMap<String, String>> {
     let threads = configuration.threads.to_string();
-    let mut env = BTreeMap::new();
-    env.insert("WEB_CONCURRENCY".to_string(), super::workers_as_typed(configuration));
-    // Rails' own config/puma.rb and database.yml read theirs; Puma itself reads its own.
-    let names: &[&str] = match app.framework {
-        Framework::Rails => &["RAILS_MAX_THREADS", "RAILS_MIN_THREADS"],
-        Framework::Sinatra | Framework::Rack => &["PUMA_MAX_THREADS", "PUMA_MIN_THREADS"],
-    };
-    env.extend(names.iter().map(|name| (name.to_string(), threads.clone())));
-    env
+    let workers = super::workers_as_typed(configuration);
+    let mut env = BTreeMap::from([
+        (obeys.workers.clone()?, workers),
+        (obeys.max_threads.clone()?, threads.clone()),
+    ]);
+    match &obeys.min_threads {
+        MinThreads::Variable(name) => drop(env.insert(name.clone(), threads)),
+        // Puma refuses to start with a least number above the most.
+        MinThreads::Fixed(least) if *least > configuration.threads.get() => return None,
+        MinThreads::Fixed(_) => {}
+    }
+    Some(env)
 }
 
-fn snippet(app: &App, configuration: Configuration) -> String {
+/// The app's own file, as it is called there.
+fn config_file(app: &App) -> String {
+    app.server_config.as_deref().map_or("config/puma.rb".into(), super::text)
+}
+
+fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
     let Configuration { workers, threads } = configuration;
-    let file = app.server_config.as_deref().map_or("config/puma.rb".into(), super::text);
-    let mut lines = vec![format!("# {file}")];
+    let mut lines = vec![format!("# {}", config_file(app))];
     if super::is_cluster(configuration) {
         lines.push(format!("workers {workers}"));
     } else {
@@ -44,25 +52,46 @@ fn snippet(app: &App, configuration: Configuration) -> String {
     }
     lines.extend([
         String::new(),
-        "# The same ratio on a machine of another size (MEASURED: the cores this was measured on):"
-            .into(),
+        format!("# The same ratio on a machine of another size (this one has {cores} cores):"),
         "#   require \"etc\"".into(),
-        format!("#   workers [({workers} * Etc.nprocessors / MEASURED.to_f).round, 1].max"),
+        format!(
+            "#   workers [({workers} * Etc.nprocessors / {:?}).round, 1].max",
+            // Always with a point: Ruby would round a whole number down.
+            cores.get()
+        ),
     ]);
     lines.join("\n") + "\n"
 }
 
-fn advice(app: &App, configuration: Configuration) -> Vec<String> {
-    let Configuration { workers, threads } = configuration;
-    let variable = env(app, configuration).into_keys().find(|name| name.ends_with("MAX_THREADS"));
-    let variable = variable.unwrap_or_default();
-    let mut advice = Vec::new();
-    if app.server_config.is_some() {
-        advice.push(format!(
-            "fixed numbers in the app's own Puma settings win over the variables: either let them \
-             read WEB_CONCURRENCY and {variable}, or put these lines there"
-        ));
+/// What stands in the way of the variables; nothing when they do what they should.
+fn in_the_way(app: &App, obeys: &Obeys, configuration: Configuration) -> Option<String> {
+    if env(obeys, configuration).is_some() {
+        return None;
     }
+    let file = config_file(app);
+    Some(match (&obeys.workers, &obeys.max_threads, &obeys.min_threads) {
+        (Some(_), Some(_), MinThreads::Fixed(least)) => format!(
+            "no variable sets this in {file}, which asks for at least {least} threads: put these \
+             lines there instead"
+        ),
+        (workers, threads, _) => {
+            let what = match (workers, threads) {
+                (None, None) => "workers and threads",
+                (None, Some(_)) => "workers",
+                (Some(_), _) => "threads",
+            };
+            format!(
+                "{file} holds fixed numbers of {what}, which WEB_CONCURRENCY, RAILS_MAX_THREADS \
+                 and the like don't change: put these lines in their place"
+            )
+        }
+    })
+}
+
+fn advice(app: &App, obeys: &Obeys, configuration: Configuration) -> Vec<String> {
+    let Configuration { workers, threads } = configuration;
+    let mut advice: Vec<String> = in_the_way(app, obeys, configuration).into_iter().collect();
+    let variable = obeys.max_threads.as_deref().unwrap_or("RAILS_MAX_THREADS");
     let pool = match app.framework {
         Framework::Rails => format!(
             "in config/database.yml, pool: <%= ENV.fetch(\"{variable}\") {{ {threads} }} %>"
@@ -101,37 +130,81 @@ mod tests {
             folder: "/srv/shop".into(),
             framework,
             rackup: "config.ru".into(),
-            server_config: None,
+            server_config: Some("config/puma.rb".into()),
             is_bundled: false,
             ready_path: "/".into(),
         }
     }
 
-    fn settings(framework: Framework, workers: u16, threads: u16) -> Settings {
-        of(&app(framework), Configuration::new(workers, threads).unwrap())
+    fn obeying(workers: Option<&str>, threads: Option<&str>, least: MinThreads) -> Obeys {
+        Obeys {
+            workers: workers.map(String::from),
+            max_threads: threads.map(String::from),
+            min_threads: least,
+        }
+    }
+
+    fn rails() -> Obeys {
+        let least = MinThreads::Variable("RAILS_MIN_THREADS".into());
+        obeying(Some("WEB_CONCURRENCY"), Some("RAILS_MAX_THREADS"), least)
+    }
+
+    fn settings(obeys: &Obeys, workers: u16, threads: u16) -> Settings {
+        let configuration = Configuration::new(workers, threads).unwrap();
+        of(&app(Framework::Rails), obeys, configuration, Cores::new(2.0).unwrap())
+    }
+
+    fn variables(settings: &Settings) -> String {
+        let lines: Vec<_> = settings.env.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        lines.join(" ")
     }
 
     #[test]
-    fn rails_and_plain_puma_apps_get_the_variables_they_read() {
-        let rails = settings(Framework::Rails, 4, 3);
-        assert_eq!(rails.env["WEB_CONCURRENCY"], "4");
-        assert_eq!(rails.env["RAILS_MAX_THREADS"], "3");
-        let sinatra = settings(Framework::Sinatra, 4, 3);
-        assert_eq!(sinatra.env["PUMA_MAX_THREADS"], "3");
-        assert!(!sinatra.env.contains_key("RAILS_MAX_THREADS"));
+    fn only_variables_that_the_app_follows_are_printed() {
+        assert_eq!(
+            variables(&settings(&rails(), 4, 3)),
+            "RAILS_MAX_THREADS=3 RAILS_MIN_THREADS=3 WEB_CONCURRENCY=4"
+        );
+        let same = MinThreads::Variable("MAX_THREADS".into());
+        let obeys = obeying(Some("WEB_CONCURRENCY"), Some("MAX_THREADS"), same);
+        assert_eq!(variables(&settings(&obeys, 4, 3)), "MAX_THREADS=3 WEB_CONCURRENCY=4");
+    }
+
+    #[test]
+    fn numbers_that_no_variable_changes_leave_the_file_alone_to_be_edited() {
+        let none = MinThreads::Fixed(5);
+        for (obeys, expected) in [
+            (Obeys::default(), "fixed numbers of workers and threads"),
+            (obeying(None, Some("MAX_THREADS"), MinThreads::Fixed(0)), "fixed numbers of workers,"),
+            (obeying(Some("WEB_CONCURRENCY"), None, none.clone()), "fixed numbers of threads,"),
+            (obeying(Some("WEB_CONCURRENCY"), Some("MAX_THREADS"), none), "at least 5 threads"),
+        ] {
+            let settings = settings(&obeys, 4, 3);
+            assert_eq!(variables(&settings), "", "{expected}");
+            assert!(settings.advice[0].contains(expected), "{:?}", settings.advice);
+        }
+        let advice = settings(&rails(), 4, 3).advice.join("\n");
+        assert!(!advice.contains("fixed numbers of"), "{advice}");
     }
 
     #[test]
     fn one_worker_is_written_as_single_mode() {
-        let settings = settings(Framework::Rack, 1, 8);
+        let settings = settings(&rails(), 1, 8);
         assert_eq!(settings.env["WEB_CONCURRENCY"], "0");
         assert!(settings.config_snippet.contains("workers 0"));
         assert!(!settings.config_snippet.contains("preload_app!"));
     }
 
     #[test]
+    fn the_computed_form_has_the_cores_it_was_measured_on() {
+        let snippet = settings(&rails(), 3, 8).config_snippet;
+        let line = "#   workers [(3 * Etc.nprocessors / 2.0).round, 1].max\n";
+        assert!(snippet.ends_with(line), "{snippet}");
+    }
+
+    #[test]
     fn the_advice_counts_database_connections() {
-        let advice = settings(Framework::Rails, 4, 3).advice.join("\n");
+        let advice = settings(&rails(), 4, 3).advice.join("\n");
         assert!(advice.contains("at least 3 connections per worker"), "{advice}");
         assert!(advice.contains("up to 12 (4 x 3)"), "{advice}");
         assert!(advice.contains("quota"), "{advice}");

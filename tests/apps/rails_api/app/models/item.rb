@@ -1,0 +1,2 @@
+class Item < ActiveRecord::Base
+end

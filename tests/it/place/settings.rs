@@ -1,0 +1,146 @@
+//! The printed settings, followed to the letter: does the app then run as was decided?
+
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use sweetspot::server::Inspection;
+use sweetspot::terms::{Cores, Settings};
+
+use super::*;
+
+/// Every variable that could say how many.
+const VARIABLES: &[&str] = &[
+    "WEB_CONCURRENCY",
+    "MIN_THREADS",
+    "MAX_THREADS",
+    "PUMA_MIN_THREADS",
+    "PUMA_MAX_THREADS",
+    "RAILS_MIN_THREADS",
+    "RAILS_MAX_THREADS",
+];
+
+/// As Rails generates it.
+const RAILS: &str = "most = ENV.fetch('RAILS_MAX_THREADS') { 5 }\n\
+                     least = ENV.fetch('RAILS_MIN_THREADS') { most }\n\
+                     threads least, most\nplugin :tmp_restart\n";
+
+/// As many write it.
+const OWN: &str = "workers Integer(ENV['WEB_CONCURRENCY'] || 2)\n\
+                   count = Integer(ENV['MAX_THREADS'] || 4)\nthreads count, count\npreload_app!\n";
+
+/// Puma as the app's owner starts it, ended with all its processes.
+struct Started(Child);
+
+impl Started {
+    /// Ready: it answers at a socket in the folder `socket_in`.
+    fn new(app: &TestApp, settings: &Settings, socket_in: &Path) -> Self {
+        let socket = socket_in.join("puma.sock");
+        let mut command = Command::new("puma");
+        command.args(["-e", "production", "-b", &format!("unix://{}", socket.display())]);
+        command.args(["config.ru"]).current_dir(app.path()).process_group(0);
+        for name in VARIABLES {
+            command.env_remove(name);
+        }
+        command.envs(&settings.env).stdin(Stdio::null()).stdout(Stdio::null());
+        let started = Self(command.spawn().unwrap());
+        wait_until("Puma listens", || UnixStream::connect(&socket).is_ok());
+        started
+    }
+
+    /// Serving processes, once there are `expected`, each with exactly `threads`.
+    fn assert_runs(&self, workers: usize, threads: usize, why: &str) {
+        let root = self.0.id();
+        let is_worker = |pid: &u32| title(*pid).starts_with("puma: cluster worker");
+        let cluster = || children(root).into_iter().filter(is_worker).collect::<Vec<_>>();
+        let serving = || if workers == 1 { vec![root] } else { cluster() };
+        let is_there = |pid: u32| threads_in(pid) == threads;
+        wait_until(&format!("{workers} x {threads}: {why}"), || {
+            serving().len() == workers && serving().into_iter().all(is_there)
+        });
+        assert!(workers > 1 || cluster().is_empty(), "{why}");
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // SAFETY: a plain system call, on a group of our own that still has its leader.
+        unsafe { libc::kill(-(self.0.id() as i32), libc::SIGKILL) };
+        self.0.wait().unwrap();
+    }
+}
+
+/// A process may end while it is looked at.
+fn threads_in(pid: u32) -> usize {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0 };
+    let name = |task: PathBuf| fs::read_to_string(task.join("comm")).unwrap_or_default();
+    tasks.flatten().filter(|task| name(task.path()).starts_with("puma srv tp")).count()
+}
+
+fn app_with(config: Option<(&str, &str)>) -> TestApp {
+    let mut files = vec![("config.ru", "run ->(env) { [200, {}, ['ok']] }\n"), ("tmp/.keep", "")];
+    files.extend(config);
+    TestApp::new(&files)
+}
+
+fn look(app: &TestApp) -> (App, Inspection) {
+    let recognised = sweetspot::plan::recognise(&app.path()).unwrap();
+    let settings = LocalSettings { app: recognised.clone(), ..app.settings() };
+    let inspection = Local::new(settings, StopSignal::default()).unwrap().inspect().unwrap();
+    (recognised, inspection)
+}
+
+fn settings_for(app: &TestApp, workers: u16, threads: u16) -> Settings {
+    let (recognised, inspection) = look(app);
+    let puma = server::find("puma").unwrap();
+    let cores = Cores::new(2.0).unwrap();
+    puma.settings(&recognised, &inspection, configuration(workers, threads), cores)
+}
+
+#[test]
+fn the_printed_variables_give_exactly_the_configuration() {
+    for (config, names) in [
+        (None, "PUMA_MAX_THREADS PUMA_MIN_THREADS WEB_CONCURRENCY"),
+        (Some(("config/puma.rb", RAILS)), "RAILS_MAX_THREADS RAILS_MIN_THREADS WEB_CONCURRENCY"),
+        (Some(("config/puma.rb", OWN)), "MAX_THREADS WEB_CONCURRENCY"),
+        (Some(("config/puma/production.rb", OWN)), "MAX_THREADS WEB_CONCURRENCY"),
+    ] {
+        for (workers, threads) in [(2, 3), (1, 2)] {
+            let app = app_with(config);
+            let settings = settings_for(&app, workers, threads);
+            let printed: Vec<&str> = settings.env.keys().map(String::as_str).collect();
+            assert_eq!(printed.join(" "), names, "{config:?}");
+            let sockets = tempfile::tempdir().unwrap();
+            let started = Started::new(&app, &settings, sockets.path());
+            started.assert_runs(workers.into(), threads.into(), &format!("{config:?}"));
+            drop(started);
+            wait_until("Puma has ended", || app.processes().is_empty());
+        }
+    }
+}
+
+#[test]
+fn the_printed_lines_give_exactly_the_configuration_as_the_apps_own_file() {
+    for (workers, threads) in [(2, 3), (1, 2)] {
+        let app = app_with(Some(("config/puma.rb", "workers 3\nthreads 1, 9\n")));
+        let settings = settings_for(&app, workers, threads);
+        assert!(settings.env.is_empty(), "{settings:?}");
+        assert!(settings.advice[0].contains("fixed numbers of workers and threads"));
+        fs::write(app.path().join("config/puma.rb"), &settings.config_snippet).unwrap();
+        let sockets = tempfile::tempdir().unwrap();
+        let started = Started::new(&app, &Settings::default(), sockets.path());
+        started.assert_runs(workers.into(), threads.into(), &settings.config_snippet);
+        drop(started);
+        wait_until("Puma has ended", || app.processes().is_empty());
+    }
+}
+
+#[test]
+fn settings_that_refuse_the_numbers_we_try_are_still_read() {
+    let strict = "raise 'too many' if ENV['WEB_CONCURRENCY'].to_i > 8\nworkers 2\nthreads 4, 4\n";
+    let app = app_with(Some(("config/puma.rb", strict)));
+    let (_, inspection) = look(&app);
+    assert_eq!(inspection.current, configuration(2, 4));
+    assert_eq!(inspection.obeys, server::Obeys::default());
+    app.assert_nothing_is_left();
+}

@@ -1,0 +1,185 @@
+//! A Rails API app, as a new user meets it: through its bundle, from the command line.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/apps/rails_api");
+
+/// Where its requests go.
+const PAGE: &str = "GET /items";
+
+/// The app in a folder of its own, with a lock file of the gems that this machine has.
+struct RailsApp {
+    /// `app/` and `store/`.
+    folder: TempDir,
+}
+
+impl RailsApp {
+    fn new() -> Self {
+        let app = Self { folder: tempfile::tempdir().unwrap() };
+        copy(Path::new(SOURCE), &app.path());
+        ["tmp/pids", "log"]
+            .iter()
+            .for_each(|one| fs::create_dir_all(app.path().join(one)).unwrap());
+        let mut lock = app.command("bundle");
+        assert_success(lock.args(["lock", "--local"]));
+        app
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("app")
+    }
+
+    /// A command in the app's folder, with nothing inherited that would change what the app does.
+    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.path());
+        for name in ["SECRET_KEY_BASE", "DATABASE_URL", "RAILS_ENV", "RACK_ENV", "BUNDLE_GEMFILE"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// What the advice for a missing table says.
+    fn prepare(&self) {
+        for task in ["db:prepare", "db:seed"] {
+            let mut command = self.command("bin/rails");
+            assert_success(command.arg(task).env("RAILS_ENV", "production").envs([KEY]));
+        }
+    }
+
+    fn tune(&self, arguments: &[&str], env: &[(&str, &str)]) -> Tuned {
+        let mut command = self.command(env!("CARGO_BIN_EXE_sweetspot"));
+        command.args(["tune", "--fresh-session", "--store"]);
+        command.arg(self.folder.path().join("store.db")).args(arguments);
+        command.envs(env.iter().copied());
+        let mut command = assert_cmd::Command::from_std(command);
+        let output = command.timeout(Duration::from_secs(240)).output().unwrap();
+        Tuned {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// What the whole run says, in one line, of an app that could not be measured.
+    fn refused(&self, arguments: &[&str], env: &[(&str, &str)]) -> String {
+        let tuned = self.tune(arguments, env);
+        assert_eq!(tuned.code, Some(1), "{}", tuned.stderr);
+        tuned.stderr.lines().last().unwrap().to_string()
+    }
+
+    /// Every file with its size and time of change, without the database's.
+    fn listing(&self) -> BTreeMap<PathBuf, (u64, std::time::SystemTime)> {
+        let mut listing = BTreeMap::new();
+        let mut folders = vec![self.path()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let metadata = path.symlink_metadata().unwrap();
+                match metadata.is_dir() {
+                    true => folders.push(path),
+                    false if path.to_string_lossy().contains(".sqlite3") => {}
+                    false => {
+                        listing.insert(path, (metadata.len(), metadata.modified().unwrap()));
+                    }
+                }
+            }
+        }
+        listing
+    }
+
+    fn assert_nothing_is_left(&self) {
+        let folder = self.path().canonicalize().unwrap();
+        let works_here = |entry: &fs::DirEntry| {
+            fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == folder)
+        };
+        let left = fs::read_dir("/proc").unwrap().flatten().filter(works_here).count();
+        assert_eq!(left, 0, "processes are left in the app's folder");
+    }
+}
+
+struct Tuned {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// Any long text will do.
+const KEY: (&str, &str) = ("SECRET_KEY_BASE", "0123456789abcdef0123456789abcdef0123456789abcdef");
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+fn assert_success(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {output:?}");
+}
+
+#[test]
+fn what_a_rails_app_lacks_is_named_with_a_way_out_that_works() {
+    let app = RailsApp::new();
+    let page = ["--budget", "20s", "--target", PAGE];
+
+    let without_key = app.refused(&page, &[]);
+    assert!(without_key.contains("SECRET_KEY_BASE is missing"), "{without_key}");
+    assert!(without_key.contains("export SECRET_KEY_BASE="), "{without_key}");
+
+    let without_tables = app.refused(&page, &[KEY]);
+    assert!(without_tables.contains("migrations are pending"), "{without_tables}");
+    assert!(without_tables.contains("RAILS_ENV=production bin/rails db:prepare"));
+    app.prepare();
+
+    let without_page = app.refused(&["--budget", "20s"], &[KEY]);
+    assert!(without_page.contains("GET / answers 404"), "{without_page}");
+    assert!(without_page.contains("bin/rails routes"), "{without_page}");
+
+    let unknown_host = app.refused(&page, &[KEY, ("ONLY_KNOWN_HOSTS", "1")]);
+    assert!(unknown_host.contains("answers 403"), "{unknown_host}");
+    assert!(unknown_host.contains("config.hosts") && unknown_host.contains("-H 'Host: "));
+
+    let forced_ssl = app.refused(&page, &[KEY, ("FORCE_SSL", "1")]);
+    assert!(forced_ssl.contains("-H 'X-Forwarded-Proto: https'"), "{forced_ssl}");
+    app.assert_nothing_is_left();
+}
+
+#[test]
+fn a_rails_app_is_tuned_through_its_bundle_and_its_folder_stays_as_it_was() {
+    let app = RailsApp::new();
+    app.prepare();
+    let before = app.listing();
+    // As the messages for a forced https and an unknown host say.
+    let headers = ["-H", "X-Forwarded-Proto: https", "-H", "Host: shop.example"];
+    let asked = ["--budget", "20s", "--json", "--workers", "1,2", "--target", PAGE];
+    let stubborn = [KEY, ("FORCE_SSL", "1"), ("ONLY_KNOWN_HOSTS", "1")];
+    let tuned = app.tune(&[&asked[..], &headers].concat(), &stubborn);
+    // On a busy machine it may end undecided, but never without a trial.
+    assert!(matches!(tuned.code, Some(0 | 3 | 4)), "{:?} {}", tuned.code, tuned.stderr);
+    let result: serde_json::Value = serde_json::from_str(&tuned.stdout).unwrap();
+    let trials = result["trials"].as_array().unwrap();
+    assert!(!trials.is_empty());
+    for trial in trials {
+        let statuses = trial["summary"]["status"].as_object().unwrap();
+        assert!(statuses.keys().all(|status| status == "200"), "{statuses:?}");
+    }
+    if let Some(env) = result["decision"]["settings"]["env"].as_object() {
+        let names: Vec<_> = env.keys().map(String::as_str).collect();
+        assert_eq!(names, ["RAILS_MAX_THREADS", "RAILS_MIN_THREADS", "WEB_CONCURRENCY"]);
+    }
+    assert_eq!(app.listing(), before, "the app's folder was written to");
+    app.assert_nothing_is_left();
+}
