@@ -31,7 +31,7 @@ pub enum TuneError {
     #[error("could not write the report: {0}")]
     Report(#[source] std::io::Error),
     /// The app does not start with its own settings, so there is nothing to tune.
-    #[error("the app does not start with its current settings: {}", .0.message)]
+    #[error("the app does not start with its current settings: {}; {}", .0.message, .0.advice)]
     DoesNotStart(BootFailure),
 }
 
@@ -67,9 +67,18 @@ impl Ended {
     /// True when at least one trial could be relied on.
     pub fn has_valid_trial(&self) -> bool {
         self.events.iter().any(|event| match &event.kind {
-            EventKind::TrialFinished { summary, .. } => summary.valid,
+            EventKind::TrialFinished { summary, .. } => summary.valid && summary.failure.is_none(),
             _ => false,
         })
+    }
+
+    /// True when trials were run and the server ended by itself in every one of them.
+    pub fn is_server_always_gone(&self) -> bool {
+        let mut failures = self.events.iter().filter_map(|event| match &event.kind {
+            EventKind::TrialFinished { summary, .. } => Some(summary.failure.is_some()),
+            _ => None,
+        });
+        failures.next() == Some(true) && failures.all(|has_failed| has_failed)
     }
 }
 
