@@ -227,7 +227,8 @@ impl Work<'_> {
                 let kind =
                     EventKind::Resumed { session: resumed.session.0, trials: resumed.trials };
                 // Shown, so that whoever watches knows the plan again; stored it is already.
-                resumed.events.iter().try_for_each(|event| self.log.show(event))?;
+                let mut known = resumed.events.iter().filter(|event| is_result(event));
+                known.try_for_each(|event| self.log.show(event))?;
                 self.log.emit(elapsed, kind)?;
                 resumed.search
             }
@@ -421,6 +422,16 @@ impl Work<'_> {
         let ended_s = self.log.at_s(elapsed);
         Ok(Told::BootFailed { configuration, reason: failure.message, ended_s })
     }
+}
+
+/// False for what only told that something began, in a run that has ended since.
+fn is_result(event: &Event) -> bool {
+    !matches!(
+        event.kind,
+        EventKind::Resumed { .. }
+            | EventKind::ServerStarting { .. }
+            | EventKind::TrialStarted { .. }
+    )
 }
 
 /// A trial that the user ended says nothing about the rate.

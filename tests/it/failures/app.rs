@@ -37,7 +37,7 @@ fn a_page_that_leads_to_a_login_is_not_measured() {
     let site = Site::answering("[302, {'Location' => '/login'}, []]");
     let ended = site.run(SHORT);
     ended.assert_code(1);
-    ended.assert_says(&["GET / leads to /login", "--target"]);
+    ended.assert_says(&["GET / answers 302 and leads to /login", "--target"]);
     assert_eq!(site.trials(), []);
 }
 

@@ -50,7 +50,7 @@ fn fill_up(site: &Site, store: &Path, prepare: impl FnOnce(&mut Command)) {
     ]);
     let stored = trials(store);
     assert!(!stored.is_empty(), "there was room for some trials");
-    let report = site.run(&["report", "-o", "json", "--store", path]);
+    let report = site.run(&["report", "1", "-o", "json", "--store", path]);
     report.assert_code(0);
     assert_eq!(report.json()["trials"].as_array().unwrap().len(), stored.len());
 }

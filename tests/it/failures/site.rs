@@ -190,6 +190,10 @@ impl Running {
         assert!(self.wait_for(text, PATIENCE), "'{text}' was not seen in:\n{}", self.stderr);
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn signal(&self, signal: i32) {
         // SAFETY: takes two integers; the child has not been waited for, so the number is its own.
         unsafe { libc::kill(self.child.id().cast_signed(), signal) };
