@@ -258,7 +258,7 @@ fn exit(ended: &Ended) -> Exit {
     }
     match ended.state {
         SessionState::Done if ended.has_valid_trial() => Exit::NotMet,
-        SessionState::Done => Exit::Invalid,
+        SessionState::Done if !ended.is_server_always_gone() => Exit::Invalid,
         _ => Exit::CouldNotMeasure,
     }
 }

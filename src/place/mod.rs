@@ -65,7 +65,7 @@ pub enum PlaceError {
     #[error("{}", .0.message)]
     Inspection(BootFailure),
     /// The user asked to end while something was being started or stopped.
-    #[error("stopped")]
+    #[error("stopped by the user")]
     Stopped,
 }
 

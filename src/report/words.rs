@@ -146,11 +146,14 @@ fn without_decision(story: &Story, goal: &str) -> String {
             "The server did not start with any setting that was tried.".to_string()
         }
         _ if story.trials.is_empty() => "No trial was run, so nothing is known.".to_string(),
-        _ if story.trials.iter().all(|trial| !trial.valid) => {
-            format!("Nothing can be concluded: none of the {trials} is valid.")
-        }
         (SessionState::Stopped, None) => {
             format!("Stopped before it could decide ({so_far}).")
+        }
+        _ if story.trials.iter().all(|trial| trial.failure.is_some()) => {
+            "Could not measure: the server ended by itself in every trial.".to_string()
+        }
+        _ if story.trials.iter().all(|trial| !trial.valid) => {
+            format!("Nothing can be concluded: none of the {trials} is valid.")
         }
         _ if story.highest_held().is_some() => {
             format!("No decision was reached within the budget ({so_far}).")
@@ -166,7 +169,7 @@ pub fn facts(story: &Story) -> Vec<(&'static str, String)> {
         facts.push(("stopped", "before its end: this is the answer so far".to_string()));
     }
     if let Some(now) = &story.current {
-        facts.push(("today", today(now)));
+        facts.push(("today", today(story, now)));
     }
     match &story.decision {
         Some(decision) => decision_facts(story, decision, &mut facts),
@@ -175,14 +178,37 @@ pub fn facts(story: &Story) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn today(now: &CurrentSetting) -> String {
+fn today(story: &Story, now: &CurrentSetting) -> String {
     let name = format!("{} x {}", now.workers, now.threads);
     match (now.capacity_rps, now.capacity_rps_interval) {
         (Some(capacity), Some(bounds)) => {
             format!("{name} holds {} ({})", figures::rate(capacity), figures::interval(bounds))
         }
         (Some(capacity), None) => format!("{name} holds {}", figures::rate(capacity)),
-        (None, _) => format!("{name} holds no rate within the goal"),
+        (None, _) => format!("{name} {}", without_capacity(story)),
+    }
+}
+
+/// Why there is no figure for what runs today: only a believable trial shows that it holds nothing.
+fn without_capacity(story: &Story) -> &'static str {
+    let today = story.current_configuration();
+    let mut trials =
+        story.trials.iter().filter(|trial| Some(trial.configuration) == today).peekable();
+    if trials.peek().is_none() && story.boot_failures.iter().any(|(it, _)| Some(*it) == today) {
+        return "does not start";
+    }
+    let is_shown = |trial: &TrialSummary| {
+        trial.valid && trial.failure.is_none() && trial.verdict == Verdict::No
+    };
+    let (mut is_slow, mut is_gone) = (false, false);
+    for trial in trials {
+        is_slow |= is_shown(trial);
+        is_gone |= trial.failure.is_some();
+    }
+    match (is_slow, is_gone) {
+        (true, _) => "holds no rate within the goal",
+        (false, true) => "ended by itself under load",
+        (false, false) => "was not measured far enough to say what it holds",
     }
 }
 
@@ -336,6 +362,16 @@ pub fn ways_out(story: &Story) -> Vec<String> {
     if story.trials.is_empty() && !story.boot_failures.is_empty() {
         ways.extend(story.boot_failures.iter().map(|(_, failure)| failure.advice.clone()));
         ways.dedup();
+        return ways;
+    }
+    if story.state == SessionState::Stopped {
+        ways.push("let it run to its end, or give it less time with --budget".to_string());
+        return ways;
+    }
+    if !story.trials.is_empty() && story.trials.iter().all(|trial| trial.failure.is_some()) {
+        let way = "find out what ends the server: its own last lines are shown with each trial, \
+                   and 'sweetspot load' can repeat the load on a server that you start yourself";
+        ways.push(way.to_string());
         return ways;
     }
     if !story.trials.is_empty() && story.trials.iter().all(|trial| !trial.valid) {

@@ -67,9 +67,18 @@ impl Ended {
     /// True when at least one trial could be relied on.
     pub fn has_valid_trial(&self) -> bool {
         self.events.iter().any(|event| match &event.kind {
-            EventKind::TrialFinished { summary, .. } => summary.valid,
+            EventKind::TrialFinished { summary, .. } => summary.valid && summary.failure.is_none(),
             _ => false,
         })
+    }
+
+    /// True when trials were run and the server ended by itself in every one of them.
+    pub fn is_server_always_gone(&self) -> bool {
+        let mut failures = self.events.iter().filter_map(|event| match &event.kind {
+            EventKind::TrialFinished { summary, .. } => Some(summary.failure.is_some()),
+            _ => None,
+        });
+        failures.next() == Some(true) && failures.all(|has_failed| has_failed)
     }
 }
 
@@ -221,7 +230,8 @@ impl Work<'_> {
                 let kind =
                     EventKind::Resumed { session: resumed.session.0, trials: resumed.trials };
                 // Shown, so that whoever watches knows the plan again; stored it is already.
-                resumed.events.iter().try_for_each(|event| self.log.show(event))?;
+                let mut known = resumed.events.iter().filter(|event| is_result(event));
+                known.try_for_each(|event| self.log.show(event))?;
                 self.log.emit(elapsed, kind)?;
                 resumed.search
             }
@@ -415,6 +425,16 @@ impl Work<'_> {
         let ended_s = self.log.at_s(elapsed);
         Ok(Told::BootFailed { configuration, reason: failure.message, ended_s })
     }
+}
+
+/// False for what only told that something began, in a run that has ended since.
+fn is_result(event: &Event) -> bool {
+    !matches!(
+        event.kind,
+        EventKind::Resumed { .. }
+            | EventKind::ServerStarting { .. }
+            | EventKind::TrialStarted { .. }
+    )
 }
 
 /// A trial that the user ended says nothing about the rate.

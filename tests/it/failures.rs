@@ -1,1 +1,12 @@
-//! Tests of failures.
+//! Bad input and bad luck, end to end: the real command with real Puma, and nothing left of it.
+
+mod app;
+mod disk;
+mod killed;
+pub mod nothing_left;
+mod output;
+mod site;
+mod stopped;
+mod unprivileged;
+
+use site::{Site, configuration};

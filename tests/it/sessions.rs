@@ -3,5 +3,5 @@
 mod reports;
 pub mod sample;
 mod store;
-pub use store::filled;
+pub use store::{filled, mount_small_disk};
 mod verbs;

@@ -349,7 +349,7 @@ fn fill_up(path: &Path) {
 
 /// A small file system in a mount namespace of the calling thread's own: it is gone with the
 /// thread. `None` where this user may not mount.
-fn mount_small_disk(at: &Path) -> Option<()> {
+pub fn mount_small_disk(at: &Path) -> Option<()> {
     use std::ffi::CString;
     let path = CString::new(at.to_str().unwrap()).unwrap();
     let size = c"size=1m";
