@@ -36,8 +36,8 @@ wrong; 3 SLO not met; 4 measured, but the generator was the limit or the SLO is 
 #[command(after_help = AFTER_HELP)]
 #[command(group(clap::ArgGroup::new("load").required(true).args(["rate", "clients"])))]
 pub struct Arguments {
-    /// Where to, such as http://127.0.0.1:9292/ (user:password@ in front of the host is sent as basic
-    /// authentication)
+    /// Where to, such as http://127.0.0.1:9292/ (user:password@ in front of the host is sent as
+    /// basic authentication)
     url: String,
 
     /// Open model: requests due per second whatever the server does, such as 200/s or 90/m
@@ -110,7 +110,8 @@ pub struct Arguments {
     max_in_flight: Option<u32>,
 
     /// Threads that generate load; one sends tens of thousands of requests a second
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     loops: u16,
 
     /// Latency goal to judge by, such as 'p95<200ms,errors<1%'

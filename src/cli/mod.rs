@@ -52,8 +52,8 @@ pub struct UsageError {
     name = "sweetspot",
     version,
     about = "Finds, by measuring, how many workers and threads your app server should run",
-    after_help = "Exit codes: 0 done (or SLO met); 1 could not measure; 2 the command line or plan is \
-                  wrong; 3 SLO not met or regression found; 4 measured but invalid."
+    after_help = "Exit codes: 0 done (or SLO met); 1 could not measure; 2 the command line or \
+                  plan is wrong; 3 SLO not met or regression found; 4 measured but invalid."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -62,9 +62,9 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    // Boxed: it has many more fields than the others.
+    // Boxed: they have many more fields than the others.
     Tune(Box<tune::Arguments>),
-    Load(load::Arguments),
+    Load(Box<load::Arguments>),
     Watch(watch::Arguments),
     Report(report::Arguments),
     Sessions(sessions::Arguments),
@@ -99,7 +99,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(verb: Verb) -> anyhow::Result<Exit> {
     match verb {
         Verb::Tune(arguments) => tune::run(*arguments),
-        Verb::Load(arguments) => load::run(arguments),
+        Verb::Load(arguments) => load::run(*arguments),
         Verb::Watch(arguments) => watch::run(arguments),
         Verb::Report(arguments) => report::run(arguments),
         Verb::Sessions(arguments) => sessions::run(arguments),

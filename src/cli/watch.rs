@@ -7,9 +7,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::Exit;
-use crate::monitor::sockets::ListenAddress;
 use crate::report::watch_text::{self, LiveTable, Style};
-use crate::session::watch::{self, Ended, Subject, WatchError, WatchSettings};
+use crate::session::watch::{self, Ended, ListenAddress, Subject, WatchError, WatchSettings};
 use crate::terms::WatchSecond;
 
 /// Shows what a running server's processes use.
