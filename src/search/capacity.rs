@@ -91,11 +91,11 @@ impl CapacitySearch {
             }
             return;
         }
-        if let (Some(belief), Some(rate)) = (&mut self.belief, summary.offered.rate())
-            && summary.valid
-        {
-            observe(belief, rate.as_per_second(), summary);
-            self.probes += 1;
+        if let (Some(belief), Some(rate)) = (&mut self.belief, summary.offered.rate()) {
+            if summary.valid {
+                observe(belief, rate.as_per_second(), summary);
+                self.probes += 1;
+            }
         }
     }
 

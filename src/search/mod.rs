@@ -159,7 +159,6 @@ impl Search {
     }
 
     /// What it wants next. Asking twice without telling gives the same answer.
-    #[expect(clippy::should_implement_trait, reason = "it has to be told before it can go on")]
     pub fn next(&mut self) -> Ask {
         loop {
             let request = match &self.stage {

@@ -16,8 +16,8 @@ pub fn grid(
     let is_careful = current.threads.get() == 1 && wants_more && !is_asked_for;
     let may_thread = !is_careful
         || consent(
-            "This app runs one thread a worker today. More threads need code that is safe to run \
-             in several threads at once. Try them?",
+            "This app runs one thread a worker today. More threads need code that is safe to run in \
+             several threads at once. Try them?",
         );
     let all = plan.workers.iter().flat_map(|&workers| {
         plan.threads.iter().map(move |&threads| Configuration { workers, threads })

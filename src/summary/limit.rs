@@ -79,8 +79,8 @@ fn threads(figures: &Figures<'_>) -> Option<Limit> {
         kind: LimitKind::Threads,
         confidence: (1.0 - busy.max(worker) / 2.0).clamp(0.5, 0.95),
         evidence: format!(
-            "all {slots:.0} threads were taken (on average {:.1} requests in flight) while the \
-             cores were {:.0} % busy and the busiest worker {:.0} %: requests wait for something outside",
+            "all {slots:.0} threads were taken (on average {:.1} requests in flight) while the cores \
+             were {:.0} % busy and the busiest worker {:.0} %: requests wait for something outside",
             figures.in_flight_mean,
             busy * 100.0,
             worker * 100.0,

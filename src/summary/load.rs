@@ -290,8 +290,8 @@ fn doubt_waiting(all: &LoadSecond) -> Option<Warning> {
         Warning::new(
             "max_in_flight",
             format!(
-                "{waited} requests had to wait because as many were in flight as allowed; {} of \
-                 them were never sent",
+                "{waited} requests had to wait because as many were in flight as allowed; {} of them \
+                 were never sent",
                 all.errors.dropped
             ),
             "the server fell behind, or --max-in-flight or the limit on open files is too low",
@@ -306,8 +306,7 @@ fn doubt_status(all: &LoadSecond) -> Option<Warning> {
         Warning::new(
             "status",
             format!("{:.0} % of the replies are neither 2xx nor 3xx", share * 100.0),
-            "check the target, its headers and its credentials: errors are often faster than \
-             answers",
+            "check the target, its headers and its credentials: errors are often faster than answers",
         )
     })
 }

@@ -118,10 +118,10 @@ fn judge(
         return Judgement::sure(Verdict::No, reason);
     }
     let measured = record.load.seconds.get(cut.as_secs() as usize..).unwrap_or_default();
-    if let Flow::Growing(reason) = flow::flow(measured)
-        && is_open
-    {
-        return Judgement::sure(Verdict::No, reason);
+    if let Flow::Growing(reason) = flow::flow(measured) {
+        if is_open {
+            return Judgement::sure(Verdict::No, reason);
+        }
     }
     match goal.met {
         Some(true) => Judgement::sure(Verdict::Yes, goal.reason.clone()),

@@ -120,11 +120,10 @@ impl<'a> Runner<'a> {
         order: &Order,
         tell: &mut dyn FnMut(Progress),
     ) -> Result<Result<Duration, BootFailure>, PlaceError> {
-        if let Some(running) = &self.running
-            && running.configuration == order.configuration
-            && !order.fresh_start
-        {
-            return Ok(Ok(running.boot));
+        if let Some(running) = &self.running {
+            if running.configuration == order.configuration && !order.fresh_start {
+                return Ok(Ok(running.boot));
+            }
         }
         self.running = None;
         self.starts += 1;
