@@ -13,7 +13,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build demo test lint install clean help
+.PHONY: build demo test lint bench-main-job install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -43,6 +43,13 @@ lint: ## check formatting, clippy's warnings and the documentation's links
 	$(say) "the documentation's links"
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --no-deps --quiet
 
+bench-main-job: ## the evidence for the main job, about 90 minutes of full load (CONTRIBUTING.md)
+	@scripts/bootstrap demo
+	$(say) 'building'
+	$(CARGO) build --release --locked
+	$(say) 'measuring; rows go to target/main-job/rows.csv, and a run that was cut off goes on there'
+	$(CARGO) bench --locked --bench main_job
+
 # No prerequisite but the file itself: `sudo make install` must not build as root.
 install: $(binary) ## copy it to PREFIX/bin (PREFIX is /usr/local)
 	install -D -m 755 $(binary) '$(DESTDIR)$(PREFIX)/bin/sweetspot'
@@ -54,5 +61,5 @@ clean: ## remove what was built
 	$(CARGO) clean
 
 help: ## show this
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do \
-		printf '  make %-8s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do \
+		printf '  make %-14s %s\n' "$$name" "$$what"; done

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,13 +19,12 @@ use sweetspot::place::Place;
 use sweetspot::place::local::{Local, LocalSettings};
 use sweetspot::plan::{self, Plan};
 use sweetspot::search::CapacitySearch;
+use sweetspot::session::here;
 use sweetspot::stats;
 use sweetspot::summary::trial::{Context, summarise};
 use sweetspot::terms::{Configuration, Slo, StopSignal};
 use sweetspot::trial::{Order, Outcome, Runner};
 
-const WORKERS: [u16; 4] = [1, 2, 3, 4];
-const THREADS: [u16; 4] = [1, 2, 4, 8];
 const SLO: &str = "p95<200ms,errors<0.1%";
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -39,6 +37,8 @@ struct Sizes {
     blocks: u32,
     tune_budget: String,
     folder: PathBuf,
+    workers: Vec<u16>,
+    threads: Vec<u16>,
 }
 
 fn main() -> Result<()> {
@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     let choices = run_tunes(&sizes, &mut rows)?;
     let best = best_of_grid(&rows).ok_or("no cell could be measured")?;
     measure_blocks(&sizes, &mut rows, best, &choices)?;
-    let report = report(&rows, best, &choices);
+    let report = report(&sizes, &rows, best, &choices);
     fs::write(sizes.folder.join("report.md"), &report)?;
     println!("{report}");
     Ok(())
@@ -59,6 +59,10 @@ fn sizes() -> Result<Sizes> {
     let number = |name: &str, default: u64| -> Result<u64> {
         std::env::var(name).map_or(Ok(default), |text| Ok(text.parse()?))
     };
+    let list = |name: &str, default: &str| -> Result<Vec<u16>> {
+        let text = std::env::var(name).unwrap_or_else(|_| default.to_string());
+        text.split(',').map(|one| Ok(one.parse()?)).collect()
+    };
     Ok(Sizes {
         seconds_per_cell: number("SECONDS_PER_CELL", 60)?,
         replicates: number("REPLICATES", 3)? as u32,
@@ -66,6 +70,8 @@ fn sizes() -> Result<Sizes> {
         blocks: number("BLOCKS", 6)? as u32,
         tune_budget: std::env::var("TUNE_BUDGET").unwrap_or_else(|_| "3m30s".to_string()),
         folder: std::env::var_os("FOLDER").map_or("target/main-job".into(), PathBuf::from),
+        workers: list("WORKERS", "1,2,3,4")?,
+        threads: list("THREADS", "1,2,4,8")?,
     })
 }
 
@@ -93,11 +99,11 @@ impl Rows {
         Ok(Self { path: path.to_path_buf(), all })
     }
 
-    fn find(&self, phase: &str, round: u32, configuration: Configuration) -> Option<&Row> {
-        self.of(phase).find(|row| row.round == round && row.configuration == configuration)
+    fn find(&self, phase: &'static str, round: u32, cell: Configuration) -> Option<&Row> {
+        self.of(phase).find(|row| row.round == round && row.configuration == cell)
     }
 
-    fn of<'a>(&'a self, phase: &'a str) -> impl Iterator<Item = &'a Row> + 'a {
+    fn of(&self, phase: &'static str) -> impl Iterator<Item = &Row> {
         self.all.iter().filter(move |row| row.phase == phase)
     }
 
@@ -145,15 +151,15 @@ impl Row {
     }
 }
 
-fn grid() -> Vec<Configuration> {
-    let all = WORKERS.iter().flat_map(|&w| THREADS.iter().map(move |&t| (w, t)));
+fn grid(sizes: &Sizes) -> Vec<Configuration> {
+    let all = sizes.workers.iter().flat_map(|&w| sizes.threads.iter().map(move |&t| (w, t)));
     all.filter_map(|(w, t)| Configuration::new(w, t).ok()).collect()
 }
 
 fn measure_grid(sizes: &Sizes, rows: &mut Rows) -> Result<()> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     for round in 1..=sizes.replicates {
-        let mut order = grid();
+        let mut order = grid(sizes);
         order.shuffle(&mut random);
         for configuration in order {
             measure(sizes, rows, "grid", round, configuration)?;
@@ -187,7 +193,7 @@ fn measure_blocks(
 fn measure(
     sizes: &Sizes,
     rows: &mut Rows,
-    phase: &str,
+    phase: &'static str,
     round: u32,
     configuration: Configuration,
 ) -> Result<()> {
@@ -196,7 +202,7 @@ fn measure(
     }
     let slo: Slo = SLO.parse()?;
     let plan = demo_plan()?;
-    let settings = LocalSettings::from_plan(&plan, program())?;
+    let settings = LocalSettings { guardian: program(), ..here::settings(&plan)? };
     let mut place = Local::new(settings, StopSignal::default())?;
     let cores = place.machine().cores.get();
     let mut search = CapacitySearch::new(
@@ -247,7 +253,8 @@ fn demo_folder() -> PathBuf {
 
 fn demo_plan() -> Result<Plan> {
     let typed = plan::Typed { slo: Some(SLO.to_string()), ..plan::Typed::default() };
-    Ok(plan::resolve(&typed, &plan::Surroundings::of_this_process(demo_folder())?)?)
+    let surroundings = plan::Surroundings { folder: demo_folder(), ..here::surroundings()? };
+    Ok(plan::resolve(&typed, &surroundings)?)
 }
 
 /// The command as users run it.
@@ -263,7 +270,9 @@ fn run_tunes(sizes: &Sizes, rows: &mut Rows) -> Result<Vec<Configuration>> {
         }
         let store = sizes.folder.join(format!("tune-{round}.db"));
         let output = Command::new(program())
-            .args(["tune", "--workers", "1..4", "--threads", "1,2,4,8", "--yes", "--json"])
+            .args(["tune", "--yes", "--json"])
+            .args(["--workers", &comma_list(&sizes.workers)])
+            .args(["--threads", &comma_list(&sizes.threads)])
             .args(["--slo", SLO, "--budget", &sizes.tune_budget, "--seed", &round.to_string()])
             .arg("--app")
             .arg(demo_folder())
@@ -291,7 +300,11 @@ fn run_tunes(sizes: &Sizes, rows: &mut Rows) -> Result<Vec<Configuration>> {
     Ok(rows.of("tune").map(|row| row.configuration).collect())
 }
 
-fn capacities(rows: &Rows, phase: &str) -> BTreeMap<Configuration, Vec<f64>> {
+fn comma_list(numbers: &[u16]) -> String {
+    numbers.iter().map(u16::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn capacities(rows: &Rows, phase: &'static str) -> BTreeMap<Configuration, Vec<f64>> {
     let mut cells: BTreeMap<Configuration, Vec<f64>> = BTreeMap::new();
     for row in rows.of(phase) {
         cells.entry(row.configuration).or_default().push(row.capacity_rps);
@@ -311,35 +324,34 @@ fn best_of_grid(rows: &Rows) -> Option<Configuration> {
     cells.iter().max_by(|a, b| median(a.1).total_cmp(&median(b.1))).map(|(c, _)| *c)
 }
 
-fn report(rows: &Rows, best: Configuration, choices: &[Configuration]) -> String {
+fn report(sizes: &Sizes, rows: &Rows, best: Configuration, choices: &[Configuration]) -> String {
     let mut text = String::new();
     let cells = capacities(rows, "grid");
     let best_rps = cells.get(&best).map_or(0.0, |values| median(values));
     let below = cells.values().filter(|values| median(values) < 0.8 * best_rps).count();
     text += "| workers \\ threads |";
-    THREADS.iter().for_each(|t| drop(write!(text, " {t} |")));
-    text += "\n|---|---|---|---|---|\n";
-    for w in WORKERS {
-        drop(write!(text, "| {w} |"));
-        for t in THREADS {
+    sizes.threads.iter().for_each(|t| text += &format!(" {t} |"));
+    text += &format!("\n|---|{}\n", "---|".repeat(sizes.threads.len()));
+    for &w in &sizes.workers {
+        text += &format!("| {w} |");
+        for &t in &sizes.threads {
             let values = Configuration::new(w, t).ok().and_then(|c| cells.get(&c));
             let cell = values.map_or("-".to_string(), |v| cell_text(v));
-            drop(write!(text, " {cell} |"));
+            text += &format!(" {cell} |");
         }
         text += "\n";
     }
-    drop(writeln!(
-        text,
-        "\nBest of the grid: {best}, {best_rps:.0}/s; {below} of {} cells are under 80 % of it.\n",
+    text += &format!(
+        "\nBest of the grid: {best}, {best_rps:.0}/s; {below} of {} cells are under 80 % of \
+         it.\n\n",
         cells.len()
-    ));
+    );
     text += "| tune | choice | its capacity | seconds |\n|---|---|---|---|\n";
     for row in rows.of("tune") {
-        drop(writeln!(
-            text,
-            "| {} | {} | {:.0} [{:.0}, {:.0}] | {:.0} |",
+        text += &format!(
+            "| {} | {} | {:.0} [{:.0}, {:.0}] | {:.0} |\n",
             row.round, row.configuration, row.capacity_rps, row.low_rps, row.high_rps, row.seconds
-        ));
+        );
     }
     text += "\n| choice | ratio to the grid's best, blocks | 95 % t-interval of the log-ratios |\n";
     text += "|---|---|---|\n";

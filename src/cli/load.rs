@@ -1,16 +1,16 @@
 //! `sweetspot load`: arguments.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{Exit, UsageError, interrupt};
 use crate::report::load_text;
+use crate::report::terminal::{Channel, ProgressLine, can_redraw};
 use crate::session::load::{self, Asked, Conclusion, Length};
 use crate::terms::{
     Arrivals, ConnectionMode, LiveSecond, LoadSummary, Offered, Rate, Slo, Target, parse_duration,
@@ -189,13 +189,13 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let is_quiet = options.quiet;
     let prepared = load::prepare(asked(options)).map_err(usage_or_other)?;
     let stop = interrupt::install();
-    let progress = Progress::new(is_quiet);
+    let mut progress = Progress::new(is_quiet);
     let mut watch = |second: &LiveSecond| {
         progress.show(second);
         ControlFlow::Continue(())
     };
     let summary = load::run(&prepared, &stop, &mut watch).map_err(usage_or_other)?;
-    progress.clear();
+    drop(progress);
     for output in &outputs {
         write(output, &prepared.description, &summary)?;
     }
@@ -275,38 +275,29 @@ fn asked(options: Options) -> Asked {
 
 /// The running load on standard error: one line that is redrawn on a terminal, a line a second
 /// elsewhere.
-struct Progress {
-    bar: Option<ProgressBar>,
-    prints_lines: bool,
+enum Progress {
+    Nothing,
+    Line(ProgressLine),
+    Lines,
 }
 
 impl Progress {
     fn new(is_quiet: bool) -> Self {
-        let is_terminal = io::stderr().is_terminal();
-        let bar = (is_terminal && !is_quiet).then(|| {
-            let style = ProgressStyle::with_template("{msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner());
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)
+        match () {
+            () if is_quiet => Self::Nothing,
+            () if can_redraw() => Self::Line(ProgressLine::on(Channel::standard_error())),
+            () => Self::Lines,
+        }
+    }
+
+    /// A closed standard error must not end the load.
+    fn show(&mut self, second: &LiveSecond) {
+        let text = load_text::progress(second);
+        drop(match self {
+            Self::Nothing => Ok(()),
+            Self::Line(line) => line.show(&text),
+            Self::Lines => writeln!(io::stderr(), "{text}"),
         });
-        Self { bar, prints_lines: !is_terminal && !is_quiet }
-    }
-
-    fn show(&self, second: &LiveSecond) {
-        let line = load_text::progress(second);
-        match &self.bar {
-            Some(bar) => bar.set_message(line),
-            None if self.prints_lines => {
-                // A closed standard error must not end the load.
-                drop(writeln!(io::stderr(), "{line}"));
-            }
-            None => {}
-        }
-    }
-
-    fn clear(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
     }
 }
 

@@ -118,10 +118,37 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::{Command, CommandFactory};
 
     #[test]
     fn the_command_line_is_consistent() {
         super::Arguments::command().debug_assert();
+    }
+
+    /// Every verb that people type, `sessions list` among them.
+    fn verbs(command: &Command) -> Vec<&Command> {
+        let shown = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        shown
+            .flat_map(|verb| match verb.has_subcommands() {
+                true => verbs(verb),
+                false => vec![verb],
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_verb_has_json_for_machines_quiet_and_an_example() {
+        let command = super::Arguments::command();
+        let verbs = verbs(&command);
+        assert!(verbs.len() >= 8, "{verbs:?}");
+        for verb in verbs {
+            let name = verb.get_name();
+            for option in ["json", "quiet"] {
+                let is_there = verb.get_arguments().any(|one| one.get_long() == Some(option));
+                assert!(is_there, "{name} has no --{option}");
+            }
+            let text = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(text.contains("Example") && text.contains(name), "{name}: {text}");
+        }
     }
 }

@@ -9,9 +9,14 @@ use crate::report::terminal::Channel;
 use crate::session::report::{Output, ReportError, Which, check, remark, replay, write};
 use crate::store::Store;
 
+const EXAMPLES: &str = "\
+Examples:
+  sweetspot report last
+  sweetspot report 3 -o markdown=report.md -o csv=trials.csv";
+
 /// Writes reports of a stored session.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: sweetspot report last -o markdown=report.md -o csv=trials.csv")]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The session's number (see 'sweetspot sessions list'), or 'last'.
     session: Which,
@@ -21,8 +26,11 @@ pub struct Arguments {
     outputs: Vec<Output>,
     #[command(flatten)]
     store: StoreArgument,
-    /// Do not say where the reports were written.
+    /// The same as -o json.
     #[arg(long)]
+    json: bool,
+    /// Do not say where the reports were written.
+    #[arg(short, long)]
     quiet: bool,
 }
 
@@ -32,10 +40,11 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
 }
 
 fn make(arguments: Arguments) -> Result<(), ReportError> {
-    let outputs = match arguments.outputs {
-        outputs if outputs.is_empty() => vec![Output { format: Format::Text, path: None }],
-        outputs => outputs,
-    };
+    let mut outputs = arguments.outputs;
+    if arguments.json || outputs.is_empty() {
+        let format = if arguments.json { Format::Json } else { Format::Text };
+        outputs.push(Output { format, path: None });
+    }
     check(&outputs)?;
     let story = replay(&Store::open_existing(&arguments.store.path)?, arguments.session)?;
     let style = Channel::standard_output().style;

@@ -4,15 +4,21 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::{Exit, UsageError};
-use crate::report::Format;
 use crate::report::terminal::Channel;
+use crate::report::{Format, text};
 use crate::session::report::{Output, ReportError, Which, remark, replay, write};
 use crate::session::sessions;
 use crate::store::{self, Store, StoreErrorKind};
 
+const EXAMPLES: &str = "\
+Examples:
+  sweetspot sessions list
+  sweetspot sessions show last --json
+  sweetspot sessions rm 3";
+
 /// Lists, shows and removes stored sessions.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: sweetspot sessions show last")]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(subcommand)]
     action: Action,
@@ -24,8 +30,11 @@ enum Action {
     #[command(after_help = "Example: sweetspot sessions list --json")]
     List {
         /// Print JSON.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "quiet")]
         json: bool,
+        /// Print only the sessions' numbers.
+        #[arg(short, long)]
+        quiet: bool,
         #[command(flatten)]
         store: StoreArgument,
     },
@@ -35,8 +44,11 @@ enum Action {
         /// The session's number, or 'last'.
         session: Which,
         /// Print JSON, as 'tune --json' does.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "quiet")]
         json: bool,
+        /// Print only the decision.
+        #[arg(short, long)]
+        quiet: bool,
         #[command(flatten)]
         store: StoreArgument,
     },
@@ -45,6 +57,12 @@ enum Action {
     Rm {
         /// The session's number, or 'last'.
         session: Which,
+        /// Print JSON: the number of the session that was removed.
+        #[arg(long, conflicts_with = "quiet")]
+        json: bool,
+        /// Print nothing.
+        #[arg(short, long)]
+        quiet: bool,
         #[command(flatten)]
         store: StoreArgument,
     },
@@ -64,29 +82,35 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
 }
 
 fn act(action: Action) -> Result<(), ReportError> {
+    let style = Channel::standard_output().style;
     match action {
-        Action::List { json, store } => {
+        Action::List { json, quiet, store } => {
             let entries = sessions::list(&Store::open_existing(&store.path)?)?;
-            let text = if json {
-                sessions::list_json(&entries)
-            } else {
-                sessions::list_text(&entries, Channel::standard_output().style)
-            };
-            print(&text)
+            print(&match (json, quiet) {
+                (true, _) => sessions::list_json(&entries),
+                (_, true) => entries.iter().map(|entry| format!("{}\n", entry.id)).collect(),
+                _ => sessions::list_text(&entries, style),
+            })
         }
-        Action::Show { session, json, store } => {
+        Action::Show { session, json, quiet, store } => {
             let story = replay(&Store::open_existing(&store.path)?, session)?;
+            if quiet {
+                return print(&(text::decision(&story, style).join("\n") + "\n"));
+            }
             let format = if json { Format::Json } else { Format::Text };
-            let output = Output { format, path: None };
-            write(&story, &[output], &mut io::stdout(), Channel::standard_output().style)?;
+            write(&story, &[Output { format, path: None }], &mut io::stdout(), style)?;
             if let (true, Some(remark)) = (json, remark(&story)) {
                 eprintln!("sweetspot: {remark}");
             }
             Ok(())
         }
-        Action::Rm { session, store } => {
+        Action::Rm { session, json, quiet, store } => {
             let id = sessions::remove(&mut Store::open_existing(&store.path)?, session)?;
-            print(&format!("removed session {id}\n"))
+            match (json, quiet) {
+                (true, _) => print(&format!("{{\"removed\":{id}}}\n")),
+                (_, true) => Ok(()),
+                _ => print(&format!("removed session {id}\n")),
+            }
         }
     }
 }

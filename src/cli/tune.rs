@@ -1,21 +1,20 @@
 //! `sweetspot tune`: arguments.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
-use std::{env, fs, io, thread};
 
 use anyhow::Context as _;
 use clap::{ArgAction, ValueHint};
 
 use super::{Exit, UsageError, interrupt};
-use crate::plan::{self, Plan, PlanLine, Surroundings, Typed};
+use crate::plan::{self, Plan, PlanLine, Typed};
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
 use crate::report::{Format, fold};
 use crate::session::here::{self, Wishes};
 use crate::session::report;
 use crate::session::tune::Ended;
-use crate::terms::{Bytes, Cores, SessionState};
+use crate::terms::SessionState;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -188,7 +187,8 @@ impl Arguments {
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
-    let plan = plan::resolve(&arguments.typed(), &surroundings()?)
+    let surroundings = here::surroundings().context("could not find the current folder")?;
+    let plan = plan::resolve(&arguments.typed(), &surroundings)
         .map_err(|error| UsageError { message: error.to_string() })?;
     if arguments.course.dry_run {
         let text = match arguments.output.json {
@@ -261,27 +261,6 @@ fn exit(ended: &Ended) -> Exit {
         SessionState::Done if !ended.is_server_always_gone() => Exit::Invalid,
         _ => Exit::CouldNotMeasure,
     }
-}
-
-/// Where this was typed.
-fn surroundings() -> anyhow::Result<Surroundings> {
-    let cores = thread::available_parallelism().context("could not count the cores")?;
-    let path = env::var_os("PATH").unwrap_or_default();
-    Ok(Surroundings {
-        folder: env::current_dir().context("could not find the current folder")?,
-        cores: Cores::new(cores.get() as f64)?,
-        memory: memory()?,
-        program_folders: env::split_paths(&path).collect(),
-    })
-}
-
-/// The machine's memory, as the kernel says it in KiB: `MemTotal:  8039284 kB`.
-fn memory() -> anyhow::Result<Bytes> {
-    let file = "/proc/meminfo";
-    let text = fs::read_to_string(file).with_context(|| format!("could not read {file}"))?;
-    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    let kib = total.and_then(|total| total.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
-    kib.map(|kib| Bytes(kib * 1024)).with_context(|| format!("{file} does not say MemTotal"))
 }
 
 /// The plan in three columns: what, value, and where it came from.

@@ -7,16 +7,21 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::Exit;
-use crate::monitor::sockets::ListenAddress;
+use crate::report::terminal::{self, Channel};
 use crate::report::watch_text::{self, LiveTable, Style};
-use crate::session::watch::{self, Ended, Subject, WatchError, WatchSettings};
-use crate::terms::WatchSecond;
+use crate::session::watch::{self, Ended, ListenAddress, Subject, WatchError, WatchSettings};
+use crate::terms::{WatchSecond, parse_duration};
+
+const EXAMPLES: &str = "\
+Examples:
+  sweetspot watch --listen :3000
+  sweetspot watch --pid 4711 --count 60 --csv > minute.csv
+  sweetspot watch --listen /run/app.sock --json";
 
 /// Shows what a running server's processes use.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  sweetspot watch --listen :3000\n  sweetspot watch --pid 4711 \
-                        --count 60 --csv > minute.csv"
+    after_help = EXAMPLES
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -28,7 +33,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// End after so much time.
-    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "count")]
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "count")]
     duration: Option<Duration>,
     /// One JSON object a line for each interval.
     #[arg(long, conflicts_with = "csv")]
@@ -36,6 +41,9 @@ pub struct Arguments {
     /// A CSV row for each process in each interval.
     #[arg(long)]
     csv: bool,
+    /// Do not say what cannot be seen, nor that the processes have ended.
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -56,17 +64,19 @@ struct SubjectArguments {
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 
 fn interval(text: &str) -> Result<Duration, String> {
-    let interval = duration(text)?;
+    let interval = parse_duration(text).map_err(|error| error.to_string())?;
     if interval < SHORTEST_INTERVAL {
         return Err(format!("'{text}' is too short; the shortest interval is 100ms"));
     }
     Ok(interval)
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    let error = || format!("'{text}' is no time; write 1s, 500ms or 2m");
-    let duration: jiff::SignedDuration = text.parse().map_err(|_| error())?;
-    Duration::try_from(duration).ok().filter(|duration| !duration.is_zero()).ok_or_else(error)
+fn time(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text).map_err(|error| error.to_string())?;
+    if time.is_zero() {
+        return Err(format!("'{text}' is no time to watch for; write for example 1m"));
+    }
+    Ok(time)
 }
 
 impl SubjectArguments {
@@ -104,11 +114,14 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         count: arguments.count,
         duration: arguments.duration,
     };
-    let mut shower = Shower { what, format, is_first: true, blind_spots_told: 0 };
+    let is_quiet = arguments.quiet;
+    let mut shower = Shower { what, format, is_quiet, is_first: true, blind_spots_told: 0 };
     match watch::run(&settings, &stop, &mut |second| shower.show(second)) {
         Ok(Ended::Complete | Ended::Stopped) => Ok(Exit::Done),
         Ok(Ended::ProcessesEnded) => {
-            eprintln!("sweetspot: {} has ended", shower.what);
+            if !is_quiet {
+                eprintln!("sweetspot: {} has ended", shower.what);
+            }
             Ok(Exit::Done)
         }
         Err(WatchError::Output(error)) => Err(error).context("could not write"),
@@ -126,6 +139,7 @@ enum Format {
 struct Shower {
     what: String,
     format: Format,
+    is_quiet: bool,
     is_first: bool,
     blind_spots_told: usize,
 }
@@ -150,28 +164,27 @@ impl Shower {
             Format::Csv => watch_text::csv(second),
             _ => watch_text::lines(second),
         };
-        for spot in second.blind_spots.iter().skip(self.blind_spots_told) {
-            eprintln!("sweetspot: not seen: {spot}");
+        if !self.is_quiet {
+            for spot in second.blind_spots.iter().skip(self.blind_spots_told) {
+                eprintln!("sweetspot: not seen: {spot}");
+            }
+            self.blind_spots_told = second.blind_spots.len();
         }
-        self.blind_spots_told = second.blind_spots.len();
         out.write_all(text.as_bytes())?;
         out.flush()
     }
 }
 
 fn style() -> Style {
-    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: the kernel fills the structure, which is ours; on failure it stays as it is.
-    unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &mut size) };
-    let or = |value: u16, otherwise: usize| if value == 0 { otherwise } else { value.into() };
+    let (columns, lines) = terminal::standard_output_size();
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     // The first of these that is set decides, as in setlocale(3).
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
     let locale = locale.to_ascii_lowercase();
     Style {
-        columns: or(size.ws_col, 80),
-        lines: or(size.ws_row, 24),
-        has_colour: super::doctor::has_colour(),
+        columns: columns.into(),
+        lines: lines.into(),
+        has_colour: Channel::standard_output().style.colour,
         has_blocks: locale.contains("utf-8") || locale.contains("utf8"),
     }
 }
@@ -183,7 +196,8 @@ mod tests {
     #[test]
     fn times_are_read_with_their_unit_and_very_short_intervals_are_refused() {
         assert_eq!(interval("1s"), Ok(Duration::from_secs(1)));
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(time("2m"), Ok(Duration::from_secs(120)));
+        assert!(time("0s").is_err());
         for text in ["", "1", "fast", "-1s", "0s", "10ms"] {
             assert!(interval(text).is_err(), "{text} must be refused");
         }

@@ -1,148 +1,15 @@
 //! What this machine gives a server: cores, quota, memory, and what the kernel says about itself.
 //!
-//! In: a process id. Out: plain facts; none is judged here. A quota or limit may stand at any level
-//! of the control group tree, so the whole way up is looked at.
+//! In: nothing, or a process id. Out: plain facts; none is judged here.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use memchr::memmem;
 
+use super::groups::{self, LimitAt};
 use super::text;
 use crate::terms::{Bytes, Cores, Machine};
-
-/// Control groups of one process, by what they govern.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ControlGroups {
-    /// The folder that governs CPU, and the top of its tree.
-    pub cpu: Option<Group>,
-    /// The folder that governs memory.
-    pub memory: Option<Group>,
-}
-
-/// One control group.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
-    /// 1 or 2.
-    pub version: u8,
-    /// Where its tree is mounted; not above this.
-    pub top: PathBuf,
-    pub folder: PathBuf,
-}
-
-impl Group {
-    /// The group and those around it, innermost first.
-    pub fn way_up(&self) -> Vec<PathBuf> {
-        way_up(&self.folder, &self.top)
-    }
-}
-
-fn way_up(folder: &Path, top: &Path) -> Vec<PathBuf> {
-    folder.ancestors().take_while(|one| one.starts_with(top)).map(Path::to_path_buf).collect()
-}
-
-/// A limit, and the folder in which it stands.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LimitAt<T> {
-    pub limit: T,
-    pub folder: PathBuf,
-}
-
-/// The groups `pid` is in. Empty where there are none or `/proc` hides them.
-pub fn control_groups(pid: u32) -> ControlGroups {
-    let groups = fs::read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-    let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
-    control_groups_from(&groups, &mounts)
-}
-
-/// From the text of `/proc/PID/cgroup` and `/proc/self/mountinfo`.
-fn control_groups_from(groups: &[u8], mounts: &[u8]) -> ControlGroups {
-    let groups = String::from_utf8_lossy(groups);
-    let mounts = String::from_utf8_lossy(mounts);
-    let find = |controller: &str| {
-        // A line is `number:controllers:path`; version 2 has number 0 and no controllers. On a
-        // mixed machine a controller belongs to version 1 when a line names it.
-        let mut version_2 = None;
-        for line in groups.lines() {
-            let mut parts = line.splitn(3, ':');
-            let (_, Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
-            else {
-                continue;
-            };
-            if controllers.split(',').any(|one| one == controller) {
-                return mounted(&mounts, Some(controller), path);
-            }
-            if controllers.is_empty() {
-                version_2 = mounted(&mounts, None, path);
-            }
-        }
-        version_2
-    };
-    ControlGroups { cpu: find("cpu"), memory: find("memory") }
-}
-
-/// The folder of a group: where the tree is mounted, and below it the group's path without the part
-/// that the mount itself leaves out (in a container).
-fn mounted(mounts: &str, controller: Option<&str>, path: &str) -> Option<Group> {
-    for line in mounts.lines() {
-        let Some((place, kind)) = line.split_once(" - ") else { continue };
-        let mut kind = kind.split(' ');
-        let options = match (kind.next()?, controller) {
-            ("cgroup2", None) => "",
-            ("cgroup", Some(_)) => kind.nth(1).unwrap_or_default(),
-            _ => continue,
-        };
-        if controller.is_some_and(|name| !options.split(',').any(|option| option == name)) {
-            continue;
-        }
-        let mut place = place.split(' ').skip(3);
-        let (root, top) = (place.next()?, place.next()?);
-        let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
-        let version = if controller.is_some() { 1 } else { 2 };
-        return Some(Group { version, top: top.into(), folder: Path::new(top).join(below) });
-    }
-    None
-}
-
-/// The quota in cores that stands in this very folder, version 2 or 1.
-pub fn quota_in(folder: &Path) -> Option<f64> {
-    if let Ok(max) = fs::read(folder.join("cpu.max")) {
-        let mut fields = text::fields(&max);
-        return cores(text::number(fields.next()?)?, text::number(fields.next()?)?);
-    }
-    let read = |name: &str| first_number(&folder.join(name));
-    cores(read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?)
-}
-
-fn cores(quota: u64, period: u64) -> Option<f64> {
-    (period > 0).then(|| quota as f64 / period as f64)
-}
-
-fn first_number(file: &Path) -> Option<u64> {
-    // `max` and `-1`, both "no limit", are no numbers.
-    text::number(text::fields(&fs::read(file).ok()?).next()?)
-}
-
-/// The smallest quota on the way up.
-pub fn quota(group: &Group) -> Option<LimitAt<f64>> {
-    let limits = group.way_up().into_iter().filter_map(|folder| {
-        let limit = quota_in(&folder)?;
-        Some(LimitAt { limit, folder })
-    });
-    limits.min_by(|a, b| a.limit.total_cmp(&b.limit))
-}
-
-/// The smallest memory limit on the way up.
-pub fn memory_limit(group: &Group) -> Option<LimitAt<Bytes>> {
-    // Version 1 writes "no limit" as a number near the top of the range.
-    const UNLIMITED: u64 = 1 << 60;
-    let limits = group.way_up().into_iter().filter_map(|folder| {
-        let limit = first_number(&folder.join("memory.max"))
-            .or_else(|| first_number(&folder.join("memory.limit_in_bytes")))?;
-        (limit < UNLIMITED).then_some(LimitAt { limit: Bytes(limit), folder })
-    });
-    limits.min_by_key(|at| at.limit)
-}
 
 /// Core numbers that `pid` may run on (0: this process), in order; empty when it cannot be asked.
 pub fn allowed_cores(pid: u32) -> Vec<u16> {
@@ -247,13 +114,13 @@ pub struct Host {
 
 /// Looks at this machine as this process may use it.
 pub fn read() -> Host {
-    let groups = control_groups(std::process::id());
+    let groups = groups::own(Path::new("/"));
     Host {
         online_cores: online_cores(),
         allowed_cores: allowed_cores(0),
-        quota: groups.cpu.as_ref().and_then(quota),
+        quota: groups.cpu.as_ref().and_then(groups::quota),
         memory: memory_state(),
-        memory_limit: groups.memory.as_ref().and_then(memory_limit),
+        memory_limit: groups.memory.as_ref().and_then(groups::memory_limit),
         cpu_model: cpu_model(),
         kernel: kernel(),
     }
@@ -299,81 +166,6 @@ impl Host {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MIXED_GROUPS: &[u8] = b"4:memory:/job/27e0\n2:cpuacct,cpu:/\n1:name=systemd:/\n0::/x\n";
-    const MIXED_MOUNTS: &[u8] = b"\
-        30 25 0:26 / /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpuacct,cpu\n\
-        31 25 0:27 /job /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n\
-        32 25 0:28 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
-
-    #[test]
-    fn version_1_controllers_are_found_where_they_are_mounted() {
-        let groups = control_groups_from(MIXED_GROUPS, MIXED_MOUNTS);
-        let cpu = groups.cpu.unwrap();
-        assert_eq!((cpu.version, cpu.folder), (1, "/sys/fs/cgroup/cpu/".into()));
-        // The mount shows the tree from /job down, so the rest of the path stands below it.
-        assert_eq!(groups.memory.unwrap().folder, Path::new("/sys/fs/cgroup/memory/27e0"));
-    }
-
-    #[test]
-    fn version_2_has_one_group_for_everything() {
-        let mounts =
-            b"29 23 0:25 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate";
-        let groups = control_groups_from(b"0::/system.slice/app.service\n", mounts);
-        let cpu = groups.cpu.clone().unwrap();
-        assert_eq!(cpu.version, 2);
-        let way = ["app.service", "", ".."].map(|part| {
-            Path::new("/sys/fs/cgroup/system.slice").join(part).components().collect::<PathBuf>()
-        });
-        assert_eq!(cpu.way_up()[..2], way[..2]);
-        assert_eq!(cpu.way_up().last().unwrap(), Path::new("/sys/fs/cgroup"));
-        assert_eq!(groups.memory, groups.cpu);
-        assert_eq!(control_groups_from(b"", b""), ControlGroups::default());
-    }
-
-    fn group(parts: &[(&str, &[(&str, &str)])]) -> (tempfile::TempDir, Group) {
-        let top = tempfile::tempdir().unwrap();
-        let mut folder = top.path().to_path_buf();
-        for (name, files) in parts {
-            folder = folder.join(name);
-            fs::create_dir_all(&folder).unwrap();
-            for (file, text) in *files {
-                fs::write(folder.join(file), text).unwrap();
-            }
-        }
-        let group = Group { version: 2, top: top.path().to_path_buf(), folder };
-        (top, group)
-    }
-
-    #[test]
-    fn the_smallest_quota_on_the_way_up_counts() {
-        let (_top, found) = group(&[
-            ("machine", &[("cpu.max", "max 100000\n")]),
-            ("pod", &[("cpu.max", "150000 100000\n"), ("memory.max", "1073741824\n")]),
-            ("app", &[("cpu.max", "400000 100000\n"), ("memory.max", "max\n")]),
-        ]);
-        let quota = quota(&found).unwrap();
-        assert_eq!(quota.limit, 1.5);
-        assert!(quota.folder.ends_with("machine/pod"));
-        assert_eq!(memory_limit(&found).unwrap().limit, Bytes(1 << 30));
-    }
-
-    #[test]
-    fn version_1_says_no_limit_with_special_numbers() {
-        let unlimited = "9223372036854771712\n";
-        let (_top, found) = group(&[(
-            "app",
-            &[
-                ("cpu.cfs_quota_us", "-1\n"),
-                ("cpu.cfs_period_us", "100000\n"),
-                ("memory.limit_in_bytes", unlimited),
-            ],
-        )]);
-        assert_eq!(quota(&found), None);
-        assert_eq!(memory_limit(&found), None);
-        fs::write(found.folder.join("cpu.cfs_quota_us"), "50000\n").unwrap();
-        assert_eq!(quota(&found).unwrap().limit, 0.5);
-    }
 
     #[test]
     fn memory_and_model_are_read_from_what_the_kernel_writes() {

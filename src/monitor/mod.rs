@@ -4,6 +4,7 @@
 //! operating system only; must not send signals or judge.
 
 mod cores;
+pub mod groups;
 pub mod host;
 mod process;
 mod sampler;

@@ -10,10 +10,10 @@ use std::time::Instant;
 
 use super::Watched;
 use super::cores::{Cores, Throttling};
-use super::host;
 use super::process::cpu_clock_ns;
 use super::sockets::ListenQueue;
 use super::tree::Tree;
+use super::{groups, host};
 use crate::terms::{MonitorSecond, ProcessMemory, ProcessUse, Role};
 
 /// Which cores are shown.
@@ -214,13 +214,16 @@ fn throttling_groups(watched: &Watched) -> Vec<PathBuf> {
         Some(folder) => folder
             .ancestors()
             .take_while(|folder| folder.join("cpu.stat").is_file())
-            .filter(|one| *one == folder || host::quota_in(one).is_some())
+            .filter(|one| *one == folder || groups::quota_in(one).is_some())
             .map(|folder| folder.to_path_buf())
             .collect(),
         None => {
-            let group = host::control_groups(watched.root_pid).cpu;
-            let folders = group.map(|group| group.way_up()).unwrap_or_default();
-            folders.into_iter().filter(|folder| host::quota_in(folder).is_some()).collect()
+            let group = groups::of(watched.root_pid).cpu;
+            let folders = group.iter().flat_map(groups::Group::way_up);
+            folders
+                .filter(|folder| groups::quota_in(folder).is_some())
+                .map(|folder| folder.to_path_buf())
+                .collect()
         }
     }
 }

@@ -5,7 +5,6 @@
 //! change the machine: a control group made for a try is removed at once.
 
 mod classify;
-mod groups;
 mod probe;
 
 use std::collections::HashMap;
@@ -13,7 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::monitor::{self, Cores, host};
+use crate::monitor::{self, Cores, groups, host};
+use crate::place::local::cgroup;
 use crate::terms::{Bytes, Finding, FindingState, Warning};
 use classify::{Busiest, Busy, Governors, OpenFiles, Ports};
 
@@ -48,7 +48,7 @@ pub fn check(settings: &DoctorSettings) -> Vec<Finding> {
         classify::clock(&text_in(
             "/sys/devices/system/clocksource/clocksource0/current_clocksource",
         )),
-        classify::control_group(&groups::try_out()),
+        classify::control_group(&cgroup::permission(&groups::own(Path::new("/")))),
         classify::priority(probe::may_raise_priority()),
     ];
     findings.extend(classify::memory(host.memory, host.memory_limit.as_ref().map(|at| at.limit)));

@@ -1,12 +1,14 @@
 //! A tune on this machine: doctor's checks, the local place and the store, put together.
 
+use std::env;
 use std::io;
 
 use super::doctor::{self, DoctorSettings};
 use super::tune::{self, Ended, Tune, TuneError};
+use crate::monitor::host;
 use crate::place::PlaceError;
 use crate::place::local::{Local, LocalSettings};
-use crate::plan::Plan;
+use crate::plan::{Plan, Surroundings};
 use crate::report::{Reporter, Stored};
 use crate::server;
 use crate::store::Store;
@@ -47,6 +49,21 @@ pub fn tune(plan: &Plan, wishes: Wishes<'_>) -> Result<Ended, TuneError> {
         doubts: doctor::warnings(&findings),
         consent: wishes.consent,
         may_resume: wishes.may_resume,
+    })
+}
+
+/// Where this was typed, as the plan has to know it.
+///
+/// # Errors
+/// The current folder is gone.
+pub fn surroundings() -> io::Result<Surroundings> {
+    let host = host::read();
+    let path = env::var_os("PATH").unwrap_or_default();
+    Ok(Surroundings {
+        folder: env::current_dir()?,
+        cores: host.cores(),
+        memory: host.memory_bytes(),
+        program_folders: env::split_paths(&path).collect(),
     })
 }
 

@@ -10,9 +10,12 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::monitor::sockets::{self, ListenAddress, Listener};
+use crate::monitor::sockets::{self, Listener};
 use crate::monitor::{self, CoreChoice, LOOK_EVERY, Sampler, Watched};
 use crate::terms::{MonitorSecond, ProcessMemory, Role, StopSignal, WatchSecond};
+
+/// Where a server can listen.
+pub use crate::monitor::sockets::ListenAddress;
 
 /// What the user points at.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,7 +18,7 @@ pub enum Role {
 }
 
 /// What one process used in one interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessUse {
     pub pid: u32,
     pub role: Role,
@@ -41,7 +41,7 @@ pub struct ProcessUse {
 }
 
 /// What the machine's cores did in one interval, summed over the cores looked at.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostUse {
     /// Busy share of each core, 0..=1, in core order.
     pub cores_busy: Vec<f64>,
@@ -55,7 +55,7 @@ pub struct HostUse {
 }
 
 /// One interval of about a second.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MonitorSecond {
     /// Start, seconds from the start of the load.
     pub at_s: f64,
@@ -68,7 +68,7 @@ pub struct MonitorSecond {
 }
 
 /// Memory of one process.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessMemory {
     pub pid: u32,
     pub role: Role,

@@ -1,11 +1,12 @@
 //! One interval of a server that is watched without a trial.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::monitor_record::{MonitorSecond, ProcessMemory};
 
 /// What a running server used in one interval, as scripts read it: a JSON object a line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchSecond {
     /// When the interval ended, RFC 3339 in UTC.
     pub time: String,

@@ -3,14 +3,20 @@
 //!
 //! `UPDATE_SCHEMA=1 cargo test` writes the files anew; a changed or removed name breaks scripts.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 use sweetspot::report::json::{TuneReport, fold};
 use sweetspot::session::sessions::{SessionEntry, list};
-use sweetspot::terms::LoadSummary;
+use sweetspot::terms::{Finding, LoadSummary, WatchSecond};
 
 use crate::sessions::sample;
 
@@ -27,10 +33,12 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schema").join(name)
 }
 
-fn generated() -> [(&'static str, Schema); 3] {
+fn generated() -> [(&'static str, Schema); 5] {
     [
         ("load.schema.json", schema_of::<LoadSummary>("sweetspot load --json")),
         ("tune.schema.json", schema_of::<TuneReport>("sweetspot tune --json")),
+        ("watch.schema.json", schema_of::<WatchSecond>("a line of sweetspot watch --json")),
+        ("doctor.schema.json", schema_of::<Vec<Finding>>("sweetspot doctor --json")),
         ("sessions.schema.json", schema_of::<Vec<SessionEntry>>("sweetspot sessions list --json")),
     ]
 }
@@ -126,4 +134,99 @@ fn what_may_be_unknown_is_null_and_what_is_promised_may_not_be_missing() {
     }
     report["trials"][0]["verdict"] = json!("maybe");
     assert!(!is_valid("tune.schema.json", &report), "a verdict is yes, no or undecided");
+}
+
+/// What the command prints on standard output, however it ends.
+fn printed(arguments: &[&str]) -> String {
+    let mut command = assert_cmd::Command::cargo_bin("sweetspot").unwrap();
+    let output = command.args(arguments).timeout(Duration::from_secs(60)).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Answers every request with 200 until it is dropped.
+struct Server {
+    address: SocketAddr,
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&is_over);
+        let thread = std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if told.load(Ordering::Relaxed) {
+                    break;
+                }
+                answer(&stream);
+            }
+        });
+        Self { address, is_over, thread: Some(thread) }
+    }
+}
+
+fn answer(mut stream: &TcpStream) {
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let head = BufReader::new(stream).lines().map_while(Result::ok);
+    if head.take_while(|line| !line.is_empty()).count() > 0 {
+        // A client that has gone has its own way to say so.
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        // Wakes the thread up; when nothing listens any more it has ended already.
+        let _ = TcpStream::connect(self.address);
+        drop(self.thread.take().map(JoinHandle::join));
+    }
+}
+
+#[test]
+fn what_load_prints_is_valid_in_both_models_and_when_nobody_listens() {
+    let server = Server::start();
+    let here = format!("http://{}/", server.address);
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let nowhere = format!("http://{}/", free.local_addr().unwrap());
+    drop(free);
+    for (url, load) in [
+        (&here, ["--rate", "40/s", "--slo", "p95<5s,errors<1%"]),
+        (&here, ["--clients", "2", "--think", "10ms"]),
+        (&nowhere, ["--rate", "40/s", "--arrivals", "poisson"]),
+    ] {
+        let length = ["--requests", "20", "--connection", "fresh", "--json", "--quiet"];
+        let arguments = [&["load", url][..], &load, &length].concat();
+        let result: Value = serde_json::from_str(&printed(&arguments)).unwrap();
+        assert_valid("load.schema.json", &result);
+        let sum = |key: &str| -> u64 {
+            result[key].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum()
+        };
+        assert_eq!(result["due"], sum("status") + sum("errors"), "{load:?}");
+        assert_eq!(result["offered_load_rps"].is_null(), load[0] == "--clients");
+        assert_eq!(result["clients"].is_null(), load[0] == "--rate");
+        assert_eq!(result["goodput_rps"].is_null(), !load.contains(&"--slo"));
+    }
+}
+
+#[test]
+fn every_line_that_watch_prints_is_valid() {
+    let pid = std::process::id().to_string();
+    let text = printed(&["watch", "--pid", &pid, "--interval", "100ms", "--count", "2", "--json"]);
+    assert_eq!(text.lines().count(), 2, "{text}");
+    for line in text.lines() {
+        let second: Value = serde_json::from_str(line).unwrap();
+        assert_valid("watch.schema.json", &second);
+        assert_eq!(second["processes"][0]["pid"].to_string(), pid);
+    }
+}
+
+#[test]
+fn what_doctor_prints_is_valid() {
+    let findings: Value = serde_json::from_str(&printed(&["doctor", "--quick", "--json"])).unwrap();
+    assert_valid("doctor.schema.json", &findings);
+    assert!(!findings.as_array().unwrap().is_empty());
 }

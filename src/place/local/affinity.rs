@@ -1,24 +1,8 @@
 //! Which cores a process may run on.
 //!
-//! In and out: core numbers. Asks and tells the kernel; decides nothing.
+//! In: core numbers. Tells the kernel; decides nothing (`monitor/host.rs` asks it).
 
 use std::io;
-
-/// The cores this thread may run on, ascending; not empty.
-///
-/// # Errors
-/// The kernel refused to say.
-pub fn allowed() -> io::Result<Vec<usize>> {
-    let mut set = empty();
-    // SAFETY: `set` is a whole cpu_set_t and outlives the call.
-    let result = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: every index lies within a cpu_set_t.
-    let is_set = |cpu: &usize| unsafe { libc::CPU_ISSET(*cpu, &set) };
-    Ok((0..libc::CPU_SETSIZE as usize).filter(is_set).collect())
-}
 
 /// These cores as the kernel wants them; `None` when there are none or a number is too high.
 pub fn set_of(cpus: &[usize]) -> Option<libc::cpu_set_t> {
@@ -53,16 +37,16 @@ fn empty() -> libc::cpu_set_t {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::monitor::host::allowed_cores;
 
     #[test]
     fn a_thread_confined_to_one_core_sees_one_core() {
-        let all = allowed().unwrap();
-        let seen = std::thread::spawn(move || {
-            confine(&set_of(&all[..1]).unwrap()).unwrap();
-            (allowed().unwrap(), all)
+        let first = allowed_cores(0)[0];
+        let confined = std::thread::spawn(move || {
+            confine(&set_of(&[first.into()]).unwrap()).unwrap();
+            allowed_cores(0)
         });
-        let (seen, all) = seen.join().unwrap();
-        assert_eq!(seen, all[..1]);
+        assert_eq!(confined.join().unwrap(), [first]);
     }
 
     #[test]

@@ -22,9 +22,10 @@ use std::time::{Duration, Instant};
 
 use self::input::{Input, Woken};
 use self::log_file::LogFile;
-use super::cgroup::{self, Group, Limits, Trees};
+use super::cgroup::{self, Group, Limits};
 use super::orders::{Order, Reply};
 use super::processes::{self, Reaped};
+use crate::monitor::groups;
 
 /// Everything below us should be dead by then; SIGKILL takes longer only in the kernel.
 const KILLING: Duration = Duration::from_secs(10);
@@ -266,12 +267,9 @@ fn make_scratch(places: &[PathBuf]) -> io::Result<PathBuf> {
 
 /// A control group for these limits that a process of ours has been seen to join.
 fn usable_group(limits: Limits) -> Group {
-    let trees = match Trees::read(Path::new("/")) {
-        Ok(trees) => trees,
-        Err(error) => return Group::none(limits, &format!("/proc: {error}")),
-    };
+    let own = groups::own(Path::new("/"));
     let name = format!("sweetspot-{}", std::process::id());
-    let group = cgroup::create(&trees, &name, limits);
+    let group = cgroup::create(&own, &name, limits);
     if let Err(error) = try_to_join(&group) {
         // Best effort: nobody is in it.
         let _ = group.remove();

@@ -3,12 +3,10 @@
 //! In: what the user asked for. Out: the [`Machine`] as results name it, which cores go to whom,
 //! and the limits to set. Only reads.
 
-use std::fs;
 use std::io;
-use std::path::Path;
 
-use super::affinity;
-use super::cgroup::{Limits, Trees};
+use super::cgroup::Limits;
+use crate::monitor::host::{self, Host};
 use crate::terms::{Bytes, Cores, Machine, Warning};
 
 /// The machine, shared out between server and load generator.
@@ -25,107 +23,73 @@ pub struct Share {
     pub warnings: Vec<Warning>,
 }
 
-/// What there is, before anything was asked for.
-#[derive(Debug, Clone)]
-struct Available {
-    cpus: Vec<usize>,
-    /// Control groups' limits on us.
-    limits: Limits,
-    memory_bytes: u64,
-    cpu_model: String,
-    kernel: String,
-}
-
-/// Looks at this machine.
+/// Shares this machine out.
 ///
 /// # Errors
 /// The kernel does not say which cores we may use.
 pub fn share(cores: Option<Cores>, memory: Option<Bytes>) -> io::Result<Share> {
-    let root = Path::new("/");
-    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
-    let available = Available {
-        cpus: affinity::allowed()?,
-        limits: Trees::read(root).map(|trees| trees.limits()).unwrap_or_default(),
-        memory_bytes: memory_total(&read("proc/meminfo")).unwrap_or(u64::MAX),
-        cpu_model: cpu_model(&read("proc/cpuinfo")),
-        kernel: read("proc/sys/kernel/osrelease").trim().to_string(),
-    };
-    Ok(share_out(available, cores, memory))
+    let host = host::read();
+    if host.allowed_cores.is_empty() {
+        return Err(io::Error::other("sched_getaffinity failed"));
+    }
+    Ok(share_out(&host, cores, memory))
 }
 
-fn share_out(available: Available, cores: Option<Cores>, memory: Option<Bytes>) -> Share {
-    let count = available.cpus.len() as f64;
-    let cores_there = available.limits.cores.map_or(count, |quota| quota.min(count));
-    let cores_used = cores.map_or(cores_there, |asked| asked.get().min(cores_there));
-    let memory_there = available
-        .limits
-        .memory_bytes
-        .map_or(available.memory_bytes, |m| m.min(available.memory_bytes));
-    let memory_used = memory.map_or(memory_there, |asked| asked.0.min(memory_there));
-
+fn share_out(host: &Host, cores: Option<Cores>, memory: Option<Bytes>) -> Share {
+    let there = host.machine(None, None);
+    let machine = host.machine(cores, memory);
     let mut warnings = Vec::new();
-    if let Some(asked) = cores.filter(|asked| asked.get() > cores_there) {
+    if let Some(asked) = cores.filter(|asked| asked.get() > there.cores.get()) {
         warnings.push(Warning::new(
             "fewer_cores",
-            format!("{asked} cores were asked for and {cores_there} can be used here"),
+            format!("{asked} cores were asked for and {} can be used here", there.cores),
             "measure on a machine with as many cores as the server will have",
         ));
     }
-    if let Some(asked) = memory.filter(|asked| asked.0 > memory_there) {
+    if let Some(asked) = memory.filter(|asked| *asked > there.memory_bytes) {
         warnings.push(Warning::new(
             "less_memory",
-            format!("{asked} of memory was asked for and {} can be used here", Bytes(memory_there)),
+            format!("{asked} of memory was asked for and {} can be used here", there.memory_bytes),
             "measure on a machine with as much memory as the server will have",
         ));
     }
+    let cpus: Vec<usize> = host.allowed_cores.iter().copied().map(usize::from).collect();
     // A part of a core still needs the whole core; the quota does the rest.
-    let whole = if cores.is_some() { cores_used.ceil() as usize } else { available.cpus.len() };
-    let (server, generator) = available.cpus.split_at(whole.clamp(1, available.cpus.len()));
+    let whole = cores.map_or(cpus.len(), |_| machine.cores.get().ceil() as usize);
+    let (server, generator) = cpus.split_at(whole.clamp(1, cpus.len()));
     let is_confined = !generator.is_empty();
     Share {
         server_cpus: if is_confined { server.to_vec() } else { Vec::new() },
         generator_cpus: generator.to_vec(),
         limits: Limits {
-            cores: cores.filter(|_| cores_used < cores_there).map(|_| cores_used),
-            memory_bytes: memory.filter(|_| memory_used < memory_there).map(|_| memory_used),
+            cores: Some(machine.cores.get()).filter(|used| *used < there.cores.get()),
+            memory_bytes: Some(machine.memory_bytes.0).filter(|used| *used < there.memory_bytes.0),
         },
-        machine: Machine {
-            cpu_model: available.cpu_model,
-            cores: Cores::new(cores_used).expect("a thread may run on at least one core"),
-            memory_bytes: Bytes(memory_used),
-            kernel: available.kernel,
-        },
+        machine,
         warnings,
     }
-}
-
-/// The first core's name; x86 calls it `model name`, others `Model`, `cpu model` or `Hardware`.
-fn cpu_model(cpuinfo: &str) -> String {
-    let named = |key: &str| {
-        cpuinfo.lines().find_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            (name.trim() == key).then(|| value.trim().to_string())
-        })
-    };
-    let keys = ["model name", "Model", "cpu model", "Hardware", "CPU part"];
-    keys.into_iter().find_map(named).unwrap_or_else(|| "unknown".into())
-}
-
-fn memory_total(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kib << 10)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::monitor::groups::LimitAt;
+    use crate::monitor::host::MemoryState;
 
-    fn available(cpus: usize, quota: Option<f64>) -> Available {
-        Available {
-            cpus: (0..cpus).collect(),
-            limits: Limits { cores: quota, memory_bytes: None },
-            memory_bytes: 8 << 30,
+    fn host(cpus: u16, quota: Option<f64>) -> Host {
+        let total = Bytes(8 << 30);
+        let none = Bytes(0);
+        Host {
+            online_cores: (0..cpus).collect(),
+            allowed_cores: (0..cpus).collect(),
+            quota: quota.map(|limit| LimitAt { limit, folder: "/q".into() }),
+            memory: Some(MemoryState {
+                total,
+                available: total,
+                swap_total: none,
+                swap_used: none,
+            }),
+            memory_limit: None,
             cpu_model: "a model".into(),
             kernel: "6.1.0".into(),
         }
@@ -145,7 +109,7 @@ mod tests {
             (2, None, cores(16.0), 2.0),
             (4, None, cores(0.5), 0.5),
         ] {
-            let share = share_out(available(cpus, quota), asked, None);
+            let share = share_out(&host(cpus, quota), asked, None);
             assert_eq!(share.machine.cores.get(), expected, "{cpus} {quota:?} {asked:?}");
         }
     }
@@ -158,14 +122,14 @@ mod tests {
             (cores(3.0), vec![0, 1, 2], vec![3]),
             (cores(1.5), vec![0, 1], vec![2, 3]),
         ] {
-            let share = share_out(available(4, None), asked, None);
+            let share = share_out(&host(4, None), asked, None);
             assert_eq!((share.server_cpus, share.generator_cpus), (server, generator), "{asked:?}");
         }
     }
 
     #[test]
     fn a_limit_is_set_only_when_it_was_asked_for_and_is_less_than_there_is() {
-        let limits = |asked, memory| share_out(available(2, None), asked, memory).limits;
+        let limits = |asked, memory| share_out(&host(2, None), asked, memory).limits;
         assert_eq!(limits(None, None), Limits::default());
         assert_eq!(limits(cores(2.0), Some(Bytes(8 << 30))), Limits::default());
         let expected = Limits { cores: Some(1.5), memory_bytes: Some(1 << 30) };
@@ -174,16 +138,8 @@ mod tests {
 
     #[test]
     fn asking_for_more_than_there_is_is_said() {
-        let share = share_out(available(2, None), cores(4.0), Some(Bytes(64 << 30)));
+        let share = share_out(&host(2, None), cores(4.0), Some(Bytes(64 << 30)));
         let codes: Vec<&str> = share.warnings.iter().map(|w| w.code.as_str()).collect();
         assert_eq!(codes, ["fewer_cores", "less_memory"]);
-    }
-
-    #[test]
-    fn the_kernels_tables_are_read() {
-        let text = "processor\t: 0\nmodel name\t: Some CPU @ 2.00GHz\n\nprocessor\t: 1\n";
-        assert_eq!(cpu_model(text), "Some CPU @ 2.00GHz");
-        assert_eq!(cpu_model(""), "unknown");
-        assert_eq!(memory_total("MemTotal:       1024 kB\nMemFree: 1 kB\n"), Some(1 << 20));
     }
 }

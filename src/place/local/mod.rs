@@ -6,7 +6,7 @@
 
 mod affinity;
 mod boot;
-mod cgroup;
+pub mod cgroup;
 pub mod guardian;
 mod link;
 mod log;

@@ -1,23 +1,22 @@
 //! For a terminal: finished trials as lines, and below them one line that shows the running one.
 
-use std::io::{self, Write};
+use std::io;
 use std::time::Duration;
 
-use super::{Channel, conclude, noteworthy};
+use super::{Channel, ProgressLine, conclude, noteworthy};
 use crate::report::Reporter;
 use crate::report::figures;
-use crate::report::outside::{truncate, width};
+use crate::report::outside::width;
 use crate::report::story::{Stored, Story};
 use crate::report::words;
 use crate::terms::{Event, EventKind, LiveSecond, Phase};
 
 /// Lines above, a progress line below.
 pub struct Live {
-    progress: Channel,
+    progress: ProgressLine,
     result: Channel,
     story: Story,
     running: Option<Running>,
-    is_line_shown: bool,
 }
 
 /// The trial that runs.
@@ -35,30 +34,11 @@ impl Live {
     /// `progress` gets finished trials and the progress line, `result` the decision at the end.
     pub fn new(progress: Channel, result: Channel, stored: Option<Stored>) -> Self {
         Self {
-            progress,
+            progress: ProgressLine::on(progress),
             result,
             story: Story { stored, ..Story::default() },
             running: None,
-            is_line_shown: false,
         }
-    }
-
-    /// Draws the progress line over itself. Wrapping is off meanwhile, so that a terminal that was
-    /// made narrower cuts the line instead of leaving its rest behind.
-    fn show(&mut self, text: &str) -> io::Result<()> {
-        let text = truncate(text, usize::from(self.progress.style.width).saturating_sub(1));
-        write!(self.progress.writer, "\r\u{1b}[2K\u{1b}[?7l{text}\u{1b}[?7h")?;
-        self.is_line_shown = true;
-        self.progress.writer.flush()
-    }
-
-    fn clear(&mut self) -> io::Result<()> {
-        if self.is_line_shown {
-            write!(self.progress.writer, "\r\u{1b}[2K")?;
-            self.progress.writer.flush()?;
-            self.is_line_shown = false;
-        }
-        Ok(())
     }
 }
 
@@ -67,15 +47,15 @@ impl Reporter for Live {
         self.story.take(event);
         match &event.kind {
             EventKind::Second(second) => {
-                let columns = usize::from(self.progress.style.width);
+                let columns = self.progress.columns();
                 match self.running.as_ref().map(|running| running.line(second, columns)) {
-                    Some(line) => self.show(&line),
+                    Some(line) => self.progress.show(&line),
                     None => Ok(()),
                 }
             }
             EventKind::ServerStarting { configuration, .. } => {
                 self.running = None;
-                self.show(&format!("starting the server with {configuration}"))
+                self.progress.show(&format!("starting the server with {configuration}"))
             }
             EventKind::TrialStarted { id, purpose, configuration, offered, duration, left } => {
                 let running = Running {
@@ -85,27 +65,19 @@ impl Reporter for Live {
                     duration: *duration,
                     left: *left,
                 };
-                self.show(&format!("{}  {} {}", running.trial, running.purpose, running.offered))?;
+                self.progress
+                    .show(&format!("{}  {} {}", running.trial, running.purpose, running.offered))?;
                 self.running = Some(running);
                 Ok(())
             }
             EventKind::SessionEnded { .. } => {
-                self.clear()?;
-                conclude(&mut self.progress, &mut self.result, &self.story)
+                conclude(self.progress.clear()?, &mut self.result, &self.story)
             }
             _ => {
-                self.clear()?;
-                let style = self.progress.style;
-                self.progress.print(&noteworthy(&self.story, event, style))
+                let channel = self.progress.clear()?;
+                channel.print(&noteworthy(&self.story, event, channel.style))
             }
         }
-    }
-}
-
-impl Drop for Live {
-    fn drop(&mut self) {
-        // Nothing more can be done for a terminal that is gone.
-        let _ = self.clear();
     }
 }
 

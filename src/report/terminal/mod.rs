@@ -3,6 +3,7 @@
 //! In: events. Out: what is noteworthy and a progress line on one channel, the decision on another.
 //! Writes to the channels it is given and nowhere else.
 
+mod line;
 mod live;
 mod plain;
 
@@ -12,6 +13,7 @@ use super::Reporter;
 use super::story::{Stored, Story};
 use super::text::{self, Style};
 use crate::terms::{Event, EventKind};
+pub use line::ProgressLine;
 pub use live::Live;
 pub use plain::Plain;
 
@@ -76,11 +78,16 @@ pub fn for_standard_streams(wanted: Wanted, stored: Option<Stored>) -> Box<dyn R
         Wanted::Nothing => (Channel::nowhere(), Channel::nowhere()),
     };
     let shows_progress = matches!(wanted, Wanted::Everything | Wanted::NothingOnStandardOutput);
-    if shows_progress && io::stderr().is_terminal() && !is_dumb() {
+    if shows_progress && can_redraw() {
         Box::new(Live::new(progress, result, stored))
     } else {
         Box::new(Plain::new(progress, result, stored))
     }
+}
+
+/// Is standard error a terminal on which a line can be drawn over itself?
+pub fn can_redraw() -> bool {
+    io::stderr().is_terminal() && !is_dumb()
 }
 
 /// A terminal that cannot move its cursor.
@@ -94,20 +101,21 @@ fn style_of(is_terminal: bool, descriptor: libc::c_int) -> Style {
     }
     // https://no-color.org: any value that is not empty.
     let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    Style { colour: !is_refused && !is_dumb(), width: terminal_width(descriptor).clamp(40, 100) }
+    let (columns, _) = terminal_size(descriptor);
+    Style { colour: !is_refused && !is_dumb(), width: columns.clamp(40, 100) }
 }
 
-/// Columns of the terminal; 80 when it doesn't say.
-fn terminal_width(descriptor: libc::c_int) -> u16 {
-    // SAFETY: the structure is plain integers, and the kernel writes no more than it holds.
-    let size = unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        if libc::ioctl(descriptor, libc::TIOCGWINSZ, &raw mut size) != 0 {
-            return 80;
-        }
-        size
-    };
-    if size.ws_col == 0 { 80 } else { size.ws_col }
+/// Columns and lines of the terminal on standard output, as far as it says; else 80 and 24.
+pub fn standard_output_size() -> (u16, u16) {
+    terminal_size(libc::STDOUT_FILENO)
+}
+
+fn terminal_size(descriptor: libc::c_int) -> (u16, u16) {
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the kernel fills the structure, which is ours; on failure it stays as it is.
+    unsafe { libc::ioctl(descriptor, libc::TIOCGWINSZ, &raw mut size) };
+    let or = |value: u16, otherwise: u16| if value == 0 { otherwise } else { value };
+    (or(size.ws_col, 80), or(size.ws_row, 24))
 }
 
 /// What both kinds say in full lines as it happens: plan, doubts, trials, failures.

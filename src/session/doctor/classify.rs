@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::groups::Permission;
 use super::probe::{Priority, Spread};
 use crate::monitor::host::{Host, MemoryState};
+use crate::place::local::cgroup::Permission;
 use crate::terms::FindingState::{Bad, Ok, Warn};
 use crate::terms::{Bytes, Finding, FindingState};
 
@@ -289,7 +289,7 @@ pub(super) fn tools(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::monitor::host::LimitAt;
+    use crate::monitor::groups::{LimitAt, Version};
 
     fn host(allowed: u16, quota: Option<f64>) -> Host {
         Host {
@@ -395,11 +395,12 @@ mod tests {
 
     #[test]
     fn groups_and_priority_that_are_refused_say_how_to_get_them() {
-        let refused = Permission::Refused { version: 2, reason: "/x: permission denied".into() };
+        let refused =
+            Permission::Refused { version: Version::Two, reason: "/x: permission denied".into() };
         let found = control_group(&refused);
         assert_eq!(found.state, Warn);
         assert!(found.figure.contains("/x") && found.advice.contains("systemd-run"));
-        assert_eq!(control_group(&Permission::Both { version: 1 }).advice, "");
+        assert_eq!(control_group(&Permission::Both { version: Version::One }).advice, "");
         assert_eq!(priority(Priority::Normal).state, Warn);
         assert_eq!(priority(Priority::RealTime).state, Ok);
     }

@@ -8,7 +8,7 @@
 //! A limit is only set when it is asked for: a group of its own changes how the kernel shares the
 //! cores.
 
-mod tree;
+mod permission;
 mod v1;
 mod v2;
 
@@ -19,7 +19,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-pub use tree::Trees;
+use crate::monitor::groups::{self, ControlGroups, Version};
+
+pub use permission::{Permission, permission};
 
 /// Limits; `None`: none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -30,6 +32,14 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// What one folder itself is held to.
+    fn of(folder: &Path) -> Self {
+        Self {
+            cores: groups::quota_in(folder),
+            memory_bytes: groups::memory_limit_in(folder).map(|limit| limit.0),
+        }
+    }
+
     /// The tighter of both, limit by limit.
     #[must_use]
     pub fn tighter(self, other: Self) -> Self {
@@ -145,31 +155,35 @@ impl Group {
 }
 
 /// Makes a control group below our own, as far as the machine lets us.
-pub fn create(trees: &Trees, name: &str, wanted: Limits) -> Group {
+pub fn create(own: &ControlGroups, name: &str, wanted: Limits) -> Group {
     let mut group = Group::default();
     let cores = Limits { memory_bytes: None, ..wanted };
     let memory = Limits { cores: None, ..wanted };
     let mut left = wanted;
-    if let (Some(amount), Some(position)) = (wanted.cores, &trees.cpu) {
+    if let (Some(amount), Some(parent)) = (wanted.cores, in_version_1(&own.cpu)) {
         left.cores = None;
-        match v1::create(position, name, |folder| v1::limit_cores(folder, amount)) {
+        match v1::create(&parent.folder, name, |folder| v1::limit_cores(folder, amount)) {
             Ok(folder) => group.cpu = Some(folder),
             Err(error) => group.give_up(cores, &error.to_string()),
         }
     }
-    if let (Some(amount), Some(position)) = (wanted.memory_bytes, &trees.memory) {
+    if let (Some(amount), Some(parent)) = (wanted.memory_bytes, in_version_1(&own.memory)) {
         left.memory_bytes = None;
-        match v1::create(position, name, |folder| v1::limit_memory(folder, amount)) {
+        match v1::create(&parent.folder, name, |folder| v1::limit_memory(folder, amount)) {
             Ok(folder) => group.memory = Some(folder),
             Err(error) => group.give_up(memory, &error.to_string()),
         }
     }
     group.folders.extend(group.cpu.iter().chain(&group.memory).cloned());
-    match &trees.unified {
-        Some(position) => v2::join(&mut group, position, name, left),
+    match &own.unified {
+        Some(parent) => v2::join(&mut group, parent, name, left),
         None => group.give_up(left, "this machine has no control groups for it"),
     }
     group
+}
+
+fn in_version_1(group: &Option<groups::Group>) -> Option<&groups::Group> {
+    group.as_ref().filter(|group| group.version == Version::One)
 }
 
 /// Writes a value into a control file that is there; the error names the file.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::terms::Bytes;
 
 /// A recorded file system: `(path, content)`.
 fn recorded(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -50,9 +51,10 @@ fn a_nested_group_of_version_2_is_found_and_the_tightest_limit_on_the_way_up_cou
         ("sys/fs/cgroup/user.slice/app.slice/cpu.max", "max 100000\n"),
         ("sys/fs/cgroup/user.slice/app.slice/memory.max", "8589934592\n"),
     ]);
-    let trees = Trees::read(root.path()).unwrap();
-    assert_eq!(trees.unified.as_ref().unwrap().own, root.path().join(SCOPE));
-    assert_eq!(trees.limits(), limits(Some(1.5), Some(4 * GIB)));
+    let own = groups::own(root.path());
+    assert_eq!(own.unified.as_ref().unwrap().folder, root.path().join(SCOPE));
+    assert_eq!(groups::quota(&own.cpu.unwrap()).unwrap().limit, 1.5);
+    assert_eq!(groups::memory_limit(&own.memory.unwrap()).unwrap().limit, Bytes(4 * GIB));
 }
 
 #[test]
@@ -66,9 +68,9 @@ fn version_2_limits_are_written_where_the_controllers_are_and_what_is_left_behin
     let mut all: Vec<(&str, &str)> = files.iter().map(|file| (file.as_str(), "")).collect();
     all.push((&scope_limit, "1073741824\n"));
     let root = version_2(&all);
-    let trees = Trees::read(root.path()).unwrap();
+    let own = groups::own(root.path());
 
-    let group = create(&trees, "sweetspot-1", limits(Some(1.5), None));
+    let group = create(&own, "sweetspot-1", limits(Some(1.5), None));
 
     let folder = root.path().join(&ours);
     assert_eq!(read(root.path(), &files[0]), "150000 100000");
@@ -87,8 +89,8 @@ fn version_2_limits_are_written_where_the_controllers_are_and_what_is_left_behin
 fn without_controllers_a_version_2_group_is_for_killing_and_says_what_is_not_enforced() {
     let kill = format!("{SCOPE}/sweetspot-1/cgroup.kill");
     let root = version_2(&[(&kill, "")]);
-    let trees = Trees::read(root.path()).unwrap();
-    let group = create(&trees, "sweetspot-1", limits(Some(0.5), Some(GIB)));
+    let own = groups::own(root.path());
+    let group = create(&own, "sweetspot-1", limits(Some(0.5), Some(GIB)));
     let missing: Vec<LimitName> = group.not_enforced.iter().map(|missing| missing.limit).collect();
     assert_eq!(missing, [LimitName::Cores, LimitName::Memory]);
     assert!(group.not_enforced[0].why.contains("cgroup.subtree_control"), "{group:?}");
@@ -121,10 +123,11 @@ fn version_1_limits_go_to_each_controllers_own_tree_and_killing_to_the_version_2
         (&period, "100000\n"),
         (&bytes, "9223372036854771712\n"),
     ]);
-    let trees = Trees::read(root.path()).unwrap();
-    assert_eq!(trees.limits(), Limits::default());
+    let own = groups::own(root.path());
+    assert_eq!(groups::quota(own.cpu.as_ref().unwrap()), None);
+    assert_eq!(groups::memory_limit(own.memory.as_ref().unwrap()), None);
 
-    let group = create(&trees, "sweetspot-1", limits(Some(1.25), Some(GIB)));
+    let group = create(&own, "sweetspot-1", limits(Some(1.25), Some(GIB)));
 
     assert_eq!(group.not_enforced, []);
     assert_eq!(read(root.path(), &quota), "125000");
@@ -141,10 +144,10 @@ fn nothing_is_made_in_a_version_1_tree_for_a_limit_that_nobody_asked_for() {
         ("proc/self/cgroup", "2:cpu:/\n"),
         ("sys/fs/cgroup/cpu/cgroup.procs", ""),
     ]);
-    let trees = Trees::read(root.path()).unwrap();
-    assert_eq!(create(&trees, "sweetspot-1", Limits::default()), Group::default());
+    let own = groups::own(root.path());
+    assert_eq!(create(&own, "sweetspot-1", Limits::default()), Group::default());
     assert!(!root.path().join("sys/fs/cgroup/cpu/sweetspot-1").exists());
-    let group = create(&trees, "sweetspot-1", limits(Some(1.0), Some(GIB)));
+    let group = create(&own, "sweetspot-1", limits(Some(1.0), Some(GIB)));
     assert_eq!(group.not_enforced.len(), 2, "{group:?}");
     assert!(!root.path().join("sys/fs/cgroup/cpu/sweetspot-1").exists());
 }

@@ -1,42 +1,24 @@
 //! Control groups, version 1: a folder in each controller's own tree.
 //!
-//! In: a position in one tree and a limit. Out: a folder of ours in it.
+//! In: our own folder in one tree and a limit. Out: a folder of ours in it.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::tree::Position;
-use super::{Limits, set};
+use super::set;
 
 /// Length of a scheduling period, microseconds: the kernel's own default, and what container
 /// engines use.
 const PERIOD_US: u64 = 100_000;
 
-/// Memory limits from here up mean none.
-const NO_LIMIT: u64 = 1 << 60;
-
-/// The limits that one folder sets itself.
-pub(super) fn limits(folder: &Path) -> Limits {
-    let number = |name: &str| -> Option<i64> {
-        fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok()
-    };
-    let quota = number("cpu.cfs_quota_us").filter(|quota| *quota > 0);
-    let period = number("cpu.cfs_period_us").filter(|period| *period > 0);
-    let memory = number("memory.limit_in_bytes").and_then(|bytes| u64::try_from(bytes).ok());
-    Limits {
-        cores: quota.zip(period).map(|(quota, period)| quota as f64 / period as f64),
-        memory_bytes: memory.filter(|bytes| *bytes < NO_LIMIT),
-    }
-}
-
 /// Makes a group below our own and limits it; leaves nothing behind when that fails.
 pub(super) fn create(
-    position: &Position,
+    parent: &Path,
     name: &str,
     limit: impl Fn(&Path) -> io::Result<()>,
 ) -> io::Result<PathBuf> {
-    let folder = position.own.join(name);
+    let folder = parent.join(name);
     make(&folder)?;
     limit(&folder).inspect_err(|_| {
         // The limit's own error is what matters; an empty group harms nobody.

@@ -1,34 +1,22 @@
 //! Control groups, version 2: one folder, in which controllers have to be switched on by the folder
 //! above, which then may hold no processes of its own.
 //!
-//! In: a position in the tree and limits. Out: a folder of ours in it.
+//! In: our own group and limits. Out: a folder of ours in it.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::tree::Position;
 use super::v1::{make, quota_us};
 use super::{Group, Limits, is_writable, set};
-
-/// The limits that one folder sets itself.
-pub(super) fn limits(folder: &Path) -> Limits {
-    let cores = || {
-        let text = fs::read_to_string(folder.join("cpu.max")).ok()?;
-        let (quota, period) = text.trim().split_once(' ')?;
-        let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
-        (quota > 0.0 && period > 0.0).then_some(quota / period)
-    };
-    let memory = || fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok();
-    Limits { cores: cores(), memory_bytes: memory() }
-}
+use crate::monitor::groups;
 
 /// Adds a folder of ours to `group`: in our own group or, where the controllers cannot be switched
 /// on there, in the nearest above it. When the limits cannot be had anywhere it is for killing
 /// only.
-pub(super) fn join(group: &mut Group, position: &Position, name: &str, wanted: Limits) {
+pub(super) fn join(group: &mut Group, own: &groups::Group, name: &str, wanted: Limits) {
     if wanted != Limits::default() {
-        match create_limited(position, name, wanted) {
+        match create_limited(own, name, wanted) {
             Ok((folder, limits)) => {
                 group.cpu = group.cpu.take().or(limits.cores.map(|_| folder.clone()));
                 group.memory = group.memory.take().or(limits.memory_bytes.map(|_| folder.clone()));
@@ -38,27 +26,27 @@ pub(super) fn join(group: &mut Group, position: &Position, name: &str, wanted: L
         }
     }
     // Without it the guardian kills process by process.
-    if let Ok(folder) = create(&position.own, name, Limits::default()) {
+    if let Ok(folder) = create(&own.folder, name, Limits::default()) {
         enter(group, folder);
     }
 }
 
 /// The folder and the limits set there; the error is that of our own group, the most telling one.
 fn create_limited(
-    position: &Position,
+    own: &groups::Group,
     name: &str,
     wanted: Limits,
 ) -> io::Result<(PathBuf, Limits)> {
     let mut escaped = Limits::default();
     let mut first_error = None;
-    for parent in position.upwards() {
+    for parent in own.way_up() {
         // What limits us in the groups left behind on the way up must go on limiting the server.
         let limits = wanted.tighter(escaped);
         match create(parent, name, limits) {
             Ok(folder) => return Ok((folder, limits)),
             Err(error) => first_error = first_error.or(Some(error)),
         }
-        escaped = escaped.tighter(self::limits(parent));
+        escaped = escaped.tighter(Limits::of(parent));
     }
     Err(first_error.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
 }
@@ -72,12 +60,7 @@ fn enter(group: &mut Group, folder: PathBuf) {
 
 /// Makes the group and sets its limits; leaves nothing behind when that fails.
 fn create(parent: &Path, name: &str, limits: Limits) -> io::Result<PathBuf> {
-    // To move a process one must be allowed to write to the group that holds both ends.
-    let door = parent.join("cgroup.procs");
-    if !is_writable(&door) {
-        let reason = format!("may not write to {}", door.display());
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
-    }
+    has_door(parent)?;
     let folder = parent.join(name);
     make(&folder)?;
     limit(parent, &folder, limits).inspect_err(|_| {
@@ -85,6 +68,16 @@ fn create(parent: &Path, name: &str, limits: Limits) -> io::Result<PathBuf> {
         let _ = fs::remove_dir(&folder);
     })?;
     Ok(folder)
+}
+
+/// To move a process one must be allowed to write to the group that holds both ends.
+pub(super) fn has_door(parent: &Path) -> io::Result<()> {
+    let door = parent.join("cgroup.procs");
+    if is_writable(&door) {
+        return Ok(());
+    }
+    let reason = format!("may not write to {}", door.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
 }
 
 fn limit(parent: &Path, folder: &Path, limits: Limits) -> io::Result<()> {
