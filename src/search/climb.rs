@@ -77,8 +77,8 @@ impl Search {
         }
     }
 
-    /// One window at one rate, on the server that runs; long enough for [`PROBE_REQUESTS`] within the
-    /// budget's means.
+    /// One window at one rate, on the server that runs; long enough for [`PROBE_REQUESTS`] within
+    /// the budget's means.
     pub(super) fn probe_request(
         &self,
         configuration: Configuration,

@@ -221,8 +221,8 @@ impl Search {
         }
     }
 
-    /// A trial that broke or was invalid is asked for once more. After that a server that dies is out;
-    /// where only the measuring failed, what was known before stays.
+    /// A trial that broke or was invalid is asked for once more. After that a server that dies is
+    /// out; where only the measuring failed, what was known before stays.
     fn take_setback(&mut self, summary: &TrialSummary) {
         self.setbacks += 1;
         if self.setbacks < 2 {

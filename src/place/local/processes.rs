@@ -158,6 +158,12 @@ mod tests {
         let child = Command::new("sleep").arg("60").env("SWEETSPOT_TEST", "place-1").spawn();
         let running = Running(child.unwrap());
         let own = std::process::id();
+        // Right after the start the kernel may still show the environment as empty.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while children_of(own, 0, "SWEETSPOT_TEST=place-1").is_empty() {
+            assert!(std::time::Instant::now() < deadline, "the child was never found");
+            std::thread::yield_now();
+        }
         assert_eq!(children_of(own, 0, "SWEETSPOT_TEST=place-1"), vec![running.0.id()]);
         assert_eq!(children_of(own, 0, "SWEETSPOT_TEST=place"), Vec::<u32>::new());
     }

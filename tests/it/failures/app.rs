@@ -12,7 +12,7 @@ fn an_app_that_raises_at_boot_ends_the_tune_with_its_own_lines() {
     let ended = site.run(SHORT);
     ended.assert_code(1);
     ended.assert_says(&[
-        "Could not measure: the app does not start with its current settings",
+        "Could not measure: the app server did not become ready",
         "today 1 x 5 does not start",
         "config.ru:1:in `block in <main>': boom at boot (RuntimeError)",
         "mend what the app's own last lines name",
