@@ -382,3 +382,13 @@ fn when_we_cannot_go_on_the_watcher_still_hears_the_end() {
     let trials = purposes(&store.events(sweetspot::store::SessionId(1)).unwrap());
     assert_eq!(trials.len(), 4, "what was measured is kept");
 }
+
+#[test]
+fn the_shortest_budget_still_compares_something() {
+    let folder = TempDir::new().unwrap();
+    let plan = Plan { budget: Duration::from_secs(60), ..plan(&folder) };
+    let ended = tune_app(&plan, app());
+    let others = purposes(&ended.events).iter().filter(|(_, c)| *c != app().current).count();
+    assert!(others > 0, "only today's setting was measured");
+    assert!(ended.result.elapsed_s < 75.0, "{} s of 60", ended.result.elapsed_s);
+}
