@@ -168,6 +168,9 @@ pub fn facts(story: &Story) -> Vec<(&'static str, String)> {
     if story.state == SessionState::Stopped && story.decision.is_some() {
         facts.push(("stopped", "before its end: this is the answer so far".to_string()));
     }
+    if let (Some(error), Some(_)) = (&story.error, &story.decision) {
+        facts.push(("failed", format!("before its end: this is the answer so far; {error}")));
+    }
     if let Some(now) = &story.current {
         facts.push(("today", today(story, now)));
     }

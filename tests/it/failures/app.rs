@@ -111,3 +111,17 @@ fn a_grid_of_only_the_current_setting_keeps_it() {
     ended.assert_code(0);
     ended.assert_says(&["Keep 1 worker x 1 thread, as it runs today: it holds"]);
 }
+
+#[test]
+fn a_current_setting_that_is_the_best_is_kept() {
+    let rackup = "run ->(env) { sleep 0.02; [200, {}, ['ok']] }\n";
+    let site = Site::new(&[("config.ru", rackup), ("config/puma.rb", "threads 4, 4\n")]);
+    let grid = ["tune", "--workers", "1", "--threads", "1,4"];
+    let ended =
+        site.run(&[grid.as_slice(), &["--budget", "30s", "--slo", "p95<1s", "--json"]].concat());
+    ended.assert_code(0);
+    let report = ended.json();
+    assert_eq!(configuration(&report["decision"]), (1, 4));
+    assert_eq!(configuration(&report["current"]), (1, 4));
+    assert_eq!(report["decision"]["gain_ratio"], 1.0);
+}

@@ -43,8 +43,10 @@ fn fill_up(site: &Site, store: &Path, prepare: impl FnOnce(&mut Command)) {
     let ended = Running::begin(command).end();
     site.nothing_left.check();
     ended.assert_code(1);
+    let shown = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = format!("ould not write to the store {path}: no space is left for it");
+    assert!(shown.contains(&why), "the answer so far doesn't say why: {}", ended.stdout);
     ended.assert_says(&[
-        &format!("Could not write to the store {path}: no space is left for it"),
         "today 1 x 1",
         &format!("sweetspot: could not write to the store {path}: no space is left"),
     ]);
