@@ -13,7 +13,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build demo test lint bench-main-job install clean help
+.PHONY: build demo test lint bench-main-job bench-search install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -49,6 +49,10 @@ bench-main-job: ## the evidence for the main job, about 90 minutes of full load 
 	$(CARGO) build --release --locked
 	$(say) 'measuring; rows go to target/main-job/rows.csv, and a run that was cut off goes on there'
 	$(CARGO) bench --locked --bench main_job
+
+bench-search: ## how good the search's answers are on simulated apps whose capacities are known
+	@scripts/bootstrap build
+	$(CARGO) bench --locked --bench search
 
 # No prerequisite but the file itself: `sudo make install` must not build as root.
 install: $(binary) ## copy it to PREFIX/bin (PREFIX is /usr/local)

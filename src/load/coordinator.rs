@@ -372,18 +372,8 @@ fn length(spec: &LoadSpec, outcomes: &[Outcome]) -> u64 {
 
 /// Adds one loop's second to all loops'.
 fn add(sum: &mut LoadSecond, second: &LoadSecond) {
-    sum.due += second.due;
-    sum.sent += second.sent;
-    for (status, count) in &second.status {
-        *sum.status.entry(*status).or_default() += count;
-    }
-    sum.errors.add(&second.errors);
-    sum.latency.add(&second.latency);
-    sum.exchange_time.add(&second.exchange_time);
-    sum.send_lag.add(&second.send_lag);
+    sum.add_requests(second);
     sum.replies += second.replies;
     sum.in_flight += second.in_flight;
     sum.in_flight_mean += second.in_flight_mean;
-    sum.bytes_in += second.bytes_in;
-    sum.bytes_out += second.bytes_out;
 }

@@ -304,21 +304,12 @@ impl Store {
     /// # Errors
     /// No such session, another program that lives writes it, or the file cannot be written.
     pub fn take_up(&mut self, session: SessionId) -> Result<(), StoreError> {
-        let what = "write to the store";
-        let path = self.path.clone();
-        let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, &path, &error);
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(broken)?;
-        refuse_if_written(&transaction, what, &path, session)?;
-        transaction
-            .execute(
-                "UPDATE sessions SET state = ?2, owner = ?3 WHERE id = ?1",
-                params![session.0, state_name(SessionState::Running), owner::this_process()],
-            )
-            .map_err(broken)?;
-        transaction.commit().map_err(broken)
+        let running = state_name(SessionState::Running);
+        self.change_session(
+            session,
+            "UPDATE sessions SET state = ?2, owner = ?3 WHERE id = ?1",
+            params![session.0, running, owner::this_process()],
+        )
     }
 
     /// Removes a session and its events.
@@ -326,6 +317,16 @@ impl Store {
     /// # Errors
     /// No such session, a program that lives is writing it, or the file cannot be written.
     pub fn remove(&mut self, session: SessionId) -> Result<(), StoreError> {
+        self.change_session(session, "DELETE FROM sessions WHERE id = ?1", params![session.0])
+    }
+
+    /// One statement, unless somebody else writes the session.
+    fn change_session(
+        &mut self,
+        session: SessionId,
+        statement: &str,
+        values: &[&dyn rusqlite::ToSql],
+    ) -> Result<(), StoreError> {
         let what = "write to the store";
         let path = self.path.clone();
         let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, &path, &error);
@@ -334,7 +335,7 @@ impl Store {
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(broken)?;
         refuse_if_written(&transaction, what, &path, session)?;
-        transaction.execute("DELETE FROM sessions WHERE id = ?1", [session.0]).map_err(broken)?;
+        transaction.execute(statement, values).map_err(broken)?;
         transaction.commit().map_err(broken)
     }
 

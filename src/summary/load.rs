@@ -94,17 +94,7 @@ pub fn summarise(
 fn sum(seconds: &[LoadSecond]) -> LoadSecond {
     let mut all = LoadSecond::default();
     for second in seconds {
-        all.due += second.due;
-        all.sent += second.sent;
-        for (status, count) in &second.status {
-            *all.status.entry(*status).or_default() += count;
-        }
-        all.errors.add(&second.errors);
-        all.latency.add(&second.latency);
-        all.exchange_time.add(&second.exchange_time);
-        all.send_lag.add(&second.send_lag);
-        all.bytes_in += second.bytes_in;
-        all.bytes_out += second.bytes_out;
+        all.add_requests(second);
     }
     all
 }

@@ -125,6 +125,21 @@ impl LoadSecond {
     pub fn completed(&self) -> u64 {
         self.status.values().sum()
     }
+
+    /// Adds the requests of another: all but what goes by the clock (`replies` and in flight).
+    pub fn add_requests(&mut self, other: &Self) {
+        self.due += other.due;
+        self.sent += other.sent;
+        for (status, count) in &other.status {
+            *self.status.entry(*status).or_default() += count;
+        }
+        self.errors.add(&other.errors);
+        self.latency.add(&other.latency);
+        self.exchange_time.add(&other.exchange_time);
+        self.send_lag.add(&other.send_lag);
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+    }
 }
 
 /// What the generator itself used.

@@ -3,6 +3,7 @@
 //!
 //! `UPDATE_SCHEMA=1 cargo test` writes the files anew; a changed or removed name breaks scripts.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -70,6 +71,32 @@ fn the_committed_schemas_are_those_of_the_types() {
         let committed = std::fs::read_to_string(file(name)).unwrap_or_default();
         assert!(committed == text, "schema/{name} differs; UPDATE_SCHEMA=1 writes it anew");
     }
+}
+
+/// The names of all fields in a schema.
+fn field_names(schema: &Value, names: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(object) => {
+            let fields = object.get("properties").and_then(Value::as_object);
+            names.extend(fields.into_iter().flat_map(|fields| fields.keys().cloned()));
+            object.values().for_each(|value| field_names(value, names));
+        }
+        Value::Array(values) => values.iter().for_each(|value| field_names(value, names)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_field_that_is_printed_is_described() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut names = BTreeSet::new();
+    for (_, schema) in generated() {
+        field_names(schema.as_value(), &mut names);
+    }
+    assert!(names.len() > 100, "{names:?}");
+    names.retain(|name| !page.contains(&format!("`{name}`")));
+    assert!(names.is_empty(), "docs/json.md does not describe {names:?}");
 }
 
 #[test]
