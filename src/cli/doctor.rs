@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
-use super::Exit;
+use super::{Exit, UsageError};
 use crate::report::doctor_text;
 use crate::session::doctor::{self, DoctorSettings};
 use crate::terms::FindingState;
@@ -28,6 +28,11 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let Arguments { app, quick, store, json } = arguments;
+    if !app.is_dir() {
+        let message =
+            format!("{} is no folder; name the app's, or none for this one", app.display());
+        return Err(UsageError { message }.into());
+    }
     let folder = store.parent().filter(|folder| !folder.as_os_str().is_empty());
     let store = folder.map_or_else(|| PathBuf::from("."), PathBuf::from);
     let findings = doctor::check(&DoctorSettings { quick, app, store });
