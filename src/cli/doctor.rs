@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::Exit;
 use super::sessions::StoreArgument;
+use super::{Exit, UsageError};
 use crate::report::doctor_text;
 use crate::report::terminal::Channel;
 use crate::session::doctor::{self, DoctorSettings};
@@ -39,6 +39,11 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let Arguments { app, quick, store, json, quiet } = arguments;
+    if !app.is_dir() {
+        let message =
+            format!("{} is no folder; name the app's, or none for this one", app.display());
+        return Err(UsageError { message }.into());
+    }
     let folder = store.path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let store = folder.map_or_else(|| PathBuf::from("."), PathBuf::from);
     let mut findings = doctor::check(&DoctorSettings { quick, app, store });

@@ -1,5 +1,6 @@
 //! `sweetspot load`: arguments.
 
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -47,7 +48,7 @@ struct Options {
     url: String,
 
     /// Open model: requests due per second whatever the server does, such as 200/s or 90/m
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
     rate: Option<Rate>,
 
     /// Spacing of the open model's requests
@@ -55,7 +56,7 @@ struct Options {
     arrivals: Spacing,
 
     /// Closed model: clients that each wait for their reply before they ask again
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     clients: Option<u32>,
 
     /// How long a client waits between a reply and its next request
@@ -188,7 +189,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let outputs = outputs(&options);
     let is_quiet = options.quiet;
     let prepared = load::prepare(asked(options)).map_err(usage_or_other)?;
-    let stop = interrupt::install();
+    outputs.iter().try_for_each(check_writable)?;
+    let stop = interrupt::install_with_answer();
     let mut progress = Progress::new(is_quiet);
     let mut watch = |second: &LiveSecond| {
         progress.show(second);
@@ -196,9 +198,10 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     };
     let summary = load::run(&prepared, &stop, &mut watch).map_err(usage_or_other)?;
     drop(progress);
-    for output in &outputs {
-        write(output, &prepared.description, &summary)?;
-    }
+    // One that fails must not keep the others from being written.
+    let written: Vec<_> =
+        outputs.iter().map(|output| write(output, &prepared.description, &summary)).collect();
+    written.into_iter().collect::<anyhow::Result<()>>()?;
     let conclusion = load::conclude(&summary);
     if conclusion == Conclusion::NothingAnswered {
         eprintln!("sweetspot: {}", load::why_nothing_was_answered(&summary));
@@ -299,6 +302,20 @@ impl Progress {
             Self::Lines => writeln!(io::stderr(), "{text}"),
         });
     }
+}
+
+/// A load may take long, and its result must not be lost for a mistyped folder: looks before it
+/// begins. What a file holds stays there until there is a new result.
+fn check_writable(output: &Output) -> anyhow::Result<()> {
+    let Some(file) = &output.file else { return Ok(()) };
+    // The reader of a pipe would take the first closing for the end.
+    if file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Ok(());
+    }
+    let opened = OpenOptions::new().append(true).create(true).open(file);
+    opened.map(drop).with_context(|| {
+        format!("could not open {} for the result; no load was sent", file.display())
+    })
 }
 
 fn write(output: &Output, description: &[String], summary: &LoadSummary) -> anyhow::Result<()> {

@@ -223,7 +223,7 @@ fn tune(
     };
     let mut stored = None;
     let wishes = Wishes {
-        stop: interrupt::install(),
+        stop: interrupt::install_with_answer(),
         reporters: &mut |place| {
             stored = Some(place.clone());
             wanted.map(|wanted| for_standard_streams(wanted, Some(place))).into_iter().collect()

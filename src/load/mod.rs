@@ -80,7 +80,8 @@ pub struct LoadSpec {
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The generator's own environment: descriptors, memory, threads.
-    #[error("could not set up the load generator: {what}: {source}")]
+    // The cause is told after it, as that of every error.
+    #[error("could not set up the load generator: {what}")]
     Environment {
         what: &'static str,
         #[source]

@@ -86,6 +86,26 @@ fn check(target: &Target, host: &str) -> Result<(), LoadError> {
                 name.escape_debug()
             ));
         }
+        check_header(target, name)?;
+    }
+    Ok(())
+}
+
+/// A second one contradicts the first; servers refuse such requests, or believe either.
+const ONCE: [&str; 5] = ["Host", "Content-Type", "Authorization", "User-Agent", "Connection"];
+
+fn check_header(target: &Target, name: &str) -> Result<(), LoadError> {
+    let is = |other: &str| name.eq_ignore_ascii_case(other);
+    if is("Content-Length") || is("Transfer-Encoding") {
+        return Err(LoadError::Plan(format!(
+            "header '{name}' cannot be given: requests are sent with the length of their body"
+        )));
+    }
+    let count = target.headers.iter().filter(|(given, _)| is(given)).count();
+    if count > 1 && ONCE.iter().any(|once| is(once)) {
+        return Err(LoadError::Plan(format!(
+            "header '{name}' is given {count} times; a request has it once"
+        )));
     }
     Ok(())
 }
@@ -231,6 +251,21 @@ mod tests {
             assert!(Request::new(&target, "app", ConnectionMode::Fresh).is_err(), "{target}");
         }
         assert!(Request::new(&Target::get("/"), "a\r\nb", ConnectionMode::Fresh).is_err());
+    }
+
+    #[test]
+    fn headers_that_would_contradict_the_body_or_each_other_are_refused() {
+        let refusal = |headers: &[(&str, &str)]| {
+            let own = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
+            let headers = headers.iter().map(own).collect();
+            let target = Target { headers, ..Target::get("/") };
+            let made = Request::new(&target, "app", ConnectionMode::KeepAlive);
+            made.err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert!(refusal(&[("content-length", "9")]).contains("the length of their body"));
+        assert!(refusal(&[("Transfer-Encoding", "chunked")]).contains("'Transfer-Encoding'"));
+        assert!(refusal(&[("Host", "a"), ("host", "b")]).contains("given 2 times"));
+        assert_eq!(refusal(&[("Cookie", "a=1"), ("Cookie", "b=2"), ("Host", "a")]), "");
     }
 
     #[test]

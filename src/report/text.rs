@@ -325,12 +325,14 @@ fn how(story: &Story, style: Style) -> Vec<String> {
         ));
     }
     if let Some(stored) = &story.stored {
+        let store = shorten(&line(&stored.store), 60);
+        // The default one is found without being named.
+        let is_default = stored.store.ends_with(".sweetspot/sweetspot.db");
+        let named = if is_default { String::new() } else { format!(" --store {store}") };
         sentences.push(format!(
-            "Stored as session {} in {}; write a report with 'sweetspot report {} -o \
-             markdown=report.md'.",
-            stored.session,
-            shorten(&line(&stored.store), 60),
-            stored.session
+            "Stored as session {} in {store}; write a report with 'sweetspot report {} -o \
+             markdown=report.md{named}'.",
+            stored.session, stored.session
         ));
     }
     sentences.iter().flat_map(|sentence| wrap(sentence, style.columns())).collect()

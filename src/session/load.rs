@@ -61,7 +61,8 @@ pub enum LoadVerbError {
          networks only, unless you may load that server and say --allow-public"
     )]
     PublicAddress { host: String, address: IpAddr },
-    #[error("could not find the address of '{host}': {source}; check the name")]
+    // The cause is told after it, as that of every error.
+    #[error("could not find the address of '{host}' (check the name)")]
     Resolve {
         host: String,
         #[source]
@@ -106,6 +107,9 @@ pub enum Conclusion {
 /// # Errors
 /// What was typed makes no sense or is not allowed, or the name is not known.
 pub fn prepare(asked: Asked) -> Result<Prepared, LoadVerbError> {
+    if asked.length == Length::Duration(Duration::ZERO) {
+        return Err(LoadVerbError::Usage("the duration must be above zero, such as 10s".into()));
+    }
     let url = Url::parse(&asked.url)?;
     let targets = targets_of(&asked, &url)?;
     let address = match &asked.unix {
@@ -166,7 +170,10 @@ pub fn conclude(summary: &LoadSummary) -> Conclusion {
 pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
     let errors = &summary.errors;
     let kinds = [
-        (errors.refused, "refused: nothing listens there; is the server running on that port?"),
+        (
+            errors.refused,
+            "refused: nothing listens there; is the server running, on that port or socket?",
+        ),
         (
             errors.timeout,
             "not answered in time: is the server overloaded, or the timeout too short?",
@@ -181,7 +188,7 @@ pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
         Some((count, what)) if *count > 0 => {
             format!("not one request was answered: {count} of {} were {what}", summary.due)
         }
-        _ => "not one request was due before the load was ended".to_string(),
+        _ => "the load was ended before anything was measured".to_string(),
     }
 }
 
@@ -209,22 +216,39 @@ fn targets_of(asked: &Asked, url: &Url) -> Result<Vec<Target>, LoadVerbError> {
                       and bodies into a targets file",
         );
     }
-    let mut common = Vec::new();
-    for text in &asked.headers {
-        common.push(targets::header(text).map_err(LoadVerbError::Usage)?);
-    }
-    if let Some(user) = asked.user.as_ref().or(url.user.as_ref()) {
-        common.push(("Authorization".to_string(), format!("Basic {}", base64(user.as_bytes()))));
-    }
+    let common = common_headers(asked, url)?;
     for target in &mut targets {
-        for (name, value) in &common {
-            // A target's own header is nearer to it.
-            if !target.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)) {
-                target.headers.push((name.clone(), value.clone()));
-            }
-        }
+        // A target's own header is nearer to it; one that was given twice for all stays two.
+        let is_new = |(name, _): &&(String, String)| !has_header(&target.headers, name);
+        let added: Vec<_> = common.iter().filter(is_new).cloned().collect();
+        target.headers.extend(added);
     }
     Ok(targets)
+}
+
+fn has_header(headers: &[(String, String)], name: &str) -> bool {
+    headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
+}
+
+/// What `-H`, `--user` and the URL ask for in every request.
+fn common_headers(asked: &Asked, url: &Url) -> Result<Vec<(String, String)>, LoadVerbError> {
+    let headers = asked.headers.iter().map(|text| targets::header(text));
+    let mut headers = headers.collect::<Result<Vec<_>, _>>().map_err(LoadVerbError::Usage)?;
+    let user = match (&asked.user, &url.user) {
+        (Some(user), _) if !user.contains(':') => {
+            // The text is not repeated: it may be the password alone.
+            let what = "--user lacks the ':' between user and password (both may be empty)";
+            return Err(LoadVerbError::Usage(what.into()));
+        }
+        (Some(user), _) => Some(user.clone()),
+        // In a URL the password may be left out with its colon, and is then empty.
+        (None, Some(user)) if !user.contains(':') => Some(format!("{user}:")),
+        (None, user) => user.clone(),
+    };
+    if let Some(user) = user.filter(|_| !has_header(&headers, "Authorization")) {
+        headers.push(("Authorization".to_string(), format!("Basic {}", base64(user.as_bytes()))));
+    }
+    Ok(headers)
 }
 
 /// The request that the URL itself names.

@@ -25,6 +25,9 @@ pub struct Rules {
     pub little: f64,
 }
 
+/// Without a reply for so long before the end, and with errors, a server has probably gone.
+const SILENCE: Duration = Duration::from_secs(1);
+
 impl Default for Rules {
     fn default() -> Self {
         Self {
@@ -172,6 +175,7 @@ fn check_instrument(
     let doubts = [
         doubt_waiting(all),
         doubt_addresses(all, rules),
+        doubt_errors(record, all),
         doubt_status(all),
         doubt_cut_short(record, all),
     ];
@@ -289,6 +293,32 @@ fn doubt_waiting(all: &LoadSecond) -> Option<Warning> {
     })
 }
 
+/// Those that never left for our own reasons have warnings of their own.
+fn doubt_errors(record: &LoadRecord, all: &LoadSecond) -> Option<Warning> {
+    let ours = all.errors.address_unavailable + all.errors.dropped;
+    let unanswered = all.errors.total() - ours;
+    let share = unanswered as f64 / all.due.max(1) as f64;
+    let silent = record.duration.saturating_sub(record.last_reply);
+    let since = match all.completed() {
+        1.. if silent >= SILENCE => {
+            format!(", and none came in the last {:.1} s", silent.as_secs_f64())
+        }
+        _ => String::new(),
+    };
+    (share > 0.01).then(|| {
+        Warning::new(
+            "unanswered",
+            format!(
+                "{unanswered} of {} requests got no reply ({:.0} %){since}; the time they took is \
+                 among the latencies",
+                all.due,
+                share * 100.0
+            ),
+            "see the errors: the server may have been down, have ended, or be overloaded",
+        )
+    })
+}
+
 fn doubt_status(all: &LoadSecond) -> Option<Warning> {
     let failed = all.completed() - slo::good(all);
     let share = failed as f64 / all.completed().max(1) as f64;
@@ -376,6 +406,21 @@ mod tests {
         assert!((summary.throughput_rps - 300.0 / 3.01).abs() < 1e-9);
         assert_eq!(summary.bytes_in, 3000);
         assert!(summary.valid, "{:?}", summary.warnings);
+    }
+
+    #[test]
+    fn a_server_that_has_gone_is_told() {
+        let mut record = record(4);
+        for second in &mut record.seconds[2..] {
+            second.status.clear();
+            second.errors.refused = 100;
+        }
+        record.last_reply = Duration::from_secs(2);
+        let summary = summary(&record, None);
+        assert_eq!(codes(&summary), ["unanswered"]);
+        let message = &summary.warnings[0].message;
+        assert!(message.starts_with("200 of 400 requests got no reply (50 %)"), "{message}");
+        assert!(message.contains("none came in the last 2.0 s"), "{message}");
     }
 
     #[test]

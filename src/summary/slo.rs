@@ -29,7 +29,8 @@ pub struct Violations {
 ///
 /// `seconds`: those that count, in order.
 pub fn judge(slo: &Slo, seconds: &[LoadSecond]) -> SloSummary {
-    let quantiles = slo.quantiles.iter().map(|part| judge_quantile(part, seconds));
+    let counted = if slo.errors.is_some() { slower } else { slower_or_failed };
+    let quantiles = slo.quantiles.iter().map(|part| judge_quantile(part, seconds, counted));
     let errors = slo.errors.map(|allowed| judge_errors(allowed, seconds));
     let parts: Vec<(Verdict, String)> = quantiles.chain(errors).collect();
     let has = |verdict| parts.iter().any(|(part, _)| *part == verdict);
@@ -48,11 +49,18 @@ pub fn judge(slo: &Slo, seconds: &[LoadSecond]) -> SloSummary {
     SloSummary { met, text: slo.to_string(), reason: reasons.collect::<Vec<_>>().join("; ") }
 }
 
-fn judge_quantile(part: &QuantileLimit, seconds: &[LoadSecond]) -> (Verdict, String) {
-    let blocks: Vec<Violations> = seconds.iter().map(|second| slower(part, second)).collect();
+fn judge_quantile(
+    part: &QuantileLimit,
+    seconds: &[LoadSecond],
+    counted: fn(&QuantileLimit, &LoadSecond) -> Violations,
+) -> (Verdict, String) {
+    let blocks: Vec<Violations> = seconds.iter().map(|second| counted(part, second)).collect();
     let name = Slo { quantiles: vec![*part], errors: None };
     let allowed = 1.0 - part.quantile.get();
-    let (verdict, figures) = judge_share(&blocks, allowed, "were slower");
+    let is_about_failures =
+        seconds.iter().zip(&blocks).any(|(second, block)| block.count > slower(part, second).count);
+    let what = if is_about_failures { "were slower or failed" } else { "were slower" };
+    let (verdict, figures) = judge_share(&blocks, allowed, what);
     (verdict, format!("{name}: {figures}"))
 }
 
@@ -64,6 +72,13 @@ pub fn slower(part: &QuantileLimit, second: &LoadSecond) -> Violations {
     let given_up = second.errors.timeout + second.errors.dropped;
     let quick = second.errors.total() - given_up;
     Violations { count: (above.max(given_up) + quick).min(second.due), of: second.due }
+}
+
+/// The same for a goal that says nothing of errors: a quick 500 must not meet it. Which of the slow
+/// ones failed is not known, so the greater of the two counts: never too many.
+fn slower_or_failed(part: &QuantileLimit, second: &LoadSecond) -> Violations {
+    let (slower, failed) = (slower(part, second), failed(second));
+    Violations { count: slower.count.max(failed.count), of: second.due }
 }
 
 fn judge_errors(allowed: Ratio, seconds: &[LoadSecond]) -> (Verdict, String) {
@@ -233,6 +248,16 @@ mod tests {
         broken.status = [(200, 300), (302, 50), (500, 50)].into();
         assert_eq!(failed(&broken), Violations { count: 50, of: 400 });
         assert_eq!(met("errors<1%", &[broken]), Some(false));
+    }
+
+    #[test]
+    fn quick_failures_do_not_meet_a_goal_that_says_nothing_of_errors() {
+        let mut broken = second(400, 0);
+        broken.status = [(200, 300), (500, 100)].into();
+        let judged = judge(&"p95<200ms".parse().unwrap(), std::slice::from_ref(&broken));
+        assert_eq!(judged.met, Some(false));
+        assert_eq!(judged.reason, "p95<200ms: 100 of 400 were slower or failed (25 %, 5 % may)");
+        assert_eq!(met("p95<200ms,errors<50%", &[broken]), Some(true), "where they are allowed");
     }
 
     #[test]

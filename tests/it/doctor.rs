@@ -78,3 +78,13 @@ fn a_full_run_finds_the_tools_of_an_app_and_warns_of_all_that_is_not_ok() {
     let doubts = findings.iter().filter(|one| one.state != FindingState::Ok).count();
     assert_eq!(doctor::warnings(&findings).len(), doubts);
 }
+
+#[test]
+fn a_folder_that_is_not_there_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = assert_cmd::Command::cargo_bin("sweetspot").unwrap();
+    let output = command.args(["doctor", "nowhere"]).current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("nowhere is no folder"), "{said}");
+}

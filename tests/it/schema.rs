@@ -249,7 +249,7 @@ fn every_line_that_watch_prints_is_valid() {
         assert_valid("watch.schema.json", &second);
         // Other tests start processes below this one meanwhile: it need not stand first.
         let processes = second["processes"].as_array().unwrap();
-        assert!(processes.iter().any(|process| process["pid"].to_string() == pid), "{line}");
+        assert!(processes.iter().any(|process| process["pid"] == std::process::id()), "{line}");
     }
 }
 

@@ -77,6 +77,9 @@ fn host_and_port(authority: &str) -> Result<(String, u16), LoadVerbError> {
             None => return usage("the IPv6 address lacks its ']'".into()),
         }
     } else {
+        if authority.parse::<std::net::Ipv6Addr>().is_ok() {
+            return usage(format!("an IPv6 address stands in brackets: [{authority}]"));
+        }
         match authority.split_once(':') {
             Some((host, port)) => (host, Some(port)),
             None => (authority, None),
@@ -175,6 +178,7 @@ mod tests {
             let error = Url::parse(text).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
         }
+        assert!(Url::parse("::1").unwrap_err().to_string().contains("in brackets: [::1]"));
         assert!(Url::parse("https://host/").unwrap_err().to_string().contains("not supported yet"));
     }
 }

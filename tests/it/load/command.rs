@@ -234,6 +234,12 @@ fn what_makes_no_sense_ends_in_exit_code_2_with_the_way_out() {
         (&["127.0.0.1:9", "--rate", "1", "--clients", "1"], "cannot be used with"),
         (&["127.0.0.1:9", "--clients", "0"], "at least one client"),
         (&["127.0.0.1:9", "--rate", "1", "--think", "1s"], "--think"),
+        (&["127.0.0.1:9", "--rate", "-5"], "-5 is not a rate"),
+        (&["127.0.0.1:9", "--rate", "1", "--duration", "0s"], "above zero"),
+        (&["127.0.0.1:9", "--rate", "1", "--user", "me"], "lacks the ':'"),
+        (&["127.0.0.1:9", "--rate", "1", "-H", "Content-Length: 9"], "the length of their body"),
+        (&["127.0.0.1:9", "--rate", "1", "-H", "Host: a", "-H", "host: b"], "given 2 times"),
+        (&["::1", "--rate", "1"], "[::1]"),
         (&["127.0.0.1:9", "--rate", "1", "--warmup", "1500ms"], "whole seconds"),
         (&["127.0.0.1:9", "--rate", "1", "--slo", "speed<9"], "p95<200ms"),
         (&["127.0.0.1:9", "--rate", "1", "-o", "xml"], "text or json"),
@@ -278,6 +284,49 @@ fn results_go_to_files_in_several_formats() {
     let result: Value = serde_json::from_str(&read(&file("a.json"))).unwrap();
     assert_eq!(result["completed"], 5);
     assert!(read(&file("a.txt")).contains("Latency"));
+}
+
+#[test]
+fn a_place_that_cannot_be_written_to_is_told_before_any_load_is_sent() {
+    let server = Server::answering(ok(""));
+    let folder = tempfile::tempdir().unwrap();
+    let missing = format!("json={}/no/such.json", folder.path().display());
+    let output = sweetspot(&[&server.url(), "--rate", "100/s", "--requests", "5", "-o", &missing]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains("no load was sent") && said.contains("no/such.json"), "{said}");
+    assert!(server.seen.requests.lock().unwrap().is_empty());
+}
+
+#[test]
+fn one_result_that_cannot_be_written_does_not_cost_the_others() {
+    let server = Server::answering(ok(""));
+    let arguments = [&server.url(), "--rate", "100/s", "--requests", "5", "-o", "json=/dev/full"];
+    let output = sweetspot(&[&arguments[..], &["-o", "text"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("could not write the result to /dev/full"));
+    assert!(text(&output.stdout).contains("Status      200: 5"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn headers_given_twice_and_users_without_a_password_arrive_as_given() {
+    let server = Server::answering(ok(""));
+    let url = format!("http://me@{}/", server.address);
+    let cookies = ["-H", "Cookie: a=1", "-H", "Cookie: b=2"];
+    sweetspot(&[&[&url, "--rate", "100/s", "--requests", "1"][..], &cookies].concat());
+    let request = server.seen.requests.lock().unwrap()[0].clone();
+    assert!(request.contains("\r\nCookie: a=1\r\nCookie: b=2\r\n"), "{request}");
+    // "me:"
+    assert!(request.contains("\r\nAuthorization: Basic bWU6\r\n"), "{request}");
+}
+
+#[test]
+fn a_cause_is_told_once() {
+    let output = sweetspot(&["http://no-such-host.invalid/", "--rate", "1"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(said.matches("lookup").count(), 1, "{said}");
+    assert!(said.contains("'no-such-host.invalid' (check the name)"), "{said}");
 }
 
 #[test]
