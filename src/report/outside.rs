@@ -24,7 +24,7 @@ pub fn line(text: &str) -> String {
         .to_string()
 }
 
-/// As [`line`], line ends kept: for lines to paste.
+/// As [`line()`], line ends kept: for lines to paste.
 pub fn lines(text: &str) -> Vec<String> {
     text.lines().map(line).collect()
 }

@@ -1,7 +1,7 @@
 //! The guardian: a process between us and the app server that outlives us just long enough to end
 //! it.
 //!
-//! In: [`Order`]s, a line each, on standard input. Out: [`Reply`]s on standard output. It starts
+//! In: `Order`s, a line each, on standard input. Out: `Reply`s on standard output. It starts
 //! the server as its own child and adopts every process that the server leaves behind. When its
 //! input ends (we have died, however we died) or when it is told to, it kills all of them, takes
 //! the control group and the scratch folder away, and ends. Has one thread; must not measure or
