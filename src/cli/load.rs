@@ -192,8 +192,12 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     outputs.iter().try_for_each(check_writable)?;
     let stop = interrupt::install();
     let progress = Progress::new(is_quiet);
+    let mut is_told = false;
     let mut watch = |second: &LiveSecond| {
         progress.show(second);
+        if stop.is_raised() && second.in_flight > 0 && !std::mem::replace(&mut is_told, true) {
+            progress.say("ending: awaits the last replies; Ctrl-C once more gives them up");
+        }
         ControlFlow::Continue(())
     };
     let summary = load::run(&prepared, &stop, &mut watch).map_err(usage_or_other)?;
@@ -287,7 +291,7 @@ impl Progress {
     fn new(is_quiet: bool) -> Self {
         let is_terminal = io::stderr().is_terminal();
         let bar = (is_terminal && !is_quiet).then(|| {
-            let style = ProgressStyle::with_template("{msg}")
+            let style = ProgressStyle::with_template("{wide_msg}")
                 .unwrap_or_else(|_| ProgressStyle::default_spinner());
             ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)
         });
@@ -302,6 +306,16 @@ impl Progress {
                 // A closed standard error must not end the load.
                 drop(writeln!(io::stderr(), "{line}"));
             }
+            None => {}
+        }
+    }
+
+    /// Once, whatever else is shown.
+    fn say(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            // As in `show`.
+            None if self.prints_lines => drop(writeln!(io::stderr(), "{text}")),
             None => {}
         }
     }
