@@ -191,9 +191,13 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let prepared = load::prepare(asked(options)).map_err(usage_or_other)?;
     outputs.iter().try_for_each(check_writable)?;
     let stop = interrupt::install_with_answer();
-    let mut progress = Progress::new(is_quiet);
+    let progress = Progress::new(is_quiet);
+    let mut is_told = false;
     let mut watch = |second: &LiveSecond| {
         progress.show(second);
+        if stop.is_raised() && second.in_flight > 0 && !std::mem::replace(&mut is_told, true) {
+            progress.say("ending: awaits the last replies; Ctrl-C once more gives them up");
+        }
         ControlFlow::Continue(())
     };
     let summary = load::run(&prepared, &stop, &mut watch).map_err(usage_or_other)?;
@@ -286,6 +290,7 @@ enum Progress {
 
 impl Progress {
     fn new(is_quiet: bool) -> Self {
+<<<<<<< HEAD
         match () {
             () if is_quiet => Self::Nothing,
             () if can_redraw() => Self::Line(ProgressLine::on(Channel::standard_error())),
@@ -301,6 +306,43 @@ impl Progress {
             Self::Line(line) => line.show(&text),
             Self::Lines => writeln!(io::stderr(), "{text}"),
         });
+=======
+        let is_terminal = io::stderr().is_terminal();
+        let bar = (is_terminal && !is_quiet).then(|| {
+            let style = ProgressStyle::with_template("{wide_msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner());
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)
+        });
+        Self { bar, prints_lines: !is_terminal && !is_quiet }
+    }
+
+    fn show(&self, second: &LiveSecond) {
+        let line = load_text::progress(second);
+        match &self.bar {
+            Some(bar) => bar.set_message(line),
+            None if self.prints_lines => {
+                // A closed standard error must not end the load.
+                drop(writeln!(io::stderr(), "{line}"));
+            }
+            None => {}
+        }
+    }
+
+    /// Once, whatever else is shown.
+    fn say(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            // As in `show`.
+            None if self.prints_lines => drop(writeln!(io::stderr(), "{text}")),
+            None => {}
+        }
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+>>>>>>> wave2-load
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::terms::{Bytes, LatencySummary, LiveSecond, LoadSummary, Phase};
+use crate::terms::{Bytes, LatencySummary, LiveSecond, LoadSummary, Phase, SendLagSummary};
 
 /// The result, ending in a line end. `description`: what was done, a line each.
 pub fn result(description: &[String], summary: &LoadSummary) -> String {
@@ -12,7 +12,7 @@ pub fn result(description: &[String], summary: &LoadSummary) -> String {
     }
     text.push('\n');
     rates(&mut text, summary);
-    distributions(&mut text, summary);
+    distributions(&mut text, &summary.latency_s, &summary.exchange_time_s, &summary.send_lag_s);
     outcomes(&mut text, summary);
     generator(&mut text, summary);
     judgement(&mut text, summary);
@@ -27,16 +27,16 @@ pub fn json(summary: &LoadSummary) -> String {
     text
 }
 
-/// One second of a running load, without a line end.
+/// One second of a running load, without a line end; fits 80 columns at up to 99999 a second.
 pub fn progress(second: &LiveSecond) -> String {
     let phase = match second.phase {
         Phase::WarmUp => "warming up",
         Phase::Measure => "measuring",
-        Phase::Drain => "last replies",
+        Phase::Drain => "draining",
     };
     let p95 = second.p95.map_or("-".to_string(), |p95| time(p95.as_secs_f64()));
     format!(
-        "{:>4} s  {phase:<12}  due {:<7} replies {:<7} errors {:<5} in flight {:<5} p95 {p95}",
+        "{:>3} s {phase:<10} due {:<5} replies {:<5} errors {:<4} in flight {:<4} p95 {p95}",
         second.at.as_secs(),
         second.due,
         second.replies,
@@ -73,17 +73,24 @@ fn rates(text: &mut String, summary: &LoadSummary) {
     line(text, "Bytes", &bytes);
 }
 
-fn distributions(text: &mut String, summary: &LoadSummary) {
+fn distributions(
+    text: &mut String,
+    latency: &LatencySummary,
+    exchange: &LatencySummary,
+    lag: &SendLagSummary,
+) {
+    // 80 columns: 8 for the name and 8 for each figure.
     let row = |text: &mut String, label: &str, cells: [String; 9]| {
-        let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>8}")).collect();
-        line(text, label, cells.join(" ").trim_end());
+        let cells: String = cells.iter().map(|cell| format!(" {cell:>7}")).collect();
+        *text += format!("{label:<8}{cells}").trim_end();
+        text.push('\n');
     };
     let names = ["min", "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "max"];
     text.push('\n');
     row(text, "", names.map(String::from));
-    row(text, "Latency", times(&summary.latency_s));
-    row(text, "Exchange", times(&summary.exchange_time_s));
-    let (lag, none) = (&summary.send_lag_s, String::new);
+    row(text, "Latency", times(latency));
+    row(text, "Exchange", times(exchange));
+    let none = String::new;
     let cells = [
         none(),
         none(),
@@ -175,6 +182,30 @@ fn judgement(text: &mut String, summary: &LoadSummary) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_fit_a_terminal_of_80_columns() {
+        let wide = LatencySummary { max: 123.4, p999: 0.099_94, p99: 0.0123, ..Default::default() };
+        let lag = SendLagSummary { max: 0.0456, ..Default::default() };
+        let mut text = String::new();
+        distributions(&mut text, &wide, &wide, &lag);
+        assert!(text.contains("Latency     0 us"), "{text}");
+        let second = LiveSecond {
+            at: std::time::Duration::from_secs(999),
+            phase: Phase::WarmUp,
+            due: 99_999,
+            sent: 99_999,
+            replies: 99_999,
+            errors: 9999,
+            in_flight: 9999,
+            in_flight_mean: 0.0,
+            p95: Some(std::time::Duration::from_micros(12_345)),
+        };
+        text += &progress(&second);
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{} columns: {line}", line.len());
+        }
+    }
 
     #[test]
     fn times_have_three_digits_and_their_unit() {

@@ -40,7 +40,8 @@ impl LiveTable {
         let text = table(what, second, style);
         if self.lines_drawn > 0 {
             // Up to the first line of the last table, then clear to the end of the screen.
-            write!(out, "\x1b[{}A\x1b[J", self.lines_drawn)?;
+            // From the first column: the terminal may have shown a typed ^C since.
+            write!(out, "\r\x1b[{}A\x1b[J", self.lines_drawn)?;
         }
         self.lines_drawn = text.lines().count();
         out.write_all(text.as_bytes())?;
@@ -402,7 +403,7 @@ mod tests {
         let mut out = Vec::new();
         live.draw(&mut out, "x", &second(2), style(80, 24)).unwrap();
         let again = String::from_utf8(out).unwrap();
-        assert!(again.starts_with(&format!("\x1b[{height}A\x1b[J")), "{again:?}");
+        assert!(again.starts_with(&format!("\r\x1b[{height}A\x1b[J")), "{again:?}");
     }
 
     #[test]

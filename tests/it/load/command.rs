@@ -74,6 +74,16 @@ impl Drop for Nginx {
     }
 }
 
+/// A load that is ended with the test, however that ends.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
 fn wait_for(condition: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !condition() {
@@ -327,6 +337,28 @@ fn a_cause_is_told_once() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert_eq!(said.matches("lookup").count(), 1, "{said}");
     assert!(said.contains("'no-such-host.invalid' (check the name)"), "{said}");
+}
+
+#[test]
+fn an_interrupt_says_that_replies_are_awaited_and_how_to_give_them_up() {
+    let silent = Server::start(|connection| while connection.request().is_some() {});
+    let process = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
+        .args(["load", &silent.url(), "--rate", "5/s", "--timeout", "10m", "--duration", "10m"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut process = Running(process);
+    let mut lines = BufReader::new(process.0.stderr.take().unwrap()).lines();
+    let mut says = |wanted: &str| lines.by_ref().any(|line| line.unwrap().contains(wanted));
+    assert!(says("measuring"));
+    // SAFETY: our own child, which has not been waited for.
+    let interrupt = || unsafe { libc::kill(process.0.id() as libc::pid_t, libc::SIGINT) };
+    interrupt();
+    assert!(says("Ctrl-C once more"));
+    interrupt();
+    assert!(says("not one request was answered"));
+    assert_eq!(process.0.wait().unwrap().code(), Some(1));
 }
 
 #[test]
