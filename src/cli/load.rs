@@ -190,8 +190,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let is_quiet = options.quiet;
     let prepared = load::prepare(asked(options)).map_err(usage_or_other)?;
     outputs.iter().try_for_each(check_writable)?;
-    let stop = interrupt::install_with_answer();
-    let progress = Progress::new(is_quiet);
+    let stop = interrupt::install();
+    let mut progress = Progress::new(is_quiet);
     let mut is_told = false;
     let mut watch = |second: &LiveSecond| {
         progress.show(second);
@@ -290,7 +290,6 @@ enum Progress {
 
 impl Progress {
     fn new(is_quiet: bool) -> Self {
-<<<<<<< HEAD
         match () {
             () if is_quiet => Self::Nothing,
             () if can_redraw() => Self::Line(ProgressLine::on(Channel::standard_error())),
@@ -306,43 +305,14 @@ impl Progress {
             Self::Line(line) => line.show(&text),
             Self::Lines => writeln!(io::stderr(), "{text}"),
         });
-=======
-        let is_terminal = io::stderr().is_terminal();
-        let bar = (is_terminal && !is_quiet).then(|| {
-            let style = ProgressStyle::with_template("{wide_msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner());
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)
-        });
-        Self { bar, prints_lines: !is_terminal && !is_quiet }
     }
 
-    fn show(&self, second: &LiveSecond) {
-        let line = load_text::progress(second);
-        match &self.bar {
-            Some(bar) => bar.set_message(line),
-            None if self.prints_lines => {
-                // A closed standard error must not end the load.
-                drop(writeln!(io::stderr(), "{line}"));
-            }
-            None => {}
-        }
-    }
-
-    /// Once, whatever else is shown.
+    /// Once, whatever else is shown; a line in progress is drawn again a second later.
     fn say(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(text),
+        if !matches!(self, Self::Nothing) {
             // As in `show`.
-            None if self.prints_lines => drop(writeln!(io::stderr(), "{text}")),
-            None => {}
+            drop(writeln!(io::stderr(), "\n{text}"));
         }
-    }
-
-    fn clear(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
->>>>>>> wave2-load
     }
 }
 
