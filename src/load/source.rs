@@ -88,6 +88,8 @@ impl Source {
         };
         match self.end {
             End::At(end) => Some(next.map_or(end, |next| next.min(end))),
+            // The last has been taken: that is noticed now, not when one more would be due.
+            End::After { ref left, .. } if left.load(Ordering::Relaxed) == 0 => Some(0),
             End::After { .. } => next,
         }
     }
@@ -190,6 +192,16 @@ mod tests {
             all(&mut Source::new(at_ten_a_second(), part, 1, end.clone())).len()
         });
         assert_eq!(count.sum::<usize>(), 10 + 7);
+    }
+
+    #[test]
+    fn after_the_last_of_a_number_of_requests_nothing_is_waited_for() {
+        let end = End::new(Duration::ZERO, Length::Requests(1));
+        let mut source = Source::new(at_ten_a_second(), Part::WHOLE, 1, end);
+        assert!(source.take(0).is_some());
+        assert!(source.peek().is_some_and(|at| at <= 1), "not at 100 ms, the next due time");
+        assert_eq!(source.take(1), None);
+        assert!(source.is_over());
     }
 
     #[test]
