@@ -12,3 +12,4 @@ mod schema;
 mod sessions;
 mod tidy;
 mod tune;
+mod turn;

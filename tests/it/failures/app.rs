@@ -18,7 +18,7 @@ fn an_app_that_raises_at_boot_ends_the_tune_with_its_own_lines() {
         "mend what the app's own last lines name",
     ]);
     let last = ended.stderr.lines().last().unwrap();
-    assert!(last.starts_with("sweetspot: the app does not start"), "{last}");
+    assert!(last.starts_with("sweetspot: the app server did not become ready"), "{last}");
 }
 
 #[test]

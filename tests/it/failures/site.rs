@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::MutexGuard;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -24,9 +24,6 @@ const WAITING: &[(&str, &str)] = &[
     ("config/puma.rb", "threads 1, 1\n"),
 ];
 
-/// One after another: each loads the machine.
-static TURN: Mutex<()> = Mutex::new(());
-
 /// A folder with an app in it, a home, and a place for scratch folders. Fails when anything is left
 /// of what ran there. Only one is there at a time.
 pub struct Site {
@@ -38,8 +35,7 @@ pub struct Site {
 
 impl Site {
     pub fn new(files: &[(&str, &str)]) -> Self {
-        // A test that failed has said so itself.
-        Self::build(files, Some(TURN.lock().unwrap_or_else(PoisonError::into_inner)))
+        Self::build(files, Some(crate::turn::take()))
     }
 
     fn build(files: &[(&str, &str)], turn: Option<MutexGuard<'static, ()>>) -> Self {
