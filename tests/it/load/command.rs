@@ -26,40 +26,31 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// nginx on a unix socket in a folder of its own; ended when dropped.
-struct Nginx {
+/// Puma on a unix socket in a folder of its own; ended when dropped.
+struct Puma {
     process: Child,
     folder: tempfile::TempDir,
 }
 
-impl Nginx {
+impl Puma {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("large"), vec![b'x'; 5_000_000]).unwrap();
-        let at = folder.path().display();
-        let configuration = format!(
-            "daemon off; master_process off; pid {at}/pid; error_log {at}/log;
-             events {{ worker_connections 256; }}
-             http {{
-               access_log off; client_body_temp_path {at}/body; proxy_temp_path {at}/proxy;
-               fastcgi_temp_path {at}/fastcgi; uwsgi_temp_path {at}/uwsgi; scgi_temp_path {at}/scgi;
-               server {{
-                 listen unix:{at}/socket;
-                 location / {{ return 200 \"hello\"; }}
-                 location /large {{ root {at}; }}
-               }}
-             }}"
-        );
-        std::fs::write(folder.path().join("nginx.conf"), configuration).unwrap();
-        let process = Command::new("nginx")
-            .arg("-c")
-            .arg(folder.path().join("nginx.conf"))
+        let app = r#"
+            LARGE = "x" * 5_000_000
+            run ->(env) { [200, {}, [env["PATH_INFO"] == "/large" ? LARGE : "hello"]] }
+        "#;
+        std::fs::write(folder.path().join("config.ru"), app).unwrap();
+        let process = Command::new("puma")
+            .args(["-b", &format!("unix://{}/socket", folder.path().display()), "-t", "4:4"])
+            .args(["-e", "production", "--no-config", "config.ru"])
+            .current_dir(folder.path())
+            .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .expect("nginx is needed for this test (package nginx-light)");
-        let nginx = Self { process, folder };
-        wait_for(|| std::os::unix::net::UnixStream::connect(nginx.socket()).is_ok());
-        nginx
+            .expect("Puma is needed for this test (package puma)");
+        let puma = Self { process, folder };
+        wait_for(|| std::os::unix::net::UnixStream::connect(puma.socket()).is_ok());
+        puma
     }
 
     fn socket(&self) -> PathBuf {
@@ -67,7 +58,7 @@ impl Nginx {
     }
 }
 
-impl Drop for Nginx {
+impl Drop for Puma {
     fn drop(&mut self) {
         drop(self.process.kill());
         drop(self.process.wait());
@@ -94,8 +85,8 @@ fn wait_for(condition: impl Fn() -> bool) {
 
 #[test]
 fn a_real_server_on_a_unix_socket_is_measured() {
-    let nginx = Nginx::start();
-    let socket = nginx.socket();
+    let puma = Puma::start();
+    let socket = puma.socket();
     for connection in ["keep-alive", "fresh"] {
         let arguments = ["app.test", "--unix", socket.to_str().unwrap(), "--rate", "200/s"];
         let more = ["--requests", "100", "--json", "--connection", connection];
