@@ -20,10 +20,11 @@ use sweetspot::place::local::{Local, LocalSettings};
 use sweetspot::plan::{self, Plan};
 use sweetspot::search::CapacitySearch;
 use sweetspot::session::here;
+use sweetspot::session::order::order;
 use sweetspot::stats;
 use sweetspot::summary::trial::{Context, summarise};
 use sweetspot::terms::{Configuration, Slo, StopSignal};
-use sweetspot::trial::{Order, Outcome, Runner};
+use sweetspot::trial::{Outcome, Runner};
 
 const SLO: &str = "p95<200ms,errors<0.1%";
 
@@ -214,15 +215,8 @@ fn measure(
     let mut id = 0;
     while let Some(request) = search.next() {
         id += 1;
-        let order = Order {
-            configuration,
-            fresh_start: request.fresh_start,
-            offered: request.offered,
-            warm_up: request.warm_up,
-            duration: request.duration,
-            seed: u64::from(round) * 1000 + u64::from(id),
-            latency_limit: slo.tightest_limit(),
-        };
+        let seed = u64::from(round) * 1000 + u64::from(id);
+        let order = order(&request, seed, Some(&slo));
         match runner.run(&order, &mut |_| {})? {
             Outcome::BootFailed(failure) => return Err(failure.message.into()),
             Outcome::Recorded(record) => {

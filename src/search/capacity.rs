@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::TrialRequest;
-use super::climb::observe;
+use super::climb::{burst_clients, cap, observe};
 use crate::stats::{Estimate, RatePosterior};
 use crate::terms::{Arrivals, Configuration, Offered, Rate, TrialPurpose, TrialSummary};
 
@@ -66,7 +66,7 @@ impl CapacitySearch {
     }
 
     fn burst(&self) -> TrialRequest {
-        let clients = (self.configuration.slots() * 2).clamp(4, 512);
+        let clients = burst_clients(self.configuration);
         TrialRequest {
             configuration: self.configuration,
             fresh_start: true,
@@ -86,7 +86,7 @@ impl CapacitySearch {
             if most > 0.0 {
                 // Wide: the goal may allow far less than saturation gives.
                 let mut belief = RatePosterior::with_prior(most * 0.9, 0.3);
-                belief.observe(most * 1.04, false, 0.04);
+                cap(&mut belief, most);
                 self.belief = Some(belief);
             }
             return;

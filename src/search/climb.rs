@@ -162,6 +162,12 @@ impl Search {
     }
 }
 
+/// Clients that saturate it: twice the slots keep every thread busy while replies travel; more only
+/// lengthens the queue.
+pub(super) fn burst_clients(configuration: Configuration) -> u32 {
+    (configuration.slots() * 2).clamp(4, 512)
+}
+
 /// No open load holds more than a closed one gets when it saturates; bursts are good to some 4 %.
 pub(super) fn cap(belief: &mut RatePosterior, burst_rps: f64) {
     if burst_rps > 0.0 {

@@ -7,6 +7,7 @@ mod grid;
 pub mod guardian;
 pub mod here;
 pub mod load;
+pub mod order;
 pub mod rehearse;
 pub mod report;
 pub mod resume;

@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use super::order::order;
 use crate::place::{Place, PlaceError};
 use crate::search::{Answer, Ask, Search, SearchPlan, Told};
 use crate::summary::trial::{Context, summarise};
 use crate::terms::{Slo, TrialSummary};
-use crate::trial::{Order, Outcome, Runner};
+use crate::trial::{Outcome, Runner};
 
 /// How a rehearsal ended.
 #[derive(Debug, Clone)]
@@ -31,15 +32,7 @@ pub fn run(plan: &SearchPlan, place: &mut dyn Place) -> Result<Rehearsed, PlaceE
     let mut trials: Vec<TrialSummary> = Vec::new();
     while let Ask::Trial(request) = search.ask() {
         let id = trials.len() as u32 + 1;
-        let order = Order {
-            configuration: request.configuration,
-            fresh_start: request.fresh_start,
-            offered: request.offered,
-            warm_up: request.warm_up,
-            duration: request.duration,
-            seed: plan.seed.wrapping_add(u64::from(id)),
-            latency_limit: search.slo().and_then(Slo::tightest_limit),
-        };
+        let order = order(&request, plan.seed.wrapping_add(u64::from(id)), search.slo());
         let outcome = runner.run(&order, &mut |_| {})?;
         let ended_s = runner.elapsed().as_secs_f64();
         let told = match outcome {

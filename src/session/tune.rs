@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::decision;
 use super::fingerprint;
 use super::grid;
+use super::order::order;
 use super::resume::{self, Resumed};
 use crate::place::{Place, PlaceError};
 use crate::plan::{Goal, Plan};
@@ -19,7 +20,7 @@ use crate::summary::trial::{self as trial_summary, Context};
 use crate::terms::{
     BootFailure, Event, EventKind, SessionState, StopSignal, TrialSummary, TuneResult, Warning,
 };
-use crate::trial::{Order, Outcome, Progress, Runner};
+use crate::trial::{Outcome, Progress, Runner};
 
 /// Why a tune ended without an answer; what was measured before is in the store.
 #[derive(Debug, Error)]
@@ -346,15 +347,8 @@ impl Work<'_> {
         request: &TrialRequest,
     ) -> Result<Option<Told>, TuneError> {
         let id = self.trials + 1;
-        let order = Order {
-            configuration: request.configuration,
-            fresh_start: request.fresh_start,
-            offered: request.offered,
-            warm_up: request.warm_up,
-            duration: request.duration,
-            seed: self.plan.seed.wrapping_add(u64::from(id)),
-            latency_limit: search.slo().and_then(crate::terms::Slo::tightest_limit),
-        };
+        let seed = self.plan.seed.wrapping_add(u64::from(id));
+        let order = order(request, seed, search.slo());
         let left = search.time_left();
         let outcome = {
             let began = runner.elapsed();
