@@ -153,6 +153,10 @@ mod tests {
         assert_eq!(descendants(grandchild), Vec::<u32>::new());
     }
 
+    /// No process can be in it. Zero would not do: in a container whose session was opened outside,
+    /// /proc shows zero for every process.
+    const NO_SESSION: u32 = u32::MAX;
+
     #[test]
     fn a_child_is_told_by_its_environment() {
         let child = Command::new("sleep").arg("60").env("SWEETSPOT_TEST", "place-1").spawn();
@@ -160,12 +164,12 @@ mod tests {
         let own = std::process::id();
         // Right after the start the kernel may still show the environment as empty.
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-        while children_of(own, 0, "SWEETSPOT_TEST=place-1").is_empty() {
+        while children_of(own, NO_SESSION, "SWEETSPOT_TEST=place-1").is_empty() {
             assert!(std::time::Instant::now() < deadline, "the child was never found");
             std::thread::yield_now();
         }
-        assert_eq!(children_of(own, 0, "SWEETSPOT_TEST=place-1"), vec![running.0.id()]);
-        assert_eq!(children_of(own, 0, "SWEETSPOT_TEST=place"), Vec::<u32>::new());
+        assert_eq!(children_of(own, NO_SESSION, "SWEETSPOT_TEST=place-1"), vec![running.0.id()]);
+        assert_eq!(children_of(own, NO_SESSION, "SWEETSPOT_TEST=place"), Vec::<u32>::new());
     }
 
     #[test]
