@@ -15,8 +15,14 @@ Puma::Plugins.find("tmp_restart").define_method(:start) { |_launcher| }
 # Replacing all workers after so many requests would disturb a measurement.
 fork_worker 0 if get(:fork_worker)
 
-# A worker that cannot load the app exits; some Puma versions print where, but not why.
-at_exit do
-  cause = $!.cause if $!.is_a?(SystemExit) && !$!.success?
-  $stderr.puts cause.full_message(highlight: false, order: :top) if cause
-end
+# A worker that cannot load the app tells where, but in some versions of Puma not why. It has to be
+# told before the worker's exit begins: the master may end an exiting worker at once.
+require "puma/runner"
+Puma::Runner.prepend(Module.new do
+  def start_server
+    super
+  rescue Exception => e
+    $stderr.puts e.full_message(highlight: false, order: :top)
+    raise
+  end
+end)
