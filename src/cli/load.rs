@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use super::{Exit, UsageError, interrupt};
 use crate::report::load_text;
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
-use crate::session::load::{self, Asked, Conclusion, Length};
+use crate::session::load::{self, Asked, Closing, Conclusion, Length};
 use crate::terms::{
     Arrivals, ConnectionMode, LiveSecond, LoadSummary, Offered, Rate, Slo, Target, parse_duration,
 };
@@ -107,6 +107,10 @@ struct Options {
     #[arg(long, value_enum, default_value_t = Connection::KeepAlive)]
     connection: Connection,
 
+    /// Who ends a connection that is used up; the other side's port is free at once
+    #[arg(long, value_enum, default_value_t = Close::Server)]
+    close: Close,
+
     /// Give a request up this long after it was due
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s")]
     timeout: Duration,
@@ -116,10 +120,10 @@ struct Options {
     #[arg(long, value_name = "N", conflicts_with = "clients")]
     max_in_flight: Option<u32>,
 
-    /// Threads that generate load; one sends tens of thousands of requests a second
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
-    loops: u16,
+    /// Threads that generate load; one sends tens of thousands of requests a second [default: one
+    /// for each 20000/s or 32 clients, at most one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    loops: Option<u16>,
 
     /// Latency goal to judge by, such as 'p95<200ms,errors<1%'
     #[arg(long, value_name = "SLO")]
@@ -158,6 +162,16 @@ enum Spacing {
 enum Connection {
     Fresh,
     KeepAlive,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Close {
+    /// The server, as it was asked to; a second later we do
+    Server,
+    /// We do; at most some 28000 connections a minute and loopback address
+    Client,
+    /// We do, with a reset: any number of connections, but servers may log it
+    Reset,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -270,6 +284,11 @@ fn asked(options: Options) -> Asked {
         connection: match options.connection {
             Connection::Fresh => ConnectionMode::Fresh,
             Connection::KeepAlive => ConnectionMode::KeepAlive,
+        },
+        closing: match options.close {
+            Close::Server => Closing::Server,
+            Close::Client => Closing::Client,
+            Close::Reset => Closing::Reset,
         },
         timeout: options.timeout,
         max_in_flight: options.max_in_flight,

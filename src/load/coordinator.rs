@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{self, Builder, ScopedJoinHandle};
@@ -17,9 +16,9 @@ use super::shape::{Part, Shape, nanoseconds};
 use super::socket::Remote;
 use super::source::{End, Source};
 use super::thread::{free_descriptors, rss_bytes_max, settle};
-use super::{Address, Length, LoadError, LoadSpec, Placement};
+use super::{Address, Callbacks, Length, LoadError, LoadSpec, Placement};
 use crate::terms::{
-    GeneratorUse, Latencies, LiveSecond, LoadRecord, LoadSecond, Phase, StopRequest, StopSignal,
+    GeneratorUse, Latencies, LiveSecond, LoadRun, LoadSecond, Phase, StopRequest, StopSignal,
 };
 
 /// How often the user's wish to stop is looked at.
@@ -37,10 +36,12 @@ const MOST_PER_SECOND: f64 = 1e6;
 /// At most so many used-up connections of a loop wait for the server to close them first.
 const MOST_LINGERING: u64 = 256;
 
-type Watch<'a> = &'a mut dyn FnMut(&LiveSecond) -> ControlFlow<()>;
-
-/// See [`super::run`].
-pub fn run(spec: &LoadSpec, stop: &StopSignal, watch: Watch<'_>) -> Result<LoadRecord, LoadError> {
+/// See [`super::stream`].
+pub fn run(
+    spec: &LoadSpec,
+    stop: &StopSignal,
+    mut callbacks: Callbacks<'_>,
+) -> Result<LoadRun, LoadError> {
     check(spec)?;
     let room = Room::new(spec)?;
     let remotes = remotes(&spec.address)?;
@@ -49,6 +50,7 @@ pub fn run(spec: &LoadSpec, stop: &StopSignal, watch: Watch<'_>) -> Result<LoadR
         requests: spec.targets.iter().map(request).collect::<Result<_, _>>()?,
         weights: spec.targets.iter().map(|target| target.weight.max(1)).collect(),
         connection: spec.connection,
+        closing: spec.closing,
         timeout: nanoseconds(spec.timeout),
         orders: Orders::default(),
         clock: OnceLock::new(),
@@ -83,10 +85,12 @@ pub fn run(spec: &LoadSpec, stop: &StopSignal, watch: Watch<'_>) -> Result<LoadR
         }
         drop(sender);
         let mut gathered = Gathered::new(spec, room.loops);
-        gathered.receive(&receiver, stop, common, watch);
+        gathered.receive(&receiver, stop, common, &mut callbacks);
         let outcomes = join(loops)?;
         let is_cut_short = common.orders.current() != Order::GoOn;
-        Ok(gathered.into_record(spec, &outcomes, is_cut_short))
+        let run = as_one(spec, &outcomes, is_cut_short);
+        gathered.fill_up(run.duration, callbacks.second);
+        Ok(run)
     })
 }
 
@@ -213,7 +217,12 @@ impl Room {
 
 /// What the loops have told so far.
 struct Gathered {
-    seconds: Vec<LoadSecond>,
+    /// Those that some loop may still add to, the oldest first.
+    seconds: VecDeque<LoadSecond>,
+    /// Seconds handed on before them.
+    handed_on: u64,
+    /// How many seconds each loop has told.
+    told: Vec<u64>,
     /// Seconds by the clock that some loop has yet to tell, for each loop.
     clocks: Vec<VecDeque<ClockSecond>>,
     has_ended: Vec<bool>,
@@ -225,7 +234,9 @@ impl Gathered {
     fn new(spec: &LoadSpec, loops: u16) -> Self {
         let loops = usize::from(loops);
         Self {
-            seconds: Vec::new(),
+            seconds: VecDeque::new(),
+            handed_on: 0,
+            told: vec![0; loops],
             clocks: (0..loops).map(|_| VecDeque::new()).collect(),
             has_ended: vec![false; loops],
             shown: 0,
@@ -239,7 +250,7 @@ impl Gathered {
         receiver: &Receiver<(u16, Message)>,
         stop: &StopSignal,
         common: &Common,
-        watch: Watch<'_>,
+        callbacks: &mut Callbacks<'_>,
     ) {
         let mut ready = 0;
         loop {
@@ -258,9 +269,12 @@ impl Gathered {
             }
             let is_ending = common.orders.current() != Order::GoOn;
             while let Some(second) = self.next_live_second(is_ending) {
-                if watch(&second).is_break() {
+                if (callbacks.watch)(&second).is_break() {
                     common.orders.give(Order::GiveUp);
                 }
+            }
+            while let Some(second) = self.next_final_second() {
+                (callbacks.second)(second);
             }
         }
     }
@@ -269,16 +283,42 @@ impl Gathered {
         match message {
             Message::Ready => *ready += 1,
             Message::Clock(second) => self.clocks[index].push_back(*second),
-            Message::Finished(at, second) => add(self.second(at as usize), &second),
+            Message::Finished(at, second) => {
+                add(self.second(at), &second);
+                self.told[index] = at + 1;
+            }
             Message::Ended => self.has_ended[index] = true,
         }
     }
 
-    fn second(&mut self, at: usize) -> &mut LoadSecond {
+    fn second(&mut self, at: u64) -> &mut LoadSecond {
+        debug_assert!(at >= self.handed_on, "second {at} was handed on already");
+        let at = at.saturating_sub(self.handed_on) as usize;
         if self.seconds.len() <= at {
             self.seconds.resize_with(at + 1, LoadSecond::default);
         }
         &mut self.seconds[at]
+    }
+
+    /// The oldest second, once no loop can add to it.
+    fn next_final_second(&mut self) -> Option<LoadSecond> {
+        let has_told = |(told, has_ended): (&u64, &bool)| *has_ended || *told > self.handed_on;
+        if !self.told.iter().zip(&self.has_ended).all(has_told) {
+            return None;
+        }
+        let second = self.seconds.pop_front()?;
+        self.handed_on += 1;
+        Some(second)
+    }
+
+    /// Hands on what is left, and empty seconds until the record is as long as requests were due.
+    fn fill_up(mut self, duration: Duration, take: &mut dyn FnMut(LoadSecond)) {
+        let whole_seconds = (nanoseconds(duration).div_ceil(SECOND) as usize)
+            .saturating_sub(self.handed_on as usize);
+        if self.seconds.len() < whole_seconds {
+            self.seconds.resize_with(whole_seconds, LoadSecond::default);
+        }
+        self.seconds.drain(..).for_each(take);
     }
 
     /// The next second that every loop that still runs has told, all loops together. The piece of a
@@ -320,37 +360,27 @@ impl Gathered {
         }
         Some(live)
     }
+}
 
-    fn into_record(
-        mut self,
-        spec: &LoadSpec,
-        outcomes: &[Outcome],
-        is_cut_short: bool,
-    ) -> LoadRecord {
-        let length = length(spec, outcomes);
-        let whole_seconds = length.div_ceil(SECOND) as usize;
-        if self.seconds.len() < whole_seconds {
-            self.seconds.resize_with(whole_seconds, LoadSecond::default);
-        }
-        let share = |outcome: &Outcome| {
-            (outcome.cpu.user + outcome.cpu.system).as_secs_f64()
-                / duration(outcome.wall.max(1)).as_secs_f64()
-        };
-        let last_reply = outcomes.iter().map(|outcome| outcome.last_reply).max().unwrap_or(0);
-        LoadRecord {
-            offered: spec.shape.offered(),
-            warm_up: spec.warm_up,
-            seconds: self.seconds,
-            duration: duration(length),
-            last_reply: duration(last_reply),
-            is_cut_short,
-            generator: GeneratorUse {
-                cpu_user: outcomes.iter().map(|outcome| outcome.cpu.user).sum(),
-                cpu_system: outcomes.iter().map(|outcome| outcome.cpu.system).sum(),
-                rss_bytes_max: rss_bytes_max(),
-                busiest_loop: outcomes.iter().map(share).fold(0.0, f64::max).min(1.0),
-            },
-        }
+/// What the loops used and when they ended, together.
+fn as_one(spec: &LoadSpec, outcomes: &[Outcome], is_cut_short: bool) -> LoadRun {
+    let share = |outcome: &Outcome| {
+        (outcome.cpu.user + outcome.cpu.system).as_secs_f64()
+            / duration(outcome.wall.max(1)).as_secs_f64()
+    };
+    let last_reply = outcomes.iter().map(|outcome| outcome.last_reply).max().unwrap_or(0);
+    LoadRun {
+        offered: spec.shape.offered(),
+        warm_up: spec.warm_up,
+        duration: duration(length(spec, outcomes)),
+        last_reply: duration(last_reply),
+        is_cut_short,
+        generator: GeneratorUse {
+            cpu_user: outcomes.iter().map(|outcome| outcome.cpu.user).sum(),
+            cpu_system: outcomes.iter().map(|outcome| outcome.cpu.system).sum(),
+            rss_bytes_max: rss_bytes_max(),
+            busiest_loop: outcomes.iter().map(share).fold(0.0, f64::max).min(1.0),
+        },
     }
 }
 

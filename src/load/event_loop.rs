@@ -11,10 +11,12 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::Closing;
 use super::clock::{Clock, SECOND};
 use super::connection::{Activity, Connections, Flight};
 use super::poller::Poller;
 use super::recorder::{ClockSecond, Failure, Recorder};
+use super::reply::Memo;
 use super::request::{Mix, Request};
 use super::socket::Remote;
 use super::source::Source;
@@ -92,6 +94,7 @@ pub struct Common {
     pub requests: Vec<Request>,
     pub weights: Vec<u32>,
     pub connection: ConnectionMode,
+    pub closing: Closing,
     /// Nanoseconds.
     pub timeout: u64,
 }
@@ -145,6 +148,7 @@ pub struct EventLoop<'a> {
     /// The clock when it was last read.
     pub(super) now: u64,
     pub(super) buffer: Box<[u8]>,
+    pub(super) memo: Memo,
     /// Bodies can be dropped in the kernel.
     pub(super) can_discard: bool,
     index: u16,
@@ -192,6 +196,7 @@ impl<'a> EventLoop<'a> {
             recorder: Recorder::default(),
             now: 0,
             buffer: vec![0; READ_BUFFER].into_boxed_slice(),
+            memo: Memo::default(),
             messages: setup.messages,
             unsent_messages: VecDeque::new(),
             sampling,

@@ -4,6 +4,7 @@
 use std::io;
 use std::net::Ipv4Addr;
 
+use super::Closing;
 use super::clock::SECOND;
 use super::connection::{Activity, Flight};
 use super::event_loop::{EventLoop, READ_BUFFER};
@@ -202,7 +203,7 @@ impl EventLoop<'_> {
             *received += count as u64;
             let progress = match may_skip {
                 true => Ok(connection.reply.skip(count as u64)),
-                false => connection.reply.feed(&self.buffer[..count]),
+                false => connection.reply.feed_with(&self.buffer[..count], &mut self.memo),
             };
             match progress {
                 Ok(Progress::Done { surplus }) => return self.complete(slot, surplus == 0),
@@ -282,11 +283,27 @@ impl EventLoop<'_> {
                 flight.client
             });
             self.connections.rest(slot, owner);
-        } else if self.connections.lingering() < self.max_lingering {
-            self.connections.linger(slot, now + LONGEST_LINGER);
         } else {
-            self.forget(slot);
+            self.end_connection(slot);
         }
+    }
+
+    /// Its last reply is complete.
+    fn end_connection(&mut self, slot: u32) {
+        let has_room = self.connections.lingering() < self.max_lingering;
+        match self.common.closing {
+            Closing::Server if has_room => {
+                return self.connections.linger(slot, self.now + LONGEST_LINGER);
+            }
+            Closing::Reset => {
+                if let Some(connection) = self.connections.get(slot) {
+                    // Refused by unix sockets only, which have no ports to free.
+                    drop(connection.socket.reset_when_closed());
+                }
+            }
+            Closing::Server | Closing::Client => {}
+        }
+        self.forget(slot);
     }
 
     /// Closes a connection, and ends its request with this failure if it has one.

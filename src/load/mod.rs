@@ -6,6 +6,7 @@
 mod clock;
 mod connection;
 mod coordinator;
+mod durations;
 mod event_loop;
 mod exchange;
 mod poller;
@@ -24,7 +25,9 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::terms::{ConnectionMode, LiveSecond, LoadRecord, StopSignal, Target};
+use crate::terms::{
+    ConnectionMode, LiveSecond, LoadRecord, LoadRun, LoadSecond, StopSignal, Target,
+};
 use shape::Shape;
 
 /// Where requests go.
@@ -41,6 +44,19 @@ pub enum Length {
     Duration(Duration),
     /// Until so many requests were due.
     Requests(u64),
+}
+
+/// Who ends a connection that is used up. Whoever does so first keeps its port for a minute, unless
+/// the connection is reset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Closing {
+    /// The server, which was told so (`Connection: close`); after a second we do.
+    #[default]
+    Server,
+    /// We do, as soon as the reply is complete.
+    Client,
+    /// We do, with a reset, which leaves no port waiting on either side.
+    Reset,
 }
 
 /// Where the generator's loops run.
@@ -65,6 +81,7 @@ pub struct LoadSpec {
     pub warm_up: Duration,
     pub length: Length,
     pub connection: ConnectionMode,
+    pub closing: Closing,
     /// From due to the last byte.
     pub timeout: Duration,
     /// Most requests in flight in the open model; requests beyond wait, and are `dropped` when
@@ -94,18 +111,42 @@ pub enum LoadError {
 
 pub use thread::{may_raise_priority, raise_descriptor_limit};
 
-/// Runs one load to its end, until `stop` is raised, or until `watch` breaks.
+/// Who is told what while a load runs.
+pub struct Callbacks<'a> {
+    /// About once a second, by the clock, while requests are due and while the last replies are
+    /// awaited. Breaking ends the load.
+    pub watch: &'a mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    /// Each second of the record, in order and without gaps, as soon as nothing can be added to it
+    /// any more. Nothing of it is kept, so that memory does not grow with the length of the load.
+    pub second: &'a mut dyn FnMut(LoadSecond),
+}
+
+/// Runs one load to its end, until `stop` is raised, or until it is told to break.
 ///
-/// `watch` is called about once a second, by the clock, while requests are due and while the last
-/// replies are awaited. On the first stop request nothing more is due and replies in flight are
-/// awaited up to the timeout; on the second everything ends at once.
+/// On the first stop request nothing more is due and replies in flight are awaited up to the
+/// timeout; on the second everything ends at once.
 ///
 /// # Errors
 /// Only when the generator itself cannot work.
+pub fn stream(
+    spec: &LoadSpec,
+    stop: &StopSignal,
+    callbacks: Callbacks<'_>,
+) -> Result<LoadRun, LoadError> {
+    coordinator::run(spec, stop, callbacks)
+}
+
+/// As [`stream`], and keeps the whole record.
+///
+/// # Errors
+/// As [`stream`].
 pub fn run(
     spec: &LoadSpec,
     stop: &StopSignal,
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
 ) -> Result<LoadRecord, LoadError> {
-    coordinator::run(spec, stop, watch)
+    let mut seconds = Vec::new();
+    let callbacks = Callbacks { watch, second: &mut |second| seconds.push(second) };
+    let run = stream(spec, stop, callbacks)?;
+    Ok(LoadRecord { run, seconds })
 }

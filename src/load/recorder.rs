@@ -5,7 +5,8 @@
 
 use std::collections::VecDeque;
 
-use super::clock::{SECOND, duration};
+use super::clock::SECOND;
+use super::durations::Durations;
 use crate::terms::{ErrorCounts, Latencies, LoadSecond};
 
 /// How a request ended without a reply.
@@ -51,10 +52,64 @@ pub struct ClockSecond {
     pub latency: Latencies,
 }
 
+/// The second of the clock that still runs.
 #[derive(Debug, Default)]
-struct Open {
-    second: LoadSecond,
+struct Now {
+    index: u64,
+    due: u64,
+    sent: u64,
+    errors: u64,
+    latency: Durations,
+}
+
+/// What is counted of the requests due in one second.
+#[derive(Debug, Default)]
+struct Tally {
+    due: u64,
     ended: u64,
+    sent: u64,
+    /// A server has few, and mostly the first.
+    status: Vec<(u16, u64)>,
+    errors: ErrorCounts,
+    latency: Durations,
+    exchange_time: Durations,
+    send_lag: Durations,
+    bytes_in: u64,
+    bytes_out: u64,
+    replies: u64,
+    in_flight: u64,
+    in_flight_mean: f64,
+}
+
+impl Tally {
+    #[inline]
+    fn count_status(&mut self, status: u16) {
+        match self.status.iter_mut().find(|(known, _)| *known == status) {
+            Some((_, count)) => *count += 1,
+            None => self.status.push((status, 1)),
+        }
+    }
+
+    /// The second it counted; itself it is as new, but keeps its room.
+    fn pour(&mut self) -> LoadSecond {
+        let second = LoadSecond {
+            due: self.due,
+            sent: self.sent,
+            status: self.status.drain(..).collect(),
+            errors: self.errors,
+            latency: self.latency.pour(),
+            exchange_time: self.exchange_time.pour(),
+            send_lag: self.send_lag.pour(),
+            replies: self.replies,
+            in_flight: self.in_flight,
+            in_flight_mean: self.in_flight_mean,
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+        };
+        let Self { status, latency, exchange_time, send_lag, .. } = std::mem::take(self);
+        *self = Self { status, latency, exchange_time, send_lag, ..Self::default() };
+        second
+    }
 }
 
 /// Times are nanoseconds since the load began; "due" names the second that an entry belongs to.
@@ -62,8 +117,10 @@ struct Open {
 pub struct Recorder {
     /// The second of `open[0]`.
     first: u64,
-    open: VecDeque<Open>,
-    now: ClockSecond,
+    open: VecDeque<Tally>,
+    /// Used before, and empty.
+    spare: Vec<Tally>,
+    now: Now,
     samples: u64,
     samples_sum: u64,
     last_reply: u64,
@@ -72,47 +129,51 @@ pub struct Recorder {
 
 impl Recorder {
     /// A request is due.
+    #[inline]
     pub fn due(&mut self, due: u64) {
-        self.open(due / SECOND).second.due += 1;
+        self.open(due / SECOND).due += 1;
         self.last_due = self.last_due.max(due);
         self.now.due += 1;
     }
 
     /// It was handed to the kernel. `lag`: from due until the loop acted on it.
+    #[inline]
     pub fn sent(&mut self, due: u64, lag: Option<u64>) {
-        let second = &mut self.open(due / SECOND).second;
-        second.sent += 1;
+        let tally = self.open(due / SECOND);
+        tally.sent += 1;
         if let Some(lag) = lag {
-            second.send_lag.record(duration(lag));
+            tally.send_lag.record(lag);
         }
         self.now.sent += 1;
     }
 
     /// Bytes of it left.
+    #[inline]
     pub fn bytes_out(&mut self, due: u64, count: usize) {
-        self.open(due / SECOND).second.bytes_out += count as u64;
+        self.open(due / SECOND).bytes_out += count as u64;
     }
 
     /// Its reply is complete.
+    #[inline]
     pub fn answered(&mut self, due: u64, sent: u64, now: u64, status: u16, bytes_in: u64) {
-        let latency = duration(now - due);
-        let open = self.open(due / SECOND);
-        open.ended += 1;
-        *open.second.status.entry(status).or_default() += 1;
-        open.second.latency.record(latency);
-        open.second.exchange_time.record(duration(now - sent));
-        open.second.bytes_in += bytes_in;
+        let latency = now - due;
+        let tally = self.open(due / SECOND);
+        tally.ended += 1;
+        tally.count_status(status);
+        tally.latency.record(latency);
+        tally.exchange_time.record(now - sent);
+        tally.bytes_in += bytes_in;
         self.now.latency.record(latency);
         self.last_reply = self.last_reply.max(now);
     }
 
     /// It ended without a reply, `after` nanoseconds from due.
     pub fn failed(&mut self, due: u64, after: u64, failure: Failure, bytes_in: u64) {
-        let open = self.open(due / SECOND);
-        open.ended += 1;
-        failure.count(&mut open.second.errors);
-        open.second.latency.record(duration(after));
-        open.second.bytes_in += bytes_in;
+        let tally = self.open(due / SECOND);
+        tally.ended += 1;
+        failure.count(&mut tally.errors);
+        tally.latency.record(after);
+        tally.bytes_in += bytes_in;
         self.now.errors += 1;
     }
 
@@ -125,22 +186,30 @@ impl Recorder {
     /// The current second of the clock has passed; all that was due in it has been told. Unless the
     /// load is draining, it is an entry of the record even when nothing was due.
     pub fn second_over(&mut self, in_flight: u64, is_draining: bool) -> ClockSecond {
-        let mut over = std::mem::take(&mut self.now);
-        self.now.index = over.index + 1;
-        over.is_draining = is_draining;
-        over.in_flight = in_flight;
-        over.in_flight_mean = match self.samples {
-            0 => in_flight as f64,
-            samples => self.samples_sum as f64 / samples as f64,
+        let Now { index, due, sent, errors, latency } = &mut self.now;
+        let latency = latency.pour();
+        let over = ClockSecond {
+            index: *index,
+            due: std::mem::take(due),
+            sent: std::mem::take(sent),
+            errors: std::mem::take(errors),
+            in_flight,
+            in_flight_mean: match self.samples {
+                0 => in_flight as f64,
+                samples => self.samples_sum as f64 / samples as f64,
+            },
+            is_draining,
+            latency,
         };
+        *index += 1;
         (self.samples, self.samples_sum) = (0, 0);
         let is_recorded = over.index >= self.first
             && (!is_draining || ((over.index - self.first) as usize) < self.open.len());
         if is_recorded {
-            let second = &mut self.open(over.index).second;
-            second.replies = over.latency.count();
-            second.in_flight = over.in_flight;
-            second.in_flight_mean = over.in_flight_mean;
+            let tally = self.open(over.index);
+            tally.replies = over.latency.count();
+            tally.in_flight = over.in_flight;
+            tally.in_flight_mean = over.in_flight_mean;
         }
         over
     }
@@ -148,15 +217,17 @@ impl Recorder {
     /// The oldest second, with its index, once nothing can be added to it any more.
     pub fn take_finished(&mut self) -> Option<(u64, LoadSecond)> {
         let front = self.open.front()?;
-        let is_finished = self.first < self.now.index && front.ended == front.second.due;
+        let is_finished = self.first < self.now.index && front.ended == front.due;
         if is_finished { self.take_front() } else { None }
     }
 
     /// The oldest second, finished or not; for the end of the load.
     pub fn take_front(&mut self) -> Option<(u64, LoadSecond)> {
-        let open = self.open.pop_front()?;
+        let mut tally = self.open.pop_front()?;
+        let second = tally.pour();
+        self.spare.push(tally);
         self.first += 1;
-        Some((self.first - 1, open.second))
+        Some((self.first - 1, second))
     }
 
     /// When the last reply was complete; 0 without any.
@@ -170,11 +241,12 @@ impl Recorder {
     }
 
     /// Seconds ahead of the newest are only ever the next few: due times never jump.
-    fn open(&mut self, second: u64) -> &mut Open {
+    #[inline]
+    fn open(&mut self, second: u64) -> &mut Tally {
         debug_assert!(second >= self.first, "second {second} was handed over already");
         let at = second.saturating_sub(self.first) as usize;
         while self.open.len() <= at {
-            self.open.push_back(Open::default());
+            self.open.push_back(self.spare.pop().unwrap_or_default());
         }
         &mut self.open[at]
     }

@@ -139,6 +139,20 @@ impl Socket {
         self.set(libc::IPPROTO_TCP, libc::TCP_NODELAY)
     }
 
+    /// Closing will end the connection with a reset, so that it leaves nothing behind.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn reset_when_closed(&self) -> io::Result<()> {
+        let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+        let length = size_of::<libc::linger>() as libc::socklen_t;
+        let value = (&raw const linger).cast::<libc::c_void>();
+        let (level, option) = (libc::SOL_SOCKET, libc::SO_LINGER);
+        // SAFETY: the value lives through the call and is as long as said.
+        checked(unsafe { libc::setsockopt(self.as_raw_fd(), level, option, value, length) })
+            .map(drop)
+    }
+
     fn set(&self, level: libc::c_int, option: libc::c_int) -> io::Result<()> {
         let on: libc::c_int = 1;
         let length = size_of::<libc::c_int>() as libc::socklen_t;

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-pub use crate::load::Length;
-use crate::load::{self, Address, LoadError, LoadSpec, Placement};
-use crate::summary::load::{Rules, summarise};
+pub use crate::load::{Closing, Length};
+use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
+use crate::summary::load::{Fold, Rules};
 use crate::terms::{
     ConnectionMode, LiveSecond, LoadSummary, Offered, Slo, StopSignal, Target, format_duration,
 };
@@ -41,9 +41,11 @@ pub struct Asked {
     pub warm_up: Duration,
     pub length: Length,
     pub connection: ConnectionMode,
+    pub closing: Closing,
     pub timeout: Duration,
     pub max_in_flight: Option<u32>,
-    pub loops: u16,
+    /// `None`: as many as the load needs, at most one for each core.
+    pub loops: Option<u16>,
     pub seed: u64,
     pub slo: Option<Slo>,
     pub allows_public: bool,
@@ -125,13 +127,33 @@ pub fn prepare(asked: Asked) -> Result<Prepared, LoadVerbError> {
         warm_up: asked.warm_up,
         length: asked.length,
         connection: asked.connection,
+        closing: asked.closing,
         timeout: asked.timeout,
         max_in_flight: asked.max_in_flight,
-        loops: asked.loops,
+        loops: asked.loops.unwrap_or_else(|| loops_needed(asked.offered, own_cores())),
         seed: asked.seed,
         placement: Placement::default(),
     };
     Ok(Prepared { spec, slo: asked.slo, description })
+}
+
+/// A loop sends several times as much on a core of its own; shared with a server it may be less.
+const RATE_OF_A_LOOP: f64 = 20_000.0;
+
+/// With fewer each, more loops only wake each other's cores.
+const CLIENTS_OF_A_LOOP: u32 = 32;
+
+fn loops_needed(offered: Offered, cores: u16) -> u16 {
+    let needed = match offered {
+        Offered::Open { rate, .. } => (rate.as_per_second() / RATE_OF_A_LOOP).ceil() as u32,
+        Offered::Closed { clients, .. } => clients.div_ceil(CLIENTS_OF_A_LOOP),
+    };
+    needed.clamp(1, u32::from(cores)) as u16
+}
+
+/// Cores that this process may use, as far as its affinity and its control group's quota tell.
+fn own_cores() -> u16 {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().min(1 << 10) as u16)
 }
 
 /// Runs the load to its end, until `stop` is raised, or until `watch` breaks.
@@ -149,8 +171,10 @@ pub fn run(
     if let Address::Tcp(addresses) = &mut spec.address {
         *addresses = reachable(std::mem::take(addresses));
     }
-    let record = load::run(&spec, stop, watch)?;
-    Ok(summarise(&record, spec.warm_up, prepared.slo.as_ref(), &Rules::default()))
+    let mut fold = Fold::new(spec.warm_up, prepared.slo.as_ref());
+    let callbacks = Callbacks { watch, second: &mut |second| fold.take(&second) };
+    let run = load::stream(&spec, stop, callbacks)?;
+    Ok(fold.finish(&run, &Rules::default()))
 }
 
 /// What the exit code says.
@@ -388,9 +412,10 @@ mod tests {
             warm_up: Duration::from_secs(5),
             length: Length::Duration(Duration::from_secs(30)),
             connection: ConnectionMode::KeepAlive,
+            closing: Closing::Server,
             timeout: Duration::from_secs(10),
             max_in_flight: None,
-            loops: 1,
+            loops: None,
             seed: 1,
             slo: None,
             allows_public: false,
@@ -428,6 +453,19 @@ mod tests {
         several.headers = vec!["X-A: 1".into()];
         let prepared = prepare(several).unwrap();
         assert!(prepared.spec.targets.iter().all(|target| target.headers.len() == 1));
+    }
+
+    #[test]
+    fn loops_are_as_many_as_the_load_needs_and_never_more_than_cores() {
+        let open = |rate| Offered::Open {
+            rate: Rate::per_second(rate).unwrap(),
+            arrivals: Arrivals::Uniform,
+        };
+        let closed = |clients| Offered::Closed { clients, think: Duration::ZERO };
+        assert_eq!([open(1.0), open(20_000.0)].map(|load| loops_needed(load, 8)), [1, 1]);
+        assert_eq!([open(50_000.0), open(1e6)].map(|load| loops_needed(load, 8)), [3, 8]);
+        assert_eq!([closed(0), closed(32), closed(64)].map(|load| loops_needed(load, 8)), [1, 1, 2]);
+        assert_eq!(loops_needed(closed(10_000), 2), 2);
     }
 
     #[test]

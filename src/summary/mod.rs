@@ -3,6 +3,7 @@
 //! In: what was recorded. Out: what it means. Computes only: no clock, file, socket or thread.
 
 pub mod flow;
+mod instrument;
 pub mod limit;
 pub mod load;
 pub mod slo;

@@ -8,7 +8,7 @@
 
 use statrs::function::beta::beta_reg;
 
-use crate::terms::{LoadSecond, QuantileLimit, Ratio, Slo, SloSummary, Verdict};
+use crate::terms::{LoadSecond, QuantileLimit, Slo, SloSummary, Verdict};
 
 /// Probability of calling a goal met, or not met, that is exactly at its limit.
 pub const ALPHA: f64 = 0.05;
@@ -24,44 +24,85 @@ pub struct Violations {
     pub of: u64,
 }
 
-/// Whether the goal is met, with the reason. Undecided when the requests are too few to tell: a p95
-/// needs 59 without a violation, a p99 299.
-///
-/// `seconds`: those that count, in order.
-pub fn judge(slo: &Slo, seconds: &[LoadSecond]) -> SloSummary {
-    let counted = if slo.errors.is_some() { slower } else { slower_or_failed };
-    let quantiles = slo.quantiles.iter().map(|part| judge_quantile(part, seconds, counted));
-    let errors = slo.errors.map(|allowed| judge_errors(allowed, seconds));
-    let parts: Vec<(Verdict, String)> = quantiles.chain(errors).collect();
-    let has = |verdict| parts.iter().any(|(part, _)| *part == verdict);
-    let met = match (has(Verdict::No), has(Verdict::Undecided)) {
-        (true, _) => Some(false),
-        (false, true) => None,
-        (false, false) => Some(true),
-    };
-    // What decides comes alone: a goal is missed for one reason, whatever the other parts say.
-    let decisive = match met {
-        Some(true) => Verdict::Yes,
-        Some(false) => Verdict::No,
-        None => Verdict::Undecided,
-    };
-    let reasons = parts.into_iter().filter(|(part, _)| *part == decisive).map(|(_, reason)| reason);
-    SloSummary { met, text: slo.to_string(), reason: reasons.collect::<Vec<_>>().join("; ") }
+/// A goal and, for each part of it, what broke it in each second so far.
+#[derive(Debug)]
+pub struct Judge<'a> {
+    slo: &'a Slo,
+    quantiles: Vec<Part>,
+    errors: Option<Part>,
 }
 
-fn judge_quantile(
-    part: &QuantileLimit,
-    seconds: &[LoadSecond],
-    counted: fn(&QuantileLimit, &LoadSecond) -> Violations,
-) -> (Verdict, String) {
-    let blocks: Vec<Violations> = seconds.iter().map(|second| counted(part, second)).collect();
-    let name = Slo { quantiles: vec![*part], errors: None };
-    let allowed = 1.0 - part.quantile.get();
-    let is_about_failures =
-        seconds.iter().zip(&blocks).any(|(second, block)| block.count > slower(part, second).count);
-    let what = if is_about_failures { "were slower or failed" } else { "were slower" };
-    let (verdict, figures) = judge_share(&blocks, allowed, what);
-    (verdict, format!("{name}: {figures}"))
+/// One part of a goal.
+#[derive(Debug, Default)]
+struct Part {
+    /// A second each.
+    blocks: Vec<Violations>,
+    /// Some second had more failures than slow requests.
+    is_about_failures: bool,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(slo: &'a Slo) -> Self {
+        let quantiles = slo.quantiles.iter().map(|_| Part::default()).collect();
+        Self { slo, quantiles, errors: slo.errors.map(|_| Part::default()) }
+    }
+
+    /// Takes the next second that counts.
+    pub fn take(&mut self, second: &LoadSecond) {
+        let counted = if self.slo.errors.is_some() { slower } else { slower_or_failed };
+        for (limit, part) in self.slo.quantiles.iter().zip(&mut self.quantiles) {
+            let block = counted(limit, second);
+            part.is_about_failures |= block.count > slower(limit, second).count;
+            part.blocks.push(block);
+        }
+        if let Some(part) = &mut self.errors {
+            part.blocks.push(failed(second));
+        }
+    }
+
+    /// Whether the goal is met, with the reason. Undecided when the requests are too few to tell: a
+    /// p95 needs 59 without a violation, a p99 299.
+    pub fn conclude(&self) -> SloSummary {
+        let parts = self.parts();
+        let has = |verdict| parts.iter().any(|(part, _)| *part == verdict);
+        let met = match (has(Verdict::No), has(Verdict::Undecided)) {
+            (true, _) => Some(false),
+            (false, true) => None,
+            (false, false) => Some(true),
+        };
+        // What decides comes alone: a goal is missed for one reason, whatever the other parts say.
+        let decisive = match met {
+            Some(true) => Verdict::Yes,
+            Some(false) => Verdict::No,
+            None => Verdict::Undecided,
+        };
+        let reasons: Vec<String> = parts
+            .into_iter()
+            .filter(|(part, _)| *part == decisive)
+            .map(|(_, reason)| reason)
+            .collect();
+        SloSummary { met, text: self.slo.to_string(), reason: reasons.join("; ") }
+    }
+
+    fn parts(&self) -> Vec<(Verdict, String)> {
+        let judged = |name: Slo, allowed: f64, part: &Part, what: &str| {
+            let (verdict, figures) = judge_share(&part.blocks, allowed, what);
+            (verdict, format!("{name}: {figures}"))
+        };
+        let quantiles = self.slo.quantiles.iter().zip(&self.quantiles).map(|(limit, part)| {
+            let what = match part.is_about_failures {
+                true => "were slower or failed",
+                false => "were slower",
+            };
+            let name = Slo { quantiles: vec![*limit], errors: None };
+            judged(name, 1.0 - limit.quantile.get(), part, what)
+        });
+        let errors = self.slo.errors.zip(self.errors.as_ref()).map(|(allowed, part)| {
+            let name = Slo { quantiles: Vec::new(), errors: Some(allowed) };
+            judged(name, allowed.get(), part, "failed")
+        });
+        quantiles.chain(errors).collect()
+    }
 }
 
 /// Requests above the limit, or never answered.
@@ -79,13 +120,6 @@ pub fn slower(part: &QuantileLimit, second: &LoadSecond) -> Violations {
 fn slower_or_failed(part: &QuantileLimit, second: &LoadSecond) -> Violations {
     let (slower, failed) = (slower(part, second), failed(second));
     Violations { count: slower.count.max(failed.count), of: second.due }
-}
-
-fn judge_errors(allowed: Ratio, seconds: &[LoadSecond]) -> (Verdict, String) {
-    let blocks: Vec<Violations> = seconds.iter().map(failed).collect();
-    let name = Slo { quantiles: Vec::new(), errors: Some(allowed) };
-    let (verdict, figures) = judge_share(&blocks, allowed.get(), "failed");
-    (verdict, format!("{name}: {figures}"))
 }
 
 /// Requests without a reply, or with one that is neither 2xx nor 3xx.
@@ -196,8 +230,15 @@ mod tests {
         second
     }
 
+    fn judge(slo: &str, seconds: &[LoadSecond]) -> SloSummary {
+        let slo = slo.parse().unwrap();
+        let mut judge = Judge::new(&slo);
+        seconds.iter().for_each(|second| judge.take(second));
+        judge.conclude()
+    }
+
     fn met(slo: &str, seconds: &[LoadSecond]) -> Option<bool> {
-        judge(&slo.parse().unwrap(), seconds).met
+        judge(slo, seconds).met
     }
 
     #[test]
@@ -254,7 +295,7 @@ mod tests {
     fn quick_failures_do_not_meet_a_goal_that_says_nothing_of_errors() {
         let mut broken = second(400, 0);
         broken.status = [(200, 300), (500, 100)].into();
-        let judged = judge(&"p95<200ms".parse().unwrap(), std::slice::from_ref(&broken));
+        let judged = judge("p95<200ms", std::slice::from_ref(&broken));
         assert_eq!(judged.met, Some(false));
         assert_eq!(judged.reason, "p95<200ms: 100 of 400 were slower or failed (25 %, 5 % may)");
         assert_eq!(met("p95<200ms,errors<50%", &[broken]), Some(true), "where they are allowed");
@@ -268,7 +309,7 @@ mod tests {
             (0..10).map(|n| if n == 0 { second(80, 20) } else { second(100, 0) }).collect();
         assert_eq!(met("p95<200ms", &even), Some(true));
         assert_eq!(met("p95<200ms", &uneven), None);
-        let reason = judge(&"p95<200ms".parse().unwrap(), &uneven).reason;
+        let reason = judge("p95<200ms", &uneven).reason;
         assert!(reason.contains("fared alike"), "{reason}");
     }
 

@@ -32,9 +32,9 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
     let warm_up = warm_up(record);
     let cut = Duration::from_secs_f64(warm_up.left_out_s);
     let summary = load::summarise(&record.load, cut, context.slo, &load::Rules::default());
-    let load_s = record.load.duration.max(record.load.last_reply).as_secs_f64();
-    let used = used::used(record, cut.as_secs_f64(), record.load.duration.as_secs_f64());
-    let resolution = resolution(record.load.offered, summary.due);
+    let load_s = record.load.run.duration.max(record.load.run.last_reply).as_secs_f64();
+    let used = used::used(record, cut.as_secs_f64(), record.load.run.duration.as_secs_f64());
+    let resolution = resolution(record.load.run.offered, summary.due);
     let judgement = judge(record, context, &summary, cut, resolution);
     let is_pushed = context.purpose == TrialPurpose::Saturate || judgement.verdict == Verdict::No;
     let limit = if is_pushed {
@@ -47,7 +47,7 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
         purpose: context.purpose,
         configuration: record.configuration,
         start: record.start,
-        offered: record.load.offered,
+        offered: record.load.run.offered,
         verdict: judgement.verdict,
         leaning: judgement.leaning,
         reason: judgement.reason,
@@ -109,8 +109,8 @@ fn judge(
     let Some(goal) = &summary.slo else {
         return Judgement::sure(Verdict::Yes, "no goal was set yet");
     };
-    let is_open = record.load.offered.rate().is_some();
-    if is_open && record.load.is_cut_short {
+    let is_open = record.load.run.offered.rate().is_some();
+    if is_open && record.load.run.is_cut_short {
         let reason = format!(
             "stopped early: requests in flight kept growing, {} at the end",
             record.load.seconds.last().map_or(0, |second| second.in_flight)

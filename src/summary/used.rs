@@ -75,8 +75,8 @@ pub fn used(record: &TrialRecord, from_s: f64, to_s: f64) -> Used {
 
 /// The generator reports its CPU for the whole run: the measured part gets its share by time.
 fn generator_s(record: &TrialRecord, seen_s: f64) -> f64 {
-    let generator = &record.load.generator;
-    let whole_s = record.load.duration.max(record.load.last_reply).as_secs_f64();
+    let generator = &record.load.run.generator;
+    let whole_s = record.load.run.duration.max(record.load.run.last_reply).as_secs_f64();
     let cpu_s = (generator.cpu_user + generator.cpu_system).as_secs_f64();
     if whole_s > 0.0 { cpu_s * (seen_s / whole_s).min(1.0) } else { 0.0 }
 }

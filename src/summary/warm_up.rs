@@ -14,7 +14,7 @@ const SAME: f64 = 0.10;
 /// queueing. The cut never takes more than half of what was measured (White, 1997, and Hoad et al.,
 /// 2010, on MSER-5).
 pub fn warm_up(record: &TrialRecord) -> WarmUp {
-    let planned = record.load.warm_up;
+    let planned = record.load.run.warm_up;
     let cost = cpu_per_reply(record);
     let planned_seconds = planned.as_secs() as usize;
     if cost.len() <= planned_seconds {

@@ -155,15 +155,22 @@ pub struct GeneratorUse {
     pub busiest_loop: f64,
 }
 
-/// One run of the load engine.
+/// One run of the load engine, second by second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadRecord {
-    pub offered: Offered,
-    /// What the plan left for warming up; whole seconds.
-    pub warm_up: Duration,
+    #[serde(flatten)]
+    pub run: LoadRun,
     /// By the second in which requests were due, oldest first, one entry a second without gaps,
     /// warm-up included.
     pub seconds: Vec<LoadSecond>,
+}
+
+/// One run of the load engine as a whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadRun {
+    pub offered: Offered,
+    /// What the plan left for warming up; whole seconds.
+    pub warm_up: Duration,
     /// How long requests were due for, from the first second's start; the last second may be
     /// partial.
     pub duration: Duration,

@@ -6,6 +6,7 @@
 
 mod head;
 mod line;
+mod memo;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use memchr::memchr;
 
 use head::{Body, Head};
 use line::{Line, LineReader};
+pub use memo::Memo;
 
 /// Most bytes that the head of a reply may have, interim (1xx) heads included; trailers likewise.
 const HEAD_LIMIT: usize = 64 * 1024;
@@ -56,6 +58,8 @@ pub struct Reply {
     head: Head,
     /// Bytes of the head, or of the trailers, so far.
     head_bytes: usize,
+    /// Length of the whole head, interim heads included; 0 before its end.
+    head_end: usize,
     is_for_head_request: bool,
     has_begun: bool,
 }
@@ -68,6 +72,7 @@ impl Reply {
             lines: LineReader::default(),
             head: Head::default(),
             head_bytes: 0,
+            head_end: 0,
             is_for_head_request,
             has_begun: false,
         }
@@ -79,6 +84,7 @@ impl Reply {
         self.lines.clear();
         self.head = Head::default();
         self.head_bytes = 0;
+        self.head_end = 0;
         self.is_for_head_request = is_for_head_request;
         self.has_begun = false;
     }
@@ -135,6 +141,28 @@ impl Reply {
         Progress::More
     }
 
+    /// As [`feed`](Self::feed), at less cost when the reply begins with the same head as one before.
+    ///
+    /// # Errors
+    /// As [`feed`](Self::feed).
+    #[inline]
+    pub fn feed_with(&mut self, bytes: &[u8], memo: &mut Memo) -> Result<Progress, Malformed> {
+        if self.has_begun {
+            return self.feed(bytes);
+        }
+        if let Some((head, rest)) = memo.recall(bytes) {
+            self.has_begun = true;
+            self.head = head;
+            self.step = after_head(&head, self.is_for_head_request);
+            return self.feed(rest);
+        }
+        let progress = self.feed(bytes)?;
+        if self.head_end > 0 {
+            memo.keep(&bytes[..self.head_end], self.head);
+        }
+        Ok(progress)
+    }
+
     /// Takes the next bytes of the connection.
     ///
     /// # Errors
@@ -173,8 +201,13 @@ impl Reply {
                 self.head.read_status_line(&line)?;
                 Step::Header
             }
+            Step::Header if line.is_empty() && self.head.is_interim() => {
+                self.head = Head::default();
+                Step::StatusLine
+            }
             Step::Header if line.is_empty() => {
-                end_of_head(&mut self.head, self.is_for_head_request)
+                self.head_end = self.head_bytes;
+                after_head(&self.head, self.is_for_head_request)
             }
             Step::Header => {
                 self.head.read_header(&line)?;
@@ -207,12 +240,8 @@ impl Reply {
     }
 }
 
-/// What follows the empty line after a head.
-fn end_of_head(head: &mut Head, is_for_head_request: bool) -> Step {
-    if head.is_interim() {
-        *head = Head::default();
-        return Step::StatusLine;
-    }
+/// What follows the empty line after a final head.
+fn after_head(head: &Head, is_for_head_request: bool) -> Step {
     match head.body(is_for_head_request) {
         Body::None | Body::Length(0) => Step::Done,
         Body::Length(length) => Step::Length(length),

@@ -35,6 +35,48 @@ fn read(pieces: &[&[u8]], is_for_head_request: bool) -> Outcome {
     }
 }
 
+/// As [`read`] of one piece, after other replies whose heads were remembered.
+fn read_after(others: &[&str], text: &str) -> Outcome {
+    let mut memo = Memo::default();
+    for other in others {
+        drop(Reply::new(false).feed_with(other.as_bytes(), &mut memo));
+    }
+    let mut reply = Reply::new(false);
+    match reply.feed_with(text.as_bytes(), &mut memo) {
+        Err(Malformed) => Outcome::Malformed,
+        Ok(Progress::Done { surplus }) => {
+            let is_open = reply.leaves_connection_open();
+            Outcome::Complete { status: reply.status(), surplus, is_open }
+        }
+        Ok(Progress::More) if reply.is_complete_at_close() => {
+            Outcome::CompleteAtClose { status: reply.status() }
+        }
+        Ok(Progress::More) => Outcome::ClosedEarly,
+    }
+}
+
+#[test]
+fn a_head_that_was_remembered_means_what_it_says() {
+    let texts = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nh",
+        "HTTP/1.1 200 OK\r\nContent-Length: 23\r\n\r\nhi",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n\r\nuntil it closes",
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\n",
+        "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Le",
+        "no HTTP",
+    ];
+    for text in texts {
+        for other in texts {
+            assert_eq!(read_after(&[other, text], text), whole(text), "{text:?} after {other:?}");
+            assert_eq!(read_after(&[text, other], text), whole(text), "{text:?} after {other:?}");
+        }
+    }
+}
+
 fn whole(text: &str) -> Outcome {
     read(&[text.as_bytes()], false)
 }

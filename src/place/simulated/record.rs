@@ -6,7 +6,7 @@ use super::super::Offer;
 use super::SimulatedApp;
 use crate::model::simulator::{Ending, Outcome, Usage, WorkerUsage};
 use crate::terms::{
-    Configuration, GeneratorUse, HostUse, Latencies, LiveSecond, LoadRecord, LoadSecond,
+    Configuration, GeneratorUse, HostUse, Latencies, LiveSecond, LoadRecord, LoadRun, LoadSecond,
     MonitorRecord, MonitorSecond, Phase, ProcessMemory, ProcessUse, Role,
 };
 
@@ -46,13 +46,15 @@ impl<'a> Recorder<'a> {
             configuration,
             first_pid,
             load: LoadRecord {
-                offered: offer.offered,
-                warm_up: offer.warm_up,
+                run: LoadRun {
+                    offered: offer.offered,
+                    warm_up: offer.warm_up,
+                    duration: Duration::ZERO,
+                    last_reply: Duration::ZERO,
+                    is_cut_short: false,
+                    generator: GeneratorUse::default(),
+                },
                 seconds: Vec::new(),
-                duration: Duration::ZERO,
-                last_reply: Duration::ZERO,
-                is_cut_short: false,
-                generator: GeneratorUse::default(),
             },
             monitor: MonitorRecord::default(),
             second_began_s: 0.0,
@@ -96,7 +98,7 @@ impl<'a> Recorder<'a> {
                 second.bytes_in += REPLY_BYTES;
                 self.replies += 1;
                 self.latencies.record(latency);
-                self.load.last_reply =
+                self.load.run.last_reply =
                     Duration::from_secs_f64((outcome.ended_s - began_s).max(0.0));
                 return;
             }
@@ -149,12 +151,12 @@ impl<'a> Recorder<'a> {
 
     /// Nothing is due any more.
     pub(super) fn was_due_for(&mut self, length_s: f64) {
-        self.load.duration = Duration::from_secs_f64(length_s);
+        self.load.run.duration = Duration::from_secs_f64(length_s);
     }
 
     pub(super) fn finish(mut self, is_cut_short: bool) -> (LoadRecord, MonitorRecord) {
-        self.load.is_cut_short = is_cut_short;
-        self.load.generator = GeneratorUse {
+        self.load.run.is_cut_short = is_cut_short;
+        self.load.run.generator = GeneratorUse {
             cpu_user: Duration::from_secs_f64(0.4 * self.app.generator_s * self.ended as f64),
             cpu_system: Duration::from_secs_f64(0.6 * self.app.generator_s * self.ended as f64),
             rss_bytes_max: 16 << 20,

@@ -192,8 +192,8 @@ fn the_watcher_ends_the_load_and_then_the_wait_for_replies() {
         })
         .unwrap();
     assert_eq!(calls, 4, "three seconds of load, one of waiting for replies");
-    assert!(observed.load.is_cut_short);
-    assert_eq!(observed.load.duration, Duration::from_secs(3));
+    assert!(observed.load.run.is_cut_short);
+    assert_eq!(observed.load.run.duration, Duration::from_secs(3));
     assert_eq!(observed.load.seconds.len(), 3);
     let given_up = total(&observed.load, |s| s.errors.timeout);
     assert!(given_up > 1000, "{given_up}");
@@ -207,7 +207,7 @@ fn a_server_that_dies_is_a_measurement_and_comes_back_with_the_next_start() {
     let mut place = ready(app, 1, at(2, 2));
     let observed = place.offer(&offer(open(300.0), 0, 20), &mut go_on).unwrap();
     assert!(matches!(observed.failure, Some(TrialFailure::Died { .. })));
-    assert!(observed.load.is_cut_short);
+    assert!(observed.load.run.is_cut_short);
     assert!(total(&observed.load, |s| s.errors.reset) > 0);
     for second in &observed.load.seconds {
         assert_eq!(second.due, second.completed() + second.errors.total());

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use sweetspot::load::shape::Shape;
-use sweetspot::load::{self, Address, Length, LoadSpec, Placement};
+use sweetspot::load::{self, Address, Closing, Length, LoadSpec, Placement};
 use sweetspot::terms::{
     Arrivals, ConnectionMode, ErrorCounts, LiveSecond, LoadRecord, LoadSecond, Phase, Rate,
     StopSignal, Target,
@@ -37,6 +37,7 @@ fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
         warm_up: Duration::ZERO,
         length: Length::Requests(requests),
         connection: ConnectionMode::KeepAlive,
+        closing: Closing::Server,
         timeout: TIMEOUT,
         max_in_flight: None,
         loops: 1,
@@ -65,7 +66,7 @@ fn assert_adds_up(record: &LoadRecord, timeout: Duration) {
         let longest = second.latency.max().unwrap_or_default();
         assert!(longest <= timeout.mul_f64(1.002), "nobody waits longer: {longest:?}");
     }
-    let whole = record.duration.as_nanos().div_ceil(1_000_000_000) as usize;
+    let whole = record.run.duration.as_nanos().div_ceil(1_000_000_000) as usize;
     assert!(record.seconds.len() >= whole);
 }
 
@@ -330,7 +331,7 @@ fn clients_wait_for_their_reply_and_each_has_a_connection_of_its_own() {
     assert_eq!(server.seen.connections.load(Ordering::SeqCst), 3);
     assert!(server.seen.busy_max.load(Ordering::SeqCst) <= 3);
     // Twenty rounds with nineteen pauses.
-    assert!(record.duration >= ms(19 * 5), "{:?}", record.duration);
+    assert!(record.run.duration >= ms(19 * 5), "{:?}", record.run.duration);
 }
 
 #[test]
@@ -351,8 +352,8 @@ fn a_duration_cuts_the_load_into_seconds_with_the_warm_up_first() {
     assert_adds_up(&record, spec.timeout);
     let due: Vec<u64> = record.seconds.iter().map(|second| second.due).collect();
     assert_eq!(due, [50, 50, 50]);
-    assert_eq!((record.warm_up, record.duration), (spec.warm_up, Duration::from_secs(3)));
-    assert!(!record.is_cut_short);
+    assert_eq!((record.run.warm_up, record.run.duration), (spec.warm_up, Duration::from_secs(3)));
+    assert!(!record.run.is_cut_short);
     let phases: Vec<Phase> = seen.iter().map(|second| second.phase).collect();
     assert_eq!(phases[..2], [Phase::WarmUp, Phase::Measure]);
     // Bytes are counted as they pass: 66 more than the path and the address in each request.
@@ -484,8 +485,8 @@ fn stopped(raises: u32, breaks: bool) -> (LoadRecord, Duration) {
     let began = Instant::now();
     let record = load::run(&spec, &stop, &mut watch).unwrap();
     assert_adds_up(&record, spec.timeout);
-    assert!(record.is_cut_short);
-    assert!(record.duration < Duration::from_secs(3), "{:?}", record.duration);
+    assert!(record.run.is_cut_short);
+    assert!(record.run.duration < Duration::from_secs(3), "{:?}", record.run.duration);
     assert_eq!(total(&record).errors.total(), total(&record).due);
     (record, began.elapsed())
 }

@@ -235,13 +235,15 @@ fn load_record(offered: Offered) -> LoadRecord {
         second.send_lag.record(Duration::from_micros(20));
     }
     LoadRecord {
-        offered,
-        warm_up: Duration::from_secs(3),
+        run: LoadRun {
+            offered,
+            warm_up: Duration::from_secs(3),
+            duration: Duration::from_secs(15),
+            last_reply: Duration::from_millis(15_040),
+            is_cut_short: false,
+            generator: GeneratorUse::default(),
+        },
         seconds: vec![second.clone(), second],
-        duration: Duration::from_secs(15),
-        last_reply: Duration::from_millis(15_040),
-        is_cut_short: false,
-        generator: GeneratorUse::default(),
     }
 }
 

@@ -1,0 +1,122 @@
+//! Durations counted in the same buckets as an HDR histogram with three significant digits, at a
+//! few instructions each: what a loop records while requests are under way. Once a second they are
+//! poured into [`Latencies`], which can be merged, stored and asked.
+//!
+//! The buckets (HdrHistogram, G. Tene): up to 2047 microseconds one each; from there on every
+//! doubling has 1024 of them, so that none is wider than 0.1 % of what it counts.
+
+use std::time::Duration;
+
+use crate::terms::Latencies;
+
+/// Below this, in microseconds, every value has a bucket of its own.
+const SINGLE: u64 = 2048;
+
+/// Buckets of a doubling, as a power of two.
+const DOUBLING_BITS: u32 = 10;
+
+/// What is longer counts as an hour.
+const LONGEST_US: u64 = 3_600_000_000;
+
+/// Room is added in pieces of so many buckets.
+const PIECE: usize = 1024;
+
+/// Counts by bucket; as many buckets as the longest duration so far needs.
+#[derive(Debug, Default)]
+pub struct Durations {
+    counts: Vec<u32>,
+}
+
+impl Durations {
+    /// Counts one duration.
+    #[inline]
+    pub fn record(&mut self, nanoseconds: u64) {
+        let bucket = bucket((nanoseconds / 1000).min(LONGEST_US));
+        if bucket >= self.counts.len() {
+            self.grow(bucket);
+        }
+        self.counts[bucket] += 1;
+    }
+
+    /// Seldom: what was once needed is kept for the seconds to come.
+    #[cold]
+    fn grow(&mut self, bucket: usize) {
+        self.counts.resize((bucket / PIECE + 1) * PIECE, 0);
+    }
+
+    /// Pours out everything, and is empty again.
+    pub fn pour(&mut self) -> Latencies {
+        let mut poured = Latencies::default();
+        for (bucket, count) in self.counts.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+            poured.record_n(Duration::from_micros(lowest(bucket)), u64::from(*count));
+            *count = 0;
+        }
+        poured
+    }
+}
+
+#[inline]
+fn bucket(us: u64) -> usize {
+    if us < SINGLE {
+        return us as usize;
+    }
+    let doubling = us.ilog2() - DOUBLING_BITS;
+    ((u64::from(doubling) << DOUBLING_BITS) + (us >> doubling)) as usize
+}
+
+/// The lowest value, in microseconds, that a bucket counts.
+fn lowest(bucket: usize) -> u64 {
+    let bucket = bucket as u64;
+    if bucket < SINGLE {
+        return bucket;
+    }
+    let doubling = (bucket >> DOUBLING_BITS) - 1;
+    (bucket - (doubling << DOUBLING_BITS)) << doubling
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_was_poured_out_is_gone() {
+        let mut durations = Durations::default();
+        durations.record(5_000_000);
+        assert_eq!(durations.pour().count(), 1);
+        assert!(durations.pour().is_empty());
+    }
+
+    #[test]
+    fn more_than_an_hour_counts_as_one() {
+        let mut durations = Durations::default();
+        durations.record(u64::MAX);
+        let longest = durations.pour().max().unwrap().as_secs_f64();
+        assert!((longest / 3600.0 - 1.0).abs() < 0.001, "{longest}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_buckets_are_those_of_the_histogram(
+            values in prop::collection::vec(0u64..5_000_000_000_000, 1..200)
+        ) {
+            let (mut durations, mut expected) = (Durations::default(), Latencies::default());
+            for nanoseconds in values {
+                durations.record(nanoseconds);
+                expected.record(Duration::from_nanos(nanoseconds));
+            }
+            let poured = durations.pour();
+            prop_assert_eq!(
+                poured.buckets().collect::<Vec<_>>(),
+                expected.buckets().collect::<Vec<_>>()
+            );
+        }
+
+        #[test]
+        fn a_bucket_begins_at_its_lowest_value(us in 0u64..=LONGEST_US) {
+            let found = bucket(us);
+            prop_assert!(lowest(found) <= us && us < lowest(found + 1));
+        }
+    }
+}

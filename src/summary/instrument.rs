@@ -1,0 +1,243 @@
+//! Whether the generator can be believed: it must not be what was measured.
+//!
+//! In: what a load added up to. Out: valid or not, with every doubt. Only computes.
+
+use std::time::Duration;
+
+use super::slo;
+use crate::terms::{LoadRun, LoadSecond, Slo, Warning};
+
+/// When the generator itself is what was measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rules {
+    /// One request in a hundred may leave later than this...
+    pub send_lag: Duration,
+    /// ...or than this share of the latency that matters, if that is more: of the SLO's tightest
+    /// limit, or of the median latency where there is no SLO.
+    pub send_lag_share: f64,
+    /// No loop may be busier than this share of the time.
+    pub busiest_loop: f64,
+    /// Share of requests that may fail for want of a port or descriptor on our side.
+    pub address_unavailable: f64,
+    /// How far the sampled number in flight may lie from rate x mean latency (Little's law).
+    pub little: f64,
+}
+
+/// Without a reply for so long before the end, and with errors, a server has probably gone.
+const SILENCE: Duration = Duration::from_secs(1);
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            send_lag: Duration::from_millis(1),
+            send_lag_share: 0.05,
+            busiest_loop: 0.9,
+            address_unavailable: 0.01,
+            little: 0.2,
+        }
+    }
+}
+
+/// Requests in flight or waiting in one second.
+#[derive(Debug, Clone, Copy)]
+pub struct InFlight {
+    pub at_end: u64,
+    pub mean: f64,
+}
+
+/// What is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    pub run: &'a LoadRun,
+    /// The measured seconds as one.
+    pub all: &'a LoadSecond,
+    /// A measured second each.
+    pub in_flight: &'a [InFlight],
+    /// Of the measured part.
+    pub duration: Duration,
+}
+
+/// Whether the generator did what it was asked to, with every doubt.
+pub fn check(seen: &Seen<'_>, slo: Option<&Slo>, rules: &Rules) -> (bool, Vec<Warning>) {
+    let Seen { run, all, in_flight, duration } = *seen;
+    let failures = [
+        check_send_lag(all, slo, rules),
+        check_cpu(run, rules),
+        check_addresses(all, rules),
+        check_little(in_flight, all, duration, rules),
+    ];
+    let failures: Vec<Warning> = failures.into_iter().flatten().collect();
+    let is_valid = failures.is_empty();
+    let doubts = [
+        doubt_waiting(all),
+        doubt_addresses(all, rules),
+        doubt_errors(run, all),
+        doubt_status(all),
+        doubt_cut_short(run, all),
+    ];
+    let warnings = failures.into_iter().chain(doubts.into_iter().flatten());
+    (is_valid, warnings.collect())
+}
+
+fn check_send_lag(all: &LoadSecond, slo: Option<&Slo>, rules: &Rules) -> Option<Warning> {
+    let that_matters = match slo.and_then(Slo::tightest_limit) {
+        Some(limit) => limit,
+        None => all.latency.quantile(0.5).unwrap_or_default(),
+    };
+    let limit = rules.send_lag.max(that_matters.mul_f64(rules.send_lag_share));
+    let late = all.send_lag.count_above(limit);
+    // A single late one says nothing, however few there are in all.
+    let is_late = late > 1 && late as f64 > 0.01 * all.send_lag.count() as f64;
+    is_late.then(|| {
+        Warning::new(
+            "generator_send_lag",
+            format!(
+                "the generator sent {late} of {} requests more than {} late",
+                all.send_lag.count(),
+                milliseconds(limit)
+            ),
+            "give it a core of its own, ask for less load, or run it on another machine",
+        )
+    })
+}
+
+fn check_cpu(run: &LoadRun, rules: &Rules) -> Option<Warning> {
+    let busiest = run.generator.busiest_loop;
+    (busiest >= rules.busiest_loop).then(|| {
+        Warning::new(
+            "generator_cpu",
+            format!("the generator's busiest loop used {:.0} % of a core", busiest * 100.0),
+            "use more loops (--loops), or run it on another machine",
+        )
+    })
+}
+
+fn check_addresses(all: &LoadSecond, rules: &Rules) -> Option<Warning> {
+    let share = all.errors.address_unavailable as f64 / all.due.max(1) as f64;
+    (share > rules.address_unavailable).then(|| out_of_addresses(all))
+}
+
+/// The same below the limit: a doubt only.
+fn doubt_addresses(all: &LoadSecond, rules: &Rules) -> Option<Warning> {
+    let is_some = all.errors.address_unavailable > 0 && check_addresses(all, rules).is_none();
+    is_some.then(|| out_of_addresses(all))
+}
+
+fn out_of_addresses(all: &LoadSecond) -> Warning {
+    Warning::new(
+        "generator_address_unavailable",
+        format!(
+            "{} requests found no free port or file descriptor on this side",
+            all.errors.address_unavailable
+        ),
+        "use --connection keep-alive, raise the limit on open files (ulimit -n), or widen \
+         net.ipv4.ip_local_port_range",
+    )
+}
+
+/// Little's law: mean number in flight = rate x mean latency. What lies across the ends of the
+/// measured part is allowed for by what was in flight there, and the sampling by three standard
+/// errors.
+fn check_little(
+    in_flight: &[InFlight],
+    all: &LoadSecond,
+    duration: Duration,
+    rules: &Rules,
+) -> Option<Warning> {
+    let length = duration.as_secs_f64();
+    let mean_latency = all.latency.mean()?.as_secs_f64();
+    if length < 1.0 {
+        return None;
+    }
+    let last = in_flight.len().saturating_sub(1);
+    let weight = |at: usize| if at < last { 1.0 } else { length - last as f64 };
+    let sampled: f64 =
+        in_flight.iter().enumerate().map(|(at, s)| s.mean * weight(at)).sum::<f64>() / length;
+    let expected = all.due as f64 * mean_latency / length;
+    let longest = all.latency.max()?.as_secs_f64();
+    let at_the_end = in_flight.last().map_or(0, |second| second.at_end) as f64;
+    let across_the_ends = (at_the_end + expected) * longest.min(length) / length;
+    // About a hundred samples a second, of a number that is at best Poisson distributed.
+    let sampling = 3.0 * (expected / (100.0 * length)).sqrt() + 0.1;
+    let tolerance = rules.little * expected + across_the_ends + sampling;
+    ((sampled - expected).abs() > tolerance).then(|| {
+        Warning::new(
+            "generator_little",
+            format!(
+                "{sampled:.1} requests were in flight on average, but rate x mean latency is \
+                 {expected:.1}"
+            ),
+            "the latencies or the counts cannot be right; the machine may have been suspended or \
+             overloaded",
+        )
+    })
+}
+
+fn doubt_waiting(all: &LoadSecond) -> Option<Warning> {
+    let waited = all.sent.saturating_sub(all.send_lag.count()) + all.errors.dropped;
+    (waited > 0).then(|| {
+        Warning::new(
+            "max_in_flight",
+            format!(
+                "{waited} requests had to wait because as many were in flight as allowed; {} of \
+                 them were never sent",
+                all.errors.dropped
+            ),
+            "the server fell behind, or --max-in-flight or the limit on open files is too low",
+        )
+    })
+}
+
+/// Those that never left for our own reasons have warnings of their own.
+fn doubt_errors(run: &LoadRun, all: &LoadSecond) -> Option<Warning> {
+    let ours = all.errors.address_unavailable + all.errors.dropped;
+    let unanswered = all.errors.total() - ours;
+    let share = unanswered as f64 / all.due.max(1) as f64;
+    let silent = run.duration.saturating_sub(run.last_reply);
+    let since = match all.completed() {
+        1.. if silent >= SILENCE => {
+            format!(", and none came in the last {:.1} s", silent.as_secs_f64())
+        }
+        _ => String::new(),
+    };
+    (share > 0.01).then(|| {
+        Warning::new(
+            "unanswered",
+            format!(
+                "{unanswered} of {} requests got no reply ({:.0} %){since}; the time they took is \
+                 among the latencies",
+                all.due,
+                share * 100.0
+            ),
+            "see the errors: the server may have been down, have ended, or be overloaded",
+        )
+    })
+}
+
+fn doubt_status(all: &LoadSecond) -> Option<Warning> {
+    let failed = all.completed() - slo::good(all);
+    let share = failed as f64 / all.completed().max(1) as f64;
+    (share > 0.01).then(|| {
+        Warning::new(
+            "status",
+            format!("{:.0} % of the replies are neither 2xx nor 3xx", share * 100.0),
+            "check the target, its headers and its credentials: errors are often faster than \
+             answers",
+        )
+    })
+}
+
+fn doubt_cut_short(run: &LoadRun, all: &LoadSecond) -> Option<Warning> {
+    let when = if all.due == 0 { ", before anything was measured" } else { "" };
+    run.is_cut_short.then(|| {
+        Warning::new(
+            "cut_short",
+            format!("the load was ended after {:.1} s{when}", run.duration.as_secs_f64()),
+            "",
+        )
+    })
+}
+
+fn milliseconds(duration: Duration) -> String {
+    format!("{:.1} ms", duration.as_secs_f64() * 1e3)
+}
