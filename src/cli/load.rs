@@ -107,7 +107,7 @@ struct Options {
     #[arg(long, value_enum, default_value_t = Connection::KeepAlive)]
     connection: Connection,
 
-    /// Who ends a connection that is used up; the other side's port is free at once
+    /// Who ends a connection that is used up; that side keeps its port for a minute
     #[arg(long, value_enum, default_value_t = Close::Server)]
     close: Close,
 
