@@ -14,10 +14,11 @@ use std::time::Duration;
 use thiserror::Error;
 
 pub use crate::load::Length;
+pub use crate::load::shape::{Shape, Stages};
 use crate::load::{self, Address, LoadError, LoadSpec, Placement};
 use crate::summary::load::{Rules, summarise};
 use crate::terms::{
-    ConnectionMode, LiveSecond, LoadSummary, Offered, Slo, StopSignal, Target, format_duration,
+    Arrivals, ConnectionMode, LiveSecond, LoadSummary, Slo, StopSignal, Target, format_duration,
 };
 use url::Url;
 
@@ -37,8 +38,9 @@ pub struct Asked {
     pub headers: Vec<String>,
     /// `user:password`.
     pub user: Option<String>,
-    pub offered: Offered,
+    pub shape: Shape,
     pub warm_up: Duration,
+    /// Not looked at when the shape has a length of its own.
     pub length: Length,
     pub connection: ConnectionMode,
     pub timeout: Duration,
@@ -106,8 +108,10 @@ pub enum Conclusion {
 ///
 /// # Errors
 /// What was typed makes no sense or is not allowed, or the name is not known.
-pub fn prepare(asked: Asked) -> Result<Prepared, LoadVerbError> {
-    if asked.length == Length::Duration(Duration::ZERO) {
+pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
+    if let Some(length) = asked.shape.length(asked.warm_up) {
+        asked.length = Length::Duration(length);
+    } else if asked.length == Length::Duration(Duration::ZERO) {
         return Err(LoadVerbError::Usage("the duration must be above zero, such as 10s".into()));
     }
     let url = Url::parse(&asked.url)?;
@@ -121,7 +125,7 @@ pub fn prepare(asked: Asked) -> Result<Prepared, LoadVerbError> {
         address,
         host: url.host_header(),
         targets,
-        shape: asked.offered.into(),
+        shape: asked.shape,
         warm_up: asked.warm_up,
         length: asked.length,
         connection: asked.connection,
@@ -329,15 +333,7 @@ fn describe(asked: &Asked, url: &Url, targets: &[Target], address: &Address) -> 
         [target] => target.to_string(),
         several => format!("{} targets", several.len()),
     };
-    let load = match asked.offered {
-        Offered::Open { rate, arrivals } => {
-            format!("{rate}, {} arrivals", format!("{arrivals:?}").to_lowercase())
-        }
-        Offered::Closed { clients, think } if think.is_zero() => format!("{clients} clients"),
-        Offered::Closed { clients, think } => {
-            format!("{clients} clients that think {}", format_duration(think))
-        }
-    };
+    let load = describe_shape(&asked.shape);
     let length = match asked.length {
         Length::Duration(length) => format!("for {}", format_duration(length)),
         Length::Requests(count) => format!("for {count} requests"),
@@ -351,6 +347,32 @@ fn describe(asked: &Asked, url: &Url, targets: &[Target], address: &Address) -> 
         format!("{what} on {} ({place})", url.host_header()),
         format!("{load}, {length}{warm_up}, {connection} connections, timeout {timeout}"),
     ]
+}
+
+/// More stages than this are not named one by one.
+const STAGES_NAMED: usize = 6;
+
+fn describe_shape(shape: &Shape) -> String {
+    let spaced = |arrivals: &Arrivals| match arrivals {
+        Arrivals::Uniform => "uniform arrivals",
+        Arrivals::Poisson => "poisson arrivals",
+    };
+    match shape {
+        Shape::Constant { rate, arrivals } => format!("{rate}, {}", spaced(arrivals)),
+        Shape::Stages { stages, arrivals } => {
+            let mut texts: Vec<String> =
+                stages.iter().take(STAGES_NAMED).map(ToString::to_string).collect();
+            if stages.len() > STAGES_NAMED {
+                texts.push(format!("{} more stages", stages.len() - STAGES_NAMED));
+            }
+            format!("{}, {}", texts.join(", then "), spaced(arrivals))
+        }
+        Shape::Times(times) => format!("a replay of {} requests", times.count()),
+        Shape::Clients { clients, think } if think.is_zero() => format!("{clients} clients"),
+        Shape::Clients { clients, think } => {
+            format!("{clients} clients that think {}", format_duration(*think))
+        }
+    }
 }
 
 /// RFC 4648, section 4.
@@ -371,7 +393,7 @@ fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{Arrivals, Rate};
+    use crate::terms::Rate;
 
     fn asked(url: &str) -> Asked {
         let rate = Rate::per_second(10.0).unwrap();
@@ -384,7 +406,7 @@ mod tests {
             data: None,
             headers: Vec::new(),
             user: None,
-            offered: Offered::Open { rate, arrivals: Arrivals::Uniform },
+            shape: Shape::Constant { rate, arrivals: Arrivals::Uniform },
             warm_up: Duration::from_secs(5),
             length: Length::Duration(Duration::from_secs(30)),
             connection: ConnectionMode::KeepAlive,
@@ -409,6 +431,22 @@ mod tests {
              10.0/s, uniform arrivals, for 30s after 5s of warm-up, keep-alive connections, \
              timeout 10s"
         );
+    }
+
+    #[test]
+    fn stages_are_named_and_say_how_long_it_takes() {
+        let described = |text: &str| {
+            let Stages(stages) = text.parse().unwrap();
+            let shape = Shape::Stages { stages, arrivals: Arrivals::Poisson };
+            let prepared = prepare(Asked { shape, ..asked("127.0.0.1:9") }).unwrap();
+            prepared.description[1].clone()
+        };
+        let shown = described("0..500/s:60s,500/s:2m,10/s:30s");
+        let expected = "0.00/s to 500/s in 1m, then 500/s for 2m, then 10.0/s for 30s, poisson \
+                        arrivals, for 3m30s after 5s of warm-up";
+        assert!(shown.starts_with(expected), "{shown}");
+        let shown = described(&["1/s:1s"; 9].join(","));
+        assert!(shown.contains("1.00/s for 1s, then 3 more stages, poisson"), "{shown}");
     }
 
     #[test]
