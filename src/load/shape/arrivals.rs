@@ -13,9 +13,9 @@ use crate::terms::{Arrivals, Rate};
 /// up to the end of the last stage otherwise.
 ///
 /// N(t) is the mean number of requests due up to t in all loops; at one rate it is rate x t.
-/// Uniform: the k-th request of the whole load is due at N⁻¹(k), and request k belongs to loop k mod
-/// loops, so that the loops together are exactly uniform and never fire together. Poisson: every
-/// loop draws a stream of its own with mean distance `loops` on the scale of N, and N⁻¹ makes
+/// Uniform: the k-th request of the whole load is due at N⁻¹(k), and request k belongs to loop
+/// k mod loops, so that the loops together are exactly uniform and never fire together. Poisson:
+/// every loop draws a stream of its own with mean distance `loops` on the scale of N, and N⁻¹ makes
 /// times of it; the sum of independent Poisson streams is one of the full rate. That N⁻¹ turns a
 /// stream of rate 1 into one of any changing rate ("time rescaling"): E. Cinlar, Introduction to
 /// Stochastic Processes, 1975, chapter 4; P. Lewis and G. Shedler, Simulation of nonhomogeneous

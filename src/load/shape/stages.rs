@@ -19,7 +19,8 @@ pub struct Stage {
     pub length: Duration,
 }
 
-/// Stages as they were written: at least one, none without a length, and not all of them silent.
+/// Stages as people write them. Those that were read are at least one, all of them with a length
+/// and not all of them silent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stages(pub Arc<[Stage]>);
 
@@ -72,7 +73,7 @@ fn rates(text: &str) -> Result<(Rate, Rate), UnitError> {
         return Ok((rate, rate));
     };
     let with_unit_of = |text: &str, other: &str| match (text.contains('/'), other.split_once('/')) {
-        (false, Some((_, unit))) => format!("{text}/{unit}").parse(),
+        (false, Some((_, unit))) => format!("{text}/{unit}").parse::<Rate>(),
         _ => text.parse(),
     };
     Ok((with_unit_of(from, to)?, with_unit_of(to, from)?))
