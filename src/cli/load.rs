@@ -12,9 +12,9 @@ use clap::ValueEnum;
 use super::{Exit, UsageError, interrupt};
 use crate::report::load_text;
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
-use crate::session::load::{self, Asked, Closing, Conclusion, Length};
+use crate::session::load::{self, Asked, Closing, Conclusion, Length, Shape, Stages};
 use crate::terms::{
-    Arrivals, ConnectionMode, LiveSecond, LoadSummary, Offered, Rate, Slo, Target, parse_duration,
+    Arrivals, ConnectionMode, LiveSecond, LoadSummary, Rate, Slo, Target, parse_duration,
 };
 
 const AFTER_HELP: &str = "\
@@ -22,6 +22,8 @@ Examples:
   sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s --warmup 5s
   sweetspot load 127.0.0.1:9292 --clients 64 --think 50ms --slo 'p95<200ms,errors<1%'
   sweetspot load 127.0.0.1:9292 --rate 50/s --target 'GET / weight=3' --target 'POST /orders'
+  sweetspot load 127.0.0.1:9292 --steps 50/s:10s,100/s:10s,200/s:10s --warmup 5s
+  sweetspot load 127.0.0.1:9292 --ramp 0..500/s:60s --arrivals poisson
 
 A targets file has requests as vegeta writes them, with weights; blank lines and # lines separate:
   GET /orders weight=3
@@ -32,6 +34,14 @@ A targets file has requests as vegeta writes them, with weights; blank lines and
 Exit codes: 0 done (or SLO met); 1 could not measure, or nothing was answered; 2 the command line is
 wrong; 3 SLO not met; 4 measured, but the generator was the limit or the SLO is undecided.";
 
+const WHICH_LOAD: &str = "\
+which load? Choose one of
+  --rate 200/s                  requests due at a rate, whatever the server does
+  --steps 50/s:10s,100/s:10s    one rate after the other
+  --ramp 0..500/s:60s           a rate that rises or falls
+  --clients 64                  clients that each wait for their reply before they ask again
+for example: sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s";
+
 /// Sends load to a URL and says how fast it was answered
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
@@ -41,7 +51,7 @@ pub struct Arguments {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(group(clap::ArgGroup::new("load").required(true).args(["rate", "clients"])))]
+#[command(group(clap::ArgGroup::new("load").args(["rate", "clients", "steps", "ramp"])))]
 struct Options {
     /// Where to, such as http://127.0.0.1:9292/ (user:password@ in front of the host is sent as
     /// basic authentication)
@@ -55,23 +65,36 @@ struct Options {
     #[arg(long, value_enum, default_value_t = Spacing::Uniform, conflicts_with = "clients")]
     arrivals: Spacing,
 
+    /// Open model in steps, RATE:TIME each, such as 50/s:10s,100/s:10s
+    #[arg(long, value_name = "STAGES")]
+    steps: Option<Stages>,
+
+    /// Open model whose rate rises or falls evenly, RATE..RATE:TIME, such as 0..500/s:60s; ramps
+    /// and steps may be mixed, as in 0..100/s:30s,100/s:2m,100..0/s:30s
+    #[arg(long, value_name = "STAGES")]
+    ramp: Option<Stages>,
+
     /// Closed model: clients that each wait for their reply before they ask again
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     clients: Option<u32>,
 
     /// How long a client waits between a reply and its next request
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "rate")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(conflicts_with_all = ["rate", "steps", "ramp"])]
     think: Option<Duration>,
 
-    /// How long to measure [default: 10s]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "requests")]
+    /// How long to measure [default: 10s; steps and ramps say it themselves]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(conflicts_with_all = ["requests", "steps", "ramp"])]
     duration: Option<Duration>,
 
     /// Measure this many requests instead of a time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(conflicts_with_all = ["steps", "ramp"])]
     requests: Option<u64>,
 
-    /// The same load before measuring, left out of the result; whole seconds
+    /// The same load before measuring, left out of the result; whole seconds. Before steps and
+    /// ramps: at the rate that they begin with
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0s")]
     warmup: Duration,
 
@@ -202,7 +225,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let options = *arguments.options;
     let outputs = outputs(&options);
     let is_quiet = options.quiet;
-    let prepared = load::prepare(asked(options)).map_err(usage_or_other)?;
+    let prepared = load::prepare(asked(options)?).map_err(usage_or_other)?;
     outputs.iter().try_for_each(check_writable)?;
     let stop = interrupt::install();
     let mut progress = Progress::new(is_quiet);
@@ -250,26 +273,30 @@ fn outputs(options: &Options) -> Vec<Output> {
     outputs
 }
 
-fn asked(options: Options) -> Asked {
-    let offered = match (options.rate, options.clients) {
-        (Some(rate), _) => {
-            let arrivals = match options.arrivals {
-                Spacing::Uniform => Arrivals::Uniform,
-                Spacing::Poisson => Arrivals::Poisson,
-            };
-            Offered::Open { rate, arrivals }
-        }
-        // clap lets nobody through with neither; no clients at all are refused further on.
-        (None, clients) => Offered::Closed {
-            clients: clients.unwrap_or(0),
-            think: options.think.unwrap_or_default(),
-        },
+/// clap lets nobody through with two of them.
+fn shape(options: &Options) -> Result<Shape, UsageError> {
+    let arrivals = match options.arrivals {
+        Spacing::Uniform => Arrivals::Uniform,
+        Spacing::Poisson => Arrivals::Poisson,
     };
+    let stages = options.steps.as_ref().or(options.ramp.as_ref());
+    match (options.rate, options.clients, stages) {
+        (Some(rate), ..) => Ok(Shape::Constant { rate, arrivals }),
+        (_, _, Some(Stages(stages))) => Ok(Shape::Stages { stages: stages.clone(), arrivals }),
+        (_, Some(clients), _) => {
+            Ok(Shape::Clients { clients, think: options.think.unwrap_or_default() })
+        }
+        (None, None, None) => Err(UsageError { message: WHICH_LOAD.into() }),
+    }
+}
+
+fn asked(options: Options) -> Result<Asked, UsageError> {
+    let shape = shape(&options)?;
     let length = match options.requests {
         Some(count) => Length::Requests(count),
         None => Length::Duration(options.duration.unwrap_or(Duration::from_secs(10))),
     };
-    Asked {
+    Ok(Asked {
         url: options.url,
         unix: options.unix,
         targets: options.target,
@@ -278,7 +305,7 @@ fn asked(options: Options) -> Asked {
         data: options.data,
         headers: options.header,
         user: options.user,
-        offered,
+        shape,
         warm_up: options.warmup,
         length,
         connection: match options.connection {
@@ -296,7 +323,7 @@ fn asked(options: Options) -> Asked {
         seed: options.seed,
         slo: options.slo,
         allows_public: options.allow_public,
-    }
+    })
 }
 
 /// The running load on standard error: one line that is redrawn on a terminal, a line a second

@@ -18,7 +18,7 @@ use super::source::{End, Source};
 use super::thread::{free_descriptors, rss_bytes_max, settle};
 use super::{Address, Callbacks, Length, LoadError, LoadSpec, Placement};
 use crate::terms::{
-    GeneratorUse, Latencies, LiveSecond, LoadRun, LoadSecond, Phase, StopRequest, StopSignal,
+    GeneratorUse, Latencies, LiveSecond, LoadRun, LoadSecond, Phase, Rate, StopRequest, StopSignal,
 };
 
 /// How often the user's wish to stop is looked at.
@@ -55,7 +55,7 @@ pub fn run(
         orders: Orders::default(),
         clock: OnceLock::new(),
     };
-    let end = End::new(spec.warm_up, spec.length);
+    let end = End::of(spec);
     let (sender, receiver) = sync_channel(ROOM);
     thread::scope(|scope| {
         let common = &common;
@@ -64,7 +64,7 @@ pub fn run(
             let part = Part { index, of: room.loops };
             let setup = Setup {
                 index,
-                source: Source::new(spec.shape, part, spec.seed, end.clone()),
+                source: Source::new(&spec.shape, spec.warm_up, part, spec.seed, end.clone()),
                 remotes: rotated(&remotes, index),
                 max_in_flight: room.in_flight(part),
                 max_lingering: room.lingering,
@@ -133,14 +133,19 @@ fn check(spec: &LoadSpec) -> Result<(), LoadError> {
         return refuse("the warm-up must be whole seconds, such as 5s");
     }
     let most = MOST_PER_SECOND * f64::from(spec.loops.max(1));
-    match spec.shape {
-        Shape::Constant { rate, .. } if rate.as_per_second() == 0.0 => {
-            refuse("the rate must be above zero, such as 10/s")
+    let highest = spec.shape.highest_rate().map(Rate::as_per_second);
+    match &spec.shape {
+        Shape::Clients { clients: 0, .. } => refuse("a closed load needs at least one client"),
+        Shape::Times(times) if !times.fits(spec.targets.len()) => {
+            refuse("a replayed request asks for a target that is not in the list of targets")
         }
-        Shape::Constant { rate, .. } if rate.as_per_second() > most => refuse(
+        shape if shape.end(spec.warm_up).is_some_and(|end| end <= spec.warm_up) => {
+            refuse("the load is over before anything is measured; make it longer than its warm-up")
+        }
+        _ if highest == Some(0.0) => refuse("the rate must be above zero, such as 10/s"),
+        _ if highest.is_some_and(|rate| rate > most) => refuse(
             "the rate is more than a loop can send (1000000/s); ask for less or use more loops",
         ),
-        Shape::Clients { clients: 0, .. } => refuse("a closed load needs at least one client"),
         _ if spec.max_in_flight == Some(0) => refuse("max in flight must be at least 1"),
         _ => Ok(()),
     }
@@ -187,7 +192,9 @@ impl Room {
     fn new(spec: &LoadSpec) -> Result<Self, LoadError> {
         let wanted = match spec.shape {
             Shape::Clients { clients, .. } => clients,
-            Shape::Constant { .. } => spec.max_in_flight.unwrap_or(u32::MAX),
+            Shape::Constant { .. } | Shape::Stages { .. } | Shape::Times(_) => {
+                spec.max_in_flight.unwrap_or(u32::MAX)
+            }
         };
         let loops = u32::from(spec.loops.max(1)).min(wanted) as u16;
         let free = free_descriptors().saturating_sub(SPARE_DESCRIPTORS + u64::from(loops));
@@ -390,13 +397,14 @@ fn length(spec: &LoadSpec, outcomes: &[Outcome]) -> u64 {
         return at;
     }
     let last_due = outcomes.iter().map(|outcome| outcome.last_due).max().unwrap_or(0);
-    match (spec.length, spec.shape) {
+    let own_length = spec.shape.length(spec.warm_up).map(Length::Duration);
+    match (own_length.unwrap_or(spec.length), &spec.shape) {
         (Length::Duration(length), _) => nanoseconds(spec.warm_up.saturating_add(length)),
         // The last request stands for the time until the next would be due.
         (Length::Requests(_), Shape::Constant { rate, .. }) => {
             last_due + (SECOND as f64 / rate.as_per_second()).round() as u64
         }
-        (Length::Requests(_), Shape::Clients { .. }) => last_due,
+        (Length::Requests(_), _) => last_due,
     }
 }
 

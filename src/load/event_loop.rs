@@ -283,7 +283,7 @@ impl<'a> EventLoop<'a> {
                 due: due.at,
                 sent: None,
                 begun: self.now,
-                target: self.mix.next(),
+                target: due.target.unwrap_or_else(|| self.mix.next()),
                 client: due.client,
                 has_waited,
                 is_retry: false,

@@ -38,7 +38,8 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-/// How long requests are due for, after the warm-up.
+/// How long requests are due for, after the warm-up; stages and recordings say so themselves, and
+/// are over then whatever is asked for here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
     Duration(Duration),
@@ -77,7 +78,8 @@ pub struct LoadSpec {
     /// At least one.
     pub targets: Vec<Target>,
     pub shape: Shape,
-    /// Whole seconds; the same load, without a pause before measuring.
+    /// Whole seconds; the same load, without a pause before measuring. [`Shape`] says what that is
+    /// when the rate changes.
     pub warm_up: Duration,
     pub length: Length,
     pub connection: ConnectionMode,

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use super::Length;
-use super::shape::{DueTimes, LoopClients, Part, Shape, nanoseconds};
+use super::shape::{DueTimes, LoopClients, LoopTimes, Part, Shape, nanoseconds};
+use super::{Length, LoadSpec};
 
 /// A request that is due; `client` tells the closed model's clients of a loop apart, and is 0 in
-/// the open model.
+/// the open model. `target` is the index of the one that a recording asks for; otherwise the mix
+/// says which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
     pub at: u64,
     pub client: u32,
+    pub target: Option<u32>,
 }
 
 /// When the load is over, the same for all loops.
@@ -24,7 +27,15 @@ pub enum End {
 }
 
 impl End {
-    pub fn new(warm_up: std::time::Duration, length: Length) -> Self {
+    /// A shape that has an end of its own is over then, whatever the length.
+    pub fn of(spec: &LoadSpec) -> Self {
+        match spec.shape.end(spec.warm_up) {
+            Some(end) => Self::At(nanoseconds(end)),
+            None => Self::new(spec.warm_up, spec.length),
+        }
+    }
+
+    fn new(warm_up: Duration, length: Length) -> Self {
         let from = nanoseconds(warm_up);
         match length {
             Length::Duration(length) => Self::At(from.saturating_add(nanoseconds(length))),
@@ -51,6 +62,7 @@ impl End {
 #[derive(Debug)]
 enum Kind {
     Open(DueTimes),
+    Replayed(LoopTimes),
     Closed(LoopClients),
 }
 
@@ -64,13 +76,17 @@ pub struct Source {
 }
 
 impl Source {
-    pub fn new(shape: Shape, part: Part, seed: u64, end: End) -> Self {
+    pub fn new(shape: &Shape, warm_up: Duration, part: Part, seed: u64, end: End) -> Self {
         let kind = match shape {
             Shape::Constant { rate, arrivals } => {
-                Kind::Open(DueTimes::new(rate, arrivals, part, seed))
+                Kind::Open(DueTimes::new(*rate, *arrivals, part, seed))
             }
+            Shape::Stages { stages, arrivals } => {
+                Kind::Open(DueTimes::staged(stages, warm_up, *arrivals, part, seed))
+            }
+            Shape::Times(times) => Kind::Replayed(LoopTimes::new(Arc::clone(times), part)),
             Shape::Clients { clients, think } => {
-                Kind::Closed(LoopClients::new(clients, think, part))
+                Kind::Closed(LoopClients::new(*clients, *think, part))
             }
         };
         Self { kind, end, over_at: None }
@@ -84,6 +100,7 @@ impl Source {
         }
         let next = match &self.kind {
             Kind::Open(times) => times.peek(),
+            Kind::Replayed(times) => times.peek(),
             Kind::Closed(clients) => clients.peek(),
         };
         match self.end {
@@ -102,11 +119,16 @@ impl Source {
         let due = match &mut self.kind {
             Kind::Open(times) => times.peek().filter(|at| *at <= now).map(|at| {
                 times.advance();
-                Due { at, client: 0 }
+                Due { at, client: 0, target: None }
             }),
-            Kind::Closed(clients) => {
-                clients.take(now).map(|ready| Due { at: ready.at, client: ready.client })
-            }
+            Kind::Replayed(times) => times.take(now).map(|one| {
+                let target = Some(one.target);
+                Due { at: one.at, client: 0, target }
+            }),
+            Kind::Closed(clients) => clients.take(now).map(|ready| {
+                let client = ready.client;
+                Due { at: ready.at, client, target: None }
+            }),
         };
         let has_ended = match (&self.end, due) {
             (_, Some(due)) => !self.end.admits(due.at),
@@ -153,7 +175,7 @@ impl Source {
     /// How many clients have connections of their own; `None` in the open model.
     pub fn clients(&self) -> Option<u32> {
         match &self.kind {
-            Kind::Open(_) => None,
+            Kind::Open(_) | Kind::Replayed(_) => None,
             Kind::Closed(clients) => Some(clients.count()),
         }
     }
@@ -161,14 +183,15 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+    use crate::load::shape::{Stages, Times};
     use crate::terms::{Arrivals, Rate};
 
-    fn at_ten_a_second() -> Shape {
+    /// Ten requests a second.
+    fn source(part: Part, end: End) -> Source {
         let rate = Rate::per_second(10.0).unwrap();
-        Shape::Constant { rate, arrivals: Arrivals::Uniform }
+        let shape = Shape::Constant { rate, arrivals: Arrivals::Uniform };
+        Source::new(&shape, Duration::ZERO, part, 1, end)
     }
 
     fn all(source: &mut Source) -> Vec<u64> {
@@ -178,7 +201,7 @@ mod tests {
     #[test]
     fn a_duration_ends_before_its_last_moment() {
         let end = End::new(Duration::from_secs(1), Length::Duration(Duration::from_secs(2)));
-        let mut source = Source::new(at_ten_a_second(), Part::WHOLE, 1, end);
+        let mut source = source(Part::WHOLE, end);
         assert_eq!(all(&mut source).len(), 30);
         assert!(source.is_over());
         assert_eq!(source.peek(), None);
@@ -189,7 +212,7 @@ mod tests {
         let end = End::new(Duration::from_secs(1), Length::Requests(7));
         let count = (0..3).map(|index| {
             let part = Part { index, of: 3 };
-            all(&mut Source::new(at_ten_a_second(), part, 1, end.clone())).len()
+            all(&mut source(part, end.clone())).len()
         });
         assert_eq!(count.sum::<usize>(), 10 + 7);
     }
@@ -197,7 +220,7 @@ mod tests {
     #[test]
     fn after_the_last_of_a_number_of_requests_nothing_is_waited_for() {
         let end = End::new(Duration::ZERO, Length::Requests(1));
-        let mut source = Source::new(at_ten_a_second(), Part::WHOLE, 1, end);
+        let mut source = source(Part::WHOLE, end);
         assert!(source.take(0).is_some());
         assert!(source.peek().is_some_and(|at| at <= 1), "not at 100 ms, the next due time");
         assert_eq!(source.take(1), None);
@@ -208,10 +231,42 @@ mod tests {
     fn the_end_is_noticed_while_every_client_waits_for_its_reply() {
         let end = End::new(Duration::ZERO, Length::Duration(Duration::from_secs(1)));
         let shape = Shape::Clients { clients: 1, think: Duration::ZERO };
-        let mut source = Source::new(shape, Part::WHOLE, 1, end);
+        let mut source = Source::new(&shape, Duration::ZERO, Part::WHOLE, 1, end);
         assert!(source.take(0).is_some());
         assert_eq!(source.peek(), Some(1_000_000_000));
         assert_eq!(source.take(1_000_000_000), None);
         assert!(source.is_over());
+    }
+
+    #[test]
+    fn stages_are_over_when_the_last_one_is_and_a_silent_one_is_waited_for() {
+        let Stages(stages) = "10/s:1s,0:2s".parse().unwrap();
+        let shape = Shape::Stages { stages, arrivals: Arrivals::Uniform };
+        let warm_up = Duration::from_secs(1);
+        let end = End::At(nanoseconds(shape.end(warm_up).unwrap()));
+        let mut source = Source::new(&shape, warm_up, Part::WHOLE, 1, end);
+        assert_eq!(std::iter::from_fn(|| source.take(2_000_000_000)).count(), 20);
+        assert_eq!(source.peek(), Some(4_000_000_000));
+        assert!(!source.is_over());
+        assert_eq!(source.take(4_000_000_000), None);
+        assert!(source.is_over());
+    }
+
+    #[test]
+    fn a_replay_names_its_targets_and_is_over_after_its_last_request_in_every_loop() {
+        let ms = Duration::from_millis;
+        let times = Times::new(vec![(ms(0), 4), (ms(10), 5), (ms(20), 4)]).unwrap();
+        let shape = Shape::Times(Arc::new(times));
+        let end = End::At(nanoseconds(shape.end(Duration::ZERO).unwrap()));
+        let parts = [(0, 2, vec![Some(4), Some(4)]), (1, 2, vec![Some(5)]), (3, 4, vec![])];
+        for (index, of, expected) in parts {
+            let part = Part { index, of };
+            let mut source = Source::new(&shape, Duration::ZERO, part, 1, end.clone());
+            let taken = std::iter::from_fn(|| source.take(20_000_000));
+            assert_eq!(taken.map(|due| due.target).collect::<Vec<_>>(), expected);
+            assert_eq!((source.peek(), source.is_over()), (Some(20_000_001), false));
+            assert_eq!(source.take(20_000_001), None);
+            assert!(source.is_over());
+        }
     }
 }

@@ -13,11 +13,13 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+pub use crate::load::shape::{Shape, Stages};
 pub use crate::load::{Closing, Length};
 use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
 use crate::summary::load::{Fold, Rules};
 use crate::terms::{
-    ConnectionMode, LiveSecond, LoadSummary, Offered, Slo, StopSignal, Target, format_duration,
+    Arrivals, ConnectionMode, LiveSecond, LoadSummary, Rate, Slo, StopSignal, Target,
+    format_duration,
 };
 use url::Url;
 
@@ -37,8 +39,9 @@ pub struct Asked {
     pub headers: Vec<String>,
     /// `user:password`.
     pub user: Option<String>,
-    pub offered: Offered,
+    pub shape: Shape,
     pub warm_up: Duration,
+    /// Not looked at when the shape has a length of its own.
     pub length: Length,
     pub connection: ConnectionMode,
     pub closing: Closing,
@@ -108,8 +111,10 @@ pub enum Conclusion {
 ///
 /// # Errors
 /// What was typed makes no sense or is not allowed, or the name is not known.
-pub fn prepare(asked: Asked) -> Result<Prepared, LoadVerbError> {
-    if asked.length == Length::Duration(Duration::ZERO) {
+pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
+    if let Some(length) = asked.shape.length(asked.warm_up) {
+        asked.length = Length::Duration(length);
+    } else if asked.length == Length::Duration(Duration::ZERO) {
         return Err(LoadVerbError::Usage("the duration must be above zero, such as 10s".into()));
     }
     let url = Url::parse(&asked.url)?;
@@ -123,14 +128,14 @@ pub fn prepare(asked: Asked) -> Result<Prepared, LoadVerbError> {
         address,
         host: url.host_header(),
         targets,
-        shape: asked.offered.into(),
+        shape: asked.shape,
         warm_up: asked.warm_up,
         length: asked.length,
         connection: asked.connection,
         closing: asked.closing,
         timeout: asked.timeout,
         max_in_flight: asked.max_in_flight,
-        loops: asked.loops.unwrap_or_else(|| loops_needed(asked.offered, own_cores())),
+        loops: asked.loops.unwrap_or_else(|| loops_needed(&asked.shape, own_cores())),
         seed: asked.seed,
         placement: Placement::default(),
     };
@@ -143,10 +148,13 @@ const RATE_OF_A_LOOP: f64 = 20_000.0;
 /// With fewer each, more loops only wake each other's cores.
 const CLIENTS_OF_A_LOOP: u32 = 32;
 
-fn loops_needed(offered: Offered, cores: u16) -> u16 {
-    let needed = match offered {
-        Offered::Open { rate, .. } => (rate.as_per_second() / RATE_OF_A_LOOP).ceil() as u32,
-        Offered::Closed { clients, .. } => clients.div_ceil(CLIENTS_OF_A_LOOP),
+fn loops_needed(shape: &Shape, cores: u16) -> u16 {
+    let needed = match *shape {
+        Shape::Clients { clients, .. } => clients.div_ceil(CLIENTS_OF_A_LOOP),
+        _ => {
+            let rate = shape.highest_rate().map_or(0.0, Rate::as_per_second);
+            (rate / RATE_OF_A_LOOP).ceil() as u32
+        }
     };
     needed.clamp(1, u32::from(cores)) as u16
 }
@@ -353,15 +361,7 @@ fn describe(asked: &Asked, url: &Url, targets: &[Target], address: &Address) -> 
         [target] => target.to_string(),
         several => format!("{} targets", several.len()),
     };
-    let load = match asked.offered {
-        Offered::Open { rate, arrivals } => {
-            format!("{rate}, {} arrivals", format!("{arrivals:?}").to_lowercase())
-        }
-        Offered::Closed { clients, think } if think.is_zero() => format!("{clients} clients"),
-        Offered::Closed { clients, think } => {
-            format!("{clients} clients that think {}", format_duration(think))
-        }
-    };
+    let load = describe_shape(&asked.shape);
     let length = match asked.length {
         Length::Duration(length) => format!("for {}", format_duration(length)),
         Length::Requests(count) => format!("for {count} requests"),
@@ -375,6 +375,32 @@ fn describe(asked: &Asked, url: &Url, targets: &[Target], address: &Address) -> 
         format!("{what} on {} ({place})", url.host_header()),
         format!("{load}, {length}{warm_up}, {connection} connections, timeout {timeout}"),
     ]
+}
+
+/// More stages than this are not named one by one.
+const STAGES_NAMED: usize = 6;
+
+fn describe_shape(shape: &Shape) -> String {
+    let spaced = |arrivals: &Arrivals| match arrivals {
+        Arrivals::Uniform => "uniform arrivals",
+        Arrivals::Poisson => "poisson arrivals",
+    };
+    match shape {
+        Shape::Constant { rate, arrivals } => format!("{rate}, {}", spaced(arrivals)),
+        Shape::Stages { stages, arrivals } => {
+            let mut texts: Vec<String> =
+                stages.iter().take(STAGES_NAMED).map(ToString::to_string).collect();
+            if stages.len() > STAGES_NAMED {
+                texts.push(format!("{} more stages", stages.len() - STAGES_NAMED));
+            }
+            format!("{}, {}", texts.join(", then "), spaced(arrivals))
+        }
+        Shape::Times(times) => format!("a replay of {} requests", times.count()),
+        Shape::Clients { clients, think } if think.is_zero() => format!("{clients} clients"),
+        Shape::Clients { clients, think } => {
+            format!("{clients} clients that think {}", format_duration(*think))
+        }
+    }
 }
 
 /// RFC 4648, section 4.
@@ -395,7 +421,7 @@ fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{Arrivals, Rate};
+    use crate::terms::Rate;
 
     fn asked(url: &str) -> Asked {
         let rate = Rate::per_second(10.0).unwrap();
@@ -408,7 +434,7 @@ mod tests {
             data: None,
             headers: Vec::new(),
             user: None,
-            offered: Offered::Open { rate, arrivals: Arrivals::Uniform },
+            shape: Shape::Constant { rate, arrivals: Arrivals::Uniform },
             warm_up: Duration::from_secs(5),
             length: Length::Duration(Duration::from_secs(30)),
             connection: ConnectionMode::KeepAlive,
@@ -437,6 +463,22 @@ mod tests {
     }
 
     #[test]
+    fn stages_are_named_and_say_how_long_it_takes() {
+        let described = |text: &str| {
+            let Stages(stages) = text.parse().unwrap();
+            let shape = Shape::Stages { stages, arrivals: Arrivals::Poisson };
+            let prepared = prepare(Asked { shape, ..asked("127.0.0.1:9") }).unwrap();
+            prepared.description[1].clone()
+        };
+        let shown = described("0..500/s:60s,500/s:2m,10/s:30s");
+        let expected = "0.00/s to 500/s in 1m, then 500/s for 2m, then 10.0/s for 30s, poisson \
+                        arrivals, for 3m30s after 5s of warm-up";
+        assert!(shown.starts_with(expected), "{shown}");
+        let shown = described(&["1/s:1s"; 9].join(","));
+        assert!(shown.contains("1.00/s for 1s, then 3 more stages, poisson"), "{shown}");
+    }
+
+    #[test]
     fn data_makes_it_a_post_and_headers_go_to_every_target() {
         let mut one = asked("127.0.0.1:9/orders");
         one.data = Some("a=1".into());
@@ -457,15 +499,15 @@ mod tests {
 
     #[test]
     fn loops_are_as_many_as_the_load_needs_and_never_more_than_cores() {
-        let open = |rate| Offered::Open {
+        let open = |rate| Shape::Constant {
             rate: Rate::per_second(rate).unwrap(),
             arrivals: Arrivals::Uniform,
         };
-        let closed = |clients| Offered::Closed { clients, think: Duration::ZERO };
-        assert_eq!([open(1.0), open(20_000.0)].map(|load| loops_needed(load, 8)), [1, 1]);
-        assert_eq!([open(50_000.0), open(1e6)].map(|load| loops_needed(load, 8)), [3, 8]);
-        assert_eq!([closed(0), closed(32), closed(64)].map(|load| loops_needed(load, 8)), [1, 1, 2]);
-        assert_eq!(loops_needed(closed(10_000), 2), 2);
+        let closed = |clients| Shape::Clients { clients, think: Duration::ZERO };
+        assert_eq!([open(1.0), open(20_000.0)].map(|load| loops_needed(&load, 8)), [1, 1]);
+        assert_eq!([open(50_000.0), open(1e6)].map(|load| loops_needed(&load, 8)), [3, 8]);
+        assert_eq!([closed(0), closed(32), closed(64)].map(|load| loops_needed(&load, 8)), [1, 1, 2]);
+        assert_eq!(loops_needed(&closed(10_000), 2), 2);
     }
 
     #[test]

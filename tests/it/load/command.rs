@@ -232,12 +232,21 @@ fn targets_come_from_flags_and_a_file_with_bodies() {
 #[test]
 fn what_makes_no_sense_ends_in_exit_code_2_with_the_way_out() {
     for (arguments, expected) in [
-        (&["127.0.0.1:9"][..], "--rate"),
+        (&["127.0.0.1:9"][..], "--rate 200/s"),
+        (&["127.0.0.1:9"], "--ramp 0..500/s:60s"),
         (&["127.0.0.1:9", "--rate", "fast"], "200/s"),
         (&["127.0.0.1:9", "--rate", "1", "--clients", "1"], "cannot be used with"),
         (&["127.0.0.1:9", "--clients", "0"], "at least one client"),
         (&["127.0.0.1:9", "--rate", "1", "--think", "1s"], "--think"),
         (&["127.0.0.1:9", "--rate", "-5"], "-5 is not a rate"),
+        (&["127.0.0.1:9", "--steps", "50/s:9s,100/s"], "'100/s' lacks the ':'"),
+        (&["127.0.0.1:9", "--ramp", "0..fast:9s"], "'fast' is not a rate"),
+        (&["127.0.0.1:9", "--ramp", "0..9e9/s:9s"], "1000000/s"),
+        (&["127.0.0.1:9", "--steps", "1:1s", "--ramp", "0..1:1s"], "cannot be used with"),
+        (&["127.0.0.1:9", "--steps", "1:1s", "--rate", "1"], "cannot be used with"),
+        (&["127.0.0.1:9", "--steps", "1:1s", "--duration", "1s"], "cannot be used with"),
+        (&["127.0.0.1:9", "--ramp", "0..1:1s", "--requests", "1"], "cannot be used with"),
+        (&["127.0.0.1:9", "--ramp", "0..1:1s", "--think", "1s"], "cannot be used with"),
         (&["127.0.0.1:9", "--rate", "1", "--duration", "0s"], "above zero"),
         (&["127.0.0.1:9", "--rate", "1", "--user", "me"], "lacks the ':'"),
         (&["127.0.0.1:9", "--rate", "1", "-H", "Content-Length: 9"], "the length of their body"),
@@ -256,6 +265,29 @@ fn what_makes_no_sense_ends_in_exit_code_2_with_the_way_out() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn steps_and_ramps_are_sent_as_written() {
+    let server = Server::answering(ok("hello"));
+    let url = server.url();
+    let steps = [&url, "--steps", "20/s:1s,40/s:1s", "--loops", "2", "--max-in-flight", "50"];
+    let result = json(&sweetspot(&[&steps[..], &["--json"], &EASY].concat()));
+    let due: Vec<u64> = result["windows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|window| window["due"].as_u64().unwrap())
+        .collect();
+    assert_eq!(due, [20, 40]);
+    assert_eq!(result["offered_load_rps"], 30.0);
+    assert_eq!(result["duration_s"], 2.0);
+
+    let ramp = [&url, "--ramp", "0..40/s:1s", "--arrivals", "uniform", "--warmup", "1s"];
+    let output = sweetspot(&[&ramp[..], &EASY].concat());
+    let shown = text(&output.stdout);
+    assert!(shown.contains("0.00/s to 40.0/s in 1s, uniform arrivals, for 1s after 1s"), "{shown}");
+    assert!(shown.contains("20 due, 20 sent, 20 answered in 1.0 s"), "{shown}");
 }
 
 #[test]

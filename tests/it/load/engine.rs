@@ -4,11 +4,11 @@ use std::net::{Shutdown, TcpListener};
 use std::ops::ControlFlow;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use sweetspot::load::shape::Shape;
+use sweetspot::load::shape::{Shape, Stages, Times};
 use sweetspot::load::{self, Address, Closing, Length, LoadSpec, Placement};
 use sweetspot::terms::{
     Arrivals, ConnectionMode, ErrorCounts, LiveSecond, LoadRecord, LoadSecond, Phase, Rate,
@@ -26,6 +26,11 @@ fn ms(n: u64) -> Duration {
 fn at_rate(per_second: f64) -> Shape {
     let rate = Rate::per_second(per_second).unwrap();
     Shape::Constant { rate, arrivals: Arrivals::Uniform }
+}
+
+fn in_stages(text: &str) -> Shape {
+    let Stages(stages) = text.parse().unwrap();
+    Shape::Stages { stages, arrivals: Arrivals::Uniform }
 }
 
 fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
@@ -275,7 +280,7 @@ fn closing_between_requests() -> Server {
 fn a_connection_closed_between_two_requests_is_replaced_where_the_method_allows() {
     let one_client = Shape::Clients { clients: 1, think: Duration::ZERO };
     let server = closing_between_requests();
-    let all = total(&run(&spec(&server, one_client, 20)));
+    let all = total(&run(&spec(&server, one_client.clone(), 20)));
     assert_eq!(all.status, [(200, 20)].into(), "{:?}", all.errors);
     assert_eq!(all.sent, 20, "counted once each");
 
@@ -361,6 +366,36 @@ fn a_duration_cuts_the_load_into_seconds_with_the_warm_up_first() {
     assert_eq!(all.bytes_in, 150 * ok("hello").len() as u64);
     let sent: usize = server.seen.requests.lock().unwrap().iter().map(String::len).sum();
     assert_eq!(all.bytes_out, sent as u64);
+}
+
+#[test]
+fn steps_ramps_and_silence_are_due_second_by_second_after_a_warm_up_at_the_first_rate() {
+    let server = Server::answering(ok("hello"));
+    let shape = in_stages("20/s:1s,0:1s,60/s:1s,60..0/s:1s");
+    let warm_up = Duration::from_secs(1);
+    let record = run(&LoadSpec { warm_up, loops: 2, ..spec(&server, shape, 1) });
+    let due: Vec<u64> = record.seconds.iter().map(|second| second.due).collect();
+    assert_eq!(due, [20, 20, 0, 60, 30]);
+    assert_eq!((record.duration, record.is_cut_short), (Duration::from_secs(5), false));
+    assert_eq!(record.offered.rate().unwrap().as_per_second(), 27.5);
+    assert_eq!(total(&record).status, [(200, 130)].into());
+}
+
+#[test]
+fn a_replay_sends_each_recorded_request_when_it_is_due_and_ends_with_the_last() {
+    let server = Server::answering(ok("hello"));
+    let targets = vec![Target::get("/a"), Target::get("/b")];
+    let due = vec![(ms(1200), 1), (ms(0), 0), (ms(300), 1), (ms(310), 1)];
+    let shape = Shape::Times(Arc::new(Times::new(due).unwrap()));
+    let record = run(&LoadSpec { targets, loops: 3, ..spec(&server, shape, 1) });
+    let due: Vec<u64> = record.seconds.iter().map(|second| second.due).collect();
+    assert_eq!(due, [3, 1]);
+    assert_eq!(record.duration, ms(1600), "the last one stands for the mean distance");
+    assert_eq!(total(&record).status, [(200, 4)].into());
+    let requests = server.seen.requests.lock().unwrap();
+    let count = |path: &str| requests.iter().filter(|request| request.contains(path)).count();
+    assert_eq!([count("GET /a "), count("GET /b ")], [1, 3]);
+    assert!(requests[0].contains("GET /a "));
 }
 
 /// Answers every request after this many milliseconds.
@@ -526,7 +561,19 @@ fn an_impossible_load_is_refused_with_the_way_out() {
     assert!(with(&|spec| spec.timeout = Duration::ZERO).contains("timeout"));
     assert!(with(&|spec| spec.address = Address::Unix("x".repeat(200).into())).contains("shorter"));
     let many = Shape::Clients { clients: u32::MAX, think: Duration::ZERO };
-    assert!(with(&|spec| spec.shape = many).contains("ulimit -n"));
+    assert!(with(&|spec| spec.shape = many.clone()).contains("ulimit -n"));
+    assert!(with(&|spec| spec.shape = in_stages("1/s:1s,0..9e9/s:1s")).contains("1000000/s"));
+    let nothing = Shape::Stages { stages: Arc::default(), arrivals: Arrivals::Uniform };
+    assert!(with(&|spec| spec.shape = nothing.clone()).contains("over before"));
+    let replay = |ms_due, target| {
+        let times = Times::new(vec![(ms(ms_due), target)]).unwrap();
+        Shape::Times(Arc::new(times))
+    };
+    assert!(with(&|spec| spec.shape = replay(0, 1)).contains("not in the list of targets"));
+    let too_short = |spec: &mut LoadSpec| {
+        (spec.shape, spec.warm_up) = (replay(999, 0), Duration::from_secs(1));
+    };
+    assert!(with(&too_short).contains("over before"));
     assert!(with(&|spec| spec.targets[0].path = "/a b".into()).contains("%20"));
     assert!(with(&|spec| spec.placement.cpus = vec![1000]).contains("a loop"));
 }
