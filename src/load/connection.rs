@@ -12,6 +12,8 @@ pub struct Flight {
     /// When the loop acted on it: connected or sent.
     pub begun: u64,
     pub target: u32,
+    /// Its place among all requests of the load, from 0.
+    pub number: u64,
     pub client: u32,
     /// It had to wait for a free place, so its lag is not the loop's.
     pub has_waited: bool,
@@ -42,6 +44,8 @@ pub struct Connection {
     pub socket: Socket,
     pub activity: Activity,
     pub reply: Reply,
+    /// The request, if it differs each time it is sent.
+    pub rendered: Vec<u8>,
     /// Complete replies so far.
     pub replies: u64,
     /// `EPOLLOUT` is asked for.
@@ -58,6 +62,8 @@ struct Slot {
     /// one's.
     generation: u32,
     connection: Option<Connection>,
+    /// The last connection's buffer, for the next.
+    rendered: Vec<u8>,
 }
 
 /// All connections of a loop.
@@ -74,20 +80,24 @@ impl Connections {
     /// Takes in a new connection and returns its slot.
     pub fn insert(&mut self, socket: Socket, flight: Flight, reply: Reply) -> u32 {
         let activity = Activity::Busy { flight, written: 0, received: 0 };
-        let connection = Connection {
+        let mut connection = Connection {
             socket,
             activity,
             reply,
+            rendered: Vec::new(),
             replies: 0,
             awaits_writable: false,
             owner: None,
             idle_at: None,
         };
         if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize].connection = Some(connection);
+            let entry = &mut self.slots[slot as usize];
+            connection.rendered = std::mem::take(&mut entry.rendered);
+            entry.connection = Some(connection);
             return slot;
         }
-        self.slots.push(Slot { generation: 0, connection: Some(connection) });
+        let connection = Some(connection);
+        self.slots.push(Slot { generation: 0, connection, rendered: Vec::new() });
         (self.slots.len() - 1) as u32
     }
 
@@ -115,6 +125,7 @@ impl Connections {
         self.leave_idle(slot);
         let entry = self.slots.get_mut(slot as usize)?;
         let connection = entry.connection.take()?;
+        entry.rendered = connection.rendered;
         entry.generation = entry.generation.wrapping_add(1);
         self.free.push(slot);
         match connection.activity {
@@ -193,6 +204,7 @@ mod tests {
             sent: None,
             begun: due,
             target: 0,
+            number: 0,
             client: 0,
             has_waited: false,
             is_retry: false,

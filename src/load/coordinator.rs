@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::clock::{Clock, SECOND, duration};
 use super::event_loop::{Common, EventLoop, Message, Order, Orders, Outcome, Setup};
 use super::recorder::ClockSecond;
-use super::request::Request;
+use super::request::{Request, Values};
 use super::shape::{Part, Shape, nanoseconds};
 use super::socket::Remote;
 use super::source::{End, Source};
@@ -45,7 +45,8 @@ pub fn run(
     check(spec)?;
     let room = Room::new(spec)?;
     let remotes = remotes(&spec.address)?;
-    let request = |target| Request::new(target, &spec.host, spec.connection);
+    let values = Values::new(spec.variables.clone(), spec.seed);
+    let request = |target| Request::new(target, &spec.host, spec.connection, &values);
     let common = Common {
         requests: spec.targets.iter().map(request).collect::<Result<_, _>>()?,
         weights: spec.targets.iter().map(|target| target.weight.max(1)).collect(),
@@ -64,6 +65,7 @@ pub fn run(
             let part = Part { index, of: room.loops };
             let setup = Setup {
                 index,
+                loops: room.loops,
                 source: Source::new(&spec.shape, spec.warm_up, part, spec.seed, end.clone()),
                 remotes: rotated(&remotes, index),
                 max_in_flight: room.in_flight(part),

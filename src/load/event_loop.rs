@@ -102,6 +102,8 @@ pub struct Common {
 /// What one loop is given for itself.
 pub struct Setup {
     pub index: u16,
+    /// How many loops share the load.
+    pub loops: u16,
     pub source: Source,
     pub remotes: Vec<Remote>,
     pub max_in_flight: usize,
@@ -130,6 +132,9 @@ pub struct EventLoop<'a> {
     pub(super) poller: Poller,
     pub(super) source: Source,
     pub(super) mix: Mix,
+    /// Of the next request that is due, among those of all loops, which take turns.
+    next_number: u64,
+    loops: u16,
     pub(super) remotes: Vec<Remote>,
     pub(super) next_remote: usize,
     /// Where to connect from once the usual loopback address has no ports left.
@@ -181,6 +186,8 @@ impl<'a> EventLoop<'a> {
             poller: Poller::new()?,
             mix: Mix::new(&common.weights, random),
             source: setup.source,
+            next_number: u64::from(setup.index),
+            loops: setup.loops,
             can_discard: !setup.remotes.iter().any(Remote::is_unix),
             index: setup.index,
             remotes: setup.remotes,
@@ -284,10 +291,12 @@ impl<'a> EventLoop<'a> {
                 sent: None,
                 begun: self.now,
                 target: due.target.unwrap_or_else(|| self.mix.next()),
+                number: self.next_number,
                 client: due.client,
                 has_waited,
                 is_retry: false,
             };
+            self.next_number += u64::from(self.loops);
             if left > 0 && self.waiting.is_empty() && !has_waited {
                 self.dispatch(flight);
                 left -= 1;

@@ -55,6 +55,7 @@ impl EventLoop<'_> {
         let flight = Flight { begun, ..flight };
         connection.activity = Activity::Busy { flight, written: 0, received: 0 };
         self.in_flight += 1;
+        self.render(slot, &flight);
         self.write(slot);
     }
 
@@ -62,7 +63,7 @@ impl EventLoop<'_> {
         let flight = Flight { begun: self.now, ..flight };
         let request = &self.common.requests[flight.target as usize];
         let reply = Reply::new(request.is_head);
-        let has_several_segments = request.bytes.len() > ONE_SEGMENT;
+        let has_several_segments = request.longest() > ONE_SEGMENT;
         let socket = match self.open_socket() {
             Ok(socket) => socket,
             // Only unix sockets do so: the server has not accepted what came before.
@@ -83,10 +84,21 @@ impl EventLoop<'_> {
         }
         self.in_flight += 1;
         let slot = self.connections.insert(socket, flight, reply);
+        self.render(slot, &flight);
         // The handshake is no part of the exchange, nor of our lag.
         self.read_clock();
         self.write(slot);
         self.register(slot);
+    }
+
+    /// Puts a request that differs each time it is sent together; others are there already.
+    fn render(&mut self, slot: u32, flight: &Flight) {
+        let request = &self.common.requests[flight.target as usize];
+        if let Some(template) = request.template()
+            && let Some(connection) = self.connections.get(slot)
+        {
+            template.render(flight.number, &mut connection.rendered);
+        }
     }
 
     fn open_socket(&mut self) -> io::Result<Socket> {
@@ -139,7 +151,8 @@ impl EventLoop<'_> {
     fn write(&mut self, slot: u32) {
         let Some(connection) = self.connections.get(slot) else { return };
         let Activity::Busy { flight, written, .. } = &mut connection.activity else { return };
-        let request = &self.common.requests[flight.target as usize].bytes;
+        let request = &self.common.requests[flight.target as usize];
+        let request = request.bytes(&connection.rendered);
         if *written == request.len() {
             return;
         }
@@ -260,7 +273,8 @@ impl EventLoop<'_> {
         let now = self.now;
         let Some(connection) = self.connections.get(slot) else { return };
         let Activity::Busy { flight, written, received } = connection.activity else { return };
-        let is_written = written == self.common.requests[flight.target as usize].bytes.len();
+        let request = &self.common.requests[flight.target as usize];
+        let is_written = written == request.bytes(&connection.rendered).len();
         let is_reusable = is_clean
             && is_written
             && self.common.connection == ConnectionMode::KeepAlive

@@ -21,6 +21,7 @@ mod thread;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -77,6 +78,8 @@ pub struct LoadSpec {
     pub host: String,
     /// At least one.
     pub targets: Vec<Target>,
+    /// What variables in targets stand for, besides those that need no table.
+    pub variables: Option<Arc<Variables>>,
     pub shape: Shape,
     /// Whole seconds; the same load, without a pause before measuring. [`Shape`] says what that is
     /// when the rate changes.
@@ -111,6 +114,7 @@ pub enum LoadError {
     Plan(String),
 }
 
+pub use request::Variables;
 pub use thread::{may_raise_priority, raise_descriptor_limit};
 
 /// Who is told what while a load runs.

@@ -421,7 +421,6 @@ fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::Rate;
 
     fn asked(url: &str) -> Asked {
         let rate = Rate::per_second(10.0).unwrap();

@@ -290,6 +290,7 @@ impl Local {
             address: Address::Tcp(vec![address]),
             host: address.to_string(),
             targets: self.settings.targets.clone(),
+            variables: None,
             shape: offer.offered.into(),
             warm_up: offer.warm_up,
             length: Length::Duration(offer.duration),

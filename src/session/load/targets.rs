@@ -1,12 +1,14 @@
-//! Reads a file of targets: vegeta's HTTP format, with weights.
+//! Reads a file of targets: vegeta's formats, with weights.
 //!
-//! A request line `METHOD PATH-OR-URL [weight=N]`, then its header lines `Name: value`, then
+//! A file whose first character is `{` has a JSON object a line (`json_target`). Else it is in the
+//! HTTP format: a request line `METHOD PATH-OR-URL [weight=N]`, then its header lines `Name: value`, then
 //! possibly `@FILE` for its body; blank lines and lines that begin with `#` separate. Of a URL the
 //! host and port must be those of the load.
 
 use std::io;
 
 use super::LoadVerbError;
+use super::json_target;
 use super::url::Url;
 use crate::terms::Target;
 
@@ -16,6 +18,30 @@ use crate::terms::Target;
 /// With the line number and the way out: a line that is none of the above, a file that cannot be
 /// read, another server, or no target at all.
 pub fn parse(
+    text: &str,
+    server: &Url,
+    read_body: &dyn Fn(&str) -> io::Result<Vec<u8>>,
+) -> Result<Vec<Target>, LoadVerbError> {
+    match text.trim_start().starts_with('{') {
+        true => parse_json(text, server),
+        false => parse_http(text, server, read_body),
+    }
+}
+
+fn parse_json(text: &str, server: &Url) -> Result<Vec<Target>, LoadVerbError> {
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(number, line)| {
+            json_target::parse(line, server).map_err(|what| mistake(number, &what))
+        })
+        .collect()
+}
+
+fn mistake(line: u64, what: &str) -> LoadVerbError {
+    LoadVerbError::Usage(format!("targets file, line {line}: {what}"))
+}
+
+fn parse_http(
     text: &str,
     server: &Url,
     read_body: &dyn Fn(&str) -> io::Result<Vec<u8>>,
@@ -37,8 +63,7 @@ pub fn parse(
             }
             _ => Err("a header or body must follow a line such as 'GET /path'".to_string()),
         };
-        result
-            .map_err(|what| LoadVerbError::Usage(format!("targets file, line {number}: {what}")))?;
+        result.map_err(|what| mistake(number, &what))?;
     }
     if targets.is_empty() {
         let what = "the targets file names no target; write lines such as 'GET /orders weight=3'";
@@ -60,20 +85,26 @@ fn is_header_with_url(line: &str) -> bool {
 }
 
 fn request(line: &str, server: &Url) -> Result<Target, String> {
-    let words = line.split_ascii_whitespace().map(|word| match word.contains("://") {
-        false => Ok(word.to_string()),
-        true => {
-            let url = Url::parse(word).map_err(|error| error.to_string())?;
-            if (&url.host, url.port) != (&server.host, server.port) {
-                return Err(format!(
-                    "'{url}' is on another server than {server}; run one load for each server"
-                ));
-            }
-            Ok(url.path)
-        }
-    });
+    let words = line.split_ascii_whitespace().map(|word| without_server(word, server));
     let words = words.collect::<Result<Vec<_>, _>>()?;
     words.join(" ").parse().map_err(|error: crate::terms::TargetError| error.to_string())
+}
+
+/// The path of a URL; what is none stays as it is.
+///
+/// # Errors
+/// It is on another server than the load's.
+pub fn without_server(word: &str, server: &Url) -> Result<String, String> {
+    if !word.contains("://") {
+        return Ok(word.to_string());
+    }
+    let url = Url::parse(word).map_err(|error| error.to_string())?;
+    if (&url.host, url.port) != (&server.host, server.port) {
+        return Err(format!(
+            "'{url}' is on another server than {server}; run one load for each server"
+        ));
+    }
+    Ok(url.path)
 }
 
 /// `Name: value`.
@@ -92,6 +123,8 @@ pub fn header(line: &str) -> Result<(String, String), String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn read(text: &str) -> Result<Vec<Target>, LoadVerbError> {
@@ -116,6 +149,35 @@ mod tests {
         assert_eq!(targets[1].headers[1].1, "http://elsewhere.test/a b");
         assert_eq!(targets[1].body, b"{}");
         assert!(targets[2].headers.is_empty() && targets[2].body.is_empty());
+    }
+
+    #[test]
+    fn a_file_of_json_lines_is_recognised_and_its_mistakes_have_their_line() {
+        let targets = read(
+            "\n  {\"method\":\"GET\",\"url\":\"/a\",\"weight\":2}\n\n\
+             {\"method\": \"POST\", \"url\": \"http://app.test:3000/b\"}\n",
+        )
+        .unwrap();
+        let shown: Vec<String> = targets.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["GET /a (weight 2)", "POST /b"]);
+        let error = read("{\"method\":\"GET\",\"url\":\"/\"}\n\nGET /\n").unwrap_err();
+        assert!(error.to_string().starts_with("targets file, line 3: "), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused_and_a_bad_line_has_its_number(
+            text in "\\PC{0,60}", blank in 0usize..5
+        ) {
+            drop(read(&text));
+            drop(read(&text.replace(' ', "\n")));
+            for (first, bad) in [("GET /", "GET"), ("{\"method\":\"GET\",\"url\":\"/\"}", "{")] {
+                let text = format!("{first}\n{}{bad}\n", "\n".repeat(blank));
+                let error = read(&text).unwrap_err().to_string();
+                let place = format!("targets file, line {}: ", blank + 2);
+                prop_assert!(error.starts_with(&place), "{}", error);
+            }
+        }
     }
 
     #[test]

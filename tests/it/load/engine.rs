@@ -38,6 +38,7 @@ fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
         address: Address::Tcp(vec![server.address]),
         host: server.address.to_string(),
         targets: vec![Target::get("/")],
+        variables: None,
         shape,
         warm_up: Duration::ZERO,
         length: Length::Requests(requests),

@@ -1,19 +1,34 @@
-//! Requests as bytes, made once before the load begins, and which of them is sent next.
+//! Requests as bytes, made once before the load begins. One that holds variables is kept in pieces,
+//! and put together each time it is sent.
+//!
+//! In: targets. Out: what is written to a connection, and which target is next. Must not know
+//! connections.
 
-use rand::{Rng, RngExt};
-use rand_xoshiro::Xoshiro256PlusPlus;
+mod mix;
+mod template;
+mod variables;
 
 use super::LoadError;
 use crate::terms::{ConnectionMode, Target};
+pub use mix::Mix;
+pub use template::Template;
+use template::{Pieces, Place};
+pub use variables::{Values, Variables};
 
 /// A request ready to be sent.
 #[derive(Debug)]
 pub struct Request {
-    pub bytes: Vec<u8>,
+    content: Content,
     /// Its reply has no body.
     pub is_head: bool,
     /// Sending it twice does no more than sending it once (RFC 9110, section 9.2.2).
     pub is_idempotent: bool,
+}
+
+#[derive(Debug)]
+enum Content {
+    Same(Vec<u8>),
+    Template(Template),
 }
 
 /// Headers of ours that a target's own header of the same name replaces.
@@ -21,44 +36,102 @@ const USER_AGENT: &str = concat!("sweetspot/", env!("CARGO_PKG_VERSION"));
 
 impl Request {
     /// # Errors
-    /// A part that could not stand in a request without changing its meaning (line ends, spaces).
-    pub fn new(target: &Target, host: &str, mode: ConnectionMode) -> Result<Self, LoadError> {
+    /// A part that could not stand in a request without changing its meaning (line ends, spaces),
+    /// or a variable that is unknown.
+    pub fn new(
+        target: &Target,
+        host: &str,
+        mode: ConnectionMode,
+        values: &Values,
+    ) -> Result<Self, LoadError> {
         check(target, host)?;
-        let mut head = format!("{} {} HTTP/1.1\r\n", target.method, target.path);
-        for (name, value) in own_headers(target, host, mode) {
-            let is_replaced =
-                target.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
-            if !is_replaced {
-                head += &format!("{name}: {value}\r\n");
-            }
-        }
-        for (name, value) in &target.headers {
-            head += &format!("{name}: {value}\r\n");
-        }
-        head += "\r\n";
-        let bytes = [head.as_bytes(), &target.body].concat();
+        let refuse = |what| LoadError::Plan(format!("target '{target}': {what}"));
+        let body = body(target, values).map_err(refuse)?;
+        let head = head(target, host, mode, &body, values).map_err(refuse)?;
+        let content = match (head.as_text(), body.as_text()) {
+            (Some(head), Some(body)) => Content::Same([head, body].concat()),
+            _ => Content::Template(Template::new(head, body, values)),
+        };
         let idempotent = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"];
         Ok(Self {
-            bytes,
+            content,
             is_head: target.method == "HEAD",
             is_idempotent: idempotent.contains(&target.method.as_str()),
         })
     }
+
+    /// How it is put together, if it differs each time it is sent.
+    pub fn template(&self) -> Option<&Template> {
+        match &self.content {
+            Content::Same(_) => None,
+            Content::Template(template) => Some(template),
+        }
+    }
+
+    /// What is sent; `rendered` is what its template made, if it has one.
+    pub fn bytes<'a>(&'a self, rendered: &'a [u8]) -> &'a [u8] {
+        match &self.content {
+            Content::Same(bytes) => bytes,
+            Content::Template(_) => rendered,
+        }
+    }
+
+    /// Most bytes that it can have.
+    pub fn longest(&self) -> usize {
+        match &self.content {
+            Content::Same(bytes) => bytes.len(),
+            Content::Template(template) => template.longest(),
+        }
+    }
 }
 
-fn own_headers(target: &Target, host: &str, mode: ConnectionMode) -> Vec<(&'static str, String)> {
-    let mut headers = vec![
-        ("Host", host.to_string()),
-        ("User-Agent", USER_AGENT.to_string()),
-        ("Accept", "*/*".to_string()),
-    ];
-    if mode == ConnectionMode::Fresh {
-        headers.push(("Connection", "close".to_string()));
+/// A body that is no text holds no variables.
+fn body(target: &Target, values: &Values) -> Result<Pieces, String> {
+    let mut body = Pieces::default();
+    match std::str::from_utf8(&target.body) {
+        Ok(text) => body.push(text, Place::Body, values)?,
+        Err(_) => body.push_text(&target.body),
+    }
+    Ok(body)
+}
+
+fn head(
+    target: &Target,
+    host: &str,
+    mode: ConnectionMode,
+    body: &Pieces,
+    values: &Values,
+) -> Result<Pieces, String> {
+    let mut head = Pieces::default();
+    head.push_text(format!("{} ", target.method));
+    head.push(&target.path, Place::Path, values)?;
+    head.push_text(" HTTP/1.1\r\n");
+    for (name, value) in own_headers(host, mode) {
+        let is_replaced = target.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
+        if !is_replaced {
+            head.push_text(format!("{name}: {value}\r\n"));
+        }
     }
     // A method that usually has a body says so even when it is empty; servers may insist.
     let expects_body = ["POST", "PUT", "PATCH"].contains(&target.method.as_str());
     if expects_body || !target.body.is_empty() {
-        headers.push(("Content-Length", target.body.len().to_string()));
+        head.push_text("Content-Length: ");
+        head.push_length(body);
+        head.push_text("\r\n");
+    }
+    for (name, value) in &target.headers {
+        head.push_text(format!("{name}: "));
+        head.push(value, Place::Header, values)?;
+        head.push_text("\r\n");
+    }
+    head.push_text("\r\n");
+    Ok(head)
+}
+
+fn own_headers(host: &str, mode: ConnectionMode) -> Vec<(&'static str, &str)> {
+    let mut headers = vec![("Host", host), ("User-Agent", USER_AGENT), ("Accept", "*/*")];
+    if mode == ConnectionMode::Fresh {
+        headers.push(("Connection", "close"));
     }
     headers
 }
@@ -110,99 +183,18 @@ fn check_header(target: &Target, name: &str) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Longest cycle in which shares are kept exactly.
-const LONGEST_CYCLE: u32 = 4096;
-
-/// Chooses among targets by weight.
-///
-/// In each cycle of (sum of weights / their greatest common divisor) requests every target has
-/// exactly its share, in an order shuffled anew, so that a short run has the mix that was asked for
-/// too. Only very fine shares are drawn at random.
-#[derive(Debug)]
-pub struct Mix {
-    random: Xoshiro256PlusPlus,
-    order: Order,
-}
-
-#[derive(Debug)]
-enum Order {
-    Single,
-    Cycle {
-        cycle: Vec<u32>,
-        at: usize,
-    },
-    /// Upper ends of each target's share, ascending.
-    Drawn {
-        ends: Vec<u64>,
-    },
-}
-
-impl Mix {
-    /// `weights` of at least one target, each 1 or more.
-    pub fn new(weights: &[u32], random: Xoshiro256PlusPlus) -> Self {
-        let divisor = weights.iter().copied().fold(0, greatest_common_divisor).max(1);
-        let sum: u64 = weights.iter().map(|weight| u64::from(weight / divisor)).sum();
-        let order = if weights.len() <= 1 {
-            Order::Single
-        } else if sum <= u64::from(LONGEST_CYCLE) {
-            let cycle: Vec<u32> = (0u32..)
-                .zip(weights)
-                .flat_map(|(index, weight)| (0..weight / divisor).map(move |_| index))
-                .collect();
-            Order::Cycle { at: cycle.len(), cycle }
-        } else {
-            let mut end = 0;
-            let ends = weights.iter().map(|weight| {
-                end += u64::from(*weight);
-                end
-            });
-            Order::Drawn { ends: ends.collect() }
-        };
-        Self { random, order }
-    }
-
-    /// The index of the next request's target.
-    pub fn next(&mut self) -> u32 {
-        match &mut self.order {
-            Order::Single => 0,
-            Order::Cycle { cycle, at } => {
-                if *at == cycle.len() {
-                    shuffle(cycle, &mut self.random);
-                    *at = 0;
-                }
-                *at += 1;
-                cycle[*at - 1]
-            }
-            Order::Drawn { ends } => {
-                let drawn = self.random.random_range(0..ends.last().copied().unwrap_or(1));
-                ends.partition_point(|end| *end <= drawn) as u32
-            }
-        }
-    }
-}
-
-fn shuffle(items: &mut [u32], random: &mut impl Rng) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, random.random_range(0..=last));
-    }
-}
-
-fn greatest_common_divisor(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
-}
-
 #[cfg(test)]
 mod tests {
-    use rand::SeedableRng;
-
     use super::*;
 
-    fn random() -> Xoshiro256PlusPlus {
-        Xoshiro256PlusPlus::seed_from_u64(1)
+    fn request(target: &Target, host: &str, mode: ConnectionMode) -> Result<Request, LoadError> {
+        Request::new(target, host, mode, &Values::default())
     }
 
     fn text(target: &Target, mode: ConnectionMode) -> String {
-        String::from_utf8(Request::new(target, "app.test:80", mode).unwrap().bytes).unwrap()
+        let request = request(target, "app.test:80", mode).unwrap();
+        assert!(request.template().is_none(), "it is the same each time");
+        String::from_utf8(request.bytes(&[]).to_vec()).unwrap()
     }
 
     #[test]
@@ -248,9 +240,9 @@ mod tests {
             with_header("X:", "a"),
             with_header("", "a"),
         ] {
-            assert!(Request::new(&target, "app", ConnectionMode::Fresh).is_err(), "{target}");
+            assert!(request(&target, "app", ConnectionMode::Fresh).is_err(), "{target}");
         }
-        assert!(Request::new(&Target::get("/"), "a\r\nb", ConnectionMode::Fresh).is_err());
+        assert!(request(&Target::get("/"), "a\r\nb", ConnectionMode::Fresh).is_err());
     }
 
     #[test]
@@ -259,7 +251,7 @@ mod tests {
             let own = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
             let headers = headers.iter().map(own).collect();
             let target = Target { headers, ..Target::get("/") };
-            let made = Request::new(&target, "app", ConnectionMode::KeepAlive);
+            let made = request(&target, "app", ConnectionMode::KeepAlive);
             made.err().map(|error| error.to_string()).unwrap_or_default()
         };
         assert!(refusal(&[("content-length", "9")]).contains("the length of their body"));
@@ -269,25 +261,36 @@ mod tests {
     }
 
     #[test]
-    fn every_cycle_has_exactly_the_shares_asked_for_in_changing_order() {
-        let mut mix = Mix::new(&[2, 6, 2], random());
-        let mut cycles = Vec::new();
-        for _ in 0..20 {
-            let cycle: Vec<u32> = (0..5).map(|_| mix.next()).collect();
-            let count = |target| cycle.iter().filter(|drawn| **drawn == target).count();
-            assert_eq!([count(0), count(1), count(2)], [1, 3, 1]);
-            cycles.push(cycle);
+    fn a_request_with_variables_is_put_together_with_the_length_of_its_body() {
+        let target = Target {
+            method: "POST".into(),
+            headers: vec![("X-Id".into(), "{{seq}}".into())],
+            body: b"{\"n\":{{seq}}}".to_vec(),
+            ..Target::get("/orders/{{seq}}")
+        };
+        let request = request(&target, "app", ConnectionMode::KeepAlive).unwrap();
+        let mut buffer = Vec::new();
+        for (number, length) in [(9, 7), (10, 8), (0, 7)] {
+            request.template().unwrap().render(number, &mut buffer);
+            let text = std::str::from_utf8(request.bytes(&buffer)).unwrap();
+            assert_eq!(
+                text,
+                format!(
+                    "POST /orders/{number} HTTP/1.1\r\nHost: app\r\nUser-Agent: {USER_AGENT}\r\n\
+                     Accept: */*\r\nContent-Length: {length}\r\nX-Id: {number}\r\n\r\n\
+                     {{\"n\":{number}}}"
+                )
+            );
         }
-        cycles.dedup();
-        assert!(cycles.len() > 5, "the order changes");
     }
 
     #[test]
-    fn very_fine_shares_are_drawn() {
-        let mut mix = Mix::new(&[1, 9_999], random());
-        let n = 200_000;
-        let rare = (0..n).filter(|_| mix.next() == 0).count();
-        // Expected 20; five standard deviations.
-        assert!((1..=43).contains(&rare), "{rare}");
+    fn an_unknown_variable_is_told_with_its_target() {
+        let error = request(&Target::get("/a?b={{c}}"), "app", ConnectionMode::Fresh);
+        let error = error.unwrap_err().to_string();
+        assert!(error.starts_with("target 'GET /a?…': {{c}} is no variable"), "{error}");
+        let binary = Target { body: b"\xff{{c}}".to_vec(), ..Target::get("/") };
+        let request = request(&binary, "app", ConnectionMode::Fresh).unwrap();
+        assert!(request.template().is_none(), "a body that is no text holds no variables");
     }
 }

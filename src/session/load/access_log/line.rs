@@ -1,0 +1,318 @@
+//! Takes a line of an access log apart.
+//!
+//! In: a line in the combined or common format, or a JSON object. Out: what was asked. Must not
+//! trust it: whoever sent requests wrote parts of it.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memmem};
+use serde_json::{Map, Value};
+
+use super::time;
+
+/// A request as a log tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Upper case.
+    pub method: String,
+    /// Path and query, such as can stand in a request.
+    pub path: String,
+    /// Nanoseconds since 1970; `None` when nobody wants to know.
+    pub at: Option<i64>,
+}
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    Entry(Entry),
+    /// The line is understood, but what was asked is no request: a `-`, or bytes of another
+    /// protocol.
+    NoRequest,
+    NotUnderstood,
+}
+
+/// Reads a line that is not blank. One without a time is not understood if `wants_time`.
+pub fn parse(line: &[u8], wants_time: bool) -> Line {
+    let parsed = match line.first() {
+        Some(b'{') => parse_json(line, wants_time),
+        _ => parse_text(line, wants_time),
+    };
+    parsed.unwrap_or(Line::NotUnderstood)
+}
+
+/// `host ident user [time] "request" status bytes` and whatever follows.
+fn parse_text(line: &[u8], wants_time: bool) -> Option<Line> {
+    let time_at = memchr(b'[', line)? + 1;
+    let time_end = time_at + memchr(b']', &line[time_at..])?;
+    let at = match wants_time {
+        true => Some(time::parse(std::str::from_utf8(&line[time_at..time_end]).ok()?)?),
+        false => None,
+    };
+    let request_at = time_end + memchr(b'"', &line[time_end..])? + 1;
+    let request = unescaped(quoted(&line[request_at..])?);
+    Some(entry(request_line(&request), at))
+}
+
+fn entry(request: Option<(String, String)>, at: Option<i64>) -> Line {
+    match request {
+        Some((method, path)) => Line::Entry(Entry { method, path, at }),
+        None => Line::NoRequest,
+    }
+}
+
+/// Up to the closing quote; one after a backslash does not close.
+fn quoted(text: &[u8]) -> Option<&[u8]> {
+    let mut is_escaped = false;
+    let end = text.iter().position(|byte| {
+        let closes = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        closes
+    })?;
+    Some(&text[..end])
+}
+
+/// `\x22` and `\"`, as nginx and Apache write what could not stand there.
+fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
+    if memchr(b'\\', text).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr(b'\\', rest) {
+        plain.extend_from_slice(&rest[..at]);
+        let (byte, length) = escape(&rest[at + 1..]);
+        plain.push(byte);
+        rest = &rest[at + 1 + length..];
+    }
+    plain.extend_from_slice(rest);
+    Cow::Owned(plain)
+}
+
+/// The byte that stands for what follows a backslash, and how much of that it takes.
+fn escape(after: &[u8]) -> (u8, usize) {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    match after {
+        [b'x' | b'X', high, low, ..] => match (digit(high), digit(low)) {
+            (Some(high), Some(low)) => ((high * 16 + low) as u8, 3),
+            _ => (b'\\', 0),
+        },
+        [b'n', ..] => (b'\n', 1),
+        [b't', ..] => (b'\t', 1),
+        [b'r', ..] => (b'\r', 1),
+        [byte @ (b'"' | b'\\' | b'/'), ..] => (*byte, 1),
+        _ => (b'\\', 0),
+    }
+}
+
+/// `METHOD TARGET HTTP/1.1`; the version is missing in requests of HTTP/0.9.
+fn request_line(text: &[u8]) -> Option<(String, String)> {
+    let space = memchr(b' ', text)?;
+    let (method, rest) = (&text[..space], &text[space + 1..]);
+    let end = memmem::rfind(rest, b" HTTP/").unwrap_or(rest.len());
+    request(method, &rest[..end])
+}
+
+fn request(method: &[u8], target: &[u8]) -> Option<(String, String)> {
+    let is_method = !method.is_empty() && method.iter().all(u8::is_ascii_alphabetic);
+    let method = std::str::from_utf8(method).ok().filter(|_| is_method)?;
+    Some((method.to_ascii_uppercase(), path(target)?))
+}
+
+/// Path and query, with what could not be sent percent-encoded.
+fn path(target: &[u8]) -> Option<String> {
+    let target = match memmem::find(target, b"://") {
+        // As proxies are asked.
+        Some(at) if at > 0 && target[..at].iter().all(u8::is_ascii_alphanumeric) => {
+            let rest = &target[at + 3..];
+            let authority = rest.iter().position(|byte| b"/?#".contains(byte));
+            &rest[authority.unwrap_or(rest.len())..]
+        }
+        _ if target.first() == Some(&b'/') => target,
+        _ => return None,
+    };
+    let mut path = String::with_capacity(target.len() + 1);
+    if target.first() != Some(&b'/') {
+        path.push('/');
+    }
+    for (at, byte) in target.iter().enumerate() {
+        match byte {
+            b'#' => break,
+            // Two of them would begin a variable.
+            b'{' if target.get(at + 1) == Some(&b'{') => path.push_str("%7B"),
+            byte if byte.is_ascii_graphic() => path.push(char::from(*byte)),
+            byte => path.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    Some(path)
+}
+
+/// The names that people give to a request's parts; the most exact first.
+const METHODS: [&str; 4] = ["request_method", "method", "verb", "request_type"];
+const PATHS: [&str; 5] = ["request_uri", "uri", "path", "url", "request_path"];
+const QUERIES: [&str; 3] = ["args", "query_string", "query"];
+const TIMES: [&str; 7] =
+    ["msec", "time_iso8601", "@timestamp", "timestamp", "time", "time_local", "ts"];
+
+fn parse_json(line: &[u8], wants_time: bool) -> Option<Line> {
+    let object = json_object(line)?;
+    let at = match wants_time {
+        true => Some(TIMES.iter().find_map(|name| time_of(object.get(*name)?))?),
+        false => None,
+    };
+    let whole = match object.get("request") {
+        Some(Value::String(text)) => request_line(text.as_bytes()),
+        Some(Value::Object(parts)) => from_parts(parts),
+        _ => None,
+    };
+    let request = whole.or_else(|| from_parts(&object));
+    let has_any = object.contains_key("request") || first_text(&object, &PATHS).is_some();
+    has_any.then(|| entry(request, at))
+}
+
+/// A log's format escapes as it likes: `\x22` is no JSON, and means `\u0022`.
+fn json_object(line: &[u8]) -> Option<Map<String, Value>> {
+    serde_json::from_slice(line).ok().or_else(|| {
+        let text = std::str::from_utf8(line).ok().filter(|text| text.contains("\\x"))?;
+        serde_json::from_str(&text.replace("\\x", "\\u00")).ok()
+    })
+}
+
+fn first_text<'a>(object: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str> {
+    let mut texts = names.iter().filter_map(|name| object.get(*name)?.as_str());
+    texts.find(|text| !["", "-"].contains(text))
+}
+
+fn from_parts(object: &Map<String, Value>) -> Option<(String, String)> {
+    let method = first_text(object, &METHODS)?;
+    let target = first_text(object, &PATHS)?;
+    match first_text(object, &QUERIES) {
+        Some(query) if !target.contains('?') => {
+            let query = query.strip_prefix('?').unwrap_or(query);
+            request(method.as_bytes(), format!("{target}?{query}").as_bytes())
+        }
+        _ => request(method.as_bytes(), target.as_bytes()),
+    }
+}
+
+fn time_of(value: &Value) -> Option<i64> {
+    match value {
+        Value::String(text) => time::parse(text),
+        Value::Number(seconds) => time::of_seconds(seconds.as_f64()?),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(line: &str) -> Option<String> {
+        match parse(line.as_bytes(), false) {
+            Line::Entry(Entry { method, path, at: None }) => Some(format!("{method} {path}")),
+            Line::NoRequest => None,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn lines_of_the_combined_and_common_formats_are_read() {
+        for (line, expected) in [
+            (
+                "1.2.3.4 - - [10/Oct/2025:13:55:36 +0200] \"GET /a?b=1 HTTP/1.1\" 200 5 \"-\" \"x\"",
+                Some("GET /a?b=1"),
+            ),
+            ("::1 - me [10/Oct/2025:13:55:36 +0200] \"head / HTTP/2.0\" 200 -", Some("HEAD /")),
+            ("app:80 - - - [t] \"GET /v\" 200 5", Some("GET /v")),
+            ("- - - [t] \"POST /a\\\"b\\x22c\\x5c HTTP/1.1\" - - \"q\\\"\"", Some("POST /a\"b\"c\\")),
+            ("h - - [t] \"GET /\\xC3\\xA4 x#y HTTP/1.1\" 400 0", Some("GET /%C3%A4%20x")),
+            ("h - - [t] \"GET http://a.test/x?y HTTP/1.1\" 200 0", Some("GET /x?y")),
+            ("h - - [t] \"GET HTTP://a.test?y HTTP/1.1\" 200 0", Some("GET /?y")),
+            ("h - - [t] \"GET /?next=http://a/ HTTP/1.1\" 200 0", Some("GET /?next=http://a/")),
+            ("h - - [t] \"GET /{{seq}}{{{ HTTP/1.1\" 200 0", Some("GET /%7B{seq}}%7B%7B{")),
+            ("h - - [t] \"-\" 408 0 \"-\" \"-\"", None),
+            ("h - - [t] \"\" 400 0", None),
+            ("h - - [t] \"\\x16\\x03\\x01 \\x02\" 400 150", None),
+            ("h - - [t] \"OPTIONS * HTTP/1.1\" 200 0", None),
+        ] {
+            assert_eq!(read(line).as_deref(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn json_lines_are_read_by_the_names_that_people_use() {
+        for (line, expected) in [
+            (r#"{"request":"GET /a HTTP/1.1","status":"200"}"#, Some("GET /a")),
+            (r#"{"request_method":"PUT","request_uri":"/a?b","uri":"/c"}"#, Some("PUT /a?b")),
+            (r#"{"method":"get","uri":"/a","args":"b=1"}"#, Some("GET /a?b=1")),
+            (r#"{"method":"GET","path":"/a","query_string":"-"}"#, Some("GET /a")),
+            (r#"{"method":"GET","url":"https://a.test/b?c"}"#, Some("GET /b?c")),
+            (r#"{"request":{"method":"GET","uri":"/caddy"},"ts":1.5}"#, Some("GET /caddy")),
+            (r#"{"request":"GET /\x22ä HTTP/1.1"}"#, Some("GET /\"%C3%A4")),
+            (r#"{"request":"-","method":"-"}"#, None),
+            (r#"{"request":"","request_uri":"/a"}"#, None),
+        ] {
+            assert_eq!(read(line).as_deref(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_such_line_is_not_understood() {
+        for line in [
+            "GET / HTTP/1.1",
+            "h - - [t] GET / 200",
+            "h - - [t \"GET / HTTP/1.1\" 200",
+            "h - - [t] \"GET / HTTP/1.1",
+            "{\"status\":200}",
+            "{\"request\":\"GET / HTTP/1.1\"",
+            "[1, 2]",
+        ] {
+            assert_eq!(parse(line.as_bytes(), false), Line::NotUnderstood, "{line}");
+        }
+        let without_time = b"h - - [t] \"GET / HTTP/1.1\" 200 0";
+        assert_eq!(parse(without_time, true), Line::NotUnderstood);
+    }
+
+    #[test]
+    fn times_are_read_where_they_are_wanted() {
+        let at = |line: &str| match parse(line.as_bytes(), true) {
+            Line::Entry(entry) => entry.at,
+            other => panic!("{other:?}"),
+        };
+        let second = 1_760_097_336_000_000_000;
+        let text = "h - - [10/Oct/2025:13:55:36 +0200] \"GET / HTTP/1.1\" 200 0";
+        assert_eq!(at(text), Some(second));
+        for (name, value) in [
+            ("time_iso8601", "\"2025-10-10T13:55:36+02:00\""),
+            ("@timestamp", "\"2025-10-10T11:55:36Z\""),
+            ("time_local", "\"10/Oct/2025:13:55:36 +0200\""),
+            ("msec", "\"1760097336.000\""),
+            ("ts", "1760097336.0"),
+        ] {
+            let line = format!("{{\"request\":\"GET / HTTP/1.1\",\"{name}\":{value}}}");
+            assert_eq!(at(&line), Some(second), "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_not_understood(
+            bytes in proptest::collection::vec(any::<u8>(), 0..80), wants_time: bool
+        ) {
+            parse(&bytes, wants_time);
+            let request = [b"h [x] \"GET /".as_slice(), &bytes, b" HTTP/1.1\" 200"].concat();
+            parse(&request, false);
+            parse(&[b"{\"request\":\"".as_slice(), &bytes, b"\"}"].concat(), wants_time);
+        }
+
+        #[test]
+        fn what_is_read_can_be_sent(path in "/\\PC{0,30}") {
+            let line = format!("h - - [t] \"GET {} HTTP/1.1\" 200 0", path.replace('"', "\\x22"));
+            if let Line::Entry(entry) = parse(line.as_bytes(), false) {
+                let target = crate::terms::Target::new(&entry.method, &entry.path);
+                prop_assert!(target.is_ok_and(|target| !target.path.contains("{{")));
+            }
+        }
+    }
+}
