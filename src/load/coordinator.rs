@@ -49,6 +49,7 @@ pub fn run(spec: &LoadSpec, stop: &StopSignal, watch: Watch<'_>) -> Result<LoadR
         requests: spec.targets.iter().map(request).collect::<Result<_, _>>()?,
         weights: spec.targets.iter().map(|target| target.weight.max(1)).collect(),
         connection: spec.connection,
+        tls: spec.tls.clone(),
         timeout: nanoseconds(spec.timeout),
         orders: Orders::default(),
         clock: OnceLock::new(),
@@ -344,6 +345,7 @@ impl Gathered {
             duration: duration(length),
             last_reply: duration(last_reply),
             is_cut_short,
+            tls_trouble: outcomes.iter().find_map(|outcome| outcome.tls_trouble.clone()),
             generator: GeneratorUse {
                 cpu_user: outcomes.iter().map(|outcome| outcome.cpu.user).sum(),
                 cpu_system: outcomes.iter().map(|outcome| outcome.cpu.system).sum(),

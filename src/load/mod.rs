@@ -16,6 +16,8 @@ pub mod shape;
 mod socket;
 mod source;
 mod thread;
+mod tls;
+mod transport;
 
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
@@ -65,6 +67,8 @@ pub struct LoadSpec {
     pub warm_up: Duration,
     pub length: Length,
     pub connection: ConnectionMode,
+    /// `None`: plain HTTP.
+    pub tls: Option<TlsSettings>,
     /// From due to the last byte.
     pub timeout: Duration,
     /// Most requests in flight in the open model; requests beyond wait, and are `dropped` when
@@ -93,6 +97,7 @@ pub enum LoadError {
 }
 
 pub use thread::{may_raise_priority, raise_descriptor_limit};
+pub use tls::{TlsOptions, TlsSettings};
 
 /// Runs one load to its end, until `stop` is raised, or until `watch` breaks.
 ///

@@ -16,6 +16,7 @@ pub enum Failure {
     Timeout,
     Malformed,
     AddressUnavailable,
+    Tls,
     ClosedEarly,
     Dropped,
 }
@@ -28,6 +29,7 @@ impl Failure {
             Self::Timeout => &mut errors.timeout,
             Self::Malformed => &mut errors.malformed,
             Self::AddressUnavailable => &mut errors.address_unavailable,
+            Self::Tls => &mut errors.tls,
             Self::ClosedEarly => &mut errors.closed_early,
             Self::Dropped => &mut errors.dropped,
         };

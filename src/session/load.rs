@@ -3,6 +3,7 @@
 //! In: what was typed, taken apart by the command line ([`Asked`]). Out: a summary. Must not print.
 
 mod targets;
+mod tls;
 mod url;
 
 use std::io::{self, Read};
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-pub use crate::load::Length;
+pub use crate::load::{Length, TlsOptions};
 use crate::load::{self, Address, LoadError, LoadSpec, Placement};
 use crate::summary::load::{Rules, summarise};
 use crate::terms::{
@@ -47,6 +48,8 @@ pub struct Asked {
     pub seed: u64,
     pub slo: Option<Slo>,
     pub allows_public: bool,
+    /// For `https://`.
+    pub tls: TlsOptions,
 }
 
 /// Why there is no result.
@@ -116,7 +119,9 @@ pub fn prepare(asked: Asked) -> Result<Prepared, LoadVerbError> {
         Some(path) => Address::Unix(path.clone()),
         None => Address::Tcp(addresses(&url, asked.allows_public)?),
     };
-    let description = describe(&asked, &url, &targets, &address);
+    let tls = tls::settings(&asked.tls, &url)?;
+    let mut description = describe(&asked, &url, &targets, &address);
+    description.extend(tls.is_some().then(|| tls::describe(&asked.tls)));
     let spec = LoadSpec {
         address,
         host: url.host_header(),
@@ -125,6 +130,7 @@ pub fn prepare(asked: Asked) -> Result<Prepared, LoadVerbError> {
         warm_up: asked.warm_up,
         length: asked.length,
         connection: asked.connection,
+        tls,
         timeout: asked.timeout,
         max_in_flight: asked.max_in_flight,
         loops: asked.loops,
@@ -150,7 +156,9 @@ pub fn run(
         *addresses = reachable(std::mem::take(addresses));
     }
     let record = load::run(&spec, stop, watch)?;
-    Ok(summarise(&record, spec.warm_up, prepared.slo.as_ref(), &Rules::default()))
+    let mut summary = summarise(&record, spec.warm_up, prepared.slo.as_ref(), &Rules::default());
+    summary.warnings.extend(record.tls_trouble.as_ref().map(tls::warning));
+    Ok(summary)
 }
 
 /// What the exit code says.
@@ -169,6 +177,10 @@ pub fn conclude(summary: &LoadSummary) -> Conclusion {
 /// Says what happened instead, most frequent first, and where to look.
 pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
     let errors = &summary.errors;
+    let tls = tls::explained(summary);
+    let not_http = tls.clone().unwrap_or("is that the right port?".into());
+    let malformed = format!("answered with something that is not HTTP/1: {not_http}");
+    let tls = format!("ended by TLS: {}", tls.unwrap_or("the server's log may say why".into()));
     let kinds = [
         (
             errors.refused,
@@ -180,7 +192,8 @@ pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
         ),
         (errors.reset, "reset by the server: its own log may say why"),
         (errors.closed_early, "cut off by the server before a whole reply: its log may say why"),
-        (errors.malformed, "answered with something that is not HTTP/1: is that the right port?"),
+        (errors.malformed, malformed.as_str()),
+        (errors.tls, tls.as_str()),
         (errors.address_unavailable, "without a free port or descriptor on this side (ulimit -n)"),
         (errors.dropped, "never sent"),
     ];
@@ -394,6 +407,7 @@ mod tests {
             seed: 1,
             slo: None,
             allows_public: false,
+            tls: TlsOptions::default(),
         }
     }
 

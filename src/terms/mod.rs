@@ -32,7 +32,9 @@ pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
 pub use finding::{Finding, FindingState};
 pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
-pub use load_record::{Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadSecond, Offered};
+pub use load_record::{
+    Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadSecond, Offered, TlsTrouble,
+};
 pub use load_summary::{
     GeneratorSummary, LatencySummary, LoadSummary, SendLagSummary, SloSummary, Window,
     WindowLatency,

@@ -64,7 +64,8 @@ fn request(line: &str, server: &Url) -> Result<Target, String> {
         false => Ok(word.to_string()),
         true => {
             let url = Url::parse(word).map_err(|error| error.to_string())?;
-            if (&url.host, url.port) != (&server.host, server.port) {
+            let place = |url: &Url| (url.scheme, url.host.clone(), url.port);
+            if place(&url) != place(server) {
                 return Err(format!(
                     "'{url}' is on another server than {server}; run one load for each server"
                 ));
@@ -127,6 +128,7 @@ mod tests {
             ("GET /\n\nFETCH /x", "line 3: 'FETCH' is no method"),
             ("GET /\n@missing", "line 2: could not read 'missing'"),
             ("GET http://other.test/", "line 1: 'http://other.test/' is on another server"),
+            ("GET https://app.test:3000/", "on another server than http://app.test:3000/"),
             ("GET / weight=0", "line 1: '0' is no weight"),
         ] {
             let error = read(text).unwrap_err().to_string();
