@@ -1,5 +1,7 @@
 //! `sweetspot load`: arguments.
 
+mod tls;
+
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -155,6 +157,9 @@ struct Options {
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+
+    #[command(flatten)]
+    tls: tls::TlsArguments,
 
     /// Send load to an address that is neither this machine nor on a private network
     #[arg(long)]
@@ -323,6 +328,7 @@ fn asked(options: Options) -> Result<Asked, UsageError> {
         seed: options.seed,
         slo: options.slo,
         allows_public: options.allow_public,
+        tls: options.tls.into(),
     })
 }
 

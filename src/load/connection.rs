@@ -1,7 +1,7 @@
 //! The connections of one loop: a slot each, found by token, reused last in, first out.
 
 use super::reply::Reply;
-use super::socket::Socket;
+use super::transport::Transport;
 
 /// A request under way.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ pub enum Activity {
 /// One connection.
 #[derive(Debug)]
 pub struct Connection {
-    pub socket: Socket,
+    pub transport: Transport,
     pub activity: Activity,
     pub reply: Reply,
     /// The request, if it differs each time it is sent.
@@ -78,10 +78,10 @@ pub struct Connections {
 
 impl Connections {
     /// Takes in a new connection and returns its slot.
-    pub fn insert(&mut self, socket: Socket, flight: Flight, reply: Reply) -> u32 {
+    pub fn insert(&mut self, transport: Transport, flight: Flight, reply: Reply) -> u32 {
         let activity = Activity::Busy { flight, written: 0, received: 0 };
         let mut connection = Connection {
-            socket,
+            transport,
             activity,
             reply,
             rendered: Vec::new(),
@@ -195,7 +195,7 @@ impl Connections {
 
 #[cfg(test)]
 mod tests {
-    use super::super::socket::Remote;
+    use super::super::socket::{Remote, Socket};
     use super::*;
 
     fn flight(due: u64) -> Flight {
@@ -216,8 +216,8 @@ mod tests {
         let remote = Remote::tcp(listener.local_addr().unwrap());
         let mut connections = Connections::default();
         let slots = (0..count).map(|due| {
-            let socket = Socket::connect(&remote, None).unwrap();
-            connections.insert(socket, flight(due), Reply::new(false))
+            let transport = Transport::Plain(Socket::connect(&remote, None).unwrap());
+            connections.insert(transport, flight(due), Reply::new(false))
         });
         let slots = slots.collect();
         (connections, slots)

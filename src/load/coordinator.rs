@@ -52,6 +52,7 @@ pub fn run(
         weights: spec.targets.iter().map(|target| target.weight.max(1)).collect(),
         connection: spec.connection,
         closing: spec.closing,
+        tls: spec.tls.clone(),
         timeout: nanoseconds(spec.timeout),
         orders: Orders::default(),
         clock: OnceLock::new(),
@@ -384,6 +385,7 @@ fn as_one(spec: &LoadSpec, outcomes: &[Outcome], is_cut_short: bool) -> LoadRun 
         duration: duration(length(spec, outcomes)),
         last_reply: duration(last_reply),
         is_cut_short,
+        tls_trouble: outcomes.iter().find_map(|outcome| outcome.tls_trouble.clone()),
         generator: GeneratorUse {
             cpu_user: outcomes.iter().map(|outcome| outcome.cpu.user).sum(),
             cpu_system: outcomes.iter().map(|outcome| outcome.cpu.system).sum(),

@@ -21,7 +21,8 @@ use super::request::{Mix, Request};
 use super::socket::Remote;
 use super::source::Source;
 use super::thread::{self, CpuTime};
-use crate::terms::{ConnectionMode, LoadSecond};
+use super::tls::TlsSettings;
+use crate::terms::{ConnectionMode, LoadSecond, TlsTrouble};
 
 const MS: u64 = 1_000_000;
 
@@ -95,6 +96,7 @@ pub struct Common {
     pub weights: Vec<u32>,
     pub connection: ConnectionMode,
     pub closing: Closing,
+    pub tls: Option<TlsSettings>,
     /// Nanoseconds.
     pub timeout: u64,
 }
@@ -114,7 +116,7 @@ pub struct Setup {
 }
 
 /// How a loop ended.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Outcome {
     pub cpu: CpuTime,
     /// From its beginning to its end, nanoseconds.
@@ -123,6 +125,7 @@ pub struct Outcome {
     pub last_due: u64,
     /// When it noticed that nothing should be due any more, before the planned end.
     pub cut_short_at: Option<u64>,
+    pub tls_trouble: Option<TlsTrouble>,
 }
 
 /// See the head of this file. How a request goes its way is in `exchange`.
@@ -156,6 +159,9 @@ pub struct EventLoop<'a> {
     pub(super) memo: Memo,
     /// Bodies can be dropped in the kernel.
     pub(super) can_discard: bool,
+    pub(super) tls: Option<TlsSettings>,
+    /// The first that was met.
+    pub(super) tls_trouble: Option<TlsTrouble>,
     index: u16,
     messages: SyncSender<(u16, Message)>,
     unsent_messages: VecDeque<Message>,
@@ -188,7 +194,9 @@ impl<'a> EventLoop<'a> {
             source: setup.source,
             next_number: u64::from(setup.index),
             loops: setup.loops,
-            can_discard: !setup.remotes.iter().any(Remote::is_unix),
+            can_discard: common.tls.is_none() && !setup.remotes.iter().any(Remote::is_unix),
+            tls: common.tls.as_ref().map(TlsSettings::for_a_loop),
+            tls_trouble: None,
             index: setup.index,
             remotes: setup.remotes,
             next_remote: 0,
@@ -255,6 +263,7 @@ impl<'a> EventLoop<'a> {
             last_reply: self.recorder.last_reply(),
             last_due: self.recorder.last_due(),
             cut_short_at: self.cut_short_at,
+            tls_trouble: self.tls_trouble,
         })
     }
 

@@ -12,7 +12,9 @@ use super::poller::{Interest, Readiness};
 use super::recorder::Failure;
 use super::reply::{Progress, Reply};
 use super::socket::{Socket, SocketFailure};
-use crate::terms::ConnectionMode;
+use super::tls;
+use super::transport::Transport;
+use crate::terms::{ConnectionMode, TlsTrouble};
 
 /// Reads from one connection before the others have their turn; more is reported again.
 const READS_IN_A_ROW: usize = 8;
@@ -64,8 +66,8 @@ impl EventLoop<'_> {
         let request = &self.common.requests[flight.target as usize];
         let reply = Reply::new(request.is_head);
         let has_several_segments = request.longest() > ONE_SEGMENT;
-        let socket = match self.open_socket() {
-            Ok(socket) => socket,
+        let transport = match self.open_transport() {
+            Ok(transport) => transport,
             // Only unix sockets do so: the server has not accepted what came before.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.waiting.push_front(Flight { has_waited: true, ..flight });
@@ -74,16 +76,17 @@ impl EventLoop<'_> {
             }
             Err(error) => {
                 self.read_clock();
-                self.fail(&flight, failure(&error), 0);
+                let failure = self.class(&error);
+                self.fail(&flight, failure, 0);
                 return;
             }
         };
-        if has_several_segments {
+        if has_several_segments || self.tls.is_some() {
             // Refused by unix sockets only, which have no such delay.
-            drop(socket.set_no_delay());
+            drop(transport.set_no_delay());
         }
         self.in_flight += 1;
-        let slot = self.connections.insert(socket, flight, reply);
+        let slot = self.connections.insert(transport, flight, reply);
         self.render(slot, &flight);
         // The handshake is no part of the exchange, nor of our lag.
         self.read_clock();
@@ -98,6 +101,14 @@ impl EventLoop<'_> {
             && let Some(connection) = self.connections.get(slot)
         {
             template.render(flight.number, &mut connection.rendered);
+        }
+    }
+
+    fn open_transport(&mut self) -> io::Result<Transport> {
+        let socket = self.open_socket()?;
+        match &self.tls {
+            None => Ok(Transport::Plain(socket)),
+            Some(tls) => tls.open(socket).map(|stream| Transport::Tls(Box::new(stream))),
         }
     }
 
@@ -127,7 +138,7 @@ impl EventLoop<'_> {
             true => Interest::ReadableAndWritable,
             false => Interest::Readable,
         };
-        if self.poller.add(&connection.socket, token, interest).is_err() {
+        if self.poller.add(&connection.transport, token, interest).is_err() {
             self.fail_connection(slot, Failure::AddressUnavailable);
         }
     }
@@ -154,13 +165,13 @@ impl EventLoop<'_> {
         let request = &self.common.requests[flight.target as usize];
         let request = request.bytes(&connection.rendered);
         if *written == request.len() {
-            return;
+            return self.flush(slot);
         }
         let due = flight.due;
-        match connection.socket.send(&request[*written..]) {
+        match connection.transport.send(&request[*written..]) {
             Ok(count) => {
                 *written += count;
-                let is_all = *written == request.len();
+                let is_all = *written == request.len() && !connection.transport.has_unsent();
                 if flight.sent.is_none() {
                     flight.sent = Some(self.now);
                     let lag = (!flight.has_waited).then(|| flight.begun.saturating_sub(due));
@@ -170,9 +181,22 @@ impl EventLoop<'_> {
                 self.await_writable(slot, !is_all);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let awaits_room = connection.transport.awaits_room();
+                self.await_writable(slot, awaits_room);
+            }
+            Err(error) => self.broken_by(slot, &error),
+        }
+    }
+
+    /// Sends what is left of a request that was handed over in full: TLS may hold some of it.
+    fn flush(&mut self, slot: u32) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        match connection.transport.flush() {
+            Ok(()) => self.await_writable(slot, false),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.await_writable(slot, true);
             }
-            Err(error) => self.broken(slot, failure(&error)),
+            Err(error) => self.broken_by(slot, &error),
         }
     }
 
@@ -185,7 +209,7 @@ impl EventLoop<'_> {
         }
         connection.awaits_writable = wanted;
         let interest = if wanted { Interest::ReadableAndWritable } else { Interest::Readable };
-        match self.poller.modify(&connection.socket, token, interest) {
+        match self.poller.modify(&connection.transport, token, interest) {
             // A new connection is registered right after its first write.
             Err(error) if error.raw_os_error() != Some(libc::ENOENT) => {
                 self.fail_connection(slot, Failure::AddressUnavailable);
@@ -201,18 +225,27 @@ impl EventLoop<'_> {
             let is_busy = matches!(connection.activity, Activity::Busy { .. });
             let may_skip = is_busy && self.can_discard && skippable >= READ_BUFFER as u64;
             let read = match may_skip {
-                true => connection.socket.discard(skippable.min(LARGEST_DISCARD) as usize),
-                false => connection.socket.receive(&mut self.buffer),
+                true => connection.transport.discard(skippable.min(LARGEST_DISCARD) as usize),
+                false => connection.transport.receive(&mut self.buffer),
             };
-            let count = match read {
-                Ok(0) => return self.ended(slot),
-                Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) => return self.broken(slot, failure(&error)),
+            let (count, has_more) = match read {
+                Ok(read) if read.count == 0 => return self.ended(slot),
+                Ok(read) => (read.count, read.has_more),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if !connection.transport.wants_write() {
+                        return;
+                    }
+                    // The TLS handshake has come to its end: now the request can leave.
+                    self.read_clock();
+                    self.write(slot);
+                    continue;
+                }
+                Err(error) => return self.broken_by(slot, &error),
             };
             let Activity::Busy { received, .. } = &mut connection.activity else {
                 return self.unexpected_bytes(slot);
             };
+            let is_beginning = *received == 0;
             *received += count as u64;
             let progress = match may_skip {
                 true => Ok(connection.reply.skip(count as u64)),
@@ -220,9 +253,13 @@ impl EventLoop<'_> {
             };
             match progress {
                 Ok(Progress::Done { surplus }) => return self.complete(slot, surplus == 0),
-                Err(_) => return self.fail_connection(slot, Failure::Malformed),
-                // Less than there was room for: nothing more is there.
-                Ok(Progress::More) if !may_skip && count < READ_BUFFER => return,
+                Err(_) => {
+                    if is_beginning && self.tls.is_none() && tls::is_alert(&self.buffer[..count]) {
+                        self.tls_trouble.get_or_insert(TlsTrouble::Unasked);
+                    }
+                    return self.fail_connection(slot, Failure::Malformed);
+                }
+                Ok(Progress::More) if !has_more => return,
                 Ok(Progress::More) => {}
             }
         }
@@ -246,6 +283,19 @@ impl EventLoop<'_> {
             }
             Activity::Busy { .. } => self.broken(slot, Failure::ClosedEarly),
         }
+    }
+
+    fn broken_by(&mut self, slot: u32, error: &io::Error) {
+        let failure = self.class(error);
+        self.broken(slot, failure);
+    }
+
+    /// The class of an error. The first that is about TLS is also kept in words.
+    fn class(&mut self, error: &io::Error) -> Failure {
+        if self.tls_trouble.is_none() {
+            self.tls_trouble = tls::trouble(error);
+        }
+        failure(error)
     }
 
     /// The connection is gone. When the server had closed it before the request could reach it, the
@@ -312,7 +362,7 @@ impl EventLoop<'_> {
             Closing::Reset => {
                 if let Some(connection) = self.connections.get(slot) {
                     // Refused by unix sockets only, which have no ports to free.
-                    drop(connection.socket.reset_when_closed());
+                    drop(connection.transport.reset_when_closed());
                 }
             }
             Closing::Server | Closing::Client => {}
@@ -353,12 +403,16 @@ impl EventLoop<'_> {
     }
 }
 
-/// The class of an operating system's error.
+/// The class of a transport's error.
 fn failure(error: &io::Error) -> Failure {
-    match SocketFailure::from(error) {
-        SocketFailure::Refused => Failure::Refused,
-        SocketFailure::Reset => Failure::Reset,
-        SocketFailure::TimedOut => Failure::Timeout,
-        SocketFailure::AddressUnavailable => Failure::AddressUnavailable,
+    match (error.kind(), SocketFailure::from(error)) {
+        (io::ErrorKind::InvalidData, _) => Failure::Tls,
+        // Without TLS's notice of a proper end a reply that ends with its connection may lack a
+        // part, and one that ends by itself does.
+        (io::ErrorKind::UnexpectedEof, _) => Failure::ClosedEarly,
+        (_, SocketFailure::Refused) => Failure::Refused,
+        (_, SocketFailure::Reset) => Failure::Reset,
+        (_, SocketFailure::TimedOut) => Failure::Timeout,
+        (_, SocketFailure::AddressUnavailable) => Failure::AddressUnavailable,
     }
 }

@@ -17,6 +17,8 @@ pub mod shape;
 mod socket;
 mod source;
 mod thread;
+mod tls;
+mod transport;
 
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
@@ -87,6 +89,8 @@ pub struct LoadSpec {
     pub length: Length,
     pub connection: ConnectionMode,
     pub closing: Closing,
+    /// `None`: plain HTTP.
+    pub tls: Option<TlsSettings>,
     /// From due to the last byte.
     pub timeout: Duration,
     /// Most requests in flight in the open model; requests beyond wait, and are `dropped` when
@@ -116,6 +120,7 @@ pub enum LoadError {
 
 pub use request::Variables;
 pub use thread::{may_raise_priority, raise_descriptor_limit};
+pub use tls::{TlsOptions, TlsSettings};
 
 /// Who is told what while a load runs.
 pub struct Callbacks<'a> {

@@ -17,6 +17,7 @@ pub enum Failure {
     Timeout,
     Malformed,
     AddressUnavailable,
+    Tls,
     ClosedEarly,
     Dropped,
 }
@@ -29,6 +30,7 @@ impl Failure {
             Self::Timeout => &mut errors.timeout,
             Self::Malformed => &mut errors.malformed,
             Self::AddressUnavailable => &mut errors.address_unavailable,
+            Self::Tls => &mut errors.tls,
             Self::ClosedEarly => &mut errors.closed_early,
             Self::Dropped => &mut errors.dropped,
         };

@@ -1,7 +1,7 @@
 //! Non-blocking stream sockets, and why one could not be had.
 
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, IoSlice};
 use std::mem::{self, MaybeUninit};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -172,6 +172,23 @@ impl Socket {
         // SAFETY: the bytes live through the call. Without the flag a closed peer would raise
         // SIGPIPE.
         counted(unsafe { libc::send(self.as_raw_fd(), pointer, bytes.len(), libc::MSG_NOSIGNAL) })
+    }
+
+    /// As [`send`](Self::send), several pieces at once.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn send_vectored(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        // SAFETY: all-zero is a valid value of this plain structure.
+        let mut message: libc::msghdr = unsafe { mem::zeroed() };
+        message.msg_iov = pieces.as_ptr().cast_mut().cast::<libc::iovec>();
+        // Its type differs between C libraries.
+        message.msg_iovlen = pieces.len() as _;
+        // SAFETY: an `IoSlice` is laid out as the kernel's own; both it and its bytes live through
+        // the call, which writes to neither.
+        counted(unsafe {
+            libc::sendmsg(self.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL)
+        })
     }
 
     /// Reads what there is; 0 at the end.

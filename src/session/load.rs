@@ -3,6 +3,7 @@
 //! In: what was typed, taken apart by the command line ([`Asked`]). Out: a summary. Must not print.
 
 mod targets;
+mod tls;
 mod url;
 
 use std::io::{self, Read};
@@ -14,7 +15,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 pub use crate::load::shape::{Shape, Stages};
-pub use crate::load::{Closing, Length};
+pub use crate::load::{Closing, Length, TlsOptions};
 use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
 use crate::summary::load::{Fold, Rules};
 use crate::terms::{
@@ -52,6 +53,8 @@ pub struct Asked {
     pub seed: u64,
     pub slo: Option<Slo>,
     pub allows_public: bool,
+    /// For `https://`.
+    pub tls: TlsOptions,
 }
 
 /// Why there is no result.
@@ -123,7 +126,9 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         Some(path) => Address::Unix(path.clone()),
         None => Address::Tcp(addresses(&url, asked.allows_public)?),
     };
-    let description = describe(&asked, &url, &targets, &address);
+    let tls = tls::settings(&asked.tls, &url)?;
+    let mut description = describe(&asked, &url, &targets, &address);
+    description.extend(tls.is_some().then(|| tls::describe(&asked.tls)));
     let spec = LoadSpec {
         address,
         host: url.host_header(),
@@ -133,6 +138,7 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         length: asked.length,
         connection: asked.connection,
         closing: asked.closing,
+        tls,
         timeout: asked.timeout,
         max_in_flight: asked.max_in_flight,
         loops: asked.loops.unwrap_or_else(|| loops_needed(&asked.shape, own_cores())),
@@ -182,7 +188,9 @@ pub fn run(
     let mut fold = Fold::new(spec.warm_up, prepared.slo.as_ref());
     let callbacks = Callbacks { watch, second: &mut |second| fold.take(&second) };
     let run = load::stream(&spec, stop, callbacks)?;
-    Ok(fold.finish(&run, &Rules::default()))
+    let mut summary = fold.finish(&run, &Rules::default());
+    summary.warnings.extend(run.tls_trouble.as_ref().map(tls::warning));
+    Ok(summary)
 }
 
 /// What the exit code says.
@@ -201,6 +209,10 @@ pub fn conclude(summary: &LoadSummary) -> Conclusion {
 /// Says what happened instead, most frequent first, and where to look.
 pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
     let errors = &summary.errors;
+    let tls = tls::explained(summary);
+    let not_http = tls.clone().unwrap_or("is that the right port?".into());
+    let malformed = format!("answered with something that is not HTTP/1: {not_http}");
+    let tls = format!("ended by TLS: {}", tls.unwrap_or("the server's log may say why".into()));
     let kinds = [
         (
             errors.refused,
@@ -212,7 +224,8 @@ pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
         ),
         (errors.reset, "reset by the server: its own log may say why"),
         (errors.closed_early, "cut off by the server before a whole reply: its log may say why"),
-        (errors.malformed, "answered with something that is not HTTP/1: is that the right port?"),
+        (errors.malformed, malformed.as_str()),
+        (errors.tls, tls.as_str()),
         (errors.address_unavailable, "without a free port or descriptor on this side (ulimit -n)"),
         (errors.dropped, "never sent"),
     ];
@@ -444,6 +457,7 @@ mod tests {
             seed: 1,
             slo: None,
             allows_public: false,
+            tls: TlsOptions::default(),
         }
     }
 

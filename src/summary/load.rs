@@ -206,6 +206,7 @@ mod tests {
             duration: Duration::from_secs(seconds as u64),
             last_reply: Duration::from_millis(seconds as u64 * 1000 + 10),
             is_cut_short: false,
+            tls_trouble: None,
             generator: GeneratorUse::default(),
         };
         LoadRecord { run, seconds: (0..seconds).map(|_| second()).collect() }

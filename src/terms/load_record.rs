@@ -88,6 +88,23 @@ impl ErrorCounts {
     }
 }
 
+/// What was first seen to go wrong with TLS; `why` is the TLS library's own text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TlsTrouble {
+    /// The server's certificate was not accepted.
+    Certificate { why: String },
+    /// The server did not accept something of ours, and said so.
+    Alert { why: String },
+    /// The server answered with something that is not TLS.
+    NotTls,
+    /// The server closed the connection in the handshake.
+    Closed,
+    Other { why: String },
+    /// A server that was asked without TLS answered with it.
+    Unasked,
+}
+
 /// The requests that were *due* in one second of the run, with what became of them, however late.
 /// So any run of whole seconds can be cut out and still adds up: `due` is the sum of all statuses
 /// and errors.
@@ -178,5 +195,8 @@ pub struct LoadRun {
     pub last_reply: Duration,
     /// True when a stop was asked for or the watcher ended the run before its time.
     pub is_cut_short: bool,
+    /// Why the first request of class `tls` failed, or what explains the malformed replies.
+    #[serde(default)]
+    pub tls_trouble: Option<TlsTrouble>,
     pub generator: GeneratorUse,
 }

@@ -33,7 +33,7 @@ pub use finding::{Finding, FindingState};
 pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
 pub use load_record::{
-    Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadRun, LoadSecond, Offered,
+    Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadRun, LoadSecond, Offered, TlsTrouble,
 };
 pub use load_summary::{
     GeneratorSummary, LatencySummary, LoadSummary, SendLagSummary, SloSummary, Window,

@@ -2,4 +2,7 @@
 
 mod command;
 mod engine;
+mod nginx;
 mod server;
+mod tls;
+mod tls_server;

@@ -295,6 +295,7 @@ impl Local {
             warm_up: offer.warm_up,
             length: Length::Duration(offer.duration),
             connection: self.settings.connection,
+            tls: None,
             timeout: self.settings.timeout,
             max_in_flight: None,
             closing: Closing::default(),

@@ -52,6 +52,7 @@ impl<'a> Recorder<'a> {
                     duration: Duration::ZERO,
                     last_reply: Duration::ZERO,
                     is_cut_short: false,
+                    tls_trouble: None,
                     generator: GeneratorUse::default(),
                 },
                 seconds: Vec::new(),

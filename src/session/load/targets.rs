@@ -99,7 +99,7 @@ pub fn without_server(word: &str, server: &Url) -> Result<String, String> {
         return Ok(word.to_string());
     }
     let url = Url::parse(word).map_err(|error| error.to_string())?;
-    if (&url.host, url.port) != (&server.host, server.port) {
+    if (url.scheme, &url.host, url.port) != (server.scheme, &server.host, server.port) {
         return Err(format!(
             "'{url}' is on another server than {server}; run one load for each server"
         ));
@@ -189,6 +189,7 @@ mod tests {
             ("GET /\n\nFETCH /x", "line 3: 'FETCH' is no method"),
             ("GET /\n@missing", "line 2: could not read 'missing'"),
             ("GET http://other.test/", "line 1: 'http://other.test/' is on another server"),
+            ("GET https://app.test:3000/", "on another server than http://app.test:3000/"),
             ("GET / weight=0", "line 1: '0' is no weight"),
         ] {
             let error = read(text).unwrap_err().to_string();

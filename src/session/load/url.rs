@@ -1,12 +1,42 @@
-//! Where a load goes, as people write it: `http://user:password@host:port/path?query`.
+//! Where a load goes, as people write it: `http://user:password@host:port/path?query`, or the same
+//! with `https`.
 
 use std::fmt;
 
 use super::LoadVerbError;
 
+/// How the server is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    Http,
+    Https,
+}
+
+impl Scheme {
+    /// In any case of letters; `None` when it is another.
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Http, Self::Https].into_iter().find(|known| text.eq_ignore_ascii_case(known.name()))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    fn default_port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+}
+
 /// The parts of a URL. Its `Debug` and `Display` leave out user, password and query.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
+    pub scheme: Scheme,
     /// `user:password`, percent-decoded.
     pub user: Option<String>,
     /// A name or an address; IPv6 without its brackets.
@@ -25,21 +55,16 @@ impl Url {
     /// Another scheme, no host, a bad port. The text itself is not repeated: it may hold a
     /// password.
     pub fn parse(text: &str) -> Result<Self, LoadVerbError> {
-        let usage = |what: &str| LoadVerbError::Usage(what.to_string());
-        let rest = match text.split_once("://") {
-            None => text,
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
-            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => {
-                return Err(usage(
-                    "https is not supported yet; aim at the app server itself, behind whatever \
-                     ends TLS",
-                ));
-            }
-            Some((scheme, _)) => {
-                return Err(LoadVerbError::Usage(format!(
-                    "'{scheme}' is no scheme we know; write for example {EXAMPLE}"
-                )));
-            }
+        let (scheme, rest) = match text.split_once("://") {
+            None => (Scheme::Http, text),
+            Some((scheme, rest)) => match Scheme::parse(scheme) {
+                Some(scheme) => (scheme, rest),
+                None => {
+                    return Err(LoadVerbError::Usage(format!(
+                        "'{scheme}' is no scheme we know; write for example {EXAMPLE}"
+                    )));
+                }
+            },
         };
         let rest = rest.split('#').next().unwrap_or_default();
         let path_at = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -49,8 +74,9 @@ impl Url {
             None => (None, authority),
         };
         let (host, port) = host_and_port(authority)?;
+        let port = port.unwrap_or(scheme.default_port());
         let path = if path.starts_with('/') { path.to_string() } else { format!("/{path}") };
-        Ok(Self { user, host, port, path })
+        Ok(Self { scheme, user, host, port, path })
     }
 
     /// As the `Host` header says it.
@@ -59,7 +85,7 @@ impl Url {
             true => format!("[{}]", self.host),
             false => self.host.clone(),
         };
-        if self.port == 80 { host } else { format!("{host}:{}", self.port) }
+        if self.port == self.scheme.default_port() { host } else { format!("{host}:{}", self.port) }
     }
 
     /// Whether it names nothing but the server itself.
@@ -68,7 +94,7 @@ impl Url {
     }
 }
 
-fn host_and_port(authority: &str) -> Result<(String, u16), LoadVerbError> {
+fn host_and_port(authority: &str) -> Result<(String, Option<u16>), LoadVerbError> {
     let usage = |what: String| Err(LoadVerbError::Usage(what));
     let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
         match rest.split_once(']') {
@@ -90,8 +116,8 @@ fn host_and_port(authority: &str) -> Result<(String, u16), LoadVerbError> {
     if !is_host {
         return usage(format!("the URL names no host; write for example {EXAMPLE}"));
     }
-    match port.map_or(Ok(80), str::parse) {
-        Ok(port) if port > 0 => Ok((host.to_string(), port)),
+    match port.map(str::parse).transpose() {
+        Ok(port) if port != Some(0) => Ok((host.to_string(), port)),
         _ => usage(format!("the port of the URL is no number from 1 to 65535; write {EXAMPLE}")),
     }
 }
@@ -121,7 +147,7 @@ impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.split('?').next().unwrap_or("/");
         let query = if self.path.contains('?') { "?…" } else { "" };
-        write!(f, "http://{}{path}{query}", self.host_header())
+        write!(f, "{}://{}{path}{query}", self.scheme.name(), self.host_header())
     }
 }
 
@@ -144,6 +170,10 @@ mod tests {
             ("HTTP://app.test?q=a@b", "app.test", 80, "/?q=a@b", "app.test"),
             ("http://[::1]:80/x", "::1", 80, "/x", "[::1]"),
             ("http://[::1]", "::1", 80, "/", "[::1]"),
+            ("https://app.test/x", "app.test", 443, "/x", "app.test"),
+            ("HTTPS://[::1]:443", "::1", 443, "/", "[::1]"),
+            ("https://app.test:80", "app.test", 80, "/", "app.test:80"),
+            ("http://app.test:443", "app.test", 443, "/", "app.test:443"),
         ] {
             let url = Url::parse(text).unwrap();
             assert_eq!(
@@ -169,7 +199,8 @@ mod tests {
             "",
             "http://",
             "ftp://me:secret@host/",
-            "https://me:secret@host/",
+            "httpss://me:secret@host/",
+            "https://me:secret@host:0/",
             "http://me:secret@host:0/",
             "http://me:secret@host:99999/",
             "http://me:secret@ho st/",
@@ -179,6 +210,6 @@ mod tests {
             assert!(!error.contains("secret"), "{error}");
         }
         assert!(Url::parse("::1").unwrap_err().to_string().contains("in brackets: [::1]"));
-        assert!(Url::parse("https://host/").unwrap_err().to_string().contains("not supported yet"));
+        assert_eq!(Url::parse("https://me:secret@host/a").unwrap().to_string(), "https://host/a");
     }
 }

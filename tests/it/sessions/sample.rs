@@ -241,6 +241,7 @@ fn load_record(offered: Offered) -> LoadRecord {
             duration: Duration::from_secs(15),
             last_reply: Duration::from_millis(15_040),
             is_cut_short: false,
+            tls_trouble: None,
             generator: GeneratorUse::default(),
         },
         seconds: vec![second.clone(), second],

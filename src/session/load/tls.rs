@@ -1,0 +1,124 @@
+//! TLS as the command line asks for it, and what is said when it fails.
+//!
+//! In: options, and what the engine noticed. Out: settings, a line of description, warnings with
+//! the way out.
+
+use super::LoadVerbError;
+use super::url::{Scheme, Url};
+use crate::load::{TlsOptions, TlsSettings};
+use crate::terms::{LoadSummary, TlsTrouble, Warning};
+
+/// The warning's code, for scripts.
+const CODE: &str = "tls";
+
+/// For `https://`; reads the files named.
+///
+/// # Errors
+/// Options that say something about TLS for a URL without it, or that cannot be used.
+pub fn settings(options: &TlsOptions, url: &Url) -> Result<Option<TlsSettings>, LoadVerbError> {
+    match url.scheme {
+        Scheme::Https => Ok(Some(TlsSettings::new(&url.host, options)?)),
+        Scheme::Http if *options == TlsOptions::default() => Ok(None),
+        Scheme::Http => Err(LoadVerbError::Usage(
+            "--cacert, --cert, --key, --insecure, --sni and --no-tls-resumption are for https:// \
+             URLs; write https://, or leave them out"
+                .into(),
+        )),
+    }
+}
+
+/// What is done and not done about certificates and sessions.
+pub fn describe(options: &TlsOptions) -> String {
+    let trusted = match &options.ca_file {
+        _ if options.is_insecure => "the server's certificate is not checked (--insecure)".into(),
+        Some(file) => format!("trusting the CAs in {}", file.display()),
+        None => "trusting this system's CAs".to_string(),
+    };
+    let mut text = format!("TLS, {trusted}");
+    if let Some(name) = &options.server_name {
+        text += &format!(", asking for {name}");
+    }
+    if let Some((certificate, _)) = &options.certificate {
+        text += &format!(", showing {}", certificate.display());
+    }
+    if options.is_without_resumption {
+        text += ", a full handshake for every connection";
+    }
+    text
+}
+
+/// What went wrong, with the way out.
+pub fn warning(trouble: &TlsTrouble) -> Warning {
+    let (message, advice) = match trouble {
+        TlsTrouble::Certificate { why } => (
+            format!("the server's certificate was not accepted ({why})"),
+            "name the CA that signed it with --cacert FILE or the host it is for with --sni NAME, \
+             or trust any with --insecure",
+        ),
+        TlsTrouble::Alert { why } => (
+            format!("the server ended TLS with an alert ({why})"),
+            "if it wants a client certificate, name one with --cert FILE --key FILE; its own log \
+             may say more",
+        ),
+        TlsTrouble::NotTls => (
+            "the server does not speak TLS on this port".to_string(),
+            "is that the right port? for plain HTTP write http:// instead of https://",
+        ),
+        TlsTrouble::Closed => (
+            "the server closed the connection in the TLS handshake".to_string(),
+            "does that port speak TLS? the server's log may say why",
+        ),
+        TlsTrouble::Other { why } => (
+            format!("TLS failed ({why})"),
+            "the server's log may say more; openssl s_client shows what it offers",
+        ),
+        TlsTrouble::Unasked => (
+            "the server speaks TLS on this port".to_string(),
+            "write https:// instead of http://",
+        ),
+    };
+    Warning::new(CODE, message, advice)
+}
+
+/// The warning about TLS in a summary, as text.
+pub fn explained(summary: &LoadSummary) -> Option<String> {
+    let mut warnings = summary.warnings.iter();
+    warnings.find(|warning| warning.code == CODE).map(Warning::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_for_tls_are_refused_without_it() {
+        let url = |text| Url::parse(text).unwrap();
+        let insecure = TlsOptions { is_insecure: true, ..TlsOptions::default() };
+        assert!(settings(&TlsOptions::default(), &url("http://app.test")).unwrap().is_none());
+        assert!(settings(&insecure, &url("https://app.test")).unwrap().is_some());
+        let error = settings(&insecure, &url("app.test")).unwrap_err();
+        assert!(error.is_usage() && error.to_string().contains("write https://"), "{error}");
+    }
+
+    #[test]
+    fn that_nothing_is_checked_is_said() {
+        let insecure = TlsOptions { is_insecure: true, ..TlsOptions::default() };
+        assert_eq!(
+            describe(&insecure),
+            "TLS, the server's certificate is not checked (--insecure)"
+        );
+        assert_eq!(describe(&TlsOptions::default()), "TLS, trusting this system's CAs");
+        let all = TlsOptions {
+            ca_file: Some("ca.pem".into()),
+            certificate: Some(("own.pem".into(), "own.key".into())),
+            server_name: Some("app.test".into()),
+            is_without_resumption: true,
+            is_insecure: false,
+        };
+        assert_eq!(
+            describe(&all),
+            "TLS, trusting the CAs in ca.pem, asking for app.test, showing own.pem, a full \
+             handshake for every connection"
+        );
+    }
+}

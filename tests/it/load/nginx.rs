@@ -1,0 +1,101 @@
+//! The engine over TLS against a real server: nginx, on a unix socket, which needs no free port.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::command::{EASY, json, sweetspot, wait_for};
+use super::tls_server::Authority;
+
+/// Ended when dropped.
+struct Nginx {
+    process: Child,
+    folder: TempDir,
+}
+
+/// Where it is; `/usr/sbin` is on few people's `PATH`.
+fn program() -> Option<&'static str> {
+    ["nginx", "/usr/sbin/nginx"].into_iter().find(|program| {
+        let version = Command::new(program).arg("-v").stderr(Stdio::null()).status();
+        version.is_ok_and(|status| status.success())
+    })
+}
+
+impl Nginx {
+    fn start(program: &str, authority: &Authority, protocols: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().display();
+        let (certificate, key) = authority.files(&authority.identity("app.test"));
+        std::fs::write(folder.path().join("large"), vec![b'x'; 10_000_000]).unwrap();
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|kind| format!("{kind}_temp_path {at}/{kind};"))
+            .join(" ");
+        let config = format!(
+            "daemon off; master_process off; pid {at}/pid; error_log {at}/errors;
+            events {{ worker_connections 128; }}
+            http {{
+                access_log off; {temporary}
+                server {{
+                    listen unix:{at}/socket ssl;
+                    ssl_certificate {}; ssl_certificate_key {}; ssl_protocols {protocols};
+                    keepalive_requests 7;
+                    root {at};
+                    location = / {{ return 200 hello; }}
+                }}
+            }}",
+            certificate.display(),
+            key.display()
+        );
+        let file = folder.path().join("nginx.conf");
+        std::fs::write(&file, config).unwrap();
+        let process = Command::new(program)
+            .args(["-c", file.to_str().unwrap(), "-e", &format!("{at}/errors")])
+            .args(["-p", &at.to_string()])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let nginx = Self { process, folder };
+        wait_for(|| std::os::unix::net::UnixStream::connect(nginx.socket()).is_ok());
+        nginx
+    }
+
+    fn socket(&self) -> impl AsRef<Path> {
+        self.folder.path().join("socket")
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+#[test]
+fn nginx_with_tls_on_a_unix_socket_is_measured() {
+    let Some(program) = program() else {
+        // The one server that the tests can do without: those of our own speak TLS too.
+        eprintln!("skipped: nginx is not here (package nginx)");
+        return;
+    };
+    let authority = Authority::new();
+    let ca_file = authority.ca_file();
+    for protocols in ["TLSv1.3", "TLSv1.2"] {
+        let nginx = Nginx::start(program, &authority, protocols);
+        let socket = nginx.socket();
+        let load = |url: &str, more: &[&str]| {
+            let common = [url, "--unix", socket.as_ref().to_str().unwrap(), "--timeout", "20s"];
+            let trust = ["--cacert", ca_file.to_str().unwrap(), "--json"];
+            json(&sweetspot(&[&common[..], &trust, more, &EASY].concat()))
+        };
+        for connection in ["keep-alive", "fresh"] {
+            let more = ["--rate", "100/s", "--requests", "50", "--connection", connection];
+            let result = load("https://app.test/", &more);
+            assert_eq!(result["status"]["200"], 50, "{protocols}, {connection}: {result}");
+        }
+        let result = load("https://app.test/large", &["--clients", "2", "--requests", "6"]);
+        assert_eq!(result["status"]["200"], 6, "{protocols}: {result}");
+        assert!(result["bytes_in"].as_u64().unwrap() >= 60_000_000);
+    }
+}
