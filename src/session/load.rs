@@ -11,13 +11,16 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use thiserror::Error;
 
 pub use crate::load::Length;
 use crate::load::{self, Address, LoadError, LoadSpec, Placement};
+use crate::report::load::{About, RequestLine};
 use crate::summary::load::{Rules, summarise};
 use crate::terms::{
-    ConnectionMode, LiveSecond, LoadSummary, Offered, Slo, StopSignal, Target, format_duration,
+    ConnectionMode, LiveSecond, LoadSecond, LoadSummary, Offered, Slo, StopSignal, Target,
+    format_duration,
 };
 use url::Url;
 
@@ -84,10 +87,43 @@ impl LoadVerbError {
 
 /// A load that can begin.
 pub struct Prepared {
+    url: Url,
     spec: LoadSpec,
     slo: Option<Slo>,
     /// What is going to be done, for people; without secrets.
     pub description: Vec<String>,
+}
+
+impl Prepared {
+    /// What reports say of a load that begins now.
+    pub fn about(&self, now: Timestamp) -> About {
+        let line = |target: &Target| RequestLine {
+            method: target.method.clone(),
+            path: url::without_query(&target.path),
+        };
+        let server = Url { user: None, path: String::new(), ..self.url.clone() };
+        About {
+            description: self.description.clone(),
+            server: server.to_string(),
+            host: self.url.host.clone(),
+            port: self.url.port,
+            targets: self.spec.targets.iter().map(line).collect(),
+            has_bodies: self.spec.targets.iter().any(|target| !target.body.is_empty()),
+            began: now,
+            duration: match self.spec.length {
+                Length::Duration(length) => Some(length),
+                Length::Requests(_) => None,
+            },
+            loops: self.spec.loops,
+        }
+    }
+}
+
+/// A load that has run.
+pub struct Finished {
+    pub summary: LoadSummary,
+    /// The measured seconds as one, with their whole distributions.
+    pub all: LoadSecond,
 }
 
 /// How a load ended.
@@ -131,10 +167,11 @@ pub fn prepare(asked: Asked) -> Result<Prepared, LoadVerbError> {
         seed: asked.seed,
         placement: Placement::default(),
     };
-    Ok(Prepared { spec, slo: asked.slo, description })
+    Ok(Prepared { url, spec, slo: asked.slo, description })
 }
 
-/// Runs the load to its end, until `stop` is raised, or until `watch` breaks.
+/// Runs the load to its end, until `stop` is raised, or until `watch` breaks. `finished` is told each
+/// measured second, with the whole seconds since the load began, in order.
 ///
 /// # Errors
 /// The generator cannot work.
@@ -142,7 +179,8 @@ pub fn run(
     prepared: &Prepared,
     stop: &StopSignal,
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
-) -> Result<LoadSummary, LoadVerbError> {
+    finished: &mut dyn FnMut(u64, &LoadSecond),
+) -> Result<Finished, LoadVerbError> {
     // Nothing is started from this process, so nothing inherits the higher limit.
     load::raise_descriptor_limit();
     let mut spec = prepared.spec.clone();
@@ -150,7 +188,13 @@ pub fn run(
         *addresses = reachable(std::mem::take(addresses));
     }
     let record = load::run(&spec, stop, watch)?;
-    Ok(summarise(&record, spec.warm_up, prepared.slo.as_ref(), &Rules::default()))
+    let mut all = LoadSecond::default();
+    for (index, second) in (0..).zip(&record.seconds).skip(spec.warm_up.as_secs() as usize) {
+        finished(index, second);
+        all.add_requests(second);
+    }
+    let summary = summarise(&record, spec.warm_up, prepared.slo.as_ref(), &Rules::default());
+    Ok(Finished { summary, all })
 }
 
 /// What the exit code says.
@@ -409,6 +453,18 @@ mod tests {
              10.0/s, uniform arrivals, for 30s after 5s of warm-up, keep-alive connections, \
              timeout 10s"
         );
+    }
+
+    #[test]
+    fn reports_know_where_it_goes_and_no_secret() {
+        let url = "http://me:secret@app.localhost:9292/a?token=t0k";
+        let mut with_body = asked(url);
+        (with_body.unix, with_body.data) = (Some("socket".into()), Some("x".into()));
+        let about = prepare(with_body).unwrap().about(Timestamp::UNIX_EPOCH);
+        assert_eq!((about.server.as_str(), about.port), ("http://app.localhost:9292", 9292));
+        let only = RequestLine { method: "POST".into(), path: "/a?…".into() };
+        assert_eq!((about.targets, about.has_bodies), (vec![only], true));
+        assert_eq!((about.duration, about.loops), (Some(Duration::from_secs(30)), 1));
     }
 
     #[test]

@@ -2,4 +2,6 @@
 
 mod command;
 mod engine;
+mod outputs;
+mod readers;
 mod server;

@@ -114,8 +114,8 @@ fn row(name: &str, times: &Latencies) -> String {
     )
 }
 
-fn whole_ms(time: Option<Duration>) -> u64 {
-    milliseconds(time).round() as u64
+fn whole_ms(time: Option<Duration>) -> u128 {
+    (time.unwrap_or_default().as_micros() + 500) / 1000
 }
 
 fn line(name: &str, value: &str) -> String {

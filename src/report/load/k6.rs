@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::ser::{PrettyFormatter, Serializer};
 
 use super::{LoadResult, milliseconds};
-use crate::terms::{Latencies, Slo};
+use crate::terms::{Latencies, QuantileLimit, Slo};
 
 pub fn render(result: &LoadResult<'_>) -> String {
     let summary = Summary { root_group: Group::default(), metrics: metrics(result) };
@@ -90,8 +90,8 @@ fn metrics(result: &LoadResult<'_>) -> BTreeMap<&'static str, Metric> {
     let all = result.all;
     let none = Latencies::default();
     let counter = |count| Metric::Counter { count, rate: result.per_second(count) };
-    let sent = all.due - all.errors.dropped;
-    let failed = sent - result.good();
+    let sent = all.due.saturating_sub(all.errors.dropped);
+    let failed = sent.saturating_sub(result.good());
     let slo: Option<Slo> = result.summary.slo.as_ref().and_then(|slo| slo.text.parse().ok());
     let share = if sent > 0 { failed as f64 / sent as f64 } else { 0.0 };
     let (of_latency, of_errors) = thresholds(slo.as_ref(), &all.latency, share);
@@ -135,7 +135,7 @@ fn thresholds(
     failed_share: f64,
 ) -> (Thresholds, Thresholds) {
     let Some(slo) = slo else { return Default::default() };
-    let of_quantile = |part: &crate::terms::QuantileLimit| {
+    let of_quantile = |part: &QuantileLimit| {
         // Percents without the dust of binary fractions.
         let percent = (part.quantile.get() * 1e8).round() / 1e6;
         let limit_ms = milliseconds(Some(part.limit));

@@ -190,5 +190,5 @@ impl Report {
 
 /// A latency in milliseconds; 0 when there is none.
 fn milliseconds(time: Option<Duration>) -> f64 {
-    time.unwrap_or_default().as_secs_f64() * 1e3
+    time.unwrap_or_default().as_nanos() as f64 / 1e6
 }

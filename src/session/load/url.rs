@@ -96,6 +96,14 @@ fn host_and_port(authority: &str) -> Result<(String, u16), LoadVerbError> {
     }
 }
 
+/// A path as it may be shown: its query may be secret.
+pub fn without_query(path: &str) -> String {
+    match path.split_once('?') {
+        Some((path, _)) => format!("{path}?…"),
+        None => path.to_string(),
+    }
+}
+
 /// `%40` is `@`; what is no such escape stays as it is.
 fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
@@ -119,9 +127,7 @@ fn percent_decoded(text: &str) -> String {
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.split('?').next().unwrap_or("/");
-        let query = if self.path.contains('?') { "?…" } else { "" };
-        write!(f, "http://{}{path}{query}", self.host_header())
+        write!(f, "http://{}{}", self.host_header(), without_query(&self.path))
     }
 }
 
