@@ -41,8 +41,7 @@ fn outcomes(result: &LoadResult<'_>) -> String {
     let connect = errors.refused + errors.address_unavailable + errors.dns + errors.tls;
     let receive = errors.reset + errors.closed_early;
     let exceptions = errors.timeout + errors.malformed + errors.dropped;
-    let is_2xx = |status: &u16| (200..300).contains(status);
-    let others = all.status.iter().filter(|(status, _)| !is_2xx(status));
+    let others = all.status.iter().filter(|(status, _)| !(200..300).contains(*status));
     let others: u64 = others.map(|(_, count)| count).sum();
 
     let mut text = line("Concurrency Level:", &result.concurrency().to_string());

@@ -110,15 +110,14 @@ impl Metrics {
     fn of(result: &LoadResult<'_>) -> Self {
         let LoadResult { about, summary, all } = *result;
         let requests = all.due;
-        let (attack_s, wait_s) = attack_and_wait(result);
-        let (duration, wait) = (ns(attack_s), ns(wait_s));
+        let (attack, wait) = attack_and_wait(result);
         // As vegeta has it: counts instead of rates when there was no time between them.
-        let divided = |count: u64, by: f64| match attack_s > 0.0 {
-            true => count as f64 / by,
-            false => count as f64,
+        let divided = |count: u64, by: Duration| match attack.is_zero() {
+            true => count as f64,
+            false => count as f64 / by.as_secs_f64(),
         };
-        let earliest = after(about.began, ns(summary.warm_up_s));
-        let latest = after(earliest, duration);
+        let earliest = after(about.began, seconds(summary.warm_up_s));
+        let latest = after(earliest, attack);
         let mean = |total: u64| Bytes { total, mean: total as f64 / requests.max(1) as f64 };
         let mut status_codes: BTreeMap<String, u64> =
             all.status.iter().map(|(status, count)| (status.to_string(), *count)).collect();
@@ -135,11 +134,11 @@ impl Metrics {
             earliest: earliest.to_string(),
             latest: latest.to_string(),
             end: after(latest, wait).to_string(),
-            duration,
-            wait,
+            duration: ns(attack),
+            wait: ns(wait),
             requests,
-            rate: divided(requests, attack_s),
-            throughput: divided(result.good(), attack_s + wait_s),
+            rate: divided(requests, attack),
+            throughput: divided(result.good(), attack + wait),
             success: result.good() as f64 / requests.max(1) as f64,
             status_codes,
             errors: errors.chain(unhappy.map(u16::to_string)).collect(),
@@ -149,7 +148,7 @@ impl Metrics {
 
 impl Times {
     fn of(latencies: &Latencies) -> Self {
-        let ns = |time: Option<Duration>| time.unwrap_or_default().as_nanos() as u64;
+        let ns = |time: Option<Duration>| ns(time.unwrap_or_default());
         let mean = ns(latencies.mean());
         Self {
             total: mean.saturating_mul(latencies.count()),
@@ -164,28 +163,33 @@ impl Times {
     }
 }
 
-/// Seconds from the first due time to the last, and from there to the last reply.
+/// From the first due time to the last, and from there to the last reply.
 ///
 /// The last request stands for the time until the next would have been due, so the load is one mean
 /// interval longer than from the first to the last. A wait is never longer than the longest
 /// latency, which tells it from the rest of that interval.
-fn attack_and_wait(result: &LoadResult<'_>) -> (f64, f64) {
+fn attack_and_wait(result: &LoadResult<'_>) -> (Duration, Duration) {
     let (due, length) = (result.all.due, result.summary.duration_s);
     if due == 0 {
-        return (0.0, 0.0);
+        return Default::default();
     }
-    let attack = length - length / due as f64;
-    let longest = result.all.latency.max().unwrap_or_default().as_secs_f64();
-    (attack, (result.span_s() - attack).clamp(0.0, longest))
+    let attack_s = length - length / due as f64;
+    let wait = seconds(result.span_s() - attack_s);
+    (seconds(attack_s), wait.min(result.all.latency.max().unwrap_or_default()))
 }
 
-fn ns(seconds: f64) -> u64 {
-    (seconds * 1e9).round() as u64
+/// To the nanosecond; zero for what is negative.
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_nanos((seconds * 1e9).round() as u64)
 }
 
-fn after(time: Timestamp, ns: u64) -> Timestamp {
+fn ns(time: Duration) -> u64 {
+    time.as_nanos() as u64
+}
+
+fn after(time: Timestamp, span: Duration) -> Timestamp {
     // Only beyond the year 9999 is there nothing to add to.
-    time.checked_add(Duration::from_nanos(ns)).unwrap_or(time)
+    time.checked_add(span).unwrap_or(time)
 }
 
 /// To the next smaller unit, as vegeta's text has its times; halves away from zero.

@@ -42,7 +42,7 @@ fn every_form_of_one_load_is_written_to_its_file() {
     assert!(text("vegeta").starts_with("Requests      [total, rate, throughput]         40, 20.5"));
     assert!(text("vegeta").contains("[code:count]                      200:40  \n"));
     assert_eq!(json("vegeta-json")["requests"], 40);
-    assert!(text("wrk").contains("  40 requests in 2.0"), "{}", text("wrk"));
+    assert!(text("wrk").contains("  40 requests in "), "{}", text("wrk"));
     assert!(text("wrk").contains(&format!("Running 2s test @ {}/a?…\n", server.url())));
     assert!(text("ab").contains("Complete requests:      40\n"), "{}", text("ab"));
     assert_eq!(json("k6")["metrics"]["http_reqs"]["count"], 40);

@@ -112,16 +112,10 @@ fn hdrhistograms_python_package_reads_the_quantiles_that_were_recorded() {
     let lines: Vec<&str> = text.lines().filter(is_other).collect();
     std::fs::write(&tagged, lines.join("\n").replace("Tag=exchange,", "") + "\n").unwrap();
 
-    let of_latency = |second: &LoadSecond| second.latency.clone();
-    let of_exchange = |second: &LoadSecond| second.exchange_time.clone();
-    let read = [
-        (intervals(&log), of_latency as fn(&LoadSecond) -> Latencies),
-        (intervals(&tagged), of_exchange),
-    ];
-    for (read, recorded) in read {
+    for (read, is_tagged) in [(intervals(&log), false), (intervals(&tagged), true)] {
         assert_eq!(read.len(), seconds.len());
         for (interval, (index, second)) in read.iter().zip(&seconds) {
-            let recorded = recorded(second);
+            let recorded = if is_tagged { &second.exchange_time } else { &second.latency };
             assert_eq!(interval["start_ms"], (1_700_000_000.0 + *index as f64) * 1000.0);
             assert_eq!(interval["count"], recorded.count());
             for (value, quantile) in interval["values"].as_array().unwrap().iter().zip(QUANTILES) {
