@@ -13,7 +13,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build demo test lint bench-main-job bench-search install clean help
+.PHONY: build demo test test-readers lint bench-main-job bench-search install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -33,6 +33,11 @@ test: ## build and run every test
 	@scripts/bootstrap test
 	$(say) 'building and running the tests'
 	$(CARGO) test --locked
+
+test-readers: ## have HdrHistogram's Python package and vegeta read our output files
+	@scripts/bootstrap readers
+	$(say) 'installing readers into target/readers, and running the tests that use them'
+	@scripts/test-readers
 
 lint: ## check formatting, clippy's warnings and the documentation's links
 	@scripts/bootstrap lint

@@ -1,23 +1,23 @@
 //! `sweetspot load`: arguments.
 
+mod outputs;
 mod tls;
-
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::ValueEnum;
+use jiff::Timestamp;
 
 use super::{Exit, UsageError, interrupt};
-use crate::report::load_text;
+use crate::report::load::{LoadResult, text};
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
 use crate::session::load::{self, Asked, Closing, Conclusion, Length, Shape, Stages};
 use crate::terms::{
-    Arrivals, ConnectionMode, LiveSecond, LoadSummary, Rate, Slo, Target, parse_duration,
+    Arrivals, ConnectionMode, LiveSecond, LoadSecond, Rate, Slo, Target, parse_duration,
 };
+use outputs::Output;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -165,8 +165,10 @@ struct Options {
     #[arg(long)]
     allow_public: bool,
 
-    /// FORMAT or FORMAT=FILE, with formats text and json; may be repeated [default: text]
-    #[arg(short = 'o', long, value_name = "FORMAT[=FILE]", value_parser = parse_output)]
+    /// FORMAT or FORMAT=FILE; may be repeated [default: text]. Ours: text, json; a histogram: hgrm,
+    /// or hlog a second; a row a request: csv (vegeta's); as other tools print it: vegeta,
+    /// vegeta-json, wrk, ab, k6
+    #[arg(short = 'o', long, value_name = "FORMAT[=FILE]", value_parser = outputs::parse)]
     output: Vec<Output>,
 
     /// The same as -o json
@@ -201,37 +203,17 @@ enum Close {
     /// We do, with a reset: any number of connections, but servers may log it
     Reset,
 }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
-}
-
-/// A format and where it goes; to standard output without a file.
-#[derive(Debug, Clone)]
-struct Output {
-    format: Format,
-    file: Option<PathBuf>,
-}
-
-fn parse_output(text: &str) -> Result<Output, String> {
-    let (name, file) = match text.split_once('=') {
-        Some((_, "")) => return Err("no file after '='; write for example json=result.json".into()),
-        Some((name, file)) => (name, Some(PathBuf::from(file))),
-        None => (text, None),
-    };
-    let format = Format::from_str(name, false)
-        .map_err(|_| format!("'{name}' is no format; write text or json"))?;
-    Ok(Output { format, file })
-}
-
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let options = *arguments.options;
-    let outputs = outputs(&options);
+    let outputs = outputs::of(&options.output, options.json)?;
     let is_quiet = options.quiet;
     let prepared = load::prepare(asked(options)?).map_err(usage_or_other)?;
-    outputs.iter().try_for_each(check_writable)?;
+    outputs::check_writable(&outputs)?;
+    let about = prepared.about(Timestamp::now());
+    let mut sinks = outputs::open_streams(&outputs, &about)?;
+    // The place for rows: once `load::run` tells of single requests, `sinks.rows` takes them when
+    // `sinks.wants_rows()`, and csv is no longer refused.
+    anyhow::ensure!(!sinks.wants_rows(), "csv is not there yet: the engine tells of no requests");
     let stop = interrupt::install();
     let mut progress = Progress::new(is_quiet);
     let mut is_told = false;
@@ -242,12 +224,12 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         }
         ControlFlow::Continue(())
     };
-    let summary = load::run(&prepared, &stop, &mut watch).map_err(usage_or_other)?;
+    let mut finished = |index: u64, second: &LoadSecond| sinks.second(index, second);
+    let load::Finished { summary, all } =
+        load::run(&prepared, &stop, &mut watch, &mut finished).map_err(usage_or_other)?;
     drop(progress);
-    // One that fails must not keep the others from being written.
-    let written: Vec<_> =
-        outputs.iter().map(|output| write(output, &prepared.description, &summary)).collect();
-    written.into_iter().collect::<anyhow::Result<()>>()?;
+    let result = LoadResult { about: &about, summary: &summary, all: &all };
+    outputs::write(&outputs, sinks, &result)?;
     let conclusion = load::conclude(&summary);
     if conclusion == Conclusion::NothingAnswered {
         eprintln!("sweetspot: {}", load::why_nothing_was_answered(&summary));
@@ -265,17 +247,6 @@ fn usage_or_other(error: load::LoadVerbError) -> anyhow::Error {
         true => UsageError { message: error.to_string() }.into(),
         false => error.into(),
     }
-}
-
-fn outputs(options: &Options) -> Vec<Output> {
-    let mut outputs = options.output.clone();
-    if options.json {
-        outputs.push(Output { format: Format::Json, file: None });
-    }
-    if outputs.is_empty() {
-        outputs.push(Output { format: Format::Text, file: None });
-    }
-    outputs
 }
 
 /// clap lets nobody through with two of them.
@@ -351,7 +322,7 @@ impl Progress {
 
     /// A closed standard error must not end the load.
     fn show(&mut self, second: &LiveSecond) {
-        let text = load_text::progress(second);
+        let text = text::progress(second);
         drop(match self {
             Self::Nothing => Ok(()),
             Self::Line(line) => line.show(&text),
@@ -365,31 +336,5 @@ impl Progress {
             // As in `show`.
             drop(writeln!(io::stderr(), "\n{text}"));
         }
-    }
-}
-
-/// A load may take long, and its result must not be lost for a mistyped folder: looks before it
-/// begins. What a file holds stays there until there is a new result.
-fn check_writable(output: &Output) -> anyhow::Result<()> {
-    let Some(file) = &output.file else { return Ok(()) };
-    // The reader of a pipe would take the first closing for the end.
-    if file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return Ok(());
-    }
-    let opened = OpenOptions::new().append(true).create(true).open(file);
-    opened.map(drop).with_context(|| {
-        format!("could not open {} for the result; no load was sent", file.display())
-    })
-}
-
-fn write(output: &Output, description: &[String], summary: &LoadSummary) -> anyhow::Result<()> {
-    let text = match output.format {
-        Format::Text => load_text::result(description, summary),
-        Format::Json => load_text::json(summary),
-    };
-    match &output.file {
-        None => io::stdout().write_all(text.as_bytes()).context("could not print the result"),
-        Some(file) => std::fs::write(file, text)
-            .with_context(|| format!("could not write the result to {}", file.display())),
     }
 }

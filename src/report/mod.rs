@@ -9,6 +9,7 @@
 pub mod csv;
 pub mod figures;
 pub mod json;
+pub mod load;
 pub mod map;
 pub mod markdown;
 pub mod outside;
@@ -19,8 +20,6 @@ mod words;
 
 pub mod doctor_text;
 pub mod watch_text;
-
-pub mod load_text;
 
 use std::io;
 

@@ -12,14 +12,16 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use thiserror::Error;
 
 pub use crate::load::shape::{Shape, Stages};
 pub use crate::load::{Closing, Length, TlsOptions};
 use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
+use crate::report::load::{About, RequestLine};
 use crate::summary::load::{Fold, Rules};
 use crate::terms::{
-    Arrivals, ConnectionMode, LiveSecond, LoadSummary, Rate, Slo, StopSignal, Target,
+    Arrivals, ConnectionMode, LiveSecond, LoadSecond, LoadSummary, Rate, Slo, StopSignal, Target,
     format_duration,
 };
 use url::Url;
@@ -92,10 +94,43 @@ impl LoadVerbError {
 
 /// A load that can begin.
 pub struct Prepared {
+    url: Url,
     spec: LoadSpec,
     slo: Option<Slo>,
     /// What is going to be done, for people; without secrets.
     pub description: Vec<String>,
+}
+
+impl Prepared {
+    /// What reports say of a load that begins now.
+    pub fn about(&self, now: Timestamp) -> About {
+        let line = |target: &Target| RequestLine {
+            method: target.method.clone(),
+            path: url::without_query(&target.path),
+        };
+        let server = Url { user: None, path: String::new(), ..self.url.clone() };
+        About {
+            description: self.description.clone(),
+            server: server.to_string(),
+            host: self.url.host.clone(),
+            port: self.url.port,
+            targets: self.spec.targets.iter().map(line).collect(),
+            has_bodies: self.spec.targets.iter().any(|target| !target.body.is_empty()),
+            began: now,
+            duration: match self.spec.length {
+                Length::Duration(length) => Some(length),
+                Length::Requests(_) => None,
+            },
+            loops: self.spec.loops,
+        }
+    }
+}
+
+/// A load that has run.
+pub struct Finished {
+    pub summary: LoadSummary,
+    /// The measured seconds as one, with their whole distributions.
+    pub all: LoadSecond,
 }
 
 /// How a load ended.
@@ -145,7 +180,7 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         seed: asked.seed,
         placement: Placement::default(),
     };
-    Ok(Prepared { spec, slo: asked.slo, description })
+    Ok(Prepared { url, spec, slo: asked.slo, description })
 }
 
 /// A loop sends several times as much on a core of its own; shared with a server it may be less.
@@ -170,7 +205,8 @@ fn own_cores() -> u16 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().min(1 << 10) as u16)
 }
 
-/// Runs the load to its end, until `stop` is raised, or until `watch` breaks.
+/// Runs the load to its end, until `stop` is raised, or until `watch` breaks. `finished` is told each
+/// measured second, with the whole seconds since the load began, in order.
 ///
 /// # Errors
 /// The generator cannot work.
@@ -178,7 +214,8 @@ pub fn run(
     prepared: &Prepared,
     stop: &StopSignal,
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
-) -> Result<LoadSummary, LoadVerbError> {
+    finished: &mut dyn FnMut(u64, &LoadSecond),
+) -> Result<Finished, LoadVerbError> {
     // Nothing is started from this process, so nothing inherits the higher limit.
     load::raise_descriptor_limit();
     let mut spec = prepared.spec.clone();
@@ -186,11 +223,18 @@ pub fn run(
         *addresses = reachable(std::mem::take(addresses));
     }
     let mut fold = Fold::new(spec.warm_up, prepared.slo.as_ref());
-    let callbacks = Callbacks { watch, second: &mut |second| fold.take(&second) };
-    let run = load::stream(&spec, stop, callbacks)?;
-    let mut summary = fold.finish(&run, &Rules::default());
+    let mut index = 0;
+    let mut take = |second: LoadSecond| {
+        fold.take(&second);
+        if index >= spec.warm_up.as_secs() {
+            finished(index, &second);
+        }
+        index += 1;
+    };
+    let run = load::stream(&spec, stop, Callbacks { watch, second: &mut take })?;
+    let (mut summary, all) = fold.finish(&run, &Rules::default());
     summary.warnings.extend(run.tls_trouble.as_ref().map(tls::warning));
-    Ok(summary)
+    Ok(Finished { summary, all })
 }
 
 /// What the exit code says.
@@ -489,6 +533,18 @@ mod tests {
         assert!(shown.starts_with(expected), "{shown}");
         let shown = described(&["1/s:1s"; 9].join(","));
         assert!(shown.contains("1.00/s for 1s, then 3 more stages, poisson"), "{shown}");
+    }
+
+    #[test]
+    fn reports_know_where_it_goes_and_no_secret() {
+        let url = "http://me:secret@app.localhost:9292/a?token=t0k";
+        let mut with_body = asked(url);
+        (with_body.unix, with_body.data) = (Some("socket".into()), Some("x".into()));
+        let about = prepare(with_body).unwrap().about(Timestamp::UNIX_EPOCH);
+        assert_eq!((about.server.as_str(), about.port), ("http://app.localhost:9292", 9292));
+        let only = RequestLine { method: "POST".into(), path: "/a?…".into() };
+        assert_eq!((about.targets, about.has_bodies), (vec![only], true));
+        assert_eq!((about.duration, about.loops), (Some(Duration::from_secs(30)), 1));
     }
 
     #[test]

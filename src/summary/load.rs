@@ -22,7 +22,7 @@ pub fn summarise(
 ) -> LoadSummary {
     let mut fold = Fold::new(warm_up, slo);
     record.seconds.iter().for_each(|second| fold.take(second));
-    fold.finish(&record.run, rules)
+    fold.finish(&record.run, rules).0
 }
 
 /// A summary in the making.
@@ -67,13 +67,9 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// The measured seconds so far as one, with their whole distributions.
-    pub fn all(&self) -> &LoadSecond {
-        &self.all
-    }
-
-    /// The load is over.
-    pub fn finish(self, run: &LoadRun, rules: &Rules) -> LoadSummary {
+    /// The load is over: its summary, and the measured seconds as one, with their whole
+    /// distributions.
+    pub fn finish(self, run: &LoadRun, rules: &Rules) -> (LoadSummary, LoadSecond) {
         let Self { slo, all, .. } = self;
         let warm_up = Duration::from_secs(self.cut.min(self.windows.len()) as u64);
         let duration = run.duration.saturating_sub(warm_up);
@@ -83,7 +79,7 @@ impl<'a> Fold<'a> {
         let within = slo.map(|slo| good_within(&all, good, slo.tightest_limit()));
         let seen = Seen { run, all: &all, in_flight: &self.in_flight, duration };
         let (is_valid, warnings) = instrument::check(&seen, slo, rules);
-        LoadSummary {
+        let summary = LoadSummary {
             offered_load_rps: run.offered.rate().map(|rate| rate.as_per_second()),
             clients: match run.offered {
                 Offered::Open { .. } => None,
@@ -116,7 +112,8 @@ impl<'a> Fold<'a> {
             valid: is_valid,
             warnings,
             warm_up_s: warm_up.as_secs_f64(),
-        }
+        };
+        (summary, all)
     }
 }
 

@@ -65,6 +65,19 @@ impl Latencies {
         (!self.is_empty()).then(|| Duration::from_secs_f64(self.0.stdev() / 1e6))
     }
 
+    /// Share within one standard deviation of the mean, 0..=1, to the histogram's resolution;
+    /// `None` when empty.
+    pub fn share_within_deviation(&self) -> Option<f64> {
+        let (mean, deviation) = (self.0.mean(), self.0.stdev());
+        let is_within = |us: u64| {
+            self.0.highest_equivalent(us) as f64 >= mean - deviation
+                && self.0.lowest_equivalent(us) as f64 <= mean + deviation
+        };
+        let within = self.buckets().filter(|(us, _)| is_within(*us));
+        let within: u64 = within.map(|(_, count)| count).sum();
+        (!self.is_empty()).then(|| within as f64 / self.count() as f64)
+    }
+
     /// Smallest; `None` when empty.
     pub fn min(&self) -> Option<Duration> {
         (!self.is_empty()).then(|| Duration::from_micros(self.0.min()))
@@ -90,6 +103,11 @@ impl Latencies {
     /// `(upper edge in microseconds, count)` of every bucket in use, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()))
+    }
+
+    /// The histogram itself, in microseconds, for the formats that are made of one.
+    pub fn histogram(&self) -> &Histogram<u64> {
+        &self.0
     }
 }
 
@@ -139,8 +157,20 @@ mod tests {
     }
 
     #[test]
+    fn the_share_within_one_deviation_is_counted() {
+        let mut latencies = Latencies::default();
+        latencies.record_n(ms(20), 10);
+        assert_eq!(latencies.share_within_deviation(), Some(1.0), "without any deviation: all");
+        // Mean 28 ms, deviation 25 ms: only the slow one lies outside.
+        latencies.record(ms(108));
+        let share = latencies.share_within_deviation().unwrap();
+        assert!((share - 10.0 / 11.0).abs() < 1e-9, "{share}");
+    }
+
+    #[test]
     fn an_empty_one_has_no_quantile() {
         assert_eq!(Latencies::default().quantile(0.5), None);
+        assert_eq!(Latencies::default().share_within_deviation(), None);
         assert_eq!(Latencies::default().mean(), None);
     }
 }

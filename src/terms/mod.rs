@@ -15,6 +15,7 @@ mod load_record;
 mod load_summary;
 mod machine;
 mod monitor_record;
+mod request_row;
 mod slo;
 mod stop;
 mod target;
@@ -41,6 +42,7 @@ pub use load_summary::{
 };
 pub use machine::Machine;
 pub use monitor_record::{HostUse, MonitorRecord, MonitorSecond, ProcessMemory, ProcessUse, Role};
+pub use request_row::{RequestError, RequestRow};
 pub use slo::{QuantileLimit, Slo, SloError};
 pub use stop::{StopRequest, StopSignal};
 pub use target::{ConnectionMode, Target, TargetError};

@@ -143,6 +143,12 @@ fn only_the_tests_need_rails() {
 }
 
 #[test]
+fn only_the_readers_need_python() {
+    assert!(bootstrap("readers", "").calls.contains("--no-install-recommends python3-venv\n"));
+    assert_eq!(bootstrap("readers", "fake python3 ''").said, "");
+}
+
+#[test]
 fn rust_of_rustup_and_a_ruby_of_ones_own_are_left_to_their_owners() {
     for (purpose, changes, advice) in [
         ("build", format!("{OLD_RUST} fake rustup ''"), "rustup update stable"),

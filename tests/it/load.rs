@@ -3,6 +3,8 @@
 mod command;
 mod engine;
 mod nginx;
+mod outputs;
+mod readers;
 mod server;
 mod tls;
 mod tls_server;

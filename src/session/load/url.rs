@@ -122,6 +122,14 @@ fn host_and_port(authority: &str) -> Result<(String, Option<u16>), LoadVerbError
     }
 }
 
+/// A path as it may be shown: its query may be secret.
+pub fn without_query(path: &str) -> String {
+    match path.split_once('?') {
+        Some((path, _)) => format!("{path}?…"),
+        None => path.to_string(),
+    }
+}
+
 /// `%40` is `@`; what is no such escape stays as it is.
 fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
@@ -145,9 +153,8 @@ fn percent_decoded(text: &str) -> String {
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.split('?').next().unwrap_or("/");
-        let query = if self.path.contains('?') { "?…" } else { "" };
-        write!(f, "{}://{}{path}{query}", self.scheme.name(), self.host_header())
+        let path = without_query(&self.path);
+        write!(f, "{}://{}{path}", self.scheme.name(), self.host_header())
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use super::LoadResult;
 use crate::terms::{Bytes, LatencySummary, LiveSecond, LoadSummary, Phase, SendLagSummary};
 
-/// The result, ending in a line end. `description`: what was done, a line each.
-pub fn result(description: &[String], summary: &LoadSummary) -> String {
+/// The result, ending in a line end.
+pub fn render(result: &LoadResult<'_>) -> String {
+    let summary = result.summary;
     let mut text = String::new();
-    for line in description {
+    for line in &result.about.description {
         text += &format!("{line}\n");
     }
     text.push('\n');
@@ -16,14 +18,6 @@ pub fn result(description: &[String], summary: &LoadSummary) -> String {
     outcomes(&mut text, summary);
     generator(&mut text, summary);
     judgement(&mut text, summary);
-    text
-}
-
-/// The result as `--json` prints it, ending in a line end.
-pub fn json(summary: &LoadSummary) -> String {
-    let mut text =
-        serde_json::to_string_pretty(summary).expect("a summary holds nothing that JSON cannot");
-    text.push('\n');
     text
 }
 
@@ -131,20 +125,9 @@ fn outcomes(text: &mut String, summary: &LoadSummary) {
         let counts = summary.status.iter().map(|(status, count)| format!("{status}: {count}"));
         line(text, "Status", &counts.collect::<Vec<_>>().join("  "));
     }
-    let errors = &summary.errors;
-    let counts = [
-        ("refused", errors.refused),
-        ("reset", errors.reset),
-        ("timeout", errors.timeout),
-        ("malformed", errors.malformed),
-        ("no address or port left", errors.address_unavailable),
-        ("tls", errors.tls),
-        ("dns", errors.dns),
-        ("closed early", errors.closed_early),
-        ("dropped", errors.dropped),
-    ];
+    let counts = summary.errors.by_class();
     let counts = counts.iter().filter(|(_, count)| *count > 0);
-    let counts: Vec<String> = counts.map(|(name, count)| format!("{name}: {count}")).collect();
+    let counts: Vec<String> = counts.map(|(class, count)| format!("{class}: {count}")).collect();
     let none = "none".to_string();
     line(text, "Errors", &if counts.is_empty() { none } else { counts.join("  ") });
 }

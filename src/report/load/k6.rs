@@ -1,0 +1,176 @@
+//! As k6 exports its summary (`--summary-export`): metrics by name, times in milliseconds. A
+//! threshold is `true` when it was *crossed*.
+//!
+//! `http_req_duration`, which thresholds are about, is the latency, and `iteration_duration` the
+//! same: each iteration is one request. What is not known is 0 as where k6 has nothing to measure:
+//! the times of connecting, of TLS, and of sending and receiving. `http_req_blocked` is the wait
+//! before the generator sent, and `http_req_waiting` the whole exchange. `vus` are the clients; in
+//! the open model, what was in flight when seconds ended.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::ser::{PrettyFormatter, Serializer};
+
+use super::{LoadResult, milliseconds};
+use crate::terms::{Latencies, QuantileLimit, Slo};
+
+pub fn render(result: &LoadResult<'_>) -> String {
+    let summary = Summary { root_group: Group::default(), metrics: metrics(result) };
+    let mut text = Vec::new();
+    let format = PrettyFormatter::with_indent(b"    ");
+    summary
+        .serialize(&mut Serializer::with_formatter(&mut text, format))
+        .expect("figures and strings are all that it holds");
+    text.push(b'\n');
+    String::from_utf8(text).expect("JSON is UTF-8")
+}
+
+#[derive(Serialize)]
+struct Summary {
+    metrics: BTreeMap<&'static str, Metric>,
+    root_group: Group,
+}
+
+/// The group of everything, which always has this identity (the MD5 of nothing).
+#[derive(Serialize)]
+struct Group {
+    name: &'static str,
+    path: &'static str,
+    id: &'static str,
+    groups: BTreeMap<String, String>,
+    checks: BTreeMap<String, String>,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        let id = "d41d8cd98f00b204e9800998ecf8427e";
+        Self { name: "", path: "", id, groups: BTreeMap::new(), checks: BTreeMap::new() }
+    }
+}
+
+/// By the limit as k6 writes it, whether it was crossed.
+type Thresholds = BTreeMap<String, bool>;
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Metric {
+    Trend {
+        avg: f64,
+        min: f64,
+        med: f64,
+        max: f64,
+        #[serde(rename = "p(90)")]
+        p90: f64,
+        #[serde(rename = "p(95)")]
+        p95: f64,
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        thresholds: Thresholds,
+    },
+    Counter {
+        count: u64,
+        rate: f64,
+    },
+    /// How often something was true (`passes`) and how often not.
+    Share {
+        passes: u64,
+        fails: u64,
+        value: f64,
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        thresholds: Thresholds,
+    },
+    Gauge {
+        value: u64,
+        min: u64,
+        max: u64,
+    },
+}
+
+fn metrics(result: &LoadResult<'_>) -> BTreeMap<&'static str, Metric> {
+    let all = result.all;
+    let none = Latencies::default();
+    let counter = |count| Metric::Counter { count, rate: result.per_second(count) };
+    let sent = all.due.saturating_sub(all.errors.dropped);
+    let failed = sent.saturating_sub(result.good());
+    let slo: Option<Slo> = result.summary.slo.as_ref().and_then(|slo| slo.text.parse().ok());
+    let share = if sent > 0 { failed as f64 / sent as f64 } else { 0.0 };
+    let (of_latency, of_errors) = thresholds(slo.as_ref(), &all.latency, share);
+    let mut metrics = BTreeMap::from([
+        ("data_received", counter(all.bytes_in)),
+        ("data_sent", counter(all.bytes_out)),
+        ("http_req_blocked", trend(&all.send_lag, Thresholds::new())),
+        ("http_req_connecting", trend(&none, Thresholds::new())),
+        ("http_req_duration", trend(&all.latency, of_latency)),
+        (
+            "http_req_failed",
+            Metric::Share {
+                passes: failed,
+                fails: result.good(),
+                value: share,
+                thresholds: of_errors,
+            },
+        ),
+        ("http_req_receiving", trend(&none, Thresholds::new())),
+        ("http_req_sending", trend(&none, Thresholds::new())),
+        ("http_req_tls_handshaking", trend(&none, Thresholds::new())),
+        ("http_req_waiting", trend(&all.exchange_time, Thresholds::new())),
+        ("http_reqs", counter(sent)),
+        ("iteration_duration", trend(&all.latency, Thresholds::new())),
+        ("iterations", counter(sent)),
+        ("vus", vus(result)),
+        ("vus_max", vus(result)),
+    ]);
+    // k6 has this one only when something was dropped.
+    if all.errors.dropped > 0 {
+        metrics.insert("dropped_iterations", counter(all.errors.dropped));
+    }
+    metrics
+}
+
+/// What the goal limits: `http_req_duration` and `http_req_failed`. Compared as k6 does, without
+/// asking whether chance explains it: the summary's own verdict does.
+fn thresholds(
+    slo: Option<&Slo>,
+    latency: &Latencies,
+    failed_share: f64,
+) -> (Thresholds, Thresholds) {
+    let Some(slo) = slo else { return Default::default() };
+    let of_quantile = |part: &QuantileLimit| {
+        // Percents without the dust of binary fractions.
+        let percent = (part.quantile.get() * 1e8).round() / 1e6;
+        let limit_ms = milliseconds(Some(part.limit));
+        let measured_ms = milliseconds(latency.quantile(part.quantile.get()));
+        (format!("p({percent})<{limit_ms}"), measured_ms >= limit_ms)
+    };
+    let of_errors = slo.errors.map(|share| (format!("rate<{}", share.get()), share.get()));
+    (
+        slo.quantiles.iter().map(of_quantile).collect(),
+        of_errors.into_iter().map(|(name, most)| (name, failed_share >= most)).collect(),
+    )
+}
+
+fn trend(times: &Latencies, thresholds: Thresholds) -> Metric {
+    Metric::Trend {
+        avg: milliseconds(times.mean()),
+        min: milliseconds(times.min()),
+        med: milliseconds(times.quantile(0.5)),
+        max: milliseconds(times.max()),
+        p90: milliseconds(times.quantile(0.9)),
+        p95: milliseconds(times.quantile(0.95)),
+        thresholds,
+    }
+}
+
+fn vus(result: &LoadResult<'_>) -> Metric {
+    let summary = result.summary;
+    if let Some(clients) = summary.clients.map(u64::from) {
+        return Metric::Gauge { value: clients, min: clients, max: clients };
+    }
+    let measured = summary.windows.iter().filter(|window| window.start_s >= summary.warm_up_s);
+    let in_flight: Vec<u64> = measured.map(|window| window.in_flight).collect();
+    Metric::Gauge {
+        value: in_flight.last().copied().unwrap_or(0),
+        min: in_flight.iter().copied().min().unwrap_or(0),
+        max: in_flight.iter().copied().max().unwrap_or(0),
+    }
+}

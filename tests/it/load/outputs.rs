@@ -1,0 +1,81 @@
+//! The forms that `sweetspot load` writes its results in, from the command to the file.
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use super::server::{Server, ok};
+
+/// 40 requests in two seconds, after one of warm-up; any answer in time is good.
+const LOAD: [&str; 9] =
+    ["--rate", "20/s", "--duration", "2s", "--warmup", "1s", "--slo", "p50<10s", "-q"];
+
+fn sweetspot(url: &str, outputs: &[String]) -> Output {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"));
+    command.args(["load", url]).args(LOAD).stdin(Stdio::null());
+    for output in outputs {
+        command.args(["-o", output]);
+    }
+    command.output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn every_form_of_one_load_is_written_to_its_file() {
+    let server = Server::answering(ok("hello"));
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| -> PathBuf { folder.path().join(name) };
+    let names = ["json", "hgrm", "hlog", "vegeta", "vegeta-json", "wrk", "ab", "k6"];
+    let outputs = names.map(|name| format!("{name}={}", file(name).display()));
+    let output = sweetspot(&format!("{}/a?secret=1", server.url()), &outputs);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(output.stdout.is_empty());
+    let text = |name: &str| std::fs::read_to_string(file(name)).unwrap();
+    let json = |name: &str| -> Value { serde_json::from_str(&text(name)).unwrap() };
+
+    assert_eq!(json("json")["completed"], 40);
+    assert!(text("hgrm").contains("Total count    =           40]"), "{}", text("hgrm"));
+    assert!(text("vegeta").starts_with("Requests      [total, rate, throughput]         40, 20.5"));
+    assert!(text("vegeta").contains("[code:count]                      200:40  \n"));
+    assert_eq!(json("vegeta-json")["requests"], 40);
+    assert!(text("wrk").contains("  40 requests in "), "{}", text("wrk"));
+    assert!(text("wrk").contains(&format!("Running 2s test @ {}/a?…\n", server.url())));
+    assert!(text("ab").contains("Complete requests:      40\n"), "{}", text("ab"));
+    assert_eq!(json("k6")["metrics"]["http_reqs"]["count"], 40);
+    assert_eq!(json("k6")["metrics"]["http_req_duration"]["thresholds"]["p(50)<10000"], false);
+    // The measured seconds, counted from the beginning of the warm-up.
+    let starts = ["1.000,1.000,", "Tag=exchange,1.000,", "2.000,1.000,", "Tag=exchange,2.000,"];
+    let intervals: Vec<String> = text("hlog").lines().skip(5).map(str::to_string).collect();
+    assert_eq!(intervals.len(), starts.len(), "{intervals:?}");
+    for (interval, start) in intervals.iter().zip(starts) {
+        assert!(interval.starts_with(start), "{interval}");
+    }
+    for name in names {
+        assert!(!text(name).contains("secret"), "{name}");
+    }
+}
+
+#[test]
+fn a_stream_that_cannot_be_begun_is_told_before_any_load_is_sent() {
+    let server = Server::answering(ok(""));
+    let output = sweetspot(&server.url(), &["hlog=/dev/full".to_string()]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = said(&output);
+    assert!(said.contains("no load was sent") && said.contains("/dev/full"), "{said}");
+    assert!(server.seen.requests.lock().unwrap().is_empty());
+}
+
+#[test]
+fn the_help_names_every_format() {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"));
+    let help = command.args(["load", "--help"]).output().unwrap().stdout;
+    let help = String::from_utf8(help).unwrap();
+    for (name, _) in sweetspot::report::load::Format::ALL {
+        let is_named = help.split(|c: char| !c.is_alphanumeric() && c != '-').any(|w| w == *name);
+        assert!(is_named, "{name} in {help}");
+    }
+}
