@@ -8,6 +8,7 @@ mod connection;
 mod coordinator;
 mod event_loop;
 mod exchange;
+mod marks;
 mod poller;
 mod recorder;
 mod reply;

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use super::clock::{SECOND, duration};
+use super::marks::Marks;
 use crate::terms::{ErrorCounts, Latencies, LoadSecond};
 
 /// How a request ended without a reply.
@@ -94,13 +95,24 @@ impl Recorder {
     }
 
     /// Its reply is complete.
-    pub fn answered(&mut self, due: u64, sent: u64, now: u64, status: u16, bytes_in: u64) {
+    pub fn answered(
+        &mut self,
+        due: u64,
+        sent: u64,
+        now: u64,
+        status: u16,
+        bytes_in: u64,
+        marks: Marks,
+    ) {
         let latency = duration(now - due);
         let open = self.open(due / SECOND);
         open.ended += 1;
         *open.second.status.entry(status).or_default() += 1;
         open.second.latency.record(latency);
         open.second.exchange_time.record(duration(now - sent));
+        open.second.cached += u64::from(marks.is_cached);
+        open.second.via += u64::from(marks.has_via);
+        open.second.retries += u64::from(marks.is_retry);
         open.second.bytes_in += bytes_in;
         self.now.latency.record(latency);
         self.last_reply = self.last_reply.max(now);
@@ -194,7 +206,7 @@ mod tests {
         let first = recorder.second_over(1, false);
         assert_eq!((first.due, first.in_flight), (1, 1));
         assert_eq!(recorder.take_finished(), None, "a request is still out");
-        recorder.answered(900 * MS, 900 * MS, 2100 * MS, 200, 10);
+        recorder.answered(900 * MS, 900 * MS, 2100 * MS, 200, 10, Marks::default());
         recorder.second_over(0, false);
         let (index, second) = recorder.take_finished().unwrap();
         assert_eq!((index, second.due, second.completed()), (0, 1, 1));
@@ -222,7 +234,7 @@ mod tests {
         recorder.due(0);
         recorder.second_over(1, false);
         recorder.second_over(1, true);
-        recorder.answered(0, 0, 2500 * MS, 200, 0);
+        recorder.answered(0, 0, 2500 * MS, 200, 0, Marks::default());
         recorder.second_over(0, true);
         assert!(recorder.take_finished().is_some());
         assert_eq!(recorder.take_front(), None);

@@ -147,6 +147,10 @@ fn outcomes(text: &mut String, summary: &LoadSummary) {
     let counts: Vec<String> = counts.map(|(name, count)| format!("{name}: {count}")).collect();
     let none = "none".to_string();
     line(text, "Errors", &if counts.is_empty() { none } else { counts.join("  ") });
+    if summary.retries > 0 {
+        let why = "the server had closed the idle connection";
+        line(text, "Sent again", &format!("{} requests: {why}", summary.retries));
+    }
 }
 
 fn generator(text: &mut String, summary: &LoadSummary) {
@@ -160,6 +164,17 @@ fn generator(text: &mut String, summary: &LoadSummary) {
     let figures =
         format!("{each:.1} us of CPU a request, {cores:.1} % of a core, {memory} of memory");
     line(text, "Generator", &figures);
+    route(text, summary);
+}
+
+fn route(text: &mut String, summary: &LoadSummary) {
+    let Some(route) = summary.route else { return };
+    let jitter = match route.jitter_s {
+        Some(jitter) => format!(", jitter {}", time(jitter)),
+        None => String::new(),
+    };
+    let connect = format!("{} to connect{jitter} ({} times)", time(route.connect_s), route.samples);
+    line(text, "Route", &connect);
 }
 
 fn judgement(text: &mut String, summary: &LoadSummary) {

@@ -2,8 +2,11 @@
 //!
 //! In: what was typed, taken apart by the command line ([`Asked`]). Out: a summary. Must not print.
 
+pub mod capacity;
+mod route;
 mod targets;
 mod url;
+mod window;
 
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -17,7 +20,8 @@ pub use crate::load::Length;
 use crate::load::{self, Address, LoadError, LoadSpec, Placement};
 use crate::summary::load::{Rules, summarise};
 use crate::terms::{
-    ConnectionMode, LiveSecond, LoadSummary, Offered, Slo, StopSignal, Target, format_duration,
+    ConnectionMode, LiveSecond, LoadSummary, Offered, RouteSummary, Slo, StopSignal, Target,
+    format_duration,
 };
 use url::Url;
 
@@ -70,6 +74,9 @@ pub enum LoadVerbError {
     },
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// A search for the capacity that ends with the first load.
+    #[error("{0}")]
+    NothingAnswered(String),
 }
 
 impl LoadVerbError {
@@ -77,7 +84,9 @@ impl LoadVerbError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Usage(_) | Self::PublicAddress { .. } | Self::Load(LoadError::Plan(_)) => true,
-            Self::Resolve { .. } | Self::Load(LoadError::Environment { .. }) => false,
+            Self::Resolve { .. }
+            | Self::NothingAnswered(_)
+            | Self::Load(LoadError::Environment { .. }) => false,
         }
     }
 }
@@ -143,14 +152,27 @@ pub fn run(
     stop: &StopSignal,
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
 ) -> Result<LoadSummary, LoadVerbError> {
+    let (spec, route) = on_the_way(prepared, stop);
+    let record = load::run(&spec, stop, watch)?;
+    let slo = prepared.slo.as_ref();
+    let mut summary = summarise(&record, spec.warm_up, slo, &Rules::default());
+    route::add(route, slo, &mut summary);
+    Ok(summary)
+}
+
+/// The load as it will be sent, to those addresses where somebody listens; and the way there.
+fn on_the_way(prepared: &Prepared, stop: &StopSignal) -> (LoadSpec, Option<RouteSummary>) {
     // Nothing is started from this process, so nothing inherits the higher limit.
     load::raise_descriptor_limit();
     let mut spec = prepared.spec.clone();
-    if let Address::Tcp(addresses) = &mut spec.address {
-        *addresses = reachable(std::mem::take(addresses));
-    }
-    let record = load::run(&spec, stop, watch)?;
-    Ok(summarise(&record, spec.warm_up, prepared.slo.as_ref(), &Rules::default()))
+    let route = match &mut spec.address {
+        Address::Tcp(addresses) => {
+            *addresses = reachable(std::mem::take(addresses));
+            route::measure(addresses, stop)
+        }
+        Address::Unix(_) => None,
+    };
+    (spec, route)
 }
 
 /// What the exit code says.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::slo;
+use super::{between, slo};
 use crate::terms::{
     GeneratorSummary, Latencies, LatencySummary, LoadRecord, LoadSecond, LoadSummary, Offered,
     SendLagSummary, Slo, Warning, Window, WindowLatency,
@@ -90,6 +90,10 @@ pub fn summarise(
         valid: is_valid,
         warnings,
         warm_up_s: warm_up.as_secs_f64(),
+        cached: all.cached,
+        via: all.via,
+        retries: all.retries,
+        route: None,
     }
 }
 
@@ -177,6 +181,8 @@ fn check_instrument(
         doubt_addresses(all, rules),
         doubt_errors(record, all),
         doubt_status(all),
+        between::doubt_cache(all),
+        between::doubt_proxy(all),
         doubt_cut_short(record, all),
     ];
     let warnings = failures.into_iter().chain(doubts.into_iter().flatten());

@@ -34,8 +34,8 @@ pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
 pub use load_record::{Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadSecond, Offered};
 pub use load_summary::{
-    GeneratorSummary, LatencySummary, LoadSummary, SendLagSummary, SloSummary, Window,
-    WindowLatency,
+    GeneratorSummary, LatencySummary, LoadSummary, RouteSummary, SendLagSummary, SloSummary,
+    Window, WindowLatency,
 };
 pub use machine::Machine;
 pub use monitor_record::{HostUse, MonitorRecord, MonitorSecond, ProcessMemory, ProcessUse, Role};
