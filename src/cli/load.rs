@@ -1,5 +1,7 @@
 //! `sweetspot load`: arguments.
 
+mod capacity;
+
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -22,6 +24,7 @@ Examples:
   sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s --warmup 5s
   sweetspot load 127.0.0.1:9292 --clients 64 --think 50ms --slo 'p95<200ms,errors<1%'
   sweetspot load 127.0.0.1:9292 --rate 50/s --target 'GET / weight=3' --target 'POST /orders'
+  sweetspot load 127.0.0.1:9292 --find-capacity --slo 'p95<200ms,errors<1%'
 
 A targets file has requests as vegeta writes them, with weights; blank lines and # lines separate:
   GET /orders weight=3
@@ -30,7 +33,8 @@ A targets file has requests as vegeta writes them, with weights; blank lines and
   @order.json
 
 Exit codes: 0 done (or SLO met); 1 could not measure, or nothing was answered; 2 the command line is
-wrong; 3 SLO not met; 4 measured, but the generator was the limit or the SLO is undecided.";
+wrong; 3 SLO not met (by any rate tried); 4 measured, but the generator was the limit or the SLO is
+undecided.";
 
 /// Sends load to a URL and says how fast it was answered
 #[derive(Debug, clap::Args)]
@@ -41,18 +45,25 @@ pub struct Arguments {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(group(clap::ArgGroup::new("load").required(true).args(["rate", "clients"])))]
+#[command(group(clap::ArgGroup::new("load").required(true).multiple(true)
+    .args(["rate", "clients", "find_capacity"])))]
 struct Options {
     /// Where to, such as http://127.0.0.1:9292/ (user:password@ in front of the host is sent as
     /// basic authentication)
     url: String,
 
     /// Open model: requests due per second whatever the server does, such as 200/s or 90/m
-    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true, conflicts_with = "clients")]
     rate: Option<Rate>,
 
-    /// Spacing of the open model's requests
+    /// Find the highest rate at which the SLO is met: rates one after another, near the answer
+    /// [with --rate: where to begin; with --duration: the time in all, default 90s]
+    #[arg(long, requires = "slo", conflicts_with_all = ["clients", "requests", "think"])]
+    find_capacity: bool,
+
+    /// Spacing of the open model's requests [poisson with --find-capacity]
     #[arg(long, value_enum, default_value_t = Spacing::Uniform, conflicts_with = "clients")]
+    #[arg(default_value_if("find_capacity", "true", "poisson"))]
     arrivals: Spacing,
 
     /// Closed model: clients that each wait for their reply before they ask again
@@ -71,8 +82,10 @@ struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
 
-    /// The same load before measuring, left out of the result; whole seconds
+    /// The same load before measuring, left out of the result; whole seconds [2s before each
+    /// window of --find-capacity]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0s")]
+    #[arg(default_value_if("find_capacity", "true", "2s"))]
     warmup: Duration,
 
     /// A request of the mix, such as 'GET /orders' or 'POST /orders weight=3'; may be repeated
@@ -186,6 +199,9 @@ fn parse_output(text: &str) -> Result<Output, String> {
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let options = *arguments.options;
+    if options.find_capacity {
+        return capacity::run(options);
+    }
     let outputs = outputs(&options);
     let is_quiet = options.quiet;
     let prepared = load::prepare(asked(options)).map_err(usage_or_other)?;

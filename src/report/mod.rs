@@ -20,6 +20,7 @@ mod words;
 pub mod doctor_text;
 pub mod watch_text;
 
+pub mod capacity_text;
 pub mod load_text;
 
 use std::io;
