@@ -1,5 +1,6 @@
 //! `sweetspot load`: arguments.
 
+mod capacity;
 mod outputs;
 mod tls;
 use std::io::{self, Write};
@@ -26,6 +27,7 @@ Examples:
   sweetspot load 127.0.0.1:9292 --rate 50/s --target 'GET / weight=3' --target 'POST /orders'
   sweetspot load 127.0.0.1:9292 --steps 50/s:10s,100/s:10s,200/s:10s --warmup 5s
   sweetspot load 127.0.0.1:9292 --ramp 0..500/s:60s --arrivals poisson
+  sweetspot load 127.0.0.1:9292 --find-capacity --slo 'p95<200ms,errors<1%'
 
 A targets file has requests as vegeta writes them, with weights; blank lines and # lines separate:
   GET /orders weight=3
@@ -34,7 +36,8 @@ A targets file has requests as vegeta writes them, with weights; blank lines and
   @order.json
 
 Exit codes: 0 done (or SLO met); 1 could not measure, or nothing was answered; 2 the command line is
-wrong; 3 SLO not met; 4 measured, but the generator was the limit or the SLO is undecided.";
+wrong; 3 SLO not met (by any rate tried); 4 measured, but the generator was the limit or the SLO is
+undecided.";
 
 const WHICH_LOAD: &str = "\
 which load? Choose one of
@@ -60,11 +63,18 @@ struct Options {
     url: String,
 
     /// Open model: requests due per second whatever the server does, such as 200/s or 90/m
-    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true, conflicts_with = "clients")]
     rate: Option<Rate>,
 
-    /// Spacing of the open model's requests
+    /// Find the highest rate at which the SLO is met: rates one after another, near the answer
+    /// [with --rate: where to begin; with --duration: the time in all, default 90s]
+    #[arg(long, requires = "slo")]
+    #[arg(conflicts_with_all = ["clients", "requests", "think", "steps", "ramp"])]
+    find_capacity: bool,
+
+    /// Spacing of the open model's requests [poisson with --find-capacity]
     #[arg(long, value_enum, default_value_t = Spacing::Uniform, conflicts_with = "clients")]
+    #[arg(default_value_if("find_capacity", "true", "poisson"))]
     arrivals: Spacing,
 
     /// Open model in steps, RATE:TIME each, such as 50/s:10s,100/s:10s
@@ -96,8 +106,9 @@ struct Options {
     requests: Option<u64>,
 
     /// The same load before measuring, left out of the result; whole seconds. Before steps and
-    /// ramps: at the rate that they begin with
+    /// ramps: at the rate that they begin with [2s before each window of --find-capacity]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0s")]
+    #[arg(default_value_if("find_capacity", "true", "2s"))]
     warmup: Duration,
 
     /// A request of the mix, such as 'GET /orders' or 'POST /orders weight=3'; may be repeated
@@ -205,6 +216,9 @@ enum Close {
 }
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let options = *arguments.options;
+    if options.find_capacity {
+        return capacity::run(options);
+    }
     let outputs = outputs::of(&options.output, options.json)?;
     let is_quiet = options.quiet;
     let prepared = load::prepare(asked(options)?).map_err(usage_or_other)?;

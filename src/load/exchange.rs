@@ -8,6 +8,7 @@ use super::Closing;
 use super::clock::SECOND;
 use super::connection::{Activity, Flight};
 use super::event_loop::{EventLoop, READ_BUFFER};
+use super::marks::Marks;
 use super::poller::{Interest, Readiness};
 use super::recorder::Failure;
 use super::reply::{Progress, Reply};
@@ -330,6 +331,7 @@ impl EventLoop<'_> {
             && self.common.connection == ConnectionMode::KeepAlive
             && connection.reply.leaves_connection_open();
         let status = connection.reply.status();
+        let marks = Marks { is_retry: flight.is_retry, ..connection.reply.marks() };
         self.in_flight -= 1;
         if now - flight.due > self.common.timeout {
             // Complete, but later than anybody would have waited; the sweep was just not there yet.
@@ -337,7 +339,7 @@ impl EventLoop<'_> {
             self.source.failed(flight.client, now);
         } else {
             let sent = flight.sent.unwrap_or(flight.begun);
-            self.recorder.answered(flight.due, sent, now, status, received);
+            self.recorder.answered(flight.due, sent, now, status, received, marks);
             self.source.answered(flight.client, now);
         }
         if is_reusable {

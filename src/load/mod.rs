@@ -9,6 +9,7 @@ mod coordinator;
 mod durations;
 mod event_loop;
 mod exchange;
+mod marks;
 mod poller;
 mod recorder;
 mod reply;

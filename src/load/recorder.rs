@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use super::clock::SECOND;
 use super::durations::Durations;
+use super::marks::Marks;
 use crate::terms::{ErrorCounts, Latencies, LoadSecond};
 
 /// How a request ended without a reply.
@@ -76,6 +77,9 @@ struct Tally {
     latency: Durations,
     exchange_time: Durations,
     send_lag: Durations,
+    cached: u64,
+    via: u64,
+    retries: u64,
     bytes_in: u64,
     bytes_out: u64,
     replies: u64,
@@ -105,6 +109,9 @@ impl Tally {
             replies: self.replies,
             in_flight: self.in_flight,
             in_flight_mean: self.in_flight_mean,
+            cached: self.cached,
+            via: self.via,
+            retries: self.retries,
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
         };
@@ -157,13 +164,24 @@ impl Recorder {
 
     /// Its reply is complete.
     #[inline]
-    pub fn answered(&mut self, due: u64, sent: u64, now: u64, status: u16, bytes_in: u64) {
+    pub fn answered(
+        &mut self,
+        due: u64,
+        sent: u64,
+        now: u64,
+        status: u16,
+        bytes_in: u64,
+        marks: Marks,
+    ) {
         let latency = now - due;
         let tally = self.open(due / SECOND);
         tally.ended += 1;
         tally.count_status(status);
         tally.latency.record(latency);
         tally.exchange_time.record(now - sent);
+        tally.cached += u64::from(marks.is_cached);
+        tally.via += u64::from(marks.has_via);
+        tally.retries += u64::from(marks.is_retry);
         tally.bytes_in += bytes_in;
         self.now.latency.record(latency);
         self.last_reply = self.last_reply.max(now);
@@ -268,7 +286,7 @@ mod tests {
         let first = recorder.second_over(1, false);
         assert_eq!((first.due, first.in_flight), (1, 1));
         assert_eq!(recorder.take_finished(), None, "a request is still out");
-        recorder.answered(900 * MS, 900 * MS, 2100 * MS, 200, 10);
+        recorder.answered(900 * MS, 900 * MS, 2100 * MS, 200, 10, Marks::default());
         recorder.second_over(0, false);
         let (index, second) = recorder.take_finished().unwrap();
         assert_eq!((index, second.due, second.completed()), (0, 1, 1));
@@ -296,7 +314,7 @@ mod tests {
         recorder.due(0);
         recorder.second_over(1, false);
         recorder.second_over(1, true);
-        recorder.answered(0, 0, 2500 * MS, 200, 0);
+        recorder.answered(0, 0, 2500 * MS, 200, 0, Marks::default());
         recorder.second_over(0, true);
         assert!(recorder.take_finished().is_some());
         assert_eq!(recorder.take_front(), None);

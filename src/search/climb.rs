@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::rate::{self, WindowAnswer};
 use super::{Search, TrialRequest};
 use crate::stats::RatePosterior;
-use crate::terms::{Configuration, Offered, Rate, TrialPurpose, TrialSummary, Verdict};
+use crate::terms::{Configuration, Offered, Rate, TrialPurpose, TrialSummary};
 
 /// A configuration that is being measured on one start of its server.
 #[derive(Debug, Clone, PartialEq)]
@@ -175,18 +176,7 @@ pub(super) fn cap(belief: &mut RatePosterior, burst_rps: f64) {
     }
 }
 
-/// Lets one window move the belief. An undecided one still leans to a side, and counts half.
+/// Lets one trial move the belief.
 pub(super) fn observe(belief: &mut RatePosterior, rate_rps: f64, summary: &TrialSummary) {
-    // The resolution is what a window tells apart nearly always: two standard deviations.
-    let sd = summary.resolution / 2.0;
-    let (held, sd) = match summary.verdict {
-        Verdict::Yes => (true, sd),
-        Verdict::No => (false, sd),
-        Verdict::Undecided => (leans_to_yes(summary), sd * 2.0),
-    };
-    belief.observe(rate_rps, held, sd);
-}
-
-fn leans_to_yes(summary: &TrialSummary) -> bool {
-    summary.leaning == Verdict::Yes
+    rate::observe(belief, &WindowAnswer::of_trial(rate_rps, summary));
 }

@@ -11,6 +11,7 @@ mod climb;
 mod confirm;
 mod expect;
 mod race;
+mod rate;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,6 +26,7 @@ pub use capacity::CapacitySearch;
 use cell::Cell;
 use climb::Climb;
 use confirm::Confirm;
+pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch, WindowAnswer};
 
 /// What is searched, and within what.
 #[derive(Debug, Clone, PartialEq)]

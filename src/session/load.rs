@@ -2,9 +2,12 @@
 //!
 //! In: what was typed, taken apart by the command line ([`Asked`]). Out: a summary. Must not print.
 
+pub mod capacity;
+mod route;
 mod targets;
 mod tls;
 mod url;
+mod window;
 
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -21,7 +24,8 @@ use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
 use crate::report::load::{About, RequestLine};
 use crate::summary::load::{Fold, Rules};
 use crate::terms::{
-    Arrivals, ConnectionMode, LiveSecond, LoadSecond, LoadSummary, Rate, Slo, StopSignal, Target,
+    Arrivals, ConnectionMode, LiveSecond, LoadSecond, LoadSummary, Rate, RouteSummary, Slo, StopSignal,
+    Target,
     format_duration,
 };
 use url::Url;
@@ -80,6 +84,9 @@ pub enum LoadVerbError {
     },
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// A search for the capacity that ends with the first load.
+    #[error("{0}")]
+    NothingAnswered(String),
 }
 
 impl LoadVerbError {
@@ -87,7 +94,9 @@ impl LoadVerbError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Usage(_) | Self::PublicAddress { .. } | Self::Load(LoadError::Plan(_)) => true,
-            Self::Resolve { .. } | Self::Load(LoadError::Environment { .. }) => false,
+            Self::Resolve { .. }
+            | Self::NothingAnswered(_)
+            | Self::Load(LoadError::Environment { .. }) => false,
         }
     }
 }
@@ -216,13 +225,9 @@ pub fn run(
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     finished: &mut dyn FnMut(u64, &LoadSecond),
 ) -> Result<Finished, LoadVerbError> {
-    // Nothing is started from this process, so nothing inherits the higher limit.
-    load::raise_descriptor_limit();
-    let mut spec = prepared.spec.clone();
-    if let Address::Tcp(addresses) = &mut spec.address {
-        *addresses = reachable(std::mem::take(addresses));
-    }
-    let mut fold = Fold::new(spec.warm_up, prepared.slo.as_ref());
+    let (spec, route) = on_the_way(prepared, stop);
+    let slo = prepared.slo.as_ref();
+    let mut fold = Fold::new(spec.warm_up, slo);
     let mut index = 0;
     let mut take = |second: LoadSecond| {
         fold.take(&second);
@@ -234,7 +239,23 @@ pub fn run(
     let run = load::stream(&spec, stop, Callbacks { watch, second: &mut take })?;
     let (mut summary, all) = fold.finish(&run, &Rules::default());
     summary.warnings.extend(run.tls_trouble.as_ref().map(tls::warning));
+    route::add(route, slo, &mut summary);
     Ok(Finished { summary, all })
+}
+
+/// The load as it will be sent, to those addresses where somebody listens; and the way there.
+fn on_the_way(prepared: &Prepared, stop: &StopSignal) -> (LoadSpec, Option<RouteSummary>) {
+    // Nothing is started from this process, so nothing inherits the higher limit.
+    load::raise_descriptor_limit();
+    let mut spec = prepared.spec.clone();
+    let route = match &mut spec.address {
+        Address::Tcp(addresses) => {
+            *addresses = reachable(std::mem::take(addresses));
+            route::measure(addresses, stop)
+        }
+        Address::Unix(_) => None,
+    };
+    (spec, route)
 }
 
 /// What the exit code says.

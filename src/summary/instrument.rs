@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::slo;
+use super::{between, slo};
 use crate::terms::{LoadRun, LoadSecond, Slo, Warning};
 
 /// When the generator itself is what was measured.
@@ -73,6 +73,8 @@ pub fn check(seen: &Seen<'_>, slo: Option<&Slo>, rules: &Rules) -> (bool, Vec<Wa
         doubt_addresses(all, rules),
         doubt_errors(run, all),
         doubt_status(all),
+        between::doubt_cache(all),
+        between::doubt_proxy(all),
         doubt_cut_short(run, all),
     ];
     let warnings = failures.into_iter().chain(doubts.into_iter().flatten());

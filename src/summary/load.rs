@@ -112,6 +112,10 @@ impl<'a> Fold<'a> {
             valid: is_valid,
             warnings,
             warm_up_s: warm_up.as_secs_f64(),
+            cached: all.cached,
+            via: all.via,
+            retries: all.retries,
+            route: None,
         };
         (summary, all)
     }

@@ -2,6 +2,7 @@
 //!
 //! In: what was recorded. Out: what it means. Computes only: no clock, file, socket or thread.
 
+pub mod between;
 pub mod flow;
 mod instrument;
 pub mod limit;
@@ -9,4 +10,5 @@ pub mod load;
 pub mod slo;
 pub mod trial;
 pub mod used;
+pub mod verdict;
 pub mod warm_up;

@@ -24,6 +24,13 @@ pub struct Violations {
     pub of: u64,
 }
 
+/// Whether the goal is met by these seconds, in order; see [`Judge`].
+pub fn judge(slo: &Slo, seconds: &[LoadSecond]) -> SloSummary {
+    let mut judge = Judge::new(slo);
+    seconds.iter().for_each(|second| judge.take(second));
+    judge.conclude()
+}
+
 /// A goal and, for each part of it, what broke it in each second so far.
 #[derive(Debug)]
 pub struct Judge<'a> {
@@ -230,15 +237,8 @@ mod tests {
         second
     }
 
-    fn judge(slo: &str, seconds: &[LoadSecond]) -> SloSummary {
-        let slo = slo.parse().unwrap();
-        let mut judge = Judge::new(&slo);
-        seconds.iter().for_each(|second| judge.take(second));
-        judge.conclude()
-    }
-
     fn met(slo: &str, seconds: &[LoadSecond]) -> Option<bool> {
-        judge(slo, seconds).met
+        judge(&slo.parse().unwrap(), seconds).met
     }
 
     #[test]
@@ -295,7 +295,7 @@ mod tests {
     fn quick_failures_do_not_meet_a_goal_that_says_nothing_of_errors() {
         let mut broken = second(400, 0);
         broken.status = [(200, 300), (500, 100)].into();
-        let judged = judge("p95<200ms", std::slice::from_ref(&broken));
+        let judged = judge(&"p95<200ms".parse().unwrap(), std::slice::from_ref(&broken));
         assert_eq!(judged.met, Some(false));
         assert_eq!(judged.reason, "p95<200ms: 100 of 400 were slower or failed (25 %, 5 % may)");
         assert_eq!(met("p95<200ms,errors<50%", &[broken]), Some(true), "where they are allowed");
@@ -309,7 +309,7 @@ mod tests {
             (0..10).map(|n| if n == 0 { second(80, 20) } else { second(100, 0) }).collect();
         assert_eq!(met("p95<200ms", &even), Some(true));
         assert_eq!(met("p95<200ms", &uneven), None);
-        let reason = judge("p95<200ms", &uneven).reason;
+        let reason = judge(&"p95<200ms".parse().unwrap(), &uneven).reason;
         assert!(reason.contains("fared alike"), "{reason}");
     }
 

@@ -135,6 +135,16 @@ pub struct LoadSecond {
     pub in_flight_mean: f64,
     pub bytes_in: u64,
     pub bytes_out: u64,
+    /// Of the replies to these requests, how many came from a cache, as far as they say so.
+    #[serde(default)]
+    pub cached: u64,
+    /// Of the replies, how many passed a proxy that says so.
+    #[serde(default)]
+    pub via: u64,
+    /// Of the answered requests, how many had to be sent once more, on a new connection, because
+    /// the server had closed the idle one.
+    #[serde(default)]
+    pub retries: u64,
 }
 
 impl LoadSecond {
@@ -156,6 +166,9 @@ impl LoadSecond {
         self.send_lag.add(&other.send_lag);
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
+        self.cached += other.cached;
+        self.via += other.via;
+        self.retries += other.retries;
     }
 }
 

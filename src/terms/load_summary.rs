@@ -62,6 +62,18 @@ pub struct GeneratorSummary {
     pub rss_bytes_max: u64,
 }
 
+/// The way to the server, from connections that were opened one after another before the load and
+/// closed at once. Of several addresses the one that took longest.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RouteSummary {
+    /// Median time until a connection was open, in seconds: one round trip.
+    pub connect_s: f64,
+    /// By how much the 90th percentile of these times lies above their median, in seconds; null
+    /// with fewer than 15 samples.
+    pub jitter_s: Option<f64>,
+    pub samples: u32,
+}
+
 /// Whether the SLO was met; `met` is null while undecided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SloSummary {
@@ -109,4 +121,17 @@ pub struct LoadSummary {
     /// The part at the beginning that was left out.
     #[serde(default)]
     pub warm_up_s: f64,
+    /// Of the replies, how many came from a cache: `Age` above 0, a cache's `HIT`, or status 304.
+    #[serde(default)]
+    pub cached: u64,
+    /// Of the replies, how many passed a proxy that says so (`Via`).
+    #[serde(default)]
+    pub via: u64,
+    /// Of the answered requests, how many had to be sent once more, on a new connection, because
+    /// the server had closed the idle one.
+    #[serde(default)]
+    pub retries: u64,
+    /// Null where it was not measured: in trials, and through unix sockets.
+    #[serde(default)]
+    pub route: Option<RouteSummary>,
 }

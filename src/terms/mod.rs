@@ -4,6 +4,7 @@
 //! Everything else may import this folder; it imports nothing of ours and only computes. Types here
 //! are what is stored and what scripts read, so a field is added, never renamed.
 
+mod capacity_summary;
 mod configuration;
 mod decision;
 mod duration;
@@ -24,6 +25,7 @@ mod units;
 mod warning;
 mod watch_second;
 
+pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
 pub use configuration::Configuration;
 pub use decision::{
     CurrentSetting, Decision, Equivalent, PredictedLimit, Prediction, Settings, TuneResult,
@@ -37,8 +39,8 @@ pub use load_record::{
     Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadRun, LoadSecond, Offered, TlsTrouble,
 };
 pub use load_summary::{
-    GeneratorSummary, LatencySummary, LoadSummary, SendLagSummary, SloSummary, Window,
-    WindowLatency,
+    GeneratorSummary, LatencySummary, LoadSummary, RouteSummary, SendLagSummary, SloSummary,
+    Window, WindowLatency,
 };
 pub use machine::Machine;
 pub use monitor_record::{HostUse, MonitorRecord, MonitorSecond, ProcessMemory, ProcessUse, Role};

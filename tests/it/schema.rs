@@ -17,7 +17,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 use sweetspot::report::json::{TuneReport, fold};
 use sweetspot::session::sessions::{SessionEntry, list};
-use sweetspot::terms::{Finding, LoadSummary, WatchSecond};
+use sweetspot::terms::{CapacitySummary, Finding, LoadSummary, WatchSecond};
 
 use crate::sessions::sample;
 
@@ -34,9 +34,13 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schema").join(name)
 }
 
-fn generated() -> [(&'static str, Schema); 5] {
+fn generated() -> [(&'static str, Schema); 6] {
     [
         ("load.schema.json", schema_of::<LoadSummary>("sweetspot load --json")),
+        (
+            "capacity.schema.json",
+            schema_of::<CapacitySummary>("sweetspot load --find-capacity --json"),
+        ),
         ("tune.schema.json", schema_of::<TuneReport>("sweetspot tune --json")),
         ("watch.schema.json", schema_of::<WatchSecond>("a line of sweetspot watch --json")),
         ("doctor.schema.json", schema_of::<Vec<Finding>>("sweetspot doctor --json")),
@@ -237,6 +241,20 @@ fn what_load_prints_is_valid_in_both_models_and_when_nobody_listens() {
         assert_eq!(result["clients"].is_null(), load[0] == "--rate");
         assert_eq!(result["goodput_rps"].is_null(), !load.contains(&"--slo"));
     }
+}
+
+#[test]
+fn what_a_search_for_the_capacity_prints_is_valid() {
+    let server = Server::start();
+    let here = format!("http://{}/", server.address);
+    // No reply comes in a microsecond: a few windows show that.
+    let goal = ["--slo", "p95<1us", "--duration", "12s", "--connection", "fresh"];
+    let arguments = [&["load", &here, "--find-capacity", "--json", "--quiet"][..], &goal].concat();
+    let result: Value = serde_json::from_str(&printed(&arguments)).unwrap();
+    assert_valid("capacity.schema.json", &result);
+    assert_eq!(result["conclusion"], "below", "{result}");
+    assert!(result["capacity_rps"].is_null() && result["bound_rps"].is_number(), "{result}");
+    assert_eq!(result["windows"][0]["met"], false);
 }
 
 #[test]

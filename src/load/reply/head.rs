@@ -4,6 +4,7 @@ use memchr::memchr;
 
 use super::Malformed;
 use super::line::Line;
+use crate::load::marks::Marks;
 
 /// How the end of the body is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct Head {
     says_keep_alive: bool,
     /// The last line was one of ours: a folded continuation could change what it means.
     is_after_framing: bool,
+    is_cached: bool,
+    has_via: bool,
 }
 
 const VERSION: &[u8] = b"HTTP/1.";
@@ -67,9 +70,29 @@ impl Head {
             10 if name.eq_ignore_ascii_case(b"connection") => self.read_connection(value),
             14 if name.eq_ignore_ascii_case(b"content-length") => self.read_length(value)?,
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.read_encoding(value),
-            _ => self.is_after_framing = false,
+            _ => {
+                self.is_after_framing = false;
+                self.notice(name, value);
+            }
         }
         if self.is_after_framing && line.is_cut { Err(Malformed) } else { Ok(()) }
+    }
+
+    /// Headers that tell of a cache or a proxy on the way. Any other costs the look at its length.
+    fn notice(&mut self, name: &[u8], value: &[u8]) {
+        match name.len() {
+            3 if name.eq_ignore_ascii_case(b"age") => self.is_cached |= is_above_zero(value),
+            3 if name.eq_ignore_ascii_case(b"via") => self.has_via = true,
+            15 if name.eq_ignore_ascii_case(b"cf-cache-status") => {
+                self.is_cached |= says_hit(value);
+            }
+            7.. if matches!(name[0], b'x' | b'X')
+                && name[..7].eq_ignore_ascii_case(b"x-cache") =>
+            {
+                self.is_cached |= says_hit(value);
+            }
+            _ => {}
+        }
     }
 
     fn read_connection(&mut self, value: &[u8]) {
@@ -100,6 +123,15 @@ impl Head {
         self.is_chunked = last.eq_ignore_ascii_case(b"chunked");
     }
 
+    /// What the head says of caches and proxies.
+    pub fn marks(&self) -> Marks {
+        Marks {
+            is_cached: self.is_cached || self.status == 304,
+            has_via: self.has_via,
+            is_retry: false,
+        }
+    }
+
     /// 1xx: another head follows.
     pub fn is_interim(&self) -> bool {
         self.status < 200
@@ -124,6 +156,20 @@ impl Head {
         let is_wished = !self.is_version_1_0 || self.says_keep_alive;
         is_wished && !self.says_close && !is_framed_twice && !is_framed_too_early
     }
+}
+
+/// `Age` of a reply that was kept for a while.
+fn is_above_zero(value: &[u8]) -> bool {
+    value.iter().all(u8::is_ascii_digit) && value.iter().any(|digit| *digit != b'0')
+}
+
+/// `HIT`, `Hit from cloudfront`, `TCP_MEM_HIT`, or `MISS, HIT` of two caches in a row; what follows
+/// the first word is the name of a machine, which may hold the letters too.
+fn says_hit(value: &[u8]) -> bool {
+    elements(value).any(|element| {
+        let word = element.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+        word.windows(3).any(|letters| letters.eq_ignore_ascii_case(b"hit"))
+    })
 }
 
 fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -12,6 +12,7 @@ mod tests;
 
 use memchr::memchr;
 
+use super::marks::Marks;
 use head::{Body, Head};
 use line::{Line, LineReader};
 pub use memo::Memo;
@@ -92,6 +93,11 @@ impl Reply {
     /// The final reply's status; 0 before its status line was read.
     pub fn status(&self) -> u16 {
         self.head.status
+    }
+
+    /// What its head says of caches and proxies on the way.
+    pub fn marks(&self) -> Marks {
+        self.head.marks()
     }
 
     /// True from the first byte on.

@@ -236,6 +236,60 @@ fn a_long_header_of_no_concern_is_passed_over_and_one_that_matters_is_refused() 
     assert_eq!(whole(&refused), Outcome::Malformed);
 }
 
+fn marks(headers: &str) -> Marks {
+    let mut reply = Reply::new(false);
+    let text = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 0\r\n\r\n");
+    assert_eq!(reply.feed(text.as_bytes()), Ok(Progress::Done { surplus: 0 }), "{headers:?}");
+    reply.marks()
+}
+
+#[test]
+fn replies_of_caches_are_told_from_replies_of_the_app() {
+    for headers in [
+        "Age: 17\r\n",
+        "age:007\r\n",
+        "X-Cache: HIT\r\n",
+        "x-cache: Hit from cloudfront\r\n",
+        "X-Cache: RefreshHit from cloudfront\r\n",
+        "X-Cache: MISS, HIT\r\n",
+        "X-Cache-Status: hit\r\n",
+        "X-Cache-Remote: TCP_MEM_HIT from a1\r\n",
+        "CF-Cache-Status: HIT\r\n",
+    ] {
+        assert!(marks(headers).is_cached, "{headers:?}");
+    }
+    for headers in [
+        "",
+        "Age: 0\r\n",
+        "Age: old\r\n",
+        "Age:\r\n",
+        "X-Cache: MISS from architect\r\n",
+        "X-Cache-Status: BYPASS\r\n",
+        "CF-Cache-Status: DYNAMIC\r\n",
+        "X-Hit: HIT\r\n",
+        "Cache-Control: max-age=60\r\n",
+    ] {
+        assert!(!marks(headers).is_cached, "{headers:?}");
+    }
+}
+
+#[test]
+fn a_proxy_that_says_so_is_noticed_and_interim_replies_say_nothing() {
+    assert!(marks("via: 1.1 varnish\r\n").has_via);
+    assert!(!marks("X-Via: 1.1 varnish\r\n").has_via);
+    let mut reply = Reply::new(false);
+    let hints = b"HTTP/1.1 103 Hints\r\nVia: 1.1 a\r\nAge: 9\r\n\r\nHTTP/1.1 204 No\r\n\r\n";
+    assert_eq!(reply.feed(hints), Ok(Progress::Done { surplus: 0 }));
+    assert_eq!(reply.marks(), Marks::default());
+}
+
+#[test]
+fn nothing_changed_is_as_good_as_a_cache() {
+    let mut reply = Reply::new(false);
+    assert_eq!(reply.feed(b"HTTP/1.1 304 No\r\n\r\n"), Ok(Progress::Done { surplus: 0 }));
+    assert!(reply.marks().is_cached);
+}
+
 #[test]
 fn bodies_can_be_passed_over_without_being_seen() {
     let mut reply = Reply::new(false);

@@ -39,7 +39,7 @@ pub fn progress(second: &LiveSecond) -> String {
     )
 }
 
-fn line(text: &mut String, label: &str, value: &str) {
+pub(super) fn line(text: &mut String, label: &str, value: &str) {
     writeln!(text, "{label:<11} {value}").expect("writing to a string does not fail");
 }
 
@@ -106,7 +106,7 @@ fn times(summary: &LatencySummary) -> [String; 9] {
 }
 
 /// Three significant digits with the unit that suits them.
-fn time(seconds: f64) -> String {
+pub(super) fn time(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 0.9995 => (s, "s"),
         s if s >= 0.000_999_5 => (s * 1e3, "ms"),
@@ -130,6 +130,10 @@ fn outcomes(text: &mut String, summary: &LoadSummary) {
     let counts: Vec<String> = counts.map(|(class, count)| format!("{class}: {count}")).collect();
     let none = "none".to_string();
     line(text, "Errors", &if counts.is_empty() { none } else { counts.join("  ") });
+    if summary.retries > 0 {
+        let why = "the server had closed the idle connection";
+        line(text, "Sent again", &format!("{} requests: {why}", summary.retries));
+    }
 }
 
 fn generator(text: &mut String, summary: &LoadSummary) {
@@ -143,6 +147,17 @@ fn generator(text: &mut String, summary: &LoadSummary) {
     let figures =
         format!("{each:.1} us of CPU a request, {cores:.1} % of a core, {memory} of memory");
     line(text, "Generator", &figures);
+    route(text, summary);
+}
+
+fn route(text: &mut String, summary: &LoadSummary) {
+    let Some(route) = summary.route else { return };
+    let jitter = match route.jitter_s {
+        Some(jitter) => format!(", jitter {}", time(jitter)),
+        None => String::new(),
+    };
+    let connect = format!("{} to connect{jitter} ({} times)", time(route.connect_s), route.samples);
+    line(text, "Route", &connect);
 }
 
 fn judgement(text: &mut String, summary: &LoadSummary) {

@@ -195,6 +195,10 @@ impl Trial {
             valid: true,
             warnings: Vec::new(),
             warm_up_s: 3.0,
+            cached: 0,
+            via: 0,
+            retries: 0,
+            route: None,
         }
     }
 }

@@ -1,0 +1,112 @@
+//! `sweetspot load --find-capacity`: shows the search and writes its result.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::outputs::{self, Output};
+use super::{Options, UsageError, asked, usage_or_other};
+use crate::cli::{Exit, interrupt};
+use crate::report::terminal::{Channel, ProgressLine, can_redraw};
+use crate::report::capacity_text;
+use crate::report::load::{Format, Report, text};
+use crate::session::load::capacity::{self, Progress};
+use crate::session::load::{Asked, Conclusion, Length};
+use crate::terms::{CapacitySummary, Rate};
+
+/// The time in all, unless told.
+const TIME: Duration = Duration::from_secs(90);
+
+pub(super) fn run(options: Options) -> anyhow::Result<Exit> {
+    let outputs = outputs::of(&options.output, options.json)?;
+    check_formats(&outputs)?;
+    let (is_quiet, guess) = (options.quiet, options.rate);
+    let prepared = capacity::prepare(asked_for(options)?, guess).map_err(usage_or_other)?;
+    outputs::check_writable(&outputs)?;
+    let stop = interrupt::install_with_answer();
+    let mut shown = Shown::new(is_quiet);
+    let summary = capacity::run(&prepared, &stop, &mut |progress| shown.show(progress));
+    drop(shown);
+    let summary = summary.map_err(usage_or_other)?;
+    // One that fails must not keep the others from being written.
+    let written: Vec<_> =
+        outputs.iter().map(|output| write(output, &prepared.description, &summary)).collect();
+    written.into_iter().collect::<anyhow::Result<()>>()?;
+    Ok(match capacity::conclude(&summary) {
+        Conclusion::Done => Exit::Done,
+        Conclusion::NotMet => Exit::NotMet,
+        Conclusion::Invalid => Exit::Invalid,
+        Conclusion::NothingAnswered => Exit::CouldNotMeasure,
+    })
+}
+
+/// As for a load, with a rate that only stands for an open one.
+fn asked_for(mut options: Options) -> Result<Asked, UsageError> {
+    let time = options.duration.unwrap_or(TIME);
+    let any = Rate::per_second(1.0).expect("one request a second is a rate");
+    options.rate = Some(options.rate.unwrap_or(any));
+    Ok(Asked { length: Length::Duration(time), ..asked(options)? })
+}
+
+/// The other formats tell of one load, and this is many.
+fn check_formats(outputs: &[Output]) -> Result<(), UsageError> {
+    let other = outputs.iter().map(|output| output.format).find(|format| {
+        !matches!(format, Format::Report(Report::Text | Report::Json))
+    });
+    other.map_or(Ok(()), |format| {
+        let message = format!("--find-capacity has no {} output; write text or json", format.name());
+        Err(UsageError { message })
+    })
+}
+
+/// The search on standard error: a line for each window; on a terminal the running second below.
+enum Shown {
+    Nothing,
+    Terminal(ProgressLine),
+    Lines,
+}
+
+impl Shown {
+    fn new(is_quiet: bool) -> Self {
+        match () {
+            () if is_quiet => Self::Nothing,
+            () if can_redraw() => Self::Terminal(ProgressLine::on(Channel::standard_error())),
+            () => Self::Lines,
+        }
+    }
+
+    /// A closed standard error must not end the search.
+    fn show(&mut self, progress: Progress<'_>) {
+        let text = match progress {
+            Progress::Second(second) => {
+                if let Self::Terminal(line) = self {
+                    drop(line.show(&text::progress(second)));
+                }
+                return;
+            }
+            Progress::Burst { clients, throughput_rps } => {
+                capacity_text::burst(clients, throughput_rps)
+            }
+            Progress::Window(window) => capacity_text::window(window),
+        };
+        drop(match self {
+            Self::Nothing => Ok(()),
+            Self::Terminal(line) => line.clear().and_then(|to| writeln!(to.writer, "{text}")),
+            Self::Lines => writeln!(io::stderr(), "{text}"),
+        });
+    }
+}
+
+fn write(output: &Output, description: &[String], summary: &CapacitySummary) -> anyhow::Result<()> {
+    let text = match output.format {
+        Format::Report(Report::Json) => capacity_text::json(summary),
+        // Nothing else is let through.
+        _ => capacity_text::result(description, summary),
+    };
+    match &output.file {
+        None => io::stdout().write_all(text.as_bytes()).context("could not print the result"),
+        Some(file) => std::fs::write(file, text)
+            .with_context(|| format!("could not write the result to {}", file.display())),
+    }
+}

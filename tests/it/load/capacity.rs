@@ -1,0 +1,151 @@
+//! `sweetspot load --find-capacity` against real servers.
+
+use std::io::{BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::server::Server;
+
+fn find_capacity(url: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"));
+    command.args(["load", url, "--find-capacity"]).args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// One worker with one thread that computes for 20 ms a request; ended when dropped.
+struct Puma {
+    process: Child,
+    address: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Puma {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        // The thread's own CPU time: whoever else uses the machine makes it later, not cheaper.
+        let app = r#"
+            run ->(env) {
+              clock = Process::CLOCK_THREAD_CPUTIME_ID
+              until_then = Process.clock_gettime(clock) + 0.02
+              nil while Process.clock_gettime(clock) < until_then
+              [200, {}, ["done"]]
+            }
+        "#;
+        std::fs::write(folder.path().join("config.ru"), app).unwrap();
+        let address = {
+            let free = TcpListener::bind("127.0.0.1:0").unwrap();
+            free.local_addr().unwrap().to_string()
+        };
+        let process = Command::new("puma")
+            .args(["-b", &format!("tcp://{address}"), "-t", "1:1", "-w", "0"])
+            .args(["-e", "production", "--no-config", "config.ru"])
+            .current_dir(folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Puma is needed for this test (package puma)");
+        let puma = Self { process, address, _folder: folder };
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect(&puma.address).is_err() {
+            assert!(Instant::now() < deadline, "it never listened");
+            std::thread::yield_now();
+        }
+        puma
+    }
+}
+
+impl Drop for Puma {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
+}
+
+#[test]
+fn the_capacity_of_a_real_server_is_found() {
+    let _turn = crate::turn::take();
+    let puma = Puma::start();
+    let goal = ["--slo", "p95<250ms,errors<1%", "--duration", "40s", "--connection", "fresh"];
+    let output = find_capacity(&puma.address, &[&goal[..], &["--json"]].concat()).output().unwrap();
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{result:#}\n{}", text(&output.stderr));
+    crate::schema::assert_valid("capacity.schema.json", &result);
+    assert_eq!(result["conclusion"], "found");
+    let rps = result["capacity_rps"].as_f64().unwrap();
+    assert!((20.0..50.0).contains(&rps), "{result:#}");
+    let interval = &result["capacity_rps_interval"];
+    let (low, high) = (interval[0].as_f64().unwrap(), interval[1].as_f64().unwrap());
+    assert!(low < rps && rps < high && high < 2.0 * low, "{interval}");
+    let windows = result["windows"].as_array().unwrap().len();
+    let said = text(&output.stderr);
+    let shown = said.lines().filter(|line| line.contains("p95")).count();
+    assert_eq!(shown, windows, "a line a window:\n{said}");
+}
+
+#[test]
+fn a_server_that_is_not_there_ends_it_with_the_reason() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let output = find_capacity(&url, &["--slo", "p95<200ms"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("were refused: nothing listens there"));
+}
+
+#[test]
+fn a_goal_that_nothing_meets_ends_in_exit_code_3() {
+    let _turn = crate::turn::take();
+    let slow = Server::start(|connection| {
+        while connection.request().is_some() {
+            std::thread::sleep(Duration::from_millis(50));
+            connection.send(super::server::ok("slow"));
+        }
+    });
+    let output = find_capacity(&slow.url(), &["--slo", "p95<20ms", "--duration", "20s"]);
+    let output = { output }.output().unwrap();
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{said}{}", text(&output.stderr));
+    assert!(said.contains("Capacity    below "), "{said}");
+}
+
+#[test]
+fn an_interrupt_gives_the_answer_so_far() {
+    let _turn = crate::turn::take();
+    let server = Server::start(|connection| {
+        while connection.request().is_some() {
+            std::thread::sleep(Duration::from_millis(5));
+            connection.send(super::server::ok(""));
+        }
+    });
+    let goal = ["--slo", "p50<10s", "--duration", "10m", "--rate", "50/s", "--json"];
+    let mut process = find_capacity(&server.url(), &[&goal[..], &["--warmup", "1s"]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The route comes first, so the handler is there; the first window takes more than a minute.
+    while server.seen.requests.lock().unwrap().len() < 20 {
+        assert!(process.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    // SAFETY: our own child, which has not been waited for.
+    unsafe { libc::kill(process.id() as libc::pid_t, libc::SIGINT) };
+    let errors = BufReader::new(process.stderr.take().unwrap()).lines();
+    let said: Vec<String> = errors.map_while(Result::ok).collect();
+    let output = process.wait_with_output().unwrap();
+    assert!(said.iter().any(|line| line.contains("stopping")), "{said:?}");
+    assert_eq!(output.status.code(), Some(1), "nothing was measured yet: {said:?}");
+    assert!(said.iter().any(|line| line.contains("before anything was measured")), "{said:?}");
+}
