@@ -54,8 +54,10 @@ pub fn run(spec: &LoadSpec, stop: &StopSignal, watch: Watch<'_>) -> Result<LoadR
         clock: OnceLock::new(),
     };
     let end = End::new(spec.warm_up, spec.length);
-    let (sender, receiver) = sync_channel(ROOM);
     thread::scope(|scope| {
+        // In here, so that it is gone before the scope waits for its threads: when one of many
+        // could not be spawned, the others would wait for ever for room in it.
+        let (sender, receiver) = sync_channel(ROOM);
         let common = &common;
         let mut loops = Vec::new();
         for index in 0..room.loops {

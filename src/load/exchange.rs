@@ -142,7 +142,7 @@ impl EventLoop<'_> {
         if *written == request.len() {
             return;
         }
-        let due = flight.due;
+        let (due, is_partly_sent) = (flight.due, *written > 0);
         match connection.socket.send(&request[*written..]) {
             Ok(count) => {
                 *written += count;
@@ -158,7 +158,32 @@ impl EventLoop<'_> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.await_writable(slot, true);
             }
-            Err(error) => self.broken(slot, failure(&error)),
+            Err(error) => {
+                let failure = failure(&error);
+                let may_be_answered = is_partly_sent && failure == Failure::Reset;
+                if !(may_be_answered && self.is_answered_all_the_same(slot)) {
+                    self.broken(slot, failure);
+                }
+            }
+        }
+    }
+
+    /// A server may answer and hang up before it has read all of a request (413 to a large body).
+    /// Nothing can be written then, but the reply that it sent before is still there.
+    fn is_answered_all_the_same(&mut self, slot: u32) -> bool {
+        loop {
+            let Some(connection) = self.connections.get(slot) else { return false };
+            let Ok(count @ 1..) = connection.socket.receive(&mut self.buffer) else { return false };
+            let Activity::Busy { received, .. } = &mut connection.activity else { return false };
+            *received += count as u64;
+            match connection.reply.feed(&self.buffer[..count]) {
+                Ok(Progress::Done { .. }) => {
+                    self.complete(slot, false);
+                    return true;
+                }
+                Ok(Progress::More) => {}
+                Err(_) => return false,
+            }
         }
     }
 
@@ -284,6 +309,9 @@ impl EventLoop<'_> {
             self.connections.rest(slot, owner);
         } else if self.connections.lingering() < self.max_lingering {
             self.connections.linger(slot, now + LONGEST_LINGER);
+            // What was answered before all of it was taken is not written on. Asking on would wake
+            // the loop again and again for as long as there is room.
+            self.await_writable(slot, false);
         } else {
             self.forget(slot);
         }

@@ -92,6 +92,8 @@ pub enum LoadError {
     Plan(String),
 }
 
+#[cfg(fuzzing)]
+pub use reply::{Malformed, Progress, Reply};
 pub use thread::{may_raise_priority, raise_descriptor_limit};
 
 /// Runs one load to its end, until `stop` is raised, or until `watch` breaks.

@@ -20,6 +20,8 @@ use crate::terms::{
     ConnectionMode, LiveSecond, LoadSummary, Offered, Slo, StopSignal, Target, format_duration,
 };
 use url::Url;
+#[cfg(fuzzing)]
+pub use {targets::parse, targets::written, url::Url as Server};
 
 /// What was typed.
 #[derive(Clone)]

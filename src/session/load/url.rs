@@ -49,16 +49,20 @@ impl Url {
             None => (None, authority),
         };
         let (host, port) = host_and_port(authority)?;
+        // In a URL the '%' in front of an IPv6 zone is escaped itself (RFC 6874), or not.
+        let host = host.replace("%25", "%");
         let path = if path.starts_with('/') { path.to_string() } else { format!("/{path}") };
         Ok(Self { user, host, port, path })
     }
 
     /// As the `Host` header says it.
     pub fn host_header(&self) -> String {
-        let host = match self.host.contains(':') {
-            true => format!("[{}]", self.host),
-            false => self.host.clone(),
+        // A zone (`fe80::1%eth0`) means something on this machine alone and is not sent.
+        let host = match self.host.split_once('%') {
+            Some((host, _)) => host,
+            None => &self.host,
         };
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_string() };
         if self.port == 80 { host } else { format!("{host}:{}", self.port) }
     }
 
@@ -144,6 +148,8 @@ mod tests {
             ("HTTP://app.test?q=a@b", "app.test", 80, "/?q=a@b", "app.test"),
             ("http://[::1]:80/x", "::1", 80, "/x", "[::1]"),
             ("http://[::1]", "::1", 80, "/", "[::1]"),
+            ("http://[fe80::1%eth0]:80/", "fe80::1%eth0", 80, "/", "[fe80::1]"),
+            ("http://[fe80::1%25eth0]:9/", "fe80::1%eth0", 9, "/", "[fe80::1]:9"),
         ] {
             let url = Url::parse(text).unwrap();
             assert_eq!(
