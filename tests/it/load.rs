@@ -2,4 +2,5 @@
 
 mod command;
 mod engine;
+mod misbehaving;
 mod server;

@@ -17,18 +17,18 @@ use sweetspot::terms::{
 
 use super::server::{Connection, Server, ok};
 
-const TIMEOUT: Duration = Duration::from_millis(400);
+pub const TIMEOUT: Duration = Duration::from_millis(400);
 
-fn ms(n: u64) -> Duration {
+pub fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-fn at_rate(per_second: f64) -> Shape {
+pub fn at_rate(per_second: f64) -> Shape {
     let rate = Rate::per_second(per_second).unwrap();
     Shape::Constant { rate, arrivals: Arrivals::Uniform }
 }
 
-fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
+pub fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
     LoadSpec {
         address: Address::Tcp(vec![server.address]),
         host: server.address.to_string(),
@@ -46,7 +46,7 @@ fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
 }
 
 /// Runs it to its end and checks what holds for every load.
-fn run(spec: &LoadSpec) -> LoadRecord {
+pub fn run(spec: &LoadSpec) -> LoadRecord {
     let go_on = &mut |_: &LiveSecond| ControlFlow::Continue(());
     let record = load::run(spec, &StopSignal::default(), go_on).unwrap();
     assert_adds_up(&record, spec.timeout);
@@ -69,7 +69,7 @@ fn assert_adds_up(record: &LoadRecord, timeout: Duration) {
     assert!(record.seconds.len() >= whole);
 }
 
-fn total(record: &LoadRecord) -> LoadSecond {
+pub fn total(record: &LoadRecord) -> LoadSecond {
     let mut all = LoadSecond::default();
     for second in &record.seconds {
         all.due += second.due;
@@ -87,7 +87,7 @@ fn total(record: &LoadRecord) -> LoadSecond {
     all
 }
 
-fn errors_of(change: impl FnOnce(&mut ErrorCounts)) -> ErrorCounts {
+pub fn errors_of(change: impl FnOnce(&mut ErrorCounts)) -> ErrorCounts {
     let mut errors = ErrorCounts::default();
     change(&mut errors);
     errors
