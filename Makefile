@@ -6,6 +6,7 @@
 CARGO ?= cargo
 PREFIX ?= /usr/local
 DEMO_REPORT ?= sweetspot-demo.md
+FUZZ_S ?= 60
 
 # Where rustup puts Rust; last, so that it is used only when there is no other.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -13,7 +14,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build demo test test-readers lint bench-main-job bench-search install clean help
+.PHONY: build demo test test-readers lint fuzz bench-main-job bench-search install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -47,6 +48,9 @@ lint: ## check formatting, clippy's warnings and the documentation's links
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(say) "the documentation's links"
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --no-deps --quiet
+
+fuzz: ## feed bad input to whatever reads input, FUZZ_S seconds (60) each; needs nightly Rust
+	@scripts/fuzz '$(FUZZ_S)'
 
 bench-main-job: ## the evidence for the main job, about 90 minutes of full load (CONTRIBUTING.md)
 	@scripts/bootstrap demo

@@ -19,3 +19,12 @@ pub mod store;
 pub mod summary;
 pub mod terms;
 pub mod trial;
+
+/// Doors to private rooms for the targets in `fuzz/`; no other build has them.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::load::{Malformed, Progress, Reply};
+    pub use crate::plan::{PlanFile, parse as parse_plan};
+    pub use crate::session::load::{Server, parse as parse_targets, written as written_targets};
+}

@@ -58,8 +58,10 @@ pub fn run(
         clock: OnceLock::new(),
     };
     let end = End::of(spec);
-    let (sender, receiver) = sync_channel(ROOM);
     thread::scope(|scope| {
+        // In here, so that it is gone before the scope waits for its threads: when one of many
+        // could not be spawned, the others would wait for ever for room in it.
+        let (sender, receiver) = sync_channel(ROOM);
         let common = &common;
         let mut loops = Vec::new();
         for index in 0..room.loops {

@@ -168,7 +168,7 @@ impl EventLoop<'_> {
         if *written == request.len() {
             return self.flush(slot);
         }
-        let due = flight.due;
+        let (due, is_partly_sent) = (flight.due, *written > 0);
         match connection.transport.send(&request[*written..]) {
             Ok(count) => {
                 *written += count;
@@ -197,7 +197,32 @@ impl EventLoop<'_> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.await_writable(slot, true);
             }
-            Err(error) => self.broken_by(slot, &error),
+            Err(error) => {
+                let failure = self.class(&error);
+                let may_be_answered = is_partly_sent && failure == Failure::Reset;
+                if !(may_be_answered && self.is_answered_all_the_same(slot)) {
+                    self.broken(slot, failure);
+                }
+            }
+        }
+    }
+
+    /// A server may answer and hang up before it has read all of a request (413 to a large body).
+    /// Nothing can be written then, but the reply that it sent before is still there.
+    fn is_answered_all_the_same(&mut self, slot: u32) -> bool {
+        loop {
+            let Some(connection) = self.connections.get(slot) else { return false };
+            let Ok(read) = connection.transport.receive(&mut self.buffer) else { return false };
+            let Activity::Busy { received, .. } = &mut connection.activity else { return false };
+            *received += read.count as u64;
+            match connection.reply.feed(&self.buffer[..read.count]) {
+                Ok(Progress::Done { .. }) => {
+                    self.complete(slot, false);
+                    return true;
+                }
+                Ok(Progress::More) if read.count > 0 => {}
+                Ok(Progress::More) | Err(_) => return false,
+            }
         }
     }
 
@@ -359,7 +384,10 @@ impl EventLoop<'_> {
         let has_room = self.connections.lingering() < self.max_lingering;
         match self.common.closing {
             Closing::Server if has_room => {
-                return self.connections.linger(slot, self.now + LONGEST_LINGER);
+                self.connections.linger(slot, self.now + LONGEST_LINGER);
+                // What was answered before all of it was taken is not written on. Asking on would
+                // wake the loop again and again for as long as there is room.
+                return self.await_writable(slot, false);
             }
             Closing::Reset => {
                 if let Some(connection) = self.connections.get(slot) {

@@ -120,6 +120,8 @@ pub enum LoadError {
 }
 
 pub use request::Variables;
+#[cfg(fuzzing)]
+pub use reply::{Malformed, Progress, Reply};
 pub use thread::{may_raise_priority, raise_descriptor_limit};
 pub use tls::{TlsOptions, TlsSettings};
 

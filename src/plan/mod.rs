@@ -22,6 +22,8 @@ use std::time::Duration;
 
 pub use app::{AppError, recognise};
 pub use error::{Origin, PlanError, Problem};
+#[cfg(fuzzing)]
+pub use file::{PlanFile, parse};
 pub use header::{HeaderError, parse_header};
 pub use range::{LARGEST_COUNT, RangeError, format_counts, parse_counts};
 pub use resolve::resolve;

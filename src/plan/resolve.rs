@@ -313,7 +313,7 @@ fn ready(settings: &Settings<'_>, targets: &[Target]) -> Result<Sourced<String>,
     let first = targets.iter().find(|target| target.method == "GET");
     let default = first.map_or_else(|| "/".to_string(), |target| target.path.clone());
     or_default(settings.get(Key::Ready), default, |given| {
-        let target = given.read(|text| Target::new("GET", text.trim()))?;
+        let target = given.read_secret(|text| Target::new("GET", text.trim()))?;
         Ok(Sourced { value: target.value.path, source: target.source })
     })
 }

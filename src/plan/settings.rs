@@ -53,6 +53,19 @@ impl Given<'_> {
         Ok(Sourced { value, source: self.source() })
     }
 
+    /// Reads a value that may hold a secret: an error does not repeat it.
+    pub fn read_secret<T, E: Into<Problem>>(
+        &self,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<Sourced<T>, PlanError> {
+        let value = parse(self.text).map_err(|error| PlanError::Value {
+            at: self.at.clone(),
+            value: None,
+            problem: Box::new(error.into()),
+        })?;
+        Ok(Sourced { value, source: self.source() })
+    }
+
     /// Reads a whole number.
     pub fn number(&self, least: u64, most: u64) -> Result<Sourced<u64>, PlanError> {
         self.read(|text| {

@@ -29,6 +29,8 @@ use crate::terms::{
     format_duration,
 };
 use url::Url;
+#[cfg(fuzzing)]
+pub use {targets::parse, targets::written, url::Url as Server};
 
 /// What was typed.
 #[derive(Clone)]

@@ -104,13 +104,9 @@ impl StoreError {
                 StoreErrorKind::NotOurs,
                 format!("it is no database; move it out of the way or {ELSEWHERE}"),
             ),
-            Some(ErrorCode::DatabaseCorrupt) => (
-                StoreErrorKind::NotOurs,
-                format!(
-                    "its content is damaged ({error}); save what can be read with the sqlite3 \
-                     command '.recover', or move it out of the way"
-                ),
-            ),
+            // Our statements are always the same ones: what they stumble over is the file.
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) => damaged(error),
+            None if is_unreadable_value(error) => damaged(error),
             Some(
                 ErrorCode::DatabaseBusy
                 | ErrorCode::DatabaseLocked
@@ -128,6 +124,23 @@ impl StoreError {
 fn is_failed_write(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error().map(|error| error.extended_code);
     matches!(code, Some(ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE))
+}
+
+/// A column holds what we never write there.
+fn is_unreadable_value(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType};
+    matches!(
+        error,
+        FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..)
+    )
+}
+
+fn damaged(error: &rusqlite::Error) -> (StoreErrorKind, String) {
+    let message = format!(
+        "its content is damaged ({error}); save what can be read with the sqlite3 command \
+         '.recover', or move it out of the way"
+    );
+    (StoreErrorKind::NotOurs, message)
 }
 
 fn full() -> String {

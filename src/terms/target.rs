@@ -108,7 +108,10 @@ impl FromStr for Target {
         let path = words.next().ok_or(TargetError::NoPath)?;
         let mut target = Self::new(method, path)?;
         for word in words {
-            let surplus = || TargetError::Surplus { text: word.to_string() };
+            // What follows a '=' may be a secret that was meant for the body.
+            let surplus = || TargetError::Surplus {
+                text: word.split_once('=').map_or(word.into(), |(name, _)| format!("{name}=…")),
+            };
             let weight = word.strip_prefix("weight=").ok_or_else(surplus)?;
             let number =
                 weight.parse().map_err(|_| TargetError::Weight { text: weight.to_string() })?;
@@ -190,6 +193,7 @@ mod tests {
             ("GET / weight=-1", "'-1' is no weight"),
             ("GET / weight=10001", "'10001' is no weight"),
             ("GET / HTTP/1.1", "'HTTP/1.1' after the path is unknown"),
+            ("POST / password=secret", "'password=…' after the path is unknown; only weight=N may"),
         ] {
             let error = text.parse::<Target>().unwrap_err().to_string();
             assert!(error.starts_with(expected), "{text}: {error}");

@@ -4,6 +4,7 @@ mod between;
 mod capacity;
 mod command;
 mod engine;
+mod misbehaving;
 mod nginx;
 mod outputs;
 mod readers;

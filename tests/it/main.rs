@@ -3,6 +3,7 @@
 mod bootstrap;
 mod doctor;
 mod failures;
+mod fuzz;
 mod load;
 mod monitor;
 mod place;

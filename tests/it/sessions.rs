@@ -1,5 +1,6 @@
 //! Tests of the store, of what is reported from it, and of the verbs `sessions` and `report`.
 
+mod damaged;
 mod reports;
 pub mod sample;
 mod store;

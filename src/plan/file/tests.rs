@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 fn parsed(text: &str) -> PlanFile {
@@ -145,7 +147,53 @@ fn secrets_in_a_wrong_plan_are_not_repeated() {
     }
 }
 
-proptest::proptest! {
+/// Stands wherever a secret may stand.
+const SECRET: &str = "s3cr3t";
+
+/// Lines from which good and bad plans can be put together.
+fn line() -> impl Strategy<Value = String> {
+    prop::sample::select(vec![
+        "seed = 1",
+        "worker = 2",
+        "workers = [1, \"2\"]",
+        "slo = true",
+        "[headers]",
+        "[[target]]",
+        "[target]",
+        "Authorization = \"Bearer s3cr3t\"",
+        "Cookie = [\"s3cr3t\"]",
+        "X-Key = \"s3cr3t\\u0000\"",
+        "Content-Length = \"s3cr3t\"",
+        "password = \"s3cr3t\"",
+        "password = s3cr3t",
+        "password = 's3cr3t",
+        "method = \"GRAB\"",
+        "path = \"/a?token=s3cr3t\"",
+        "path = \"/a?token=s3cr3t x\"",
+        "path = \"http://me:s3cr3t@app.test/\"",
+        "body = \"s3cr3t\"",
+        "body = { password = \"s3cr3t\" }",
+        "headers = { Cookie = \"s3cr3t\", \"a b\" = \"s3cr3t\" }",
+        "target = [\"POST /a?s3cr3t password=s3cr3t\"]",
+        "weight = 0",
+        "",
+    ])
+    .prop_map(str::to_string)
+}
+
+proptest! {
+    #[test]
+    fn an_error_names_its_line_and_repeats_no_secret(
+        lines in prop::collection::vec(line(), 0..8)
+    ) {
+        if let Err(error) = parse(&lines.join("\n"), Path::new("sweetspot.toml")) {
+            let error = error.to_string();
+            prop_assert!(!error.contains(SECRET), "{error}");
+            let names = |line: usize| error.starts_with(&format!("sweetspot.toml line {line}: "));
+            prop_assert!((1..=lines.len()).any(names), "{error}");
+        }
+    }
+
     #[test]
     fn no_text_makes_it_panic(text in "(seed|target|headers|[\\[\\]{}=.\",\n a1é-]){0,24}") {
         let _either = parse(&text, Path::new("sweetspot.toml"));

@@ -300,6 +300,11 @@ fn wrong_headers_and_targets_are_refused_without_repeating_them() {
     let error = here.refuse(&typed);
     assert!(error.starts_with("--target: a target is a path of the app, not a URL"), "{error}");
     assert!(!error.contains("s3cret"));
+    for ready in ["http://a:s3cret@b/", "/up?token=s3 cret"] {
+        let error = here.refuse(&Typed { ready: text(ready), ..Typed::default() });
+        assert!(error.starts_with("--ready: "), "{error}");
+        assert!(!error.contains("s3"), "{error}");
+    }
 }
 
 #[test]

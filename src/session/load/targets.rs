@@ -72,16 +72,11 @@ fn parse_http(
     Ok(targets)
 }
 
-/// A request line has a space before any colon; a header's name has none.
+/// A request line has a space before any colon, or begins with a URL; a header's name has neither.
 fn is_header(line: &str) -> bool {
     let name_end = line.find(|c: char| c == ':' || c.is_whitespace());
-    name_end.is_some_and(|at| line[at..].starts_with(':')) && !line.contains("://")
-        || is_header_with_url(line)
-}
-
-/// `Referer: http://…` is a header all the same; `GET http://…` is not.
-fn is_header_with_url(line: &str) -> bool {
-    line.split_once(": ").is_some_and(|(name, _)| !name.contains([' ', '/', ':']))
+    let rest = name_end.map_or("", |at| &line[at..]);
+    rest.starts_with(':') && !rest.starts_with("://")
 }
 
 fn request(line: &str, server: &Url) -> Result<Target, String> {
@@ -95,7 +90,8 @@ fn request(line: &str, server: &Url) -> Result<Target, String> {
 /// # Errors
 /// It is on another server than the load's.
 pub fn without_server(word: &str, server: &Url) -> Result<String, String> {
-    if !word.contains("://") {
+    // A path may have a URL in its query (`/login?next=http://…`).
+    if word.starts_with('/') || !word.contains("://") {
         return Ok(word.to_string());
     }
     let url = Url::parse(word).map_err(|error| error.to_string())?;
@@ -119,6 +115,22 @@ pub fn header(line: &str) -> Result<(String, String), String> {
         // The text is not repeated: it may be a secret without its name.
         _ => Err("a header must be of the form 'Name: value'".to_string()),
     }
+}
+
+/// As the HTTP format spells them; each body is a file that is named by its target's place, from 0.
+#[cfg(any(test, fuzzing))]
+pub fn written(targets: &[Target]) -> String {
+    let mut text = String::new();
+    for (place, target) in targets.iter().enumerate() {
+        text += &format!("{} {} weight={}\n", target.method, target.path, target.weight);
+        for (name, value) in &target.headers {
+            text += &format!("{name}: {value}\n");
+        }
+        if !target.body.is_empty() {
+            text += &format!("@{place}\n");
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -181,6 +193,22 @@ mod tests {
     }
 
     #[test]
+    fn a_path_may_have_a_url_in_its_query() {
+        let targets = read("GET /login?next=http://other.test/\n").unwrap();
+        assert_eq!(targets[0].path, "/login?next=http://other.test/");
+        let targets = read("http://app.test:3000/login?next=http://other.test/\n").unwrap();
+        assert_eq!(targets[0].path, "/login?next=http://other.test/");
+    }
+
+    #[test]
+    fn a_header_is_one_with_a_space_after_its_colon_or_without() {
+        let targets = read("/\nReferer:http://other.test/\nX-A:b:c\nX-B:\n").unwrap();
+        let names: Vec<_> = targets[0].headers.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["Referer", "X-A", "X-B"]);
+        assert_eq!(targets[0].headers[0].1, "http://other.test/");
+    }
+
+    #[test]
     fn mistakes_are_named_with_their_line_and_the_way_out() {
         for (text, expected) in [
             ("", "names no target"),
@@ -191,9 +219,53 @@ mod tests {
             ("GET http://other.test/", "line 1: 'http://other.test/' is on another server"),
             ("GET https://app.test:3000/", "on another server than http://app.test:3000/"),
             ("GET / weight=0", "line 1: '0' is no weight"),
+            ("POST / password=secret", "line 1: 'password=…' after the path is unknown"),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text:?}: {error}");
+        }
+    }
+
+    /// Lines from which good and bad files can be put together.
+    fn line() -> impl Strategy<Value = String> {
+        prop_oneof![
+            prop::sample::select(vec![
+                "GET /",
+                "post /a?b=c weight=3",
+                "http://app.test:3000/x?next=http://y.test/: weight=10000",
+                "X-A: b",
+                "Referer:http://y.test/ z: #",
+                "Ä:\u{a0} é\tç \r",
+                "@body.json",
+                "# a comment",
+                "",
+            ])
+            .prop_map(str::to_string),
+            "[A-Za-z/:@#?=. \t-]{0,20}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_read_is_read_again_when_it_is_written_back(
+            lines in prop::collection::vec(line(), 0..8)
+        ) {
+            match read(&lines.join("\n")) {
+                Ok(targets) => {
+                    let server = Url::parse("http://app.test:3000/").unwrap();
+                    let body = |place: &str| -> io::Result<Vec<u8>> {
+                        Ok(targets[place.parse::<usize>().unwrap()].body.clone())
+                    };
+                    let again = parse(&written(&targets), &server, &body);
+                    prop_assert_eq!(again.map_err(|error| error.to_string()), Ok(targets.clone()));
+                }
+                Err(error) => {
+                    let error = error.to_string();
+                    let names = |line: usize| error.contains(&format!("line {line}: "));
+                    let names_line = (1..=lines.len()).any(names);
+                    prop_assert!(names_line || error.contains("names no target"), "{error}");
+                }
+            }
         }
     }
 }

@@ -75,16 +75,20 @@ impl Url {
         };
         let (host, port) = host_and_port(authority)?;
         let port = port.unwrap_or(scheme.default_port());
+        // In a URL the '%' in front of an IPv6 zone is escaped itself (RFC 6874), or not.
+        let host = host.replace("%25", "%");
         let path = if path.starts_with('/') { path.to_string() } else { format!("/{path}") };
         Ok(Self { scheme, user, host, port, path })
     }
 
     /// As the `Host` header says it.
     pub fn host_header(&self) -> String {
-        let host = match self.host.contains(':') {
-            true => format!("[{}]", self.host),
-            false => self.host.clone(),
+        // A zone (`fe80::1%eth0`) means something on this machine alone and is not sent.
+        let host = match self.host.split_once('%') {
+            Some((host, _)) => host,
+            None => &self.host,
         };
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_string() };
         if self.port == self.scheme.default_port() { host } else { format!("{host}:{}", self.port) }
     }
 
@@ -181,6 +185,8 @@ mod tests {
             ("HTTPS://[::1]:443", "::1", 443, "/", "[::1]"),
             ("https://app.test:80", "app.test", 80, "/", "app.test:80"),
             ("http://app.test:443", "app.test", 443, "/", "app.test:443"),
+            ("http://[fe80::1%eth0]:80/", "fe80::1%eth0", 80, "/", "[fe80::1]"),
+            ("http://[fe80::1%25eth0]:9/", "fe80::1%eth0", 9, "/", "[fe80::1]:9"),
         ] {
             let url = Url::parse(text).unwrap();
             assert_eq!(

@@ -17,9 +17,9 @@ use sweetspot::terms::{
 
 use super::server::{Connection, Server, ok};
 
-const TIMEOUT: Duration = Duration::from_millis(400);
+pub const TIMEOUT: Duration = Duration::from_millis(400);
 
-fn ms(n: u64) -> Duration {
+pub fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
