@@ -378,7 +378,7 @@ fn steps_ramps_and_silence_are_due_second_by_second_after_a_warm_up_at_the_first
     let record = run(&LoadSpec { warm_up, loops: 2, ..spec(&server, shape, 1) });
     let due: Vec<u64> = record.seconds.iter().map(|second| second.due).collect();
     assert_eq!(due, [20, 20, 0, 60, 30]);
-    assert_eq!((record.duration, record.is_cut_short), (Duration::from_secs(5), false));
+    assert_eq!((record.run.duration, record.run.is_cut_short), (Duration::from_secs(5), false));
     assert_eq!(record.offered.rate().unwrap().as_per_second(), 27.5);
     assert_eq!(total(&record).status, [(200, 130)].into());
 }
@@ -392,7 +392,7 @@ fn a_replay_sends_each_recorded_request_when_it_is_due_and_ends_with_the_last() 
     let record = run(&LoadSpec { targets, loops: 3, ..spec(&server, shape, 1) });
     let due: Vec<u64> = record.seconds.iter().map(|second| second.due).collect();
     assert_eq!(due, [3, 1]);
-    assert_eq!(record.duration, ms(1600), "the last one stands for the mean distance");
+    assert_eq!(record.run.duration, ms(1600), "the last one stands for the mean distance");
     assert_eq!(total(&record).status, [(200, 4)].into());
     let requests = server.seen.requests.lock().unwrap();
     let count = |path: &str| requests.iter().filter(|request| request.contains(path)).count();

@@ -312,7 +312,7 @@ fn a_request_that_is_answered_before_it_is_read_costs_no_time_afterwards() {
     };
     let record = run(&spec);
     assert_eq!(total(&record).status, [(413, 5)].into(), "{:?}", total(&record).errors);
-    let busy = record.generator.busiest_loop;
+    let busy = record.run.generator.busiest_loop;
     assert!(busy < 0.5, "the loop had next to nothing to do, and was {busy} busy");
 }
 
