@@ -85,7 +85,9 @@ fn main() -> Result<()> {
         .filter(|case| !skipped.contains_key(case.name))
         .try_for_each(|case| run(&bench, case, &tools, &mut rows));
 
-    let machine = machine(cores, ours);
+    let mut machine = machine(cores, ours);
+    let floor_mb = bench.memory_floor_bytes()? as f64 / 1e6;
+    machine.push(format!("the least peak memory that can be seen: {floor_mb:.1} MB"));
     let material =
         Material { machine, cores, cases: &cases, tools: &tools, skipped: &skipped, rows: &rows };
     let text = report::text(&material);

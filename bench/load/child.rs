@@ -72,18 +72,23 @@ impl Child {
             exit_code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
         }))
     }
+
+    /// Ends it and whatever it started, at once; it is still to be waited for.
+    pub fn kill(&mut self) {
+        if !self.is_reaped {
+            // SAFETY: no pointer is passed. The child was not waited for, so that its pid and its
+            // group's number can belong to nobody else.
+            unsafe { libc::kill(-self.pid, libc::SIGKILL) };
+        }
+    }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if self.is_reaped {
-            return;
-        }
-        // SAFETY: no pointer but null is passed. The child was not waited for, so that its pid and
-        // its group's number can belong to nobody else.
-        unsafe {
-            libc::kill(-self.pid, libc::SIGKILL);
-            libc::waitpid(self.pid, std::ptr::null_mut(), 0);
+        if !self.is_reaped {
+            self.kill();
+            // SAFETY: no pointer but null is passed.
+            unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), 0) };
         }
     }
 }
