@@ -14,7 +14,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build demo test test-readers lint fuzz bench-main-job bench-search install clean help
+.PHONY: build demo test test-readers lint fuzz bench-main-job bench-search bench-load install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -62,6 +62,11 @@ bench-main-job: ## the evidence for the main job, about 90 minutes of full load 
 bench-search: ## how good the search's answers are on simulated apps whose capacities are known
 	@scripts/bootstrap build
 	$(CARGO) bench --locked --bench search
+
+bench-load: ## `load` beside wrk, ab and others, about 20 minutes of an idle machine (CONTRIBUTING.md)
+	@scripts/bootstrap bench-load
+	$(say) 'building, then measuring; rows go to target/bench-load/rows.csv, where a cut run goes on'
+	$(CARGO) bench --locked --bench load
 
 # No prerequisite but the file itself: `sudo make install` must not build as root.
 install: $(binary) ## copy it to PREFIX/bin (PREFIX is /usr/local)

@@ -13,7 +13,8 @@ for tool in sed sort head tr grep env dirname; do ln -s "$(command -v $tool)" $t
 fake id 'echo 0'
 fake cargo 'echo "cargo 1.100.0 (abc 2027-01-01)"'
 fake rustc 'echo "rustc 1.100.0-nightly (abc 2027-01-01)"'
-for tool in cc ruby puma bundle nginx cargo-fmt cargo-clippy; do fake $tool ''; done
+for tool in cc ruby puma bundle cargo-fmt cargo-clippy; do fake $tool ''; done
+for tool in nginx openssl wrk ab h2load hey strace; do fake $tool ''; done
 fake apt-get 'echo "apt-get $*" >> "$LOG"'
 fake apt-cache 'echo "  Candidate: 1.96.0+dfsg1-1~deb12u2"'
 fake sudo 'echo "sudo $*" >> "$LOG"; shift; [ "$1" = env ] || exit 1; "$@"'
@@ -71,7 +72,7 @@ printf "#!/bin/sh\necho $tool 1.96.0\n" > $bin/$tool; done ;; esac';
 
 #[test]
 fn nothing_is_done_where_everything_is_there() {
-    for purpose in ["build", "demo", "test", "lint"] {
+    for purpose in ["build", "demo", "test", "lint", "bench-load"] {
         let outcome = bootstrap(purpose, "");
         assert_eq!((outcome.code, outcome.said.as_str()), (0, ""), "{purpose}");
         assert_eq!(outcome.calls, "", "{purpose}");
@@ -146,6 +147,15 @@ fn only_the_tests_need_rails() {
 fn only_the_readers_need_python() {
     assert!(bootstrap("readers", "").calls.contains("--no-install-recommends python3-venv\n"));
     assert_eq!(bootstrap("readers", "fake python3 ''").said, "");
+}
+
+#[test]
+fn only_the_bench_of_load_needs_other_load_generators() {
+    let without = "rm wrk ab h2load hey;";
+    assert_eq!(bootstrap("test", without).said, "");
+    let outcome = bootstrap("bench-load", without);
+    let packages = "installing (apt): wrk apache2-utils nghttp2-client hey\n";
+    assert!(outcome.said.contains(packages), "{}", outcome.said);
 }
 
 #[test]

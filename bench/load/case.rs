@@ -1,0 +1,318 @@
+//! What is measured and what it is held against.
+//!
+//! In: how long and how often. Out: the cases, as values: [`all`] is the list of the report's
+//! sections.
+
+use crate::settings::Settings;
+use crate::tool::Tool::{self, Ab, H2load, Hey, K6, Oha, Ours, Vegeta, Wrk, Wrk2};
+use crate::tool::Load;
+
+/// One section of the report: some tools under one load.
+pub struct Case {
+    /// `CASES` names it, or the part before its first hyphen.
+    pub name: &'static str,
+    pub title: &'static str,
+    /// What it shows and how, in a few sentences.
+    pub about: &'static str,
+    /// Ours and the one it is compared with stand side by side: they run one right after the other.
+    pub tools: &'static [Tool],
+    pub load: Load,
+    pub seconds: u64,
+    pub rounds: u32,
+    pub server: Server,
+    pub under: Under,
+    pub columns: &'static [Column],
+    pub bars: Vec<Bar>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Server {
+    Nginx,
+    NginxTls,
+    /// See stalling.rs.
+    Stalling,
+}
+
+/// What watches the tool from inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Under {
+    Nothing,
+    Strace,
+    Callgrind,
+}
+
+/// A figure as the report shows it.
+#[derive(Clone, Copy)]
+pub struct Column {
+    pub figure: &'static str,
+    pub title: &'static str,
+    pub scale: f64,
+    pub digits: usize,
+}
+
+/// What the figures are held against.
+pub struct Bar {
+    pub what: &'static str,
+    pub column: Column,
+    pub against: Against,
+    pub limit: Limit,
+}
+
+pub enum Against {
+    /// Ours alone.
+    Nothing,
+    /// Ours divided by this tool's of the same round.
+    Peer(Tool),
+    /// Ours divided by ours in this earlier case.
+    Case(&'static str),
+}
+
+#[derive(Clone, Copy)]
+pub enum Limit {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+const fn column(figure: &'static str, title: &'static str, scale: f64, digits: usize) -> Column {
+    Column { figure, title, scale, digits }
+}
+
+const RATE: Column = column("throughput_rps", "requests/s", 1.0, 0);
+const CPU: Column = column("cpu_s_per_request", "CPU µs a request", 1e6, 2);
+const USER: Column = column("cpu_user_s_per_request", "of it user, µs", 1e6, 2);
+const P50: Column = column("latency_s_p50", "p50, ms", 1e3, 3);
+const P99: Column = column("latency_s_p99", "p99, ms", 1e3, 3);
+const MAX: Column = column("latency_s_max", "max, ms", 1e3, 1);
+const LAG50: Column = column("send_lag_s_p50", "send lag p50, µs", 1e6, 0);
+const LAG99: Column = column("send_lag_s_p99", "send lag p99, µs", 1e6, 0);
+const EXACT: Column = column("exact_share", "seconds within 0.5 % at the server", 1.0, 2);
+const PLANNED: Column = column("exact_share_planned", "the same by its windows", 1.0, 2);
+const ERRORS: Column = column("errors", "errors", 1.0, 0);
+const MEMORY: Column = column("rss_bytes_max", "peak memory, MB", 1e-6, 1);
+const CONNECTIONS: Column = column("connections", "connections open at once", 1.0, 0);
+const CALLS: Column = column("system_calls_per_request", "system calls a request", 1.0, 3);
+const INSTRUCTIONS: Column =
+    column("instructions_per_request", "instructions a request", 1.0, 0);
+
+fn bar(what: &'static str, column: Column, against: Against, limit: Limit) -> Bar {
+    Bar { what, column, against, limit }
+}
+
+/// Every case, in the order of the report.
+pub fn all(settings: &Settings) -> Vec<Case> {
+    let mut cases = vec![closed(), big(), open_fast(), open_slow()];
+    cases.extend(memory(settings));
+    cases.extend([fresh(), tls(), omission(), syscalls()]);
+    if settings.counts_instructions {
+        cases.push(instructions());
+    }
+    for case in cases.iter_mut().filter(|case| case.seconds == 0) {
+        (case.seconds, case.rounds) = (settings.seconds, settings.pairs);
+    }
+    cases
+}
+
+/// 64 clients that keep their connections; how long and how often is the settings' unless said.
+fn plain(name: &'static str, title: &'static str, about: &'static str) -> Case {
+    Case {
+        name,
+        title,
+        about,
+        tools: &[Ours, Wrk],
+        load: Load { connections: 64, rate: None, is_fresh: false, path: "/" },
+        seconds: 0,
+        rounds: 0,
+        server: Server::Nginx,
+        under: Under::Nothing,
+        columns: &[RATE, CPU, USER],
+        bars: Vec::new(),
+    }
+}
+
+fn closed() -> Case {
+    Case {
+        tools: &[Ours, Wrk, Ab, H2load, Hey, Oha],
+        columns: &[RATE, CPU, USER, P50, P99, ERRORS],
+        bars: vec![
+            bar("CPU a request", CPU, Against::Peer(Wrk), Limit::AtMost(0.90)),
+            bar("user CPU a request", USER, Against::Peer(Wrk), Limit::AtMost(0.5)),
+            bar("throughput", RATE, Against::Peer(Wrk), Limit::AtLeast(0.97)),
+        ],
+        ..plain(
+            "closed",
+            "Closed and saturated",
+            "64 clients ask again as soon as they are answered. Latency is then mostly waiting in \
+             the server's queue, and says nothing about a tool.",
+        )
+    }
+}
+
+fn big() -> Case {
+    plain(
+        "big",
+        "Replies of 100 kB",
+        "As above, with replies that take many reads: what a byte costs instead of a request.",
+    )
+}
+
+const OPEN_ABOUT: &str =
+    "Requests are due at a fixed rate, whatever the server does. The server's own count, looked at \
+     once a second, says which seconds had the rate planned; seconds in which the host took time \
+     from either core are left out. A tool that doesn't hold the rate shows what it reached.";
+
+const OPEN_TOOLS: &[Tool] = &[Ours, Oha, Vegeta, K6, Wrk2];
+const OPEN_COLUMNS: &[Column] = &[RATE, CPU, LAG50, LAG99, EXACT, PLANNED, P50, P99, ERRORS];
+
+fn open_fast() -> Case {
+    let plain = plain("open-20000", "Open, 20,000 a second", OPEN_ABOUT);
+    Case {
+        tools: OPEN_TOOLS,
+        load: Load { rate: Some(20_000), ..plain.load },
+        columns: OPEN_COLUMNS,
+        bars: vec![
+            bar("CPU a request", CPU, Against::Peer(Oha), Limit::AtMost(0.7)),
+            bar("send lag p99, µs", LAG99, Against::Nothing, Limit::AtMost(200.0)),
+        ],
+        ..plain
+    }
+}
+
+fn open_slow() -> Case {
+    let plain = plain("open-1000", "Open, 1,000 a second", OPEN_ABOUT);
+    Case {
+        tools: OPEN_TOOLS,
+        load: Load { rate: Some(1_000), ..plain.load },
+        columns: OPEN_COLUMNS,
+        bars: vec![
+            bar("CPU a request", CPU, Against::Peer(Oha), Limit::AtMost(1.0)),
+            bar("send lag p99, µs", LAG99, Against::Nothing, Limit::AtMost(100.0)),
+        ],
+        ..plain
+    }
+}
+
+const MEMORY_ABOUT: &str =
+    "The highest resident memory of the process, by the kernel (`ru_maxrss`), under closed load. \
+     Connections are what the server saw open at once.";
+
+/// A short and a long run with few and with many connections. The long one shows whether a tool
+/// keeps what it measured.
+fn memory(settings: &Settings) -> [Case; 4] {
+    let case = |name, title, connections, limit_mb| {
+        let plain = plain(name, title, MEMORY_ABOUT);
+        Case {
+            tools: &[Ours, Wrk, Ab, H2load, Hey, Oha],
+            load: Load { connections, ..plain.load },
+            seconds: settings.short,
+            rounds: 1,
+            columns: &[MEMORY, CONNECTIONS, RATE, ERRORS],
+            bars: vec![bar("peak memory, MB", MEMORY, Against::Nothing, Limit::AtMost(limit_mb))],
+            ..plain
+        }
+    };
+    let long = |mut case: Case, short: &'static str| {
+        (case.tools, case.seconds) = (&[Ours, Wrk, Oha], settings.long);
+        case.bars.push(bar("growth", MEMORY, Against::Case(short), Limit::AtMost(1.05)));
+        case
+    };
+    let few = "Memory, 64 connections";
+    let many = "Memory, 10,000 connections";
+    [
+        case("memory-64", few, 64, 12.0),
+        long(case("memory-64-long", "Memory, 64 connections, longer", 64, 12.0), "memory-64"),
+        case("memory-10000", many, MANY, 160.0),
+        long(
+            case("memory-10000-long", "Memory, 10,000 connections, longer", MANY, 160.0),
+            "memory-10000",
+        ),
+    ]
+}
+
+/// So many connections need that many file descriptors in a tool and in the server.
+pub const MANY: u32 = 10_000;
+
+fn fresh() -> Case {
+    let plain = plain(
+        "fresh",
+        "A fresh connection for each request",
+        "64 at once. What is compared is how many requests a second get through.",
+    );
+    Case {
+        tools: &[Ours, Ab],
+        load: Load { is_fresh: true, ..plain.load },
+        columns: &[RATE, CPU, USER, ERRORS],
+        bars: vec![bar("throughput", RATE, Against::Peer(Ab), Limit::AtLeast(1.0))],
+        ..plain
+    }
+}
+
+fn tls() -> Case {
+    Case {
+        server: Server::NginxTls,
+        columns: &[RATE, CPU, USER, ERRORS],
+        bars: vec![bar("CPU a request", CPU, Against::Peer(Wrk), Limit::AtMost(1.1))],
+        ..plain(
+            "tls",
+            "TLS 1.3, connections kept",
+            "64 clients over https; the server allows one cipher (TLS_AES_128_GCM_SHA256), so that \
+             both do the same work.",
+        )
+    }
+}
+
+fn omission() -> Case {
+    let plain = plain(
+        "omission",
+        "A server that stands still",
+        "It answers at once, but stands still for 1 s in every 10 s. Of 100 requests due a second, \
+         300 of the 3,000 in 30 s fall into a stall and wait what is left of it, evenly between 0 \
+         and 1 s: one in a hundred of all waits longer than 0.9 s, and the longest 1 s. That is \
+         what users would meet. wrk's 10 connections stand still too, and ask nothing meanwhile.",
+    );
+    let p99 = |limit| bar("p99, ms", P99, Against::Nothing, limit);
+    Case {
+        load: Load { rate: Some(100), connections: 10, ..plain.load },
+        seconds: 30,
+        rounds: 1,
+        server: Server::Stalling,
+        columns: &[RATE, P50, P99, MAX, ERRORS],
+        bars: vec![
+            p99(Limit::AtLeast(850.0)),
+            p99(Limit::AtMost(950.0)),
+            bar("max, ms", MAX, Against::Nothing, Limit::AtLeast(950.0)),
+        ],
+        ..plain
+    }
+}
+
+fn syscalls() -> Case {
+    Case {
+        seconds: 2,
+        rounds: 1,
+        under: Under::Strace,
+        columns: &[CALLS],
+        ..plain(
+            "syscalls",
+            "System calls a request",
+            "The closed case under `strace -c -f`. Tracing slows the tool and not the server, so \
+             that fewer replies wait at each look than otherwise: calls that serve many replies at \
+             once (epoll_wait) are over-counted.",
+        )
+    }
+}
+
+fn instructions() -> Case {
+    Case {
+        tools: &[Ours],
+        seconds: 1,
+        rounds: 1,
+        under: Under::Callgrind,
+        columns: &[INSTRUCTIONS],
+        ..plain(
+            "instructions",
+            "Instructions a request",
+            "Ours under `valgrind --tool=callgrind`, once with few requests and once with many: \
+             the difference is free of start and end. The kernel's are not counted.",
+        )
+    }
+}

@@ -1,0 +1,306 @@
+//! One run of one tool: started, watched, read, and held against the server's own count.
+//!
+//! In: a case, a tool and a round. Out: a row. A tool that fails is a row that says so; an error
+//! means that the bench itself can't go on, or was interrupted.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::case::{Case, Server, Under};
+use crate::child::{Child, Usage};
+use crate::counters;
+use crate::figures::Exactness;
+use crate::nginx::Nginx;
+use crate::parsers::Reading;
+use crate::rows::Row;
+use crate::stalling::Stalling;
+use crate::tool::{self, Found, Tool};
+use crate::{Cores, Result, interrupt};
+
+/// How often a child is looked at, and the host's theft with it.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How long after its time a tool may still be busy with its own end.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Of the kernel's ticks, those of `/proc/stat`.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// Where tools run.
+pub struct Bench {
+    pub cores: Cores,
+    pub nginx: Nginx,
+}
+
+/// What a run looked like from outside.
+struct Watched {
+    usage: Usage,
+    wall_s: f64,
+    /// Seconds since the start, and the server's count of requests then.
+    requests: Vec<(f64, u64)>,
+    connections_max: u64,
+    /// Seconds since the start, and the ticks stolen from both cores so far.
+    stolen: Vec<(f64, u64)>,
+}
+
+/// Who answers, and counts.
+enum Target<'a> {
+    Nginx(&'a Nginx),
+    Stalling(Stalling),
+}
+
+impl Target<'_> {
+    fn requests(&self) -> Result<u64> {
+        match self {
+            Self::Nginx(nginx) => Ok(nginx.status()?.requests),
+            Self::Stalling(stalling) => Ok(stalling.requests()),
+        }
+    }
+}
+
+impl Bench {
+    /// Runs a tool once; under a watcher when the case says so.
+    pub fn run(&self, case: &Case, tool: Tool, found: &Found, round: u32) -> Result<Row> {
+        let mut row = Row::new(case.name, tool.name(), round, case.seconds);
+        let folder = TempDir::new()?;
+        if case.under == Under::Callgrind {
+            self.count_instructions(case, found, folder.path(), &mut row)?;
+            return Ok(row);
+        }
+        let (target, url) = match case.server {
+            Server::Nginx => (Target::Nginx(&self.nginx), self.nginx.url(case.load.path)),
+            Server::NginxTls => (Target::Nginx(&self.nginx), self.nginx.tls_url(case.load.path)),
+            Server::Stalling => {
+                let stalling = Stalling::start()?;
+                let url = stalling.url(case.load.path);
+                (Target::Stalling(stalling), url)
+            }
+        };
+        tool.prepare(&case.load, &url, case.seconds, folder.path())?;
+        let mut command = tool.command(&found.program, &case.load, &url, case.seconds);
+        if case.under == Under::Strace {
+            command.splice(..0, ["strace", "-c", "-f", "-o", "strace.txt"].map(str::to_string));
+        }
+        let before = target.requests()?;
+        let watched = self.watch(case, &command, folder.path())?;
+        let served = target.requests()?.saturating_sub(before);
+        used(&mut row, &watched);
+        row.set("server_requests", served as f64);
+        match tool.read(&found.program, folder.path()) {
+            Ok(reading) => {
+                told(&mut row, &reading, &watched.usage);
+                hold_against_the_server(&mut row, &reading, served, case.load.connections);
+                rates(&mut row, case, &reading, &watched);
+            }
+            Err(why) => failed(&mut row, &why, &watched.usage, folder.path()),
+        }
+        if case.under == Under::Strace && !row.is_error {
+            calls(&mut row, folder.path(), &watched.usage);
+        }
+        Ok(row)
+    }
+
+    /// Starts a command on the generator's core and looks at it until it ends.
+    fn watch(&self, case: &Case, command: &[String], folder: &Path) -> Result<Watched> {
+        let began = Instant::now();
+        let deadline = began + Duration::from_secs(case.seconds) + PATIENCE;
+        let mut child = Child::start(command, self.cores.generator, folder)?;
+        let (mut requests, mut stolen, mut connections_max) = (Vec::new(), Vec::new(), 0);
+        // The server is asked in the middle of seconds: its first and last ones are not whole.
+        let mut ask_at = Duration::from_millis(500);
+        let usage = loop {
+            stolen.push((began.elapsed().as_secs_f64(), self.stolen_ticks()));
+            if let Some(usage) = child.try_wait()? {
+                break usage;
+            }
+            interrupt::check()?;
+            if Instant::now() > deadline {
+                // What it printed so far will not do: the row says that a signal ended it.
+                child.kill();
+            }
+            if looks_at_the_server(case) && began.elapsed() >= ask_at {
+                ask_at += Duration::from_secs(1);
+                let from = began.elapsed();
+                // A server that is too busy for us is looked at a second later.
+                if let Ok(status) = self.nginx.status() {
+                    requests.push((((from + began.elapsed()) / 2).as_secs_f64(), status.requests));
+                    connections_max = connections_max.max(status.connections);
+                }
+            }
+            thread::sleep(LOOK_EVERY);
+        };
+        let wall_s = began.elapsed().as_secs_f64();
+        Ok(Watched { usage, wall_s, requests, connections_max, stolen })
+    }
+
+    /// The least peak memory that can be seen: a child begins as a copy of the bench.
+    pub fn memory_floor_bytes(&self) -> Result<u64> {
+        let folder = TempDir::new()?;
+        let mut child = Child::start(&["true".to_string()], self.cores.generator, folder.path())?;
+        loop {
+            if let Some(usage) = child.try_wait()? {
+                return Ok(usage.rss_bytes_max);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn stolen_ticks(&self) -> u64 {
+        let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+        counters::stolen_ticks(&text, &[self.cores.server, self.cores.generator])
+    }
+
+    /// Ours with few and with many requests: the difference is what requests cost.
+    fn count_instructions(
+        &self,
+        case: &Case,
+        found: &Found,
+        folder: &Path,
+        row: &mut Row,
+    ) -> Result<()> {
+        let url = self.nginx.url(case.load.path);
+        let mut counted = Vec::new();
+        for requests in CALLGRIND_REQUESTS {
+            let length = ["--requests", &requests.to_string(), "--timeout", "60s"];
+            let mut command = tool::ours(&found.program, &case.load, &url, &length);
+            let valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=callgrind.out"];
+            command.splice(..0, valgrind.map(str::to_string));
+            let watched = self.watch(case, &command, folder)?;
+            let said = fs::read_to_string(folder.join("stderr"))?;
+            match counters::callgrind(&said) {
+                Ok(instructions) => counted.push(instructions),
+                Err(why) => {
+                    failed(row, &why, &watched.usage, folder);
+                    return Ok(());
+                }
+            }
+        }
+        let [few, many] = CALLGRIND_REQUESTS;
+        let difference = counted[1].saturating_sub(counted[0]) as f64;
+        row.set("requests", (many - few) as f64);
+        row.set("instructions_per_request", difference / (many - few) as f64);
+        Ok(())
+    }
+
+    /// Why our own program won't speak https, or `None` when it does.
+    pub fn https_refusal(&self, found: &Found) -> Result<Option<String>> {
+        let output = std::process::Command::new(&found.program)
+            .args(["load", &self.nginx.tls_url("/"), "--insecure", "--clients", "1"])
+            .args(["--requests", "1", "--quiet"])
+            .output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let first = said.lines().next().unwrap_or("it said nothing").to_string();
+        // 2 is the exit code for a command line that it can't follow.
+        Ok((output.status.code() == Some(2)).then_some(first))
+    }
+}
+
+const CALLGRIND_REQUESTS: [u64; 2] = [20_000, 60_000];
+
+/// Only where it is needed: a look costs the server a request.
+fn looks_at_the_server(case: &Case) -> bool {
+    let shows = |name: &str| case.columns.iter().any(|column| column.figure == name);
+    shows("connections") || shows("exact_share")
+}
+
+fn used(row: &mut Row, watched: &Watched) {
+    let stolen = match (watched.stolen.first(), watched.stolen.last()) {
+        (Some(first), Some(last)) => last.1.saturating_sub(first.1),
+        _ => 0,
+    };
+    row.set("cpu_user_s", watched.usage.user_s);
+    row.set("cpu_system_s", watched.usage.system_s);
+    row.set("rss_bytes_max", watched.usage.rss_bytes_max as f64);
+    row.set("stolen_s", stolen as f64 / TICKS_PER_SECOND);
+    row.set("wall_s", watched.wall_s);
+    if watched.connections_max > 0 {
+        row.set("connections", watched.connections_max as f64);
+    }
+}
+
+fn told(row: &mut Row, reading: &Reading, usage: &Usage) {
+    row.set("requests", reading.requests as f64);
+    row.set("errors", reading.errors as f64);
+    row.set_if("latency_s_p50", reading.latency_s.p50);
+    row.set_if("latency_s_p99", reading.latency_s.p99);
+    row.set_if("latency_s_max", reading.latency_s.max);
+    row.set_if("send_lag_s_p50", reading.send_lag_s.p50);
+    row.set_if("send_lag_s_p99", reading.send_lag_s.p99);
+    if reading.seconds > 0.0 {
+        row.set("throughput_rps", reading.requests as f64 / reading.seconds);
+    }
+    if reading.requests > 0 {
+        let requests = reading.requests as f64;
+        row.set("cpu_s_per_request", (usage.user_s + usage.system_s) / requests);
+        row.set("cpu_user_s_per_request", usage.user_s / requests);
+    }
+    if !reading.remark.is_empty() {
+        row.remark(&format!("it warns: {}", reading.remark));
+    }
+}
+
+/// What was on its way at the end may be counted or not; beyond that the two must agree.
+fn hold_against_the_server(row: &mut Row, reading: &Reading, served: u64, connections: u32) {
+    let allowed = 2 * u64::from(connections) + served / 500 + reading.errors;
+    if reading.requests.abs_diff(served) > allowed {
+        row.remark(&format!(
+            "says {} requests were answered but the server counted {served}",
+            reading.requests
+        ));
+    }
+}
+
+fn failed(row: &mut Row, why: &str, usage: &Usage, folder: &Path) {
+    let said = fs::read_to_string(folder.join("stderr")).unwrap_or_default();
+    let said = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
+    let code = usage.exit_code.map_or("a signal".to_string(), |code| format!("exit code {code}"));
+    row.remark(&format!("{why} ({code}; its last words: {})", said.trim()));
+    row.is_error = true;
+}
+
+/// How exact the rate was in the seconds in which the host took nothing away.
+fn rates(row: &mut Row, case: &Case, reading: &Reading, watched: &Watched) {
+    let Some(planned) = case.load.rate.map(f64::from) else { return };
+    let is_clean = |from: f64, to: f64| {
+        let at = |time: f64| watched.stolen.iter().rfind(|look| look.0 <= time);
+        let until = watched.stolen.iter().find(|look| look.0 >= to).or(watched.stolen.last());
+        match (at(from), until) {
+            (Some(before), Some(after)) => before.1 == after.1,
+            _ => false,
+        }
+    };
+    let mut seen = Exactness::default();
+    let end = case.seconds as f64;
+    for pair in watched.requests.windows(2).filter(|pair| pair[1].0 <= end) {
+        let ((from, before), (to, after)) = (pair[0], pair[1]);
+        let rps = after.saturating_sub(before) as f64 / (to - from);
+        seen.add(is_clean(from, to), rps, planned);
+    }
+    row.set("clean_seconds", f64::from(seen.clean));
+    row.set_if("exact_share", seen.share());
+    let mut told = Exactness::default();
+    for (second, &sent) in reading.sent_by_second.iter().enumerate() {
+        let from = second as f64;
+        // It begins a few milliseconds after its process does.
+        told.add(is_clean(from, from + 1.1), sent as f64, planned);
+    }
+    row.set_if("exact_share_planned", told.share());
+}
+
+/// What strace counted, by request; the most frequent calls go into the note.
+fn calls(row: &mut Row, folder: &Path, usage: &Usage) {
+    let text = fs::read_to_string(folder.join("strace.txt")).unwrap_or_default();
+    let (calls, requests) = match (counters::strace(&text), row.get("requests")) {
+        (Ok(calls), Some(requests)) if requests > 0.0 => (calls, requests),
+        (Err(why), _) => return failed(row, &why, usage, folder),
+        _ => return failed(row, "no request was answered", usage, folder),
+    };
+    let total: u64 = calls.iter().map(|(_, count)| count).sum();
+    row.set("system_calls_per_request", total as f64 / requests);
+    let most = calls.iter().take(5);
+    let most: Vec<String> =
+        most.map(|(name, count)| format!("{name} {:.3}", *count as f64 / requests)).collect();
+    row.remark(&most.join(" "));
+}

@@ -1,0 +1,205 @@
+//! The rows as a page: what was measured on, each case as a table, what it was held against, and
+//! the commands.
+//!
+//! In: rows. Out: Markdown. Measures nothing.
+
+use std::collections::BTreeMap;
+
+use crate::case::{Against, Bar, Case, Limit, Server, Under};
+use crate::figures::spread;
+use crate::rows::{Row, Rows};
+use crate::tool::Tool;
+use crate::{Cores, Tools};
+
+/// All that a report is made of.
+pub struct Material<'a> {
+    /// What it was measured on, a line each.
+    pub machine: Vec<String>,
+    pub cores: Cores,
+    /// Those of the report.
+    pub cases: &'a [Case],
+    pub tools: &'a Tools,
+    /// Why a case was left out, by its name.
+    pub skipped: &'a BTreeMap<&'static str, String>,
+    pub rows: &'a Rows,
+}
+
+/// The page.
+pub fn text(material: &Material) -> String {
+    let mut text = String::from("# `sweetspot load` beside its peers\n\n");
+    for line in &material.machine {
+        text += &format!("- {line}\n");
+    }
+    text += "\n| tool | version |\n|---|---|\n";
+    for (tool, found) in material.tools {
+        let version = match found {
+            Ok(found) => found.version.clone(),
+            Err(why) => format!("left out: {why}"),
+        };
+        text += &format!("| {} | {version} |\n", tool.name());
+    }
+    text += "\nFigures are medians of the rounds (smallest..largest; lower..upper quartile). CPU \
+             is user and system time of the tool's process by the kernel's account, divided by \
+             the requests that it says were answered. Ratios are taken within a round, in which \
+             the tools run one after the other, every second round in the opposite order; what \
+             is held against a limit is their median. A tool marked with ! counted other than \
+             the server did.\n";
+    for case in material.cases {
+        section(&mut text, material, case);
+    }
+    text
+}
+
+fn section(text: &mut String, material: &Material, case: &Case) {
+    *text += &format!("\n## {}\n\n{}\n\n", case.title, case.about);
+    if let Some(why) = material.skipped.get(case.name) {
+        *text += &format!("Left out: {why}.\n");
+        return;
+    }
+    let rows = material.rows.of(case.name, case.seconds);
+    if rows.is_empty() {
+        *text += "Not measured yet.\n";
+        return;
+    }
+    *text += &length_line(case, &rows);
+    table(text, case, &rows);
+    bars(text, material, case, &rows);
+    notes(text, &rows);
+    commands(text, material, case, &rows);
+}
+
+fn length_line(case: &Case, rows: &[&Row]) -> String {
+    let sum = |name: &str| rows.iter().filter_map(|row| row.get(name)).sum::<f64>();
+    let length = match case.under {
+        Under::Callgrind => String::new(),
+        _ => format!("{} rounds of {} s a tool. ", case.rounds, case.seconds),
+    };
+    format!(
+        "{length}The host took {:.2} s of the {:.0} s from the two cores.\n\n",
+        sum("stolen_s"),
+        2.0 * sum("wall_s")
+    )
+}
+
+fn of<'a>(rows: &[&'a Row], tool: Tool) -> Vec<&'a Row> {
+    rows.iter().copied().filter(|row| row.tool == tool.name()).collect()
+}
+
+/// Those that did not fail: what a failed run used says nothing.
+fn good<'a>(rows: &[&'a Row], tool: Tool) -> Vec<&'a Row> {
+    of(rows, tool).into_iter().filter(|row| !row.is_error).collect()
+}
+
+fn table(text: &mut String, case: &Case, rows: &[&Row]) {
+    let titles: Vec<&str> = case.columns.iter().map(|column| column.title).collect();
+    *text += &format!("| tool | runs | {} |\n", titles.join(" | "));
+    *text += &format!("|---|---|{}\n", "---|".repeat(titles.len()));
+    for &tool in case.tools {
+        if of(rows, tool).is_empty() {
+            continue;
+        }
+        let rows = good(rows, tool);
+        let is_off = rows.iter().any(|row| row.note.contains("but the server counted"));
+        let mark = if is_off { " !" } else { "" };
+        *text += &format!("| {}{mark} | {} |", tool.name(), rows.len());
+        for column in case.columns {
+            let values: Vec<f64> = rows.iter().filter_map(|row| row.get(column.figure)).collect();
+            let cell = spread(&values).map(|spread| spread.text(column.scale, column.digits));
+            *text += &format!(" {} |", cell.unwrap_or_else(|| "-".to_string()));
+        }
+        *text += "\n";
+    }
+}
+
+fn bars(text: &mut String, material: &Material, case: &Case, rows: &[&Row]) {
+    if case.bars.is_empty() {
+        return;
+    }
+    *text += "\n| held against a limit | figure | of | limit | |\n|---|---|---|---|---|\n";
+    for bar in &case.bars {
+        let (what, values, scale, digits) = held(material, bar, rows);
+        let (limit, value) = match bar.limit {
+            Limit::AtMost(limit) => (format!("at most {limit}"), limit),
+            Limit::AtLeast(limit) => (format!("at least {limit}"), limit),
+        };
+        let Some(spread) = spread(&values) else {
+            *text += &format!("| {what} | - | 0 | {limit} | not measured |\n");
+            continue;
+        };
+        let median = spread.median * scale;
+        let is_met = match bar.limit {
+            Limit::AtMost(_) => median <= value,
+            Limit::AtLeast(_) => median >= value,
+        };
+        let verdict = if is_met { "met" } else { "**not met**" };
+        let figure = spread.text(scale, digits);
+        *text += &format!("| {what} | {figure} | {} | {limit} | {verdict} |\n", spread.count);
+    }
+}
+
+/// What a limit is held against: its name, the values, and how they are shown.
+fn held(material: &Material, bar: &Bar, rows: &[&Row]) -> (String, Vec<f64>, f64, usize) {
+    let figure = bar.column.figure;
+    let ours = good(rows, Tool::Ours);
+    match bar.against {
+        Against::Nothing => {
+            let values = ours.iter().filter_map(|row| row.get(figure)).collect();
+            (bar.what.to_string(), values, bar.column.scale, bar.column.digits)
+        }
+        Against::Peer(peer) => {
+            let theirs = good(rows, peer);
+            let ratio = |row: &&Row| {
+                let other = theirs.iter().find(|other| other.round == row.round)?;
+                Some(row.get(figure)? / other.get(figure)?)
+            };
+            let name = format!("{}, sweetspot / {}", bar.what, peer.name());
+            (name, ours.iter().filter_map(ratio).collect(), 1.0, 3)
+        }
+        Against::Case(name) => {
+            let earlier = material.cases.iter().find(|case| case.name == name);
+            let before = earlier.and_then(|case| {
+                let rows = material.rows.of(name, case.seconds);
+                good(&rows, Tool::Ours).first().and_then(|row| row.get(figure))
+            });
+            let after = ours.first().and_then(|row| row.get(figure));
+            let ratio = after.zip(before).map(|(after, before)| after / before);
+            (format!("{}, over {name}", bar.what), ratio.into_iter().collect(), 1.0, 3)
+        }
+    }
+}
+
+/// What was remarked on runs, once each with how often.
+fn notes(text: &mut String, rows: &[&Row]) {
+    let mut notes: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+    for row in rows.iter().filter(|row| !row.note.is_empty()) {
+        *notes.entry((&row.tool, &row.note)).or_default() += 1;
+    }
+    if !notes.is_empty() {
+        *text += "\n";
+    }
+    for ((tool, note), count) in notes {
+        let often = if count > 1 { format!(" ({count} runs)") } else { String::new() };
+        *text += &format!("- {tool}{often}: {note}\n");
+    }
+}
+
+fn commands(text: &mut String, material: &Material, case: &Case, rows: &[&Row]) {
+    *text += "\n```\n";
+    for &tool in case.tools.iter().filter(|&&tool| !of(rows, tool).is_empty()) {
+        *text += &format!("{}\n", command(material.cores, case, tool));
+    }
+    *text += "```\n";
+}
+
+/// As somebody would type it.
+fn command(cores: Cores, case: &Case, tool: Tool) -> String {
+    let scheme = if case.server == Server::NginxTls { "https" } else { "http" };
+    let url = format!("{scheme}://127.0.0.1:PORT{}", case.load.path);
+    let words = tool.command(tool.name(), &case.load, &url, case.seconds);
+    let under = match case.under {
+        Under::Nothing => "",
+        Under::Strace => "strace -c -f ",
+        Under::Callgrind => "valgrind --tool=callgrind ",
+    };
+    format!("taskset -c {} {under}{}", cores.generator, words.join(" "))
+}

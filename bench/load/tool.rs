@@ -1,0 +1,293 @@
+//! The tools that are compared: how each is told to put a load, where it is found, and how its
+//! output is read.
+//!
+//! In: a load. Out: a command, as it is printed in the report. A new peer is a variant here and a
+//! parser in parsers.rs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Result;
+use crate::parsers::{self, Reading};
+
+/// A load generator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tool {
+    Ours,
+    Wrk,
+    Ab,
+    H2load,
+    Hey,
+    Oha,
+    Vegeta,
+    K6,
+    Wrk2,
+}
+
+use Tool::{Ab, H2load, Hey, K6, Oha, Ours, Vegeta, Wrk, Wrk2};
+
+pub const TOOLS: [Tool; 9] = [Ours, Wrk, Ab, H2load, Hey, Oha, Vegeta, K6, Wrk2];
+
+/// What a tool is asked to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// Clients of the closed model; in the open one, connections for the tools that want a number.
+    pub connections: u32,
+    /// Requests due per second; `None`: closed.
+    pub rate: Option<u32>,
+    pub is_fresh: bool,
+    pub path: &'static str,
+}
+
+/// k6 takes its load from a program.
+const K6_SCRIPT: &str = "script.js";
+const K6_SUMMARY: &str = "summary.json";
+const VEGETA_TARGETS: &str = "targets.txt";
+const VEGETA_RESULTS: &str = "results.bin";
+
+impl Tool {
+    pub fn name(self) -> &'static str {
+        match self {
+            Ours => "sweetspot",
+            Wrk => "wrk",
+            Ab => "ab",
+            H2load => "h2load",
+            Hey => "hey",
+            Oha => "oha",
+            Vegeta => "vegeta",
+            K6 => "k6",
+            Wrk2 => "wrk2",
+        }
+    }
+
+    /// The command for this load, to be run where [`Tool::prepare`] wrote what it needs.
+    pub fn command(self, program: &str, load: &Load, url: &str, seconds: u64) -> Vec<String> {
+        let (length, time) = (seconds.to_string(), format!("{seconds}s"));
+        let connections = load.connections.to_string();
+        let rate = load.rate.map(|rate| rate.to_string()).unwrap_or_default();
+        let (arguments, url): (Vec<&str>, &str) = match self {
+            Ours => return ours(program, load, url, &["--duration", &time]),
+            Wrk => (vec!["-t", "1", "-c", &connections, "-d", &time, "--latency"], url),
+            Wrk2 => {
+                let size = vec!["-t", "1", "-c", &connections, "-d", &time];
+                ([&size[..], &["--latency", "-R", &rate]].concat(), url)
+            }
+            Ab => return ab(program, load, url, seconds),
+            H2load => (vec!["--h1", "-t1", "-c", &connections, "-D", &length], url),
+            Hey => (vec!["-z", &time, "-c", &connections], url),
+            Oha => {
+                let mut arguments = vec!["--no-tui", "--output-format", "json", "-z", &time];
+                arguments.extend(["-c", &connections]);
+                if load.rate.is_some() {
+                    arguments.extend(["-q", &rate, "--latency-correction"]);
+                }
+                (arguments, url)
+            }
+            Vegeta => return vegeta(program, &rate, &time),
+            K6 => (vec!["run", "--quiet", "--summary-export", K6_SUMMARY], K6_SCRIPT),
+        };
+        let words = [program].into_iter().chain(arguments).chain([url]);
+        words.map(str::to_string).collect()
+    }
+
+    /// Writes the files that its command names into `folder`.
+    pub fn prepare(self, load: &Load, url: &str, seconds: u64, folder: &Path) -> Result<()> {
+        match self {
+            Vegeta => fs::write(folder.join(VEGETA_TARGETS), format!("GET {url}\n"))?,
+            K6 => fs::write(folder.join(K6_SCRIPT), k6_script(load, url, seconds))?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What it says of the run that has just ended in `folder`.
+    pub fn read(self, program: &str, folder: &Path) -> std::result::Result<Reading, String> {
+        let text = |name: &str| {
+            let bytes = fs::read(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+            Ok::<_, String>(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        match self {
+            Ours => parsers::sweetspot(&text("stdout")?),
+            Wrk | Wrk2 => parsers::wrk(&text("stdout")?),
+            Ab => parsers::ab(&text("stdout")?),
+            H2load => parsers::h2load(&text("stdout")?),
+            Hey => parsers::hey(&text("stdout")?),
+            Oha => parsers::oha(&text("stdout")?),
+            K6 => parsers::k6(&text(K6_SUMMARY)?),
+            Vegeta => {
+                let report = Command::new(program)
+                    .args(["report", "-type=json", VEGETA_RESULTS])
+                    .current_dir(folder)
+                    .output()
+                    .map_err(|error| format!("vegeta report: {error}"))?;
+                parsers::vegeta(&String::from_utf8_lossy(&report.stdout))
+            }
+        }
+    }
+
+    /// What it says of itself.
+    fn version_arguments(self) -> &'static [&'static str] {
+        match self {
+            Ours | H2load | Oha => &["--version"],
+            Wrk | Wrk2 => &["-v"],
+            Ab => &["-V"],
+            Vegeta => &["-version"],
+            K6 => &["version"],
+            // It has no such option.
+            Hey => &[],
+        }
+    }
+}
+
+/// Our own command, for so long or so many requests.
+pub fn ours(program: &str, load: &Load, url: &str, length: &[&str]) -> Vec<String> {
+    let mut command: Vec<String> = vec![program.into(), "load".into(), url.into()];
+    match load.rate {
+        Some(rate) => command.extend(["--rate".into(), format!("{rate}/s")]),
+        None => command.extend(["--clients".into(), load.connections.to_string()]),
+    }
+    command.extend(length.iter().map(|word| word.to_string()));
+    if load.is_fresh {
+        command.extend(["--connection".into(), "fresh".into()]);
+    }
+    if url.starts_with("https:") {
+        command.push("--insecure".into());
+    }
+    command.extend(["--json".into(), "--quiet".into()]);
+    command
+}
+
+/// With `-t` alone ab ends at 50,000 requests; more than this a second it can't reach.
+const AB_REQUESTS_A_SECOND: u64 = 200_000;
+
+fn ab(program: &str, load: &Load, url: &str, seconds: u64) -> Vec<String> {
+    let keep_alive = if load.is_fresh { "" } else { " -k" };
+    let (connections, requests) = (load.connections, AB_REQUESTS_A_SECOND * seconds);
+    let options = format!("-q{keep_alive} -c {connections} -t {seconds} -n {requests}");
+    let words = [program].into_iter().chain(options.split(' ')).chain([url]);
+    words.map(str::to_string).collect()
+}
+
+fn vegeta(program: &str, rate: &str, time: &str) -> Vec<String> {
+    let options = [
+        program.to_string(),
+        "attack".to_string(),
+        format!("-rate={rate}/s"),
+        format!("-duration={time}"),
+        format!("-targets={VEGETA_TARGETS}"),
+        format!("-output={VEGETA_RESULTS}"),
+    ];
+    options.to_vec()
+}
+
+fn k6_script(load: &Load, url: &str, seconds: u64) -> String {
+    let (clients, rate) = (load.connections, load.rate.unwrap_or_default());
+    format!(
+        r#"import http from 'k6/http';
+export const options = {{
+  discardResponseBodies: true,
+  summaryTrendStats: ['med', 'p(99)', 'max'],
+  scenarios: {{
+    open: {{
+      executor: 'constant-arrival-rate',
+      rate: {rate},
+      timeUnit: '1s',
+      duration: '{seconds}s',
+      preAllocatedVUs: {clients},
+      maxVUs: {},
+    }},
+  }},
+}};
+export default function () {{ http.get('{url}'); }}
+"#,
+        4 * clients
+    )
+}
+
+/// A tool as it is on this machine.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub program: String,
+    pub version: String,
+}
+
+/// Finds a tool, building it into `folder` when it is one of those that Debian doesn't have.
+///
+/// # Errors
+/// Why it can't be had, in a sentence for the report.
+pub fn find(tool: Tool, folder: &Path) -> std::result::Result<Found, String> {
+    let program = match tool {
+        Ours => Some(PathBuf::from(env!("CARGO_BIN_EXE_sweetspot"))),
+        _ => on_the_path(tool.name()),
+    };
+    let program = match (program, tool) {
+        (Some(program), _) => program,
+        (None, Oha | K6) => built(tool, folder)?,
+        (None, Wrk2 | Vegeta) => return Err("not on the PATH".to_string()),
+        (None, _) => {
+            return Err("not on the PATH; scripts/bootstrap bench-load installs it".to_string());
+        }
+    };
+    let version = version(tool, &program);
+    Ok(Found { program: program.display().to_string(), version })
+}
+
+fn on_the_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())
+}
+
+/// Builds it from its registry unless it was built before.
+fn built(tool: Tool, folder: &Path) -> std::result::Result<PathBuf, String> {
+    // A tool is run in another folder than ours.
+    let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
+    let programs = folder.join("bin");
+    let program = programs.join(tool.name());
+    if program.is_file() {
+        return Ok(program);
+    }
+    let mut command = match tool {
+        Oha => {
+            let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+            let mut command = Command::new(cargo);
+            command.args(["install", "oha", "--locked", "--quiet", "--root"]).arg(&folder);
+            command.arg("--target-dir").arg(folder.join("build"));
+            command
+        }
+        _ => {
+            let mut command = Command::new("go");
+            command.args(["install", "go.k6.io/k6@latest"]).env("GOBIN", &programs);
+            command
+        }
+    };
+    eprintln!("bench: building {} into {}", tool.name(), programs.display());
+    let what = format!("could not be built with {}", command.get_program().to_string_lossy());
+    let output = command.output().map_err(|error| format!("{what}: {error}"))?;
+    if output.status.success() && program.is_file() {
+        return Ok(program);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    Err(format!("{what}: {}", last.trim()))
+}
+
+/// The first line that it prints when asked; for one that can't be asked, its package's version.
+fn version(tool: Tool, program: &Path) -> String {
+    let mut command = Command::new(program);
+    command.args(tool.version_arguments());
+    if tool.version_arguments().is_empty() {
+        command = Command::new("dpkg-query");
+        command.args(["-W", "-f", "${Package} ${Version}", tool.name()]);
+    }
+    first_line(&mut command).unwrap_or_else(|| "unknown".to_string())
+}
+
+/// The first line of what a command prints, whatever its exit code.
+pub fn first_line(command: &mut Command) -> Option<String> {
+    let output = command.output().ok()?;
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    let line = said.lines().find(|line| !line.trim().is_empty())?;
+    Some(line.trim().to_string())
+}
