@@ -3,6 +3,7 @@
 mod capacity;
 mod outputs;
 mod tls;
+use std::cell::RefCell;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -14,9 +15,9 @@ use jiff::Timestamp;
 use super::{Exit, UsageError, interrupt};
 use crate::report::load::{LoadResult, text};
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
-use crate::session::load::{self, Asked, Closing, Conclusion, Length, Shape, Stages};
+use crate::session::load::{self, Asked, Closing, Conclusion, Length, Shape, Stages, Told};
 use crate::terms::{
-    Arrivals, ConnectionMode, LiveSecond, LoadSecond, Rate, Slo, Target, parse_duration,
+    Arrivals, ConnectionMode, LiveSecond, Rate, RequestRow, Slo, Target, parse_duration,
 };
 use outputs::Output;
 
@@ -224,10 +225,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let prepared = load::prepare(asked(options)?).map_err(usage_or_other)?;
     outputs::check_writable(&outputs)?;
     let about = prepared.about(Timestamp::now());
-    let mut sinks = outputs::open_streams(&outputs, &about)?;
-    // The place for rows: once `load::run` tells of single requests, `sinks.rows` takes them when
-    // `sinks.wants_rows()`, and csv is no longer refused.
-    anyhow::ensure!(!sinks.wants_rows(), "csv is not there yet: the engine tells of no requests");
+    let sinks = outputs::open_streams(&outputs, &about)?;
     let stop = interrupt::install();
     let mut progress = Progress::new(is_quiet);
     let mut is_told = false;
@@ -238,12 +236,19 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         }
         ControlFlow::Continue(())
     };
-    let mut finished = |index: u64, second: &LoadSecond| sinks.second(index, second);
+    let wants_rows = sinks.wants_rows();
+    let sinks = RefCell::new(sinks);
+    let mut rows = |rows: &[RequestRow]| sinks.borrow_mut().rows(rows);
+    let told = Told {
+        watch: &mut watch,
+        second: &mut |index, second| sinks.borrow_mut().second(index, second),
+        rows: if wants_rows { Some(&mut rows) } else { None },
+    };
     let load::Finished { summary, all } =
-        load::run(&prepared, &stop, &mut watch, &mut finished).map_err(usage_or_other)?;
+        load::run(&prepared, &stop, told).map_err(usage_or_other)?;
     drop(progress);
     let result = LoadResult { about: &about, summary: &summary, all: &all };
-    outputs::write(&outputs, sinks, &result)?;
+    outputs::write(&outputs, sinks.into_inner(), &result)?;
     let conclusion = load::conclude(&summary);
     if conclusion == Conclusion::NothingAnswered {
         eprintln!("sweetspot: {}", load::why_nothing_was_answered(&summary));

@@ -21,6 +21,13 @@ pub struct Flight {
     pub is_retry: bool,
 }
 
+/// Bytes of a request and its reply that have passed so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Passed {
+    pub written: u64,
+    pub received: u64,
+}
+
 /// What a connection does.
 #[derive(Debug, Clone, Copy)]
 pub enum Activity {

@@ -53,6 +53,7 @@ pub fn run(
         connection: spec.connection,
         closing: spec.closing,
         tls: spec.tls.clone(),
+        keeps_rows: spec.keeps_rows,
         timeout: nanoseconds(spec.timeout),
         orders: Orders::default(),
         clock: OnceLock::new(),
@@ -272,6 +273,7 @@ impl Gathered {
                 StopRequest::Now => common.orders.give(Order::Now),
             }
             match receiver.recv_timeout(LOOK) {
+                Ok((_, Message::Rows(rows))) => (callbacks.rows)(&rows),
                 Ok((index, message)) => self.take(usize::from(index), message, &mut ready),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -300,6 +302,8 @@ impl Gathered {
                 self.told[index] = at + 1;
             }
             Message::Ended => self.has_ended[index] = true,
+            // Passed on at once.
+            Message::Rows(_) => {}
         }
     }
 
@@ -388,6 +392,7 @@ fn as_one(spec: &LoadSpec, outcomes: &[Outcome], is_cut_short: bool) -> LoadRun 
         last_reply: duration(last_reply),
         is_cut_short,
         tls_trouble: outcomes.iter().find_map(|outcome| outcome.tls_trouble.clone()),
+        rows_left_out: outcomes.iter().map(|outcome| outcome.rows_left_out).sum(),
         generator: GeneratorUse {
             cpu_user: outcomes.iter().map(|outcome| outcome.cpu.user).sum(),
             cpu_system: outcomes.iter().map(|outcome| outcome.cpu.system).sum(),

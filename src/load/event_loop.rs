@@ -13,10 +13,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Closing;
 use super::clock::{Clock, SECOND};
-use super::connection::{Activity, Connections, Flight};
+use super::connection::{Activity, Connections, Flight, Passed};
 use super::poller::Poller;
 use super::recorder::{ClockSecond, Failure, Recorder};
 use super::reply::Memo;
+use super::rows::Rows;
 use super::request::{Mix, Request};
 use super::socket::Remote;
 use super::source::Source;
@@ -80,6 +81,8 @@ pub enum Message {
     /// The first message of a loop: it waits for the clock.
     Ready,
     Clock(Box<ClockSecond>),
+    /// Requests that have ended, where somebody wants to know each.
+    Rows(Vec<RequestRow>),
     /// Nothing can be added any more to the second of this index.
     Finished(u64, Box<LoadSecond>),
     /// The last message of a loop.
@@ -97,6 +100,7 @@ pub struct Common {
     pub connection: ConnectionMode,
     pub closing: Closing,
     pub tls: Option<TlsSettings>,
+    pub keeps_rows: bool,
     /// Nanoseconds.
     pub timeout: u64,
 }
@@ -125,6 +129,7 @@ pub struct Outcome {
     pub last_due: u64,
     /// When it noticed that nothing should be due any more, before the planned end.
     pub cut_short_at: Option<u64>,
+    pub rows_left_out: u64,
     pub tls_trouble: Option<TlsTrouble>,
 }
 
@@ -153,6 +158,7 @@ pub struct EventLoop<'a> {
     pub(super) max_in_flight: usize,
     pub(super) max_lingering: usize,
     pub(super) recorder: Recorder,
+    pub(super) rows: Rows,
     /// The clock when it was last read.
     pub(super) now: u64,
     pub(super) buffer: Box<[u8]>,
@@ -209,6 +215,7 @@ impl<'a> EventLoop<'a> {
             max_in_flight: setup.max_in_flight,
             max_lingering: setup.max_lingering,
             recorder: Recorder::default(),
+            rows: Rows::new(common.keeps_rows),
             now: 0,
             buffer: vec![0; READ_BUFFER].into_boxed_slice(),
             memo: Memo::default(),
@@ -263,6 +270,7 @@ impl<'a> EventLoop<'a> {
             last_reply: self.recorder.last_reply(),
             last_due: self.recorder.last_due(),
             cut_short_at: self.cut_short_at,
+            rows_left_out: self.rows.left_out(),
             tls_trouble: self.tls_trouble,
         })
     }
@@ -315,7 +323,7 @@ impl<'a> EventLoop<'a> {
             } else if self.waiting.len() < LONGEST_QUEUE {
                 self.waiting.push_back(flight);
             } else {
-                self.fail(&flight, Failure::Dropped, 0);
+                self.fail(&flight, Failure::Dropped, Passed::default());
             }
         }
     }
@@ -351,6 +359,7 @@ impl<'a> EventLoop<'a> {
                 self.unsent_messages.push_back(Message::Finished(index, Box::new(second)));
             }
             self.next_second += SECOND;
+            self.unsent_messages.extend(self.rows.take().map(Message::Rows));
             self.send_messages();
         }
     }
@@ -372,7 +381,7 @@ impl<'a> EventLoop<'a> {
             self.cut_short_at = Some(self.now);
         }
         while let Some(flight) = self.waiting.pop_front() {
-            self.fail(&flight, Failure::Dropped, 0);
+            self.fail(&flight, Failure::Dropped, Passed::default());
         }
         match order {
             Order::Now => self.give_up_at = Some(self.now),
@@ -392,7 +401,7 @@ impl<'a> EventLoop<'a> {
         let (now, timeout) = (self.now, self.common.timeout);
         while self.waiting.front().is_some_and(|flight| flight.due.saturating_add(timeout) <= now) {
             if let Some(flight) = self.waiting.pop_front() {
-                self.fail(&flight, Failure::Dropped, 0);
+                self.fail(&flight, Failure::Dropped, Passed::default());
             }
         }
         self.expire(|activity| match activity {
@@ -411,11 +420,19 @@ impl<'a> EventLoop<'a> {
         self.expired = expired;
     }
 
+    pub(super) fn keep_row(&mut self, row: RequestRow) {
+        if let Some(piece) = self.rows.add(row) {
+            self.unsent_messages.push_back(Message::Rows(piece));
+            self.send_messages();
+        }
+    }
+
     /// Never waits: what the coordinator has no room for stays here, a few entries a second.
     fn send_messages(&mut self) {
         while let Some(message) = self.unsent_messages.pop_front() {
+            let rows = if let Message::Rows(rows) = &message { rows.len() } else { 0 };
             match self.messages.try_send((self.index, message)) {
-                Ok(()) => {}
+                Ok(()) => self.rows.taken(rows),
                 Err(TrySendError::Full((_, message))) => {
                     self.unsent_messages.push_front(message);
                     return;
@@ -434,6 +451,7 @@ impl<'a> EventLoop<'a> {
         while let Some((index, second)) = self.recorder.take_front() {
             self.unsent_messages.push_back(Message::Finished(index, Box::new(second)));
         }
+        self.unsent_messages.extend(self.rows.take().map(Message::Rows));
         self.unsent_messages.push_back(Message::Ended);
         for message in self.unsent_messages.drain(..) {
             if self.messages.send((self.index, message)).is_err() {

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 use super::Closing;
 use super::clock::SECOND;
-use super::connection::{Activity, Flight};
+use super::connection::{Activity, Flight, Passed};
 use super::event_loop::{EventLoop, READ_BUFFER};
 use super::marks::Marks;
 use super::poller::{Interest, Readiness};
@@ -78,7 +78,7 @@ impl EventLoop<'_> {
             Err(error) => {
                 self.read_clock();
                 let failure = self.class(&error);
-                self.fail(&flight, failure, 0);
+                self.fail(&flight, failure, Passed::default());
                 return;
             }
         };
@@ -356,16 +356,20 @@ impl EventLoop<'_> {
             && self.common.connection == ConnectionMode::KeepAlive
             && connection.reply.leaves_connection_open();
         let status = connection.reply.status();
+        let passed = Passed { written: written as u64, received };
         let marks = Marks { is_retry: flight.is_retry, ..connection.reply.marks() };
         self.in_flight -= 1;
         if now - flight.due > self.common.timeout {
             // Complete, but later than anybody would have waited; the sweep was just not there yet.
-            self.recorder.failed(flight.due, self.common.timeout, Failure::Timeout, received);
-            self.source.failed(flight.client, now);
+            self.fail(&flight, Failure::Timeout, passed);
         } else {
             let sent = flight.sent.unwrap_or(flight.begun);
             self.recorder.answered(flight.due, sent, now, status, received, marks);
             self.source.answered(flight.client, now);
+            if self.rows.is_wanted() {
+                let row = row(&flight, now - flight.due, passed);
+                self.keep_row(RequestRow { status, exchange_ns: now - sent, ..row });
+            }
         }
         if is_reusable {
             let own = self.client_connections.get_mut(flight.client as usize);
@@ -402,8 +406,10 @@ impl EventLoop<'_> {
 
     /// Closes a connection, and ends its request with this failure if it has one.
     pub(super) fn fail_connection(&mut self, slot: u32, failure: Failure) {
-        let received = match self.connections.get(slot).map(|connection| connection.activity) {
-            Some(Activity::Busy { received, .. }) => received,
+        let passed = match self.connections.get(slot).map(|connection| connection.activity) {
+            Some(Activity::Busy { written, received, .. }) => {
+                Passed { written: written as u64, received }
+            }
             _ => return self.forget(slot),
         };
         if let Some(flight) = self.connections.close(slot) {
@@ -411,15 +417,18 @@ impl EventLoop<'_> {
             if failure != Failure::Timeout {
                 self.read_clock();
             }
-            self.fail(&flight, failure, received);
+            self.fail(&flight, failure, passed);
         }
     }
 
     /// Ends a request that no connection holds any more.
-    pub(super) fn fail(&mut self, flight: &Flight, failure: Failure, received: u64) {
+    pub(super) fn fail(&mut self, flight: &Flight, failure: Failure, passed: Passed) {
         let after = self.now.saturating_sub(flight.due).min(self.common.timeout);
-        self.recorder.failed(flight.due, after, failure, received);
+        self.recorder.failed(flight.due, after, failure, passed.received);
         self.source.failed(flight.client, self.now);
+        if self.rows.is_wanted() {
+            self.keep_row(RequestRow { error: Some(failure), ..row(flight, after, passed) });
+        }
     }
 
     /// Closes a connection that has no request.
@@ -430,6 +439,21 @@ impl EventLoop<'_> {
             self.client_connections[owner as usize] = None;
         }
         self.connections.close(slot);
+    }
+}
+
+/// What all rows have in common.
+fn row(flight: &Flight, latency_ns: u64, passed: Passed) -> RequestRow {
+    RequestRow {
+        due_ns: flight.due,
+        latency_ns,
+        exchange_ns: 0,
+        bytes_in: passed.received,
+        bytes_out: passed.written,
+        sequence: flight.number,
+        target: flight.target,
+        status: 0,
+        error: None,
     }
 }
 

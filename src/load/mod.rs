@@ -14,6 +14,7 @@ mod poller;
 mod recorder;
 mod reply;
 mod request;
+mod rows;
 pub mod shape;
 mod socket;
 mod source;
@@ -30,7 +31,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::terms::{
-    ConnectionMode, LiveSecond, LoadRecord, LoadRun, LoadSecond, StopSignal, Target,
+    ConnectionMode, LiveSecond, LoadRecord, LoadRun, LoadSecond, RequestRow, StopSignal, Target,
 };
 use shape::Shape;
 
@@ -90,6 +91,8 @@ pub struct LoadSpec {
     pub length: Length,
     pub connection: ConnectionMode,
     pub closing: Closing,
+    /// Tell of each request; see [`Callbacks::rows`].
+    pub keeps_rows: bool,
     /// `None`: plain HTTP.
     pub tls: Option<TlsSettings>,
     /// From due to the last byte.
@@ -133,6 +136,8 @@ pub struct Callbacks<'a> {
     /// Each second of the record, in order and without gaps, as soon as nothing can be added to it
     /// any more. Nothing of it is kept, so that memory does not grow with the length of the load.
     pub second: &'a mut dyn FnMut(LoadSecond),
+    /// Requests that have ended, in no order, if the load keeps rows.
+    pub rows: &'a mut dyn FnMut(&[RequestRow]),
 }
 
 /// Runs one load to its end, until `stop` is raised, or until it is told to break.
@@ -160,7 +165,8 @@ pub fn run(
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
 ) -> Result<LoadRecord, LoadError> {
     let mut seconds = Vec::new();
-    let callbacks = Callbacks { watch, second: &mut |second| seconds.push(second) };
+    let (mut second, mut rows) = (|second| seconds.push(second), |_: &[RequestRow]| {});
+    let callbacks = Callbacks { watch, second: &mut second, rows: &mut rows };
     let run = stream(spec, stop, callbacks)?;
     Ok(LoadRecord { run, seconds })
 }

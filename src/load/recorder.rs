@@ -8,36 +8,8 @@ use std::collections::VecDeque;
 use super::clock::SECOND;
 use super::durations::Durations;
 use super::marks::Marks;
+pub use crate::terms::RequestError as Failure;
 use crate::terms::{ErrorCounts, Latencies, LoadSecond};
-
-/// How a request ended without a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    Refused,
-    Reset,
-    Timeout,
-    Malformed,
-    AddressUnavailable,
-    Tls,
-    ClosedEarly,
-    Dropped,
-}
-
-impl Failure {
-    fn count(self, errors: &mut ErrorCounts) {
-        let class = match self {
-            Self::Refused => &mut errors.refused,
-            Self::Reset => &mut errors.reset,
-            Self::Timeout => &mut errors.timeout,
-            Self::Malformed => &mut errors.malformed,
-            Self::AddressUnavailable => &mut errors.address_unavailable,
-            Self::Tls => &mut errors.tls,
-            Self::ClosedEarly => &mut errors.closed_early,
-            Self::Dropped => &mut errors.dropped,
-        };
-        *class += 1;
-    }
-}
 
 /// One second of one loop by the clock, for whoever watches.
 #[derive(Debug, Default)]
@@ -191,7 +163,7 @@ impl Recorder {
     pub fn failed(&mut self, due: u64, after: u64, failure: Failure, bytes_in: u64) {
         let tally = self.open(due / SECOND);
         tally.ended += 1;
-        failure.count(&mut tally.errors);
+        tally.errors.count(failure);
         tally.latency.record(after);
         tally.bytes_in += bytes_in;
         self.now.errors += 1;

@@ -24,8 +24,8 @@ use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
 use crate::report::load::{About, RequestLine};
 use crate::summary::load::{Fold, Rules};
 use crate::terms::{
-    Arrivals, ConnectionMode, LiveSecond, LoadSecond, LoadSummary, Rate, RouteSummary, Slo, StopSignal,
-    Target,
+    Arrivals, ConnectionMode, LiveSecond, LoadRun, LoadSecond, LoadSummary, Rate, RequestRow, RouteSummary,
+    Slo, StopSignal, Target, Warning,
     format_duration,
 };
 use url::Url;
@@ -184,6 +184,7 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         length: asked.length,
         connection: asked.connection,
         closing: asked.closing,
+        keeps_rows: false,
         tls,
         timeout: asked.timeout,
         max_in_flight: asked.max_in_flight,
@@ -216,31 +217,60 @@ fn own_cores() -> u16 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().min(1 << 10) as u16)
 }
 
-/// Runs the load to its end, until `stop` is raised, or until `watch` breaks. `finished` is told each
-/// measured second, with the whole seconds since the load began, in order.
+/// Who is told what while a load runs.
+pub struct Told<'a> {
+    /// About once a second; breaking ends the load.
+    pub watch: &'a mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    /// Each measured second, in order, with the whole seconds since the load began.
+    pub second: &'a mut dyn FnMut(u64, &LoadSecond),
+    /// The measured requests as they end, in no order; `None` when nobody wants them.
+    pub rows: Option<&'a mut dyn FnMut(&[RequestRow])>,
+}
+
+fn rows_left_out(run: &LoadRun) -> Option<Warning> {
+    (run.rows_left_out > 0).then(|| {
+        Warning::new(
+            "rows_left_out",
+            format!("{} requests have no row: they could not be written in time", run.rows_left_out),
+            "write the rows to a faster disk, or ask for less load",
+        )
+    })
+}
+
+/// Runs the load to its end, until `stop` is raised, or until the watcher breaks.
 ///
 /// # Errors
 /// The generator cannot work.
 pub fn run(
     prepared: &Prepared,
     stop: &StopSignal,
-    watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
-    finished: &mut dyn FnMut(u64, &LoadSecond),
+    told: Told<'_>,
 ) -> Result<Finished, LoadVerbError> {
-    let (spec, route) = on_the_way(prepared, stop);
+    let (mut spec, route) = on_the_way(prepared, stop);
+    spec.keeps_rows = told.rows.is_some();
     let slo = prepared.slo.as_ref();
     let mut fold = Fold::new(spec.warm_up, slo);
     let mut index = 0;
-    let mut take = |second: LoadSecond| {
+    let mut second = |second: LoadSecond| {
         fold.take(&second);
         if index >= spec.warm_up.as_secs() {
-            finished(index, &second);
+            (told.second)(index, &second);
         }
         index += 1;
     };
-    let run = load::stream(&spec, stop, Callbacks { watch, second: &mut take })?;
+    let mut nobody = |_: &[RequestRow]| {};
+    let rows: &mut dyn FnMut(&[RequestRow]) = told.rows.unwrap_or(&mut nobody);
+    let measured_from = spec.warm_up.as_nanos() as u64;
+    let mut measured = |all: &[RequestRow]| {
+        all.chunk_by(|a, b| (a.due_ns < measured_from) == (b.due_ns < measured_from))
+            .filter(|part| part[0].due_ns >= measured_from)
+            .for_each(&mut *rows);
+    };
+    let callbacks = Callbacks { watch: told.watch, second: &mut second, rows: &mut measured };
+    let run = load::stream(&spec, stop, callbacks)?;
     let (mut summary, all) = fold.finish(&run, &Rules::default());
     summary.warnings.extend(run.tls_trouble.as_ref().map(tls::warning));
+    summary.warnings.extend(rows_left_out(&run));
     route::add(route, slo, &mut summary);
     Ok(Finished { summary, all })
 }

@@ -208,6 +208,7 @@ mod tests {
             last_reply: Duration::from_millis(seconds as u64 * 1000 + 10),
             is_cut_short: false,
             tls_trouble: None,
+            rows_left_out: 0,
             generator: GeneratorUse::default(),
         };
         LoadRecord { run, seconds: (0..seconds).map(|_| second()).collect() }

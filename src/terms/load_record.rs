@@ -211,5 +211,8 @@ pub struct LoadRun {
     /// Why the first request of class `tls` failed, or what explains the malformed replies.
     #[serde(default)]
     pub tls_trouble: Option<TlsTrouble>,
+    /// Requests that should have had a row of their own and could not be told of in time.
+    #[serde(default)]
+    pub rows_left_out: u64,
     pub generator: GeneratorUse,
 }

@@ -36,6 +36,22 @@ impl fmt::Display for RequestError {
 }
 
 impl ErrorCounts {
+    /// Counts one more in its class.
+    pub fn count(&mut self, error: RequestError) {
+        let class = match error {
+            RequestError::Refused => &mut self.refused,
+            RequestError::Reset => &mut self.reset,
+            RequestError::Timeout => &mut self.timeout,
+            RequestError::Malformed => &mut self.malformed,
+            RequestError::AddressUnavailable => &mut self.address_unavailable,
+            RequestError::Tls => &mut self.tls,
+            RequestError::Dns => &mut self.dns,
+            RequestError::ClosedEarly => &mut self.closed_early,
+            RequestError::Dropped => &mut self.dropped,
+        };
+        *class += 1;
+    }
+
     /// Every class with its count, zeros too.
     pub fn by_class(&self) -> [(RequestError, u64); 9] {
         // Taken apart, so that a class that is added can't be forgotten here.
@@ -105,6 +121,9 @@ mod tests {
         let classes = errors.by_class();
         assert_eq!(classes.iter().map(|(_, count)| count).sum::<u64>(), errors.total());
         assert_eq!(classes[3], (RequestError::Malformed, 8));
+        let mut counted = ErrorCounts::default();
+        classes.iter().for_each(|(class, n)| (0..*n).for_each(|_| counted.count(*class)));
+        assert_eq!(counted, errors);
         assert_eq!(format!("{:>8}|", RequestError::Dns), "     dns|");
     }
 }

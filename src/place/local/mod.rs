@@ -299,6 +299,7 @@ impl Local {
             timeout: self.settings.timeout,
             max_in_flight: None,
             closing: Closing::default(),
+            keeps_rows: false,
             loops: loops(own_cores.len()),
             seed: offer.seed,
             placement: Placement {

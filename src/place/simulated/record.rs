@@ -53,6 +53,7 @@ impl<'a> Recorder<'a> {
                     last_reply: Duration::ZERO,
                     is_cut_short: false,
                     tls_trouble: None,
+                    rows_left_out: 0,
                     generator: GeneratorUse::default(),
                 },
                 seconds: Vec::new(),

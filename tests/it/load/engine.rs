@@ -44,6 +44,7 @@ pub fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
         length: Length::Requests(requests),
         connection: ConnectionMode::KeepAlive,
         closing: Closing::Server,
+        keeps_rows: false,
         tls: None,
         timeout: TIMEOUT,
         max_in_flight: None,

@@ -246,6 +246,7 @@ fn load_record(offered: Offered) -> LoadRecord {
             last_reply: Duration::from_millis(15_040),
             is_cut_short: false,
             tls_trouble: None,
+            rows_left_out: 0,
             generator: GeneratorUse::default(),
         },
         seconds: vec![second.clone(), second],

@@ -148,6 +148,7 @@ fn record(offer: &Offer, requests: &[Request], length_s: f64) -> LoadRecord {
         last_reply: Duration::from_secs_f64(last),
         is_cut_short: false,
         tls_trouble: None,
+        rows_left_out: 0,
         generator: GeneratorUse::default(),
     };
     LoadRecord { run, seconds }
@@ -240,6 +241,7 @@ fn without_limit(offer: &Offer) -> Sent {
         last_reply: duration,
         is_cut_short: false,
         tls_trouble: None,
+        rows_left_out: 0,
         generator: GeneratorUse { busiest_loop, ..GeneratorUse::default() },
     };
     let record = LoadRecord { run, seconds: vec![second; duration.as_secs() as usize] };
