@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use super::{Exit, UsageError, interrupt};
 use crate::report::load_text;
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
-use crate::session::load::{self, Asked, Conclusion, Length};
+use crate::session::load::{self, Asked, Conclusion, Length, LogSpec, Speed};
 use crate::terms::{
     Arrivals, ConnectionMode, LiveSecond, LoadSummary, Offered, Rate, Slo, Target, parse_duration,
 };
@@ -28,6 +28,12 @@ A targets file has requests as vegeta writes them, with weights; blank lines and
   POST /orders
   Content-Type: application/json
   @order.json
+or, if its first character is '{', a JSON object a line, with the body in base64:
+  {"method": "POST", "url": "/orders", "header": {"X-A": ["1"]}, "body": "e30=", "weight": 3}
+
+Variables in paths, header values and bodies: {{seq}} is the number of the request, from 0, {{uuid}}
+a random UUID, and {{name}} the column of that name of --variables FILE, whose rows are taken in
+turn. In paths values are percent-encoded. {{ name }}, with spaces, is sent as it stands.
 
 Exit codes: 0 done (or SLO met); 1 could not measure, or nothing was answered; 2 the command line is
 wrong; 3 SLO not met; 4 measured, but the generator was the limit or the SLO is undecided.";
@@ -41,7 +47,7 @@ pub struct Arguments {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(group(clap::ArgGroup::new("load").required(true).args(["rate", "clients"])))]
+#[command(group(clap::ArgGroup::new("load").required(true).args(["rate", "clients", "replay"])))]
 struct Options {
     /// Where to, such as http://127.0.0.1:9292/ (user:password@ in front of the host is sent as
     /// basic authentication)
@@ -82,6 +88,28 @@ struct Options {
     /// A file of requests (see below)
     #[arg(long, value_name = "FILE")]
     targets: Option<PathBuf>,
+
+    /// An access log whose requests are the mix, as often as they are in it: of nginx or Apache, in
+    /// the combined or common format or as JSON lines; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "targets"])]
+    access_log: Option<PathBuf>,
+
+    /// Take requests of the log that may change something too, without their bodies, which no log
+    /// has
+    #[arg(long, requires = "access_log")]
+    unsafe_methods: bool,
+
+    /// Ask in the log's own rhythm instead of at a rate
+    #[arg(long, requires = "access_log", conflicts_with_all = ["duration", "requests", "think"])]
+    replay: bool,
+
+    /// Replay the log faster or slower, such as 2x or 0.5x [default: 1x]
+    #[arg(long, value_name = "SPEED", requires = "replay", allow_negative_numbers = true)]
+    speed: Option<Speed>,
+
+    /// A CSV file of variables (see below); its first line names them
+    #[arg(long, value_name = "FILE")]
+    variables: Option<PathBuf>,
 
     /// Method of the URL's own request [default: GET, or POST with -d]
     #[arg(short = 'X', long, value_name = "METHOD")]
@@ -245,7 +273,8 @@ fn asked(options: Options) -> Asked {
             };
             Offered::Open { rate, arrivals }
         }
-        // clap lets nobody through with neither; no clients at all are refused further on.
+        // clap lets nobody through with neither unless a log is replayed; no clients at all are
+        // refused further on.
         (None, clients) => Offered::Closed {
             clients: clients.unwrap_or(0),
             think: options.think.unwrap_or_default(),
@@ -255,11 +284,19 @@ fn asked(options: Options) -> Asked {
         Some(count) => Length::Requests(count),
         None => Length::Duration(options.duration.unwrap_or(Duration::from_secs(10))),
     };
+    let replay = options.replay.then(|| options.speed.unwrap_or(Speed::SAME));
+    let access_log = options.access_log.map(|file| LogSpec {
+        file,
+        allows_unsafe_methods: options.unsafe_methods,
+        replay,
+    });
     Asked {
         url: options.url,
         unix: options.unix,
         targets: options.target,
         targets_file: options.targets,
+        access_log,
+        variables_file: options.variables,
         method: options.method,
         data: options.data,
         headers: options.header,

@@ -2,6 +2,9 @@
 //!
 //! In: what was typed, taken apart by the command line ([`Asked`]). Out: a summary. Must not print.
 
+mod access_log;
+mod json_target;
+mod table;
 mod targets;
 mod url;
 
@@ -9,15 +12,20 @@ use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use thiserror::Error;
 
+use access_log::{Traffic, replay};
+pub use access_log::{LogSpec, Speed};
 pub use crate::load::Length;
 use crate::load::{self, Address, LoadError, LoadSpec, Placement};
 use crate::summary::load::{Rules, summarise};
 use crate::terms::{
-    ConnectionMode, LiveSecond, LoadSummary, Offered, Slo, StopSignal, Target, format_duration,
+    Arrivals, ConnectionMode, LiveSecond, LoadSummary, Offered, Rate, Slo, StopSignal, Target,
+    Warning, format_duration,
 };
 use url::Url;
 
@@ -29,6 +37,10 @@ pub struct Asked {
     /// `--target`, in order.
     pub targets: Vec<Target>,
     pub targets_file: Option<PathBuf>,
+    /// Where the mix comes from instead.
+    pub access_log: Option<LogSpec>,
+    /// A table of what variables in targets stand for.
+    pub variables_file: Option<PathBuf>,
     /// Of the URL's own request.
     pub method: Option<String>,
     /// Body of the URL's own request, or `@FILE`.
@@ -37,6 +49,7 @@ pub struct Asked {
     pub headers: Vec<String>,
     /// `user:password`.
     pub user: Option<String>,
+    /// Not looked at when an access log is replayed.
     pub offered: Offered,
     pub warm_up: Duration,
     pub length: Length,
@@ -86,6 +99,8 @@ impl LoadVerbError {
 pub struct Prepared {
     spec: LoadSpec,
     slo: Option<Slo>,
+    /// Doubts about what is sent.
+    warnings: Vec<Warning>,
     /// What is going to be done, for people; without secrets.
     pub description: Vec<String>,
 }
@@ -106,21 +121,31 @@ pub enum Conclusion {
 ///
 /// # Errors
 /// What was typed makes no sense or is not allowed, or the name is not known.
-pub fn prepare(asked: Asked) -> Result<Prepared, LoadVerbError> {
+pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
     if asked.length == Length::Duration(Duration::ZERO) {
         return Err(LoadVerbError::Usage("the duration must be above zero, such as 10s".into()));
     }
     let url = Url::parse(&asked.url)?;
-    let targets = targets_of(&asked, &url)?;
+    let variables = asked.variables_file.as_deref().map(table::read).transpose()?;
+    let mut traffic = asked.access_log.as_ref().map(access_log::read).transpose()?;
+    let speed = asked.access_log.as_ref().and_then(|log| log.replay);
+    if let (Some(speed), Some(traffic)) = (speed, &mut traffic) {
+        let times = replay(std::mem::take(&mut traffic.arrivals), speed);
+        (asked.offered, asked.length) = at_mean_rate(&times);
+    }
+    let targets = targets_of(&asked, &url, traffic.as_ref())?;
     let address = match &asked.unix {
         Some(path) => Address::Unix(path.clone()),
         None => Address::Tcp(addresses(&url, asked.allows_public)?),
     };
-    let description = describe(&asked, &url, &targets, &address);
+    let mut description = describe(&asked, &url, &targets, &address);
+    description.extend(traffic.as_ref().map(|traffic| traffic.description(speed)));
+    let warnings = traffic.as_ref().map(Traffic::warnings).unwrap_or_default();
     let spec = LoadSpec {
         address,
         host: url.host_header(),
         targets,
+        variables: variables.map(Arc::new),
         shape: asked.offered.into(),
         warm_up: asked.warm_up,
         length: asked.length,
@@ -131,7 +156,7 @@ pub fn prepare(asked: Asked) -> Result<Prepared, LoadVerbError> {
         seed: asked.seed,
         placement: Placement::default(),
     };
-    Ok(Prepared { spec, slo: asked.slo, description })
+    Ok(Prepared { spec, slo: asked.slo, warnings, description })
 }
 
 /// Runs the load to its end, until `stop` is raised, or until `watch` breaks.
@@ -150,7 +175,10 @@ pub fn run(
         *addresses = reachable(std::mem::take(addresses));
     }
     let record = load::run(&spec, stop, watch)?;
-    Ok(summarise(&record, spec.warm_up, prepared.slo.as_ref(), &Rules::default()))
+    let mut summary =
+        summarise(&record, spec.warm_up, prepared.slo.as_ref(), &Rules::default());
+    summary.warnings.extend(prepared.warnings.iter().cloned());
+    Ok(summary)
 }
 
 /// What the exit code says.
@@ -192,9 +220,23 @@ pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
     }
 }
 
-fn targets_of(asked: &Asked, url: &Url) -> Result<Vec<Target>, LoadVerbError> {
+fn at_mean_rate(times: &[(Duration, u32)]) -> (Offered, Length) {
+    let last = times.last().map_or(Duration::ZERO, |(time, _)| *time);
+    let length = last.max(Duration::from_secs(1));
+    let rate = Rate::per_second(times.len() as f64 / length.as_secs_f64())
+        .expect("a count by a time above zero is finite");
+    (Offered::Open { rate, arrivals: Arrivals::Poisson }, Length::Duration(length))
+}
+
+fn targets_of(
+    asked: &Asked,
+    url: &Url,
+    traffic: Option<&Traffic>,
+) -> Result<Vec<Target>, LoadVerbError> {
     let usage = |what: &str| Err(LoadVerbError::Usage(what.to_string()));
-    let mut targets = asked.targets.clone();
+    // Those of a log come first: its arrivals name them by their place.
+    let mut targets = traffic.map(|traffic| traffic.targets.clone()).unwrap_or_default();
+    targets.extend(asked.targets.iter().cloned());
     if let Some(file) = &asked.targets_file {
         let text = std::fs::read_to_string(file).map_err(|error| {
             LoadVerbError::Usage(format!(
@@ -208,7 +250,8 @@ fn targets_of(asked: &Asked, url: &Url) -> Result<Vec<Target>, LoadVerbError> {
         targets.push(own_target(asked, url)?);
     } else if !url.is_bare() {
         return usage(
-            "with --target or --targets the URL names the server only; leave out its path",
+            "with --target, --targets or --access-log the URL names the server only; leave out \
+             its path",
         );
     } else if asked.method.is_some() || asked.data.is_some() {
         return usage(
@@ -246,7 +289,7 @@ fn common_headers(asked: &Asked, url: &Url) -> Result<Vec<(String, String)>, Loa
         (None, user) => user.clone(),
     };
     if let Some(user) = user.filter(|_| !has_header(&headers, "Authorization")) {
-        headers.push(("Authorization".to_string(), format!("Basic {}", base64(user.as_bytes()))));
+        headers.push(("Authorization".to_string(), format!("Basic {}", BASE64_STANDARD.encode(user))));
     }
     Ok(headers)
 }
@@ -353,25 +396,9 @@ fn describe(asked: &Asked, url: &Url, targets: &[Target], address: &Address) -> 
     ]
 }
 
-/// RFC 4648, section 4.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let padded = [chunk[0], *chunk.get(1).unwrap_or(&0), *chunk.get(2).unwrap_or(&0)];
-        let bits = padded.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte));
-        for place in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * place)) as usize & 63];
-            text.push(if place <= chunk.len() { char::from(digit) } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{Arrivals, Rate};
 
     fn asked(url: &str) -> Asked {
         let rate = Rate::per_second(10.0).unwrap();
@@ -380,6 +407,8 @@ mod tests {
             unix: None,
             targets: Vec::new(),
             targets_file: None,
+            access_log: None,
+            variables_file: None,
             method: None,
             data: None,
             headers: Vec::new(),
@@ -472,13 +501,5 @@ mod tests {
         assert!(prepare(public.clone()).err().unwrap().to_string().contains("--allow-public"));
         public.allows_public = true;
         assert!(prepare(public).is_ok());
-    }
-
-    #[test]
-    fn base64_pads_as_it_should() {
-        for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v")] {
-            assert_eq!(base64(plain.as_bytes()), coded);
-        }
-        assert_eq!(base64(&[0xfb, 0xff, 0xfe]), "+//+");
     }
 }

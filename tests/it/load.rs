@@ -2,4 +2,5 @@
 
 mod command;
 mod engine;
+mod requests;
 mod server;

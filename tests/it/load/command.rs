@@ -9,15 +9,15 @@ use serde_json::Value;
 
 use super::server::{Server, ok};
 
-fn sweetspot(arguments: &[&str]) -> Output {
+pub fn sweetspot(arguments: &[&str]) -> Output {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"));
     command.arg("load").args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
 /// A goal that any answer meets, and beside which no lag of a busy test machine matters.
-const EASY: [&str; 2] = ["--slo", "p50<10s"];
+pub const EASY: [&str; 2] = ["--slo", "p50<10s"];
 
-fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 

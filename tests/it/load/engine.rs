@@ -23,12 +23,12 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-fn at_rate(per_second: f64) -> Shape {
+pub fn at_rate(per_second: f64) -> Shape {
     let rate = Rate::per_second(per_second).unwrap();
     Shape::Constant { rate, arrivals: Arrivals::Uniform }
 }
 
-fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
+pub fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
     LoadSpec {
         address: Address::Tcp(vec![server.address]),
         host: server.address.to_string(),
@@ -47,7 +47,7 @@ fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
 }
 
 /// Runs it to its end and checks what holds for every load.
-fn run(spec: &LoadSpec) -> LoadRecord {
+pub fn run(spec: &LoadSpec) -> LoadRecord {
     let go_on = &mut |_: &LiveSecond| ControlFlow::Continue(());
     let record = load::run(spec, &StopSignal::default(), go_on).unwrap();
     assert_adds_up(&record, spec.timeout);
@@ -70,7 +70,7 @@ fn assert_adds_up(record: &LoadRecord, timeout: Duration) {
     assert!(record.seconds.len() >= whole);
 }
 
-fn total(record: &LoadRecord) -> LoadSecond {
+pub fn total(record: &LoadRecord) -> LoadSecond {
     let mut all = LoadSecond::default();
     for second in &record.seconds {
         all.due += second.due;
