@@ -135,6 +135,10 @@ struct Options {
     #[arg(long, value_enum, default_value_t = Connection::KeepAlive)]
     connection: Connection,
 
+    /// Each client keeps the cookies that it is given, and sends them from then on
+    #[arg(long, requires = "clients")]
+    cookies: bool,
+
     /// Give a request up this long after it was due
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s")]
     timeout: Duration,
@@ -308,6 +312,7 @@ fn asked(options: Options) -> Asked {
             Connection::Fresh => ConnectionMode::Fresh,
             Connection::KeepAlive => ConnectionMode::KeepAlive,
         },
+        keeps_cookies: options.cookies,
         timeout: options.timeout,
         max_in_flight: options.max_in_flight,
         loops: options.loops,

@@ -45,11 +45,13 @@ pub fn run(spec: &LoadSpec, stop: &StopSignal, watch: Watch<'_>) -> Result<LoadR
     let room = Room::new(spec)?;
     let remotes = remotes(&spec.address)?;
     let values = Values::new(spec.variables.clone(), spec.seed);
+    let values = if spec.keeps_cookies { values.with_cookies() } else { values };
     let request = |target| Request::new(target, &spec.host, spec.connection, &values);
     let common = Common {
         requests: spec.targets.iter().map(request).collect::<Result<_, _>>()?,
         weights: spec.targets.iter().map(|target| target.weight.max(1)).collect(),
         connection: spec.connection,
+        keeps_cookies: spec.keeps_cookies,
         timeout: nanoseconds(spec.timeout),
         orders: Orders::default(),
         clock: OnceLock::new(),
@@ -129,6 +131,9 @@ fn check(spec: &LoadSpec) -> Result<(), LoadError> {
     }
     if spec.warm_up.subsec_nanos() != 0 {
         return refuse("the warm-up must be whole seconds, such as 5s");
+    }
+    if spec.keeps_cookies && !matches!(spec.shape, Shape::Clients { .. }) {
+        return refuse("cookies belong to clients, which only a closed load has");
     }
     let most = MOST_PER_SECOND * f64::from(spec.loops.max(1));
     match spec.shape {

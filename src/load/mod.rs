@@ -5,6 +5,7 @@
 
 mod clock;
 mod connection;
+mod cookies;
 mod coordinator;
 mod event_loop;
 mod exchange;
@@ -63,6 +64,8 @@ pub struct LoadSpec {
     pub targets: Vec<Target>,
     /// What variables in targets stand for, besides those that need no table.
     pub variables: Option<Arc<Variables>>,
+    /// Clients keep the cookies that they are given; for the closed model only.
+    pub keeps_cookies: bool,
     pub shape: Shape,
     /// Whole seconds; the same load, without a pause before measuring.
     pub warm_up: Duration,

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use sweetspot::load::shape::Shape;
@@ -134,6 +136,61 @@ fn a_variable_that_is_unknown_or_does_not_fit_is_the_plans_mistake() {
     assert!(server.seen.requests.lock().unwrap().is_empty());
 }
 
+/// Sets a cookie of its own for whoever has none, and ends those of whoever asks for `/end`.
+fn setting_cookies() -> Server {
+    let next = AtomicU64::new(0);
+    Server::start(move |connection| {
+        while let Some(request) = connection.request() {
+            let cookie = match () {
+                () if request.starts_with("GET /end ") => "Set-Cookie: id=; Max-Age=0\r\n".into(),
+                () if request.contains("\r\nCookie: ") => String::new(),
+                () => format!("Set-Cookie: id={}; Path=/\r\n", next.fetch_add(1, SeqCst)),
+            };
+            connection.send(format!("HTTP/1.1 200 OK\r\n{cookie}Content-Length: 0\r\n\r\n"));
+        }
+    })
+}
+
+#[test]
+fn each_client_sends_the_cookies_that_it_was_given() {
+    let three_clients = Shape::Clients { clients: 3, think: Duration::ZERO };
+    for connection in [ConnectionMode::KeepAlive, ConnectionMode::Fresh] {
+        let server = setting_cookies();
+        let spec = spec(&server, three_clients, 60);
+        let timeout = Duration::from_secs(20);
+        let spec = LoadSpec { keeps_cookies: true, connection, loops: 2, timeout, ..spec };
+        let all = total(&run(&spec));
+        assert_eq!(all.status, [(200, 60)].into(), "{connection}: {:?}", all.errors);
+        let requests = server.seen.requests.lock().unwrap();
+        let with = |cookie: &str| {
+            let header = format!("\r\nCookie: id={cookie}\r\n");
+            requests.iter().filter(|request| request.contains(&header)).count()
+        };
+        let counts = [with("0"), with("1"), with("2")];
+        assert_eq!(counts.iter().sum::<usize>(), 57, "{connection}: each lacked it once");
+        assert!(counts.iter().all(|count| *count > 0), "{connection}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_cookie_that_is_ended_is_sent_no_more_and_an_open_load_keeps_none() {
+    let one_client = Shape::Clients { clients: 1, think: Duration::ZERO };
+    let server = setting_cookies();
+    let targets = vec![Target::get("/"), Target::get("/end")];
+    let one = LoadSpec { targets, keeps_cookies: true, ..spec(&server, one_client, 40) };
+    assert_eq!(total(&run(&one)).status, [(200, 40)].into());
+    let requests = server.seen.requests.lock().unwrap();
+    let mut has_cookie = false;
+    for request in requests.iter() {
+        assert_eq!(request.contains("\r\nCookie: "), has_cookie, "{request}");
+        has_cookie = !request.starts_with("GET /end ");
+    }
+    let open = LoadSpec { keeps_cookies: true, ..spec(&server, at_rate(1.0), 1) };
+    let go_on = &mut |_: &LiveSecond| ControlFlow::Continue(());
+    let error = load::run(&open, &StopSignal::default(), go_on).unwrap_err().to_string();
+    assert!(error.contains("only a closed load"), "{error}");
+}
+
 /// A file in a folder of its own.
 fn file(content: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
@@ -256,7 +313,7 @@ fn a_log_that_cannot_be_used_ends_in_exit_code_2_with_the_way_out() {
         (&["--access-log", &log, "--replay", "--speed", "0x"], "is no speed from 0.001x"),
         (&["--access-log", &log, "--rate", "1", "--speed", "2x"], "--replay"),
     ] {
-        let output = sweetspot(&[&["127.0.0.1:9"], arguments].concat());
+        let output = sweetspot(&[&["127.0.0.1:9"][..], arguments].concat());
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
         assert!(said.contains(expected) && !said.contains("s3cret"), "{arguments:?}: {said}");
