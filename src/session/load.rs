@@ -223,6 +223,7 @@ pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
     }
 }
 
+/// As many requests in the same time.
 fn at_mean_rate(times: &[(Duration, u32)]) -> (Offered, Length) {
     let last = times.last().map_or(Duration::ZERO, |(time, _)| *time);
     let length = last.max(Duration::from_secs(1));

@@ -169,7 +169,8 @@ impl Gathered {
         order.sort_by_key(|place| Reverse(self.counts[*place as usize]));
         let rare = order.split_off(order.len().min(MOST_TARGETS));
         let counts = &self.counts;
-        let requests = |places: &[u32]| places.iter().map(|place| counts[*place as usize]).sum::<u64>();
+        let requests =
+            |places: &[u32]| -> u64 { places.iter().map(|place| counts[*place as usize]).sum() };
         self.left_out.of_rare_targets = requests(&rare);
         self.left_out.rare_targets = rare.len() as u64;
         let taken = requests(&order);
@@ -187,7 +188,7 @@ impl Gathered {
             arrival.target = rank.unwrap_or(0);
             rank.is_some()
         });
-        let Self { arrivals, left_out, .. } = self;
+        let (arrivals, left_out) = (self.arrivals, self.left_out);
         Ok(Traffic { targets, arrivals, left_out, requests: taken })
     }
 
