@@ -15,7 +15,9 @@ use jiff::Timestamp;
 use super::{Exit, UsageError, interrupt};
 use crate::report::load::{LoadResult, text};
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
-use crate::session::load::{self, Asked, Closing, Conclusion, Length, Shape, Stages, Told};
+use crate::session::load::{
+    self, Asked, Closing, Conclusion, Length, LogSpec, Shape, Speed, Stages, Told,
+};
 use crate::terms::{
     Arrivals, ConnectionMode, LiveSecond, Rate, RequestRow, Slo, Target, parse_duration,
 };
@@ -35,6 +37,12 @@ A targets file has requests as vegeta writes them, with weights; blank lines and
   POST /orders
   Content-Type: application/json
   @order.json
+or, if its first character is '{', a JSON object a line, with the body in base64:
+  {"method": "POST", "url": "/orders", "header": {"X-A": ["1"]}, "body": "e30=", "weight": 3}
+
+Variables in paths, header values and bodies: {{seq}} is the number of the request, from 0, {{uuid}}
+a random UUID, and {{name}} the column of that name of --variables FILE, whose rows are taken in
+turn. In paths values are percent-encoded. {{ name }}, with spaces, is sent as it stands.
 
 Exit codes: 0 done (or SLO met); 1 could not measure, or nothing was answered; 2 the command line is
 wrong; 3 SLO not met (by any rate tried); 4 measured, but the generator was the limit or the SLO is
@@ -46,6 +54,7 @@ which load? Choose one of
   --steps 50/s:10s,100/s:10s    one rate after the other
   --ramp 0..500/s:60s           a rate that rises or falls
   --clients 64                  clients that each wait for their reply before they ask again
+  --access-log FILE --replay    as the requests of a log came
 for example: sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s";
 
 /// Sends load to a URL and says how fast it was answered
@@ -57,7 +66,9 @@ pub struct Arguments {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(group(clap::ArgGroup::new("load").args(["rate", "clients", "steps", "ramp"])))]
+#[command(group(
+    clap::ArgGroup::new("load").args(["rate", "clients", "steps", "ramp", "replay"])
+))]
 struct Options {
     /// Where to, such as http://127.0.0.1:9292/ (user:password@ in front of the host is sent as
     /// basic authentication)
@@ -120,6 +131,28 @@ struct Options {
     #[arg(long, value_name = "FILE")]
     targets: Option<PathBuf>,
 
+    /// An access log whose requests are the mix, as often as they are in it: of nginx or Apache, in
+    /// the combined or common format or as JSON lines; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "targets"])]
+    access_log: Option<PathBuf>,
+
+    /// Take requests of the log that may change something too, without their bodies, which no log
+    /// has
+    #[arg(long, requires = "access_log")]
+    unsafe_methods: bool,
+
+    /// Ask in the log's own rhythm instead of at a rate
+    #[arg(long, requires = "access_log", conflicts_with_all = ["duration", "requests", "think"])]
+    replay: bool,
+
+    /// Replay the log faster or slower, such as 2x or 0.5x [default: 1x]
+    #[arg(long, value_name = "SPEED", requires = "replay", allow_negative_numbers = true)]
+    speed: Option<Speed>,
+
+    /// A CSV file of variables (see below); its first line names them
+    #[arg(long, value_name = "FILE")]
+    variables: Option<PathBuf>,
+
     /// Method of the URL's own request [default: GET, or POST with -d]
     #[arg(short = 'X', long, value_name = "METHOD")]
     method: Option<String>,
@@ -147,6 +180,10 @@ struct Options {
     /// Who ends a connection that is used up; that side keeps its port for a minute
     #[arg(long, value_enum, default_value_t = Close::Server)]
     close: Close,
+
+    /// Each client keeps the cookies that it is given, and sends them from then on
+    #[arg(long, requires = "clients")]
+    cookies: bool,
 
     /// Give a request up this long after it was due
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s")]
@@ -268,18 +305,23 @@ fn usage_or_other(error: load::LoadVerbError) -> anyhow::Error {
     }
 }
 
-/// clap lets nobody through with two of them.
-fn shape(options: &Options) -> Result<Shape, UsageError> {
+/// `None`: as an access log tells. clap lets nobody through with two of them.
+fn shape(options: &Options) -> Result<Option<Shape>, UsageError> {
+    if options.replay {
+        return Ok(None);
+    }
     let arrivals = match options.arrivals {
         Spacing::Uniform => Arrivals::Uniform,
         Spacing::Poisson => Arrivals::Poisson,
     };
     let stages = options.steps.as_ref().or(options.ramp.as_ref());
     match (options.rate, options.clients, stages) {
-        (Some(rate), ..) => Ok(Shape::Constant { rate, arrivals }),
-        (_, _, Some(Stages(stages))) => Ok(Shape::Stages { stages: stages.clone(), arrivals }),
+        (Some(rate), ..) => Ok(Some(Shape::Constant { rate, arrivals })),
+        (_, _, Some(Stages(stages))) => {
+            Ok(Some(Shape::Stages { stages: stages.clone(), arrivals }))
+        }
         (_, Some(clients), _) => {
-            Ok(Shape::Clients { clients, think: options.think.unwrap_or_default() })
+            Ok(Some(Shape::Clients { clients, think: options.think.unwrap_or_default() }))
         }
         (None, None, None) => Err(UsageError { message: WHICH_LOAD.into() }),
     }
@@ -291,11 +333,19 @@ fn asked(options: Options) -> Result<Asked, UsageError> {
         Some(count) => Length::Requests(count),
         None => Length::Duration(options.duration.unwrap_or(Duration::from_secs(10))),
     };
+    let replay = options.replay.then(|| options.speed.unwrap_or(Speed::SAME));
+    let access_log = options.access_log.map(|file| LogSpec {
+        file,
+        allows_unsafe_methods: options.unsafe_methods,
+        replay,
+    });
     Ok(Asked {
         url: options.url,
         unix: options.unix,
         targets: options.target,
         targets_file: options.targets,
+        access_log,
+        variables_file: options.variables,
         method: options.method,
         data: options.data,
         headers: options.header,
@@ -312,6 +362,7 @@ fn asked(options: Options) -> Result<Asked, UsageError> {
             Close::Client => Closing::Client,
             Close::Reset => Closing::Reset,
         },
+        keeps_cookies: options.cookies,
         timeout: options.timeout,
         max_in_flight: options.max_in_flight,
         loops: options.loops,

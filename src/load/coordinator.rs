@@ -46,6 +46,7 @@ pub fn run(
     let room = Room::new(spec)?;
     let remotes = remotes(&spec.address)?;
     let values = Values::new(spec.variables.clone(), spec.seed);
+    let values = if spec.keeps_cookies { values.with_cookies() } else { values };
     let request = |target| Request::new(target, &spec.host, spec.connection, &values);
     let common = Common {
         requests: spec.targets.iter().map(request).collect::<Result<_, _>>()?,
@@ -54,6 +55,7 @@ pub fn run(
         closing: spec.closing,
         tls: spec.tls.clone(),
         keeps_rows: spec.keeps_rows,
+        keeps_cookies: spec.keeps_cookies,
         timeout: nanoseconds(spec.timeout),
         orders: Orders::default(),
         clock: OnceLock::new(),
@@ -137,6 +139,9 @@ fn check(spec: &LoadSpec) -> Result<(), LoadError> {
     }
     if spec.warm_up.subsec_nanos() != 0 {
         return refuse("the warm-up must be whole seconds, such as 5s");
+    }
+    if spec.keeps_cookies && !matches!(spec.shape, Shape::Clients { .. }) {
+        return refuse("cookies belong to clients, which only a closed load has");
     }
     let most = MOST_PER_SECOND * f64::from(spec.loops.max(1));
     let highest = spec.shape.highest_rate().map(Rate::as_per_second);

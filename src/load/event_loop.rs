@@ -14,6 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::Closing;
 use super::clock::{Clock, SECOND};
 use super::connection::{Activity, Connections, Flight, Passed};
+use super::cookies::Jar;
 use super::poller::Poller;
 use super::recorder::{ClockSecond, Failure, Recorder};
 use super::reply::Memo;
@@ -101,6 +102,7 @@ pub struct Common {
     pub closing: Closing,
     pub tls: Option<TlsSettings>,
     pub keeps_rows: bool,
+    pub keeps_cookies: bool,
     /// Nanoseconds.
     pub timeout: u64,
 }
@@ -150,6 +152,8 @@ pub struct EventLoop<'a> {
     pub(super) connections: Connections,
     /// Each client's own connection, in the closed model with keep-alive; empty otherwise.
     pub(super) client_connections: Vec<Option<u32>>,
+    /// Each client's cookies; empty unless they are kept.
+    pub(super) jars: Vec<Jar>,
     /// Due, but not to be sent before a place is free; oldest first.
     pub(super) waiting: VecDeque<Flight>,
     /// A unix socket's queue was full: don't knock again before this.
@@ -192,6 +196,7 @@ impl<'a> EventLoop<'a> {
         let mut sampling = random.clone();
         sampling.long_jump();
         let has_own_connections = common.connection == ConnectionMode::KeepAlive;
+        let jars = setup.source.clients().filter(|_| common.keeps_cookies).unwrap_or(0);
         let clients = setup.source.clients().filter(|_| has_own_connections).unwrap_or(0);
         let sweep_distance = (common.timeout / 50).clamp(MS, 100 * MS);
         Ok(Self {
@@ -209,6 +214,7 @@ impl<'a> EventLoop<'a> {
             loopback_source: None,
             connections: Connections::default(),
             client_connections: vec![None; clients as usize],
+            jars: (0..jars).map(|_| Jar::default()).collect(),
             waiting: VecDeque::new(),
             connect_after: 0,
             in_flight: 0,

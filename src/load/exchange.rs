@@ -95,13 +95,19 @@ impl EventLoop<'_> {
         self.register(slot);
     }
 
-    /// Puts a request that differs each time it is sent together; others are there already.
+    /// Puts a request that differs each time it is sent together; others are there already. The
+    /// client's cookies are as the replies so far have set them.
     fn render(&mut self, slot: u32, flight: &Flight) {
         let request = &self.common.requests[flight.target as usize];
+        let jar = self.jars.get_mut(flight.client as usize);
+        let cookies = jar.map_or(&[][..], |jar| {
+            jar.await_reply();
+            jar.text()
+        });
         if let Some(template) = request.template()
             && let Some(connection) = self.connections.get(slot)
         {
-            template.render(flight.number, &mut connection.rendered);
+            template.render(flight.number, cookies, &mut connection.rendered);
         }
     }
 
@@ -268,9 +274,12 @@ impl EventLoop<'_> {
                 }
                 Err(error) => return self.broken_by(slot, &error),
             };
-            let Activity::Busy { received, .. } = &mut connection.activity else {
+            let Activity::Busy { flight, received, .. } = &mut connection.activity else {
                 return self.unexpected_bytes(slot);
             };
+            if let Some(jar) = self.jars.get_mut(flight.client as usize).filter(|_| !may_skip) {
+                jar.feed(&self.buffer[..count]);
+            }
             let is_beginning = *received == 0;
             *received += count as u64;
             let progress = match may_skip {

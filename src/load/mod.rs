@@ -5,6 +5,7 @@
 
 mod clock;
 mod connection;
+mod cookies;
 mod coordinator;
 mod durations;
 mod event_loop;
@@ -84,6 +85,8 @@ pub struct LoadSpec {
     pub targets: Vec<Target>,
     /// What variables in targets stand for, besides those that need no table.
     pub variables: Option<Arc<Variables>>,
+    /// Clients keep the cookies that they are given; for the closed model only.
+    pub keeps_cookies: bool,
     pub shape: Shape,
     /// Whole seconds; the same load, without a pause before measuring. [`Shape`] says what that is
     /// when the rate changes.

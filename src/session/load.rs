@@ -2,31 +2,42 @@
 //!
 //! In: what was typed, taken apart by the command line ([`Asked`]). Out: a summary. Must not print.
 
+mod access_log;
+mod addresses;
 pub mod capacity;
+mod describe;
+mod json_target;
 mod route;
+mod table;
 mod targets;
 mod tls;
 mod url;
 mod window;
 
 use std::io::{self, Read};
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
 use thiserror::Error;
 
+use access_log::{Traffic, replay};
+use addresses::{addresses, reachable};
+use describe::describe;
+pub use access_log::{LogSpec, Speed};
+use crate::load::shape::Times;
 pub use crate::load::shape::{Shape, Stages};
-pub use crate::load::{Closing, Length, TlsOptions};
 use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
+pub use crate::load::{Closing, Length, TlsOptions};
 use crate::report::load::{About, RequestLine};
 use crate::summary::load::{Fold, Rules};
 use crate::terms::{
-    Arrivals, ConnectionMode, LiveSecond, LoadRun, LoadSecond, LoadSummary, Rate, RequestRow, RouteSummary,
-    Slo, StopSignal, Target, Warning,
-    format_duration,
+    Arrivals, ConnectionMode, LiveSecond, LoadRun, LoadSecond, LoadSummary, Rate, RequestRow,
+    RouteSummary, Slo, StopSignal, Target, Warning, format_duration,
 };
 use url::Url;
 #[cfg(fuzzing)]
@@ -40,6 +51,10 @@ pub struct Asked {
     /// `--target`, in order.
     pub targets: Vec<Target>,
     pub targets_file: Option<PathBuf>,
+    /// Where the mix comes from instead.
+    pub access_log: Option<LogSpec>,
+    /// A table of what variables in targets stand for.
+    pub variables_file: Option<PathBuf>,
     /// Of the URL's own request.
     pub method: Option<String>,
     /// Body of the URL's own request, or `@FILE`.
@@ -48,12 +63,15 @@ pub struct Asked {
     pub headers: Vec<String>,
     /// `user:password`.
     pub user: Option<String>,
-    pub shape: Shape,
+    /// `None`: when and as often as in the access log.
+    pub shape: Option<Shape>,
     pub warm_up: Duration,
     /// Not looked at when the shape has a length of its own.
     pub length: Length,
     pub connection: ConnectionMode,
     pub closing: Closing,
+    /// Clients keep cookies.
+    pub keeps_cookies: bool,
     pub timeout: Duration,
     pub max_in_flight: Option<u32>,
     /// `None`: as many as the load needs, at most one for each core.
@@ -108,6 +126,8 @@ pub struct Prepared {
     url: Url,
     spec: LoadSpec,
     slo: Option<Slo>,
+    /// Doubts about what is sent.
+    warnings: Vec<Warning>,
     /// What is going to be done, for people; without secrets.
     pub description: Vec<String>,
 }
@@ -161,25 +181,34 @@ pub enum Conclusion {
 /// # Errors
 /// What was typed makes no sense or is not allowed, or the name is not known.
 pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
-    if let Some(length) = asked.shape.length(asked.warm_up) {
+    let url = Url::parse(&asked.url)?;
+    let variables = asked.variables_file.as_deref().map(table::read).transpose()?;
+    let mut traffic = asked.access_log.as_ref().map(access_log::read).transpose()?;
+    let speed = asked.access_log.as_ref().and_then(|log| log.replay);
+    let shape = shape_of(&asked, traffic.as_mut())?;
+    if let Some(length) = shape.length(asked.warm_up) {
         asked.length = Length::Duration(length);
     } else if asked.length == Length::Duration(Duration::ZERO) {
         return Err(LoadVerbError::Usage("the duration must be above zero, such as 10s".into()));
     }
-    let url = Url::parse(&asked.url)?;
-    let targets = targets_of(&asked, &url)?;
+    let targets = targets_of(&asked, &url, traffic.as_ref())?;
     let address = match &asked.unix {
         Some(path) => Address::Unix(path.clone()),
         None => Address::Tcp(addresses(&url, asked.allows_public)?),
     };
     let tls = tls::settings(&asked.tls, &url)?;
-    let mut description = describe(&asked, &url, &targets, &address);
+    let mut description = describe(&asked, &shape, &url, &targets, &address);
+    description.extend(traffic.as_ref().map(|traffic| traffic.description(speed)));
     description.extend(tls.is_some().then(|| tls::describe(&asked.tls)));
+    let warnings = traffic.as_ref().map(Traffic::warnings).unwrap_or_default();
+    let loops = asked.loops.unwrap_or_else(|| loops_needed(&shape, own_cores()));
     let spec = LoadSpec {
         address,
         host: url.host_header(),
         targets,
-        shape: asked.shape,
+        variables: variables.map(Arc::new),
+        keeps_cookies: asked.keeps_cookies,
+        shape,
         warm_up: asked.warm_up,
         length: asked.length,
         connection: asked.connection,
@@ -188,11 +217,11 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         tls,
         timeout: asked.timeout,
         max_in_flight: asked.max_in_flight,
-        loops: asked.loops.unwrap_or_else(|| loops_needed(&asked.shape, own_cores())),
+        loops,
         seed: asked.seed,
         placement: Placement::default(),
     };
-    Ok(Prepared { url, spec, slo: asked.slo, description })
+    Ok(Prepared { url, spec, slo: asked.slo, warnings, description })
 }
 
 /// A loop sends several times as much on a core of its own; shared with a server it may be less.
@@ -271,6 +300,7 @@ pub fn run(
     let (mut summary, all) = fold.finish(&run, &Rules::default());
     summary.warnings.extend(run.tls_trouble.as_ref().map(tls::warning));
     summary.warnings.extend(rows_left_out(&run));
+    summary.warnings.extend(prepared.warnings.iter().cloned());
     route::add(route, slo, &mut summary);
     Ok(Finished { summary, all })
 }
@@ -334,9 +364,27 @@ pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
     }
 }
 
-fn targets_of(asked: &Asked, url: &Url) -> Result<Vec<Target>, LoadVerbError> {
+/// The shape that was typed, or the log's own rhythm.
+fn shape_of(asked: &Asked, traffic: Option<&mut Traffic>) -> Result<Shape, LoadVerbError> {
+    let speed = asked.access_log.as_ref().and_then(|log| log.replay);
+    if let (Some(speed), Some(traffic)) = (speed, traffic) {
+        let times = Times::new(replay(std::mem::take(&mut traffic.arrivals), speed));
+        let times = times.map_err(|error| LoadVerbError::Usage(error.to_string()))?;
+        return Ok(Shape::Times(Arc::new(times)));
+    }
+    let missing = || LoadVerbError::Usage("a load needs a rate, clients or a log to replay".into());
+    asked.shape.clone().ok_or_else(missing)
+}
+
+fn targets_of(
+    asked: &Asked,
+    url: &Url,
+    traffic: Option<&Traffic>,
+) -> Result<Vec<Target>, LoadVerbError> {
     let usage = |what: &str| Err(LoadVerbError::Usage(what.to_string()));
-    let mut targets = asked.targets.clone();
+    // Those of a log come first: its arrivals name them by their place.
+    let mut targets = traffic.map(|traffic| traffic.targets.clone()).unwrap_or_default();
+    targets.extend(asked.targets.iter().cloned());
     if let Some(file) = &asked.targets_file {
         let text = std::fs::read_to_string(file).map_err(|error| {
             LoadVerbError::Usage(format!(
@@ -350,7 +398,8 @@ fn targets_of(asked: &Asked, url: &Url) -> Result<Vec<Target>, LoadVerbError> {
         targets.push(own_target(asked, url)?);
     } else if !url.is_bare() {
         return usage(
-            "with --target or --targets the URL names the server only; leave out its path",
+            "with --target, --targets or --access-log the URL names the server only; leave out \
+             its path",
         );
     } else if asked.method.is_some() || asked.data.is_some() {
         return usage(
@@ -388,7 +437,7 @@ fn common_headers(asked: &Asked, url: &Url) -> Result<Vec<(String, String)>, Loa
         (None, user) => user.clone(),
     };
     if let Some(user) = user.filter(|_| !has_header(&headers, "Authorization")) {
-        headers.push(("Authorization".to_string(), format!("Basic {}", base64(user.as_bytes()))));
+        headers.push(("Authorization".to_string(), format!("Basic {}", BASE64_STANDARD.encode(user))));
     }
     Ok(headers)
 }
@@ -418,116 +467,6 @@ fn read_file(name: &str) -> io::Result<Vec<u8>> {
     std::fs::read(Path::new(name))
 }
 
-fn addresses(url: &Url, allows_public: bool) -> Result<Vec<SocketAddr>, LoadVerbError> {
-    let host = url.host.clone();
-    let mut addresses: Vec<SocketAddr> = match (url.host.as_str(), url.port).to_socket_addrs() {
-        Ok(found) => found.collect(),
-        Err(source) => return Err(LoadVerbError::Resolve { host, source }),
-    };
-    addresses.dedup();
-    match addresses.iter().map(SocketAddr::ip).find(|ip| is_public(*ip)) {
-        Some(address) if !allows_public => Err(LoadVerbError::PublicAddress { host, address }),
-        _ => Ok(addresses),
-    }
-}
-
-/// Anything that is not this machine, a private network or a single link.
-fn is_public(ip: IpAddr) -> bool {
-    match ip.to_canonical() {
-        IpAddr::V4(ip) => {
-            // 100.64.0.0/10 is shared behind a provider's translation, as overlay networks use it.
-            let is_shared = ip.octets()[0] == 100 && ip.octets()[1] & 0xc0 == 0x40;
-            let is_near = ip.is_loopback() || ip.is_private() || ip.is_link_local();
-            !(is_near || is_shared || ip.is_unspecified())
-        }
-        IpAddr::V6(ip) => {
-            let is_near = ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local();
-            !(is_near || ip.is_unspecified())
-        }
-    }
-}
-
-/// Of several addresses, those where somebody listens: `localhost` is often two, and most servers
-/// listen on one. All of them when none answers, so that the load shows how it fails.
-fn reachable(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
-    const PATIENCE: Duration = Duration::from_secs(1);
-    if addresses.len() < 2 {
-        return addresses;
-    }
-    let answers = |address: &SocketAddr| TcpStream::connect_timeout(address, PATIENCE).is_ok();
-    let found: Vec<SocketAddr> = addresses.iter().copied().filter(answers).collect();
-    if found.is_empty() { addresses } else { found }
-}
-
-fn describe(asked: &Asked, url: &Url, targets: &[Target], address: &Address) -> Vec<String> {
-    let place = match address {
-        Address::Unix(path) => format!("unix socket {}", path.display()),
-        Address::Tcp(addresses) => {
-            let texts: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-            texts.join(", ")
-        }
-    };
-    let what = match targets {
-        [target] => target.to_string(),
-        several => format!("{} targets", several.len()),
-    };
-    let load = describe_shape(&asked.shape);
-    let length = match asked.length {
-        Length::Duration(length) => format!("for {}", format_duration(length)),
-        Length::Requests(count) => format!("for {count} requests"),
-    };
-    let warm_up = match asked.warm_up {
-        Duration::ZERO => String::new(),
-        warm_up => format!(" after {} of warm-up", format_duration(warm_up)),
-    };
-    let (connection, timeout) = (asked.connection, format_duration(asked.timeout));
-    vec![
-        format!("{what} on {} ({place})", url.host_header()),
-        format!("{load}, {length}{warm_up}, {connection} connections, timeout {timeout}"),
-    ]
-}
-
-/// More stages than this are not named one by one.
-const STAGES_NAMED: usize = 6;
-
-fn describe_shape(shape: &Shape) -> String {
-    let spaced = |arrivals: &Arrivals| match arrivals {
-        Arrivals::Uniform => "uniform arrivals",
-        Arrivals::Poisson => "poisson arrivals",
-    };
-    match shape {
-        Shape::Constant { rate, arrivals } => format!("{rate}, {}", spaced(arrivals)),
-        Shape::Stages { stages, arrivals } => {
-            let mut texts: Vec<String> =
-                stages.iter().take(STAGES_NAMED).map(ToString::to_string).collect();
-            if stages.len() > STAGES_NAMED {
-                texts.push(format!("{} more stages", stages.len() - STAGES_NAMED));
-            }
-            format!("{}, {}", texts.join(", then "), spaced(arrivals))
-        }
-        Shape::Times(times) => format!("a replay of {} requests", times.count()),
-        Shape::Clients { clients, think } if think.is_zero() => format!("{clients} clients"),
-        Shape::Clients { clients, think } => {
-            format!("{clients} clients that think {}", format_duration(*think))
-        }
-    }
-}
-
-/// RFC 4648, section 4.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let padded = [chunk[0], *chunk.get(1).unwrap_or(&0), *chunk.get(2).unwrap_or(&0)];
-        let bits = padded.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte));
-        for place in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * place)) as usize & 63];
-            text.push(if place <= chunk.len() { char::from(digit) } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -539,15 +478,18 @@ mod tests {
             unix: None,
             targets: Vec::new(),
             targets_file: None,
+            access_log: None,
+            variables_file: None,
             method: None,
             data: None,
             headers: Vec::new(),
             user: None,
-            shape: Shape::Constant { rate, arrivals: Arrivals::Uniform },
+            shape: Some(Shape::Constant { rate, arrivals: Arrivals::Uniform }),
             warm_up: Duration::from_secs(5),
             length: Length::Duration(Duration::from_secs(30)),
             connection: ConnectionMode::KeepAlive,
             closing: Closing::Server,
+            keeps_cookies: false,
             timeout: Duration::from_secs(10),
             max_in_flight: None,
             loops: None,
@@ -577,7 +519,7 @@ mod tests {
         let described = |text: &str| {
             let Stages(stages) = text.parse().unwrap();
             let shape = Shape::Stages { stages, arrivals: Arrivals::Poisson };
-            let prepared = prepare(Asked { shape, ..asked("127.0.0.1:9") }).unwrap();
+            let prepared = prepare(Asked { shape: Some(shape), ..asked("127.0.0.1:9") }).unwrap();
             prepared.description[1].clone()
         };
         let shown = described("0..500/s:60s,500/s:2m,10/s:30s");
@@ -674,13 +616,5 @@ mod tests {
         assert!(prepare(public.clone()).err().unwrap().to_string().contains("--allow-public"));
         public.allows_public = true;
         assert!(prepare(public).is_ok());
-    }
-
-    #[test]
-    fn base64_pads_as_it_should() {
-        for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v")] {
-            assert_eq!(base64(plain.as_bytes()), coded);
-        }
-        assert_eq!(base64(&[0xfb, 0xff, 0xfe]), "+//+");
     }
 }

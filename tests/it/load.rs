@@ -8,6 +8,7 @@ mod misbehaving;
 mod nginx;
 mod outputs;
 mod readers;
+mod requests;
 mod server;
 mod tls;
 mod tls_server;

@@ -119,10 +119,18 @@ fn head(
         head.push_length(body);
         head.push_text("\r\n");
     }
-    for (name, value) in &target.headers {
+    let is_cookie = |name: &str| values.has_cookies() && name.eq_ignore_ascii_case("Cookie");
+    for (name, value) in target.headers.iter().filter(|(name, _)| !is_cookie(name)) {
         head.push_text(format!("{name}: "));
         head.push(value, Place::Header, values)?;
         head.push_text("\r\n");
+    }
+    if values.has_cookies() {
+        // All in one header (RFC 6265, section 5.4).
+        let own = target.headers.iter().filter(|(name, _)| is_cookie(name));
+        let own: Vec<&str> = own.map(|(_, value)| value.as_str()).collect();
+        let own = (!own.is_empty()).then(|| own.join("; "));
+        head.push_cookies(own.as_deref(), values)?;
     }
     head.push_text("\r\n");
     Ok(head)
@@ -271,7 +279,7 @@ mod tests {
         let request = request(&target, "app", ConnectionMode::KeepAlive).unwrap();
         let mut buffer = Vec::new();
         for (number, length) in [(9, 7), (10, 8), (0, 7)] {
-            request.template().unwrap().render(number, &mut buffer);
+            request.template().unwrap().render(number, &[], &mut buffer);
             let text = std::str::from_utf8(request.bytes(&buffer)).unwrap();
             assert_eq!(
                 text,
@@ -281,6 +289,25 @@ mod tests {
                      {{\"n\":{number}}}"
                 )
             );
+        }
+    }
+
+    #[test]
+    fn a_clients_cookies_follow_the_targets_own_in_one_header() {
+        let values = Values::default().with_cookies();
+        let headers = vec![("cookie".into(), "a=1".into()), ("X-A".into(), "1".into())];
+        let with_own = Target { headers, ..Target::get("/") };
+        for (target, cookies, expected) in [
+            (&with_own, "", "X-A: 1\r\nCookie: a=1\r\n\r\n"),
+            (&with_own, "b=2; c=3", "X-A: 1\r\nCookie: a=1; b=2; c=3\r\n\r\n"),
+            (&Target::get("/"), "b=2", "Accept: */*\r\nCookie: b=2\r\n\r\n"),
+            (&Target::get("/"), "", "Accept: */*\r\n\r\n"),
+        ] {
+            let request = Request::new(target, "app", ConnectionMode::KeepAlive, &values).unwrap();
+            let mut buffer = Vec::new();
+            request.template().unwrap().render(0, cookies.as_bytes(), &mut buffer);
+            let text = String::from_utf8(buffer).unwrap();
+            assert!(text.ends_with(expected), "{text}");
         }
     }
 

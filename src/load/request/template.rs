@@ -30,6 +30,8 @@ enum Piece {
     Value { variable: Variable, is_encoded: bool },
     /// How long the body is.
     BodyLength,
+    /// The client's cookies: a header of their own, or the rest of one that was begun.
+    Cookies { is_begun: bool },
 }
 
 /// A part of a request: text, and variables between.
@@ -79,6 +81,20 @@ impl Pieces {
         }
     }
 
+    /// The header with the cookies of the client that sends it; `own` are those of the target.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn push_cookies(&mut self, own: Option<&str>, values: &Values) -> Result<(), String> {
+        if let Some(own) = own {
+            self.push_text("Cookie: ");
+            self.push(own, Place::Header, values)?;
+        }
+        self.0.push(Piece::Cookies { is_begun: own.is_some() });
+        self.push_text(if own.is_some() { "\r\n" } else { "" });
+        Ok(())
+    }
+
     /// Everything, when nothing in it varies.
     pub fn as_text(&self) -> Option<&[u8]> {
         match self.0.as_slice() {
@@ -120,23 +136,27 @@ impl Template {
         Self { head: head.0, body: body.0, values: values.clone(), longest }
     }
 
-    /// Most bytes that it can have.
+    /// Most bytes that it can have, as far as that is known of cookies.
     pub fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Puts request `number` of the load together, instead of what the buffer holds.
-    pub fn render(&self, number: u64, into: &mut Vec<u8>) {
+    /// Puts request `number` of the load together, instead of what the buffer holds. `cookies` are
+    /// those of its client, such as `a=1; b=2`.
+    pub fn render(&self, number: u64, cookies: &[u8], into: &mut Vec<u8>) {
         into.clear();
         into.reserve(self.longest);
         let uuid = self.values.uuid(number);
-        let values = RequestValues { number, uuid, values: &self.values };
+        let values = RequestValues { number, uuid, cookies, values: &self.values };
         let body_length = self.body.iter().map(|piece| values.length(piece)).sum();
         for piece in self.head.iter().chain(&self.body) {
             values.write(piece, body_length, into);
         }
     }
 }
+
+/// Bytes of cookies; when there are more, the buffer grows once.
+const USUAL_COOKIES: usize = 4096;
 
 fn longest(piece: &Piece, values: &Values) -> usize {
     match piece {
@@ -145,6 +165,7 @@ fn longest(piece: &Piece, values: &Values) -> usize {
         Piece::Value { variable, is_encoded: true } => 3 * values.longest(*variable),
         Piece::Value { variable, is_encoded: false } => values.longest(*variable),
         Piece::BodyLength => usize::MAX.to_string().len(),
+        Piece::Cookies { .. } => USUAL_COOKIES,
     }
 }
 
@@ -152,6 +173,7 @@ fn longest(piece: &Piece, values: &Values) -> usize {
 struct RequestValues<'a> {
     number: u64,
     uuid: [u8; UUID_LENGTH],
+    cookies: &'a [u8],
     values: &'a Values,
 }
 
@@ -165,7 +187,8 @@ impl RequestValues<'_> {
             Piece::Value { variable: Variable::Column(column), .. } => {
                 self.values.of_column(self.number, *column).len()
             }
-            Piece::BodyLength => 0,
+            // These stand in heads.
+            Piece::BodyLength | Piece::Cookies { .. } => 0,
         }
     }
 
@@ -182,6 +205,14 @@ impl RequestValues<'_> {
                 }
             }
             Piece::BodyLength => write_number(body_length as u64, into),
+            Piece::Cookies { .. } if self.cookies.is_empty() => {}
+            Piece::Cookies { is_begun } => {
+                let (before, after): (&[u8], &[u8]) = match is_begun {
+                    true => (b"; ", b""),
+                    false => (b"Cookie: ", b"\r\n"),
+                };
+                [before, self.cookies, after].iter().for_each(|part| into.extend_from_slice(part));
+            }
         }
     }
 }
@@ -226,7 +257,7 @@ mod tests {
         pieces.push(text, place, values).unwrap();
         let template = Template::new(pieces, Pieces::default(), values);
         let mut buffer = Vec::new();
-        template.render(number, &mut buffer);
+        template.render(number, &[], &mut buffer);
         assert!(buffer.len() <= template.longest());
         String::from_utf8(buffer).unwrap()
     }
@@ -269,9 +300,10 @@ mod tests {
         pieces.push("/{{name}}/{{uuid}}/{{seq}}", Place::Path, &values).unwrap();
         let template = Template::new(pieces, Pieces::default(), &values);
         let mut buffer = Vec::new();
-        template.render(0, &mut buffer);
+        template.render(0, &[], &mut buffer);
         let (place, capacity) = (buffer.as_ptr(), buffer.capacity());
-        (1..1000).chain([u64::MAX]).for_each(|number| template.render(number, &mut buffer));
+        let numbers = (1..1000).chain([u64::MAX]);
+        numbers.for_each(|number| template.render(number, &[], &mut buffer));
         assert_eq!((buffer.as_ptr(), buffer.capacity()), (place, capacity));
     }
 
@@ -296,7 +328,7 @@ mod tests {
             head.push_length(&body);
             head.push_text("|");
             let mut buffer = Vec::new();
-            Template::new(head, body, &values).render(number, &mut buffer);
+            Template::new(head, body, &values).render(number, &[], &mut buffer);
             let text = String::from_utf8(buffer).unwrap();
             let (length, body) = text.split_once('|').unwrap();
             prop_assert_eq!(length.parse::<usize>().unwrap(), body.len());

@@ -114,6 +114,7 @@ pub fn is_part_of_name(character: char) -> bool {
 pub struct Values {
     table: Option<Arc<Variables>>,
     seed: u64,
+    has_cookies: bool,
 }
 
 /// One variable of a load.
@@ -125,8 +126,18 @@ pub enum Variable {
 }
 
 impl Values {
+    /// Without cookies.
     pub fn new(table: Option<Arc<Variables>>, seed: u64) -> Self {
-        Self { table, seed }
+        Self { table, seed, has_cookies: false }
+    }
+
+    /// The same, and each client's cookies are sent too.
+    pub fn with_cookies(self) -> Self {
+        Self { has_cookies: true, ..self }
+    }
+
+    pub fn has_cookies(&self) -> bool {
+        self.has_cookies
     }
 
     /// The variable of this name.

@@ -291,6 +291,7 @@ impl Local {
             host: address.to_string(),
             targets: self.settings.targets.clone(),
             variables: None,
+            keeps_cookies: false,
             shape: offer.offered.into(),
             warm_up: offer.warm_up,
             length: Length::Duration(offer.duration),

@@ -169,7 +169,8 @@ impl Gathered {
         order.sort_by_key(|place| Reverse(self.counts[*place as usize]));
         let rare = order.split_off(order.len().min(MOST_TARGETS));
         let counts = &self.counts;
-        let requests = |places: &[u32]| places.iter().map(|place| counts[*place as usize]).sum::<u64>();
+        let requests =
+            |places: &[u32]| -> u64 { places.iter().map(|place| counts[*place as usize]).sum() };
         self.left_out.of_rare_targets = requests(&rare);
         self.left_out.rare_targets = rare.len() as u64;
         let taken = requests(&order);
@@ -187,7 +188,7 @@ impl Gathered {
             arrival.target = rank.unwrap_or(0);
             rank.is_some()
         });
-        let Self { arrivals, left_out, .. } = self;
+        let (arrivals, left_out) = (self.arrivals, self.left_out);
         Ok(Traffic { targets, arrivals, left_out, requests: taken })
     }
 
@@ -213,7 +214,7 @@ impl Gathered {
         if self.counts.is_empty() {
             return Err(format!(
                 "the access log names no request that could be sent ({lines} lines; {})",
-                left_out.reasons().join(", ")
+                left_out.reasons().join("; ")
             ));
         }
         Ok(())
@@ -226,37 +227,39 @@ impl LeftOut {
         let mut reasons = Vec::new();
         if let Some(first) = self.first_not_understood {
             let count = self.not_understood;
-            reasons.push(format!("{count} lines not understood (the first is line {first})"));
+            reasons.push(format!("lines not understood: {count} (the first is line {first})"));
         }
         if self.without_request > 0 {
-            reasons.push(format!("{} lines without a request", self.without_request));
+            reasons.push(format!("lines without a request: {}", self.without_request));
         }
         if self.of_unsafe_methods > 0 {
             let (count, methods) = (self.of_unsafe_methods, SAFE_METHODS.join(", "));
             reasons.push(format!(
-                "{count} requests of other methods than {methods} (--unsafe-methods sends them too, \
-                 without their bodies)"
+                "requests of other methods than {methods}: {count} (--unsafe-methods sends them \
+                 too, without bodies)"
             ));
         }
         if self.of_unknown_methods > 0 {
-            let count = self.of_unknown_methods;
-            reasons.push(format!("{count} requests of methods that are not for web apps"));
+            reasons.push(format!("requests of unusual methods: {}", self.of_unknown_methods));
         }
         if self.rare_targets > 0 {
             let (requests, targets) = (self.of_rare_targets, self.rare_targets);
-            reasons.push(format!("{requests} requests of the {targets} rarest targets"));
+            reasons.push(format!("requests of the {targets} rarest targets: {requests}"));
         }
         reasons
     }
 }
 
 impl Traffic {
-    /// What was taken and what was not, for people; without paths, which may be secret.
-    pub fn description(&self) -> String {
-        let taken = format!("{} requests of the access log", self.requests);
+    /// What is taken and what is not, for people; without paths, which may be secret.
+    pub fn description(&self, replay: Option<Speed>) -> String {
+        let mut taken = format!("requests of the access log: {}", self.requests);
+        if let Some(speed) = replay {
+            taken += &format!(", in their own rhythm at {speed}");
+        }
         match self.left_out.reasons() {
             reasons if reasons.is_empty() => taken,
-            reasons => format!("{taken}; left out: {}", reasons.join(", ")),
+            reasons => format!("{taken}; left out: {}", reasons.join("; ")),
         }
     }
 

@@ -78,7 +78,8 @@ pub fn prepare(asked: Asked, guess: Option<Rate>) -> Result<PreparedCapacity, Lo
             "--find-capacity needs a goal; add for example --slo 'p95<200ms,errors<1%'".into(),
         );
     };
-    let (Shape::Constant { arrivals, .. }, Length::Duration(time)) = (&asked.shape, asked.length)
+    let (Some(Shape::Constant { arrivals, .. }), Length::Duration(time)) =
+        (&asked.shape, asked.length)
     else {
         return usage("--find-capacity searches a rate within a time; leave out the clients or the \
                       number of requests"

@@ -39,6 +39,7 @@ pub fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
         host: server.address.to_string(),
         targets: vec![Target::get("/")],
         variables: None,
+        keeps_cookies: false,
         shape,
         warm_up: Duration::ZERO,
         length: Length::Requests(requests),

@@ -38,17 +38,17 @@ fn targets_are_as_frequent_as_in_the_log() {
     assert_eq!(safe.targets[3].path, "/a?x=2");
     assert!(safe.arrivals.is_empty(), "nobody asked for them");
     assert_eq!(
-        safe.description(),
-        "5 requests of the access log; left out: 1 lines not understood (the first is line 10), 1 \
-         lines without a request, 2 requests of other methods than GET, HEAD, OPTIONS \
-         (--unsafe-methods sends them too, without their bodies)"
+        safe.description(None),
+        "requests of the access log: 5; left out: lines not understood: 1 (the first is line 10); \
+         lines without a request: 1; requests of other methods than GET, HEAD, OPTIONS: 2 \
+         (--unsafe-methods sends them too, without bodies)"
     );
     let codes: Vec<String> = safe.warnings().into_iter().map(|warning| warning.code).collect();
     assert_eq!(codes, ["log_lines"]);
 
     let all = traffic(&log, &LogSpec { allows_unsafe_methods: true, ..spec() }).unwrap();
     assert!(shown(&all).contains(&"POST /a".to_string()));
-    assert!(all.description().contains("1 requests of methods that are not for web apps"));
+    assert!(all.description(None).contains("requests of unusual methods: 1"));
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn a_log_that_is_mostly_something_else_is_refused_with_its_first_bad_line() {
     assert!(traffic(untimed, &spec()).is_ok());
     assert!(traffic(untimed, &wants_times).unwrap_err().contains("with a request and a time"));
     let posts = traffic(&line(1, "POST / HTTP/1.1"), &spec()).unwrap_err();
-    assert!(posts.contains("no request that could be sent (1 lines; 1 requests of"), "{posts}");
+    assert!(posts.contains("no request that could be sent (1 lines; requests of"), "{posts}");
     assert_eq!(traffic("\n \n", &spec()).unwrap_err(), "the access log is empty");
-    let compressed = Gathered::read(&[0x1f, 0x8b, 8, 0, b'\n'][..], &spec()).unwrap();
+    let compressed = Gathered::read([0x1f_u8, 0x8b, 8, 0, b'\n'].as_slice(), &spec()).unwrap();
     assert!(compressed.into_traffic(&spec()).unwrap_err().contains("zcat"));
 }
 
@@ -85,6 +85,10 @@ fn beyond_the_most_frequent_targets_the_rarest_are_left_out_and_so_are_their_arr
     let second = &traffic.targets[traffic.arrivals[1].target as usize];
     assert_eq!(second.path, "/rare/1", "indexes are those of the targets");
     assert_eq!(traffic.warnings()[0].code, "rare_targets");
+    let described = traffic.description("2x".parse().ok());
+    let expected = "requests of the access log: 10002, in their own rhythm at 2x; left out: \
+                    requests of the 1 rarest targets: 1";
+    assert_eq!(described, expected);
 }
 
 #[test]

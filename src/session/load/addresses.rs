@@ -1,0 +1,54 @@
+//! Where a name leads, whether load may be sent there, and where somebody listens.
+//!
+//! In: a URL. Out: addresses. Sends no request.
+
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use super::LoadVerbError;
+use super::url::Url;
+
+/// All addresses of the URL's host.
+///
+/// # Errors
+/// The name is not known, or one of them is public without that being allowed.
+pub fn addresses(url: &Url, allows_public: bool) -> Result<Vec<SocketAddr>, LoadVerbError> {
+    let host = url.host.clone();
+    let mut addresses: Vec<SocketAddr> = match (url.host.as_str(), url.port).to_socket_addrs() {
+        Ok(found) => found.collect(),
+        Err(source) => return Err(LoadVerbError::Resolve { host, source }),
+    };
+    addresses.dedup();
+    match addresses.iter().map(SocketAddr::ip).find(|ip| is_public(*ip)) {
+        Some(address) if !allows_public => Err(LoadVerbError::PublicAddress { host, address }),
+        _ => Ok(addresses),
+    }
+}
+
+/// Anything that is not this machine, a private network or a single link.
+pub fn is_public(ip: IpAddr) -> bool {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => {
+            // 100.64.0.0/10 is shared behind a provider's translation, as overlay networks use it.
+            let is_shared = ip.octets()[0] == 100 && ip.octets()[1] & 0xc0 == 0x40;
+            let is_near = ip.is_loopback() || ip.is_private() || ip.is_link_local();
+            !(is_near || is_shared || ip.is_unspecified())
+        }
+        IpAddr::V6(ip) => {
+            let is_near = ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local();
+            !(is_near || ip.is_unspecified())
+        }
+    }
+}
+
+/// Of several addresses, those where somebody listens: `localhost` is often two, and most servers
+/// listen on one. All of them when none answers, so that the load shows how it fails.
+pub fn reachable(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    if addresses.len() < 2 {
+        return addresses;
+    }
+    let answers = |address: &SocketAddr| TcpStream::connect_timeout(address, PATIENCE).is_ok();
+    let found: Vec<SocketAddr> = addresses.iter().copied().filter(answers).collect();
+    if found.is_empty() { addresses } else { found }
+}
