@@ -157,7 +157,7 @@ pub fn run(
     }
     let record = load::run(&spec, stop, watch)?;
     let mut summary = summarise(&record, spec.warm_up, prepared.slo.as_ref(), &Rules::default());
-    summary.warnings.extend(record.tls_trouble.as_ref().map(tls::warning));
+    summary.warnings.extend(tls::warning(&record, &summary.errors));
     Ok(summary)
 }
 
