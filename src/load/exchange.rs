@@ -82,6 +82,7 @@ impl EventLoop<'_> {
                 return;
             }
         };
+        // In a TLS handshake each side speaks several times.
         if has_several_segments || self.tls.is_some() {
             // Refused by unix sockets only, which have no such delay.
             drop(transport.set_no_delay());

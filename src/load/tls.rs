@@ -66,7 +66,7 @@ impl From<Broken> for io::Error {
 
 /// What an error says of TLS; `None` when it is about something else.
 pub fn trouble(error: &io::Error) -> Option<TlsTrouble> {
-    let error = match error.get_ref()?.downcast_ref()? {
+    let error = match error.get_ref()?.downcast_ref::<Broken>()? {
         Broken::Closed => return Some(TlsTrouble::Closed),
         Broken::Protocol(error) => error,
     };

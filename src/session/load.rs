@@ -298,7 +298,7 @@ pub fn run(
     let callbacks = Callbacks { watch: told.watch, second: &mut second, rows: &mut measured };
     let run = load::stream(&spec, stop, callbacks)?;
     let (mut summary, all) = fold.finish(&run, &Rules::default());
-    summary.warnings.extend(run.tls_trouble.as_ref().map(tls::warning));
+    summary.warnings.extend(tls::warning(&run, &summary.errors));
     summary.warnings.extend(rows_left_out(&run));
     summary.warnings.extend(prepared.warnings.iter().cloned());
     route::add(route, slo, &mut summary);

@@ -6,7 +6,7 @@
 use super::LoadVerbError;
 use super::url::{Scheme, Url};
 use crate::load::{TlsOptions, TlsSettings};
-use crate::terms::{LoadSummary, TlsTrouble, Warning};
+use crate::terms::{ErrorCounts, LoadRun, LoadSummary, TlsTrouble, Warning};
 
 /// The warning's code, for scripts.
 const CODE: &str = "tls";
@@ -47,8 +47,13 @@ pub fn describe(options: &TlsOptions) -> String {
     text
 }
 
-/// What went wrong, with the way out.
-pub fn warning(trouble: &TlsTrouble) -> Warning {
+/// What went wrong with TLS, with the way out, when requests failed for it.
+pub fn warning(run: &LoadRun, errors: &ErrorCounts) -> Option<Warning> {
+    let has_failed = errors.tls + errors.malformed > 0;
+    run.tls_trouble.as_ref().filter(|_| has_failed).map(in_words)
+}
+
+fn in_words(trouble: &TlsTrouble) -> Warning {
     let (message, advice) = match trouble {
         TlsTrouble::Certificate { why } => (
             format!("the server's certificate was not accepted ({why})"),

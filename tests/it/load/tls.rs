@@ -14,11 +14,11 @@ use sweetspot::terms::{ConnectionMode, LoadRecord, Target, TlsTrouble};
 use super::command::{EASY, json, sweetspot, text};
 use super::engine::{self, at_rate, errors_of, run, total};
 use super::server::{Connection, Server, ok};
-use super::tls_server::{Authority, TlsServer};
+use super::tls_server::{Authority, Identity, TlsServer};
 
 const N: u64 = 20;
 
-const VERSIONS: [&[&SupportedProtocolVersion]; 2] = [&[&TLS13], &[&TLS12]];
+static VERSIONS: [&[&SupportedProtocolVersion]; 2] = [&[&TLS13], &[&TLS12]];
 
 /// Cryptography without optimisation takes its time beside other tests.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -32,7 +32,7 @@ fn clients(clients: u32) -> Shape {
     Shape::Clients { clients, think: Duration::ZERO }
 }
 
-fn one_identity() -> (Authority, super::tls_server::Identity) {
+fn one_identity() -> (Authority, Identity) {
     let authority = Authority::new();
     let identity = authority.identity("127.0.0.1");
     (authority, identity)
@@ -82,6 +82,17 @@ fn replies_of_every_kind_and_length_come_through_tls() {
 }
 
 #[test]
+fn records_that_come_in_pieces_are_put_together() {
+    let (authority, identity) = one_identity();
+    let server = TlsServer::start(identity.server(VERSIONS[0]), |session| {
+        while session.request() {
+            session.send_bytewise(ok("hello").as_bytes());
+        }
+    });
+    is_answered(&run(&spec(&server.server, &authority.trusted(), clients(1), N)), "bytewise");
+}
+
+#[test]
 fn many_connections_at_once_and_long_requests_come_through_tls() {
     let (authority, identity) = one_identity();
     let server = TlsServer::answering(identity.server(VERSIONS[0]), ok("hello"));
@@ -122,8 +133,8 @@ fn the_certificate_has_to_be_for_the_name_that_is_asked_for() {
     assert!(matches!(trouble, TlsTrouble::Certificate { .. }), "{trouble:?}");
     let server_name = Some("app.test".to_string());
     is_answered(&run(&load(&TlsOptions { server_name, ..authority.trusted() })), "the name");
-    let agreed = server.handshakes.agreed.lock().unwrap().last().cloned().unwrap();
-    assert_eq!(agreed, (Some("app.test".into()), Some(b"http/1.1".to_vec())));
+    let agreed = server.handshakes.agreed.lock().unwrap().clone();
+    assert_eq!(agreed, ("app.test".to_string(), "http/1.1".to_string()));
 }
 
 #[test]
@@ -181,7 +192,7 @@ fn what_goes_wrong_in_the_handshake_is_counted_as_what_it_is() {
         connection.send([0x16, 0x03, 0x03, 0, 4, 0xff, 0xff, 0xff, 0xff]);
         connection.hang();
     });
-    let load = |server| spec(server, &insecure, at_rate(200.0), N);
+    let load = |server: &Server| spec(server, &insecure, at_rate(200.0), N);
     assert_eq!(fails_in_tls(&load(&closing), "closing"), TlsTrouble::Closed);
     assert_eq!(fails_in_tls(&load(&talking), "plain HTTP"), TlsTrouble::NotTls);
     let trouble = fails_in_tls(&load(&babbling), "garbage");
@@ -262,7 +273,7 @@ fn the_command_says_why_tls_fails_and_what_to_do() {
     let (url, ca_file) = (server.url(), authority.ca_file());
     let load = |url: &str, more: &[&str]| {
         let common = [url, "--rate", "50/s", "--requests", "10", "--timeout", "20s"];
-        sweetspot(&[&common, more, &EASY].concat())
+        sweetspot(&[&common[..], more, &EASY].concat())
     };
     // Another CA's, because what this system trusts is not ours to know.
     let stranger = Authority::new().identity("ca.test");

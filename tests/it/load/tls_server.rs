@@ -119,8 +119,8 @@ fn provider() -> Arc<CryptoProvider> {
 pub struct Handshakes {
     pub full: AtomicUsize,
     pub resumed: AtomicUsize,
-    /// The name asked for and the protocol agreed on, of each.
-    pub agreed: Mutex<Vec<(Option<String>, Option<Vec<u8>>)>>,
+    /// The name asked for and the protocol agreed on in the last; empty when there is none.
+    pub agreed: Mutex<(String, String)>,
 }
 
 impl Handshakes {
@@ -129,9 +129,9 @@ impl Handshakes {
             Some(HandshakeKind::Resumed) => self.resumed.fetch_add(1, Ordering::SeqCst),
             _ => self.full.fetch_add(1, Ordering::SeqCst),
         };
-        let name = session.server_name().map(str::to_string);
-        let protocol = session.alpn_protocol().map(<[u8]>::to_vec);
-        self.agreed.lock().unwrap().push((name, protocol));
+        let name = session.server_name().unwrap_or_default().to_string();
+        let protocol = String::from_utf8_lossy(session.alpn_protocol().unwrap_or_default());
+        *self.agreed.lock().unwrap() = (name, protocol.into_owned());
     }
 
     /// Full and resumed ones.
@@ -211,6 +211,18 @@ impl Session<'_> {
     /// Sends, and doesn't mind a peer that has gone.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         drop(self.stream().write_all(bytes.as_ref()));
+    }
+
+    /// The same, in packets of a byte each.
+    pub fn send_bytewise(&mut self, bytes: &[u8]) {
+        self.tls.writer().write_all(bytes).unwrap();
+        let mut ciphertext = Vec::new();
+        while self.tls.wants_write() {
+            self.tls.write_tls(&mut ciphertext).unwrap();
+        }
+        for byte in ciphertext {
+            self.connection.send([byte]);
+        }
     }
 
     /// Says that nothing more will come.
