@@ -40,7 +40,7 @@ pub fn json(summary: &CapacitySummary) -> String {
 /// One window, without a line end.
 pub fn window(window: &CapacityWindow) -> String {
     let met = match (window.valid, window.met) {
-        (false, _) => "not valid: the generator was the limit",
+        (false, _) => "not valid: generator",
         (true, Some(true)) => "met",
         (true, Some(false)) => "not met",
         (true, None) => "undecided",
@@ -147,7 +147,7 @@ mod tests {
             summary.warnings = vec![Warning::new("generator_limit", "it was", "use more loops")];
         });
         assert!(at_least.contains("at least 27000/s, the highest rate tried, for"), "{at_least}");
-        assert!(at_least.contains("not valid: the generator"), "{at_least}");
+        assert!(at_least.contains("not valid: generator"), "{at_least}");
         assert!(at_least.contains("Warning     it was; use more loops\nNot valid"), "{at_least}");
         let undecided = shown(&|summary| summary.conclusion = CapacityConclusion::Undecided);
         assert!(undecided.contains("undecided, perhaps 42.3/s [38.1, 45.9], for"), "{undecided}");

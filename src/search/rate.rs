@@ -207,9 +207,10 @@ impl RateSearch {
             (Some(held), _) if is_generator_limited => {
                 (CapacityConclusion::AtLeast, Some(held.rate_rps))
             }
-            (None, Some(missed)) if missed.verdict == Verdict::No && !is_generator_limited => {
-                (CapacityConclusion::Below, Some(missed.rate_rps))
-            }
+            (None, Some(_)) if !is_generator_limited => match self.lowest_refused() {
+                Some(refused) => (CapacityConclusion::Below, Some(refused.rate_rps)),
+                None => (CapacityConclusion::Undecided, None),
+            },
             (Some(held), None) if !self.is_capped => {
                 (CapacityConclusion::AtLeast, Some(held.rate_rps))
             }
@@ -318,8 +319,17 @@ impl RateSearch {
     }
 
     fn lowest_missed(&self) -> Option<&WindowAnswer> {
-        let missed = self.valid().filter(|window| window.leaning == Verdict::No);
-        missed.min_by(|a, b| a.rate_rps.total_cmp(&b.rate_rps))
+        self.lowest(|window| window.leaning == Verdict::No)
+    }
+
+    /// Of those that missed the goal beyond doubt.
+    fn lowest_refused(&self) -> Option<&WindowAnswer> {
+        self.lowest(|window| window.verdict == Verdict::No)
+    }
+
+    fn lowest(&self, condition: impl Fn(&WindowAnswer) -> bool) -> Option<&WindowAnswer> {
+        let windows = self.valid().filter(|window| condition(window));
+        windows.min_by(|a, b| a.rate_rps.total_cmp(&b.rate_rps))
     }
 
     /// An invalid window may have been bad luck: it is run once more.

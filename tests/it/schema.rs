@@ -244,20 +244,6 @@ fn what_load_prints_is_valid_in_both_models_and_when_nobody_listens() {
 }
 
 #[test]
-fn what_a_search_for_the_capacity_prints_is_valid() {
-    let server = Server::start();
-    let here = format!("http://{}/", server.address);
-    // No reply comes in a microsecond: a few windows show that.
-    let goal = ["--slo", "p95<1us", "--duration", "12s", "--connection", "fresh"];
-    let arguments = [&["load", &here, "--find-capacity", "--json", "--quiet"][..], &goal].concat();
-    let result: Value = serde_json::from_str(&printed(&arguments)).unwrap();
-    assert_valid("capacity.schema.json", &result);
-    assert_eq!(result["conclusion"], "below", "{result}");
-    assert!(result["capacity_rps"].is_null() && result["bound_rps"].is_number(), "{result}");
-    assert_eq!(result["windows"][0]["met"], false);
-}
-
-#[test]
 fn every_line_that_watch_prints_is_valid() {
     let pid = std::process::id().to_string();
     let text = printed(&["watch", "--pid", &pid, "--interval", "100ms", "--count", "2", "--json"]);

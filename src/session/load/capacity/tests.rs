@@ -190,6 +190,18 @@ fn the_interval_covers_the_capacity_that_the_formulas_give() {
 }
 
 #[test]
+fn a_server_that_answers_once_a_second_is_no_reason_to_wait_forever() {
+    for seed in 0..5 {
+        let mut queue = Queue::new(1, 1.0, seed);
+        let summary = found(&plan("p95<5s,errors<1%"), |offer| queue.send(offer)).unwrap();
+        assert!(summary.load_s < 150.0, "{seed}: {}", summary.load_s);
+        // At 90 requests in all: an order of magnitude, and its interval says so.
+        let [low, high] = summary.capacity_rps_interval.unwrap();
+        assert!(low < 0.4 && 0.4 < high && high < 3.0, "{seed}: {low} to {high}");
+    }
+}
+
+#[test]
 fn a_goal_that_no_rate_meets_is_an_answer() {
     let mut queue = Queue::new(1, 0.05, 3);
     let summary = found(&plan("p95<5ms"), |offer| queue.send(offer)).unwrap();
