@@ -18,7 +18,7 @@ use crate::nginx::Nginx;
 use crate::parsers::Reading;
 use crate::rows::Row;
 use crate::stalling::Stalling;
-use crate::tool::{self, Found, Tool};
+use crate::tool::{self, Found, Load, Tool};
 use crate::{Cores, Result, interrupt};
 
 /// How often a child is looked at, and the host's theft with it.
@@ -27,6 +27,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Of the kernel's ticks, those of `/proc/stat`.
 const TICKS_PER_SECOND: f64 = 100.0;
+
+/// What counts system calls, and where it writes them.
+pub const STRACE: [&str; 5] = ["strace", "-c", "-f", "-o", STRACE_TABLE];
+const STRACE_TABLE: &str = "strace.txt";
 
 /// Where tools run.
 pub struct Bench {
@@ -81,7 +85,7 @@ impl Bench {
         tool.prepare(&case.load, &url, case.seconds, folder.path())?;
         let mut command = tool.command(&found.program, &case.load, &url, case.seconds);
         if case.under == Under::Strace {
-            command.splice(..0, ["strace", "-c", "-f", "-o", "strace.txt"].map(str::to_string));
+            command.splice(..0, STRACE.map(str::to_string));
         }
         let before = target.requests()?;
         let watched = self.watch(case, &command, folder.path())?;
@@ -163,10 +167,7 @@ impl Bench {
         let url = self.nginx.url(case.load.path);
         let mut counted = Vec::new();
         for requests in CALLGRIND_REQUESTS {
-            let length = ["--requests", &requests.to_string(), "--timeout", "60s"];
-            let mut command = tool::ours(&found.program, &case.load, &url, &length);
-            let valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=callgrind.out"];
-            command.splice(..0, valgrind.map(str::to_string));
+            let command = under_callgrind(&found.program, &case.load, &url, requests);
             let watched = self.watch(case, &command, folder)?;
             let said = fs::read_to_string(folder.join("stderr"))?;
             match counters::callgrind(&said) {
@@ -197,7 +198,16 @@ impl Bench {
     }
 }
 
-const CALLGRIND_REQUESTS: [u64; 2] = [20_000, 60_000];
+pub const CALLGRIND_REQUESTS: [u64; 2] = [20_000, 60_000];
+
+/// Ours with so many requests, its instructions counted; slowly, so that it gets time.
+pub fn under_callgrind(program: &str, load: &Load, url: &str, requests: u64) -> Vec<String> {
+    let length = ["--requests", &requests.to_string(), "--timeout", "60s"];
+    let mut command = tool::ours(program, load, url, &length);
+    let valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=callgrind.out"];
+    command.splice(..0, valgrind.map(str::to_string));
+    command
+}
 
 /// Only where it is needed: a look costs the server a request.
 fn looks_at_the_server(case: &Case) -> bool {
@@ -291,7 +301,7 @@ fn rates(row: &mut Row, case: &Case, reading: &Reading, watched: &Watched) {
 
 /// What strace counted, by request; the most frequent calls go into the note.
 fn calls(row: &mut Row, folder: &Path, usage: &Usage) {
-    let text = fs::read_to_string(folder.join("strace.txt")).unwrap_or_default();
+    let text = fs::read_to_string(folder.join(STRACE_TABLE)).unwrap_or_default();
     let (calls, requests) = match (counters::strace(&text), row.get("requests")) {
         (Ok(calls), Some(requests)) if requests > 0.0 => (calls, requests),
         (Err(why), _) => return failed(row, &why, usage, folder),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::case::{Against, Bar, Case, Limit, Server, Under};
 use crate::figures::spread;
+use crate::measure::{CALLGRIND_REQUESTS, STRACE, under_callgrind};
 use crate::rows::{Row, Rows};
 use crate::tool::Tool;
 use crate::{Cores, Tools};
@@ -195,11 +196,14 @@ fn commands(text: &mut String, material: &Material, case: &Case, rows: &[&Row]) 
 fn command(cores: Cores, case: &Case, tool: Tool) -> String {
     let scheme = if case.server == Server::NginxTls { "https" } else { "http" };
     let url = format!("{scheme}://127.0.0.1:PORT{}", case.load.path);
-    let words = tool.command(tool.name(), &case.load, &url, case.seconds);
-    let under = match case.under {
-        Under::Nothing => "",
-        Under::Strace => "strace -c -f ",
-        Under::Callgrind => "valgrind --tool=callgrind ",
-    };
-    format!("taskset -c {} {under}{}", cores.generator, words.join(" "))
+    let mut words = tool.command(tool.name(), &case.load, &url, case.seconds);
+    match case.under {
+        Under::Nothing => {}
+        Under::Strace => drop(words.splice(..0, STRACE.map(str::to_string))),
+        Under::Callgrind => {
+            let [_, requests] = CALLGRIND_REQUESTS;
+            words = under_callgrind(tool.name(), &case.load, &url, requests);
+        }
+    }
+    format!("taskset -c {} {}", cores.generator, words.join(" "))
 }
