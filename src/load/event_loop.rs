@@ -24,7 +24,7 @@ use super::socket::Remote;
 use super::source::Source;
 use super::thread::{self, CpuTime};
 use super::tls::TlsSettings;
-use crate::terms::{ConnectionMode, LoadSecond, TlsTrouble};
+use crate::terms::{ConnectionMode, LoadSecond, RequestRow, TlsTrouble};
 
 const MS: u64 = 1_000_000;
 

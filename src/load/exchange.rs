@@ -15,7 +15,7 @@ use super::reply::{Progress, Reply};
 use super::socket::{Socket, SocketFailure};
 use super::tls;
 use super::transport::Transport;
-use crate::terms::{ConnectionMode, TlsTrouble};
+use crate::terms::{ConnectionMode, RequestRow, TlsTrouble};
 
 /// Reads from one connection before the others have their turn; more is reported again.
 const READS_IN_A_ROW: usize = 8;
