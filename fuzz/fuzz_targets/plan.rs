@@ -1,5 +1,5 @@
-//! Any text as a plan file: an error names a line of it, and nothing that stands where secrets stand
-//! is repeated, neither in an error nor in the plan as it is printed.
+//! Any text as a plan file: an error names a line of it, and nothing that stands where secrets
+//! stand is repeated, neither in an error nor in the plan as it is printed.
 
 #![no_main]
 

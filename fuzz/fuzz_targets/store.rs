@@ -1,8 +1,8 @@
 //! A store that is damaged in any way: opening, reading, adding and removing end with an error or
 //! with rows, and neither with a panic nor never.
 //!
-//! An input that begins as SQLite files do is the file itself. Of any other the first byte says what
-//! is damaged, the file (when it is even) or the log beside it; then come four bytes for each
+//! An input that begins as SQLite files do is the file itself. Of any other the first byte says
+//! what is damaged, the file (when it is even) or the log beside it; then come four bytes for each
 //! damage: two for the place, one for the length, one for what is written there.
 
 #![no_main]

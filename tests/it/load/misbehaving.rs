@@ -52,7 +52,7 @@ const FAILING: &[(&str, Act, fn(&mut ErrorCounts))] = &[
     ("a length too long", |c| say_then(c, HALF_A_BODY, |_| {}), |e| e.closed_early = N),
     (
         "the longest length there is",
-        |c| say_then(c, "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\nhi", |_| {}),
+        |c| say_then(c, LONGEST_BODY, |_| {}),
         |e| e.closed_early = N,
     ),
     (
@@ -105,6 +105,7 @@ const ANSWERING: &[(&str, Act)] = &[
 
 const HALF_A_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Le";
 const HALF_A_BODY: &str = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi";
+const LONGEST_BODY: &str = "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\nhi";
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 const CLOSING: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi";
 const TOO_LARGE: &str = "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n";

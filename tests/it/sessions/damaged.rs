@@ -1,4 +1,5 @@
-//! Tests of stores that are damaged at random: what can be read is, the rest is an error, and it ends.
+//! Tests of stores that are damaged at random: what can be read is read, the rest is an error, and
+//! it ends.
 
 use std::fs;
 use std::path::Path;
