@@ -125,11 +125,7 @@ fn find_tools(settings: &Settings, cases: &[Case]) -> Tools {
 }
 
 /// Why some cases can't be measured here, by their names.
-fn skipped(
-    bench: &Bench,
-    cases: &[Case],
-    ours: &Found,
-) -> Result<BTreeMap<&'static str, String>> {
+fn skipped(bench: &Bench, cases: &[Case], ours: &Found) -> Result<BTreeMap<&'static str, String>> {
     let mut skipped = BTreeMap::new();
     for case in cases {
         let why = match (case.server, case.under) {

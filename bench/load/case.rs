@@ -4,8 +4,8 @@
 //! sections.
 
 use crate::settings::Settings;
-use crate::tool::Tool::{self, Ab, H2load, Hey, K6, Oha, Ours, Vegeta, Wrk, Wrk2};
 use crate::tool::Load;
+use crate::tool::Tool::{self, Ab, H2load, Hey, K6, Oha, Ours, Vegeta, Wrk, Wrk2};
 
 /// One section of the report: some tools under one load.
 pub struct Case {
@@ -91,8 +91,7 @@ const ERRORS: Column = column("errors", "errors", 1.0, 0);
 const MEMORY: Column = column("rss_bytes_max", "peak memory, MB", 1e-6, 1);
 const CONNECTIONS: Column = column("connections", "connections open at once", 1.0, 0);
 const CALLS: Column = column("system_calls_per_request", "system calls a request", 1.0, 3);
-const INSTRUCTIONS: Column =
-    column("instructions_per_request", "instructions a request", 1.0, 0);
+const INSTRUCTIONS: Column = column("instructions_per_request", "instructions a request", 1.0, 0);
 
 fn bar(what: &'static str, column: Column, against: Against, limit: Limit) -> Bar {
     Bar { what, column, against, limit }
@@ -155,8 +154,7 @@ fn big() -> Case {
     )
 }
 
-const OPEN_ABOUT: &str =
-    "Requests are due at a fixed rate, whatever the server does. The server's own count, looked at \
+const OPEN_ABOUT: &str = "Requests are due at a fixed rate, whatever the server does. The server's own count, looked at \
      once a second, says which seconds had the rate planned; seconds in which the host took time \
      from either core are left out. A tool that doesn't hold the rate shows what it reached.";
 
@@ -191,8 +189,7 @@ fn open_slow() -> Case {
     }
 }
 
-const MEMORY_ABOUT: &str =
-    "The highest resident memory of the process, by the kernel (`ru_maxrss`), under closed load. \
+const MEMORY_ABOUT: &str = "The highest resident memory of the process, by the kernel (`ru_maxrss`), under closed load. \
      Connections are what the server saw open at once.";
 
 /// A short and a long run with few and with many connections. The long one shows whether a tool

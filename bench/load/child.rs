@@ -47,7 +47,8 @@ impl Child {
             .process_group(0);
         // SAFETY: between fork and exec only system calls are made, on a copied value.
         unsafe { command.pre_exec(move || settle(&set)) };
-        let child = command.spawn().map_err(|error| format!("could not start {program}: {error}"))?;
+        let child =
+            command.spawn().map_err(|error| format!("could not start {program}: {error}"))?;
         Ok(Self { pid: child.id() as libc::pid_t, is_reaped: false })
     }
 
@@ -57,9 +58,8 @@ impl Child {
         // SAFETY: all-zero is a valid `rusage`.
         let mut usage: libc::rusage = unsafe { mem::zeroed() };
         // SAFETY: both live through the call. The pid is our child's and was not waited for.
-        let waited = unsafe {
-            libc::wait4(self.pid, &raw mut status, libc::WNOHANG, &raw mut usage)
-        };
+        let waited =
+            unsafe { libc::wait4(self.pid, &raw mut status, libc::WNOHANG, &raw mut usage) };
         match waited {
             0 => return Ok(None),
             -1 => return Err(format!("could not wait: {}", io::Error::last_os_error()).into()),

@@ -23,8 +23,7 @@ use crate::terms::{
 };
 use outputs::Output;
 
-const AFTER_HELP: &str = "\
-Examples:
+const AFTER_HELP: &str = r#"Examples:
   sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s --warmup 5s
   sweetspot load 127.0.0.1:9292 --clients 64 --think 50ms --slo 'p95<200ms,errors<1%'
   sweetspot load 127.0.0.1:9292 --rate 50/s --target 'GET / weight=3' --target 'POST /orders'
@@ -46,7 +45,7 @@ turn. In paths values are percent-encoded. {{ name }}, with spaces, is sent as i
 
 Exit codes: 0 done (or SLO met); 1 could not measure, or nothing was answered; 2 the command line is
 wrong; 3 SLO not met (by any rate tried); 4 measured, but the generator was the limit or the SLO is
-undecided.";
+undecided."#;
 
 const WHICH_LOAD: &str = "\
 which load? Choose one of

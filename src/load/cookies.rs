@@ -168,7 +168,10 @@ mod tests {
         let mut after = |cookies: &[&str]| after(&mut jar, &setting(cookies));
         assert_eq!(after(&[]), "");
         assert_eq!(after(&["a=1; Path=/; HttpOnly", " b = 2=3 "]), "a=1; b=2=3");
-        assert_eq!(after(&["c=; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT"]), "a=1; b=2=3; c=");
+        assert_eq!(
+            after(&["c=; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT"]),
+            "a=1; b=2=3; c="
+        );
         assert_eq!(after(&["a=9; expires=Fri, 01 Jan 2100 00:00:00 GMT"]), "a=9; b=2=3; c=");
         assert_eq!(after(&["b=x; max-age=0"]), "a=9; c=");
         assert_eq!(after(&["a=; Expires=Thu, 01-Jan-1970 00:00:00 GMT"]), "c=");

@@ -192,7 +192,13 @@ impl EventLoop<'_> {
                 let awaits_room = connection.transport.awaits_room();
                 self.await_writable(slot, awaits_room);
             }
-            Err(error) => self.broken_by(slot, &error),
+            Err(error) => {
+                let failure = self.class(&error);
+                let may_be_answered = is_partly_sent && failure == Failure::Reset;
+                if !(may_be_answered && self.is_answered_all_the_same(slot)) {
+                    self.broken(slot, failure);
+                }
+            }
         }
     }
 
@@ -204,13 +210,7 @@ impl EventLoop<'_> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.await_writable(slot, true);
             }
-            Err(error) => {
-                let failure = self.class(&error);
-                let may_be_answered = is_partly_sent && failure == Failure::Reset;
-                if !(may_be_answered && self.is_answered_all_the_same(slot)) {
-                    self.broken(slot, failure);
-                }
-            }
+            Err(error) => self.broken_by(slot, &error),
         }
     }
 

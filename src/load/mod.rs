@@ -125,9 +125,9 @@ pub enum LoadError {
     Plan(String),
 }
 
-pub use request::Variables;
 #[cfg(fuzzing)]
 pub use reply::{Malformed, Progress, Reply};
+pub use request::Variables;
 pub use thread::{may_raise_priority, raise_descriptor_limit};
 pub use tls::{TlsOptions, TlsSettings};
 

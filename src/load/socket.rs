@@ -186,9 +186,7 @@ impl Socket {
         message.msg_iovlen = pieces.len() as _;
         // SAFETY: an `IoSlice` is laid out as the kernel's own; both it and its bytes live through
         // the call, which writes to neither.
-        counted(unsafe {
-            libc::sendmsg(self.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL)
-        })
+        counted(unsafe { libc::sendmsg(self.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) })
     }
 
     /// Reads what there is; 0 at the end.

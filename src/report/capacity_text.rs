@@ -65,9 +65,8 @@ pub fn burst(clients: u32, throughput_rps: f64) -> String {
 fn answer(summary: &CapacitySummary) -> String {
     let bound = summary.bound_rps.map_or("-".to_string(), rate);
     let interval = summary.capacity_rps.zip(summary.capacity_rps_interval);
-    let figures = interval.map(|(value, [low, high])| {
-        format!("{} [{}, {}]", rate(value), number(low), number(high))
-    });
+    let figures = interval
+        .map(|(value, [low, high])| format!("{} [{}, {}]", rate(value), number(low), number(high)));
     match (summary.conclusion, figures) {
         (CapacityConclusion::Found, Some(figures)) => figures,
         (CapacityConclusion::Below, _) => format!("below {bound}, the lowest rate tried,"),

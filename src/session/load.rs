@@ -25,10 +25,6 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
 use thiserror::Error;
 
-use access_log::{Traffic, replay};
-use addresses::{addresses, reachable};
-use describe::describe;
-pub use access_log::{LogSpec, Speed};
 use crate::load::shape::Times;
 pub use crate::load::shape::{Shape, Stages};
 use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
@@ -36,9 +32,13 @@ pub use crate::load::{Closing, Length, TlsOptions};
 use crate::report::load::{About, RequestLine};
 use crate::summary::load::{Fold, Rules};
 use crate::terms::{
-    Arrivals, ConnectionMode, LiveSecond, LoadRun, LoadSecond, LoadSummary, Rate, RequestRow,
-    RouteSummary, Slo, StopSignal, Target, Warning, format_duration,
+    ConnectionMode, LiveSecond, LoadRun, LoadSecond, LoadSummary, Rate, RequestRow, RouteSummary,
+    Slo, StopSignal, Target, Warning,
 };
+pub use access_log::{LogSpec, Speed};
+use access_log::{Traffic, replay};
+use addresses::{addresses, reachable};
+use describe::describe;
 use url::Url;
 #[cfg(fuzzing)]
 pub use {targets::parse, targets::written, url::Url as Server};
@@ -260,7 +260,10 @@ fn rows_left_out(run: &LoadRun) -> Option<Warning> {
     (run.rows_left_out > 0).then(|| {
         Warning::new(
             "rows_left_out",
-            format!("{} requests have no row: they could not be written in time", run.rows_left_out),
+            format!(
+                "{} requests have no row: they could not be written in time",
+                run.rows_left_out
+            ),
             "write the rows to a faster disk, or ask for less load",
         )
     })
@@ -437,7 +440,8 @@ fn common_headers(asked: &Asked, url: &Url) -> Result<Vec<(String, String)>, Loa
         (None, user) => user.clone(),
     };
     if let Some(user) = user.filter(|_| !has_header(&headers, "Authorization")) {
-        headers.push(("Authorization".to_string(), format!("Basic {}", BASE64_STANDARD.encode(user))));
+        headers
+            .push(("Authorization".to_string(), format!("Basic {}", BASE64_STANDARD.encode(user))));
     }
     Ok(headers)
 }
@@ -470,6 +474,7 @@ fn read_file(name: &str) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::Arrivals;
 
     fn asked(url: &str) -> Asked {
         let rate = Rate::per_second(10.0).unwrap();
@@ -570,7 +575,10 @@ mod tests {
         let closed = |clients| Shape::Clients { clients, think: Duration::ZERO };
         assert_eq!([open(1.0), open(20_000.0)].map(|load| loops_needed(&load, 8)), [1, 1]);
         assert_eq!([open(50_000.0), open(1e6)].map(|load| loops_needed(&load, 8)), [3, 8]);
-        assert_eq!([closed(0), closed(32), closed(64)].map(|load| loops_needed(&load, 8)), [1, 1, 2]);
+        assert_eq!(
+            [closed(0), closed(32), closed(64)].map(|load| loops_needed(&load, 8)),
+            [1, 1, 2]
+        );
         assert_eq!(loops_needed(&closed(10_000), 2), 2);
     }
 

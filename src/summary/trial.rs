@@ -8,9 +8,7 @@ use super::load;
 use super::used::{self, Used};
 use super::verdict::{self, Judgement};
 use super::warm_up::warm_up;
-use crate::terms::{
-    Limit, LoadSummary, Slo, TrialPurpose, TrialRecord, TrialSummary, Verdict,
-};
+use crate::terms::{Limit, LoadSummary, Slo, TrialPurpose, TrialRecord, TrialSummary, Verdict};
 
 /// What has to be known beside the record.
 #[derive(Debug, Clone, Copy)]

@@ -28,12 +28,8 @@ pub fn judge(
     cut: Duration,
 ) -> Judgement {
     let resolution = resolution(load.run.offered, summary.due);
-    let sure = |verdict, reason: String| Judgement {
-        verdict,
-        leaning: verdict,
-        reason,
-        resolution,
-    };
+    let sure =
+        |verdict, reason: String| Judgement { verdict, leaning: verdict, reason, resolution };
     if !summary.valid {
         let doubts: Vec<String> = summary.warnings.iter().map(ToString::to_string).collect();
         return sure(Verdict::Undecided, doubts.join("; "));

@@ -93,14 +93,20 @@ impl ErrorCounts {
 #[serde(rename_all = "snake_case")]
 pub enum TlsTrouble {
     /// The server's certificate was not accepted.
-    Certificate { why: String },
+    Certificate {
+        why: String,
+    },
     /// The server did not accept something of ours, and said so.
-    Alert { why: String },
+    Alert {
+        why: String,
+    },
     /// The server answered with something that is not TLS.
     NotTls,
     /// The server closed the connection in the handshake.
     Closed,
-    Other { why: String },
+    Other {
+        why: String,
+    },
     /// A server that was asked without TLS answered with it.
     Unasked,
 }

@@ -59,7 +59,8 @@ fn our_own_output_is_read_with_its_lag_and_its_seconds() {
     };
     assert_reads(parsers::sweetspot(SWEETSPOT), &expected);
     // Without a bad reply the rate is that of the program, which ends with the last reply.
-    let clean = SWEETSPOT.replace("\"503\": 1", "\"204\": 1").replace("\"timeout\": 2", "\"dns\": 0");
+    let clean =
+        SWEETSPOT.replace("\"503\": 1", "\"204\": 1").replace("\"timeout\": 2", "\"dns\": 0");
     assert_eq!(parsers::sweetspot(&clean).unwrap().seconds, 198.0 / 98.5);
 }
 

@@ -8,9 +8,9 @@ use anyhow::Context;
 use super::outputs::{self, Output};
 use super::{Options, UsageError, asked, usage_or_other};
 use crate::cli::{Exit, interrupt};
-use crate::report::terminal::{Channel, ProgressLine, can_redraw};
 use crate::report::capacity_text;
 use crate::report::load::{Format, Report, text};
+use crate::report::terminal::{Channel, ProgressLine, can_redraw};
 use crate::session::load::capacity::{self, Progress};
 use crate::session::load::{Asked, Conclusion, Length};
 use crate::terms::{CapacitySummary, Rate};
@@ -51,11 +51,13 @@ fn asked_for(mut options: Options) -> Result<Asked, UsageError> {
 
 /// The other formats tell of one load, and this is many.
 fn check_formats(outputs: &[Output]) -> Result<(), UsageError> {
-    let other = outputs.iter().map(|output| output.format).find(|format| {
-        !matches!(format, Format::Report(Report::Text | Report::Json))
-    });
+    let other = outputs
+        .iter()
+        .map(|output| output.format)
+        .find(|format| !matches!(format, Format::Report(Report::Text | Report::Json)));
     other.map_or(Ok(()), |format| {
-        let message = format!("--find-capacity has no {} output; write text or json", format.name());
+        let message =
+            format!("--find-capacity has no {} output; write text or json", format.name());
         Err(UsageError { message })
     })
 }

@@ -86,9 +86,7 @@ impl Head {
             15 if name.eq_ignore_ascii_case(b"cf-cache-status") => {
                 self.is_cached |= says_hit(value);
             }
-            7.. if matches!(name[0], b'x' | b'X')
-                && name[..7].eq_ignore_ascii_case(b"x-cache") =>
-            {
+            7.. if matches!(name[0], b'x' | b'X') && name[..7].eq_ignore_ascii_case(b"x-cache") => {
                 self.is_cached |= says_hit(value);
             }
             _ => {}

@@ -48,7 +48,8 @@ fn read_by(
 fn read_after(others: &[&str], text: &str) -> Outcome {
     let mut memo = Memo::default();
     for other in others {
-        drop(Reply::new(false).feed_with(other.as_bytes(), &mut memo));
+        // What becomes of it does not matter here.
+        let _ = Reply::new(false).feed_with(other.as_bytes(), &mut memo);
     }
     let mut reply = Reply::new(false);
     match reply.feed_with(text.as_bytes(), &mut memo) {

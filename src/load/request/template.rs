@@ -27,11 +27,16 @@ pub enum Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     Text(Vec<u8>),
-    Value { variable: Variable, is_encoded: bool },
+    Value {
+        variable: Variable,
+        is_encoded: bool,
+    },
     /// How long the body is.
     BodyLength,
     /// The client's cookies: a header of their own, or the rest of one that was begun.
-    Cookies { is_begun: bool },
+    Cookies {
+        is_begun: bool,
+    },
 }
 
 /// A part of a request: text, and variables between.
@@ -283,8 +288,7 @@ mod tests {
     #[test]
     fn unknown_variables_and_values_that_do_not_fit_are_refused_without_the_value() {
         let values = values(&[["a", "1"], ["s3cret\n", "2"]]);
-        let refusal =
-            |text, place| Pieces::default().push(text, place, &values).unwrap_err();
+        let refusal = |text, place| Pieces::default().push(text, place, &values).unwrap_err();
         assert!(refusal("x {{nam}}", Place::Body).starts_with("{{nam}} is no variable"));
         let line_end = refusal("{{id}} {{name}}", Place::Header);
         assert!(line_end.contains("{{name}} stands in a header"), "{line_end}");

@@ -223,8 +223,7 @@ mod tests {
     #[test]
     fn a_long_stage_does_not_drift() {
         let stages = [stage(5.0, 5.0, 2.0), stage(3.0, 3.0, 1e6), stage(0.0, 0.0, 1.0)];
-        let times =
-            DueTimes::staged(&stages, Duration::ZERO, Arrivals::Uniform, Part::WHOLE, 1);
+        let times = DueTimes::staged(&stages, Duration::ZERO, Arrivals::Uniform, Part::WHOLE, 1);
         let (count, last) = times.fold((0, 0), |(count, _), due| (count + 1, due));
         assert_eq!((count, last), (3_000_010, 1_000_001_666_666_666), "to the nanosecond");
     }

@@ -55,8 +55,7 @@ impl FromStr for Stages {
 
 fn stage(part: &str) -> Result<Stage, StagesError> {
     let named = || part.to_string();
-    let (rate, time) =
-        part.split_once(':').ok_or_else(|| StagesError::NoTime { part: named() })?;
+    let (rate, time) = part.split_once(':').ok_or_else(|| StagesError::NoTime { part: named() })?;
     let unreadable = |reason| StagesError::Unreadable { part: named(), reason };
     let (from, to) = rates(rate).map_err(unreadable)?;
     let length = parse_duration(time).map_err(unreadable)?;

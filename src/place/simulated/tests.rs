@@ -66,8 +66,8 @@ fn the_record_adds_up() {
             .unwrap();
         let load = &observed.load;
         assert_eq!(load.seconds.len(), 12, "{what}");
-        assert_eq!(load.duration, Duration::from_secs(12));
-        assert!(!load.is_cut_short && observed.failure.is_none());
+        assert_eq!(load.run.duration, Duration::from_secs(12));
+        assert!(!load.run.is_cut_short && observed.failure.is_none());
         for second in &load.seconds {
             assert_eq!(second.due, second.completed() + second.errors.total(), "{what}");
             assert_eq!(second.latency.count(), second.due);

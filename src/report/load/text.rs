@@ -39,7 +39,7 @@ pub fn progress(second: &LiveSecond) -> String {
     )
 }
 
-pub(super) fn line(text: &mut String, label: &str, value: &str) {
+pub fn line(text: &mut String, label: &str, value: &str) {
     writeln!(text, "{label:<11} {value}").expect("writing to a string does not fail");
 }
 
@@ -106,7 +106,7 @@ fn times(summary: &LatencySummary) -> [String; 9] {
 }
 
 /// Three significant digits with the unit that suits them.
-pub(super) fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 0.9995 => (s, "s"),
         s if s >= 0.000_999_5 => (s * 1e3, "ms"),

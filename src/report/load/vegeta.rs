@@ -29,11 +29,7 @@ pub fn text(result: &LoadResult<'_>) -> String {
     };
     let bytes = |bytes: &Bytes| format!("{}, {:.2}", bytes.total, bytes.mean);
     let Times { mean, p50, p90, p95, p99, max, min, .. } = metrics.latencies;
-    row(
-        "Requests",
-        "[total, rate, throughput]",
-        format!("{requests}, {rate:.2}, {throughput:.2}"),
-    );
+    row("Requests", "[total, rate, throughput]", format!("{requests}, {rate:.2}, {throughput:.2}"));
     row("Duration", "[total, attack, wait]", times(&[duration + wait, duration, wait]));
     row(
         "Latencies",

@@ -86,10 +86,8 @@ impl Spread {
     }
 
     fn row(&self, name: &str, format: impl Fn(f64) -> String) -> String {
-        let [mean, deviation, max] =
-            [(self.mean, 8), (self.deviation, 10), (self.max, 9)].map(|(value, width)| {
-                cell(&format(value), width)
-            });
+        let [mean, deviation, max] = [(self.mean, 8), (self.deviation, 10), (self.max, 9)]
+            .map(|(value, width)| cell(&format(value), width));
         format!("    {name:<10}{mean}{deviation}{max}{:8.2}%\n", self.within * 100.0)
     }
 }

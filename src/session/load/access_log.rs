@@ -195,8 +195,9 @@ impl Gathered {
     fn check(&self, spec: &LogSpec) -> Result<(), String> {
         let (lines, left_out) = (self.lines, &self.left_out);
         if self.is_compressed {
-            return Err("the access log is compressed; pass it through zcat to --access-log -"
-                .to_string());
+            return Err(
+                "the access log is compressed; pass it through zcat to --access-log -".to_string()
+            );
         }
         if 2 * left_out.not_understood > lines {
             let times = if spec.replay.is_some() { " and a time" } else { "" };

@@ -81,9 +81,11 @@ pub fn prepare(asked: Asked, guess: Option<Rate>) -> Result<PreparedCapacity, Lo
     let (Some(Shape::Constant { arrivals, .. }), Length::Duration(time)) =
         (&asked.shape, asked.length)
     else {
-        return usage("--find-capacity searches a rate within a time; leave out the clients or the \
+        return usage(
+            "--find-capacity searches a rate within a time; leave out the clients or the \
                       number of requests"
-            .into());
+                .into(),
+        );
     };
     if guess.is_some_and(|rate| rate.as_per_second() <= 0.0) {
         return usage("the first guess must be above zero, such as --rate 10/s".into());
@@ -132,8 +134,7 @@ pub fn run(
 ) -> Result<CapacitySummary, LoadVerbError> {
     let (spec, route) = on_the_way(&prepared.load, stop);
     let mut sender = Sender::new(spec, stop);
-    let mut send =
-        |offer: &Offer, second: &mut dyn FnMut(&LiveSecond)| sender.send(offer, second);
+    let mut send = |offer: &Offer, second: &mut dyn FnMut(&LiveSecond)| sender.send(offer, second);
     let mut summary = find(&prepared.plan, &mut send, tell)?;
     let slo = Some(&prepared.plan.slo);
     summary.route = route;

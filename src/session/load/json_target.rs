@@ -31,8 +31,7 @@ pub fn parse(line: &str, server: &Url) -> Result<Target, String> {
         return Err(format!("'{key}' is no key of a target; there are {}", KEYS.join(", ")));
     }
     let path = without_server(text(&object, "url")?, server)?;
-    let target =
-        Target::new(text(&object, "method")?, &path).map_err(|error| error.to_string())?;
+    let target = Target::new(text(&object, "method")?, &path).map_err(|error| error.to_string())?;
     let target = Target { headers: headers(&object)?, body: body(&object)?, ..target };
     target.with_weight(weight(&object)?).map_err(|error| error.to_string())
 }

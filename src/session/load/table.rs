@@ -18,7 +18,10 @@ use crate::load::Variables;
 pub fn read(file: &Path) -> Result<Variables, LoadVerbError> {
     let opened = std::fs::File::open(file).map_err(|error| error.to_string());
     opened.and_then(parse).map_err(|what| {
-        LoadVerbError::Usage(format!("could not read the variables file {}: {what}", file.display()))
+        LoadVerbError::Usage(format!(
+            "could not read the variables file {}: {what}",
+            file.display()
+        ))
     })
 }
 
@@ -61,7 +64,8 @@ mod tests {
 
     #[test]
     fn names_and_rows_are_read() {
-        let variables = parse("\u{feff}id, name\n7,\"a, \"\"b\"\"\nc\"\n\n8,\n".as_bytes()).unwrap();
+        let variables =
+            parse("\u{feff}id, name\n7,\"a, \"\"b\"\"\nc\"\n\n8,\n".as_bytes()).unwrap();
         assert_eq!(format!("{variables:?}"), "2 rows of id, name");
         let mut expected = Variables::new(vec!["id".into(), "name".into()]).unwrap();
         expected.push(["7", "a, \"b\"\nc"]);

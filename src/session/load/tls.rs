@@ -77,10 +77,9 @@ fn in_words(trouble: &TlsTrouble) -> Warning {
             format!("TLS failed ({why})"),
             "the server's log may say more; openssl s_client shows what it offers",
         ),
-        TlsTrouble::Unasked => (
-            "the server speaks TLS on this port".to_string(),
-            "write https:// instead of http://",
-        ),
+        TlsTrouble::Unasked => {
+            ("the server speaks TLS on this port".to_string(), "write https:// instead of http://")
+        }
     };
     Warning::new(CODE, message, advice)
 }

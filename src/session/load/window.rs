@@ -198,9 +198,8 @@ mod tests {
     /// The second after which the load ends.
     fn ends(watch: &mut Watch, in_flight: &[f64]) -> Option<usize> {
         let mut seconds = (1..).zip(in_flight);
-        let found = seconds.find(|(at, mean)| {
-            watch.look(&second(*at, **mean, Phase::Measure)).is_break()
-        });
+        let found =
+            seconds.find(|(at, mean)| watch.look(&second(*at, **mean, Phase::Measure)).is_break());
         found.map(|(at, _)| at as usize)
     }
 

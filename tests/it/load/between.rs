@@ -51,7 +51,10 @@ fn a_proxy_on_the_way_is_told() {
 #[test]
 fn the_apps_own_replies_are_not_doubted() {
     let (result, text) = load(&Server::answering(ok("hi")), &AT_A_RATE);
-    assert_eq!((&result["cached"], &result["via"], &result["retries"]), (&0.into(), &0.into(), &0.into()));
+    assert_eq!(
+        (&result["cached"], &result["via"], &result["retries"]),
+        (&0.into(), &0.into(), &0.into())
+    );
     let codes = codes(&result);
     assert!(!codes.contains(&"cached_replies") && !codes.contains(&"proxy_between"), "{codes:?}");
     assert!(!text.contains("Sent again"), "{text}");

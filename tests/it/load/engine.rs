@@ -381,7 +381,7 @@ fn steps_ramps_and_silence_are_due_second_by_second_after_a_warm_up_at_the_first
     let due: Vec<u64> = record.seconds.iter().map(|second| second.due).collect();
     assert_eq!(due, [20, 20, 0, 60, 30]);
     assert_eq!((record.run.duration, record.run.is_cut_short), (Duration::from_secs(5), false));
-    assert_eq!(record.offered.rate().unwrap().as_per_second(), 27.5);
+    assert_eq!(record.run.offered.rate().unwrap().as_per_second(), 27.5);
     assert_eq!(total(&record).status, [(200, 130)].into());
 }
 

@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sweetspot::report::load::{About, LoadResult, Report, RequestLine, csv, hlog};
 use sweetspot::terms::{
-    ErrorCounts, GeneratorSummary, Latencies, LatencySummary, LoadSecond, LoadSummary, RequestError,
-    RequestRow, SendLagSummary,
+    ErrorCounts, GeneratorSummary, Latencies, LatencySummary, LoadSecond, LoadSummary,
+    RequestError, RequestRow, SendLagSummary,
 };
 
 /// Whether the reader can be started; where it has to be and can't, that fails the test.
@@ -200,9 +200,7 @@ fn vegeta_reads_our_rows_and_prints_the_report_that_we_print() {
     let mut writer = csv::Writer::new(std::fs::File::create(&table).unwrap(), &about);
     rows().chunks(7).for_each(|some| writer.rows(some).unwrap());
     writer.finish().unwrap();
-    let report = |form: &str| {
-        output_of(Command::new("vegeta").args(["report", form]).arg(&table))
-    };
+    let report = |form: &str| output_of(Command::new("vegeta").args(["report", form]).arg(&table));
     let all = all();
     let result = LoadResult { about: &about, summary: &summary(&all), all: &all };
     assert_eq!(report("-type=text"), Report::Vegeta.render(&result));
@@ -215,8 +213,7 @@ fn vegeta_reads_our_rows_and_prints_the_report_that_we_print() {
     for name in ["throughput", "success", "status_codes", "errors"] {
         assert_eq!(theirs[name], ours[name], "{name}");
     }
-    let names = |value: &Value| -> Vec<String> {
-        value.as_object().unwrap().keys().cloned().collect()
-    };
+    let names =
+        |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
     assert_eq!(names(&theirs), names(&ours));
 }

@@ -162,7 +162,7 @@ fn each_client_sends_the_cookies_that_it_was_given() {
             length: Length::Duration(Duration::from_millis(500)),
             timeout: Duration::from_secs(20),
             loops: 2,
-            ..spec(&server, three_clients, 0)
+            ..spec(&server, three_clients.clone(), 0)
         };
         let all = total(&run(&spec));
         assert_eq!(all.status, [(200, all.due)].into(), "{connection}: {:?}", all.errors);
@@ -231,7 +231,8 @@ fn targets_come_from_json_lines() {
     assert!(post.contains("Content-Type: application/json\r\n"), "{post}");
     assert!(post.ends_with("\r\n\r\n{\"n\":1}"), "{post}");
 
-    let bad = "{\"method\":\"GET\",\"url\":\"/\"}\n\n{\"method\":\"GET\",\"url\":\"/\",\"body\":1}\n";
+    let bad =
+        "{\"method\":\"GET\",\"url\":\"/\"}\n\n{\"method\":\"GET\",\"url\":\"/\",\"body\":1}\n";
     let (_folder, bad) = file(bad);
     let output = sweetspot(&[&server.url(), "--rate", "1", "--targets", &bad]);
     assert_eq!(output.status.code(), Some(2));

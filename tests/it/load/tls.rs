@@ -42,15 +42,15 @@ fn one_identity() -> (Authority, Identity) {
 fn fails_in_tls(spec: &LoadSpec, what: &str) -> TlsTrouble {
     let record = run(spec);
     let all = total(&record);
-    assert_eq!(all.errors, errors_of(|e| e.tls = all.due), "{what}: {:?}", record.tls_trouble);
+    assert_eq!(all.errors, errors_of(|e| e.tls = all.due), "{what}: {:?}", record.run.tls_trouble);
     assert!(all.due > 0, "{what}");
-    record.tls_trouble.unwrap()
+    record.run.tls_trouble.unwrap()
 }
 
 fn is_answered(record: &LoadRecord, what: &str) {
     let all = total(record);
-    assert_eq!(all.status, [(200, all.due)].into(), "{what}: {:?}", record.tls_trouble);
-    assert_eq!((all.sent, &record.tls_trouble), (all.due, &None), "{what}");
+    assert_eq!(all.status, [(200, all.due)].into(), "{what}: {:?}", record.run.tls_trouble);
+    assert_eq!((all.sent, &record.run.tls_trouble), (all.due, &None), "{what}");
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn a_server_with_tls_that_is_asked_without_is_recognised() {
     });
     let record = run(&engine::spec(&server, at_rate(200.0), N));
     assert_eq!(total(&record).errors, errors_of(|e| e.malformed = N));
-    assert_eq!(record.tls_trouble, Some(TlsTrouble::Unasked));
+    assert_eq!(record.run.tls_trouble, Some(TlsTrouble::Unasked));
 }
 
 #[test]

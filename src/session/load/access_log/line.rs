@@ -225,7 +225,10 @@ mod tests {
             ),
             ("::1 - me [10/Oct/2025:13:55:36 +0200] \"head / HTTP/2.0\" 200 -", Some("HEAD /")),
             ("app:80 - - - [t] \"GET /v\" 200 5", Some("GET /v")),
-            ("- - - [t] \"POST /a\\\"b\\x22c\\x5c HTTP/1.1\" - - \"q\\\"\"", Some("POST /a\"b\"c\\")),
+            (
+                "- - - [t] \"POST /a\\\"b\\x22c\\x5c HTTP/1.1\" - - \"q\\\"\"",
+                Some("POST /a\"b\"c\\"),
+            ),
             ("h - - [t] \"GET /\\xC3\\xA4 x#y HTTP/1.1\" 400 0", Some("GET /%C3%A4%20x")),
             ("h - - [t] \"GET http://a.test/x?y HTTP/1.1\" 200 0", Some("GET /x?y")),
             ("h - - [t] \"GET HTTP://a.test?y HTTP/1.1\" 200 0", Some("GET /?y")),

@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::super::window::Watch;
 use super::*;
 use crate::model::{Demand, capacity};
-use crate::terms::{Configuration, ConnectionMode, GeneratorUse, LoadSecond, Phase};
+use crate::terms::{Configuration, ConnectionMode, GeneratorUse, LoadRun, LoadSecond, Phase};
 
 const GOAL: &str = "p95<200ms,errors<1%";
 
@@ -85,7 +85,7 @@ impl Queue {
 
     fn closed(&mut self, clients: usize, length_s: f64) -> Vec<Request> {
         let (mut free_at, mut requests) = (vec![0.0; self.places], Vec::new());
-        let mut ready_at = vec![0.0; clients];
+        let mut ready_at: Vec<f64> = vec![0.0; clients];
         loop {
             let next = (0..clients).min_by(|a, b| ready_at[*a].total_cmp(&ready_at[*b])).unwrap();
             let due = ready_at[next];
@@ -325,9 +325,8 @@ fn whoever_stops_it_gets_the_answer_so_far() {
     assert!(summary.capacity_rps.is_some() && summary.valid);
     assert!(summary.warnings.iter().any(|warning| warning.code == "cut_short"));
 
-    let nothing = found(&plan(GOAL), |offer| {
-        Sent { is_stopped: true, ..Queue::new(1, 0.01, 1).send(offer) }
-    });
+    let nothing =
+        found(&plan(GOAL), |offer| Sent { is_stopped: true, ..Queue::new(1, 0.01, 1).send(offer) });
     assert!(nothing.unwrap_err().to_string().contains("before anything was measured"));
 }
 
@@ -342,13 +341,18 @@ fn asked() -> Asked {
         data: None,
         headers: Vec::new(),
         user: None,
-        offered: Offered::Open { rate, arrivals: Arrivals::Poisson },
+        access_log: None,
+        variables_file: None,
+        keeps_cookies: false,
+        shape: Some(Shape::Constant { rate, arrivals: Arrivals::Poisson }),
+        closing: crate::load::Closing::Server,
+        tls: Default::default(),
         warm_up: Duration::from_secs(2),
         length: Length::Duration(Duration::from_secs(90)),
         connection: ConnectionMode::KeepAlive,
         timeout: Duration::from_secs(10),
         max_in_flight: None,
-        loops: 1,
+        loops: Some(1),
         seed: 1,
         slo: Some(GOAL.parse().unwrap()),
         allows_public: false,
