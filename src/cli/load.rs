@@ -80,7 +80,7 @@ struct Options {
     /// Find the highest rate at which the SLO is met: rates one after another, near the answer
     /// [with --rate: where to begin; with --duration: the time in all, default 90s]
     #[arg(long, requires = "slo")]
-    #[arg(conflicts_with_all = ["clients", "requests", "think", "steps", "ramp"])]
+    #[arg(conflicts_with_all = ["clients", "requests", "think", "steps", "ramp", "replay"])]
     find_capacity: bool,
 
     /// Spacing of the open model's requests [poisson with --find-capacity]
@@ -145,7 +145,9 @@ struct Options {
     replay: bool,
 
     /// Replay the log faster or slower, such as 2x or 0.5x [default: 1x]
+    // Said twice, because clap does not ask for what something else that is given forbids.
     #[arg(long, value_name = "SPEED", requires = "replay", allow_negative_numbers = true)]
+    #[arg(conflicts_with_all = ["rate", "clients", "steps", "ramp"])]
     speed: Option<Speed>,
 
     /// A CSV file of variables (see below); its first line names them

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
+use serde_json::Value;
 use sweetspot::load::shape::Shape;
 use sweetspot::load::{self, Length, LoadSpec, Variables};
 use sweetspot::terms::{ConnectionMode, LiveSecond, StopSignal, Target};
@@ -306,6 +307,24 @@ fn an_access_log_gives_the_mix_and_what_is_left_out_is_said() {
 }
 
 #[test]
+fn a_replayed_log_is_asked_for_in_its_own_order_and_rhythm() {
+    let server = Server::answering(ok(""));
+    let (_folder, log) = file(LOG);
+    let arguments = [&server.url(), "--access-log", &log, "--replay", "--speed", "10x", "--json"];
+    // Four requests on a busy machine may be too late to be valid, but they are sent.
+    let output = sweetspot(&arguments);
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", text(&output.stderr));
+    let requests = server.seen.requests.lock().unwrap();
+    let paths: Vec<&str> = requests.iter().map(|request| between(request, "GET ", " ")).collect();
+    assert_eq!(paths, ["/a?token=s3cret", "/b", "/b", "/b"]);
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // The last was asked for two seconds after the first, and stands for a mean distance more.
+    let duration_s = result["duration_s"].as_f64().unwrap();
+    assert!((duration_s - 0.2 - 0.2 / 3.0).abs() < 1e-3, "{duration_s}");
+    assert_eq!(result["due"], 4);
+}
+
+#[test]
 fn a_log_that_cannot_be_used_ends_in_exit_code_2_with_the_way_out() {
     let (_folder, log) = file("GET /s3cret\n\nno log\n");
     let (_folder2, posts) = file("::1 - - [t] \"POST /b HTTP/1.1\" 200 5\n");
@@ -319,7 +338,9 @@ fn a_log_that_cannot_be_used_ends_in_exit_code_2_with_the_way_out() {
         (&["--access-log", &log], "--rate"),
         (&["--access-log", &log, "--replay", "--rate", "1"], "cannot be used with"),
         (&["--access-log", &log, "--replay", "--speed", "0x"], "is no speed from 0.001x"),
-        (&["--access-log", &log, "--rate", "1", "--speed", "2x"], "--replay"),
+        (&["--access-log", &log, "--rate", "1", "--speed", "2x"], "cannot be used with"),
+        (&["--access-log", &log, "--speed", "2x"], "--replay"),
+        (&["--access-log", &log, "--replay", "--find-capacity"], "cannot be used with"),
     ] {
         let output = sweetspot(&[&["127.0.0.1:9"][..], arguments].concat());
         let said = text(&output.stderr);
