@@ -107,7 +107,7 @@ fn many_connections_at_once_and_long_requests_come_through_tls() {
 #[test]
 fn a_certificate_is_trusted_when_its_ca_is_or_when_nothing_is_checked() {
     let (authority, identity) = one_identity();
-    let stranger = Authority::new();
+    let stranger = Authority::named("somebody else");
     for versions in VERSIONS {
         let server = TlsServer::answering(identity.server(versions), ok("hello"));
         let load = |options: &TlsOptions| spec(&server.server, options, at_rate(200.0), N);

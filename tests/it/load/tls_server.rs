@@ -32,9 +32,14 @@ pub struct Identity {
 
 impl Authority {
     pub fn new() -> Self {
+        Self::named("a CA of the tests")
+    }
+
+    /// Two of the same name would be taken for each other.
+    pub fn named(name: &str) -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name.push(DnType::CommonName, "a CA of the tests");
+        params.distinguished_name.push(DnType::CommonName, name);
         let key = KeyPair::generate().unwrap();
         let certificate = params.self_signed(&key).unwrap();
         Self { issuer: Issuer::new(params, key), certificate, folder: tempfile::tempdir().unwrap() }
