@@ -105,11 +105,12 @@ pub(super) fn highest_rate(stages: &[Stage]) -> Option<Rate> {
 /// Requests due in all, by the time of all; 0 when that is none.
 pub(super) fn mean_rate(stages: &[Stage]) -> Rate {
     let whole_s = length(stages).as_secs_f64().max(f64::MIN_POSITIVE);
-    let part = |stage: &Stage| {
+    let due = |stage: &Stage| {
         let mean = stage.from.as_per_second() / 2.0 + stage.to.as_per_second() / 2.0;
-        mean * (stage.length.as_secs_f64() / whole_s)
+        mean * stage.length.as_secs_f64()
     };
-    Rate::per_second(stages.iter().map(part).sum()).expect("a mean of finite rates is finite")
+    let mean = stages.iter().map(due).sum::<f64>() / whole_s;
+    Rate::per_second(mean.min(f64::MAX)).expect("a mean of rates is positive, and kept finite")
 }
 
 #[cfg(test)]
@@ -166,6 +167,8 @@ mod tests {
         let Stages(stages) = "0..500/s:60s,100/s:60s,0:120s".parse().unwrap();
         assert_eq!(length(&stages), Duration::from_secs(240));
         assert_eq!(mean_rate(&stages).as_per_second(), (15_000.0 + 6_000.0) / 240.0);
+        let Stages(thirds) = "0..100/s:2s,100/s:1s,0:1s,100..0/s:2s".parse().unwrap();
+        assert_eq!(mean_rate(&thirds).as_per_second(), 50.0, "to the last digit");
         assert_eq!(highest_rate(&stages).unwrap().as_per_second(), 500.0);
         assert_eq!((mean_rate(&[]).as_per_second(), highest_rate(&[])), (0.0, None));
     }
