@@ -16,7 +16,7 @@ use super::{Exit, UsageError, interrupt};
 use crate::report::load::{LoadResult, text};
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
 use crate::session::load::{
-    self, Asked, Closing, Conclusion, Length, LogSpec, Shape, Speed, Stages, Told,
+    self, Asked, Closing, Conclusion, Length, LogSpec, Protocol, Shape, Speed, Stages, Told,
 };
 use crate::terms::{
     Arrivals, ConnectionMode, LiveSecond, Rate, RequestRow, Slo, Target, parse_duration,
@@ -178,6 +178,15 @@ struct Options {
     #[arg(long, value_enum, default_value_t = Connection::KeepAlive)]
     connection: Connection,
 
+    /// What to speak: 1.1, or 2 (with an http:// URL from the first byte on)
+    #[arg(long, value_enum, default_value_t = Http::One)]
+    http: Http,
+
+    /// HTTP/2: most requests under way on a connection at once
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    streams: u16,
+
     /// Who ends a connection that is used up; that side keeps its port for a minute
     #[arg(long, value_enum, default_value_t = Close::Server)]
     close: Close,
@@ -242,6 +251,14 @@ enum Spacing {
 enum Connection {
     Fresh,
     KeepAlive,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Http {
+    #[value(name = "1.1")]
+    One,
+    #[value(name = "2")]
+    Two,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -357,6 +374,10 @@ fn asked(options: Options) -> Result<Asked, UsageError> {
         connection: match options.connection {
             Connection::Fresh => ConnectionMode::Fresh,
             Connection::KeepAlive => ConnectionMode::KeepAlive,
+        },
+        protocol: match options.http {
+            Http::One => Protocol::Http1,
+            Http::Two => Protocol::Http2 { streams: options.streams },
         },
         closing: match options.close {
             Close::Server => Closing::Server,

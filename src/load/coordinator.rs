@@ -10,13 +10,15 @@ use std::time::Duration;
 
 use super::clock::{Clock, SECOND, duration};
 use super::event_loop::{Common, EventLoop, Message, Order, Orders, Outcome, Setup};
+use super::exchange_http2::Sharing;
+use super::http2::Message as Http2Message;
 use super::recorder::ClockSecond;
 use super::request::{Request, Values};
 use super::shape::{Part, Shape, nanoseconds};
 use super::socket::Remote;
 use super::source::{End, Source};
 use super::thread::{free_descriptors, rss_bytes_max, settle};
-use super::{Address, Callbacks, Length, LoadError, LoadSpec, Placement};
+use super::{Address, Callbacks, Length, LoadError, LoadSpec, Placement, Protocol};
 use crate::terms::{
     GeneratorUse, Latencies, LiveSecond, LoadRun, LoadSecond, Phase, Rate, StopRequest, StopSignal,
 };
@@ -53,13 +55,18 @@ pub fn run(
         weights: spec.targets.iter().map(|target| target.weight.max(1)).collect(),
         connection: spec.connection,
         closing: spec.closing,
-        tls: spec.tls.clone(),
+        tls: spec.tls.as_ref().map(|tls| tls.speaking(spec.protocol)),
+        sharing: sharing(spec)?,
         keeps_rows: spec.keeps_rows,
         keeps_cookies: spec.keeps_cookies,
         timeout: nanoseconds(spec.timeout),
         orders: Orders::default(),
         clock: OnceLock::new(),
     };
+    if common.sharing.is_some() && common.requests.iter().any(|one| one.template().is_some()) {
+        let what = "variables and cookies are sent over HTTP/1.1 only; leave out --http 2";
+        return Err(LoadError::Plan(what.into()));
+    }
     let end = End::of(spec);
     thread::scope(|scope| {
         // In here, so that it is gone before the scope waits for its threads: when one of many
@@ -140,6 +147,9 @@ fn check(spec: &LoadSpec) -> Result<(), LoadError> {
     if spec.warm_up.subsec_nanos() != 0 {
         return refuse("the warm-up must be whole seconds, such as 5s");
     }
+    if spec.protocol == (Protocol::Http2 { streams: 0 }) {
+        return refuse("a connection needs room for at least one stream; 100 are usual");
+    }
     if spec.keeps_cookies && !matches!(spec.shape, Shape::Clients { .. }) {
         return refuse("cookies belong to clients, which only a closed load has");
     }
@@ -181,6 +191,15 @@ fn remotes(address: &Address) -> Result<Vec<Remote>, LoadError> {
     }
 }
 
+/// What the loops need for HTTP/2.
+fn sharing(spec: &LoadSpec) -> Result<Option<Sharing>, LoadError> {
+    let Protocol::Http2 { streams } = spec.protocol else { return Ok(None) };
+    let scheme = if spec.tls.is_some() { "https" } else { "http" };
+    let message = |target| Http2Message::new(target, scheme, &spec.host);
+    let messages = spec.targets.iter().map(message).collect::<Result<_, _>>()?;
+    Ok(Some(Sharing { streams: usize::from(streams), messages }))
+}
+
 /// Several addresses are used in turn; loops begin at different ones.
 fn rotated(remotes: &[Remote], index: u16) -> Vec<Remote> {
     let mut remotes = remotes.to_vec();
@@ -211,7 +230,11 @@ impl Room {
         let free = free_descriptors().saturating_sub(SPARE_DESCRIPTORS + u64::from(loops));
         let lingering = (free / 4 / u64::from(loops)).min(MOST_LINGERING);
         let most = free.saturating_sub(lingering * u64::from(loops));
-        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        let each = match spec.protocol {
+            Protocol::Http1 => 1,
+            Protocol::Http2 { streams } => u64::from(streams),
+        };
+        let most = u32::try_from(most.saturating_mul(each)).unwrap_or(u32::MAX);
         if most < u32::from(loops) {
             let source = io::Error::from_raw_os_error(libc::EMFILE);
             return Err(environment("connections; raise the limit on open files (ulimit -n)")(

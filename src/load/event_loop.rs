@@ -15,6 +15,8 @@ use super::Closing;
 use super::clock::{Clock, SECOND};
 use super::connection::{Activity, Connections, Flight, Passed};
 use super::cookies::Jar;
+use super::exchange_http2::{SharedConnections, Sharing};
+use super::http2::Ended;
 use super::poller::Poller;
 use super::recorder::{ClockSecond, Failure, Recorder};
 use super::reply::Memo;
@@ -101,6 +103,8 @@ pub struct Common {
     pub connection: ConnectionMode,
     pub closing: Closing,
     pub tls: Option<TlsSettings>,
+    /// HTTP/2 is spoken.
+    pub sharing: Option<Sharing>,
     pub keeps_rows: bool,
     pub keeps_cookies: bool,
     /// Nanoseconds.
@@ -150,6 +154,10 @@ pub struct EventLoop<'a> {
     /// Where to connect from once the usual loopback address has no ports left.
     pub(super) loopback_source: Option<Ipv4Addr>,
     pub(super) connections: Connections,
+    /// Those of HTTP/2.
+    pub(super) shared: SharedConnections,
+    /// Taken when requests end, and given back empty.
+    pub(super) ended: Vec<Ended>,
     /// Each client's own connection, in the closed model with keep-alive; empty otherwise.
     pub(super) client_connections: Vec<Option<u32>>,
     /// Each client's cookies; empty unless they are kept.
@@ -213,6 +221,8 @@ impl<'a> EventLoop<'a> {
             next_remote: 0,
             loopback_source: None,
             connections: Connections::default(),
+            shared: SharedConnections::default(),
+            ended: Vec::new(),
             client_connections: vec![None; clients as usize],
             jars: (0..jars).map(|_| Jar::default()).collect(),
             waiting: VecDeque::new(),
@@ -398,6 +408,7 @@ impl<'a> EventLoop<'a> {
         }
         if self.give_up_at.is_some_and(|at| at <= self.now) {
             self.expire(|activity| matches!(activity, Activity::Busy { .. }));
+            self.expire_shared(|_| true);
         }
     }
 
@@ -415,6 +426,7 @@ impl<'a> EventLoop<'a> {
             Activity::Busy { flight, .. } => flight.due.saturating_add(timeout) <= now,
             Activity::Lingering { until } => *until <= now,
         });
+        self.expire_shared(|flight| flight.due.saturating_add(timeout) <= now);
     }
 
     fn expire(&mut self, condition: impl Fn(&Activity) -> bool) {

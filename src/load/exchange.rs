@@ -8,6 +8,7 @@ use super::Closing;
 use super::clock::SECOND;
 use super::connection::{Activity, Flight, Passed};
 use super::event_loop::{EventLoop, READ_BUFFER};
+use super::exchange_http2::is_shared;
 use super::marks::Marks;
 use super::poller::{Interest, Readiness};
 use super::recorder::Failure;
@@ -37,6 +38,9 @@ const LOOPBACK_SOURCES: std::ops::RangeInclusive<u8> = 2..=17;
 impl EventLoop<'_> {
     /// Puts a request on its way: on an idle connection, or on a new one.
     pub(super) fn dispatch(&mut self, flight: Flight) {
+        if let Some(sharing) = &self.common.sharing {
+            return self.dispatch_shared(flight, sharing);
+        }
         let idle = match self.client_connections.get_mut(flight.client as usize) {
             Some(own) => own.take(),
             None => self.connections.take_idle(),
@@ -112,7 +116,7 @@ impl EventLoop<'_> {
         }
     }
 
-    fn open_transport(&mut self) -> io::Result<Transport> {
+    pub(super) fn open_transport(&mut self) -> io::Result<Transport> {
         let socket = self.open_socket()?;
         match &self.tls {
             None => Ok(Transport::Plain(socket)),
@@ -152,6 +156,9 @@ impl EventLoop<'_> {
     }
 
     pub(super) fn handle(&mut self, readiness: Readiness) {
+        if is_shared(readiness) {
+            return self.handle_shared(readiness);
+        }
         if readiness.is_writable
             && let Some(slot) = self.connections.slot(readiness.token)
         {
@@ -327,7 +334,7 @@ impl EventLoop<'_> {
     }
 
     /// The class of an error. The first that is about TLS is also kept in words.
-    fn class(&mut self, error: &io::Error) -> Failure {
+    pub(super) fn class(&mut self, error: &io::Error) -> Failure {
         if self.tls_trouble.is_none() {
             self.tls_trouble = tls::trouble(error);
         }
@@ -373,13 +380,7 @@ impl EventLoop<'_> {
             // Complete, but later than anybody would have waited; the sweep was just not there yet.
             self.fail(&flight, Failure::Timeout, passed);
         } else {
-            let sent = flight.sent.unwrap_or(flight.begun);
-            self.recorder.answered(flight.due, sent, now, status, received, marks);
-            self.source.answered(flight.client, now);
-            if self.rows.is_wanted() {
-                let row = row(&flight, now - flight.due, passed);
-                self.keep_row(RequestRow { status, exchange_ns: now - sent, ..row });
-            }
+            self.answered(&flight, status, passed, marks);
         }
         if is_reusable {
             let own = self.client_connections.get_mut(flight.client as usize);
@@ -390,6 +391,18 @@ impl EventLoop<'_> {
             self.connections.rest(slot, owner);
         } else {
             self.end_connection(slot);
+        }
+    }
+
+    /// A whole reply is there now.
+    pub(super) fn answered(&mut self, flight: &Flight, status: u16, passed: Passed, marks: Marks) {
+        let now = self.now;
+        let sent = flight.sent.unwrap_or(flight.begun);
+        self.recorder.answered(flight.due, sent, now, status, passed.received, marks);
+        self.source.answered(flight.client, now);
+        if self.rows.is_wanted() {
+            let row = row(flight, now - flight.due, passed);
+            self.keep_row(RequestRow { status, exchange_ns: now - sent, ..row });
         }
     }
 

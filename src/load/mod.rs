@@ -10,6 +10,8 @@ mod coordinator;
 mod durations;
 mod event_loop;
 mod exchange;
+mod exchange_http2;
+mod http2;
 mod marks;
 mod poller;
 mod recorder;
@@ -53,6 +55,17 @@ pub enum Length {
     Requests(u64),
 }
 
+/// What is spoken with the server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.1, one request at a time on a connection.
+    #[default]
+    Http1,
+    /// HTTP/2 from the first byte on (over TLS as agreed in the handshake), with at most so many
+    /// requests under way on a connection.
+    Http2 { streams: u16 },
+}
+
 /// Who ends a connection that is used up. Whoever does so first keeps its port for a minute, unless
 /// the connection is reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -94,6 +107,7 @@ pub struct LoadSpec {
     pub length: Length,
     pub connection: ConnectionMode,
     pub closing: Closing,
+    pub protocol: Protocol,
     /// Tell of each request; see [`Callbacks::rows`].
     pub keeps_rows: bool,
     /// `None`: plain HTTP.

@@ -41,6 +41,8 @@ const _: () = assert!(LONGEST_RECORD + CIPHERTEXT <= READ_BUFFER - CIPHERTEXT);
 pub struct TlsStream {
     socket: Socket,
     connection: ClientConnection,
+    /// The server must have agreed to the protocol that was offered (HTTP/2), or it is no use.
+    must_agree: bool,
     /// A request has been taken. What a server says before it was asked stays with the library
     /// until then, so that no reply is ever seen before its request was sent.
     has_sent: bool,
@@ -56,6 +58,8 @@ enum Broken {
     Protocol(rustls::Error),
     #[error("the server closed the connection in the TLS handshake")]
     Closed,
+    #[error("the server does not speak HTTP/2")]
+    NotAgreed,
 }
 
 impl From<Broken> for io::Error {
@@ -68,6 +72,7 @@ impl From<Broken> for io::Error {
 pub fn trouble(error: &io::Error) -> Option<TlsTrouble> {
     let error = match error.get_ref()?.downcast_ref::<Broken>()? {
         Broken::Closed => return Some(TlsTrouble::Closed),
+        Broken::NotAgreed => return Some(TlsTrouble::Other { why: error.to_string() }),
         Broken::Protocol(error) => error,
     };
     let why = error.to_string();
@@ -102,9 +107,17 @@ impl TlsStream {
         socket: Socket,
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
+        must_agree: bool,
     ) -> io::Result<Self> {
         let connection = ClientConnection::new(config, name).map_err(Broken::Protocol)?;
-        Ok(Self { socket, connection, has_sent: false, has_closed: false, failure: None })
+        Ok(Self {
+            socket,
+            connection,
+            must_agree,
+            has_sent: false,
+            has_closed: false,
+            failure: None,
+        })
     }
 
     pub fn socket(&self) -> &Socket {
@@ -120,6 +133,9 @@ impl TlsStream {
         if self.connection.is_handshaking() {
             self.flush()?;
             return Err(io::ErrorKind::WouldBlock.into());
+        }
+        if self.must_agree && self.connection.alpn_protocol().is_none() {
+            return Err(Broken::NotAgreed.into());
         }
         // What has not left yet is waited for, which bounds it. Only the last words of the
         // handshake are left to go out together with the first request.

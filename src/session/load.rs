@@ -28,7 +28,7 @@ use thiserror::Error;
 use crate::load::shape::Times;
 pub use crate::load::shape::{Shape, Stages};
 use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
-pub use crate::load::{Closing, Length, TlsOptions};
+pub use crate::load::{Closing, Length, Protocol, TlsOptions};
 use crate::report::load::{About, RequestLine};
 use crate::summary::load::{Fold, Rules};
 use crate::terms::{
@@ -70,6 +70,7 @@ pub struct Asked {
     pub length: Length,
     pub connection: ConnectionMode,
     pub closing: Closing,
+    pub protocol: Protocol,
     /// Clients keep cookies.
     pub keeps_cookies: bool,
     pub timeout: Duration,
@@ -214,6 +215,7 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         connection: asked.connection,
         closing: asked.closing,
         keeps_rows: false,
+        protocol: asked.protocol,
         tls,
         timeout: asked.timeout,
         max_in_flight: asked.max_in_flight,
@@ -494,6 +496,7 @@ mod tests {
             length: Length::Duration(Duration::from_secs(30)),
             connection: ConnectionMode::KeepAlive,
             closing: Closing::Server,
+            protocol: Protocol::Http1,
             keeps_cookies: false,
             timeout: Duration::from_secs(10),
             max_in_flight: None,

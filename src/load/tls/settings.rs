@@ -16,11 +16,12 @@ use rustls::{
 };
 
 use super::TlsStream;
-use crate::load::LoadError;
 use crate::load::socket::Socket;
+use crate::load::{LoadError, Protocol};
 
-/// What is offered to the server; `h2` will stand in front of it.
-const ALPN: &[&[u8]] = &[b"http/1.1"];
+/// What is offered to the server, as it is registered (RFC 7301).
+const HTTP_1: &[u8] = b"http/1.1";
+const HTTP_2: &[u8] = b"h2";
 
 /// Sessions remembered by a loop; of one server the library keeps a few.
 const REMEMBERED_SESSIONS: usize = 64;
@@ -62,10 +63,18 @@ impl TlsSettings {
             ))
         })?;
         let mut config = config(options)?;
-        config.alpn_protocols = ALPN.iter().map(|protocol| protocol.to_vec()).collect();
+        config.alpn_protocols = vec![HTTP_1.to_vec()];
         let resumes = !options.is_without_resumption;
         config.resumption = resumption(resumes);
         Ok(Self { config: Arc::new(config), name, resumes })
+    }
+
+    /// The same for this protocol.
+    pub(in crate::load) fn speaking(&self, protocol: Protocol) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        let name = if protocol == Protocol::Http1 { HTTP_1 } else { HTTP_2 };
+        config.alpn_protocols = vec![name.to_vec()];
+        Self { config: Arc::new(config), ..self.clone() }
     }
 
     /// The same with a memory of sessions of its own: loops share nothing while they run.
@@ -80,7 +89,8 @@ impl TlsSettings {
     /// # Errors
     /// As [`TlsStream::new`].
     pub(in crate::load) fn open(&self, socket: Socket) -> io::Result<TlsStream> {
-        TlsStream::new(socket, Arc::clone(&self.config), self.name.clone())
+        let must_agree = self.config.alpn_protocols.iter().any(|protocol| protocol == HTTP_2);
+        TlsStream::new(socket, Arc::clone(&self.config), self.name.clone(), must_agree)
     }
 }
 

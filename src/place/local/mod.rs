@@ -27,7 +27,7 @@ use self::link::{ANSWER, Heard, Link};
 use self::machine::Share;
 use self::orders::{Order, Reply};
 use super::{Observed, Offer, Place, PlaceError, Started};
-use crate::load::{self, Address, Closing, Length, LoadSpec, Placement};
+use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::monitor::{Monitor, Watched};
 use crate::server::{
     Adapter, App, CommandLine, GracefulStop, Inspection, Listen, ProcessFacts, Recipe,
@@ -301,6 +301,7 @@ impl Local {
             max_in_flight: None,
             closing: Closing::default(),
             keeps_rows: false,
+            protocol: Protocol::Http1,
             loops: loops(own_cores.len()),
             seed: offer.seed,
             placement: Placement {

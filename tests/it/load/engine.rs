@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use sweetspot::load::shape::{Shape, Stages, Times};
-use sweetspot::load::{self, Address, Closing, Length, LoadSpec, Placement};
+use sweetspot::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use sweetspot::terms::{
     Arrivals, ConnectionMode, ErrorCounts, LiveSecond, LoadRecord, LoadSecond, Phase, Rate,
     StopSignal, Target,
@@ -46,6 +46,7 @@ pub fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
         connection: ConnectionMode::KeepAlive,
         closing: Closing::Server,
         keeps_rows: false,
+        protocol: Protocol::Http1,
         tls: None,
         timeout: TIMEOUT,
         max_in_flight: None,

@@ -37,7 +37,7 @@ impl Nginx {
             http {{
                 access_log off; {temporary}
                 server {{
-                    listen unix:{at}/socket ssl;
+                    listen unix:{at}/socket ssl http2;
                     ssl_certificate {}; ssl_certificate_key {}; ssl_protocols {protocols};
                     keepalive_requests 7;
                     root {at};
@@ -89,10 +89,14 @@ fn nginx_with_tls_on_a_unix_socket_is_measured() {
             let trust = ["--cacert", ca_file.to_str().unwrap(), "--json"];
             json(&sweetspot(&[&common[..], &trust, more, &EASY].concat()))
         };
-        for connection in ["keep-alive", "fresh"] {
-            let more = ["--rate", "100/s", "--requests", "50", "--connection", connection];
-            let result = load("https://app.test/", &more);
-            assert_eq!(result["status"]["200"], 50, "{protocols}, {connection}: {result}");
+        for (connection, http) in
+            [("keep-alive", "1.1"), ("fresh", "1.1"), ("keep-alive", "2"), ("fresh", "2")]
+        {
+            let rate = ["--rate", "100/s", "--requests", "50"];
+            let more = ["--connection", connection, "--http", http];
+            let result = load("https://app.test/", &[&rate[..], &more].concat());
+            let what = format!("{protocols}, {connection}, HTTP/{http}");
+            assert_eq!(result["status"]["200"], 50, "{what}: {result}");
         }
         let result = load("https://app.test/large", &["--clients", "2", "--requests", "6"]);
         assert_eq!(result["status"]["200"], 6, "{protocols}: {result}");

@@ -346,6 +346,7 @@ fn asked() -> Asked {
         keeps_cookies: false,
         shape: Some(Shape::Constant { rate, arrivals: Arrivals::Poisson }),
         closing: crate::load::Closing::Server,
+        protocol: Default::default(),
         tls: Default::default(),
         warm_up: Duration::from_secs(2),
         length: Length::Duration(Duration::from_secs(90)),
