@@ -1,9 +1,9 @@
 //! Reads a file of targets: vegeta's formats, with weights.
 //!
 //! A file whose first character is `{` has a JSON object a line (`json_target`). Else it is in the
-//! HTTP format: a request line `METHOD PATH-OR-URL [weight=N]`, then its header lines `Name: value`, then
-//! possibly `@FILE` for its body; blank lines and lines that begin with `#` separate. Of a URL the
-//! host and port must be those of the load.
+//! HTTP format: a request line `METHOD PATH-OR-URL [weight=N]`, then its header lines
+//! `Name: value`, then possibly `@FILE` for its body; blank lines and lines that begin with `#`
+//! separate. Of a URL the host and port must be those of the load.
 
 use std::io;
 

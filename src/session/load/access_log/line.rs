@@ -220,7 +220,7 @@ mod tests {
     fn lines_of_the_combined_and_common_formats_are_read() {
         for (line, expected) in [
             (
-                "1.2.3.4 - - [10/Oct/2025:13:55:36 +0200] \"GET /a?b=1 HTTP/1.1\" 200 5 \"-\" \"x\"",
+                "1.2.3.4 - - [9/Oct/2025:13:55:36 +0200] \"GET /a?b=1 HTTP/1.1\" 200 5 \"-\" \"x\"",
                 Some("GET /a?b=1"),
             ),
             ("::1 - me [10/Oct/2025:13:55:36 +0200] \"head / HTTP/2.0\" 200 -", Some("HEAD /")),
