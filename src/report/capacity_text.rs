@@ -137,7 +137,10 @@ mod tests {
             summary.conclusion = CapacityConclusion::Below;
             (summary.capacity_rps, summary.bound_rps) = (None, Some(3.0));
         });
-        assert!(below.contains("below 3.00/s (missed at every rate tried) for p95<200ms"), "{below}");
+        assert!(
+            below.contains("below 3.00/s (missed at every rate tried) for p95<200ms"),
+            "{below}"
+        );
         let at_least = shown(&|summary| {
             summary.conclusion = CapacityConclusion::AtLeast;
             summary.bound_rps = Some(27_000.0);
