@@ -69,7 +69,7 @@ fn answer(summary: &CapacitySummary) -> String {
         .map(|(value, [low, high])| format!("{} [{}, {}]", rate(value), number(low), number(high)));
     match (summary.conclusion, figures) {
         (CapacityConclusion::Found, Some(figures)) => figures,
-        (CapacityConclusion::Below, _) => format!("below {bound}, the lowest rate tried,"),
+        (CapacityConclusion::Below, _) => format!("below {bound} (missed at every rate tried)"),
         (CapacityConclusion::AtLeast, _) => format!("at least {bound}, the highest rate tried,"),
         (_, Some(figures)) => format!("undecided, perhaps {figures},"),
         (_, None) => "undecided".to_string(),
@@ -137,7 +137,10 @@ mod tests {
             summary.conclusion = CapacityConclusion::Below;
             (summary.capacity_rps, summary.bound_rps) = (None, Some(3.0));
         });
-        assert!(below.contains("below 3.00/s, the lowest rate tried, for p95<200ms"), "{below}");
+        assert!(
+            below.contains("below 3.00/s (missed at every rate tried) for p95<200ms"),
+            "{below}"
+        );
         let at_least = shown(&|summary| {
             summary.conclusion = CapacityConclusion::AtLeast;
             summary.bound_rps = Some(27_000.0);

@@ -102,6 +102,9 @@ const RATE_MOST: f64 = 900_000.0;
 const NOISE_SD_LOG: f64 = 0.02;
 /// An interval whose ends lie further apart answers nothing.
 const INTERVAL_WIDEST: f64 = 2.5;
+/// Some hundred requests: from fewer, no capacity is named. They leave the bursts' word, and that
+/// is not about latency.
+const RESOLUTION_COARSEST: f64 = 0.25;
 
 impl RateSearch {
     /// Knows nothing yet. `time`: what may be used in all; `settle`: left out before each window,
@@ -214,7 +217,10 @@ impl RateSearch {
             (Some(held), None) if !self.is_capped => {
                 (CapacityConclusion::AtLeast, Some(held.rate_rps))
             }
-            (Some(_), _) if capacity_rps.is_some_and(|c| c.high <= INTERVAL_WIDEST * c.low) => {
+            (Some(_), _)
+                if self.resolution() <= RESOLUTION_COARSEST
+                    && capacity_rps.is_some_and(|c| c.high <= INTERVAL_WIDEST * c.low) =>
+            {
                 (CapacityConclusion::Found, None)
             }
             (None, None) => self.without_windows(),
@@ -311,6 +317,11 @@ impl RateSearch {
 
     fn valid(&self) -> impl Iterator<Item = &WindowAnswer> {
         self.windows.iter().filter(|window| window.is_valid)
+    }
+
+    /// What all valid windows together can tell apart: their requests add up.
+    fn resolution(&self) -> f64 {
+        self.valid().map(|window| window.resolution.powi(-2)).sum::<f64>().powf(-0.5)
     }
 
     fn highest_held(&self) -> Option<&WindowAnswer> {
