@@ -1,7 +1,7 @@
 //! Where a load's results go: `-o FORMAT` and `-o FORMAT=FILE`.
 //!
-//! In: what was typed. Out: files that are known to be writable before any load is sent, and written
-//! when it is over or as it goes.
+//! In: what was typed. Out: files that are known to be writable before any load is sent, and are
+//! written when it is over or as it goes.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -126,8 +126,8 @@ pub fn open_streams(outputs: &[Output], about: &About) -> anyhow::Result<Sinks> 
     Ok(sinks)
 }
 
-/// Writes the reports, and what the streams still hold. One that fails must not keep the others from
-/// being written.
+/// Writes the reports, and what the streams still hold. One that fails must not keep the others
+/// from being written.
 pub fn write(outputs: &[Output], sinks: Sinks, result: &LoadResult<'_>) -> anyhow::Result<()> {
     let streams = sinks.finish().into_iter().map(|failure| Err(failure.into()));
     let reports = outputs.iter().filter_map(|output| match output.format {

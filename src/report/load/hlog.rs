@@ -1,9 +1,10 @@
 //! HdrHistogram's interval log (`.hlog`): one histogram a second, which readers merge over any span
 //! of time.
 //!
-//! Latency has no tag, for readers that know no tags; exchange time has `Tag=exchange`. Timestamps
-//! are seconds since the `StartTime` of the head, and there is no `BaseTime`: Python's reader finds
-//! no interval in a log that has one. The last interval may be shorter than the second it says.
+//! Latency has no tag, which is what readers take that are not asked for one; exchange time has
+//! `Tag=exchange`. Timestamps are seconds since the `StartTime` of the head. There is no
+//! `BaseTime`, which not every reader understands. The last interval may be shorter than the second
+//! it says.
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};

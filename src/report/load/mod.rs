@@ -2,8 +2,8 @@
 //! with.
 //!
 //! In: what was asked for ([`About`]) and what came of it ([`LoadResult`]); for `hlog` and `csv`
-//! each second or request as it ends ([`Sinks`]), so that nothing is kept in memory. Out: text. Must
-//! not judge, and must not name what is secret.
+//! each second or request as it ends ([`Sinks`]), so that nothing is kept in memory. Out: text.
+//! Must not judge, and must not name what is secret.
 //!
 //! In every format latency counts from the moment a request was due, and requests that were given
 //! up are among the latencies. A figure that a tool prints and we don't measure is what that tool
@@ -84,8 +84,8 @@ impl LoadResult<'_> {
         self.all.status.range(200..400).map(|(_, count)| count).sum()
     }
 
-    /// Seconds from the first due time to the last reply, or to the end of the last request's second
-    /// when that is later: what the summary's rates are divided by.
+    /// Seconds from the first due time to the last reply, or to the end of the last request's
+    /// second when that is later: what the summary's rates are divided by.
     fn span_s(&self) -> f64 {
         match self.summary.throughput_rps {
             rate if rate > 0.0 => self.good() as f64 / rate,

@@ -66,7 +66,8 @@ impl Sinks {
         self.0.iter().any(|sink| matches!(sink.writer, Writer::Csv(_)))
     }
 
-    /// A measured second is finished. `index`: whole seconds since the load began, warm-up included.
+    /// A measured second is finished. `index`: whole seconds since the load began, and so since its
+    /// warm-up did.
     pub fn second(&mut self, index: u64, second: &LoadSecond) {
         self.write(|writer| match writer {
             Writer::Hlog(log) => log.second(index, second),

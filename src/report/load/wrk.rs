@@ -1,9 +1,10 @@
 //! As wrk prints it with `--latency`, for the scripts that take it apart.
 //!
 //! What is not as in wrk: "connections" are the clients, or what was in flight on average
-//! ([`LoadResult::concurrency`]); the latencies of requests that were given up are among the others,
-//! and a request that was never sent counts as a timeout; failed writes are not told from failed
-//! reads (`write 0`). The deviation that the share "+/- Stdev" belongs to is that of the histogram.
+//! ([`LoadResult::concurrency`]); the latencies of requests that were given up are among the
+//! others, and a request that was never sent counts as a timeout; failed writes are not told from
+//! failed reads (`write 0`). The deviation that the share "+/- Stdev" belongs to is that of the
+//! histogram.
 
 use super::LoadResult;
 use crate::terms::Latencies;

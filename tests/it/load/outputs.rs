@@ -24,12 +24,16 @@ fn said(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
+fn columns(row: &str) -> Vec<String> {
+    row.split(',').map(str::to_string).collect()
+}
+
 #[test]
 fn every_form_of_one_load_is_written_to_its_file() {
     let server = Server::answering(ok("hello"));
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| -> PathBuf { folder.path().join(name) };
-    let names = ["json", "hgrm", "hlog", "vegeta", "vegeta-json", "wrk", "ab", "k6"];
+    let names = ["json", "hgrm", "hlog", "csv", "vegeta", "vegeta-json", "wrk", "ab", "k6"];
     let outputs = names.map(|name| format!("{name}={}", file(name).display()));
     let output = sweetspot(&format!("{}/a?secret=1", server.url()), &outputs);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
@@ -54,6 +58,14 @@ fn every_form_of_one_load_is_written_to_its_file() {
     for (interval, start) in intervals.iter().zip(starts) {
         assert!(interval.starts_with(start), "{interval}");
     }
+    let rows: Vec<Vec<String>> = text("csv").lines().map(columns).collect();
+    assert_eq!(rows.len(), 40, "the warm-up is left out: {}", text("csv"));
+    for row in &rows {
+        assert_eq!((row.len(), row[1].as_str(), row[9].as_str()), (12, "200", "GET"), "{row:?}");
+        assert_eq!(row[10], format!("{}/a?…", server.url()));
+    }
+    let received: u64 = rows.iter().map(|row| row[4].parse::<u64>().unwrap()).sum();
+    assert_eq!(json("json")["bytes_in"], received, "rows and seconds tell of the same bytes");
     for name in names {
         assert!(!text(name).contains("secret"), "{name}");
     }
