@@ -17,7 +17,11 @@ const CODE: &str = "tls";
 /// Options that say something about TLS for a URL without it, or that cannot be used.
 pub fn settings(options: &TlsOptions, url: &Url) -> Result<Option<TlsSettings>, LoadVerbError> {
     match url.scheme {
-        Scheme::Https => Ok(Some(TlsSettings::new(&url.host, options)?)),
+        Scheme::Https => {
+            // The interface behind an address is our own affair and stands in no certificate.
+            let host = url.host.split('%').next().unwrap_or_default();
+            Ok(Some(TlsSettings::new(host, options)?))
+        }
         Scheme::Http if *options == TlsOptions::default() => Ok(None),
         Scheme::Http => Err(LoadVerbError::Usage(
             "--cacert, --cert, --key, --insecure, --sni and --no-tls-resumption are for https:// \
@@ -99,7 +103,9 @@ mod tests {
         let url = |text| Url::parse(text).unwrap();
         let insecure = TlsOptions { is_insecure: true, ..TlsOptions::default() };
         assert!(settings(&TlsOptions::default(), &url("http://app.test")).unwrap().is_none());
-        assert!(settings(&insecure, &url("https://app.test")).unwrap().is_some());
+        for text in ["https://app.test", "https://[::1]:9", "https://[fe80::1%eth0]:9"] {
+            assert!(settings(&insecure, &url(text)).unwrap().is_some(), "{text}");
+        }
         let error = settings(&insecure, &url("app.test")).unwrap_err();
         assert!(error.is_usage() && error.to_string().contains("write https://"), "{error}");
     }

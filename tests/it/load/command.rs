@@ -262,7 +262,9 @@ fn what_makes_no_sense_ends_in_exit_code_2_with_the_way_out() {
         (&["127.0.0.1:9", "--rate", "1", "-o", "xml"], "text, json, hgrm"),
         (&["127.0.0.1:9", "--rate", "1", "-o", "ab", "-o", "wrk"], "both ab and wrk"),
         (&["127.0.0.1:9", "--rate", "1", "--targets", "/no/such/file"], "/no/such/file"),
-        (&["https://127.0.0.1:9", "--rate", "1"], "not supported yet"),
+        (&["https://127.0.0.1:9", "--rate", "1", "--cert", "own.pem"], "--key"),
+        (&["https://127.0.0.1:9", "--rate", "1", "--cacert", "/no/such/ca"], "/no/such/ca"),
+        (&["http://127.0.0.1:9", "--rate", "1", "--insecure"], "write https://"),
         (&["http://192.0.2.1/", "--rate", "1"], "--allow-public"),
         (&["http://[2001:db8::1]:3000/", "--rate", "1"], "--allow-public"),
     ] {
