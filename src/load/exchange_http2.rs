@@ -174,8 +174,7 @@ impl EventLoop<'_> {
     /// Lets the library work and the bytes flow, and takes note of what has ended.
     fn carry_on(&mut self, at: usize) {
         let mut ended = std::mem::take(&mut self.ended);
-        loop {
-            let Some(shared) = self.shared.get(at) else { break };
+        while let Some(shared) = self.shared.get(at) {
             shared.http.drive(&mut ended);
             if let Err(error) = self.send_shared(at) {
                 self.break_shared(at, &error);

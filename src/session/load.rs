@@ -248,6 +248,9 @@ fn own_cores() -> u16 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().min(1 << 10) as u16)
 }
 
+/// Takes requests that have ended.
+pub type TellRows<'a> = &'a mut dyn FnMut(&[RequestRow]);
+
 /// Who is told what while a load runs.
 pub struct Told<'a> {
     /// About once a second; breaking ends the load.
@@ -255,7 +258,7 @@ pub struct Told<'a> {
     /// Each measured second, in order, with the whole seconds since the load began.
     pub second: &'a mut dyn FnMut(u64, &LoadSecond),
     /// The measured requests as they end, in no order; `None` when nobody wants them.
-    pub rows: Option<&'a mut dyn FnMut(&[RequestRow])>,
+    pub rows: Option<TellRows<'a>>,
 }
 
 fn rows_left_out(run: &LoadRun) -> Option<Warning> {
@@ -293,7 +296,7 @@ pub fn run(
         index += 1;
     };
     let mut nobody = |_: &[RequestRow]| {};
-    let rows: &mut dyn FnMut(&[RequestRow]) = told.rows.unwrap_or(&mut nobody);
+    let rows: TellRows<'_> = told.rows.unwrap_or(&mut nobody);
     let measured_from = spec.warm_up.as_nanos() as u64;
     let mut measured = |all: &[RequestRow]| {
         all.chunk_by(|a, b| (a.due_ns < measured_from) == (b.due_ns < measured_from))
@@ -343,7 +346,7 @@ pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
     let errors = &summary.errors;
     let tls = tls::explained(summary);
     let not_http = tls.clone().unwrap_or("is that the right port?".into());
-    let malformed = format!("answered with something that is not HTTP/1: {not_http}");
+    let malformed = format!("answered with something that is not HTTP: {not_http}");
     let tls = format!("ended by TLS: {}", tls.unwrap_or("the server's log may say why".into()));
     let kinds = [
         (
