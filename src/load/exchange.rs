@@ -306,6 +306,9 @@ impl EventLoop<'_> {
                 Ok(Progress::More) => {}
             }
         }
+        if self.connections.get(slot).is_some_and(|connection| connection.transport.has_ended()) {
+            self.read(slot);
+        }
     }
 
     /// Bytes that nobody asked for: what follows on that connection could not be trusted.

@@ -240,7 +240,8 @@ impl TlsStream {
         self.connection.reader().read(buffer).unwrap_or(0)
     }
 
-    fn has_ended(&self) -> bool {
+    /// The server has said that no more will come, or TLS failed.
+    pub fn has_ended(&self) -> bool {
         self.has_closed || self.failure.is_some()
     }
 

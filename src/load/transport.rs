@@ -105,6 +105,14 @@ impl Transport {
         }
     }
 
+    /// The end has been read already, behind what was last received: no poller will report it.
+    pub fn has_ended(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Tls(stream) => stream.has_ended(),
+        }
+    }
+
     /// Reads what there is. The buffer is as large as the loop's.
     ///
     /// # Errors

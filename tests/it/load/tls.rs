@@ -251,6 +251,20 @@ fn a_reply_that_ends_with_its_connection_needs_the_notice_that_it_is_whole() {
 }
 
 #[test]
+fn the_notice_of_the_end_is_enough_when_the_connection_stays_open() {
+    let (authority, identity) = one_identity();
+    let reply = format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(1_000_000));
+    let server = TlsServer::start(identity.server(VERSIONS[0]), move |session| {
+        session.request();
+        session.send(&reply);
+        session.say_goodbye();
+        session.hang();
+    });
+    let spec = spec(&server.server, &authority.trusted(), clients(2), 30);
+    is_answered(&run(&LoadSpec { connection: ConnectionMode::Fresh, ..spec }), "still open");
+}
+
+#[test]
 fn a_reply_sent_before_its_request_is_seen_only_after_it() {
     let (authority, identity) = one_identity();
     let mut config = identity.server(VERSIONS[0]);

@@ -230,6 +230,11 @@ impl Session<'_> {
         }
     }
 
+    /// Says nothing more until the peer closes or the test is over.
+    pub fn hang(&mut self) {
+        self.connection.hang();
+    }
+
     /// Says that nothing more will come.
     pub fn say_goodbye(&mut self) {
         self.tls.send_close_notify();
