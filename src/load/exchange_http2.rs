@@ -1,5 +1,5 @@
-//! The way of requests that share HTTP/2 connections: onto one with room, to the server, and their
-//! replies back. Each that was due ends here in exactly one status or one failure, as in `exchange`.
+//! The way of requests that share HTTP/2 connections: onto one with room, to the server, and
+//! their replies back. Each that was due ends here in one status or one failure, as in `exchange`.
 
 use std::io;
 

@@ -1,7 +1,7 @@
 //! A row for each request that has ended, where somebody wants one.
 //!
-//! Rows are handed over in pieces. When nobody takes them as fast as they come, no more than a bound
-//! is kept: what is beyond it is left out, and counted.
+//! Rows are handed over in pieces. When nobody takes them as fast as they come, no more than a
+//! bound is kept: what is beyond it is left out, and counted.
 
 use crate::terms::RequestRow;
 

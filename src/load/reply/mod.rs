@@ -147,7 +147,8 @@ impl Reply {
         Progress::More
     }
 
-    /// As [`feed`](Self::feed), at less cost when the reply begins with the same head as one before.
+    /// As [`feed`](Self::feed), at less cost when the reply begins with the same head as one
+    /// before.
     ///
     /// # Errors
     /// As [`feed`](Self::feed).
