@@ -187,7 +187,6 @@ fn impossible_values_are_named_with_place_value_and_way_out() {
         (Key::Budget, "19s", "it must lie between 20s and 24h"),
         (Key::Budget, "25h", "it must lie between 20s and 24h"),
         (Key::Place, "cloud", "it is unknown; choose local"),
-        (Key::Ready, "up", "the path 'up' does not begin with '/'"),
         (Key::DbConnections, "0", "it is no whole number from 1 to 1000000"),
         (Key::DbConnections, "many", "it is no whole number from 1 to 1000000"),
         (Key::Seed, "-1", "it is no whole number from 0 to 18446744073709551615"),
@@ -300,10 +299,21 @@ fn wrong_headers_and_targets_are_refused_without_repeating_them() {
     let error = here.refuse(&typed);
     assert!(error.starts_with("--target: a target is a path of the app, not a URL"), "{error}");
     assert!(!error.contains("s3cret"));
-    for ready in ["http://a:s3cret@b/", "/up?token=s3 cret"] {
-        let error = here.refuse(&Typed { ready: text(ready), ..Typed::default() });
-        assert!(error.starts_with("--ready: "), "{error}");
+}
+
+#[test]
+fn a_wrong_ready_path_is_refused_without_repeating_its_secrets() {
+    for (ready, expected) in [
+        ("up", "the path 'up' does not begin with '/'"),
+        ("http://a:s3cret@b/", "a target is a path of the app, not a URL"),
+        ("/up?token=s3 cret", "the path contains ' '"),
+    ] {
+        let error = Here::new("").refuse(&Typed { ready: text(ready), ..Typed::default() });
+        assert!(error.starts_with(&format!("--ready: {expected}")), "{error}");
         assert!(!error.contains("s3"), "{error}");
+        let error = Here::new(&format!("ready = \"{ready}\"")).refuse(&Typed::default());
+        let expected = format!("sweetspot.toml line 1: ready: {expected}");
+        assert!(error.starts_with(&expected), "{error}");
     }
 }
 
