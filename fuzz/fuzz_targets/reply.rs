@@ -7,7 +7,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sweetspot::fuzzing::{Malformed, Progress, Reply};
+use sweetspot::fuzzing::{Malformed, Memo, Progress, Reply};
 
 /// What reading a connection to its end comes to.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,30 +18,18 @@ enum Outcome {
     Malformed,
 }
 
-/// How bodies are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bodies {
-    Read,
-    PassedOver,
-}
-
-/// Reads all bytes, in pieces of these lengths.
+/// Reads all bytes, in pieces of these lengths, each taken in this way.
 fn read(
     reply: &mut Reply,
     bytes: &[u8],
-    bodies: Bodies,
     mut length: impl FnMut() -> usize,
+    mut take: impl FnMut(&mut Reply, &[u8]) -> Result<Progress, Malformed>,
 ) -> Outcome {
     let mut at = 0;
     while at < bytes.len() {
         let piece = &bytes[at..bytes.len().min(at + length())];
         at += piece.len();
-        let is_body = reply.skippable() >= piece.len() as u64;
-        let progress = match is_body && bodies == Bodies::PassedOver {
-            true => Ok(reply.skip(piece.len() as u64)),
-            false => reply.feed(piece),
-        };
-        match progress {
+        match take(reply, piece) {
             Err(Malformed) => return Outcome::Malformed,
             Ok(Progress::More) => {}
             Ok(Progress::Done { surplus }) => {
@@ -67,22 +55,41 @@ fn lengths(seed: u8) -> impl FnMut() -> usize {
     }
 }
 
+/// Passes over a piece that is nothing but body, as the engine does with large ones.
+fn pass_over_or_feed(reply: &mut Reply, piece: &[u8]) -> Result<Progress, Malformed> {
+    let is_body = reply.skippable() >= piece.len() as u64;
+    if is_body { Ok(reply.skip(piece.len() as u64)) } else { reply.feed(piece) }
+}
+
 fuzz_target!(|data: &[u8]| {
     let [control, bytes @ ..] = data else { return };
     let is_for_head_request = control % 2 == 1;
+    // One reader for all, as on a connection that is used again and again.
     let mut reply = Reply::new(is_for_head_request);
-    let in_one = read(&mut reply, bytes, Bodies::Read, || bytes.len());
-    for bodies in [Bodies::Read, Bodies::PassedOver] {
-        // The same reader again, as on a connection that is used again.
+    let reply = &mut reply;
+    let in_one = read(reply, bytes, || bytes.len(), Reply::feed);
+    for take in [Reply::feed, pass_over_or_feed] {
         reply.restart(is_for_head_request);
-        assert_eq!(read(&mut reply, bytes, bodies, || 1), in_one, "a byte at a time, {bodies:?}");
+        assert_eq!(read(reply, bytes, || 1, take), in_one, "a byte at a time");
         reply.restart(is_for_head_request);
-        assert_eq!(read(&mut reply, bytes, bodies, lengths(*control)), in_one, "{bodies:?}");
+        assert_eq!(read(reply, bytes, lengths(*control), take), in_one, "in pieces");
+    }
+    // What is remembered of a head changes nothing, for the same reply nor for one that differs.
+    let mut memo = Memo::default();
+    let half = &bytes[..bytes.len() / 2];
+    for bytes in [bytes, bytes, half, half] {
+        reply.restart(is_for_head_request);
+        let expected = read(reply, bytes, || bytes.len(), Reply::feed);
+        for seed in [*control, control.wrapping_add(1)] {
+            reply.restart(is_for_head_request);
+            let take = |reply: &mut Reply, piece: &[u8]| reply.feed_with(piece, &mut memo);
+            assert_eq!(read(reply, bytes, lengths(seed), take), expected, "with a memory");
+        }
     }
     if let Outcome::Complete { taken, .. } = in_one {
         let without_last = &bytes[..taken - 1];
         reply.restart(is_for_head_request);
-        let shorter = read(&mut reply, without_last, Bodies::Read, || bytes.len());
+        let shorter = read(reply, without_last, || bytes.len(), Reply::feed);
         assert!(!matches!(shorter, Outcome::Complete { .. }), "the last byte was not needed");
     }
 });

@@ -7,6 +7,7 @@ use std::io;
 
 use libfuzzer_sys::fuzz_target;
 use sweetspot::fuzzing::{Server, parse_targets, written_targets};
+use sweetspot::terms::Target;
 
 /// Some files are there, with their names as content.
 fn file(name: &str) -> io::Result<Vec<u8>> {
@@ -16,11 +17,24 @@ fn file(name: &str) -> io::Result<Vec<u8>> {
     }
 }
 
+/// JSON has room for headers that fit into no line; no request is made of those.
+fn fits_into_lines(target: &Target) -> bool {
+    target.headers.iter().all(|(name, value)| {
+        let is_name = |byte: u8| byte.is_ascii_graphic() && byte != b':';
+        let is_word = !name.is_empty() && name.bytes().all(is_name);
+        is_word && !name.starts_with(['@', '#']) && value.trim() == value && !value.contains('\n')
+    })
+}
+
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let server = Server::parse("http://app.test:3000/").expect("this is a URL");
     match parse_targets(text, &server, &file) {
         Ok(targets) => {
+            let is_json = text.trim_start().starts_with('{');
+            if is_json && !targets.iter().all(fits_into_lines) {
+                return;
+            }
             let written = written_targets(&targets);
             let body = |place: &str| -> io::Result<Vec<u8>> {
                 let place: usize = place.parse().expect("bodies are named by their places");

@@ -140,7 +140,7 @@ pub enum LoadError {
 }
 
 #[cfg(fuzzing)]
-pub use reply::{Malformed, Progress, Reply};
+pub use reply::{Malformed, Memo, Progress, Reply};
 pub use request::Variables;
 pub use thread::{may_raise_priority, raise_descriptor_limit};
 pub use tls::{TlsOptions, TlsSettings};

@@ -18,7 +18,7 @@ fn read(pieces: &[&[u8]], is_for_head_request: bool) -> Outcome {
 }
 
 fn read_by(
-    take: fn(&mut Reply, &[u8]) -> Result<Progress, Malformed>,
+    mut take: impl FnMut(&mut Reply, &[u8]) -> Result<Progress, Malformed>,
     pieces: &[&[u8]],
     is_for_head_request: bool,
 ) -> Outcome {
@@ -370,6 +370,13 @@ proptest! {
         for pieces in [&pieces, &single] {
             let passed_over = read_by(pass_over_or_feed, pieces, is_for_head_request);
             prop_assert_eq!(&passed_over, &in_one, "a body that is passed over");
+        }
+
+        let mut memo = Memo::default();
+        for pieces in [&pieces, &vec![&bytes[..]], &vec![&bytes[..]], &pieces] {
+            let take = |reply: &mut Reply, piece: &[u8]| reply.feed_with(piece, &mut memo);
+            let remembered = read_by(take, pieces, is_for_head_request);
+            prop_assert_eq!(&remembered, &in_one, "a head that may be remembered");
         }
     }
 }

@@ -299,10 +299,21 @@ fn wrong_headers_and_targets_are_refused_without_repeating_them() {
     let error = here.refuse(&typed);
     assert!(error.starts_with("--target: a target is a path of the app, not a URL"), "{error}");
     assert!(!error.contains("s3cret"));
-    for ready in ["http://a:s3cret@b/", "/up?token=s3 cret", "up"] {
-        let error = here.refuse(&Typed { ready: text(ready), ..Typed::default() });
-        assert!(error.starts_with("--ready: "), "{error}");
+}
+
+#[test]
+fn a_wrong_ready_path_is_refused_without_repeating_its_secrets() {
+    for (ready, expected) in [
+        ("up", "the path 'up' does not begin with '/'"),
+        ("http://a:s3cret@b/", "a target is a path of the app, not a URL"),
+        ("/up?token=s3 cret", "the path contains ' '"),
+    ] {
+        let error = Here::new("").refuse(&Typed { ready: text(ready), ..Typed::default() });
+        assert!(error.starts_with(&format!("--ready: {expected}")), "{error}");
         assert!(!error.contains("s3"), "{error}");
+        let error = Here::new(&format!("ready = \"{ready}\"")).refuse(&Typed::default());
+        let expected = format!("sweetspot.toml line 1: ready: {expected}");
+        assert!(error.starts_with(&expected), "{error}");
     }
 }
 
