@@ -154,7 +154,8 @@ fn big() -> Case {
     )
 }
 
-const OPEN_ABOUT: &str = "Requests are due at a fixed rate, whatever the server does. The server's own count, looked at \
+const OPEN_ABOUT: &str = "\
+     Requests are due at a fixed rate, whatever the server does. The server's own count, looked at \
      once a second, says which seconds had the rate planned; seconds in which the host took time \
      from either core are left out. A tool that doesn't hold the rate shows what it reached.";
 
@@ -189,7 +190,8 @@ fn open_slow() -> Case {
     }
 }
 
-const MEMORY_ABOUT: &str = "The highest resident memory of the process, by the kernel (`ru_maxrss`), under closed load. \
+const MEMORY_ABOUT: &str = "\
+     The highest resident memory of the process, by the kernel (`ru_maxrss`), under closed load. \
      Connections are what the server saw open at once.";
 
 /// A short and a long run with few and with many connections. The long one shows whether a tool

@@ -1,7 +1,7 @@
 //! A load, second by second, to the figures that `load --json` prints.
 //!
-//! In: seconds in order, each once, and the run as a whole at the end. Out: a summary. It keeps sums
-//! and a few figures of each second, so that a load of any length can be summarised while it runs.
+//! In: seconds in order, each once, and the run as a whole at the end. Out: a summary. It keeps
+//! sums and a few figures of each second, so that a load of any length is summarised while it runs.
 
 use std::time::Duration;
 
