@@ -206,8 +206,8 @@ impl RateSearch {
         Some(Estimate { value: belief.median(), low, high, count })
     }
 
-    /// The answer so far; its interval allows for the noise between windows as well, and for requests
-    /// that wait in one queue: near its capacity they fare alike, which no window shows by itself.
+    /// The answer so far; its interval allows for the noise between windows as well, and for
+    /// requests that wait in one queue: they fare alike, which no window shows by itself.
     pub fn answer(&self) -> RateAnswer {
         let noise = NOISE_SD_LOG.hypot(self.resolution());
         let capacity_rps = self.estimate().map(|estimate| widened(estimate, noise));
