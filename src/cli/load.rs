@@ -174,8 +174,10 @@ struct Options {
     #[arg(long, value_name = "PATH")]
     unix: Option<PathBuf>,
 
-    /// Use connections again, or open a fresh one for every request
+    /// Use connections again, or open a fresh one for every request, as most proxies in front do
+    /// [fresh with --find-capacity]
     #[arg(long, value_enum, default_value_t = Connection::KeepAlive)]
+    #[arg(default_value_if("find_capacity", "true", "fresh"))]
     connection: Connection,
 
     /// What to speak: 1.1, or 2 (with an http:// URL from the first byte on)

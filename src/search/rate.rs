@@ -65,7 +65,8 @@ pub struct RateSearch {
     /// Ends before its time at this standard deviation of the belief's logarithm.
     precision: Option<f64>,
     used_s: f64,
-    window_s: f64,
+    /// The time that windows may use.
+    windows_s: f64,
     bursts: Vec<BurstAnswer>,
     is_growing: bool,
     /// Bursts showed how much goes through at most.
@@ -84,12 +85,17 @@ const BURSTS_SHARE: f64 = 0.25;
 /// How far off a guess may be, on a log scale.
 const GUESS_SD_LOG: f64 = 0.7;
 
-/// A window is a seventh of the time after the bursts, but measures no shorter than this.
+/// A window measures no shorter than this.
 const WINDOW_LEAST_S: f64 = 4.0;
+/// Of the time after the bursts each window gets a seventh where all of it is to be used.
 const WINDOWS: f64 = 7.0;
+/// Otherwise those that look for the neighbourhood are shorter, and those within it longer: a queue
+/// that begins empty needs its time to show how long it gets, and what comes before reads too well.
+const SHORT_WINDOWS: f64 = 9.0;
+const LONG_WINDOWS: f64 = 4.0;
 /// Enough, after at least so many windows.
 const PRECISION: f64 = 0.015;
-const WINDOWS_LEAST: usize = 4;
+const WINDOWS_LEAST: usize = 3;
 
 /// A generator that failed at one rate is tried again at this share of it.
 const BELOW_CEILING: f64 = 0.7;
@@ -115,7 +121,7 @@ impl RateSearch {
             settle,
             precision: Some(PRECISION),
             used_s: 0.0,
-            window_s: 0.0,
+            windows_s: 0.0,
             bursts: Vec::new(),
             is_growing: true,
             is_capped: false,
@@ -155,11 +161,12 @@ impl RateSearch {
             return Some(RateAsk::Burst { clients: self.next_clients()?, duration: BURST });
         }
         let rate_rps = self.next_rps()?;
-        let is_time_over = self.used_s + self.window_s > self.time_s + 1.0;
+        let window_s = self.window_s();
+        let is_time_over = self.used_s + window_s > self.time_s + 1.0;
         if is_time_over || self.is_enough() {
             return None;
         }
-        let duration = Duration::from_secs_f64(self.window_s).saturating_sub(self.settle);
+        let duration = Duration::from_secs_f64(window_s).saturating_sub(self.settle);
         let rate = Rate::per_second(rate_rps).ok()?;
         Some(RateAsk::Window { rate, settle: self.settle, duration })
     }
@@ -199,9 +206,11 @@ impl RateSearch {
         Some(Estimate { value: belief.median(), low, high, count })
     }
 
-    /// The answer so far; its interval allows for the noise between windows as well.
+    /// The answer so far; its interval allows for the noise between windows as well, and for
+    /// requests that wait in one queue: they fare alike, which no window shows by itself.
     pub fn answer(&self) -> RateAnswer {
-        let capacity_rps = self.estimate().map(widened);
+        let noise = NOISE_SD_LOG.hypot(self.resolution());
+        let capacity_rps = self.estimate().map(|estimate| widened(estimate, noise));
         let (held, missed) = (self.highest_held(), self.lowest_missed());
         let is_generator_limited = self
             .ceiling()
@@ -242,10 +251,24 @@ impl RateSearch {
     }
 
     fn begin(&mut self, belief: RatePosterior) {
-        let left_s = self.time_s - self.used_s.floor();
-        let least_s = WINDOW_LEAST_S + self.settle.as_secs_f64();
-        self.window_s = (left_s / WINDOWS).max(least_s).floor();
+        self.windows_s = self.time_s - self.used_s.floor();
         self.belief = Some(belief);
+    }
+
+    /// Length of the next window, its settling included.
+    fn window_s(&self) -> f64 {
+        let least_s = WINDOW_LEAST_S + self.settle.as_secs_f64();
+        let part = |windows: f64| (self.windows_s / windows).max(least_s).floor();
+        let has_upper = self.is_capped || self.lowest_missed().is_some();
+        match self.highest_held() {
+            _ if self.precision.is_none() => part(WINDOWS),
+            // The last one takes what is left.
+            Some(_) if has_upper => {
+                let left_s = (self.time_s - self.used_s).floor().max(least_s);
+                part(LONG_WINDOWS).min(left_s)
+            }
+            _ => part(SHORT_WINDOWS),
+        }
     }
 
     fn begin_after_bursts(&mut self) {
@@ -395,9 +418,9 @@ fn grew(before: &BurstAnswer, after: &BurstAnswer) -> bool {
     after.throughput_rps > before.throughput_rps * (1.0 + GROWTH.max(chance))
 }
 
-/// The interval with the noise between windows added, as independent errors of the logarithm.
-fn widened(estimate: Estimate) -> Estimate {
-    let wider = |ratio: f64| ratio.ln().hypot(1.96 * NOISE_SD_LOG).exp();
+/// The interval with the noise between windows added, an independent error of the logarithm.
+fn widened(estimate: Estimate, sd_log: f64) -> Estimate {
+    let wider = |ratio: f64| ratio.ln().hypot(1.96 * sd_log).exp();
     Estimate {
         low: estimate.value / wider(estimate.value / estimate.low),
         high: estimate.value * wider(estimate.high / estimate.value),

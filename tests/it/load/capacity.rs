@@ -77,8 +77,8 @@ fn json(output: &Output) -> Value {
 fn the_capacity_of_a_real_server_is_found() {
     let _turn = crate::turn::take();
     let puma = Puma::start();
-    let goal = ["--slo", "p95<200ms,errors<1%", "--duration", "30s", "--connection", "fresh"];
-    let output = find_capacity(&puma.address, &[&goal[..], &["--json"]].concat()).output().unwrap();
+    let arguments = ["--slo", "p95<200ms,errors<1%", "--duration", "30s", "--json"];
+    let output = find_capacity(&puma.address, &arguments).output().unwrap();
     let result = json(&output);
     assert_eq!(output.status.code(), Some(0), "{result:#}\n{}", text(&output.stderr));
     crate::schema::assert_valid("capacity.schema.json", &result);

@@ -165,28 +165,45 @@ fn refused(offer: &Offer) -> Sent {
     sent
 }
 
+/// Searches with 20 seeds: how many intervals cover the capacity that the formulas give, and by how
+/// much the middle one of the answers is off.
+fn twenty(places: u16, service_s: f64, slo: &str) -> (u32, f64) {
+    let plan = plan(slo);
+    let goal = plan.slo.quantiles[0];
+    let demand = Demand { cpu_s: service_s, cv2: 1.0, ..Demand::default() };
+    let configuration = Configuration::new(places, 1).unwrap();
+    let (quantile, limit_s) = (goal.quantile.get(), goal.limit.as_secs_f64());
+    let truth = capacity(&demand, configuration, f64::from(places), quantile, limit_s);
+    let mut covered = 0;
+    let mut values: Vec<f64> = (0..20)
+        .map(|seed| {
+            let mut queue = Queue::new(usize::from(places), service_s, seed);
+            let summary = found(&plan, |offer| queue.send(offer)).unwrap();
+            assert_eq!(conclude(&summary), Conclusion::Done, "{slo}, {seed}: {summary:?}");
+            assert!(summary.load_s <= 95.0, "{}", summary.load_s);
+            let [low, high] = summary.capacity_rps_interval.unwrap();
+            covered += u32::from(low <= truth && truth <= high);
+            summary.capacity_rps.unwrap()
+        })
+        .collect();
+    values.sort_by(f64::total_cmp);
+    (covered, (values[9] + values[10]) / 2.0 / truth - 1.0)
+}
+
 #[test]
 fn the_interval_covers_the_capacity_that_the_formulas_give() {
-    let demand = Demand { cpu_s: 0.02, cv2: 1.0, ..Demand::default() };
-    let two = Configuration::new(2, 1).unwrap();
-    let truth = capacity(&demand, two, 2.0, 0.95, 0.2);
-    assert!((80.0..95.0).contains(&truth), "{truth}");
-    let mut values = Vec::new();
-    let mut covered = 0;
-    for seed in 0..20 {
-        let mut queue = Queue::new(2, 0.02, seed);
-        let summary = found(&plan(GOAL), |offer| queue.send(offer)).unwrap();
-        assert_eq!(summary.conclusion, CapacityConclusion::Found, "{seed}: {summary:?}");
-        assert_eq!(conclude(&summary), Conclusion::Done);
-        let [low, high] = summary.capacity_rps_interval.unwrap();
-        covered += u32::from(low <= truth && truth <= high);
-        values.push(summary.capacity_rps.unwrap());
-        assert!(summary.load_s <= 95.0, "{}", summary.load_s);
+    for (places, service_s, slo, most_off) in [
+        (2, 0.02, GOAL, 0.05),
+        (8, 0.05, "p95<250ms", 0.05),
+        (4, 0.005, "p99<50ms,errors<1%", 0.05),
+        // Some 500 requests in all: too few to see how bad it gets at times, and the interval
+        // allows for that.
+        (1, 0.1, "p95<1s", 0.25),
+    ] {
+        let (covered, off) = twenty(places, service_s, slo);
+        assert!(covered >= 17, "{slo} with {places}: {covered} of 20 intervals cover it");
+        assert!(off.abs() < most_off, "{slo} with {places}: the answers are {off:.3} off");
     }
-    values.sort_by(f64::total_cmp);
-    let median = (values[9] + values[10]) / 2.0;
-    assert!(covered >= 17, "{covered} of 20 intervals cover {truth}: {values:?}");
-    assert!((median / truth - 1.0).abs() < 0.05, "median {median} of {truth}: {values:?}");
 }
 
 #[test]
