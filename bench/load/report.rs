@@ -71,12 +71,14 @@ fn section(text: &mut String, material: &Material, case: &Case) {
 
 fn length_line(case: &Case, rows: &[&Row]) -> String {
     let sum = |name: &str| rows.iter().filter_map(|row| row.get(name)).sum::<f64>();
-    let length = match case.under {
-        Under::Callgrind => String::new(),
-        _ => format!("{} rounds of {} s a tool. ", case.rounds, case.seconds),
-    };
+    // Its length is a number of requests.
+    if case.under == Under::Callgrind {
+        return String::new();
+    }
+    let rounds = if case.rounds == 1 { "One round" } else { &format!("{} rounds", case.rounds) };
     format!(
-        "{length}The host took {:.2} s of the {:.0} s from the two cores.\n\n",
+        "{rounds} of {} s a tool. The host took {:.2} s of the {:.0} s from the two cores.\n\n",
+        case.seconds,
         sum("stolen_s"),
         2.0 * sum("wall_s")
     )
