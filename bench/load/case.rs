@@ -155,8 +155,9 @@ fn big() -> Case {
     Case { load: Load { path: "/big", ..plain.load }, ..plain }
 }
 
-const OPEN_ABOUT: &str = "Requests are due at a fixed rate, whatever the server does. The server's own count, looked at \
-     once a second, says which seconds had the rate planned; seconds in which the host took time \
+const OPEN_ABOUT: &str = "\
+     Requests are due at a fixed rate, whatever the server does. The server's own count, looked \
+     at once a second, says which seconds had the rate planned; seconds in which the host took time \
      from either core are left out. A tool that doesn't hold the rate shows what it reached.";
 
 const OPEN_TOOLS: &[Tool] = &[Ours, Oha, Vegeta, K6, Wrk2];
@@ -190,7 +191,8 @@ fn open_slow() -> Case {
     }
 }
 
-const MEMORY_ABOUT: &str = "The highest resident memory of the process, by the kernel (`ru_maxrss`), under closed load. \
+const MEMORY_ABOUT: &str = "\
+     The highest resident memory of the process, by the kernel (`ru_maxrss`), under closed load. \
      Connections are what the server saw open at once.";
 
 /// A short and a long run with few and with many connections. The long one shows whether a tool
