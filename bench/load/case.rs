@@ -157,8 +157,8 @@ fn big() -> Case {
 
 const OPEN_ABOUT: &str = "\
      Requests are due at a fixed rate, whatever the server does. The server's own count, looked \
-     at once a second, says which seconds had the rate planned; seconds in which the host took time \
-     from either core are left out. A tool that doesn't hold the rate shows what it reached.";
+     at once a second, says which seconds had the rate planned; seconds in which the host took \
+     time from either core are left out. A tool that doesn't hold the rate shows what it reached.";
 
 const OPEN_TOOLS: &[Tool] = &[Ours, Oha, Vegeta, K6, Wrk2];
 const OPEN_COLUMNS: &[Column] = &[RATE, CPU, LAG50, LAG99, EXACT, PLANNED, P50, P99, ERRORS];

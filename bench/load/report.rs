@@ -44,7 +44,8 @@ pub fn text(material: &Material) -> String {
              the requests that it says were answered. Ratios are taken within a round, in which \
              the tools run one after the other, every second round in the opposite order; what \
              is held against a limit is their median. A tool marked with ! counted other than \
-             the server did.\n";
+             the server did. Most kernels split user from system time by ticks: the user part \
+             of a short run is coarse.\n";
     for case in material.cases {
         section(&mut text, material, case);
     }
