@@ -167,10 +167,11 @@ fn choose_cores() -> Result<Cores> {
     }
 }
 
-/// What makes two runs comparable: the program and the machine.
+/// What makes two runs comparable: the program, the bench itself, and the machine.
 fn build(ours: &Found) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     fs::read(&ours.program)?.hash(&mut hasher);
+    fs::read(std::env::current_exe()?)?.hash(&mut hasher);
     let (cpu, kernel) = (host::cpu_model(), host::kernel());
     Ok(format!("{} {:016x} on {cpu}, kernel {kernel}", ours.version, hasher.finish()))
 }

@@ -147,17 +147,18 @@ fn closed() -> Case {
 }
 
 fn big() -> Case {
-    plain(
+    let plain = plain(
         "big",
         "Replies of 100 kB",
         "As above, with replies that take many reads: what a byte costs instead of a request.",
-    )
+    );
+    Case { load: Load { path: "/big", ..plain.load }, ..plain }
 }
 
 const OPEN_ABOUT: &str = "\
-     Requests are due at a fixed rate, whatever the server does. The server's own count, looked at \
-     once a second, says which seconds had the rate planned; seconds in which the host took time \
-     from either core are left out. A tool that doesn't hold the rate shows what it reached.";
+     Requests are due at a fixed rate, whatever the server does. The server's own count, looked \
+     at once a second, says which seconds had the rate planned; seconds in which the host took \
+     time from either core are left out. A tool that doesn't hold the rate shows what it reached.";
 
 const OPEN_TOOLS: &[Tool] = &[Ours, Oha, Vegeta, K6, Wrk2];
 const OPEN_COLUMNS: &[Column] = &[RATE, CPU, LAG50, LAG99, EXACT, PLANNED, P50, P99, ERRORS];
@@ -266,10 +267,12 @@ fn omission() -> Case {
         "It answers at once, but stands still for 1 s in every 10 s. Of 100 requests due a second, \
          300 of the 3,000 in 30 s fall into a stall and wait what is left of it, evenly between 0 \
          and 1 s: one in a hundred of all waits longer than 0.9 s, and the longest 1 s. That is \
-         what users would meet. wrk's 10 connections stand still too, and ask nothing meanwhile.",
+         what users would meet. The 10 connections of wrk and ab stand still too, and ask nothing \
+         meanwhile; wrk adds afterwards what its own mean rate would have asked.",
     );
     let p99 = |limit| bar("p99, ms", P99, Against::Nothing, limit);
     Case {
+        tools: &[Ours, Wrk, Ab, Oha],
         load: Load { rate: Some(100), connections: 10, ..plain.load },
         seconds: 30,
         rounds: 1,

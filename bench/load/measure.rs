@@ -274,9 +274,11 @@ fn failed(row: &mut Row, why: &str, usage: &Usage, folder: &Path) {
 fn rates(row: &mut Row, case: &Case, reading: &Reading, watched: &Watched) {
     let Some(planned) = case.load.rate.map(f64::from) else { return };
     let is_clean = |from: f64, to: f64| {
-        let at = |time: f64| watched.stolen.iter().rfind(|look| look.0 <= time);
-        let until = watched.stolen.iter().find(|look| look.0 >= to).or(watched.stolen.last());
-        match (at(from), until) {
+        // What lies before the first look or after the last was all seen by that.
+        let looks = &watched.stolen;
+        let since = looks.iter().rfind(|look| look.0 <= from).or(looks.first());
+        let until = looks.iter().find(|look| look.0 >= to).or(looks.last());
+        match (since, until) {
             (Some(before), Some(after)) => before.1 == after.1,
             _ => false,
         }

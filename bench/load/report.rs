@@ -44,7 +44,8 @@ pub fn text(material: &Material) -> String {
              the requests that it says were answered. Ratios are taken within a round, in which \
              the tools run one after the other, every second round in the opposite order; what \
              is held against a limit is their median. A tool marked with ! counted other than \
-             the server did.\n";
+             the server did. Most kernels split user from system time by ticks: the user part \
+             of a short run is coarse.\n";
     for case in material.cases {
         section(&mut text, material, case);
     }
@@ -71,12 +72,14 @@ fn section(text: &mut String, material: &Material, case: &Case) {
 
 fn length_line(case: &Case, rows: &[&Row]) -> String {
     let sum = |name: &str| rows.iter().filter_map(|row| row.get(name)).sum::<f64>();
-    let length = match case.under {
-        Under::Callgrind => String::new(),
-        _ => format!("{} rounds of {} s a tool. ", case.rounds, case.seconds),
-    };
+    // Its length is a number of requests.
+    if case.under == Under::Callgrind {
+        return String::new();
+    }
+    let rounds = if case.rounds == 1 { "One round" } else { &format!("{} rounds", case.rounds) };
     format!(
-        "{length}The host took {:.2} s of the {:.0} s from the two cores.\n\n",
+        "{rounds} of {} s a tool. The host took {:.2} s of the {:.0} s from the two cores.\n\n",
+        case.seconds,
         sum("stolen_s"),
         2.0 * sum("wall_s")
     )

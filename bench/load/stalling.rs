@@ -17,7 +17,9 @@ pub const PERIOD: Duration = Duration::from_secs(10);
 /// How long it stands still.
 pub const STALL: Duration = Duration::from_secs(1);
 
-const REPLY: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world";
+/// Some believe that the connection stays open only when they are told.
+const REPLY: &[u8] =
+    b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 11\r\n\r\nhello world";
 
 struct Shared {
     began: Instant,

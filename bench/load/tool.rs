@@ -70,7 +70,7 @@ impl Tool {
             Ours => return ours(program, load, url, &["--duration", &time]),
             Wrk => (vec!["-t", "1", "-c", &connections, "-d", &time, "--latency"], url),
             Wrk2 => {
-                let size = vec!["-t", "1", "-c", &connections, "-d", &time];
+                let size = ["-t", "1", "-c", &connections, "-d", &time];
                 ([&size[..], &["--latency", "-R", &rate]].concat(), url)
             }
             Ab => return ab(program, load, url, seconds),

@@ -37,7 +37,12 @@ const SAMPLE_DISTANCE: u64 = 10 * MS;
 /// Requests that may wait for a free place, a loop. At 16,000/s that is more than a minute's worth.
 const LONGEST_QUEUE: usize = 1 << 20;
 
+/// Sent in a row before the replies that are there are looked at.
 const SENDS_IN_A_ROW: usize = 64;
+
+/// Sent between two replies. A loop that is behind must take in replies as fast as it sends: each
+/// gives back a connection, while with more sends than reads it would open ever more of them.
+const SENDS_AFTER_A_REPLY: usize = 2;
 
 /// Bytes read at once; bodies with more than that to come are dropped in the kernel.
 pub const READ_BUFFER: usize = 64 * 1024;
@@ -260,7 +265,7 @@ impl<'a> EventLoop<'a> {
         let began = self.clock.now();
         loop {
             self.read_clock();
-            self.send_what_is_due();
+            self.send_what_is_due(SENDS_IN_A_ROW);
             self.do_chores();
             if self.source.is_over() && self.in_flight == 0 && self.waiting.is_empty() {
                 break;
@@ -271,7 +276,7 @@ impl<'a> EventLoop<'a> {
                 if let Some(readiness) = self.poller.ready(n) {
                     self.handle(readiness);
                     // Whatever became due meanwhile must not wait for the rest of the batch.
-                    self.send_what_is_due();
+                    self.send_what_is_due(SENDS_AFTER_A_REPLY);
                 }
             }
         }
@@ -304,10 +309,10 @@ impl<'a> EventLoop<'a> {
         next.saturating_sub(self.now)
     }
 
-    /// Takes note of what is due by now and sends it, oldest first, as far as there is room. Sends
-    /// only so many in a row that replies are not kept waiting.
-    pub(super) fn send_what_is_due(&mut self) {
-        let mut left = SENDS_IN_A_ROW;
+    /// Takes note of what is due by now and sends it, oldest first, as far as there is room, but at
+    /// most so many: replies must not be kept waiting.
+    fn send_what_is_due(&mut self, most: usize) {
+        let mut left = most;
         while left > 0 && !self.is_full() {
             let Some(flight) = self.waiting.pop_front() else { break };
             self.dispatch(flight);

@@ -237,7 +237,7 @@ fn the_replies_that_hey_counts_no_more_are_in_its_rate() {
 #[test]
 fn oha_is_read_and_what_it_aborts_at_the_end_is_no_error() {
     let text = r#"{
-      "summary": {"successRate": 1.0, "total": 5.0009, "slowest": 0.0121, "requestsPerSec": 80121.1},
+      "summary": {"successRate": 1.0, "total": 5.0009, "slowest": 0.0121},
       "latencyPercentiles": {"p50": 0.00078, "p99": 0.0013, "p99.9": 0.004},
       "statusCodeDistribution": {"200": 400665, "500": 2},
       "errorDistribution": {"aborted due to deadline": 64, "connection closed": 3}
