@@ -85,7 +85,9 @@ fn quantile(part: &str, name: &str) -> Result<Ratio, SloError> {
     let bad = || SloError::BadQuantile { part: part.to_string(), name: name.to_string() };
     // p999 is the customary spelling of p99.9, p9999 of p99.99.
     let number = match digits.len() {
-        3.. if !digits.contains('.') => format!("{}.{}", &digits[..2], &digits[2..]),
+        3.. if digits.is_ascii() && !digits.contains('.') => {
+            format!("{}.{}", &digits[..2], &digits[2..])
+        }
         _ => digits.to_string(),
     };
     let percent: f64 = number.parse().map_err(|_| bad())?;
@@ -174,8 +176,17 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_named() {
-        for text in ["", "p95", "p95<fast", "p0<1s", "p95<0ms", "speed<9", "errors<200%", "p95<-1s"]
-        {
+        for text in [
+            "",
+            "p95",
+            "p95<fast",
+            "p0<1s",
+            "p95<0ms",
+            "speed<9",
+            "errors<200%",
+            "p95<-1s",
+            "p\u{ffff}904<1s",
+        ] {
             let error = text.parse::<Slo>().unwrap_err();
             assert!(!error.to_string().is_empty(), "{text}");
         }

@@ -29,7 +29,9 @@ type Act = fn(&mut Connection);
 const N: u64 = 10;
 
 /// What goes wrong, a server that does it, and the class in which `N` requests then end.
-const FAILING: &[(&str, Act, fn(&mut ErrorCounts))] = &[
+type Failing = (&'static str, Act, fn(&mut ErrorCounts));
+
+const FAILING: &[Failing] = &[
     ("a reset at once", |c| c.reset(), |e| e.reset = N),
     ("a reset within the head", |c| say_then(c, HALF_A_HEAD, Connection::reset), |e| e.reset = N),
     ("a reset within the body", |c| say_then(c, HALF_A_BODY, Connection::reset), |e| e.reset = N),
@@ -53,7 +55,7 @@ const FAILING: &[(&str, Act, fn(&mut ErrorCounts))] = &[
     ("the longest length there is", |c| say_then(c, LONGEST_BODY, |_| {}), |e| e.closed_early = N),
     (
         "the largest chunk there is",
-        |c| say_then(c, &[CHUNKED, "ffffffffffffffff\r\nhi"].concat(), |_| {}),
+        |c| say_then(c, [CHUNKED, "ffffffffffffffff\r\nhi"].concat(), |_| {}),
         |e| e.closed_early = N,
     ),
     (
@@ -63,7 +65,7 @@ const FAILING: &[(&str, Act, fn(&mut ErrorCounts))] = &[
     ),
     (
         "a chunk without a size",
-        |c| say_then(c, &[CHUNKED, "hi\r\n"].concat(), Connection::hang),
+        |c| say_then(c, [CHUNKED, "hi\r\n"].concat(), Connection::hang),
         |e| e.malformed = N,
     ),
     (
@@ -89,7 +91,7 @@ const ANSWERING: &[(&str, Act)] = &[
         c.send(ok("early"));
         answer_all(c, &ok("earlier still"));
     }),
-    ("an end that is not announced", |c| say_then(c, &ok("hello"), |_| {})),
+    ("an end that is not announced", |c| say_then(c, ok("hello"), |_| {})),
     ("an end that is announced", |c| say_then(c, CLOSING, |_| {})),
     ("an end that is announced and does not come", |c| say_then(c, CLOSING, Connection::hang)),
     ("a byte at a time", |c| {
@@ -295,10 +297,12 @@ fn a_get_is_tried_once_more_and_a_post_that_was_partly_sent_is_not() {
 
 #[test]
 fn a_request_that_is_answered_before_it_is_read_costs_no_time_afterwards() {
-    // What still comes is read, so that there is always room to write more.
+    // What still comes is read later, when the reply has been seen: then there is always room to
+    // write more.
     let server = Server::start(|connection| {
         read_some(connection);
         connection.send(TOO_LARGE);
+        std::thread::sleep(ms(50));
         connection.hang();
     });
     let spec = LoadSpec {
@@ -310,7 +314,7 @@ fn a_request_that_is_answered_before_it_is_read_costs_no_time_afterwards() {
     let record = run(&spec);
     assert_eq!(total(&record).status, [(413, 5)].into(), "{:?}", total(&record).errors);
     let busy = record.run.generator.busiest_loop;
-    assert!(busy < 0.5, "the loop had next to nothing to do, and was {busy} busy");
+    assert!(busy < 0.2, "the loop had next to nothing to do, and was {busy} busy");
 }
 
 #[test]
