@@ -248,7 +248,7 @@ pub fn lines(second: &WatchSecond) -> String {
     text
 }
 
-/// The heading of [`csv`]; units stand in the names.
+/// The heading of [`fn@csv`]; units stand in the names.
 pub const CSV_HEADING: &str = "time,at_s,length_s,pid,role,index,name,cpu_s,user_s,system_s,\
 run_delay_s,voluntary_switches,involuntary_switches,threads,threads_runnable,pss_bytes,uss_bytes,\
 rss_bytes,listen_queue,cores_busy_sum,steal_s,iowait_s,throttled_s,throttled_periods\n";

@@ -1,7 +1,7 @@
 //! What `sweetspot load --find-capacity` does: the highest sustainable rate of whatever runs at the
 //! URL.
 //!
-//! In: what was typed. Out: a [`CapacitySummary`]. `search` says what to send next; [`find`] has it
+//! In: what was typed. Out: a [`CapacitySummary`]. `search` says what to send next; `find` has it
 //! sent by a closure, judges it, and tells the search. Must not print.
 
 #[cfg(test)]
