@@ -134,10 +134,10 @@ fn threads_are_counted_and_so_are_those_that_run() {
     let mut used = sampler.close(Instant::now()).processes.remove(0);
     look_until(&mut sampler, |sampler| {
         used = sampler.close(Instant::now()).processes.remove(0);
-        // Main thread, six of ours, and Ruby's own timer where it has one.
-        (7..=8).contains(&used.threads) && used.threads_runnable >= 1.0
+        // Main thread, six of ours, and Ruby's own timer where it has one. Those that are to sleep
+        // may still be on their way there.
+        (7..=8).contains(&used.threads) && (1.0..=2.0).contains(&used.threads_runnable)
     });
-    assert!(used.threads_runnable <= 2.0, "{used:?}");
 }
 
 #[test]
