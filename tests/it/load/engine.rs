@@ -171,7 +171,9 @@ fn every_way_of_answering_is_understood() {
 fn a_reply_to_head_ends_with_its_head() {
     let server = Server::answering("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n");
     let head = Target { method: "HEAD".into(), ..Target::get("/") };
-    let spec = LoadSpec { targets: vec![head], ..spec(&server, at_rate(200.0), 20) };
+    // One after the other: a late request of an open load would open another connection.
+    let one_client = Shape::Clients { clients: 1, think: ms(1) };
+    let spec = LoadSpec { targets: vec![head], ..spec(&server, one_client, 20) };
     assert_eq!(total(&run(&spec)).status, [(200, 20)].into());
     assert_eq!(server.seen.connections.load(Ordering::SeqCst), 1, "the connection was used again");
 }

@@ -122,7 +122,9 @@ fn a_stream_that_is_reset_is_one_failure_and_the_others_go_on() {
         1 => frame(RST_STREAM, 0, stream, &INTERNAL_ERROR),
         _ => done(stream),
     });
-    assert_eq!(errors_against(&server), (errors_of(|e| e.reset = 5), 5));
+    let two_clients = Shape::Clients { clients: 2, think: ms(1) };
+    let all = total(&run(&http2(&server, two_clients, 10)));
+    assert_eq!((all.errors, all.completed()), (errors_of(|e| e.reset = 5), 5));
     assert_eq!(server.seen.connections.load(Ordering::SeqCst), 1);
 }
 
