@@ -34,6 +34,33 @@ pub fn flow(seconds: &[LoadSecond]) -> Flow {
     Flow::Steady
 }
 
+/// Seconds in a row that must agree.
+const SECONDS: usize = 3;
+
+/// Looks at a load while it runs: the mean number in flight over a second, above what is normal for
+/// three seconds in a row and rising, is more than the server can carry.
+#[derive(Debug, Default)]
+pub struct Rising {
+    /// The last seconds above, at most three.
+    above: Vec<f64>,
+}
+
+impl Rising {
+    /// Takes the next second, and says whether it is the third of three like that. `most`: the
+    /// mean number in flight that is still normal.
+    pub fn look(&mut self, in_flight_mean: f64, most: f64) -> bool {
+        if in_flight_mean <= most {
+            self.above.clear();
+            return false;
+        }
+        if self.above.len() == SECONDS {
+            self.above.remove(0);
+        }
+        self.above.push(in_flight_mean);
+        self.above.len() == SECONDS && self.above.windows(2).all(|pair| pair[0] < pair[1])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

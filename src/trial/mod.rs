@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::place::{Offer, Place, PlaceError, Started};
+use crate::summary::flow::Rising;
 use crate::terms::{BootFailure, Configuration, LiveSecond, Offered, Phase, TrialRecord};
 
 /// One trial to run.
@@ -143,11 +144,8 @@ impl<'a> Runner<'a> {
 /// stayed above max(rate x latency limit, 2 x workers x threads) for three seconds, and rises.
 struct Overload {
     most_in_flight: Option<f64>,
-    above: Vec<f64>,
+    rising: Rising,
 }
-
-/// Seconds that must agree.
-const SECONDS: usize = 3;
 
 impl Overload {
     fn new(order: &Order) -> Self {
@@ -155,22 +153,15 @@ impl Overload {
             let by_latency = rate.as_per_second() * limit.as_secs_f64();
             by_latency.max(2.0 * f64::from(order.configuration.slots()))
         });
-        Self { most_in_flight, above: Vec::with_capacity(SECONDS) }
+        Self { most_in_flight, rising: Rising::default() }
     }
 
     fn look(&mut self, second: &LiveSecond) -> ControlFlow<()> {
-        let Some(most) = self.most_in_flight else { return ControlFlow::Continue(()) };
-        if second.phase == Phase::Drain || second.in_flight_mean <= most {
-            self.above.clear();
-            return ControlFlow::Continue(());
+        let is_draining = second.phase == Phase::Drain;
+        match self.most_in_flight.filter(|_| !is_draining) {
+            Some(most) if self.rising.look(second.in_flight_mean, most) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
         }
-        self.above.push(second.in_flight_mean);
-        let last = &self.above[self.above.len().saturating_sub(SECONDS)..];
-        let is_rising = last.windows(2).all(|pair| pair[0] < pair[1]);
-        if last.len() == SECONDS && is_rising {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
     }
 }
 

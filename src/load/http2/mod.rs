@@ -8,7 +8,7 @@ mod pipe;
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use bytes::Bytes;
@@ -18,6 +18,7 @@ use h2::{Reason, RecvStream};
 use super::LoadError;
 use super::connection::Flight;
 use super::recorder::Failure;
+use super::request::USER_AGENT;
 use crate::terms::Target;
 use pipe::Pipe;
 
@@ -74,6 +75,13 @@ enum State {
 #[derive(Default)]
 struct Ready(Mutex<Vec<u32>>);
 
+impl Ready {
+    /// A list of numbers is whole after any panic.
+    fn places(&self) -> MutexGuard<'_, Vec<u32>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 struct Signal {
     ready: Arc<Ready>,
     place: u32,
@@ -85,8 +93,7 @@ impl Wake for Signal {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // A list of numbers is whole after any panic.
-        self.ready.0.lock().unwrap_or_else(PoisonError::into_inner).push(self.place);
+        self.ready.places().push(self.place);
     }
 }
 
@@ -169,7 +176,7 @@ impl Multiplexed {
         };
         self.streams[place as usize] = Some(stream);
         // The first look leaves word where to be told.
-        self.mark_ready(place);
+        self.ready.places().push(place);
         Ok(())
     }
 
@@ -178,10 +185,6 @@ impl Multiplexed {
             self.streams.push(None);
             (self.streams.len() - 1) as u32
         })
-    }
-
-    fn mark_ready(&self, place: u32) {
-        self.ready.0.lock().unwrap_or_else(PoisonError::into_inner).push(place);
     }
 
     /// Bytes arrived.
@@ -206,8 +209,7 @@ impl Multiplexed {
                 let mut nobody = Context::from_waker(Waker::noop());
                 self.is_over = Pin::new(&mut self.driver).poll(&mut nobody).is_ready();
             }
-            let mut places =
-                std::mem::take(&mut *self.ready.0.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut places = std::mem::take(&mut *self.ready.places());
             if self.is_over {
                 places.extend(0..self.streams.len() as u32);
             }
@@ -311,8 +313,6 @@ fn lost(error: Option<&h2::Error>) -> (Failure, bool) {
 /// 8.2.2).
 const NOT_SENT: [&str; 6] =
     ["host", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
-
-const USER_AGENT: &str = concat!("sweetspot/", env!("CARGO_PKG_VERSION"));
 
 impl Message {
     /// The request of a target, that the HTTP/1 form of it was made from without complaint.

@@ -32,7 +32,7 @@ enum Content {
 }
 
 /// Headers of ours that a target's own header of the same name replaces.
-const USER_AGENT: &str = concat!("sweetspot/", env!("CARGO_PKG_VERSION"));
+pub const USER_AGENT: &str = concat!("sweetspot/", env!("CARGO_PKG_VERSION"));
 
 impl Request {
     /// # Errors

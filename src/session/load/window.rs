@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::LoadVerbError;
 use crate::load::{self, Length, LoadSpec};
+use crate::summary::flow::Rising;
 use crate::terms::{LiveSecond, LoadRecord, Offered, Phase, Rate, Slo, StopSignal};
 
 /// What is to be sent.
@@ -38,9 +39,6 @@ const IN_FLIGHT_LEAST: f64 = 16.0;
 
 /// So many times more than that, and the first second decides.
 const HOPELESS: f64 = 10.0;
-
-/// Seconds that must agree otherwise.
-const SECONDS: usize = 3;
 
 /// Places that the generator has at least, however low the rate.
 const PLACES_LEAST: f64 = 128.0;
@@ -131,7 +129,7 @@ pub struct Watch {
     most_in_flight: Option<f64>,
     /// Replies are awaited until then.
     until: Duration,
-    above: Vec<f64>,
+    rising: Rising,
     is_overloaded: bool,
 }
 
@@ -140,7 +138,7 @@ impl Watch {
         Self {
             most_in_flight: offer.most_in_flight,
             until: (offer.settle + offer.duration).saturating_add(offer.patience),
-            above: Vec::new(),
+            rising: Rising::default(),
             is_overloaded: false,
         }
     }
@@ -157,13 +155,7 @@ impl Watch {
             return if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         }
         let Some(most) = self.most_in_flight else { return ControlFlow::Continue(()) };
-        if second.in_flight_mean <= most {
-            self.above.clear();
-            return ControlFlow::Continue(());
-        }
-        self.above.push(second.in_flight_mean);
-        let last = &self.above[self.above.len().saturating_sub(SECONDS)..];
-        let is_rising = last.len() == SECONDS && last.windows(2).all(|pair| pair[0] < pair[1]);
+        let is_rising = self.rising.look(second.in_flight_mean, most);
         self.is_overloaded = is_rising || second.in_flight_mean > HOPELESS * most;
         if self.is_overloaded { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

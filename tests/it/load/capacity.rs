@@ -7,16 +7,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::command::text;
 use super::server::{Server, ok};
 
 fn find_capacity(url: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"));
     command.args(["load", url, "--find-capacity"]).args(arguments).stdin(Stdio::null());
     command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// One worker with one thread that takes 20 ms a request; ended when dropped.
