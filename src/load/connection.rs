@@ -1,5 +1,6 @@
 //! The connections of one loop: a slot each, found by token, reused last in, first out.
 
+use super::poller::Interest;
 use super::reply::Reply;
 use super::transport::Transport;
 
@@ -61,6 +62,18 @@ pub struct Connection {
     pub owner: Option<u32>,
     /// Place in the stack of idle connections, while it is there.
     idle_at: Option<usize>,
+}
+
+impl Connection {
+    /// What the poller is to report of it. TLS does not tell from what it has read that there is no
+    /// more.
+    pub fn interest(&self) -> Interest {
+        match (&self.transport, self.awaits_writable) {
+            (_, true) => Interest::ReadableAndWritable,
+            (Transport::Plain(_), false) => Interest::Arrivals,
+            (Transport::Tls(_), false) => Interest::Readable,
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Closing;
-use super::clock::{Clock, SECOND};
+use super::clock::{Clock, SECOND, duration};
 use super::connection::{Activity, Connections, Flight, Passed};
 use super::cookies::Jar;
 use super::exchange_http2::{SharedConnections, Sharing};
@@ -21,6 +21,7 @@ use super::poller::Poller;
 use super::recorder::{ClockSecond, Failure, Recorder};
 use super::reply::Memo;
 use super::request::{Mix, Request};
+use super::rounds::Rounds;
 use super::rows::Rows;
 use super::socket::Remote;
 use super::source::Source;
@@ -43,6 +44,9 @@ const SENDS_IN_A_ROW: usize = 64;
 /// Sent between two replies. A loop that is behind must take in replies as fast as it sends: each
 /// gives back a connection, while with more sends than reads it would open ever more of them.
 const SENDS_AFTER_A_REPLY: usize = 2;
+
+/// Replies of a round, read in a row before what is due is sent.
+const REPLIES_A_ROUND: usize = 16;
 
 /// Bytes read at once; bodies with more than that to come are dropped in the kernel.
 pub const READ_BUFFER: usize = 64 * 1024;
@@ -175,6 +179,9 @@ pub struct EventLoop<'a> {
     pub(super) max_in_flight: usize,
     pub(super) max_lingering: usize,
     pub(super) recorder: Recorder,
+    /// The closed model: clients, and no schedule.
+    is_closed: bool,
+    pub(super) rounds: Rounds,
     pub(super) rows: Rows,
     /// The clock when it was last read.
     pub(super) now: u64,
@@ -211,10 +218,12 @@ impl<'a> EventLoop<'a> {
         let has_own_connections = common.connection == ConnectionMode::KeepAlive;
         let jars = setup.source.clients().filter(|_| common.keeps_cookies).unwrap_or(0);
         let clients = setup.source.clients().filter(|_| has_own_connections).unwrap_or(0);
+        let is_closed = setup.source.clients().is_some();
         let sweep_distance = (common.timeout / 50).clamp(MS, 100 * MS);
         Ok(Self {
             poller: Poller::new()?,
             mix: Mix::new(&common.weights, random),
+            is_closed,
             source: setup.source,
             next_number: u64::from(setup.index),
             loops: setup.loops,
@@ -236,6 +245,7 @@ impl<'a> EventLoop<'a> {
             max_in_flight: setup.max_in_flight,
             max_lingering: setup.max_lingering,
             recorder: Recorder::default(),
+            rounds: Rounds::default(),
             rows: Rows::new(common.keeps_rows),
             now: 0,
             buffer: vec![0; READ_BUFFER].into_boxed_slice(),
@@ -263,20 +273,32 @@ impl<'a> EventLoop<'a> {
         self.clock = clock;
         let cpu_before = thread::cpu_time();
         let began = self.clock.now();
+        let (mut read_before, mut count) = (0, 0);
         loop {
-            self.read_clock();
+            // What clients wait for has read the clock when it was there.
+            if !self.is_closed || self.now == read_before {
+                self.read_clock();
+            }
+            read_before = self.now;
             self.send_what_is_due(SENDS_IN_A_ROW);
             self.do_chores();
             if self.source.is_over() && self.in_flight == 0 && self.waiting.is_empty() {
                 break;
             }
-            let count = self.poller.wait(self.time_to_wait())?;
-            self.read_clock();
+            count = self.wait(count)?;
+            if !self.is_closed {
+                self.read_clock();
+            }
+            // Whatever became due meanwhile must not wait for the rest of the batch. A round's
+            // replies go first: sent in a row, requests find the server awake.
+            let in_a_row =
+                if self.rounds.has_napped() && !self.is_closed { REPLIES_A_ROUND } else { 1 };
             for n in 0..count {
                 if let Some(readiness) = self.poller.ready(n) {
                     self.handle(readiness);
-                    // Whatever became due meanwhile must not wait for the rest of the batch.
-                    self.send_what_is_due(SENDS_AFTER_A_REPLY);
+                    if n % in_a_row == in_a_row - 1 {
+                        self.send_what_is_due(SENDS_AFTER_A_REPLY);
+                    }
                 }
             }
         }
@@ -298,6 +320,23 @@ impl<'a> EventLoop<'a> {
 
     pub(super) fn read_clock(&mut self) {
         self.now = self.clock.now();
+    }
+
+    /// Until something happens or is due; returns how many sockets are ready. `found`: how many
+    /// were the last time.
+    fn wait(&mut self, found: usize) -> io::Result<usize> {
+        let Some(nap) = self.nap(found) else { return self.poller.wait(self.time_to_wait()) };
+        std::thread::sleep(duration(nap));
+        self.rounds.woke(self.clock);
+        self.poller.wait(0)
+    }
+
+    fn nap(&mut self, found: usize) -> Option<u64> {
+        if self.is_closed {
+            return self.rounds.nap_for_replies(self.in_flight, found);
+        }
+        let next = self.source.peek().filter(|_| self.waiting.is_empty())?;
+        self.rounds.nap_until_due(next, self.now)
     }
 
     fn time_to_wait(&self) -> u64 {
@@ -323,6 +362,7 @@ impl<'a> EventLoop<'a> {
             self.pass_seconds(next);
             let Some(due) = self.source.take(self.now) else { continue };
             self.recorder.due(due.at);
+            self.rounds.due(due.at);
             let has_waited = self.is_full();
             let flight = Flight {
                 due: due.at,

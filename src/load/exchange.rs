@@ -10,12 +10,12 @@ use super::connection::{Activity, Flight, Passed};
 use super::event_loop::{EventLoop, READ_BUFFER};
 use super::exchange_http2::is_shared;
 use super::marks::Marks;
-use super::poller::{Interest, Readiness};
+use super::poller::Readiness;
 use super::recorder::Failure;
 use super::reply::{Progress, Reply};
 use super::socket::{Socket, SocketFailure};
 use super::tls;
-use super::transport::Transport;
+use super::transport::{Received, Transport};
 use crate::terms::{ConnectionMode, RequestRow, TlsTrouble};
 
 /// Reads from one connection before the others have their turn; more is reported again.
@@ -59,6 +59,9 @@ impl EventLoop<'_> {
             return;
         };
         connection.reply.restart(is_head);
+        if self.rounds.lacks_stamps() {
+            connection.transport.stamp_arrivals();
+        }
         let flight = Flight { begun, ..flight };
         connection.activity = Activity::Busy { flight, written: 0, received: 0 };
         self.in_flight += 1;
@@ -146,10 +149,7 @@ impl EventLoop<'_> {
     fn register(&mut self, slot: u32) {
         let token = self.connections.token(slot);
         let Some(connection) = self.connections.get(slot) else { return };
-        let interest = match connection.awaits_writable {
-            true => Interest::ReadableAndWritable,
-            false => Interest::Readable,
-        };
+        let interest = connection.interest();
         if self.poller.add(&connection.transport, token, interest).is_err() {
             self.fail_connection(slot, Failure::AddressUnavailable);
         }
@@ -169,7 +169,7 @@ impl EventLoop<'_> {
         if readiness.is_readable
             && let Some(slot) = self.connections.slot(readiness.token)
         {
-            self.read(slot);
+            self.read(slot, readiness.is_hung_up);
         }
     }
 
@@ -231,7 +231,7 @@ impl EventLoop<'_> {
             *received += read.count as u64;
             match connection.reply.feed(&self.buffer[..read.count]) {
                 Ok(Progress::Done { .. }) => {
-                    self.complete(slot, false);
+                    self.complete(slot, false, None);
                     return true;
                 }
                 Ok(Progress::More) if read.count > 0 => {}
@@ -242,14 +242,19 @@ impl EventLoop<'_> {
 
     /// Asks to be told when more can be written, or to be told no longer.
     fn await_writable(&mut self, slot: u32, wanted: bool) {
-        let token = self.connections.token(slot);
         let Some(connection) = self.connections.get(slot) else { return };
         if connection.awaits_writable == wanted {
             return;
         }
         connection.awaits_writable = wanted;
-        let interest = if wanted { Interest::ReadableAndWritable } else { Interest::Readable };
-        match self.poller.modify(&connection.transport, token, interest) {
+        self.ask_again(slot);
+    }
+
+    /// Asks the poller anew about a connection: it reports what is there already.
+    fn ask_again(&mut self, slot: u32) {
+        let token = self.connections.token(slot);
+        let Some(connection) = self.connections.get(slot) else { return };
+        match self.poller.modify(&connection.transport, token, connection.interest()) {
             // A new connection is registered right after its first write.
             Err(error) if error.raw_os_error() != Some(libc::ENOENT) => {
                 self.fail_connection(slot, Failure::AddressUnavailable);
@@ -258,7 +263,8 @@ impl EventLoop<'_> {
         }
     }
 
-    fn read(&mut self, slot: u32) {
+    /// Reads what there is. `is_hung_up`: up to the end, which is there too.
+    fn read(&mut self, slot: u32, is_hung_up: bool) {
         for _ in 0..READS_IN_A_ROW {
             let Some(connection) = self.connections.get(slot) else { return };
             let skippable = connection.reply.skippable();
@@ -268,9 +274,9 @@ impl EventLoop<'_> {
                 true => connection.transport.discard(skippable.min(LARGEST_DISCARD) as usize),
                 false => connection.transport.receive(&mut self.buffer),
             };
-            let (count, has_more) = match read {
+            let Received { count, has_more, stamp } = match read {
                 Ok(read) if read.count == 0 => return self.ended(slot),
-                Ok(read) => (read.count, read.has_more),
+                Ok(read) => Received { has_more: read.has_more || is_hung_up, ..read },
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if !connection.transport.wants_write() {
                         return;
@@ -283,7 +289,14 @@ impl EventLoop<'_> {
                 Err(error) => return self.broken_by(slot, &error),
             };
             let Activity::Busy { flight, received, .. } = &mut connection.activity else {
-                return self.unexpected_bytes(slot);
+                if matches!(connection.activity, Activity::Idle) {
+                    // What follows bytes that nobody asked for could not be trusted.
+                    return self.forget(slot);
+                }
+                if !has_more {
+                    return;
+                }
+                continue;
             };
             if let Some(jar) = self.jars.get_mut(flight.client as usize).filter(|_| !may_skip) {
                 jar.feed(&self.buffer[..count]);
@@ -295,27 +308,37 @@ impl EventLoop<'_> {
                 false => connection.reply.feed_with(&self.buffer[..count], &mut self.memo),
             };
             match progress {
-                Ok(Progress::Done { surplus }) => return self.complete(slot, surplus == 0),
+                Ok(Progress::Done { surplus }) => {
+                    self.complete(slot, surplus == 0, stamp);
+                    if has_more {
+                        self.ask_again(slot);
+                    }
+                    return;
+                }
                 Err(_) => {
                     if is_beginning && self.tls.is_none() && tls::is_alert(&self.buffer[..count]) {
                         self.tls_trouble.get_or_insert(TlsTrouble::Unasked);
                     }
                     return self.fail_connection(slot, Failure::Malformed);
                 }
-                Ok(Progress::More) if !has_more => return,
-                Ok(Progress::More) => {}
+                Ok(Progress::More) => {
+                    self.rounds.reply_is_partial();
+                    if !has_more {
+                        return;
+                    }
+                }
             }
         }
-        if self.connections.get(slot).is_some_and(|connection| connection.transport.has_ended()) {
-            self.read(slot);
-        }
+        self.read_later(slot);
     }
 
-    /// Bytes that nobody asked for: what follows on that connection could not be trusted.
-    fn unexpected_bytes(&mut self, slot: u32) {
-        let Some(connection) = self.connections.get(slot) else { return };
-        if matches!(connection.activity, Activity::Idle) {
-            self.forget(slot);
+    /// Others have their turn before the rest of this connection's bytes.
+    fn read_later(&mut self, slot: u32) {
+        match self.connections.get(slot).map(|connection| connection.transport.has_ended()) {
+            // No poller would report it.
+            Some(true) => self.read(slot, false),
+            Some(false) => self.ask_again(slot),
+            None => {}
         }
     }
 
@@ -325,7 +348,7 @@ impl EventLoop<'_> {
         match connection.activity {
             Activity::Idle | Activity::Lingering { .. } => self.forget(slot),
             Activity::Busy { .. } if connection.reply.is_complete_at_close() => {
-                self.complete(slot, false);
+                self.complete(slot, false, None);
             }
             Activity::Busy { .. } => self.broken(slot, Failure::ClosedEarly),
         }
@@ -364,11 +387,13 @@ impl EventLoop<'_> {
         }
     }
 
-    fn complete(&mut self, slot: u32, is_clean: bool) {
+    /// `stamp`: when its last byte arrived, where the kernel says so.
+    fn complete(&mut self, slot: u32, is_clean: bool, stamp: Option<u64>) {
         self.read_clock();
-        let now = self.now;
         let Some(connection) = self.connections.get(slot) else { return };
         let Activity::Busy { flight, written, received } = connection.activity else { return };
+        let sent = flight.sent.unwrap_or(flight.begun);
+        let arrived = self.rounds.arrival(stamp, sent, self.now);
         let request = &self.common.requests[flight.target as usize];
         let is_written = written == request.bytes(&connection.rendered).len();
         let is_reusable = is_clean
@@ -379,11 +404,11 @@ impl EventLoop<'_> {
         let passed = Passed { written: written as u64, received };
         let marks = Marks { is_retry: flight.is_retry, ..connection.reply.marks() };
         self.in_flight -= 1;
-        if now - flight.due > self.common.timeout {
+        if arrived - flight.due > self.common.timeout {
             // Complete, but later than anybody would have waited; the sweep was just not there yet.
             self.fail(&flight, Failure::Timeout, passed);
         } else {
-            self.answered(&flight, status, passed, marks);
+            self.answered(&flight, arrived, status, passed, marks);
         }
         if is_reusable {
             let own = self.client_connections.get_mut(flight.client as usize);
@@ -397,15 +422,21 @@ impl EventLoop<'_> {
         }
     }
 
-    /// A whole reply is there now.
-    pub(super) fn answered(&mut self, flight: &Flight, status: u16, passed: Passed, marks: Marks) {
-        let now = self.now;
+    /// A whole reply is there, since `arrived`.
+    pub(super) fn answered(
+        &mut self,
+        flight: &Flight,
+        arrived: u64,
+        status: u16,
+        passed: Passed,
+        marks: Marks,
+    ) {
         let sent = flight.sent.unwrap_or(flight.begun);
-        self.recorder.answered(flight.due, sent, now, status, passed.received, marks);
-        self.source.answered(flight.client, now);
+        self.recorder.answered(flight.due, sent, arrived, status, passed.received, marks);
+        self.source.answered(flight.client, arrived);
         if self.rows.is_wanted() {
-            let row = row(flight, now - flight.due, passed);
-            self.keep_row(RequestRow { status, exchange_ns: now - sent, ..row });
+            let row = row(flight, arrived - flight.due, passed);
+            self.keep_row(RequestRow { status, exchange_ns: arrived - sent, ..row });
         }
     }
 

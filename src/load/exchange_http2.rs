@@ -237,7 +237,7 @@ impl EventLoop<'_> {
             }
             Ok(status) => {
                 let marks = Marks { is_retry: flight.is_retry, ..Marks::default() };
-                self.answered(&flight, status, passed, marks);
+                self.answered(&flight, self.now, status, passed, marks);
             }
             Err(_) if may_be_sent_again && !flight.is_retry => {
                 self.waiting.push_front(Flight { is_retry: true, ..flight });

@@ -17,6 +17,7 @@ mod poller;
 mod recorder;
 mod reply;
 mod request;
+mod rounds;
 mod rows;
 pub mod shape;
 mod socket;

@@ -24,6 +24,9 @@ pub struct Poller {
 /// What a socket is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
+    /// Told only when more arrives, and that the other side has closed; cheaper, as the kernel need
+    /// not look at the socket again. Whoever leaves something unread asks again.
+    Arrivals,
     Readable,
     ReadableAndWritable,
 }
@@ -31,6 +34,7 @@ pub enum Interest {
 impl Interest {
     fn bits(self) -> u32 {
         match self {
+            Self::Arrivals => (libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET) as u32,
             Self::Readable => libc::EPOLLIN as u32,
             Self::ReadableAndWritable => (libc::EPOLLIN | libc::EPOLLOUT) as u32,
         }
@@ -44,6 +48,8 @@ pub struct Readiness {
     /// Data, the end, or an error can be read.
     pub is_readable: bool,
     pub is_writable: bool,
+    /// The other side will send no more, so that the end can be read as well.
+    pub is_hung_up: bool,
 }
 
 impl Poller {
@@ -167,10 +173,12 @@ impl Poller {
         let bits = event.events;
         let readable = (libc::EPOLLIN | libc::EPOLLERR | libc::EPOLLHUP) as u32;
         let writable = (libc::EPOLLOUT | libc::EPOLLERR | libc::EPOLLHUP) as u32;
+        let hung_up = (libc::EPOLLRDHUP | libc::EPOLLERR | libc::EPOLLHUP) as u32;
         (event.u64 != TIMER).then_some(Readiness {
             token: event.u64,
             is_readable: bits & readable != 0,
             is_writable: bits & writable != 0,
+            is_hung_up: bits & hung_up != 0,
         })
     }
 }

@@ -1,4 +1,7 @@
 //! Non-blocking stream sockets, and why one could not be had.
+//!
+//! What is done for every request goes to the kernel by the library's own system calls: the C
+//! library's are cancellation points, which costs some thirty instructions a call.
 
 use std::ffi::OsStr;
 use std::io::{self, IoSlice};
@@ -7,6 +10,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use rustix::net::{RecvFlags, SendFlags};
 
 /// An address in the kernel's form, made once.
 #[derive(Clone)]
@@ -88,11 +93,14 @@ fn stored<T>(address: T) -> (libc::sockaddr_storage, libc::socklen_t) {
 
 /// A connected or connecting socket; closed when dropped.
 #[derive(Debug)]
-pub struct Socket(OwnedFd);
+pub struct Socket {
+    fd: OwnedFd,
+    stamps_arrivals: bool,
+}
 
 impl AsRawFd for Socket {
     fn as_raw_fd(&self) -> RawFd {
-        self.0.as_raw_fd()
+        self.fd.as_raw_fd()
     }
 }
 
@@ -109,13 +117,14 @@ impl Socket {
         // SAFETY: no pointer is passed.
         let fd = checked(unsafe { libc::socket(family, kind, 0) })?;
         // SAFETY: a descriptor that was just made and that nobody else owns.
-        let socket = Self(unsafe { OwnedFd::from_raw_fd(fd) });
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let socket = Self { fd, stamps_arrivals: false };
         if let Some(source) = source {
             socket.bind(source)?;
         }
         let address = (&raw const remote.storage).cast::<libc::sockaddr>();
         // SAFETY: the address lives through the call and is as long as said.
-        match checked(unsafe { libc::connect(fd, address, remote.length) }) {
+        match checked(unsafe { libc::connect(socket.as_raw_fd(), address, remote.length) }) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
             _ => Ok(socket),
         }
@@ -153,6 +162,22 @@ impl Socket {
             .map(drop)
     }
 
+    /// From now on [`receive_stamped`](Self::receive_stamped) says when bytes arrived.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn stamp_arrivals(&mut self) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)?;
+        self.stamps_arrivals = true;
+        Ok(())
+    }
+
+    /// Whether it was asked to.
+    #[inline]
+    pub fn stamps_arrivals(&self) -> bool {
+        self.stamps_arrivals
+    }
+
     fn set(&self, level: libc::c_int, option: libc::c_int) -> io::Result<()> {
         let on: libc::c_int = 1;
         let length = size_of::<libc::c_int>() as libc::socklen_t;
@@ -167,11 +192,10 @@ impl Socket {
     /// # Errors
     /// `WouldBlock` while connecting or when the buffer is full; otherwise why the connection
     /// failed.
+    #[inline]
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        let pointer = bytes.as_ptr().cast::<libc::c_void>();
-        // SAFETY: the bytes live through the call. Without the flag a closed peer would raise
-        // SIGPIPE.
-        counted(unsafe { libc::send(self.as_raw_fd(), pointer, bytes.len(), libc::MSG_NOSIGNAL) })
+        // Without the flag a closed peer would raise SIGPIPE.
+        Ok(rustix::net::send(&self.fd, bytes, SendFlags::NOSIGNAL)?)
     }
 
     /// As [`send`](Self::send), several pieces at once.
@@ -193,10 +217,28 @@ impl Socket {
     ///
     /// # Errors
     /// `WouldBlock` when there is nothing yet; otherwise why the connection failed.
+    #[inline]
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let pointer = buffer.as_mut_ptr().cast::<libc::c_void>();
-        // SAFETY: the kernel writes at most the buffer's length.
-        counted(unsafe { libc::recv(self.as_raw_fd(), pointer, buffer.len(), 0) })
+        Ok(rustix::net::recv(&self.fd, buffer, RecvFlags::empty())?.0)
+    }
+
+    /// As [`receive`](Self::receive), with the wall clock's time at which the last of these bytes
+    /// reached this machine, in nanoseconds since 1970, if the kernel knows it.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn receive_stamped(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+        let mut piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        let mut control = Control([0; CONTROL_SPACE]);
+        // SAFETY: all-zero is a valid value of this plain structure.
+        let mut message: libc::msghdr = unsafe { mem::zeroed() };
+        message.msg_iov = &raw mut piece;
+        message.msg_iovlen = 1;
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = CONTROL_SPACE as _;
+        // SAFETY: all that the message points to lives through the call and is as long as said.
+        let count = counted(unsafe { libc::recvmsg(self.as_raw_fd(), &raw mut message, 0) })?;
+        Ok((count, stamp(&message)))
     }
 
     /// Drops up to `count` bytes inside the kernel, without copying them; 0 at the end. Only TCP
@@ -208,6 +250,30 @@ impl Socket {
         let nowhere = std::ptr::null_mut::<libc::c_void>();
         // SAFETY: with MSG_TRUNC on TCP nothing is written to the buffer.
         counted(unsafe { libc::recv(self.as_raw_fd(), nowhere, count, libc::MSG_TRUNC) })
+    }
+}
+
+/// Room for one time and its header.
+// SAFETY: only computes.
+const CONTROL_SPACE: usize =
+    unsafe { libc::CMSG_SPACE(size_of::<libc::timespec>() as libc::c_uint) } as usize;
+
+/// Aligned as the kernel's headers are.
+#[repr(align(8))]
+struct Control([u8; CONTROL_SPACE]);
+
+/// The time that came beside a message.
+fn stamp(message: &libc::msghdr) -> Option<u64> {
+    // SAFETY: the message was just filled by the kernel; its headers lie within its control bytes.
+    unsafe {
+        let header = libc::CMSG_FIRSTHDR(message).as_ref()?;
+        let is_time =
+            header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_TIMESTAMPNS;
+        if !is_time {
+            return None;
+        }
+        let time = libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned();
+        Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }
 }
 
@@ -251,6 +317,7 @@ impl From<&io::Error> for SocketFailure {
 mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
+    use std::time::{SystemTime, UNIX_EPOCH};
 
     use super::*;
 
@@ -278,6 +345,34 @@ mod tests {
         let mut buffer = [0; 16];
         let count = until_ready(|| socket.receive(&mut buffer)).unwrap();
         assert_eq!(&buffer[..count], b"end");
+    }
+
+    #[test]
+    fn bytes_carry_the_time_at_which_they_arrived() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let remote = Remote::tcp(listener.local_addr().unwrap());
+        let mut socket = Socket::connect(&remote, None).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        socket.stamp_arrivals().unwrap();
+        let wall = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+        // The kernel begins to look at its clock a moment after it was asked to.
+        for _ in 0..10_000 {
+            let before = wall();
+            peer.write_all(b"x").unwrap();
+            let mut buffer = [0; 4];
+            let mut stamp = None;
+            let count = until_ready(|| {
+                let (count, at) = socket.receive_stamped(&mut buffer)?;
+                stamp = at;
+                Ok(count)
+            });
+            assert_eq!((count.unwrap(), buffer[0]), (1, b'x'));
+            if let Some(stamp) = stamp {
+                assert!((before..=wall()).contains(&stamp), "{before} {stamp}");
+                return;
+            }
+        }
+        panic!("never a time");
     }
 
     #[test]

@@ -182,7 +182,7 @@ impl TlsStream {
         let (plaintext, ciphertext) = buffer.split_at_mut(buffer.len() - CIPHERTEXT);
         let kept = self.take_plaintext(plaintext);
         if kept > 0 {
-            return Ok(Received { count: kept, has_more: true });
+            return Ok(Received { count: kept, has_more: true, stamp: None });
         }
         if self.has_ended() {
             return self.end();
@@ -194,7 +194,11 @@ impl TlsStream {
         let has_more = count == ciphertext.len();
         let filled = self.decrypt(&ciphertext[..count], plaintext);
         if filled > 0 {
-            return Ok(Received { count: filled, has_more: has_more || self.has_ended() });
+            return Ok(Received {
+                count: filled,
+                has_more: has_more || self.has_ended(),
+                stamp: None,
+            });
         }
         if self.has_ended() {
             return self.end();
@@ -252,7 +256,7 @@ impl TlsStream {
                 Err(Broken::Protocol(failure).into())
             }
             None if self.connection.is_handshaking() => Err(Broken::Closed.into()),
-            None => Ok(Received { count: 0, has_more: false }),
+            None => Ok(Received { count: 0, has_more: false, stamp: None }),
         }
     }
 

@@ -22,6 +22,9 @@ pub struct Received {
     pub count: usize,
     /// More is probably there already.
     pub has_more: bool,
+    /// When the last of it reached this machine, where that is known; see
+    /// [`Socket::receive_stamped`].
+    pub stamp: Option<u64>,
 }
 
 impl AsRawFd for Transport {
@@ -42,6 +45,17 @@ impl Transport {
         match self {
             Self::Plain(socket) => socket.set_no_delay(),
             Self::Tls(stream) => stream.socket().set_no_delay(),
+        }
+    }
+
+    /// See [`Socket::stamp_arrivals`]. TLS never does: a record may be complete later than it
+    /// arrived.
+    pub fn stamp_arrivals(&mut self) {
+        if let Self::Plain(socket) = self
+            && !socket.stamps_arrivals()
+        {
+            // Without them the loop reads each reply as it comes.
+            drop(socket.stamp_arrivals());
         }
     }
 
@@ -120,8 +134,11 @@ impl Transport {
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
         match self {
             Self::Plain(socket) => {
-                let count = socket.receive(buffer)?;
-                Ok(Received { count, has_more: count == buffer.len() })
+                let (count, stamp) = match socket.stamps_arrivals() {
+                    true => socket.receive_stamped(buffer)?,
+                    false => (socket.receive(buffer)?, None),
+                };
+                Ok(Received { count, has_more: count == buffer.len(), stamp })
             }
             Self::Tls(stream) => stream.receive(buffer),
         }
@@ -134,7 +151,7 @@ impl Transport {
     pub fn discard(&self, count: usize) -> io::Result<Received> {
         match self {
             Self::Plain(socket) => {
-                socket.discard(count).map(|count| Received { count, has_more: true })
+                socket.discard(count).map(|count| Received { count, has_more: true, stamp: None })
             }
             Self::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
         }

@@ -1,7 +1,7 @@
 //! When the clients of the closed model are ready to send: at first, and after each reply.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use super::{Part, nanoseconds};
@@ -26,7 +26,10 @@ pub struct Ready {
 /// The clients of one loop that are thinking. Its size is bounded by the number of clients.
 #[derive(Debug)]
 pub struct LoopClients {
-    thinking: BinaryHeap<Reverse<Ready>>,
+    /// After a proper reply; the earliest first, as all of them think equally long.
+    thinking: VecDeque<Ready>,
+    /// The others: those that have not begun, or wait after a failure.
+    waiting: BinaryHeap<Reverse<Ready>>,
     think: u64,
     count: u32,
 }
@@ -44,7 +47,7 @@ impl LoopClients {
             let at = u128::from(spread) * u128::from(place) / u128::from(all);
             Reverse(Ready { at: at as u64, client })
         };
-        Self { thinking: (0..count).map(first).collect(), think, count }
+        Self { thinking: VecDeque::new(), waiting: (0..count).map(first).collect(), think, count }
     }
 
     /// How many clients this loop has.
@@ -53,25 +56,36 @@ impl LoopClients {
     }
 
     /// When the next client is ready; `None` while all of them wait for a reply.
+    #[inline]
     pub fn peek(&self) -> Option<u64> {
-        self.thinking.peek().map(|Reverse(ready)| ready.at)
+        let thinking = self.thinking.front().map(|ready| ready.at);
+        let waiting = self.waiting.peek().map(|Reverse(ready)| ready.at);
+        match (thinking, waiting) {
+            (Some(thinking), Some(waiting)) => Some(thinking.min(waiting)),
+            (one, None) | (None, one) => one,
+        }
     }
 
     /// Takes the next client that is ready by `now`.
+    #[inline]
     pub fn take(&mut self, now: u64) -> Option<Ready> {
-        let is_ready = self.peek().is_some_and(|at| at <= now);
-        is_ready.then(|| self.thinking.pop()).flatten().map(|Reverse(ready)| ready)
+        let at = self.peek().filter(|at| *at <= now)?;
+        match self.thinking.front() {
+            Some(ready) if ready.at == at => self.thinking.pop_front(),
+            _ => self.waiting.pop().map(|Reverse(ready)| ready),
+        }
     }
 
     /// The client's request ended at `now`; it is ready again after thinking.
+    #[inline]
     pub fn answered(&mut self, client: u32, now: u64) {
-        self.thinking.push(Reverse(Ready { at: now + self.think, client }));
+        self.thinking.push_back(Ready { at: now + self.think, client });
     }
 
     /// The client's request failed at `now`.
     pub fn failed(&mut self, client: u32, now: u64) {
         let pause = self.think.max(PAUSE_AFTER_ERROR);
-        self.thinking.push(Reverse(Ready { at: now + pause, client }));
+        self.waiting.push(Reverse(Ready { at: now + pause, client }));
     }
 }
 
