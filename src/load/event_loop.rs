@@ -45,9 +45,6 @@ const SENDS_IN_A_ROW: usize = 64;
 /// gives back a connection, while with more sends than reads it would open ever more of them.
 const SENDS_AFTER_A_REPLY: usize = 2;
 
-/// Replies of a round, read in a row before what is due is sent.
-const REPLIES_A_ROUND: usize = 16;
-
 /// Bytes read at once; bodies with more than that to come are dropped in the kernel.
 pub const READ_BUFFER: usize = 64 * 1024;
 
@@ -289,16 +286,11 @@ impl<'a> EventLoop<'a> {
             if !self.is_closed {
                 self.read_clock();
             }
-            // Whatever became due meanwhile must not wait for the rest of the batch. A round's
-            // replies go first: sent in a row, requests find the server awake.
-            let in_a_row =
-                if self.rounds.has_napped() && !self.is_closed { REPLIES_A_ROUND } else { 1 };
             for n in 0..count {
                 if let Some(readiness) = self.poller.ready(n) {
                     self.handle(readiness);
-                    if n % in_a_row == in_a_row - 1 {
-                        self.send_what_is_due(SENDS_AFTER_A_REPLY);
-                    }
+                    // Whatever became due meanwhile must not wait for the rest of the batch.
+                    self.send_what_is_due(SENDS_AFTER_A_REPLY);
                 }
             }
         }
@@ -328,6 +320,9 @@ impl<'a> EventLoop<'a> {
         let Some(nap) = self.nap(found) else { return self.poller.wait(self.time_to_wait()) };
         std::thread::sleep(duration(nap));
         self.rounds.woke(self.clock);
+        // Before the replies: what is sent now has waited, they have their time already.
+        self.read_clock();
+        self.send_what_is_due(SENDS_IN_A_ROW);
         self.poller.wait(0)
     }
 

@@ -59,7 +59,7 @@ impl EventLoop<'_> {
             return;
         };
         connection.reply.restart(is_head);
-        if self.rounds.lacks_stamps() {
+        if self.rounds.want_stamps() {
             connection.transport.stamp_arrivals();
         }
         let flight = Flight { begun, ..flight };
@@ -74,7 +74,7 @@ impl EventLoop<'_> {
         let request = &self.common.requests[flight.target as usize];
         let reply = Reply::new(request.is_head);
         let has_several_segments = request.longest() > ONE_SEGMENT;
-        let transport = match self.open_transport() {
+        let mut transport = match self.open_transport() {
             Ok(transport) => transport,
             // Only unix sockets do so: the server has not accepted what came before.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -93,6 +93,9 @@ impl EventLoop<'_> {
         if has_several_segments || self.tls.is_some() {
             // Refused by unix sockets only, which have no such delay.
             drop(transport.set_no_delay());
+        }
+        if self.rounds.want_stamps() && self.common.connection == ConnectionMode::KeepAlive {
+            transport.stamp_arrivals();
         }
         self.in_flight += 1;
         let slot = self.connections.insert(transport, flight, reply);

@@ -12,7 +12,7 @@
 use super::clock::Clock;
 
 /// The longest that a request waits for its round, nanoseconds.
-const LONGEST_WAIT: u64 = 150_000;
+const LONGEST_WAIT: u64 = 160_000;
 
 /// Mean distance of due times, nanoseconds, from which on rounds are worth it.
 const DENSE: u64 = 100_000;
@@ -34,8 +34,8 @@ pub struct Rounds {
     mean_gap: u64,
     /// The latest reply carried the time of its arrival.
     are_stamped: bool,
-    /// Only that kept the loop awake.
-    lacks_stamps: bool,
+    /// It was time for a round, whether or not that could be.
+    is_wanted: bool,
     has_partial_reply: bool,
     /// From the load's time to the wall clock, nanoseconds; known after a nap only.
     to_wall: Option<u64>,
@@ -48,7 +48,7 @@ impl Default for Rounds {
             // A load does not begin with rounds.
             mean_gap: LONGEST_GAP << MEMORY_BITS,
             are_stamped: false,
-            lacks_stamps: false,
+            is_wanted: false,
             has_partial_reply: false,
             to_wall: None,
         }
@@ -72,8 +72,8 @@ impl Rounds {
 
     /// Whether connections should have the kernel note when bytes arrive.
     #[inline]
-    pub fn lacks_stamps(&self) -> bool {
-        self.lacks_stamps
+    pub fn want_stamps(&self) -> bool {
+        self.is_wanted
     }
 
     /// How long to sleep now, whatever arrives meanwhile, when the next request is due at
@@ -97,11 +97,6 @@ impl Rounds {
         self.to_wall = Some(clock.to_wall());
     }
 
-    /// Whether what is ready now was slept through.
-    pub fn has_napped(&self) -> bool {
-        self.to_wall.is_some()
-    }
-
     /// When a reply arrived that was asked for at `sent` and has been read by `now`. `stamp`: by
     /// the wall clock, nanoseconds.
     #[inline]
@@ -115,9 +110,8 @@ impl Rounds {
     fn may_nap(&mut self, is_time: bool) -> bool {
         self.to_wall = None;
         let has_partial_reply = std::mem::take(&mut self.has_partial_reply);
-        let is_wanted = is_time && !has_partial_reply && self.mean_gap() <= DENSE;
-        self.lacks_stamps = is_wanted && !self.are_stamped;
-        is_wanted && self.are_stamped
+        self.is_wanted = is_time && !has_partial_reply && self.mean_gap() <= DENSE;
+        self.is_wanted && self.are_stamped
     }
 
     fn mean_gap(&self) -> u64 {
@@ -143,22 +137,22 @@ mod tests {
     #[test]
     fn a_dense_schedule_naps_until_the_oldest_due_has_waited_long_enough() {
         let (mut rounds, now) = rounds(50 * US, true);
-        assert_eq!(rounds.nap_until_due(now + 50 * US, now), Some(200 * US));
-        assert_eq!(rounds.nap_until_due(now + 151 * US, now), None, "that is long to go");
+        assert_eq!(rounds.nap_until_due(now + 50 * US, now), Some(210 * US));
+        assert_eq!(rounds.nap_until_due(now + 161 * US, now), None, "that is long to go");
     }
 
     #[test]
     fn a_sparse_schedule_never_naps() {
         let (mut rounds, now) = rounds(200 * US, true);
         assert_eq!(rounds.nap_until_due(now + 50 * US, now), None);
-        assert!(!rounds.lacks_stamps());
+        assert!(!rounds.want_stamps());
     }
 
     #[test]
     fn without_times_of_arrival_the_loop_stays_alert_and_asks_for_them() {
         let (mut rounds, now) = rounds(50 * US, false);
         assert_eq!(rounds.nap_until_due(now + 50 * US, now), None);
-        assert!(rounds.lacks_stamps());
+        assert!(rounds.want_stamps());
     }
 
     #[test]
