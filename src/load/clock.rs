@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
-
 /// Nanoseconds in a second.
 pub const SECOND: u64 = 1_000_000_000;
 
@@ -15,25 +13,27 @@ pub struct Clock(u64);
 impl Clock {
     /// The load begins now.
     pub fn start() -> Self {
-        Self(nanoseconds(ClockId::Monotonic))
+        Self(nanoseconds(libc::CLOCK_MONOTONIC))
     }
 
     /// Nanoseconds since the load began.
     #[inline]
     pub fn now(self) -> u64 {
-        nanoseconds(ClockId::Monotonic) - self.0
+        nanoseconds(libc::CLOCK_MONOTONIC) - self.0
     }
 
     /// What is to be added to a time of the load for that of the wall clock, in nanoseconds since
     /// 1970.
     pub fn to_wall(self) -> u64 {
-        nanoseconds(ClockId::Realtime).saturating_sub(self.now())
+        nanoseconds(libc::CLOCK_REALTIME).saturating_sub(self.now())
     }
 }
 
 #[inline]
-fn nanoseconds(clock: ClockId) -> u64 {
-    let time = clock_gettime(clock);
+fn nanoseconds(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` lives through the call. These two clocks are always there, so it can't fail.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * SECOND + time.tv_nsec as u64
 }
 

@@ -353,9 +353,12 @@ impl<'a> EventLoop<'a> {
             self.read_clock();
             left -= 1;
         }
-        while let Some(next) = self.source.peek().filter(|at| *at <= self.now) {
-            self.pass_seconds(next);
-            let Some(due) = self.source.take(self.now) else { continue };
+        let mut next = self.source.peek();
+        while let Some(at) = next.filter(|at| *at <= self.now) {
+            self.pass_seconds(at);
+            let due = self.source.take(self.now);
+            next = self.source.peek();
+            let Some(due) = due else { continue };
             self.recorder.due(due.at);
             self.rounds.due(due.at);
             let has_waited = self.is_full();
@@ -373,7 +376,7 @@ impl<'a> EventLoop<'a> {
             if left > 0 && self.waiting.is_empty() && !has_waited {
                 self.dispatch(flight);
                 left -= 1;
-                if self.source.peek().is_some_and(|at| at <= self.now) {
+                if next.is_some_and(|at| at <= self.now) {
                     self.read_clock();
                 }
             } else if self.waiting.len() < LONGEST_QUEUE {

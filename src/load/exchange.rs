@@ -110,6 +110,9 @@ impl EventLoop<'_> {
     /// client's cookies are as the replies so far have set them.
     fn render(&mut self, slot: u32, flight: &Flight) {
         let request = &self.common.requests[flight.target as usize];
+        if request.template().is_none() && self.jars.is_empty() {
+            return;
+        }
         let jar = self.jars.get_mut(flight.client as usize);
         let cookies = jar.map_or(&[][..], |jar| {
             jar.await_reply();
@@ -193,10 +196,13 @@ impl EventLoop<'_> {
                 if flight.sent.is_none() {
                     flight.sent = Some(self.now);
                     let lag = (!flight.has_waited).then(|| flight.begun.saturating_sub(due));
-                    self.recorder.sent(due, lag);
+                    self.recorder.sent(due, lag, count);
+                } else {
+                    self.recorder.bytes_out(due, count);
                 }
-                self.recorder.bytes_out(due, count);
-                self.await_writable(slot, !is_all);
+                if connection.awaits_writable == is_all {
+                    self.await_writable(slot, !is_all);
+                }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let awaits_room = connection.transport.awaits_room();
@@ -279,7 +285,7 @@ impl EventLoop<'_> {
             };
             let Received { count, has_more, stamp } = match read {
                 Ok(read) if read.count == 0 => return self.ended(slot),
-                Ok(read) => Received { has_more: read.has_more || is_hung_up, ..read },
+                Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if !connection.transport.wants_write() {
                         return;
@@ -296,10 +302,10 @@ impl EventLoop<'_> {
                     // What follows bytes that nobody asked for could not be trusted.
                     return self.forget(slot);
                 }
-                if !has_more {
-                    return;
+                if has_more || is_hung_up {
+                    continue;
                 }
-                continue;
+                return;
             };
             if let Some(jar) = self.jars.get_mut(flight.client as usize).filter(|_| !may_skip) {
                 jar.feed(&self.buffer[..count]);
@@ -313,8 +319,11 @@ impl EventLoop<'_> {
             match progress {
                 Ok(Progress::Done { surplus }) => {
                     self.complete(slot, surplus == 0, stamp);
-                    if has_more {
-                        self.ask_again(slot);
+                    match (is_hung_up, has_more) {
+                        // Nothing can follow on it, so that its end need not be read.
+                        (true, _) => self.forget(slot),
+                        (false, true) => self.ask_again(slot),
+                        (false, false) => {}
                     }
                     return;
                 }
@@ -326,7 +335,7 @@ impl EventLoop<'_> {
                 }
                 Ok(Progress::More) => {
                     self.rounds.reply_is_partial();
-                    if !has_more {
+                    if !has_more && !is_hung_up {
                         return;
                     }
                 }

@@ -207,8 +207,7 @@ impl EventLoop<'_> {
             let each = count / left.len().max(1);
             for flight in left {
                 let lag = (!flight.has_waited).then(|| flight.begun.saturating_sub(flight.due));
-                self.recorder.sent(flight.due, lag);
-                self.recorder.bytes_out(flight.due, each);
+                self.recorder.sent(flight.due, lag, each);
             }
         }
         self.await_shared_writable(at, is_waiting);

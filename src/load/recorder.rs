@@ -117,18 +117,20 @@ impl Recorder {
         self.now.due += 1;
     }
 
-    /// It was handed to the kernel. `lag`: from due until the loop acted on it.
+    /// So many bytes of it were handed to the kernel, the first. `lag`: from due until the loop
+    /// acted on it.
     #[inline]
-    pub fn sent(&mut self, due: u64, lag: Option<u64>) {
+    pub fn sent(&mut self, due: u64, lag: Option<u64>, count: usize) {
         let tally = self.open(due / SECOND);
         tally.sent += 1;
+        tally.bytes_out += count as u64;
         if let Some(lag) = lag {
             tally.send_lag.record(lag);
         }
         self.now.sent += 1;
     }
 
-    /// Bytes of it left.
+    /// More bytes of it left.
     #[inline]
     pub fn bytes_out(&mut self, due: u64, count: usize) {
         self.open(due / SECOND).bytes_out += count as u64;
@@ -254,7 +256,7 @@ mod tests {
     fn a_late_reply_belongs_to_the_second_in_which_its_request_was_due() {
         let mut recorder = Recorder::default();
         recorder.due(900 * MS);
-        recorder.sent(900 * MS, Some(0));
+        recorder.sent(900 * MS, Some(0), 100);
         let first = recorder.second_over(1, false);
         assert_eq!((first.due, first.in_flight), (1, 1));
         assert_eq!(recorder.take_finished(), None, "a request is still out");

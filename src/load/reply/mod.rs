@@ -161,7 +161,14 @@ impl Reply {
             self.has_begun = true;
             self.head = head;
             self.step = after_head(&head, self.is_for_head_request);
-            return self.feed(rest);
+            return match self.step {
+                // Most replies come whole.
+                Step::Length(length) if length <= rest.len() as u64 => {
+                    self.step = Step::Done;
+                    Ok(Progress::Done { surplus: rest.len() - length as usize })
+                }
+                _ => self.feed(rest),
+            };
         }
         let progress = self.feed(bytes)?;
         if self.head_end > 0 {
