@@ -41,9 +41,13 @@ const LONGEST_QUEUE: usize = 1 << 20;
 /// Sent in a row before the replies that are there are looked at.
 const SENDS_IN_A_ROW: usize = 64;
 
-/// Sent between two replies. A loop that is behind must take in replies as fast as it sends: each
-/// gives back a connection, while with more sends than reads it would open ever more of them.
-const SENDS_AFTER_A_REPLY: usize = 2;
+/// Read in a row before what is due is sent. Of requests that are sent in a row only the first has
+/// to wake a server that fell asleep.
+const REPLIES_IN_A_ROW: usize = 2;
+
+/// Sent after these. A loop that is behind must take in replies as fast as it sends: each gives
+/// back a connection, while with more sends than reads it would open ever more of them.
+const SENDS_AFTER_REPLIES: usize = 4;
 
 /// Bytes read at once; bodies with more than that to come are dropped in the kernel.
 pub const READ_BUFFER: usize = 64 * 1024;
@@ -289,8 +293,10 @@ impl<'a> EventLoop<'a> {
             for n in 0..count {
                 if let Some(readiness) = self.poller.ready(n) {
                     self.handle(readiness);
-                    // Whatever became due meanwhile must not wait for the rest of the batch.
-                    self.send_what_is_due(SENDS_AFTER_A_REPLY);
+                }
+                // Whatever became due meanwhile must not wait for the rest of the batch.
+                if n % REPLIES_IN_A_ROW == REPLIES_IN_A_ROW - 1 {
+                    self.send_what_is_due(SENDS_AFTER_REPLIES);
                 }
             }
         }
