@@ -26,6 +26,9 @@ const MEMORY_BITS: u32 = 6;
 /// Fewer requests in flight don't keep a server busy through a round.
 const FEWEST_IN_FLIGHT: usize = 16;
 
+/// So many ready at once are not few, however many clients there are.
+const MOST_FEW: usize = 32;
+
 /// See the head of this file.
 #[derive(Debug)]
 pub struct Rounds {
@@ -87,7 +90,8 @@ impl Rounds {
     /// few ready at a time the server is the slower side: a quarter of the replies gather while it
     /// still has enough to do.
     pub fn nap_for_replies(&mut self, in_flight: usize, found: usize) -> Option<u64> {
-        let are_few = in_flight >= FEWEST_IN_FLIGHT && found < in_flight / 8;
+        let few = (in_flight / 8).min(MOST_FEW);
+        let are_few = in_flight >= FEWEST_IN_FLIGHT && found < few;
         let quarter = in_flight as u64 / 4 * self.mean_gap();
         self.may_nap(are_few).then(|| quarter.min(LONGEST_WAIT))
     }
@@ -171,6 +175,7 @@ mod tests {
         assert_eq!(rounds.nap_for_replies(64, 8), None, "the loop is behind");
         assert_eq!(rounds.nap_for_replies(8, 0), None, "the server would run dry");
         assert_eq!(rounds.nap_for_replies(10_000, 2), Some(LONGEST_WAIT));
+        assert_eq!(rounds.nap_for_replies(10_000, 256), None, "as many as are asked for at once");
     }
 
     #[test]
