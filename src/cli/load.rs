@@ -70,8 +70,9 @@ pub struct Arguments {
 ))]
 struct Options {
     /// Where to, such as http://127.0.0.1:9292/ (user:password@ in front of the host is sent as
-    /// basic authentication)
-    url: String,
+    /// basic authentication); not needed where --targets has whole URLs
+    #[arg(required_unless_present = "targets")]
+    url: Option<String>,
 
     /// Open model: requests due per second whatever the server does, such as 200/s or 90/m
     #[arg(long, value_name = "RATE", allow_negative_numbers = true, conflicts_with = "clients")]

@@ -46,7 +46,8 @@ pub use {targets::parse, targets::written, url::Url as Server};
 /// What was typed.
 #[derive(Clone)]
 pub struct Asked {
-    pub url: String,
+    /// Needed unless the targets file has whole URLs.
+    pub url: Option<String>,
     pub unix: Option<PathBuf>,
     /// `--target`, in order.
     pub targets: Vec<Target>,
@@ -182,7 +183,12 @@ pub enum Conclusion {
 /// # Errors
 /// What was typed makes no sense or is not allowed, or the name is not known.
 pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
-    let url = Url::parse(&asked.url)?;
+    let targets_text = asked.targets_file.as_deref().map(targets::read).transpose()?;
+    let url = match (&asked.url, &targets_text) {
+        (Some(url), _) => Url::parse(url)?,
+        (None, Some(text)) => targets::server(text)?,
+        (None, None) => return Err(LoadVerbError::Usage("the URL is missing".into())),
+    };
     let variables = asked.variables_file.as_deref().map(table::read).transpose()?;
     let mut traffic = asked.access_log.as_ref().map(access_log::read).transpose()?;
     let speed = asked.access_log.as_ref().and_then(|log| log.replay);
@@ -192,7 +198,7 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
     } else if asked.length == Length::Duration(Duration::ZERO) {
         return Err(LoadVerbError::Usage("the duration must be above zero, such as 10s".into()));
     }
-    let targets = targets_of(&asked, &url, traffic.as_ref())?;
+    let targets = targets_of(&asked, &url, targets_text.as_deref(), traffic.as_ref())?;
     let address = match &asked.unix {
         Some(path) => Address::Unix(path.clone()),
         None => Address::Tcp(addresses(&url, asked.allows_public)?),
@@ -387,20 +393,15 @@ fn shape_of(asked: &Asked, traffic: Option<&mut Traffic>) -> Result<Shape, LoadV
 fn targets_of(
     asked: &Asked,
     url: &Url,
+    targets_text: Option<&str>,
     traffic: Option<&Traffic>,
 ) -> Result<Vec<Target>, LoadVerbError> {
     let usage = |what: &str| Err(LoadVerbError::Usage(what.to_string()));
     // Those of a log come first: its arrivals name them by their place.
     let mut targets = traffic.map(|traffic| traffic.targets.clone()).unwrap_or_default();
     targets.extend(asked.targets.iter().cloned());
-    if let Some(file) = &asked.targets_file {
-        let text = std::fs::read_to_string(file).map_err(|error| {
-            LoadVerbError::Usage(format!(
-                "could not read the targets file {}: {error}",
-                file.display()
-            ))
-        })?;
-        targets.extend(targets::parse(&text, url, &read_file)?);
+    if let Some(text) = targets_text {
+        targets.extend(targets::parse(text, url, &read_file)?);
     }
     if targets.is_empty() {
         targets.push(own_target(asked, url)?);
@@ -484,7 +485,7 @@ mod tests {
     fn asked(url: &str) -> Asked {
         let rate = Rate::per_second(10.0).unwrap();
         Asked {
-            url: url.into(),
+            url: Some(url.into()),
             unix: None,
             targets: Vec::new(),
             targets_file: None,

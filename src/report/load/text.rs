@@ -14,7 +14,9 @@ pub fn render(result: &LoadResult<'_>) -> String {
     }
     text.push('\n');
     rates(&mut text, summary);
-    distributions(&mut text, &summary.latency_s, &summary.exchange_time_s, &summary.send_lag_s);
+    let exchange = (summary.completed > 0).then_some(&summary.exchange_time_s);
+    let lag = (summary.sent > 0).then_some(&summary.send_lag_s);
+    distributions(&mut text, &summary.latency_s, exchange, lag);
     outcomes(&mut text, summary);
     generator(&mut text, summary);
     judgement(&mut text, summary);
@@ -67,11 +69,12 @@ fn rates(text: &mut String, summary: &LoadSummary) {
     line(text, "Bytes", &bytes);
 }
 
+/// What never happened has no row.
 fn distributions(
     text: &mut String,
     latency: &LatencySummary,
-    exchange: &LatencySummary,
-    lag: &SendLagSummary,
+    exchange: Option<&LatencySummary>,
+    lag: Option<&SendLagSummary>,
 ) {
     // 80 columns: 8 for the name and 8 for each figure.
     let row = |text: &mut String, label: &str, cells: [String; 9]| {
@@ -83,20 +86,14 @@ fn distributions(
     text.push('\n');
     row(text, "", names.map(String::from));
     row(text, "Latency", times(latency));
-    row(text, "Exchange", times(exchange));
-    let none = String::new;
-    let cells = [
-        none(),
-        none(),
-        time(lag.p50),
-        none(),
-        none(),
-        none(),
-        time(lag.p99),
-        none(),
-        time(lag.max),
-    ];
-    row(text, "Send lag", cells);
+    if let Some(exchange) = exchange {
+        row(text, "Exchange", times(exchange));
+    }
+    if let Some(lag) = lag {
+        let mut cells = [const { String::new() }; 9];
+        [cells[2], cells[6], cells[8]] = [lag.p50, lag.p99, lag.max].map(time);
+        row(text, "Send lag", cells);
+    }
     text.push('\n');
 }
 
@@ -186,7 +183,7 @@ mod tests {
         let wide = LatencySummary { max: 123.4, p999: 0.099_94, p99: 0.0123, ..Default::default() };
         let lag = SendLagSummary { max: 0.0456, ..Default::default() };
         let mut text = String::new();
-        distributions(&mut text, &wide, &wide, &lag);
+        distributions(&mut text, &wide, Some(&wide), Some(&lag));
         assert!(text.contains("Latency     0 us"), "{text}");
         let second = LiveSecond {
             at: std::time::Duration::from_secs(999),

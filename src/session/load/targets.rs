@@ -6,11 +6,51 @@
 //! separate. Of a URL the host and port must be those of the load.
 
 use std::io;
+use std::path::Path;
 
 use super::LoadVerbError;
 use super::json_target;
 use super::url::Url;
 use crate::terms::Target;
+
+/// The text of a targets file.
+///
+/// # Errors
+/// It cannot be read, or is no UTF-8.
+pub fn read(file: &Path) -> Result<String, LoadVerbError> {
+    std::fs::read_to_string(file).map_err(|error| {
+        let file = file.display();
+        LoadVerbError::Usage(format!("could not read the targets file {file}: {error}"))
+    })
+}
+
+/// The server that the first whole URL in a targets file names.
+///
+/// # Errors
+/// There is none, or it is no URL that can be used.
+pub fn server(text: &str) -> Result<Url, LoadVerbError> {
+    let in_json = text.trim_start().starts_with('{');
+    let first = text.lines().map(str::trim).find_map(|line| match in_json {
+        true => serde_json::from_str::<serde_json::Value>(line)
+            .ok()?
+            .get("url")?
+            .as_str()
+            .and_then(whole),
+        // Headers and comments may hold one too; a request line has it for its second word.
+        false if line.starts_with('#') || is_header(line) => None,
+        false => line.split_ascii_whitespace().nth(1).and_then(whole),
+    });
+    let Some(first) = first else {
+        let what = "the URL is missing: name the server, such as http://127.0.0.1:9292/, or write \
+                    whole URLs into the targets file";
+        return Err(LoadVerbError::Usage(what.into()));
+    };
+    Ok(Url { path: "/".into(), ..Url::parse(&first)? })
+}
+
+fn whole(word: &str) -> Option<String> {
+    ["http://", "https://"].iter().any(|scheme| word.starts_with(scheme)).then(|| word.to_string())
+}
 
 /// Reads the whole file. `read_body` is given the names after `@`.
 ///
@@ -189,6 +229,21 @@ mod tests {
                 let place = format!("targets file, line {}: ", blank + 2);
                 prop_assert!(error.starts_with(&place), "{}", error);
             }
+        }
+    }
+
+    #[test]
+    fn the_first_whole_url_names_the_server() {
+        let http = "# http://no.test/\nGET /a?next=http://no.test/\nReferer: http://no.test/\n\n\
+                    POST http://app.test:3000/b?c\n@body.json\nGET http://other.test/\n";
+        let json = "{\"method\":\"GET\",\"url\":\"/a\"}\n\
+                    {\"method\":\"GET\",\"url\":\"http://app.test:3000/b\"}";
+        for text in [http, json] {
+            assert_eq!(server(text).unwrap().to_string(), "http://app.test:3000/");
+        }
+        for text in ["", "GET /a", "{\"method\":\"GET\",\"url\":\"/a\"}", "{"] {
+            let error = server(text).unwrap_err().to_string();
+            assert!(error.contains("write whole URLs into the targets file"), "{error}");
         }
     }
 

@@ -227,10 +227,16 @@ fn targets_come_from_json_lines() {
     let output = sweetspot(&[&arguments[..], &EASY].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(counts(&server, ["GET /a?b=1 HTTP/1.1\r\n", "POST /orders "]), [30, 10]);
-    let requests = server.seen.requests.lock().unwrap();
-    let post = requests.iter().find(|request| request.starts_with("POST")).unwrap();
-    assert!(post.contains("Content-Type: application/json\r\n"), "{post}");
-    assert!(post.ends_with("\r\n\r\n{\"n\":1}"), "{post}");
+    {
+        let requests = server.seen.requests.lock().unwrap();
+        let post = requests.iter().find(|request| request.starts_with("POST")).unwrap();
+        assert!(post.contains("Content-Type: application/json\r\n"), "{post}");
+        assert!(post.ends_with("\r\n\r\n{\"n\":1}"), "{post}");
+    }
+    // The file says where the server is.
+    let output = sweetspot(&[&arguments[1..], &EASY].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(counts(&server, ["GET /a?b=1 HTTP/1.1\r\n", "POST /orders "]), [60, 20]);
 
     let bad =
         "{\"method\":\"GET\",\"url\":\"/\"}\n\n{\"method\":\"GET\",\"url\":\"/\",\"body\":1}\n";

@@ -350,7 +350,7 @@ fn whoever_stops_it_gets_the_answer_so_far() {
 fn asked() -> Asked {
     let rate = Rate::per_second(1.0).unwrap();
     Asked {
-        url: "127.0.0.1:9/".into(),
+        url: Some("127.0.0.1:9/".into()),
         unix: None,
         targets: Vec::new(),
         targets_file: None,
