@@ -56,13 +56,14 @@ pub struct Subject {
     /// The app's folder [default: the current one, or the plan's]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub app: Option<PathBuf>,
-    /// The app server [default: what the app uses; puma is the one supported now]
+    /// The app server: puma or unicorn [default: the one that Gemfile.lock or the app's settings
+    /// name, else puma]
     #[arg(long, value_name = "NAME")]
     pub server: Option<String>,
     /// Worker processes to consider, such as 1..4 or 1,2,4 [default: 1 to twice the cores]
     #[arg(long, value_name = "RANGE")]
     pub workers: Option<String>,
-    /// Threads in each worker to consider [default: 1,2,3,5,8,16]
+    /// Threads in each worker to consider, where the server has them [default: 1,2,3,5,8,16]
     #[arg(long, value_name = "RANGE")]
     pub threads: Option<String>,
     /// Path that answers 2xx once the app serves [default: the first GET target]

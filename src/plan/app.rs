@@ -7,13 +7,10 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::bundle::{self, Bundle};
-use crate::server::{App, Framework};
+use crate::server::{ADAPTERS, About, App, Framework};
 
 /// The file every Rack server starts from.
 const RACKUP: &str = "config.ru";
-
-/// Puma's own configuration, in the order in which Puma looks in the production environment.
-const PUMA_CONFIGS: [&str; 2] = ["config/puma/production.rb", "config/puma.rb"];
 
 /// Folders that hold no app to tune: dependencies, builds, and the dummy apps of tests.
 const SKIPPED: [&str; 10] = [
@@ -71,27 +68,27 @@ pub enum AppError {
         apps: Vec<PathBuf>,
     },
     #[error(
-        "{} looks like a {kind} app, but there is no config.ru, which Puma starts from; create {} \
-         with these two lines:\n\n    {}\n    {}\n",
+        "{} looks like a {kind} app, but there is no config.ru, which app servers start from; \
+         create {} with these two lines:\n\n    {}\n    {}\n",
         evidence.display(), rackup.display(), lines[0], lines[1]
     )]
     NoRackup { evidence: PathBuf, kind: &'static str, rackup: PathBuf, lines: [String; 2] },
     #[error(
-        "{} looks like a {kind} app; Puma, with a Ruby app that has a config.ru, is the server \
+        "{} looks like a {kind} app; {}, with a Ruby app that has a config.ru, are the servers \
          supported now; name another app with --app DIR",
-        evidence.display()
+        evidence.display(), known(|about| about.title).join(" and ")
     )]
     UnsupportedApp { evidence: PathBuf, kind: &'static str },
     #[error(
-        "{} names the server {server} but not puma, which is the one supported now; to see what \
-         the app would hold on Puma, add gem \"puma\" to its Gemfile and run `bundle install`",
-        evidence.display()
+        "{} names the server {server}, which is not supported now; to see what the app would hold \
+         on {}, add gem \"{}\" to its Gemfile and run `bundle install`",
+        evidence.display(), known(|about| about.title).join(" or "), ADAPTERS[0].name()
     )]
     UnsupportedServer { evidence: PathBuf, server: String },
     #[error(
-        "{} does not name puma; add gem \"puma\" to the Gemfile and run `bundle install`, or say \
-         --server puma if the bundle gets it in another way",
-        evidence.display()
+        "{} does not name {}; add gem \"{first}\" to the Gemfile and run `bundle install`, or say \
+         --server {first} if the bundle gets it in another way",
+        evidence.display(), known(|about| about.name).join(" or "), first = ADAPTERS[0].name()
     )]
     ServerNotInBundle { evidence: PathBuf },
     #[error(
@@ -100,18 +97,23 @@ pub enum AppError {
         gemfile.display(), lock
     )]
     NoLock { gemfile: PathBuf, lock: &'static str },
-    #[error("{program} is not in any folder of PATH; install it: {how}")]
-    NoProgram { program: &'static str, how: &'static str },
+    #[error("{program} is not in any folder of PATH; install it: {}", install.join(", or "))]
+    NoProgram { program: &'static str, install: &'static [&'static str] },
+}
+
+/// This of every server that is supported.
+fn known(what: fn(&About) -> &'static str) -> Vec<&'static str> {
+    ADAPTERS.iter().map(|adapter| what(adapter.about())).collect()
 }
 
 fn joined(apps: &[PathBuf]) -> String {
     apps.iter().map(|app| app.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// The app in `folder`, or in the only folder below it that has one.
+/// The app in `folder`, or in the only folder below it that has one; its server is not settled yet.
 ///
 /// # Errors
-/// None, several, or one that Puma cannot run yet.
+/// None, several, or one that no server we know can run.
 pub fn recognise(folder: &Path) -> Result<App, AppError> {
     let folder = fs::canonicalize(folder).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => AppError::NoFolder { folder: folder.to_path_buf() },
@@ -125,33 +127,11 @@ pub fn recognise(folder: &Path) -> Result<App, AppError> {
     Ok(App {
         framework: framework(&folder, bundle.as_ref())?,
         rackup: PathBuf::from(RACKUP),
-        server_config: PUMA_CONFIGS
-            .iter()
-            .map(PathBuf::from)
-            .find(|config| folder.join(config).is_file()),
+        server_config: None,
         is_bundled: bundle.is_some(),
         ready_path: "/".to_string(),
         folder,
     })
-}
-
-/// Checks that Puma can be started for this app; `is_chosen`: the user named the server, so the
-/// bundle need not.
-///
-/// # Errors
-/// Another server, none, or the program that starts it is not in `program_folders`.
-pub fn check_puma(app: &App, is_chosen: bool, program_folders: &[PathBuf]) -> Result<(), AppError> {
-    if let Some(bundle) = bundle::read_bundle(&app.folder)?.filter(|_| !is_chosen) {
-        bundle.check_puma()?;
-    }
-    let (program, how) = match app.is_bundled {
-        true => ("bundle", "`gem install bundler` (Debian: `apt install ruby-bundler`)"),
-        false => ("puma", "`gem install puma` (Debian: `apt install puma`)"),
-    };
-    match program_folders.iter().any(|folder| folder.join(program).is_file()) {
-        true => Ok(()),
-        false => Err(AppError::NoProgram { program, how }),
-    }
 }
 
 /// The app of a folder without a `config.ru` of its own.

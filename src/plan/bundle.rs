@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::app::{AppError, read};
+use crate::server::{ADAPTERS, Adapter};
 
 /// Gemfiles with their lock files, in the order in which Bundler looks.
 const GEMFILES: [(&str, &str); 2] = [("gems.rb", "gems.locked"), ("Gemfile", "Gemfile.lock")];
 
 /// Servers that are not supported yet.
-const OTHER_SERVERS: [&str; 8] =
-    ["unicorn", "thin", "passenger", "falcon", "pitchfork", "iodine", "agoo", "webrick"];
+const OTHER_SERVERS: [&str; 7] =
+    ["thin", "passenger", "falcon", "pitchfork", "iodine", "agoo", "webrick"];
 
 /// What an app is bundled with.
 pub struct Bundle {
@@ -39,14 +40,14 @@ impl Bundle {
         self.gems.contains(gem)
     }
 
+    /// The server that it has; the first that we list, if several.
+    ///
     /// # Errors
-    /// Puma is not in it.
-    pub fn check_puma(&self) -> Result<(), AppError> {
-        if self.has("puma") {
-            return Ok(());
-        }
+    /// None that we know is in it.
+    pub fn server(&self) -> Result<&'static dyn Adapter, AppError> {
+        let known = ADAPTERS.iter().copied().find(|adapter| self.has(adapter.name()));
         let evidence = self.lock.clone();
-        Err(match OTHER_SERVERS.iter().find(|server| self.has(server)) {
+        known.ok_or_else(|| match OTHER_SERVERS.iter().find(|server| self.has(server)) {
             Some(server) => AppError::UnsupportedServer { evidence, server: server.to_string() },
             None => AppError::ServerNotInBundle { evidence },
         })

@@ -108,10 +108,22 @@ pub enum Problem {
     )]
     TimeoutWithinSlo { limit: String },
     #[error(
-        "the smallest configuration, {workers} workers x {threads} threads, can hold {needed} \
-         connections at once; allow at least {needed}, or try fewer workers or threads"
+        "the smallest configuration, {workers} workers{}, can hold {needed} connections at once; \
+         allow at least {needed}, or try fewer workers{}",
+        threads.map_or_else(String::new, |threads| format!(" x {threads} threads")),
+        if threads.is_some() { " or threads" } else { "" }
     )]
-    TooFewConnections { workers: u16, threads: u16, needed: u32 },
+    TooFewConnections {
+        workers: u16,
+        /// `None` for a server that has none to choose.
+        threads: Option<u16>,
+        needed: u32,
+    },
+    #[error(
+        "{server} runs one thread in each worker and cannot run more; leave --threads out, or \
+         choose a server that has threads with --server"
+    )]
+    OneThreadOnly { server: &'static str },
 }
 
 fn shown(at: &Origin, value: &Option<String>) -> String {

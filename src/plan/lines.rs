@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::range::format_counts;
 use super::settings::{Settings, Sourced};
 use super::{Goal, PlanLine, Source, Surroundings};
-use crate::server::{App, Framework};
+use crate::server::{Adapter, App, Framework};
 use crate::terms::{
     Arrivals, Bytes, ConnectionMode, Cores, Target, Threads, Workers, format_duration,
 };
@@ -16,7 +16,7 @@ pub struct Printed<'a> {
     pub settings: &'a Settings<'a>,
     pub surroundings: &'a Surroundings,
     pub app: Sourced<App>,
-    pub server: Sourced<String>,
+    pub server: Sourced<&'static dyn Adapter>,
     pub workers: Sourced<Vec<Workers>>,
     pub threads: Sourced<Vec<Threads>>,
     pub targets: Sourced<Vec<Target>>,
@@ -42,7 +42,7 @@ impl Printed<'_> {
         let environment = Sourced::default(());
         let mut lines = vec![
             line("app", &self.app, app_text),
-            line("server", &self.server, Clone::clone),
+            line("server", &self.server, |adapter| adapter.name().to_string()),
             line("workers", &self.workers, |_| format_counts(&workers)),
             line("threads", &self.threads, |_| format_counts(&threads)),
             line("targets", &self.targets, |targets| targets_text(targets)),
@@ -65,6 +65,9 @@ impl Printed<'_> {
             line("seed", &self.seed, |seed| seed.to_string()),
             line("store", &self.store, |store| self.shown(store)),
         ];
+        if !self.server.value.about().has_threads {
+            lines.retain(|line| line.what != "threads");
+        }
         if let Some(headers) = self.headers() {
             let after_targets = lines.iter().position(|line| line.what == "SLO");
             lines.insert(after_targets.unwrap_or(lines.len()), headers);

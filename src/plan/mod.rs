@@ -12,6 +12,7 @@ mod key;
 mod lines;
 mod range;
 mod resolve;
+mod server;
 mod settings;
 mod suggest;
 mod targets;
@@ -27,6 +28,7 @@ pub use file::{PlanFile, parse};
 pub use header::{HeaderError, parse_header};
 pub use range::{LARGEST_COUNT, RangeError, format_counts, parse_counts};
 pub use resolve::resolve;
+pub use server::{Chosen, choose_server};
 pub use targets::read_targets;
 
 use crate::server::App;
@@ -119,6 +121,9 @@ pub struct Plan {
     pub workers: Vec<Workers>,
     /// Ascending, without repeats, not empty.
     pub threads: Vec<Threads>,
+    /// False for a server whose workers have one thread each; [`threads`](Self::threads) is 1 then,
+    /// and nobody is told of it.
+    pub has_threads: bool,
     /// Where [`threads`](Self::threads) came from: a default is narrowed to one thread for an app
     /// that runs one today, unless the user agrees.
     pub threads_source: Source,

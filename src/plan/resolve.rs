@@ -3,22 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::app::{check_puma, recognise};
+use super::app::recognise;
 use super::error::{Origin, PlanError, Problem};
 use super::header::{parse_header, set_header};
 use super::key::Key;
 use super::lines::Printed;
 use super::range::{LARGEST_COUNT, parse_counts};
+use super::server::{check_program, choose_server};
 use super::settings::{Given, Settings, Sourced};
 use super::targets::read_targets;
 use super::{Goal, Plan, Source, Surroundings, Typed};
-use crate::server::{ADAPTERS, App};
+use crate::server::{self, ADAPTERS, About, Adapter, App};
 use crate::terms::{
     Arrivals, Bytes, ConnectionMode, Cores, Slo, Target, Threads, Workers, format_duration,
     parse_duration,
 };
 
-const DEFAULT_SERVER: &str = "puma";
 const DEFAULT_THREADS: [u16; 6] = [1, 2, 3, 5, 8, 16];
 const DEFAULT_BUDGET: Duration = Duration::from_secs(600);
 /// Less does not hold one trial of each kind.
@@ -42,16 +42,17 @@ const MOST_CONNECTIONS: u64 = 1_000_000;
 pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanError> {
     let settings = Settings::find(typed, &surroundings.folder)?;
     let mut app = app(&settings)?;
-    let server = server(&settings, &app.value, surroundings)?;
+    let server = server(&settings, &mut app.value, surroundings)?;
+    let about = server.value.about();
     let cores = cores(&settings, surroundings)?;
     let memory = memory(&settings, surroundings)?;
     let workers = workers(&settings, cores.value.unwrap_or(surroundings.cores))?;
-    let threads = threads(&settings)?;
+    let threads = threads(&settings, about)?;
     let targets = targets(&settings)?;
     let goal = goal(&settings)?;
     let timeout = timeout(&settings, &goal.value)?;
     let ready = ready(&settings, &targets.value)?;
-    let db_connections = db_connections(&settings, workers.value[0], threads.value[0])?;
+    let db_connections = db_connections(&settings, workers.value[0], threads.value[0], about)?;
     place(&settings)?;
     app.value.ready_path = ready.value.clone();
     let printed = Printed {
@@ -81,7 +82,8 @@ fn plan(typed: &Typed, printed: Printed<'_>) -> Plan {
     Plan {
         lines: printed.lines(),
         app: printed.app.value,
-        server: printed.server.value,
+        server: printed.server.value.name().to_string(),
+        has_threads: printed.server.value.about().has_threads,
         workers: printed.workers.value,
         threads: printed.threads.value,
         threads_source: printed.threads.source,
@@ -120,21 +122,20 @@ fn app(settings: &Settings<'_>) -> Result<Sourced<App>, PlanError> {
 
 fn server(
     settings: &Settings<'_>,
-    app: &App,
+    app: &mut App,
     surroundings: &Surroundings,
-) -> Result<Sourced<String>, PlanError> {
+) -> Result<Sourced<&'static dyn Adapter>, PlanError> {
     let names: Vec<_> = ADAPTERS.iter().map(|adapter| (adapter.name(), adapter.name())).collect();
     let given = settings.get(Key::Server).map(|given| given.choice(&names)).transpose()?;
-    let is_chosen = given.is_some();
-    check_puma(app, is_chosen, &surroundings.program_folders)?;
-    let found = match app.is_bundled || app.server_config.is_some() {
-        true => Source::App,
-        false => Source::Default,
+    let asked = given.as_ref().and_then(|given| server::find(given.value));
+    let chosen = choose_server(app, asked)?;
+    check_program(app, chosen.adapter, &surroundings.program_folders)?;
+    let source = match (given, chosen.is_shown) {
+        (Some(given), _) => given.source,
+        (None, true) => Source::App,
+        (None, false) => Source::Default,
     };
-    Ok(match given {
-        Some(given) => Sourced { value: given.value.to_string(), source: given.source },
-        None => Sourced { value: DEFAULT_SERVER.to_string(), source: found },
-    })
+    Ok(Sourced { value: chosen.adapter, source })
 }
 
 fn cores(
@@ -183,9 +184,15 @@ fn workers(settings: &Settings<'_>, cores: Cores) -> Result<Sourced<Vec<Workers>
     Ok(Sourced { value: workers.collect(), source: counts.source })
 }
 
-fn threads(settings: &Settings<'_>) -> Result<Sourced<Vec<Threads>>, PlanError> {
-    let default = DEFAULT_THREADS.to_vec();
-    let counts = or_default(settings.get(Key::Threads), default, |given| given.read(parse_counts))?;
+fn threads(settings: &Settings<'_>, about: &About) -> Result<Sourced<Vec<Threads>>, PlanError> {
+    let default = if about.has_threads { DEFAULT_THREADS.to_vec() } else { vec![1] };
+    let counts = or_default(settings.get(Key::Threads), default, |given| {
+        let counts = given.read(parse_counts)?;
+        if !about.has_threads && counts.value != [1] {
+            return Err(given.problem(Problem::OneThreadOnly { server: about.title }));
+        }
+        Ok(counts)
+    })?;
     let threads = counts.value.into_iter().map(|count| {
         Threads::new(count).expect("counts that were read, and the default ones, begin at 1")
     });
@@ -322,12 +329,14 @@ fn db_connections(
     settings: &Settings<'_>,
     workers: Workers,
     threads: Threads,
+    about: &About,
 ) -> Result<Sourced<Option<u32>>, PlanError> {
     or_default(settings.get(Key::DbConnections), None, |given| {
         let number = given.number(1, MOST_CONNECTIONS)?;
         let (workers, threads) = (workers.get(), threads.get());
         let needed = u32::from(workers) * u32::from(threads);
         if number.value < u64::from(needed) {
+            let threads = about.has_threads.then_some(threads);
             return Err(given.problem(Problem::TooFewConnections { workers, threads, needed }));
         }
         Ok(Sourced { value: Some(number.value as u32), source: number.source })

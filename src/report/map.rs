@@ -187,11 +187,11 @@ impl Map {
     }
 
     /// Why configurations can't be run: each reason once, with those it holds for.
-    pub fn obstacles(&self) -> Vec<(String, Vec<String>)> {
+    pub fn obstacles(&self, story: &Story) -> Vec<(String, Vec<String>)> {
         let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
         for ((workers, threads), cell) in &self.cells {
             let (Cell::RuledOut(why) | Cell::NeverReady(why)) = cell else { continue };
-            let name = format!("{workers} x {threads}");
+            let name = story.name_of(*workers, *threads);
             match reasons.iter_mut().find(|(known, _)| known == why) {
                 Some((_, names)) => names.push(name),
                 None => reasons.push((why.clone(), vec![name])),

@@ -18,9 +18,9 @@ pub fn render(story: &Story) -> String {
     page.heading_list("What to do", words::ways_out(story).iter().map(|way| escape(way)));
     if let Some(decision) = &story.decision {
         settings(&mut page, story, decision);
-        equivalents(&mut page, decision);
+        equivalents(&mut page, story, decision);
     }
-    map_section(&mut page, &map::draw(story));
+    map_section(&mut page, story, &map::draw(story));
     confirmed(&mut page, story);
     failures(&mut page, story);
     page.heading_list(
@@ -104,25 +104,30 @@ fn settings(page: &mut Page, story: &Story, decision: &Decision) {
     page.list(settings.advice.iter().map(|advice| escape(advice)));
 }
 
-fn equivalents(page: &mut Page, decision: &Decision) {
+fn equivalents(page: &mut Page, story: &Story, decision: &Decision) {
     let rows: Vec<Vec<String>> =
-        words::equivalents(decision).into_iter().map(|row| row.to_vec()).collect();
+        words::equivalents(story, decision).into_iter().map(|row| row.to_vec()).collect();
     if rows.is_empty() {
         return;
     }
     page.heading("As good within 3 %");
     page.paragraph("Least memory first.");
-    page.table(&strings(&["workers x threads", "capacity beside the chosen", "memory"]), &rows, 1);
+    let head = [words::configurations(story), "capacity beside the chosen", "memory"];
+    page.table(&strings(&head), &rows, 1);
 }
 
-fn map_section(page: &mut Page, map: &Map) {
+fn map_section(page: &mut Page, story: &Story, map: &Map) {
     if map.is_empty() {
         return;
     }
     page.heading("Map");
-    page.paragraph("Requests a second within the goal, by workers (rows) and threads (columns).");
+    let by = if story.has_threads { "workers (rows) and threads (columns)" } else { "workers" };
+    page.paragraph(&format!("Requests a second within the goal, by {by}."));
     let mut head = vec!["workers".to_string()];
-    head.extend(map.threads.iter().map(|t| figures::count(u64::from(*t), "thread", "threads")));
+    head.extend(map.threads.iter().map(|t| match story.has_threads {
+        true => figures::count(u64::from(*t), "thread", "threads"),
+        false => "requests/s".to_string(),
+    }));
     let rows: Vec<Vec<String>> = map
         .workers
         .iter()
@@ -138,7 +143,9 @@ fn map_section(page: &mut Page, map: &Map) {
     page.table(&head, &rows, 1);
     page.paragraph(&format!("Marks: {}.", escape(&map.legend().join(" · "))));
     page.list(
-        map.obstacles().iter().map(|(why, who)| format!("{}: {}", who.join(", "), escape(why))),
+        map.obstacles(story)
+            .iter()
+            .map(|(why, who)| format!("{}: {}", who.join(", "), escape(why))),
     );
 }
 
@@ -221,7 +228,7 @@ fn trials(page: &mut Page, story: &Story) {
     page.heading("Trials");
     let head = strings(&[
         "trial",
-        "workers x threads",
+        words::configurations(story),
         "purpose",
         "outcome",
         "load",
@@ -229,7 +236,7 @@ fn trials(page: &mut Page, story: &Story) {
         "p95",
         "limit",
     ]);
-    let rows: Vec<Vec<String>> = story.trials.iter().map(trial_row).collect();
+    let rows: Vec<Vec<String>> = story.trials.iter().map(|trial| trial_row(story, trial)).collect();
     page.table(&head, &rows, 4);
     let doubts: Vec<String> = story
         .trials
@@ -240,7 +247,7 @@ fn trials(page: &mut Page, story: &Story) {
     page.list(doubts.into_iter());
 }
 
-fn trial_row(trial: &TrialSummary) -> Vec<String> {
+fn trial_row(story: &Story, trial: &TrialSummary) -> Vec<String> {
     let summary = &trial.summary;
     let (answered, p95) = match summary.completed {
         0 => ("-".to_string(), "-".to_string()),
@@ -248,12 +255,12 @@ fn trial_row(trial: &TrialSummary) -> Vec<String> {
     };
     vec![
         trial.id.to_string(),
-        trial.configuration.to_string(),
+        story.name(trial.configuration),
         words::purpose(trial.purpose).to_string(),
         words::outcome(trial).to_string(),
         words::offered(&trial.offered),
         answered,
         p95,
-        words::limit(trial.limit.kind).to_string(),
+        words::limit_of(story, trial).to_string(),
     ]
 }

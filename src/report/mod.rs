@@ -71,7 +71,7 @@ impl Format {
     }
 }
 
-/// A decision in a few words, for lists: `3 x 5, 412/s`.
-pub fn in_short(decision: &Decision) -> String {
-    words::in_short(decision)
+/// A decision in a few words, for lists: `3 x 5, 412/s`; `name` is the configuration's.
+pub fn in_short(name: &str, decision: &Decision) -> String {
+    words::in_short(name, decision)
 }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use super::figures;
 use crate::terms::{
     BootFailure, Configuration, CurrentSetting, Decision, Event, EventKind, Machine, Prediction,
     SessionState, TrialPurpose, TrialSummary, TuneResult, Verdict, Warning,
@@ -27,6 +28,8 @@ pub struct Story {
     /// The app's folder; empty when no event named it.
     pub app: String,
     pub server: String,
+    /// False: its workers have one thread each, and nothing is said of threads.
+    pub has_threads: bool,
     pub slo: String,
     pub machine: Option<Machine>,
     /// What, value, where it came from; in printing order.
@@ -60,6 +63,7 @@ impl Default for Story {
             stored: None,
             app: String::new(),
             server: String::new(),
+            has_threads: true,
             slo: String::new(),
             machine: None,
             plan: Vec::new(),
@@ -94,7 +98,8 @@ impl Story {
     pub fn take(&mut self, event: &Event) {
         self.elapsed_s = self.elapsed_s.max(event.at_s);
         match &event.kind {
-            EventKind::SessionStarted { app, server, slo, machine, plan, budget } => {
+            EventKind::SessionStarted { app, server, has_threads, slo, machine, plan, budget } => {
+                self.has_threads = *has_threads;
                 self.app.clone_from(app);
                 self.server.clone_from(server);
                 self.slo.clone_from(slo);
@@ -173,6 +178,19 @@ impl Story {
         self.probes()
             .filter(|(trial, _)| trial.verdict == Verdict::Yes)
             .max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// A configuration in short: `3 x 5`, or `3 workers` where there are no threads to choose.
+    pub fn name(&self, configuration: Configuration) -> String {
+        self.name_of(configuration.workers.get(), configuration.threads.get())
+    }
+
+    /// The same of stored numbers.
+    pub fn name_of(&self, workers: u16, threads: u16) -> String {
+        match self.has_threads {
+            true => format!("{workers} x {threads}"),
+            false => figures::count(u64::from(workers), "worker", "workers"),
+        }
     }
 
     /// What the app runs today, when that is known.

@@ -91,9 +91,9 @@ pub fn decision(story: &Story, style: Style) -> Vec<String> {
     sections.push(bullets("What to do", &words::ways_out(story), style));
     if let Some(decision) = &story.decision {
         sections.push(settings(story, decision, style));
-        sections.push(equivalents(decision, style));
+        sections.push(equivalents(story, decision, style));
     }
-    sections.push(map_lines(&map::draw(story), style));
+    sections.push(map_lines(story, &map::draw(story), style));
     sections.push(failures(story, style));
     let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
     sections.push(bullets("Warnings", &warnings, style));
@@ -107,7 +107,7 @@ pub fn session(story: &Story, style: Style) -> Vec<String> {
     let mut sections = vec![decision(story, style)];
     if !story.trials.is_empty() {
         let mut rows = vec![style.bold("Trials")];
-        rows.extend(story.trials.iter().flat_map(|trial| self::trial(trial, style)));
+        rows.extend(story.trials.iter().flat_map(|trial| self::trial(story, trial, style)));
         sections.push(rows);
     }
     if !story.plan.is_empty() {
@@ -178,8 +178,8 @@ fn settings(story: &Story, decision: &Decision, style: Style) -> Vec<String> {
     text
 }
 
-fn equivalents(decision: &Decision, style: Style) -> Vec<String> {
-    let rows = words::equivalents(decision);
+fn equivalents(story: &Story, decision: &Decision, style: Style) -> Vec<String> {
+    let rows = words::equivalents(story, decision);
     if rows.is_empty() {
         return Vec::new();
     }
@@ -195,16 +195,17 @@ fn equivalents(decision: &Decision, style: Style) -> Vec<String> {
 }
 
 /// A map wider than the terminal continues below with its next columns.
-fn map_lines(map: &Map, style: Style) -> Vec<String> {
+fn map_lines(story: &Story, map: &Map, style: Style) -> Vec<String> {
     const CORNER: &str = "workers";
     let cells = map.workers.iter().flat_map(|w| map.threads.iter().map(|t| map.text(*w, *t)));
     let Some(cell_width) = cells.map(|cell| width(&cell) + 3).max() else { return Vec::new() };
     let cell_width = cell_width.max(7);
     let fitting = ((style.columns() - 2 - CORNER.len()) / cell_width).max(1);
-    let mut text = vec![style.bold("Map: requests/s within the goal, workers x threads")];
+    let heading = format!("Map: requests/s within the goal, {}", words::configurations(story));
+    let mut text = vec![style.bold(&heading)];
     for threads in map.threads.chunks(fitting) {
         let head: String =
-            threads.iter().map(|t| pad_left(&format!("x {t} "), cell_width)).collect();
+            threads.iter().map(|t| pad_left(&column(story, *t), cell_width)).collect();
         text.push(format!("  {CORNER}{}", style.dim(head.trim_end())));
         for workers in &map.workers {
             let cells: String = threads
@@ -216,10 +217,15 @@ fn map_lines(map: &Map, style: Style) -> Vec<String> {
         }
     }
     text.extend(legend(map, style));
-    for (why, who) in map.obstacles() {
+    for (why, who) in map.obstacles(story) {
         text.extend(items(&[format!("{}: {why}", who.join(", "))], style));
     }
     text
+}
+
+/// The head of a column; none where there is one column and no threads to choose.
+fn column(story: &Story, threads: u16) -> String {
+    if story.has_threads { format!("x {threads} ") } else { String::new() }
 }
 
 /// The legend's entries, none broken over two lines.
@@ -339,7 +345,7 @@ fn how(story: &Story, style: Style) -> Vec<String> {
 }
 
 /// One trial in a line; a second says why when it could not be decided.
-pub fn trial(trial: &TrialSummary, style: Style) -> Vec<String> {
+pub fn trial(story: &Story, trial: &TrialSummary, style: Style) -> Vec<String> {
     let outcome = words::outcome(trial);
     let summary = &trial.summary;
     let padded = pad(outcome, 13);
@@ -350,9 +356,11 @@ pub fn trial(trial: &TrialSummary, style: Style) -> Vec<String> {
         "undecided" => style.dim(&padded),
         _ => style.red(&padded),
     };
-    let configuration = pad(&trial.configuration.to_string(), 7);
+    // Room for `16 x 16`, or `16 workers`.
+    let room = if story.has_threads { 7 } else { 10 };
+    let configuration = pad(&story.name(trial.configuration), room);
     // What stands before: id, configuration, purpose, load, outcome, and the spaces between.
-    let rest = style.columns() - (4 + 2 + 7 + 2 + 8 + 2 + 10 + 2 + 13);
+    let rest = style.columns() - (4 + 2 + room + 2 + 8 + 2 + 10 + 2 + 13);
     let figures = match summary.completed {
         0 => "no reply".to_string(),
         _ => format!(
@@ -390,12 +398,12 @@ pub fn warning(warning: &Warning, style: Style) -> Vec<String> {
 
 /// A server that never became ready, as it happens.
 pub fn boot_failure(
+    story: &Story,
     configuration: Configuration,
     failure: &BootFailure,
     style: Style,
 ) -> Vec<String> {
-    let sentence =
-        format!("{configuration} did not start: {}; {}", failure.message, failure.advice);
+    let sentence = words::did_not_start(story, configuration, failure);
     let mut text: Vec<String> =
         wrap(&sentence, style.columns()).iter().map(|part| style.red(part)).collect();
     text.extend(log(&failure.last_lines, style));

@@ -6,8 +6,8 @@
 use super::figures;
 use super::story::Story;
 use crate::terms::{
-    Arrivals, Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered, SessionState,
-    Slo, TrialFailure, TrialPurpose, TrialSummary, Verdict,
+    Arrivals, BootFailure, Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered,
+    SessionState, Slo, TrialFailure, TrialPurpose, TrialSummary, Verdict,
 };
 
 /// As in JSON.
@@ -49,8 +49,9 @@ pub fn limit(kind: LimitKind) -> &'static str {
 }
 
 /// The limit as people name it.
-fn limit_title(kind: LimitKind) -> &'static str {
+fn limit_title(story: &Story, kind: LimitKind) -> &'static str {
     match kind {
+        LimitKind::Gvl | LimitKind::Threads if !story.has_threads => "workers",
         LimitKind::Gvl => "GVL",
         LimitKind::Gc => "garbage collection",
         LimitKind::Unknown => "not known",
@@ -79,20 +80,33 @@ pub fn offered(offered: &Offered) -> String {
     }
 }
 
-/// `3 workers x 5 threads`.
-fn in_full(workers: u16, threads: u16) -> String {
-    format!(
-        "{} x {}",
-        figures::count(u64::from(workers), "worker", "workers"),
-        figures::count(u64::from(threads), "thread", "threads")
-    )
+/// `3 workers x 5 threads`, or `3 workers` where there are no threads to choose.
+fn in_full(story: &Story, workers: u16, threads: u16) -> String {
+    let workers = figures::count(u64::from(workers), "worker", "workers");
+    match story.has_threads {
+        true => format!("{workers} x {}", figures::count(u64::from(threads), "thread", "threads")),
+        false => workers,
+    }
+}
+
+/// The limit of one trial in a word.
+pub fn limit_of(story: &Story, trial: &TrialSummary) -> &'static str {
+    match trial.limit.kind {
+        LimitKind::Gvl | LimitKind::Threads if !story.has_threads => "workers",
+        kind => limit(kind),
+    }
+}
+
+/// What a configuration consists of, as the head of a column.
+pub fn configurations(story: &Story) -> &'static str {
+    if story.has_threads { "workers x threads" } else { "workers" }
 }
 
 /// The session in one sentence: what to set, or why there is nothing to set.
 pub fn headline(story: &Story) -> String {
     let goal = goal(story);
     let Some(decision) = &story.decision else { return without_decision(story, &goal) };
-    let chosen = in_full(decision.workers, decision.threads);
+    let chosen = in_full(story, decision.workers, decision.threads);
     let holds = format!("{} requests/s within {goal}", figures::number(decision.capacity_rps));
     if story.chosen() == story.current_configuration() {
         if was_the_only_one(story) {
@@ -105,17 +119,33 @@ pub fn headline(story: &Story) -> String {
     }
     match (&story.current, decision.gain_ratio) {
         (Some(now), Some(gain)) => format!(
-            "Run {chosen}: it holds {holds}, {} times what today's {} x {} holds.",
+            "Run {chosen}: it holds {holds}, {} times what today's {}.",
             figures::ratio(gain),
-            now.workers,
-            now.threads
+            todays_hold(story, now)
         ),
         (Some(now), None) => format!(
-            "Run {chosen}: it holds {holds}; today's {} x {} holds no rate within it.",
-            now.workers, now.threads
+            "Run {chosen}: it holds {holds}; today's {} no rate within it.",
+            todays_hold(story, now)
         ),
         (None, _) => format!("Run {chosen}: it holds {holds}."),
     }
+}
+
+/// `1 x 5 holds`, `1 worker holds` or `2 workers hold`.
+fn todays_hold(story: &Story, now: &CurrentSetting) -> String {
+    let is_one = story.has_threads || now.workers == 1;
+    let verb = if is_one { "holds" } else { "hold" };
+    format!("{} {verb}", story.name_of(now.workers, now.threads))
+}
+
+/// A configuration before a verb: `3 x 5` holds, `3 workers:` holds.
+fn subject(story: &Story, workers: u16, threads: u16) -> String {
+    let colon = if story.has_threads { "" } else { ":" };
+    format!("{}{colon}", story.name_of(workers, threads))
+}
+
+fn subject_of(story: &Story, configuration: Configuration) -> String {
+    subject(story, configuration.workers.get(), configuration.threads.get())
 }
 
 /// Was today's setting measured alone, although others were to be?
@@ -182,7 +212,7 @@ pub fn facts(story: &Story) -> Vec<(&'static str, String)> {
 }
 
 fn today(story: &Story, now: &CurrentSetting) -> String {
-    let name = format!("{} x {}", now.workers, now.threads);
+    let name = subject(story, now.workers, now.threads);
     match (now.capacity_rps, now.capacity_rps_interval) {
         (Some(capacity), Some(bounds)) => {
             format!("{name} holds {} ({})", figures::rate(capacity), figures::interval(bounds))
@@ -219,9 +249,8 @@ fn decision_facts(story: &Story, decision: &Decision, facts: &mut Vec<(&'static 
     facts.push((
         "found",
         format!(
-            "{} x {} holds {} ({})",
-            decision.workers,
-            decision.threads,
+            "{} holds {} ({})",
+            subject(story, decision.workers, decision.threads),
             figures::rate(decision.capacity_rps),
             figures::interval(decision.capacity_rps_interval)
         ),
@@ -229,7 +258,7 @@ fn decision_facts(story: &Story, decision: &Decision, facts: &mut Vec<(&'static 
     if story.chosen() != story.current_configuration() {
         facts.extend(gain(decision).map(|text| ("gain", text)));
     }
-    facts.push(("limit", limit_text(decision)));
+    facts.push(("limit", limit_text(story, decision)));
     facts.push(("day to day", day_to_day(decision)));
     if let Some(memory) = decision.memory_bytes {
         let of = story
@@ -264,9 +293,9 @@ fn gain(decision: &Decision) -> Option<String> {
     ))
 }
 
-fn limit_text(decision: &Decision) -> String {
+fn limit_text(story: &Story, decision: &Decision) -> String {
     let limit = &decision.limit;
-    let title = limit_title(limit.kind);
+    let title = limit_title(story, limit.kind);
     if limit.kind == LimitKind::Unknown {
         return format!("{title}: {}", limit.evidence);
     }
@@ -287,7 +316,12 @@ fn best_known(story: &Story) -> Option<(&'static str, String)> {
     if let Some((trial, rate)) = story.highest_held() {
         return Some((
             "best so far",
-            format!("{} held {} in trial {}", trial.configuration, figures::rate(rate), trial.id),
+            format!(
+                "{} held {} in trial {}",
+                subject_of(story, trial.configuration),
+                figures::rate(rate),
+                trial.id
+            ),
         ));
     }
     let nearest = nearest(story)?;
@@ -301,7 +335,7 @@ fn best_known(story: &Story) -> Option<(&'static str, String)> {
         "nearest",
         format!(
             "{} under {}: {name} {}, {errors} (trial {})",
-            nearest.configuration,
+            story.name(nearest.configuration),
             offered(&nearest.offered),
             figures::latency(latency),
             nearest.id
@@ -406,9 +440,10 @@ fn unloaded_way_out(story: &Story) -> Option<String> {
     (latency >= limit).then(|| {
         format!(
             "make the app faster: one request alone takes {} ({name}), the goal is {}, so no \
-             number of workers or threads can meet it",
+             number of workers{} can meet it",
             figures::latency(latency),
-            figures::latency(limit)
+            figures::latency(limit),
+            if story.has_threads { " or threads" } else { "" }
         )
     })
 }
@@ -461,19 +496,19 @@ pub fn machine(machine: &Machine) -> String {
     format!("{cores} of {}, {}, kernel {}", machine.cpu_model, machine.memory_bytes, machine.kernel)
 }
 
-/// One line for lists: `3 x 5, 412/s`.
-pub fn in_short(decision: &Decision) -> String {
-    format!("{} x {}, {}", decision.workers, decision.threads, figures::rate(decision.capacity_rps))
+/// One line for lists: `3 x 5, 412/s`; `name` is the configuration's.
+pub fn in_short(name: &str, decision: &Decision) -> String {
+    format!("{name}, {}", figures::rate(decision.capacity_rps))
 }
 
 /// Configurations as good as the chosen one: `(configuration, share, interval, memory)`.
-pub fn equivalents(decision: &Decision) -> Vec<[String; 3]> {
+pub fn equivalents(story: &Story, decision: &Decision) -> Vec<[String; 3]> {
     decision
         .equivalent
         .iter()
         .map(|other| {
             [
-                format!("{} x {}", other.workers, other.threads),
+                story.name_of(other.workers, other.threads),
                 format!(
                     "{} ({:.0} to {:.0})",
                     figures::percent(other.ratio),
@@ -486,21 +521,26 @@ pub fn equivalents(decision: &Decision) -> Vec<[String; 3]> {
         .collect()
 }
 
+/// Who did not start, why, and what to do.
+pub fn did_not_start(story: &Story, configuration: Configuration, failure: &BootFailure) -> String {
+    let name = story.name(configuration);
+    format!("{name} did not start: {}; {}", failure.message, failure.advice)
+}
+
 /// A configuration that never became ready, or whose server ended: who, what, and its last lines.
 pub fn failures(story: &Story) -> Vec<(String, Vec<String>)> {
     let mut failures: Vec<(String, Vec<String>)> = story
         .boot_failures
         .iter()
         .map(|(configuration, failure)| {
-            let what =
-                format!("{configuration} did not start: {}; {}", failure.message, failure.advice);
+            let what = did_not_start(story, *configuration, failure);
             (what, failure.last_lines.clone())
         })
         .collect();
     for trial in &story.trials {
         if let Some(TrialFailure::Died { status, last_lines }) = &trial.failure {
-            let Configuration { workers, threads } = trial.configuration;
-            let what = format!("{workers} x {threads} ended in trial {} ({status})", trial.id);
+            let who = subject_of(story, trial.configuration);
+            let what = format!("{who} ended in trial {} ({status})", trial.id);
             failures.push((what, last_lines.clone()));
         }
     }
@@ -510,7 +550,7 @@ pub fn failures(story: &Story) -> Vec<(String, Vec<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{BootFailure, BootFailureKind, Limit, Settings};
+    use crate::terms::{BootFailureKind, Limit, Settings};
     use crate::terms::{PredictedLimit, Prediction};
 
     fn story(today: Option<(u16, u16, Option<f64>)>, gain: Option<f64>) -> Story {
@@ -565,6 +605,25 @@ mod tests {
         ] {
             assert_eq!(headline(&story), headline_wanted);
         }
+    }
+
+    #[test]
+    fn where_there_are_no_threads_to_choose_nothing_is_said_of_them() {
+        let mut story = story(Some((2, 1, Some(80.0))), Some(1.25));
+        let decision = story.decision.as_mut().unwrap();
+        decision.workers = 4;
+        decision.limit =
+            Limit { kind: LimitKind::Threads, confidence: 0.9, evidence: "all 4 workers".into() };
+        story.has_threads = false;
+        assert_eq!(
+            headline(&story),
+            "Run 4 workers: it holds 100 requests/s within p95<1s, 1.25 times what today's 2 \
+             workers hold."
+        );
+        assert!(fact(&story, "today").unwrap().starts_with("2 workers: holds 80"));
+        assert!(fact(&story, "found").unwrap().starts_with("4 workers: holds 100"));
+        assert!(fact(&story, "limit").unwrap().starts_with("workers: all 4 workers"));
+        assert!(facts(&story).iter().all(|(_, text)| !text.contains("thread")));
     }
 
     #[test]

@@ -2,11 +2,11 @@
 //!
 //! In: the cause and the app. Out: a sentence. Only computes.
 
-use super::{App, Framework};
+use super::{About, App, Framework};
 use crate::terms::BootFailureKind;
 
 /// The way out of a failed start; lower case, no full stop.
-pub fn for_failure(app: &App, kind: BootFailureKind) -> String {
+pub fn for_failure(app: &App, about: &About, kind: BootFailureKind) -> String {
     let is_rails = app.framework == Framework::Rails;
     let text = match kind {
         BootFailureKind::Exited => "mend what the app's own last lines name",
@@ -26,10 +26,15 @@ pub fn for_failure(app: &App, kind: BootFailureKind) -> String {
         }
         BootFailureKind::PendingMigration => "run the app's migrations on its database",
         BootFailureKind::NotInstalled if app.is_bundled => {
-            "install the app's gems: bundle install (the `bundle` command itself: gem install \
-             bundler, or apt install ruby-bundler)"
+            return format!(
+                "install the app's gems: bundle install (with gem \"{}\" in the Gemfile; the \
+                 `bundle` command itself: gem install bundler, or apt install ruby-bundler)",
+                about.name
+            );
         }
-        BootFailureKind::NotInstalled => "install it: gem install puma, or apt install puma",
+        BootFailureKind::NotInstalled => {
+            return format!("install it: {}", about.install.join(", or "));
+        }
         BootFailureKind::PortTaken => "end what listens there, or let the port be chosen freely",
         BootFailureKind::NeverReady => {
             "look at what the app waits for when it boots, or at the page that is asked for; a \

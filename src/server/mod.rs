@@ -1,4 +1,4 @@
-//! How each app server spells workers x threads: a file each, and a row in [`ADAPTERS`].
+//! How each app server spells workers x threads: a folder each, and a row in [`ADAPTERS`].
 //!
 //! In: an [`App`] and a configuration. Out: recipes (what to run, how to see that it is ready,
 //! which process is what, how to stop it, how its users write the setting down). Must not run, read
@@ -6,6 +6,8 @@
 
 pub mod advice;
 pub mod puma;
+mod rack;
+pub mod unicorn;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,8 +18,24 @@ use thiserror::Error;
 
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
-/// The app servers we know.
-pub static ADAPTERS: &[&dyn Adapter] = &[&puma::Puma];
+/// The app servers we know. Where an app would do for several, the first of them is taken.
+pub static ADAPTERS: &[&dyn Adapter] = &[&puma::Puma, &unicorn::Unicorn];
+
+/// What is so of a server whatever the app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct About {
+    /// As users write it: `puma`. Its gem and the program that starts it have the same name.
+    pub name: &'static str,
+    /// As it is written in sentences: `Puma`.
+    pub title: &'static str,
+    /// The server's own configuration in an app's folder: where it is looked for, first come first
+    /// served.
+    pub config_files: &'static [&'static str],
+    /// A worker can have several threads; else it has one, and there is nothing to choose.
+    pub has_threads: bool,
+    /// Commands that install it, any of which will do: `gem install puma`.
+    pub install: &'static [&'static str],
+}
 
 /// What kind of app it is, as far as it changes what we do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -167,8 +185,13 @@ pub struct InspectionError {
 
 /// An app server.
 pub trait Adapter: Sync {
+    /// Its names, files and abilities.
+    fn about(&self) -> &'static About;
+
     /// As users write it: `puma`.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.about().name
+    }
 
     /// A command that prints the app's own settings, and changes nothing.
     fn inspect(&self, app: &App) -> CommandLine;

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::monitor::{self, Cores, groups, host};
 use crate::place::local::cgroup;
+use crate::plan::{self, choose_server};
 use crate::terms::{Bytes, Finding, FindingState, Warning};
 use classify::{Busiest, Busy, Governors, OpenFiles, Ports};
 
@@ -140,9 +141,13 @@ fn free_disk(folder: &Path) -> Option<Bytes> {
 fn needs(app: &Path) -> Vec<&'static str> {
     let has = |name: &str| app.join(name).is_file();
     match () {
-        // The bundle brings its own puma.
+        // The bundle brings its own server.
         () if has("Gemfile") => vec!["ruby", "bundle"],
-        () if has("config.ru") => vec!["ruby", "puma"],
+        () if has("config.ru") => {
+            // Whatever else is wrong with the app is `tune`'s to say.
+            let server = plan::recognise(app).and_then(|mut app| choose_server(&mut app, None));
+            ["ruby"].into_iter().chain(server.ok().map(|chosen| chosen.adapter.name())).collect()
+        }
         () => Vec::new(),
     }
 }
@@ -176,6 +181,8 @@ mod tests {
         assert!(needs(folder.path()).is_empty());
         fs::write(folder.path().join("config.ru"), "run ->(_) { [200, {}, []] }").unwrap();
         assert_eq!(needs(folder.path()), ["ruby", "puma"]);
+        fs::write(folder.path().join("unicorn.rb"), "").unwrap();
+        assert_eq!(needs(folder.path()), ["ruby", "unicorn"]);
         fs::write(folder.path().join("Gemfile"), "gem 'puma'").unwrap();
         assert_eq!(needs(folder.path()), ["ruby", "bundle"]);
     }

@@ -15,7 +15,7 @@ const DEPTH_MAX: usize = 12;
 /// and time of change; what it writes itself (logs, temporary files) doesn't.
 pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> String {
     let mut hash = Fnv::default();
-    hash.add(&format!("{:?}", plan.app));
+    hash.add(&format!("{:?} {}", plan.app, plan.server));
     hash.add(&format!("{:?} {:?}", inspection.current, inspection.server_version));
     hash.add(&inspection.runtime_version);
     hash.add(&format!("{machine:?}"));

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::report::{ReportError, Which, find};
 use crate::report::outside::{self, pad};
 use crate::report::{self, Style};
+use crate::server;
 use crate::store::{SessionRow, Store};
-use crate::terms::{Decision, SessionState};
+use crate::terms::{Configuration, Decision, SessionState};
 
 /// How a stored session stands, seen from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -117,9 +118,19 @@ fn cells(entry: &SessionEntry) -> [String; 6] {
         outside::line(&started),
         state_name(entry.state).to_string(),
         outside::truncate(&outside::line(&entry.server), 12),
-        entry.decision.as_ref().map_or_else(|| "-".to_string(), report::in_short),
+        entry.decision.as_ref().map_or_else(|| "-".to_string(), |found| in_short(entry, found)),
         outside::line(&entry.app),
     ]
+}
+
+fn in_short(entry: &SessionEntry, decision: &Decision) -> String {
+    let server = entry.server.split_whitespace().next().unwrap_or_default();
+    let has_threads = server::find(server).is_none_or(|adapter| adapter.about().has_threads);
+    let name = match Configuration::new(decision.workers, decision.threads) {
+        Ok(configuration) if !has_threads => configuration.in_workers(),
+        _ => format!("{} x {}", decision.workers, decision.threads),
+    };
+    report::in_short(&name, decision)
 }
 
 fn state_name(state: ListedState) -> &'static str {

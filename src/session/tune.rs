@@ -259,12 +259,17 @@ impl Work<'_> {
             .map(|line| (line.what.clone(), line.value.clone(), line.source.to_string()))
             .collect();
         let found = |what: &str, value: String| (what.to_string(), value, "app".to_string());
-        plan.push(found("current setting", self.inspection.current.to_string()));
+        let current = match self.plan.has_threads {
+            true => self.inspection.current.to_string(),
+            false => self.inspection.current.in_workers(),
+        };
+        plan.push(found("current setting", current));
         plan.push(found("runtime", self.inspection.runtime_version.clone()));
         plan.extend(self.inspection.remarks.iter().map(|remark| found("note", remark.clone())));
         EventKind::SessionStarted {
             app: self.plan.app.folder.display().to_string(),
             server: self.server.clone(),
+            has_threads: self.plan.has_threads,
             slo: goal,
             machine: self.machine.clone(),
             plan,

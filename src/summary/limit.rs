@@ -59,10 +59,12 @@ fn gvl(figures: &Figures<'_>) -> Option<Limit> {
         kind: LimitKind::Gvl,
         confidence: confidence(busy),
         evidence: format!(
-            "{} busy {:.0} % of the time, all that its lock allows, while {:.2} of {} cores were \
-             left idle",
+            "{} busy {:.0} % of the time, all that {} allows, while {:.2} of {} cores were left \
+             idle",
             if workers.len() == 1 { "the one worker was" } else { "each worker was" },
             busy * 100.0,
+            // A worker with one thread has nobody to share a lock with.
+            if has_one_thread(figures) { "one core at a time" } else { "its lock" },
             (1.0 - cores_busy(figures)) * figures.cores,
             figures.cores,
         ),
@@ -79,9 +81,10 @@ fn threads(figures: &Figures<'_>) -> Option<Limit> {
         kind: LimitKind::Threads,
         confidence: (1.0 - busy.max(worker) / 2.0).clamp(0.5, 0.95),
         evidence: format!(
-            "all {slots:.0} threads were taken (on average {:.1} requests in flight) while the \
+            "all {slots:.0} {} were taken (on average {:.1} requests in flight) while the \
              cores were {:.0} % busy and the busiest worker {:.0} %: requests wait for something \
              outside",
+            slots_name(figures),
             figures.in_flight_mean,
             busy * 100.0,
             worker * 100.0,
@@ -97,12 +100,26 @@ fn confidence(busy: f64) -> f64 {
 fn unknown_evidence(figures: &Figures<'_>) -> String {
     format!(
         "no rule holds: cores {:.0} % busy, busiest worker {:.0} %, {:.1} requests in flight on {} \
-         threads",
+         {}",
         cores_busy(figures) * 100.0,
         busiest_worker(figures.used) * 100.0,
         figures.in_flight_mean,
         figures.configuration.slots(),
+        slots_name(figures),
     )
+}
+
+fn has_one_thread(figures: &Figures<'_>) -> bool {
+    figures.configuration.threads.get() == 1
+}
+
+/// What requests occupy: threads, or whole workers where each has one thread.
+fn slots_name(figures: &Figures<'_>) -> &'static str {
+    match (has_one_thread(figures), figures.configuration.slots()) {
+        (false, _) => "threads",
+        (true, 1) => "worker",
+        (true, _) => "workers",
+    }
 }
 
 #[cfg(test)]

@@ -27,6 +27,12 @@ impl Configuration {
     pub fn slots(self) -> u32 {
         u32::from(self.workers.get()) * u32::from(self.threads.get())
     }
+
+    /// `3 workers`: for a server without threads to choose.
+    pub fn in_workers(self) -> String {
+        let workers = self.workers.get();
+        format!("{workers} worker{}", if workers == 1 { "" } else { "s" })
+    }
 }
 
 impl fmt::Display for Configuration {

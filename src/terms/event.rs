@@ -62,6 +62,11 @@ pub struct Event {
     pub kind: EventKind,
 }
 
+/// Every server had threads when older sessions were stored.
+fn yes() -> bool {
+    true
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -70,6 +75,9 @@ pub enum EventKind {
     SessionStarted {
         app: String,
         server: String,
+        /// False when its workers have one thread each, so that there is nothing to say of threads.
+        #[serde(default = "yes")]
+        has_threads: bool,
         slo: String,
         machine: Machine,
         plan: Vec<(String, String, String)>,

@@ -13,7 +13,7 @@ for tool in sed sort head tr grep env dirname; do ln -s "$(command -v $tool)" $t
 fake id 'echo 0'
 fake cargo 'echo "cargo 1.100.0 (abc 2027-01-01)"'
 fake rustc 'echo "rustc 1.100.0-nightly (abc 2027-01-01)"'
-for tool in cc ruby puma bundle cargo-fmt cargo-clippy; do fake $tool ''; done
+for tool in cc ruby puma unicorn bundle cargo-fmt cargo-clippy; do fake $tool ''; done
 for tool in nginx openssl wrk ab h2load hey strace; do fake $tool ''; done
 fake apt-get 'echo "apt-get $*" >> "$LOG"'
 fake apt-cache 'echo "  Candidate: 1.96.0+dfsg1-1~deb12u2"'
@@ -128,7 +128,7 @@ fn a_user_is_asked_through_sudo_after_saying_what_for() {
     let outcome = bootstrap("test", "fake id 'echo 1000'; rm cc ruby");
     assert!(outcome.said.starts_with(
         "bootstrap: asking sudo to install (apt): gcc libc6-dev ruby puma ruby-sinatra \
-         ruby-rails ruby-sqlite3\n"
+         ruby-rails ruby-sqlite3 unicorn\n"
     ));
     // Nobody is there to type a password.
     assert!(outcome.calls.starts_with("sudo -n env"), "{}", outcome.calls);
@@ -141,6 +141,13 @@ fn only_the_tests_need_rails() {
     assert_eq!(bootstrap("demo", without_rails).said, "");
     let outcome = bootstrap("test", without_rails);
     assert!(outcome.said.contains("rails"), "{}", outcome.said);
+}
+
+#[test]
+fn only_the_tests_need_unicorn() {
+    assert_eq!(bootstrap("demo", "rm unicorn").said, "");
+    let outcome = bootstrap("test", "rm unicorn");
+    assert!(outcome.said.contains("lacks one of: puma sinatra unicorn"), "{}", outcome.said);
 }
 
 #[test]
@@ -164,7 +171,11 @@ fn rust_of_rustup_and_a_ruby_of_ones_own_are_left_to_their_owners() {
         ("build", format!("{OLD_RUST} fake rustup ''"), "rustup update stable"),
         ("lint", "rm cargo-clippy; fake rustup ''".into(), "rustup component add rustfmt clippy"),
         ("demo", "fake ruby 'exit 1'".into(), "gem install puma sinatra\n"),
-        ("test", "fake ruby 'exit 1'".into(), "gem install puma sinatra bundler 'rails:~>6.1'"),
+        (
+            "test",
+            "fake ruby 'exit 1'".into(),
+            "gem install puma sinatra unicorn bundler 'rails:~>6.1'",
+        ),
         ("build", "rm apt-get cc".into(), "as your system does"),
     ] {
         let outcome = bootstrap(purpose, &changes);

@@ -5,7 +5,7 @@ mod disk;
 mod killed;
 pub mod nothing_left;
 mod output;
-mod site;
+pub mod site;
 mod stopped;
 mod unprivileged;
 

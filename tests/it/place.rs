@@ -1,9 +1,11 @@
-//! Real Puma, started and ended on this machine; nothing may be left of it.
+//! Real app servers, started and ended on this machine; nothing may be left of them.
 
 mod boot;
+mod conformance;
 mod guardian;
 mod puma;
 mod settings;
+mod unicorn;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +16,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use sweetspot::place::local::{Local, LocalSettings};
 use sweetspot::place::{Place, Started};
-use sweetspot::server::{self, App, Framework};
+use sweetspot::plan::choose_server;
+use sweetspot::server::{self, Adapter, App, Framework};
 use sweetspot::terms::{BootFailure, Configuration, StopSignal, Target};
 
 /// An app in a folder of its own, with everything that may hold on to it looked for at the end.
@@ -44,28 +47,34 @@ impl TestApp {
         self.folder.path().canonicalize().unwrap()
     }
 
-    fn app(&self) -> App {
-        let server_config = Path::new("config/puma.rb");
-        App {
+    /// On Puma.
+    fn settings(&self) -> LocalSettings {
+        self.settings_on(server::find("puma").unwrap())
+    }
+
+    fn settings_on(&self, adapter: &'static dyn Adapter) -> LocalSettings {
+        let mut app = App {
             folder: self.path(),
             framework: Framework::Rack,
             rackup: "config.ru".into(),
-            server_config: self.path().join(server_config).exists().then(|| server_config.into()),
+            server_config: None,
             is_bundled: false,
             ready_path: "/".into(),
-        }
-    }
-
-    fn settings(&self) -> LocalSettings {
-        let puma = server::find("puma").unwrap();
+        };
+        choose_server(&mut app, Some(adapter)).unwrap();
         LocalSettings {
             guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
-            ..LocalSettings::new(self.app(), puma, vec![Target::get("/")])
+            ..LocalSettings::new(app, adapter, vec![Target::get("/")])
         }
     }
 
+    /// On Puma.
     fn local(&self) -> Local {
         Local::new(self.settings(), StopSignal::default()).unwrap()
+    }
+
+    fn local_on(&self, adapter: &'static dyn Adapter) -> Local {
+        Local::new(self.settings_on(adapter), StopSignal::default()).unwrap()
     }
 
     /// Processes at work in the app's folder.

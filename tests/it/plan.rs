@@ -90,14 +90,14 @@ fn an_app_that_cannot_be_tuned_ends_with_code_2_and_the_way_out() {
             &[("app.rb", "require \"sinatra\"\n")],
             &["looks like a Sinatra app", "run Sinatra::Application"],
         ),
-        (&[("package.json", "{}")], &["looks like a Node.js app; Puma"]),
+        (&[("package.json", "{}")], &["looks like a Node.js app; Puma and Unicorn"]),
         (
-            &[RUN, ("Gemfile", ""), ("Gemfile.lock", "GEM\n  specs:\n    unicorn (6.1.0)\n")],
-            &["names the server unicorn but not puma", "bundle install"],
+            &[RUN, ("Gemfile", ""), ("Gemfile.lock", "GEM\n  specs:\n    thin (1.8.2)\n")],
+            &["names the server thin, which is not supported", "bundle install"],
         ),
         (
             &[RUN, ("Gemfile", ""), ("Gemfile.lock", "GEM\n  specs:\n    rack (3.0.0)\n")],
-            &["does not name puma; add gem \"puma\"", "--server puma"],
+            &["does not name puma or unicorn; add gem \"puma\"", "--server puma"],
         ),
         (&[RUN, ("Gemfile", "")], &["no lock file Gemfile.lock", "bundle install"]),
     ];
@@ -116,6 +116,20 @@ fn puma_that_is_not_installed_is_said_before_anything_starts() {
     let output = dry_run(folder.path(), &[]).env("PATH", "").assert().code(2).get_output().clone();
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("puma is not in any folder of PATH; install it:"), "{error}");
+}
+
+#[test]
+fn a_unicorn_app_is_planned_in_workers_and_refused_threads_in_plain_words() {
+    let folder = folder_with(&[RUN, ("config/unicorn.rb", "worker_processes 2\n")]);
+    let text = shown(folder.path(), &[]);
+    let server = text.lines().find(|line| line.starts_with("server")).unwrap();
+    let words: Vec<_> = server.split_whitespace().collect();
+    assert_eq!(words.join(" "), "server unicorn (found in the app)");
+    assert!(text.contains("\nworkers ") && !text.contains("thread"), "{text}");
+    let error = refused(folder.path(), &["--threads", "1,2"]);
+    let expected = "--threads '1,2': Unicorn runs one thread in each worker and cannot run more";
+    assert!(error.contains(expected), "{error}");
+    shown(folder.path(), &["--threads", "1,2", "--server", "puma"]);
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn plan(folder: &TempDir) -> Plan {
             ready_path: "/".into(),
         },
         server: "puma".into(),
+        has_threads: true,
         workers: (1..=4).map(|n| Workers::new(n).unwrap()).collect(),
         threads: [1, 2, 4, 8].map(|n| Threads::new(n).unwrap()).to_vec(),
         threads_source: Source::Flag,

@@ -212,7 +212,7 @@ pub fn failure(
     BootFailure {
         kind,
         message: format!("the app server did not become ready: {message}"),
-        advice: advice::for_failure(app, kind),
+        advice: advice::for_failure(app, adapter.about(), kind),
         last_lines: log::worth_showing(log),
     }
 }

@@ -88,9 +88,20 @@ pub fn worth_showing(lines: &[String]) -> Vec<String> {
     shown.split_off(shown.len().saturating_sub(SHOWN))
 }
 
-/// Ruby's `from file:line:in ...`, below the message.
+/// A frame below the message: Ruby's own `from file:line:in ...`, or `file:line:in ...` as its
+/// Logger writes it.
 fn is_backtrace(line: &str) -> bool {
-    line.starts_with([' ', '\t']) && line.trim_start().starts_with("from ")
+    let is_indented = line.starts_with([' ', '\t']);
+    (is_indented && line.trim_start().starts_with("from ")) || is_frame(line)
+}
+
+/// ``config.ru:1:in `block'``. A message begins in the same way and goes on.
+fn is_frame(line: &str) -> bool {
+    let Some((place, method)) = line.split_once(":in ") else { return false };
+    let is_numbered = place.rsplit_once(':').is_some_and(|(_, number)| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    is_numbered && method.starts_with(['`', '\'']) && method.ends_with('\'')
 }
 
 #[cfg(test)]
@@ -123,6 +134,19 @@ mod tests {
         assert_eq!(shown.len(), 3);
         assert_eq!(shown[0], "config.ru:1:in `block': boom (RuntimeError)");
         assert_eq!(shown[2], "\t... 39 more");
+    }
+
+    #[test]
+    fn a_loggers_backtrace_is_cut_short_as_well() {
+        let mut text = String::from("E, [x #71] ERROR -- : boom (RuntimeError)\n");
+        text.push_str("config.ru:1:in `block in <main>'\n");
+        (0..40).for_each(|n| text.push_str(&format!("/gems/rack-2.2/builder.rb:{n}:in `load'\n")));
+        text.push_str("config.ru:1:in `boot': again (RuntimeError)\n");
+        let shown = worth_showing(&lines(&text));
+        assert_eq!(shown.len(), 4, "{shown:?}");
+        assert_eq!(shown[1], "config.ru:1:in `block in <main>'");
+        assert_eq!(shown[2], "\t... 40 more");
+        assert!(shown[3].ends_with("again (RuntimeError)"));
     }
 
     #[test]

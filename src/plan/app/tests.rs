@@ -1,4 +1,5 @@
 use super::*;
+use crate::plan::server::{check_program, choose_server};
 
 /// A folder with these files: name and content.
 fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -41,16 +42,6 @@ fn an_app_is_told_by_its_files() {
 }
 
 #[test]
-fn pumas_configuration_for_production_comes_before_the_common_one() {
-    let common = ("config/puma.rb", "");
-    let app = recognise(folder_with(&[RUN, common]).path()).unwrap();
-    assert_eq!(app.server_config.unwrap(), Path::new("config/puma.rb"));
-    let both = folder_with(&[RUN, common, ("config/puma/production.rb", "")]);
-    let app = recognise(both.path()).unwrap();
-    assert_eq!(app.server_config.unwrap(), Path::new("config/puma/production.rb"));
-}
-
-#[test]
 fn the_only_app_below_a_folder_is_taken() {
     for at in ["shop/config.ru", "apps/shop/config.ru"] {
         let dummy = ("spec/dummy/config.ru", "");
@@ -88,7 +79,10 @@ fn an_app_that_cannot_be_taken_is_named_with_the_way_out() {
             &[("config/application.rb", ""), ("config/environment.rb", "")],
             &["looks like a Rails app", "\n    run Rails.application\n"],
         ),
-        (&[("wsgi.py", "")], &["wsgi.py looks like a Python (WSGI) app; Puma", "--app DIR"]),
+        (
+            &[("wsgi.py", "")],
+            &["wsgi.py looks like a Python (WSGI) app; Puma and Unicorn", "--app DIR"],
+        ),
         (&[("asgi.py", "")], &["asgi.py looks like a Python (ASGI) app; Puma"]),
         (&[("package.json", "{}")], &["package.json looks like a Node.js app; Puma"]),
         (
@@ -114,33 +108,42 @@ fn a_folder_that_is_none_is_named() {
 }
 
 #[test]
-fn a_bundle_without_puma_is_refused_unless_the_user_chose_puma() {
-    let programs = folder_with(&[("bundle", ""), ("puma", "")]);
-    let in_path = [programs.path().to_path_buf()];
+fn a_bundle_without_a_server_we_know_is_refused_unless_the_user_chose_one() {
     for (gems, expected) in [
-        ("    unicorn (6.0.0)\n", "Gemfile.lock names the server unicorn but not puma"),
-        ("    thin (1.8.1)\n", "Gemfile.lock names the server thin but not puma"),
-        ("    rack (2.2.4)\n", "Gemfile.lock does not name puma; add gem \"puma\""),
+        ("    thin (1.8.1)\n", "Gemfile.lock names the server thin, which is not supported now"),
+        ("    thin (1.8.1)\n", "hold on Puma or Unicorn, add gem \"puma\""),
+        ("    rack (2.2.4)\n", "Gemfile.lock does not name puma or unicorn; add gem \"puma\""),
+        ("    rack (2.2.4)\n", "--server puma if"),
     ] {
         let folder = folder_with(&[RUN, ("Gemfile", ""), ("Gemfile.lock", gems)]);
-        let app = recognise(folder.path()).unwrap();
-        let error = check_puma(&app, false, &in_path).unwrap_err().to_string();
+        let mut app = recognise(folder.path()).unwrap();
+        let error = choose_server(&mut app, None).err().unwrap().to_string();
         assert!(error.contains(expected), "{gems}: {error}");
-        check_puma(&app, true, &in_path).unwrap();
+        for adapter in ADAPTERS {
+            let chosen = choose_server(&mut app, Some(*adapter)).unwrap();
+            assert_eq!(chosen.adapter.name(), adapter.name());
+        }
     }
 }
 
 #[test]
 fn the_program_that_starts_the_server_has_to_be_in_path() {
-    let programs = folder_with(&[("puma", "")]);
-    let in_path = [PathBuf::from("/nonexistent"), programs.path().to_path_buf()];
-    let plain = recognise(folder_with(&[RUN]).path()).unwrap();
-    check_puma(&plain, false, &in_path).unwrap();
-    let error = check_puma(&plain, false, &[]).unwrap_err().to_string();
-    assert!(error.starts_with("puma is not in any folder of PATH; install it: `gem"), "{error}");
+    for adapter in ADAPTERS {
+        let name = adapter.name();
+        let programs = folder_with(&[(name, "")]);
+        let in_path = [PathBuf::from("/nonexistent"), programs.path().to_path_buf()];
+        let plain = recognise(folder_with(&[RUN]).path()).unwrap();
+        check_program(&plain, *adapter, &in_path).unwrap();
+        let error = check_program(&plain, *adapter, &[]).unwrap_err().to_string();
+        let expected = format!(
+            "{name} is not in any folder of PATH; install it: gem install {name}, or apt install \
+             {name}"
+        );
+        assert_eq!(error, expected);
 
-    let bundled = folder_with(&[RUN, ("Gemfile", ""), ("Gemfile.lock", LOCK)]);
-    let app = recognise(bundled.path()).unwrap();
-    let error = check_puma(&app, false, &in_path).unwrap_err().to_string();
-    assert!(error.starts_with("bundle is not in any folder of PATH"), "{error}");
+        let bundled = folder_with(&[RUN, ("Gemfile", ""), ("Gemfile.lock", LOCK)]);
+        let app = recognise(bundled.path()).unwrap();
+        let error = check_program(&app, *adapter, &in_path).unwrap_err().to_string();
+        assert!(error.starts_with("bundle is not in any folder of PATH"), "{error}");
+    }
 }

@@ -16,7 +16,9 @@ impl Here {
         fs::create_dir(&app).unwrap();
         fs::create_dir(&programs).unwrap();
         fs::write(app.join("config.ru"), "run App\n").unwrap();
-        fs::write(programs.join("puma"), "").unwrap();
+        for adapter in ADAPTERS {
+            fs::write(programs.join(adapter.name()), "").unwrap();
+        }
         if !plan.is_empty() {
             fs::write(app.join("sweetspot.toml"), plan).unwrap();
         }
@@ -170,8 +172,8 @@ fn impossible_values_are_named_with_place_value_and_way_out() {
         (Key::Workers, "", "the list is empty; write for example 1..4 or 1,2,4,8"),
         (Key::Threads, "2000", "2000 is more than 1024, the most that is tried"),
         (Key::Threads, "NaN", "'NaN' is no whole number; write for example 1..4 or 1,2,4,8"),
-        (Key::Server, "pumq", "it is unknown (did you mean 'puma'?); choose puma"),
-        (Key::Server, "unicorn", "it is unknown; choose puma"),
+        (Key::Server, "pumq", "it is unknown (did you mean 'puma'?); choose puma or unicorn"),
+        (Key::Server, "thin", "it is unknown; choose puma or unicorn"),
         (Key::Slo, "p95", "'p95' is no SLO term; write a quantile such as 'p95<200ms' or"),
         (Key::Cpus, "0", "0 is not a number of cores above zero"),
         (Key::Cpus, "nan", "NaN is not a number of cores above zero"),
@@ -351,6 +353,36 @@ fn a_server_that_the_app_configures_is_found_in_the_app() {
     let missing = Surroundings { program_folders: Vec::new(), ..here.surroundings.clone() };
     let error = resolve(&Typed::default(), &missing).unwrap_err().to_string();
     assert!(error.starts_with("puma is not in any folder of PATH"), "{error}");
+}
+
+#[test]
+fn a_server_without_threads_is_planned_in_workers_alone() {
+    let here = Here::new("server = \"unicorn\"\n");
+    let plan = here.resolve(&Typed::default());
+    assert_eq!(line(&plan, "server"), ("unicorn", &Source::File { line: 1 }));
+    assert_eq!((plan.server.as_str(), plan.has_threads), ("unicorn", false));
+    assert_eq!(plan.threads, [Threads::new(1).unwrap()]);
+    assert_eq!(plan.workers.len(), 4);
+    assert!(plan.lines.iter().all(|line| line.what != "threads"), "{:?}", plan.lines);
+    here.resolve(&Typed { threads: text("1"), ..Typed::default() });
+    let puma = here.resolve(&Typed { server: text("puma"), ..Typed::default() });
+    assert!(puma.has_threads && puma.threads.len() > 1);
+}
+
+#[test]
+fn more_threads_than_a_server_has_are_refused() {
+    let here = Here::new("");
+    here.write("config/unicorn.rb", "");
+    for threads in ["1,2", "2", "1..4"] {
+        let error = here.refuse(&Typed { threads: text(threads), ..Typed::default() });
+        let expected = format!("--threads '{threads}': Unicorn runs one thread in each worker and");
+        assert!(error.starts_with(&expected), "{error}");
+        assert!(error.contains("--server"), "{error}");
+    }
+    let typed = Typed { workers: text("3..4"), db_connections: text("2"), ..Typed::default() };
+    let error = here.refuse(&typed);
+    assert!(error.contains("the smallest configuration, 3 workers, can hold 3"), "{error}");
+    assert!(!error.contains("thread"), "{error}");
 }
 
 #[test]

@@ -55,11 +55,12 @@ impl Reporter for Live {
             }
             EventKind::ServerStarting { configuration, .. } => {
                 self.running = None;
-                self.progress.show(&format!("starting the server with {configuration}"))
+                let name = self.story.name(*configuration);
+                self.progress.show(&format!("starting the server with {name}"))
             }
             EventKind::TrialStarted { id, purpose, configuration, offered, duration, left } => {
                 let running = Running {
-                    trial: format!("trial {id}  {configuration}"),
+                    trial: format!("trial {id}  {}", self.story.name(*configuration)),
                     purpose: words::purpose(*purpose),
                     offered: words::offered(offered),
                     duration: *duration,

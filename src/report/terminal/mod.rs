@@ -131,9 +131,9 @@ fn noteworthy(story: &Story, event: &Event, style: Style) -> Vec<String> {
         }
         EventKind::Warned(warning) => text::warning(warning, style),
         EventKind::BootFailed { configuration, failure } => {
-            text::boot_failure(*configuration, failure, style)
+            text::boot_failure(story, *configuration, failure, style)
         }
-        EventKind::TrialFinished { summary, .. } => text::trial(summary, style),
+        EventKind::TrialFinished { summary, .. } => text::trial(story, summary, style),
         _ => Vec::new(),
     }
 }

@@ -30,14 +30,15 @@ impl Reporter for Plain {
         let lines = match &event.kind {
             EventKind::Second(_) => return Ok(()),
             EventKind::ServerStarting { configuration, .. } => {
-                vec![format!("starting the server with {configuration}")]
+                vec![format!("starting the server with {}", self.story.name(*configuration))]
             }
             EventKind::TrialStarted { id, purpose, configuration, offered, duration, left } => {
                 let left = left
                     .map(|left| format!("; about {} left", figures::span(left.as_secs_f64())))
                     .unwrap_or_default();
                 vec![format!(
-                    "trial {id}: {configuration}, {}, {} for {}{left}",
+                    "trial {id}: {}, {}, {} for {}{left}",
+                    self.story.name(*configuration),
                     words::purpose(*purpose),
                     words::offered(offered),
                     figures::span(duration.as_secs_f64())

@@ -78,7 +78,7 @@ report =
     {
       "error" => "#{error.class}: #{error.message}",
       "at" => error.backtrace&.first,
-      "puma_missing" => error.is_a?(LoadError) && error.path.to_s.start_with?("puma"),
+      "server_missing" => error.is_a?(LoadError) && error.path.to_s.start_with?("puma"),
     }
   end
 

@@ -4,18 +4,9 @@
 
 use serde::Deserialize;
 
+use crate::server::rack::inspection::{failed, report};
 use crate::server::{Inspection, InspectionError, MinThreads, Obeys};
-use crate::terms::{BootFailureKind, Configuration};
-
-/// Stands before the script's one line of JSON: the app's own settings may print as well.
-const MARK: &str = "sweetspot-inspection ";
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Report {
-    Settings(Options),
-    Failure { error: String, at: Option<String>, puma_missing: bool },
-}
+use crate::terms::Configuration;
 
 #[derive(Deserialize)]
 struct Options {
@@ -41,18 +32,7 @@ struct ObeyedNames {
 }
 
 pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
-    let json = stdout.lines().rev().find_map(|line| line.trim().strip_prefix(MARK));
-    let failed = |message: String| InspectionError { kind: BootFailureKind::Exited, message };
-    let json = json.ok_or_else(|| failed("the command printed no settings".into()))?;
-    match serde_json::from_str(json).map_err(|error| failed(error.to_string()))? {
-        Report::Settings(options) => inspection(options).map_err(failed),
-        Report::Failure { puma_missing: true, error, .. } => Err(InspectionError {
-            kind: BootFailureKind::NotInstalled,
-            message: format!("Puma is not installed ({error})"),
-        }),
-        Report::Failure { error, at: Some(at), .. } => Err(failed(format!("{error} ({at})"))),
-        Report::Failure { error, at: None, .. } => Err(failed(error)),
-    }
+    report(stdout, &super::ABOUT).and_then(|options| inspection(options).map_err(failed))
 }
 
 fn inspection(options: Options) -> Result<Inspection, String> {
@@ -162,19 +142,5 @@ mod tests {
             min_threads: MinThreads::Fixed(5),
         };
         assert_eq!(inspection.obeys, expected);
-    }
-
-    #[test]
-    fn a_failure_names_the_apps_own_line_and_a_missing_puma() {
-        let error = read(&printed(
-            r#"{"error":"NameError: no local","at":"config/puma.rb:3","puma_missing":false}"#,
-        ))
-        .unwrap_err();
-        assert_eq!(error.kind, BootFailureKind::Exited);
-        assert!(error.message.contains("config/puma.rb:3"), "{error}");
-        let missing =
-            read(&printed(r#"{"error":"LoadError: no puma","at":null,"puma_missing":true}"#));
-        assert_eq!(missing.unwrap_err().kind, BootFailureKind::NotInstalled);
-        assert_eq!(read("nothing\n").unwrap_err().kind, BootFailureKind::Exited);
     }
 }

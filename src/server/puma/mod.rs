@@ -3,7 +3,6 @@
 //! In: an app and a configuration. Out: commands, files and rules for reading what Puma shows. Must
 //! not run, read or write anything.
 
-mod failure;
 mod inspection;
 mod settings;
 
@@ -11,8 +10,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use super::rack::{self, text};
 use super::{
-    Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
+    About, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
     ProcessFacts, ReadyLine, Recipe,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
@@ -23,34 +23,25 @@ pub struct Puma;
 /// The file in the scratch folder that is loaded after the app's own settings.
 const OVERLAY: &str = "overlay.rb";
 
-/// What would make Puma listen elsewhere, report to a supervisor of its own, or come up as somebody
-/// else's restart.
-const NOT_INHERITED: &[&str] = &[
-    "LISTEN_FDS",
-    "LISTEN_PID",
-    "LISTEN_FDNAMES",
-    "NOTIFY_SOCKET",
-    "WATCHDOG_USEC",
-    "WATCHDOG_PID",
-    "PUMA_BUNDLER_PRUNED",
-    "PUMA_INHERIT_0",
-];
+/// What would make Puma come up as somebody else's restart.
+const NOT_INHERITED: &[&str] = &["PUMA_BUNDLER_PRUNED", "PUMA_INHERIT_0"];
+
+const ABOUT: About = About {
+    name: "puma",
+    title: "Puma",
+    // The production environment's comes first.
+    config_files: &["config/puma/production.rb", "config/puma.rb"],
+    has_threads: true,
+    install: &["gem install puma", "apt install puma"],
+};
 
 impl Adapter for Puma {
-    fn name(&self) -> &'static str {
-        "puma"
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn inspect(&self, app: &App) -> CommandLine {
-        let mut arguments = through_bundler(app);
-        arguments.extend(["ruby", "-e", include_str!("inspect.rb"), "--"].map(String::from));
-        arguments.extend(app.server_config.as_deref().map(text));
-        CommandLine {
-            arguments,
-            env: never_written(app),
-            env_removed: Vec::new(),
-            folder: app.folder.clone(),
-        }
+        rack::inspect(app, include_str!("inspect.rb"))
     }
 
     fn read_inspection(&self, stdout: &str) -> Result<Inspection, InspectionError> {
@@ -64,11 +55,12 @@ impl Adapter for Puma {
         listen: &Listen,
         scratch: &Path,
     ) -> Recipe {
+        let not_inherited = rack::NOT_INHERITED.iter().chain(NOT_INHERITED);
         Recipe {
             command: CommandLine {
                 arguments: arguments(app, configuration, listen, scratch),
                 env: environment(app, configuration, listen, scratch),
-                env_removed: NOT_INHERITED.iter().map(ToString::to_string).collect(),
+                env_removed: not_inherited.map(ToString::to_string).collect(),
                 folder: app.folder.clone(),
             },
             files: vec![(OVERLAY.into(), overlay(app, scratch))],
@@ -103,7 +95,7 @@ impl Adapter for Puma {
     }
 
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
-        failure::recognise(last_lines)
+        rack::failure::recognise(ABOUT.name, last_lines)
     }
 }
 
@@ -130,20 +122,6 @@ fn workers_as_typed(configuration: Configuration) -> String {
     if is_cluster(configuration) { configuration.workers.to_string() } else { "0".into() }
 }
 
-fn through_bundler(app: &App) -> Vec<String> {
-    if app.is_bundled { vec!["bundle".into(), "exec".into()] } else { Vec::new() }
-}
-
-/// What keeps Bundler from writing into the app's folder.
-fn never_written(app: &App) -> BTreeMap<String, String> {
-    let frozen = app.is_bundled.then(|| ("BUNDLE_FROZEN".to_string(), "true".to_string()));
-    frozen.into_iter().collect()
-}
-
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
-}
-
 fn arguments(
     app: &App,
     configuration: Configuration,
@@ -155,8 +133,8 @@ fn arguments(
         Listen::Port(port) => format!("tcp://127.0.0.1:{port}"),
         Listen::Socket(path) => format!("unix://{}", path.display()),
     };
-    let mut arguments = through_bundler(app);
-    arguments.push("puma".into());
+    let mut arguments = rack::through_bundler(app);
+    arguments.push(ABOUT.name.into());
     let mut flag = |name: &str, value: String| arguments.extend([name.to_string(), value]);
     flag("--workers", workers_as_typed(configuration));
     flag("--threads", format!("{threads}:{threads}"));
@@ -182,40 +160,28 @@ fn environment(
     listen: &Listen,
     scratch: &Path,
 ) -> BTreeMap<String, String> {
-    let mut env = never_written(app);
+    let mut env = rack::production(app, listen, scratch);
     let mut set = |name: &str, value: String| {
         env.insert(name.to_string(), value);
     };
-    for name in ["RACK_ENV", "RAILS_ENV", "APP_ENV"] {
-        set(name, "production".into());
-    }
     set("WEB_CONCURRENCY", workers_as_typed(configuration));
     for prefix in ["", "RAILS_", "PUMA_"] {
         set(&format!("{prefix}MIN_THREADS"), configuration.threads.to_string());
         set(&format!("{prefix}MAX_THREADS"), configuration.threads.to_string());
     }
-    if let Listen::Port(port) = listen {
-        set("PORT", port.to_string());
-    }
-    if app.framework == Framework::Rails {
-        set("RAILS_LOG_TO_STDOUT", "1".into());
-        // Its cache would otherwise be written below the app's own tmp/.
-        set("BOOTSNAP_CACHE_DIR", text(&scratch.join("bootsnap")));
-    }
     env
 }
 
 fn overlay(app: &App, scratch: &Path) -> String {
-    let quoted =
-        |path: &Path| text(path).replace('\\', "\\\\").replace('"', "\\\"").replace('#', "\\#");
     include_str!("overlay.rb")
-        .replace("SCRATCH", &quoted(scratch))
-        .replace("FOLDER", &quoted(&app.folder))
+        .replace("SCRATCH", &rack::quoted(scratch))
+        .replace("FOLDER", &rack::quoted(&app.folder))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::Framework;
 
     fn app() -> App {
         App {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::server::rack::text;
 use crate::server::{App, Framework, MinThreads, Obeys};
 use crate::terms::{Configuration, Cores, Settings};
 
@@ -35,7 +36,7 @@ fn env(obeys: &Obeys, configuration: Configuration) -> Option<BTreeMap<String, S
 
 /// The app's own file, as it is called there.
 fn config_file(app: &App) -> String {
-    app.server_config.as_deref().map_or("config/puma.rb".into(), super::text)
+    app.server_config.as_deref().map_or("config/puma.rb".into(), text)
 }
 
 fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {

@@ -84,7 +84,8 @@ fn app_with(config: Option<(&str, &str)>) -> TestApp {
 }
 
 fn look(app: &TestApp) -> (App, Inspection) {
-    let recognised = sweetspot::plan::recognise(&app.path()).unwrap();
+    let mut recognised = sweetspot::plan::recognise(&app.path()).unwrap();
+    choose_server(&mut recognised, None).unwrap();
     let settings = LocalSettings { app: recognised.clone(), ..app.settings() };
     let inspection = Local::new(settings, StopSignal::default()).unwrap().inspect().unwrap();
     (recognised, inspection)

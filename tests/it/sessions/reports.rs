@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sweetspot::report::terminal::{Channel, Live, Plain};
-use sweetspot::report::{Format, Reporter, Style, fold, json, outside, text};
-use sweetspot::terms::{Event, EventKind, LiveSecond, Phase};
+use sweetspot::report::{Format, Reporter, Story, Style, fold, json, outside, text};
+use sweetspot::terms::{
+    Configuration, Event, EventKind, Limit, LimitKind, LiveSecond, Phase, Settings, Threads,
+};
 
 use super::sample;
 
@@ -67,6 +69,46 @@ fn a_finished_session_reads_the_same_in_every_format_as_it_did() {
     ] {
         assert_golden(name, &rendered(&sample::events(), format));
     }
+}
+
+/// The sample on a server whose workers have one thread each.
+fn story_in_workers() -> Story {
+    let mut story = fold(&sample::events(), Some(sample::stored()));
+    story.has_threads = false;
+    let in_workers = |one: &mut Configuration| one.threads = Threads::new(1).unwrap();
+    story.trials.iter_mut().for_each(|trial| in_workers(&mut trial.configuration));
+    story.trials.iter_mut().for_each(|trial| trial.limit.kind = LimitKind::Threads);
+    story.boot_failures.iter_mut().for_each(|(configuration, _)| in_workers(configuration));
+    story.predicted.retain(|prediction| prediction.threads == 1);
+    story.current.as_mut().unwrap().threads = 1;
+    let decision = story.decision.as_mut().unwrap();
+    decision.threads = 1;
+    decision.equivalent.iter_mut().for_each(|other| other.threads = 1);
+    // What a server's adapter, its app and the plan say is theirs.
+    decision.settings = Settings::default();
+    decision.limit = Limit::unknown("no rule holds");
+    story.plan.clear();
+    story.warnings.clear();
+    story.notes.clear();
+    story
+}
+
+#[test]
+fn a_server_without_threads_is_reported_in_workers_alone() {
+    let story = story_in_workers();
+    for format in [Format::Text, Format::Markdown] {
+        let text = format.render(&story, Style::PLAIN);
+        assert!(!text.to_lowercase().contains("thread"), "{text}");
+        let is_pair = |words: &[&str]| {
+            let is_number = |word: &str| word.parse::<u16>().is_ok();
+            words[1] == "x" && is_number(words[0]) && is_number(words[2])
+        };
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(!words.windows(3).any(is_pair), "{text}");
+        assert!(text.contains("Run 3 workers: it holds"), "{text}");
+    }
+    let text = Format::Text.render(&story, Style::PLAIN);
+    assert!(text.contains("Map: requests/s within the goal, workers\n  workers\n"), "{text}");
 }
 
 #[test]

@@ -64,6 +64,7 @@ pub fn started() -> Event {
         EventKind::SessionStarted {
             app: APP.to_string(),
             server: "puma 5.6.5".to_string(),
+            has_threads: true,
             slo: "p95<200ms,errors<0.1%".to_string(),
             machine: machine(),
             plan: lines

@@ -1,6 +1,8 @@
 //! What may not be called where: the clock, files, sockets, processes, threads and chance in
 //! folders that only compute; printing, ending and the command line's crates outside their place.
 
+use sweetspot::server::ADAPTERS;
+
 use super::imports::paths_at;
 use super::source::Source;
 use super::{Finding, Rule, Tree, hold, try_out};
@@ -163,11 +165,8 @@ fn worldly_calls(source: &Source) -> Vec<Finding> {
 }
 
 fn registered_names(tree: &Tree) -> Vec<Finding> {
-    let servers = tree.product().filter_map(|source| {
-        let name = source.path.strip_prefix("src/server/")?.strip_suffix(".rs")?;
-        (!name.contains('/') && !["mod", "tests"].contains(&name)).then(|| format!("\"{name}\""))
-    });
-    let servers: Vec<String> = servers.collect();
+    let servers: Vec<String> =
+        ADAPTERS.iter().map(|adapter| format!("\"{}\"", adapter.name())).collect();
     let mut findings = Vec::new();
     let places = ["src/cli/", "src/session/"];
     for source in tree.product().filter(|s| places.iter().any(|place| s.path.starts_with(place))) {
@@ -253,7 +252,7 @@ fn an_exit_is_found_outside_main() {
 
 #[test]
 fn a_servers_name_is_found_outside_its_folder() {
-    let server = ("src/server/puma.rs", "fn name() { \"puma\" }\n");
+    let server = ("src/server/puma/mod.rs", "fn name() { \"puma\" }\n");
     let bad = "// \"puma\" is spoken of\nfn f() { find(\"puma\") }\n";
     let good = "fn f() { say(\"such as puma\") }\n";
     try_out(&NAMES, &[server, ("src/cli/tune.rs", bad)], &[2], &[server, ("src/cli/a.rs", good)]);

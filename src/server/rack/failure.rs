@@ -1,4 +1,4 @@
-//! Why Puma did not come up, from what it printed.
+//! Why a Ruby app server did not come up, from what it printed.
 //!
 //! In: its last lines. Out: a cause. Only computes.
 
@@ -44,19 +44,30 @@ const CAUSES: &[(BootFailureKind, &[&str])] = &[
             "Could not find gem '",
             "in any of the sources",
             "in locally installed gems",
-            "command not found: puma",
-            "cannot load such file -- puma (",
-            "cannot load such file -- puma/",
-            "can't find gem puma",
             "can't find gem bundler",
         ],
     ),
 ];
 
-pub(super) fn recognise(last_lines: &[String]) -> BootFailureKind {
-    let is_proven =
-        |texts: &[&str]| last_lines.iter().any(|line| texts.iter().any(|text| line.contains(text)));
-    CAUSES.iter().find(|(_, texts)| is_proven(texts)).map_or(Exited, |(kind, _)| *kind)
+/// How Ruby and Bundler say that the server of this name is not there.
+fn missing(name: &str) -> [String; 4] {
+    [
+        format!("command not found: {name}"),
+        format!("cannot load such file -- {name} ("),
+        format!("cannot load such file -- {name}/"),
+        format!("can't find gem {name}"),
+    ]
+}
+
+/// The cause that the last lines of the server of this name prove; `Exited` when they prove none.
+pub fn recognise(name: &str, last_lines: &[String]) -> BootFailureKind {
+    let has = |text: &str| last_lines.iter().any(|line| line.contains(text));
+    let proven = CAUSES.iter().find(|(_, texts)| texts.iter().any(|text| has(text)));
+    match proven {
+        Some((kind, _)) => *kind,
+        None if missing(name).iter().any(|text| has(text)) => NotInstalled,
+        None => Exited,
+    }
 }
 
 #[cfg(test)]
@@ -90,9 +101,12 @@ mod tests {
             ("bundler: command not found: puma", NotInstalled),
             ("config.ru:1:in `block in <main>': boom (RuntimeError)", Exited),
             ("cannot load such file -- pumice (LoadError)", Exited),
+            ("bundler: command not found: unicorn", Exited),
         ] {
-            assert_eq!(recognise(&["* Puma".into(), line.into()]), expected, "{line}");
+            assert_eq!(recognise("puma", &["* Puma".into(), line.into()]), expected, "{line}");
         }
-        assert_eq!(recognise(&[]), Exited);
+        let missing = ["bundler: command not found: unicorn".to_string()];
+        assert_eq!(recognise("unicorn", &missing), NotInstalled);
+        assert_eq!(recognise("puma", &[]), Exited);
     }
 }

@@ -1,0 +1,135 @@
+//! Which app server an app is run with: the one that was asked for, else what the app itself shows.
+//! Only looks.
+
+use std::path::PathBuf;
+
+use super::app::AppError;
+use super::bundle;
+use crate::server::{ADAPTERS, Adapter, App};
+
+/// A server, and how it was come by.
+#[derive(Clone, Copy)]
+pub struct Chosen {
+    pub adapter: &'static dyn Adapter,
+    /// The app's own files name it; else it is the one that is taken where nothing else is known.
+    pub is_shown: bool,
+}
+
+/// The server for this app, whose configuration file is noted in it. `asked`: what the user named,
+/// so that the bundle need not have it; else the bundle decides, and without one the configuration
+/// files.
+///
+/// # Errors
+/// The bundle has no server that we know.
+pub fn choose_server(
+    app: &mut App,
+    asked: Option<&'static dyn Adapter>,
+) -> Result<Chosen, AppError> {
+    let adapter = match asked {
+        Some(adapter) => Some(adapter),
+        None => match bundle::read_bundle(&app.folder)? {
+            Some(bundle) => Some(bundle.server()?),
+            None => ADAPTERS.iter().copied().find(|adapter| config_of(app, *adapter).is_some()),
+        },
+    };
+    let chosen = adapter.unwrap_or(ADAPTERS[0]);
+    app.server_config = config_of(app, chosen);
+    Ok(Chosen { adapter: chosen, is_shown: adapter.is_some() })
+}
+
+/// Checks that the program that starts the server is in one of these folders.
+///
+/// # Errors
+/// It is in none.
+pub fn check_program(
+    app: &App,
+    adapter: &dyn Adapter,
+    program_folders: &[PathBuf],
+) -> Result<(), AppError> {
+    let about = adapter.about();
+    let (program, install) = match app.is_bundled {
+        true => ("bundle", &["gem install bundler", "apt install ruby-bundler"][..]),
+        false => (about.name, about.install),
+    };
+    match program_folders.iter().any(|folder| folder.join(program).is_file()) {
+        true => Ok(()),
+        false => Err(AppError::NoProgram { program, install }),
+    }
+}
+
+/// Relative to the app's folder.
+fn config_of(app: &App, adapter: &dyn Adapter) -> Option<PathBuf> {
+    let files = adapter.about().config_files.iter().map(PathBuf::from);
+    files.into_iter().find(|file| app.folder.join(file).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::plan::recognise;
+    use crate::server::find;
+
+    /// What is chosen for a folder with these files and a `config.ru`: server, its file, and
+    /// whether the app shows it.
+    fn chosen(files: &[(&str, &str)], asked: Option<&str>) -> (&'static str, String, bool) {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in files.iter().chain([&("config.ru", "run App\n")]) {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        let mut app = recognise(folder.path()).unwrap();
+        let asked = asked.map(|name| find(name).unwrap());
+        let chosen = choose_server(&mut app, asked).unwrap();
+        let config = app.server_config.unwrap_or_default().display().to_string();
+        (chosen.adapter.name(), config, chosen.is_shown)
+    }
+
+    #[test]
+    fn the_bundle_comes_before_configuration_files_and_those_before_the_first_server() {
+        let gemfile = ("Gemfile", "");
+        let lock = |gems: &'static str| ("Gemfile.lock", gems);
+        let (puma, unicorn) = (("config/puma.rb", ""), ("config/unicorn.rb", ""));
+        for (files, expected) in [
+            (vec![], ("puma", "", false)),
+            (vec![puma], ("puma", "config/puma.rb", true)),
+            (vec![unicorn], ("unicorn", "config/unicorn.rb", true)),
+            (vec![("unicorn.rb", "")], ("unicorn", "unicorn.rb", true)),
+            (vec![puma, unicorn], ("puma", "config/puma.rb", true)),
+            (vec![gemfile, lock("    puma (5.6.5)\n"), unicorn], ("puma", "", true)),
+            (vec![gemfile, lock("    unicorn (6.0.0)\n"), puma], ("unicorn", "", true)),
+            (
+                vec![gemfile, lock("    puma (5.6.5)\n    unicorn (6.0.0)\n"), unicorn],
+                ("puma", "", true),
+            ),
+        ] {
+            let (server, config, is_shown) = expected;
+            assert_eq!(chosen(&files, None), (server, config.to_string(), is_shown), "{files:?}");
+        }
+    }
+
+    #[test]
+    fn the_server_that_was_asked_for_is_taken_with_its_own_file() {
+        let files = [
+            ("Gemfile", ""),
+            ("Gemfile.lock", "    puma (5.6.5)\n"),
+            ("config/puma.rb", ""),
+            ("unicorn.rb", ""),
+        ];
+        assert_eq!(chosen(&files, Some("unicorn")), ("unicorn", "unicorn.rb".into(), true));
+        assert_eq!(chosen(&files, Some("puma")), ("puma", "config/puma.rb".into(), true));
+    }
+
+    #[test]
+    fn a_servers_configuration_for_production_comes_before_the_common_one() {
+        for (server, production, common) in [
+            ("puma", "config/puma/production.rb", "config/puma.rb"),
+            ("unicorn", "config/unicorn/production.rb", "config/unicorn.rb"),
+        ] {
+            let both = [(common, ""), (production, "")];
+            assert_eq!(chosen(&both, None), (server, production.to_string(), true));
+        }
+    }
+}

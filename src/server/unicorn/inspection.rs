@@ -1,0 +1,120 @@
+//! What the inspection script printed becomes an [`Inspection`].
+//!
+//! In: everything the command printed. Out: the settings, or what went wrong. Only computes.
+
+use serde::Deserialize;
+
+use crate::server::rack::inspection::{failed, report};
+use crate::server::{Inspection, InspectionError, Obeys};
+use crate::terms::Configuration;
+
+#[derive(Deserialize)]
+struct Options {
+    workers: u16,
+    preload: bool,
+    timeout_s: u32,
+    /// As Unicorn writes them: `0.0.0.0:8080` or a socket's path.
+    listeners: Vec<String>,
+    /// Files that its own log and the app's output go to.
+    logs: Vec<String>,
+    environment: String,
+    /// The variable that the number of workers follows.
+    obeys: Option<String>,
+    unicorn: String,
+    ruby: String,
+}
+
+pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
+    report(stdout, &super::ABOUT).and_then(|options| inspection(options).map_err(failed))
+}
+
+fn inspection(options: Options) -> Result<Inspection, String> {
+    let current = Configuration::new(options.workers, 1)
+        .map_err(|error| format!("the app's own setting cannot run: {error}"))?;
+    Ok(Inspection {
+        current,
+        remarks: remarks(&options),
+        obeys: Obeys { workers: options.obeys, ..Obeys::default() },
+        server_version: options.unicorn,
+        runtime_version: options.ruby,
+    })
+}
+
+/// What is kept and matters, then what is measured and differs from what the app's settings say.
+fn remarks(options: &Options) -> Vec<String> {
+    let mut remarks = vec![format!(
+        "{}; a worker that is busy with one request for more than {} s is killed (timeout)",
+        if options.preload {
+            "the app is loaded once, before the workers are forked (preload_app true)"
+        } else {
+            "every worker loads the app for itself and shares little memory (preload_app false)"
+        },
+        options.timeout_s
+    )];
+    if !options.listeners.is_empty() {
+        remarks.push(format!(
+            "its own addresses ({}) are not opened: it listens on a free port of 127.0.0.1",
+            options.listeners.join(", ")
+        ));
+    }
+    if !options.logs.is_empty() {
+        remarks.push(format!("{} is not written to while measuring", options.logs.join(" and ")));
+    }
+    if options.environment != "production" {
+        remarks.push(format!(
+            "the number of workers is read for the environment '{}'; it is measured in production",
+            options.environment
+        ));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "chatter\nsweetspot-inspection {\"workers\":3,\"preload\":false,\
+        \"timeout_s\":30,\"listeners\":[\"0.0.0.0:8080\",\"/run/u.sock\"],\
+        \"logs\":[\"log/unicorn.log\"],\"environment\":\"staging\",\
+        \"obeys\":\"WEB_CONCURRENCY\",\"unicorn\":\"6.0.0\",\"ruby\":\"ruby 3.1.2\"}\n";
+
+    #[test]
+    fn workers_are_read_with_one_thread_each_and_what_differs_is_said() {
+        let inspection = read(PRINTED).unwrap();
+        assert_eq!(inspection.current, Configuration::new(3, 1).unwrap());
+        assert_eq!(inspection.server_version, "6.0.0");
+        assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
+        assert_eq!(inspection.obeys.max_threads, None);
+        let remarks = inspection.remarks.join("\n");
+        for expected in [
+            "preload_app false",
+            "more than 30 s is killed",
+            "(0.0.0.0:8080, /run/u.sock) are not opened",
+            "log/unicorn.log is not written to",
+            "'staging'",
+        ] {
+            assert!(remarks.contains(expected), "{expected} is missing in: {remarks}");
+        }
+        assert!(!remarks.contains("thread"), "there is nothing to choose: {remarks}");
+    }
+
+    #[test]
+    fn an_ordinary_app_is_told_how_it_is_loaded_and_nothing_else() {
+        let printed = PRINTED
+            .replace("false", "true")
+            .replace("staging", "production")
+            .replace(r#"["0.0.0.0:8080","/run/u.sock"]"#, "[]")
+            .replace(r#"["log/unicorn.log"]"#, "[]")
+            .replace(r#""WEB_CONCURRENCY""#, "null");
+        let inspection = read(&printed).unwrap();
+        assert_eq!(inspection.remarks.len(), 1, "{:?}", inspection.remarks);
+        assert!(inspection.remarks[0].contains("preload_app true"), "{:?}", inspection.remarks);
+        assert_eq!(inspection.obeys, Obeys::default());
+    }
+
+    #[test]
+    fn a_number_that_cannot_run_is_refused() {
+        let error = read(&PRINTED.replace("\"workers\":3", "\"workers\":0")).unwrap_err();
+        assert!(error.message.contains("cannot run"), "{error}");
+    }
+}

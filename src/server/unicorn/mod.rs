@@ -1,0 +1,280 @@
+//! Unicorn: a master that forks workers with one thread each.
+//!
+//! In: an app and a configuration. Out: commands, files and rules for reading what Unicorn shows.
+//! Must not run, read or write anything.
+
+mod inspection;
+mod settings;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use super::rack::{self, text};
+use super::{
+    About, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
+    ProcessFacts, ReadyLine, Recipe,
+};
+use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+
+/// Unicorn.
+pub struct Unicorn;
+
+const ABOUT: About = About {
+    name: "unicorn",
+    title: "Unicorn",
+    // Unicorn is told its file with -c and looks for none: these are what its users call it.
+    config_files: &["config/unicorn/production.rb", "config/unicorn.rb", "unicorn.rb"],
+    has_threads: false,
+    install: &["gem install unicorn", "apt install unicorn"],
+};
+
+/// The file in the scratch folder that is given to Unicorn, and reads the app's own.
+const OVERLAY: &str = "unicorn.rb";
+
+/// Sockets and workers of somebody else's Unicorn.
+const NOT_INHERITED: &[&str] = &["UNICORN_FD", "UNICORN_WORKER"];
+
+/// By convention the number of workers: app's settings read these.
+const VARIABLES: [&str; 3] = ["WEB_CONCURRENCY", "UNICORN_WORKERS", "UNICORN_PROCESSES"];
+
+impl Adapter for Unicorn {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, app: &App) -> CommandLine {
+        rack::inspect(app, include_str!("inspect.rb"))
+    }
+
+    fn read_inspection(&self, stdout: &str) -> Result<Inspection, InspectionError> {
+        inspection::read(stdout)
+    }
+
+    fn launch(
+        &self,
+        app: &App,
+        configuration: Configuration,
+        listen: &Listen,
+        scratch: &Path,
+    ) -> Recipe {
+        let not_inherited = rack::NOT_INHERITED.iter().chain(NOT_INHERITED);
+        Recipe {
+            command: CommandLine {
+                arguments: arguments(app, scratch),
+                env: environment(app, configuration, listen, scratch),
+                env_removed: not_inherited.map(ToString::to_string).collect(),
+                folder: app.folder.clone(),
+            },
+            files: vec![(OVERLAY.into(), overlay(app, configuration, listen, scratch))],
+            ready_line: Some(ReadyLine {
+                contains: vec!["worker=".into(), " ready".into()],
+                count: configuration.workers.get(),
+            }),
+            // A worker that cannot load the app is started again without end; once may be an
+            // accident, so one more failure than there are workers is needed.
+            failure_line: Some(ReadyLine {
+                contains: vec!["reaped #<Process::Status".into(), "worker=".into()],
+                count: configuration.workers.get().saturating_add(1),
+            }),
+            graceful_stop: GracefulStop { signal: SIGQUIT, wait: Duration::from_secs(10) },
+        }
+    }
+
+    fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
+        match process.is_root {
+            true => Role::Master,
+            false if process.title.starts_with("unicorn worker[") => Role::Worker,
+            false => Role::Other,
+        }
+    }
+
+    fn settings(
+        &self,
+        app: &App,
+        inspection: &Inspection,
+        configuration: Configuration,
+        cores: Cores,
+    ) -> Settings {
+        settings::of(app, &inspection.obeys, configuration, cores)
+    }
+
+    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
+        rack::failure::recognise(ABOUT.name, last_lines)
+    }
+}
+
+/// As in signal(7); this folder must not depend on the operating system's library for it. SIGTERM
+/// would cut requests off.
+const SIGQUIT: i32 = 3;
+
+fn arguments(app: &App, scratch: &Path) -> Vec<String> {
+    let mut arguments = rack::through_bundler(app);
+    let overlay = text(&scratch.join(OVERLAY));
+    arguments.extend([ABOUT.name, "-E", "production", "-c", &overlay].map(String::from));
+    arguments.push(text(&app.rackup));
+    arguments
+}
+
+/// The variables by convention as well as the overlay: logic inside the app's own settings reads
+/// these before the overlay has its say.
+fn environment(
+    app: &App,
+    configuration: Configuration,
+    listen: &Listen,
+    scratch: &Path,
+) -> BTreeMap<String, String> {
+    let mut env = rack::production(app, listen, scratch);
+    let workers = configuration.workers.to_string();
+    env.extend(VARIABLES.map(|name| (name.to_string(), workers.clone())));
+    env
+}
+
+fn overlay(app: &App, configuration: Configuration, listen: &Listen, scratch: &Path) -> String {
+    let own = app.server_config.as_deref().map_or_else(String::new, |config| {
+        let path = rack::quoted(&app.folder.join(config));
+        format!("instance_eval(File.read(\"{path}\"), \"{path}\")")
+    });
+    let address = match listen {
+        Listen::Port(port) => format!("127.0.0.1:{port}"),
+        Listen::Socket(path) => rack::quoted(path),
+    };
+    // Paths last: nothing is looked for in them.
+    include_str!("overlay.rb")
+        .replace("worker_processes WORKERS", &format!("worker_processes {}", configuration.workers))
+        .replace("SCRATCH", &rack::quoted(scratch))
+        .replace("ADDRESS", &address)
+        .replace("OWN_SETTINGS", &own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Framework;
+
+    fn app() -> App {
+        App {
+            folder: "/srv/shop".into(),
+            framework: Framework::Rails,
+            rackup: "config.ru".into(),
+            server_config: Some("config/unicorn.rb".into()),
+            is_bundled: true,
+            ready_path: "/".into(),
+        }
+    }
+
+    fn launch(app: &App, workers: u16) -> Recipe {
+        let configuration = Configuration::new(workers, 1).unwrap();
+        Unicorn.launch(app, configuration, &Listen::Port(4000), Path::new("/tmp/scratch"))
+    }
+
+    #[test]
+    fn the_overlay_is_the_only_configuration_file_and_reads_the_apps_own() {
+        let recipe = launch(&app(), 4);
+        assert_eq!(
+            recipe.command.arguments.join(" "),
+            "bundle exec unicorn -E production -c /tmp/scratch/unicorn.rb config.ru"
+        );
+        let (name, overlay) = &recipe.files[0];
+        assert_eq!(name, Path::new("unicorn.rb"));
+        let own = "/srv/shop/config/unicorn.rb";
+        for line in [
+            format!("instance_eval(File.read(\"{own}\"), \"{own}\")").as_str(),
+            "worker_processes 4",
+            "listen \"127.0.0.1:4000\", ",
+            "pid \"/tmp/scratch/unicorn.pid\"",
+        ] {
+            assert!(overlay.contains(&format!("\n{line}")), "{line} is missing in:\n{overlay}");
+        }
+        let at = |text: &str| overlay.find(text).unwrap();
+        assert!(at("instance_eval") < at("worker_processes 4"), "the overlay has the last word");
+    }
+
+    #[test]
+    fn an_app_without_settings_of_its_own_gets_the_overlay_alone() {
+        let app = App { server_config: None, is_bundled: false, ..app() };
+        let recipe = launch(&app, 2);
+        assert_eq!(recipe.command.arguments[0], "unicorn");
+        assert!(!recipe.files[0].1.contains("instance_eval"), "{}", recipe.files[0].1);
+        for placeholder in ["OWN_SETTINGS", "ADDRESS", "SCRATCH", "WORKERS"] {
+            assert!(!recipe.files[0].1.contains(placeholder), "{placeholder}");
+        }
+    }
+
+    #[test]
+    fn variables_say_the_same_as_the_overlay() {
+        let env = launch(&app(), 3).command.env;
+        for name in ["WEB_CONCURRENCY", "UNICORN_WORKERS", "UNICORN_PROCESSES"] {
+            assert_eq!(env[name], "3", "{name}");
+        }
+        for name in ["RACK_ENV", "RAILS_ENV", "APP_ENV"] {
+            assert_eq!(env[name], "production", "{name}");
+        }
+        assert_eq!(env["PORT"], "4000");
+    }
+
+    #[test]
+    fn a_folder_with_ruby_syntax_in_its_name_stays_a_name() {
+        let app = App { folder: "/srv/a\"b#{c}".into(), ..app() };
+        let overlay = &launch(&app, 1).files[0].1;
+        assert!(overlay.contains(r#"File.read("/srv/a\"b\#{c}/config/unicorn.rb")"#), "{overlay}");
+    }
+
+    #[test]
+    fn every_worker_has_to_say_that_it_is_ready() {
+        let ready = launch(&app(), 3).ready_line.unwrap();
+        assert_eq!(ready.count, 3);
+        assert!(ready.matches("I, [2026-11-21T02:00:00.123456 #72]  INFO -- : worker=0 ready"));
+        for other in ["master process ready", "worker=0 spawned pid=72", "worker=0 spawning..."] {
+            assert!(!ready.matches(&format!("I, [x #71]  INFO -- : {other}")), "{other}");
+        }
+    }
+
+    #[test]
+    fn workers_that_end_again_and_again_are_counted() {
+        let failure = launch(&app(), 2).failure_line.unwrap();
+        assert_eq!(failure.count, 3);
+        let reaped = "E, [x #71] ERROR -- : reaped #<Process::Status: pid 72 exit 1> worker=0";
+        assert!(failure.matches(reaped));
+    }
+
+    #[test]
+    fn a_graceful_stop_is_not_the_signal_that_cuts_requests_off() {
+        assert_eq!(launch(&app(), 2).graceful_stop.signal, 3);
+    }
+
+    #[test]
+    fn roles_follow_from_the_title() {
+        let configuration = Configuration::new(1, 1).unwrap();
+        for (is_root, title, role) in [
+            (true, "ruby /usr/bin/unicorn -E production", Role::Master),
+            (true, "unicorn master -E production -c /tmp/unicorn.rb config.ru", Role::Master),
+            (false, "unicorn worker[0] -E production -c /tmp/unicorn.rb config.ru", Role::Worker),
+            // Forked a moment ago.
+            (false, "unicorn master -E production -c /tmp/unicorn.rb config.ru", Role::Other),
+            (false, "node server-side-rendering.js", Role::Other),
+        ] {
+            let process = ProcessFacts { is_root, title };
+            assert_eq!(Unicorn.role(configuration, process), role, "{title}");
+        }
+    }
+
+    #[test]
+    fn known_causes_are_recognised_in_what_unicorn_prints() {
+        for (line, expected) in [
+            (
+                "E, [x #71] ERROR -- : adding listener failed addr=127.0.0.1:4000 (in use)\n",
+                BootFailureKind::Exited,
+            ),
+            (
+                "socket_helper.rb:1:in `bind': Address already in use - bind(2) for \
+                 127.0.0.1:4000 (Errno::EADDRINUSE)",
+                BootFailureKind::PortTaken,
+            ),
+            ("bundler: command not found: unicorn", BootFailureKind::NotInstalled),
+            ("boom at boot (RuntimeError)", BootFailureKind::Exited),
+        ] {
+            assert_eq!(Unicorn.recognise_failure(&[line.to_string()]), expected, "{line}");
+        }
+    }
+}

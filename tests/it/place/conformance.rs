@@ -1,0 +1,275 @@
+//! What the place promises, with the real server behind every adapter: a row of [`ROWS`] a server.
+
+use std::net::TcpListener;
+use std::ops::ControlFlow;
+
+use sweetspot::place::Offer;
+use sweetspot::server::{ADAPTERS, ProcessFacts};
+use sweetspot::terms::{BootFailureKind, Offered, Role, TrialFailure};
+
+use super::*;
+use crate::failures::site::{Running, Site};
+
+/// What differs from server to server.
+struct Row {
+    name: &'static str,
+    configurations: &'static [(u16, u16)],
+    /// What the threads that serve are called, where workers can have several.
+    threads: Option<&'static str>,
+    /// The app's own settings: each way of loading the app.
+    settings: &'static [&'static str],
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        name: "puma",
+        configurations: &[(1, 1), (1, 3), (3, 2)],
+        threads: Some("puma srv tp"),
+        settings: &["preload_app!\n", "preload_app! false\n"],
+    },
+    Row {
+        name: "unicorn",
+        configurations: &[(1, 1), (3, 1)],
+        threads: None,
+        settings: &["preload_app true\n", "preload_app false\n"],
+    },
+];
+
+/// An app on one of the servers.
+struct Case {
+    row: &'static Row,
+    adapter: &'static dyn Adapter,
+    app: TestApp,
+}
+
+impl Case {
+    /// `rackup` on every server there is.
+    fn all(rackup: &str) -> impl Iterator<Item = Self> {
+        Self::with_settings(rackup).filter(|case| !case.has_settings())
+    }
+
+    /// The same, without and with each of the row's settings.
+    fn with_settings(rackup: &str) -> impl Iterator<Item = Self> {
+        let rackup = rackup.to_string();
+        ADAPTERS.iter().flat_map(move |adapter| {
+            let name = adapter.name();
+            let row = ROWS.iter().find(|row| row.name == name);
+            let row = row.unwrap_or_else(|| panic!("{name} has no row in ROWS"));
+            assert_eq!(row.threads.is_some(), adapter.about().has_threads, "{name}");
+            let file = *adapter.about().config_files.last().unwrap();
+            let settings = row.settings.iter().map(Some).chain([None]);
+            let rackup = rackup.clone();
+            settings.map(move |settings| {
+                let mut files = vec![("config.ru", rackup.as_str())];
+                files.extend(settings.map(|settings| (file, *settings)));
+                Self { row, adapter: *adapter, app: TestApp::new(&files) }
+            })
+        })
+    }
+
+    fn has_settings(&self) -> bool {
+        self.settings().app.server_config.is_some()
+    }
+
+    fn settings(&self) -> LocalSettings {
+        self.app.settings_on(self.adapter)
+    }
+
+    fn local(&self) -> Local {
+        self.app.local_on(self.adapter)
+    }
+
+    /// Processes that the adapter takes for workers.
+    fn workers(&self, local: &Local, workers: u16, threads: u16) -> Vec<u32> {
+        let root = local.server_pid();
+        let role = |pid: u32| {
+            let facts = ProcessFacts { is_root: Some(pid) == root, title: &title(pid) };
+            self.adapter.role(configuration(workers, threads), facts)
+        };
+        self.app.processes().into_iter().filter(|pid| role(*pid) == Role::Worker).collect()
+    }
+
+    /// Threads that serve in this process, which may be gone.
+    fn threads(&self, pid: u32) -> Option<usize> {
+        let name = self.row.threads?;
+        Path::new(&format!("/proc/{pid}/task")).exists().then(|| threads_named(pid, name))
+    }
+}
+
+fn kill(pid: u32, signal: i32) {
+    // SAFETY: two integers; the process is one that this test started and has just seen.
+    assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0, "signal {signal} to {pid}");
+}
+
+const ANSWERS: &str = "run ->(env) { [200, {}, [Process.pid.to_s]] }\n";
+
+#[test]
+fn every_server_comes_up_with_its_workers_and_threads_and_answers() {
+    for case in Case::with_settings(ANSWERS) {
+        let mut local = case.local();
+        for &(workers, threads) in case.row.configurations {
+            let what = format!("{} {workers} x {threads}", case.row.name);
+            start(&mut local, workers, threads);
+            let serving = case.workers(&local, workers, threads);
+            assert_eq!(serving.len(), usize::from(workers), "{what}: {serving:?}");
+            if case.row.threads.is_some() {
+                // Threads are made right after a worker says that it has booted.
+                let has_all = |pid: &u32| case.threads(*pid) == Some(threads.into());
+                wait_until(&what, || serving.iter().all(has_all));
+            }
+            let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
+            assert!(serving.contains(&answering), "{what}: {answering} of {serving:?}");
+        }
+        local.stop().unwrap();
+        case.app.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn every_servers_worker_that_is_killed_is_replaced() {
+    for case in Case::all(ANSWERS) {
+        let mut local = case.local();
+        start(&mut local, 2, 1);
+        let before = case.workers(&local, 2, 1);
+        kill(before[0], libc::SIGKILL);
+        wait_until("another is in its place", || {
+            let now = case.workers(&local, 2, 1);
+            now.len() == 2 && !now.contains(&before[0])
+        });
+        let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
+        assert_ne!(answering, before[0], "{}", case.row.name);
+        local.stop().unwrap();
+        case.app.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn every_server_that_is_killed_is_noticed_under_load() {
+    for case in Case::all(ANSWERS) {
+        let mut local = case.local();
+        start(&mut local, 2, 1);
+        kill(local.server_pid().unwrap(), libc::SIGKILL);
+        let offer = Offer {
+            offered: Offered::Closed { clients: 1, think: Duration::from_millis(50) },
+            warm_up: Duration::ZERO,
+            duration: Duration::from_secs(30),
+            seed: 1,
+        };
+        let began = Instant::now();
+        let observed = local.offer(&offer, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert!(began.elapsed() < offer.duration, "the load is ended with the server");
+        let Some(TrialFailure::Died { status, .. }) = &observed.failure else {
+            panic!("{}: {:?}", case.row.name, observed.failure)
+        };
+        assert!(status.contains("SIGKILL"), "{status}");
+        assert_eq!(local.server_pid(), None);
+        local.stop().unwrap();
+        case.app.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn every_server_says_that_its_port_is_taken() {
+    for case in Case::all(ANSWERS) {
+        for workers in [1, 2] {
+            let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = Some(taken.local_addr().unwrap().port());
+            let settings = LocalSettings { port, ..case.settings() };
+            let mut local = Local::new(settings, StopSignal::default()).unwrap();
+            let failure = start_failing(&mut local, workers, 1);
+            assert_eq!(failure.kind, BootFailureKind::PortTaken, "{failure:?}");
+            assert!(failure.message.contains("something else listens"), "{failure:?}");
+            case.app.assert_nothing_is_left();
+        }
+    }
+}
+
+#[test]
+fn every_server_shows_the_last_words_of_an_app_that_raises_at_load() {
+    for raising in ["raise 'boom at boot'", "raise LoadError, 'boom at boot'"] {
+        for case in Case::with_settings(&format!("def boot = {raising}\nboot\n")) {
+            for workers in [1, 2] {
+                let failure = start_failing(&mut case.local(), workers, 1);
+                assert_eq!(failure.kind, BootFailureKind::Exited, "{failure:?}");
+                let shown = failure.last_lines.join("\n");
+                assert!(shown.contains("boom at boot"), "{}: {failure:#?}", case.row.name);
+                assert!(shown.contains("config.ru:"), "{}: {failure:#?}", case.row.name);
+                case.app.assert_nothing_is_left();
+            }
+        }
+    }
+}
+
+#[test]
+fn every_server_finishes_its_requests_when_it_is_stopped_gracefully() {
+    let arrived = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = arrived.local_addr().unwrap().port();
+    // It says that it is here, and takes its time.
+    let slow = format!(
+        "require 'socket'\nrun ->(env) do\n  if env['PATH_INFO'] == '/slow'\n    \
+         TCPSocket.new('127.0.0.1', {port}).close\n    sleep 0.5\n  end\n  \
+         [200, {{}}, ['finished']]\nend\n"
+    );
+    for case in Case::all(&slow) {
+        for &(workers, threads) in case.row.configurations {
+            let mut local = case.local();
+            start(&mut local, workers, threads);
+            let address = local.address().unwrap();
+            let client = std::thread::spawn(move || get(address, "/slow"));
+            arrived.accept().unwrap();
+            let began = Instant::now();
+            local.stop().unwrap();
+            assert_eq!(client.join().unwrap(), "finished", "{} {workers}", case.row.name);
+            assert!(began.elapsed() < Duration::from_secs(9), "it was not ended for certain");
+            case.app.assert_nothing_is_left();
+        }
+    }
+}
+
+#[test]
+fn every_server_that_does_not_react_is_ended_for_certain() {
+    for case in Case::all(ANSWERS) {
+        let stop = StopSignal::default();
+        let mut local = Local::new(case.settings(), stop.clone()).unwrap();
+        start(&mut local, 2, 1);
+        case.app.processes().into_iter().for_each(|pid| kill(pid, libc::SIGSTOP));
+        // The user does not want to wait for a graceful end either.
+        stop.raise();
+        stop.raise();
+        local.stop().unwrap();
+        case.app.assert_nothing_is_left();
+    }
+}
+
+/// Steele, Lea and Flood's SplitMix64, as a number from 0 to 1.
+fn random(state: &mut u64) -> f64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    (z ^ (z >> 31)) as f64 / u64::MAX as f64
+}
+
+#[test]
+fn nothing_of_any_server_outlives_us_when_we_are_killed() {
+    const MOMENTS: usize = 4;
+    let site = Site::new(&[("config.ru", ANSWERS)]);
+    let mut seed = 6;
+    for adapter in ADAPTERS {
+        let name = adapter.name();
+        for moment in 0..MOMENTS {
+            let tune = ["tune", "--server", name, "--workers", "2", "--cpus", "1"];
+            let mut running = Running::begin(site.command(&tune));
+            // Through inspection and boot or, the last time, under load.
+            let delay = Duration::from_secs_f64(0.1 + 1.2 * random(&mut seed));
+            if moment + 1 == MOMENTS {
+                running.expect("trial 1:");
+            }
+            assert!(!running.wait_for("no line says this", delay));
+            assert!(!running.has_ended(), "{name}: moment {moment} came too late");
+            running.signal(libc::SIGKILL);
+            assert_eq!(running.end().code, None);
+            site.nothing_left.check();
+        }
+    }
+}
