@@ -81,10 +81,12 @@ fn threads(figures: &Figures<'_>) -> Option<Limit> {
         kind: LimitKind::Threads,
         confidence: (1.0 - busy.max(worker) / 2.0).clamp(0.5, 0.95),
         evidence: format!(
-            "all {slots:.0} {} were taken (on average {:.1} requests in flight) while the \
-             cores were {:.0} % busy and the busiest worker {:.0} %: requests wait for something \
-             outside",
-            slots_name(figures),
+            "{} taken (on average {:.1} requests in flight) while the cores were {:.0} % busy and \
+             the busiest worker {:.0} %: requests wait for something outside",
+            match figures.configuration.slots() {
+                1 => "the only worker was".to_string(),
+                several => format!("all {several} {} were", slots_name(figures)),
+            },
             figures.in_flight_mean,
             busy * 100.0,
             worker * 100.0,
