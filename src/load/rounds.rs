@@ -6,8 +6,8 @@
 //! docs/evidence/load-engine.md). Slept through, a reply would seem late, so the kernel notes when
 //! it arrived (`SO_TIMESTAMPNS`). What a round delays is send lag, and counted as such.
 //!
-//! Only from 10,000 requests a second in one loop on, over plain TCP, while every reply is small
-//! enough to be read in one piece: otherwise the loop acts on each event as it comes.
+//! Only from 10,000 requests a second in one loop on, over TCP, with HTTP/1, while every reply is
+//! small enough to be read in one piece: otherwise the loop acts on each event as it comes.
 
 use super::clock::Clock;
 

@@ -162,20 +162,12 @@ impl Socket {
             .map(drop)
     }
 
-    /// From now on [`receive_stamped`](Self::receive_stamped) says when bytes arrived.
-    ///
-    /// # Errors
-    /// The kernel refuses.
-    pub fn stamp_arrivals(&mut self) -> io::Result<()> {
-        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)?;
-        self.stamps_arrivals = true;
-        Ok(())
-    }
-
-    /// Whether it was asked to.
-    #[inline]
-    pub fn stamps_arrivals(&self) -> bool {
-        self.stamps_arrivals
+    /// From now on [`receive_stamped`](Self::receive_stamped) says when bytes arrived, if the
+    /// kernel will tell.
+    pub fn stamp_arrivals(&mut self) {
+        if !self.stamps_arrivals {
+            self.stamps_arrivals = self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS).is_ok();
+        }
     }
 
     fn set(&self, level: libc::c_int, option: libc::c_int) -> io::Result<()> {
@@ -223,11 +215,19 @@ impl Socket {
     }
 
     /// As [`receive`](Self::receive), with the wall clock's time at which the last of these bytes
-    /// reached this machine, in nanoseconds since 1970, if the kernel knows it.
+    /// reached this machine, in nanoseconds since 1970, if that was asked for and the kernel knows.
     ///
     /// # Errors
     /// The same.
+    #[inline]
     pub fn receive_stamped(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+        match self.stamps_arrivals {
+            true => self.receive_with_stamp(buffer),
+            false => Ok((self.receive(buffer)?, None)),
+        }
+    }
+
+    fn receive_with_stamp(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
         let mut piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
         let mut control = Control([0; CONTROL_SPACE]);
         // SAFETY: all-zero is a valid value of this plain structure.
@@ -353,7 +353,7 @@ mod tests {
         let remote = Remote::tcp(listener.local_addr().unwrap());
         let mut socket = Socket::connect(&remote, None).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
-        socket.stamp_arrivals().unwrap();
+        socket.stamp_arrivals();
         let wall = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
         // The kernel begins to look at its clock a moment after it was asked to.
         for _ in 0..10_000 {

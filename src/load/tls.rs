@@ -124,6 +124,10 @@ impl TlsStream {
         &self.socket
     }
 
+    pub fn socket_mut(&mut self) -> &mut Socket {
+        &mut self.socket
+    }
+
     /// Encrypts and sends; carries on the handshake as long as there is one.
     ///
     /// # Errors
@@ -187,18 +191,14 @@ impl TlsStream {
         if self.has_ended() {
             return self.end();
         }
-        let count = self.socket.receive(ciphertext)?;
+        let (count, stamp) = self.socket.receive_stamped(ciphertext)?;
         if count == 0 {
             return Err(self.cut_off());
         }
         let has_more = count == ciphertext.len();
         let filled = self.decrypt(&ciphertext[..count], plaintext);
         if filled > 0 {
-            return Ok(Received {
-                count: filled,
-                has_more: has_more || self.has_ended(),
-                stamp: None,
-            });
+            return Ok(Received { count: filled, has_more: has_more || self.has_ended(), stamp });
         }
         if self.has_ended() {
             return self.end();

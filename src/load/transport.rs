@@ -48,14 +48,11 @@ impl Transport {
         }
     }
 
-    /// See [`Socket::stamp_arrivals`]. TLS never does: a record may be complete later than it
-    /// arrived.
+    /// See [`Socket::stamp_arrivals`].
     pub fn stamp_arrivals(&mut self) {
-        if let Self::Plain(socket) = self
-            && !socket.stamps_arrivals()
-        {
-            // Without them the loop reads each reply as it comes.
-            drop(socket.stamp_arrivals());
+        match self {
+            Self::Plain(socket) => socket.stamp_arrivals(),
+            Self::Tls(stream) => stream.socket_mut().stamp_arrivals(),
         }
     }
 
@@ -134,10 +131,7 @@ impl Transport {
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
         match self {
             Self::Plain(socket) => {
-                let (count, stamp) = match socket.stamps_arrivals() {
-                    true => socket.receive_stamped(buffer)?,
-                    false => (socket.receive(buffer)?, None),
-                };
+                let (count, stamp) = socket.receive_stamped(buffer)?;
                 Ok(Received { count, has_more: count == buffer.len(), stamp })
             }
             Self::Tls(stream) => stream.receive(buffer),
