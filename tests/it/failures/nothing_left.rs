@@ -146,6 +146,12 @@ fn what_is_left_is_seen() {
         .iter_mut()
         .map(|command| command.stdin(std::process::Stdio::piped()).spawn().unwrap())
         .collect();
+    // A process begins before the kernel shows its environment.
+    let deadline = Instant::now() + PATIENCE;
+    let are_seen = || children.iter().all(|child| nothing_left.processes().contains(&child.id()));
+    while !are_seen() && Instant::now() < deadline {
+        std::thread::yield_now();
+    }
     let seen = nothing_left.processes();
     let left = nothing_left.left();
     for mut child in children {
