@@ -297,15 +297,14 @@ impl EventLoop<'_> {
                 }
                 Err(error) => return self.broken_by(slot, &error),
             };
+            let goes_on = has_more || is_hung_up;
             let Activity::Busy { flight, received, .. } = &mut connection.activity else {
-                if matches!(connection.activity, Activity::Idle) {
+                match connection.activity {
                     // What follows bytes that nobody asked for could not be trusted.
-                    return self.forget(slot);
+                    Activity::Idle => return self.forget(slot),
+                    _ if goes_on => continue,
+                    _ => return,
                 }
-                if has_more || is_hung_up {
-                    continue;
-                }
-                return;
             };
             if let Some(jar) = self.jars.get_mut(flight.client as usize).filter(|_| !may_skip) {
                 jar.feed(&self.buffer[..count]);
@@ -335,7 +334,7 @@ impl EventLoop<'_> {
                 }
                 Ok(Progress::More) => {
                     self.rounds.reply_is_partial();
-                    if !has_more && !is_hung_up {
+                    if !goes_on {
                         return;
                     }
                 }

@@ -184,10 +184,9 @@ pub enum Conclusion {
 /// What was typed makes no sense or is not allowed, or the name is not known.
 pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
     let targets_text = asked.targets_file.as_deref().map(targets::read).transpose()?;
-    let url = match (&asked.url, &targets_text) {
-        (Some(url), _) => Url::parse(url)?,
-        (None, Some(text)) => targets::server(text)?,
-        (None, None) => return Err(LoadVerbError::Usage("the URL is missing".into())),
+    let url = match &asked.url {
+        Some(url) => Url::parse(url)?,
+        None => targets::server(targets_text.as_deref().unwrap_or_default())?,
     };
     let variables = asked.variables_file.as_deref().map(table::read).transpose()?;
     let mut traffic = asked.access_log.as_ref().map(access_log::read).transpose()?;

@@ -55,22 +55,17 @@ impl Adapter for Puma {
         listen: &Listen,
         scratch: &Path,
     ) -> Recipe {
-        let not_inherited = rack::NOT_INHERITED.iter().chain(NOT_INHERITED);
         Recipe {
-            command: CommandLine {
-                arguments: arguments(app, configuration, listen, scratch),
-                env: environment(app, configuration, listen, scratch),
-                env_removed: not_inherited.map(ToString::to_string).collect(),
-                folder: app.folder.clone(),
-            },
+            command: rack::start(
+                app,
+                arguments(app, configuration, listen, scratch),
+                environment(app, configuration, listen, scratch),
+                NOT_INHERITED,
+            ),
             files: vec![(OVERLAY.into(), overlay(app, scratch))],
             ready_line: Some(ready_line(configuration)),
-            // A worker that cannot load the app is started again without end; once may be an
-            // accident, so one more failure than there are workers is needed.
-            failure_line: is_cluster(configuration).then(|| ReadyLine {
-                contains: vec!["! Unable to start worker".into()],
-                count: configuration.workers.get().saturating_add(1),
-            }),
+            failure_line: is_cluster(configuration)
+                .then(|| rack::failing_workers(&["! Unable to start worker"], configuration)),
             graceful_stop: GracefulStop { signal: SIGTERM, wait: Duration::from_secs(10) },
         }
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::server::rack::text;
+use crate::server::rack::{same_ratio, text};
 use crate::server::{App, Framework, MinThreads, Obeys};
 use crate::terms::{Configuration, Cores, Settings};
 
@@ -51,16 +51,7 @@ fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
     if super::is_cluster(configuration) {
         lines.push("preload_app!".into());
     }
-    lines.extend([
-        String::new(),
-        format!("# The same ratio on a machine of another size (this one has {cores} cores):"),
-        "#   require \"etc\"".into(),
-        format!(
-            "#   workers [({workers} * Etc.nprocessors / {:?}).round, 1].max",
-            // Always with a point: Ruby would round a whole number down.
-            cores.get()
-        ),
-    ]);
+    lines.extend(same_ratio("workers", workers, cores));
     lines.join("\n") + "\n"
 }
 

@@ -8,10 +8,11 @@ pub mod inspection;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{App, CommandLine, Framework, Listen};
+use super::{App, CommandLine, Framework, Listen, ReadyLine};
+use crate::terms::{Configuration, Cores, Workers};
 
 /// What would make a server listen elsewhere, or report to a supervisor of its own.
-pub const NOT_INHERITED: &[&str] = &[
+const NOT_INHERITED: &[&str] = &[
     "LISTEN_FDS",
     "LISTEN_PID",
     "LISTEN_FDNAMES",
@@ -31,10 +32,13 @@ pub fn never_written(app: &App) -> BTreeMap<String, String> {
     frozen.into_iter().collect()
 }
 
-/// A command that runs `script` with the server's own configuration file as its argument.
+/// A command that runs `script`, behind what all inspections have in common, with the server's own
+/// configuration file as its argument.
 pub fn inspect(app: &App, script: &str) -> CommandLine {
     let mut arguments = through_bundler(app);
-    arguments.extend(["ruby", "-e", script, "--"].map(String::from));
+    // Ruby joins them, a line each.
+    let scripts = ["ruby", "-e", include_str!("inspect.rb"), "-e", script, "--"];
+    arguments.extend(scripts.map(String::from));
     arguments.extend(app.server_config.as_deref().map(text));
     CommandLine {
         arguments,
@@ -42,6 +46,41 @@ pub fn inspect(app: &App, script: &str) -> CommandLine {
         env_removed: Vec::new(),
         folder: app.folder.clone(),
     }
+}
+
+/// A command that starts a server; `not_inherited` besides [`NOT_INHERITED`].
+pub fn start(
+    app: &App,
+    arguments: Vec<String>,
+    env: BTreeMap<String, String>,
+    not_inherited: &[&str],
+) -> CommandLine {
+    let env_removed = NOT_INHERITED.iter().chain(not_inherited).map(ToString::to_string).collect();
+    CommandLine { arguments, env, env_removed, folder: app.folder.clone() }
+}
+
+/// Log lines of workers that cannot load the app, which are started again without end; once may be
+/// an accident, so one more failure than there are workers is needed.
+pub fn failing_workers(texts: &[&str], configuration: Configuration) -> ReadyLine {
+    ReadyLine {
+        contains: texts.iter().map(ToString::to_string).collect(),
+        count: configuration.workers.get().saturating_add(1),
+    }
+}
+
+/// Lines for a configuration file that keep the ratio of workers to cores elsewhere; `directive` is
+/// the server's word for the number of workers.
+pub fn same_ratio(directive: &str, workers: Workers, cores: Cores) -> [String; 4] {
+    [
+        String::new(),
+        format!("# The same ratio on a machine of another size (this one has {cores} cores):"),
+        "#   require \"etc\"".into(),
+        format!(
+            "#   {directive} [({workers} * Etc.nprocessors / {:?}).round, 1].max",
+            // Always with a point: Ruby would round a whole number down.
+            cores.get()
+        ),
+    ]
 }
 
 /// The environment of an app in production that writes nothing into its folder.

@@ -58,25 +58,22 @@ impl Adapter for Unicorn {
         listen: &Listen,
         scratch: &Path,
     ) -> Recipe {
-        let not_inherited = rack::NOT_INHERITED.iter().chain(NOT_INHERITED);
         Recipe {
-            command: CommandLine {
-                arguments: arguments(app, scratch),
-                env: environment(app, configuration, listen, scratch),
-                env_removed: not_inherited.map(ToString::to_string).collect(),
-                folder: app.folder.clone(),
-            },
+            command: rack::start(
+                app,
+                arguments(app, scratch),
+                environment(app, configuration, listen, scratch),
+                NOT_INHERITED,
+            ),
             files: vec![(OVERLAY.into(), overlay(app, configuration, listen, scratch))],
             ready_line: Some(ReadyLine {
                 contains: vec!["worker=".into(), " ready".into()],
                 count: configuration.workers.get(),
             }),
-            // A worker that cannot load the app is started again without end; once may be an
-            // accident, so one more failure than there are workers is needed.
-            failure_line: Some(ReadyLine {
-                contains: vec!["reaped #<Process::Status".into(), "worker=".into()],
-                count: configuration.workers.get().saturating_add(1),
-            }),
+            failure_line: Some(rack::failing_workers(
+                &["reaped #<Process::Status", "worker="],
+                configuration,
+            )),
             graceful_stop: GracefulStop { signal: SIGQUIT, wait: Duration::from_secs(10) },
         }
     }

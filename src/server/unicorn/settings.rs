@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::server::rack::text;
+use crate::server::rack::{same_ratio, text};
 use crate::server::{App, Framework, Obeys};
 use crate::terms::{Configuration, Cores, Settings};
 
@@ -27,18 +27,8 @@ fn config_file(app: &App) -> String {
 
 fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
     let workers = configuration.workers;
-    let lines = [
-        format!("# {}", config_file(app)),
-        format!("worker_processes {workers}"),
-        String::new(),
-        format!("# The same ratio on a machine of another size (this one has {cores} cores):"),
-        "#   require \"etc\"".into(),
-        format!(
-            "#   worker_processes [({workers} * Etc.nprocessors / {:?}).round, 1].max",
-            // Always with a point: Ruby would round a whole number down.
-            cores.get()
-        ),
-    ];
+    let own = [format!("# {}", config_file(app)), format!("worker_processes {workers}")];
+    let lines = [&own[..], &same_ratio("worker_processes", workers, cores)].concat();
     lines.join("\n") + "\n"
 }
 

@@ -1,0 +1,49 @@
+# What the inspections of Ruby's app servers have in common; a server's own script follows.
+require "json"
+
+# What the block gives, asked in a process of its own, so that settings that have been loaded once
+# don't get in the way, with nothing printed. Nil when the settings don't load there.
+def ask_apart
+  return unless Process.respond_to?(:fork)
+
+  answer, out = IO.pipe
+  child = fork do
+    [$stdout, $stderr].each { |stream| stream.reopen(File::NULL, "w") }
+    out.write(JSON.generate(yield))
+  rescue LoadError, StandardError, SyntaxError
+    # The settings as they are today say what is wrong.
+  ensure
+    out.close
+    exit!
+  end
+  out.close
+  text = answer.read
+  Process.wait(child)
+  JSON.parse(text) unless text.empty?
+end
+
+# The environment that the first of these variables names, in production unless one does; all of them
+# say so from then on.
+def settle_environment(*names)
+  environment = names.filter_map { |name| ENV[name] }.first || "production"
+  names.each { |name| ENV[name] ||= environment }
+  environment
+end
+
+# Prints what the block gives, or what went wrong in it, as one line of JSON after a mark.
+def print_inspection_of(server)
+  report =
+    begin
+      yield.merge("ruby" => "#{RUBY_ENGINE} #{RUBY_VERSION}")
+    rescue LoadError, StandardError, SyntaxError => error
+      {
+        "error" => "#{error.class}: #{error.message}",
+        "at" => error.backtrace&.first,
+        "server_missing" => error.is_a?(LoadError) && error.path.to_s.start_with?(server),
+      }
+    end
+
+  puts
+  puts "sweetspot-inspection #{JSON.generate(report)}"
+end
+
