@@ -56,10 +56,27 @@ pub struct Subject {
     /// The app's folder [default: the current one, or the plan's]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub app: Option<PathBuf>,
-    /// The app server: puma or unicorn [default: the one that Gemfile.lock or the app's settings
-    /// name, else puma]
+    /// What the server is told to run, such as config.ru, shop.wsgi:application or server.js
+    /// [default: found in the app's folder]
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// The app server, such as puma or unicorn [default: the one that the app's own files name,
+    /// else the usual one for its language]
     #[arg(long, value_name = "NAME")]
     pub server: Option<String>,
+    /// What stands in front of the server: none or nginx [default: none, unless the server needs
+    /// one]
+    #[arg(long, value_name = "NAME")]
+    pub proxy: Option<String>,
+    /// Start the server with this command; {workers}, {threads}, {port} and {socket} are filled in
+    #[arg(long, value_name = "COMMAND")]
+    pub start: Option<String>,
+    /// The signal with which that command is asked to end [default: TERM]
+    #[arg(long, value_name = "NAME")]
+    pub stop_signal: Option<String>,
+    /// A variable for the app; repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
     /// Worker processes to consider, such as 1..4 or 1,2,4 [default: 1 to twice the cores]
     #[arg(long, value_name = "RANGE")]
     pub workers: Option<String>,
@@ -163,7 +180,12 @@ impl Arguments {
         Typed {
             plan: self.plan.clone(),
             app: subject.app.clone(),
+            entry: subject.entry.clone(),
             server: subject.server.clone(),
+            proxy: subject.proxy.clone(),
+            start: subject.start.clone(),
+            stop_signal: subject.stop_signal.clone(),
+            env: subject.env.clone(),
             workers: subject.workers.clone(),
             threads: subject.threads.clone(),
             ready: subject.ready.clone(),
@@ -316,12 +338,18 @@ mod tests {
         let text = "plan.toml --app a --server b --workers c --threads d --target e --target f \
                     --targets g -H h:1 --header i:2 --slo j --cpus k --memory l --budget m \
                     --arrivals n --connection o --ready p --db-connections q --place r --seed s \
-                    --store t --timeout u --yes --allow-public";
+                    --store t --timeout u --yes --allow-public --entry v --proxy w --start x \
+                    --stop-signal y --env z=1 --env z=2";
         let arguments: Vec<_> = text.split_whitespace().collect();
         let Typed {
             plan,
             app,
+            entry,
             server,
+            proxy,
+            start,
+            stop_signal,
+            env,
             workers,
             threads,
             target,
@@ -362,9 +390,17 @@ mod tests {
             place,
             seed,
             timeout,
+            entry,
+            proxy,
+            start,
+            stop_signal,
         ];
-        let expected = ["b", "c", "d", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "u"];
+        let expected = [
+            "b", "c", "d", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "u", "v", "w", "x",
+            "y",
+        ];
         assert_eq!(texts.map(Option::unwrap), expected);
+        assert_eq!(env, ["z=1", "z=2"]);
         assert_eq!(
             (target, header),
             (vec!["e".into(), "f".into()], vec!["h:1".into(), "i:2".into()])

@@ -1,6 +1,6 @@
 //! What the server's processes, its control group and the host used, over time.
 //!
-//! In: a root process and how to name what is below it. Out: a [`MonitorRecord`]. Reads the
+//! In: root processes and how to name what is below it. Out: a [`MonitorRecord`]. Reads the
 //! operating system only; must not send signals or judge.
 
 mod cores;
@@ -28,8 +28,9 @@ pub type RoleOf = Box<dyn Fn(bool, &str) -> Role + Send>;
 
 /// What to watch.
 pub struct Watched {
-    /// The server's first process; its descendants are found anew at each look.
-    pub root_pid: u32,
+    /// The processes that the server was started with, its first one first; their descendants are
+    /// found anew at each look. Not empty.
+    pub roots: Vec<u32>,
     /// `(is root, title) -> role`.
     pub role: RoleOf,
     /// The loopback port or unix socket whose listen queue is looked at.
@@ -88,7 +89,7 @@ impl Drop for Monitor {
 }
 
 fn watch(watched: Watched, origin: Instant, stopped: &Receiver<()>) -> MonitorRecord {
-    let mut sampler = Sampler::start(watched, &[], CoreChoice::Allowed);
+    let mut sampler = Sampler::start(watched, CoreChoice::Allowed);
     let mut record = MonitorRecord::default();
     let mut interval_end = next_after(origin, sampler.interval_start() + SHORTEST, SECOND);
     loop {
@@ -154,8 +155,8 @@ mod tests {
             let _in_use = &held;
             Role::Other
         });
-        let root_pid = std::process::id();
-        let watched = Watched { root_pid, role, port: None, socket: None, cgroup: None };
+        let roots = vec![std::process::id()];
+        let watched = Watched { roots, role, port: None, socket: None, cgroup: None };
         let monitor = Monitor::start(watched, Instant::now());
         drop(monitor);
         assert_eq!(Arc::strong_count(&alive), 1, "the thread still holds what it watched with");

@@ -43,16 +43,13 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Takes the first look; what was used before it is not counted. `also` are roots besides
-    /// `watched.root_pid`.
-    pub fn start(watched: Watched, also: &[u32], cores: CoreChoice) -> Self {
-        let root = watched.root_pid;
-        let mut roots = vec![root];
-        roots.extend(also);
+    /// Takes the first look; what was used before it is not counted.
+    pub fn start(watched: Watched, cores: CoreChoice) -> Self {
+        let root = watched.roots[0];
         let throttling = Throttling::start(throttling_groups(&watched));
         let queue = watched.port.map(|port| ListenQueue::open(port, root));
         let mut sampler = Self {
-            tree: Tree::new(roots, watched.cgroup.clone()),
+            tree: Tree::new(watched.roots.clone(), watched.cgroup.clone()),
             cores: Cores::start(),
             core_choice: cores,
             chosen_cores: Vec::new(),
@@ -91,7 +88,7 @@ impl Sampler {
     }
 
     fn note_root(&mut self) {
-        let root = self.watched.root_pid;
+        let root = self.watched.roots[0];
         if self.tree.processes.iter().any(|process| process.pid == root) {
             return;
         }
@@ -155,7 +152,7 @@ impl Sampler {
     /// last answer stands.
     fn choose_cores(&mut self) {
         if self.core_choice == CoreChoice::Allowed {
-            let allowed = host::allowed_cores(self.watched.root_pid);
+            let allowed = host::allowed_cores(self.watched.roots[0]);
             if !allowed.is_empty() {
                 self.chosen_cores = allowed;
             }
@@ -218,7 +215,7 @@ fn throttling_groups(watched: &Watched) -> Vec<PathBuf> {
             .map(|folder| folder.to_path_buf())
             .collect(),
         None => {
-            let group = groups::of(watched.root_pid).cpu;
+            let group = groups::of(watched.roots[0]).cpu;
             let folders = group.iter().flat_map(groups::Group::way_up);
             folders
                 .filter(|folder| groups::quota_in(folder).is_some())

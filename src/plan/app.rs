@@ -124,14 +124,8 @@ pub fn recognise(folder: &Path) -> Result<App, AppError> {
     }
     let folder = if folder.join(RACKUP).is_file() { folder } else { find_below(&folder)? };
     let bundle = bundle::read_bundle(&folder)?;
-    Ok(App {
-        framework: framework(&folder, bundle.as_ref())?,
-        rackup: PathBuf::from(RACKUP),
-        server_config: None,
-        is_bundled: bundle.is_some(),
-        ready_path: "/".to_string(),
-        folder,
-    })
+    let framework = framework(&folder, bundle.as_ref())?;
+    Ok(App { is_bundled: bundle.is_some(), ..App::new(folder, framework, RACKUP) })
 }
 
 /// The app of a folder without a `config.ru` of its own.

@@ -124,6 +124,8 @@ pub enum Problem {
          choose a server that has threads with --server"
     )]
     OneThreadOnly { server: &'static str },
+    #[error("{server} needs a proxy in front of it; leave this out, or write nginx")]
+    ProxyNeeded { server: &'static str },
 }
 
 fn shown(at: &Origin, value: &Option<String>) -> String {

@@ -4,7 +4,11 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     App,
+    Entry,
     Server,
+    Proxy,
+    Start,
+    StopSignal,
     Workers,
     Threads,
     Targets,
@@ -35,9 +39,13 @@ pub enum Form {
 
 impl Key {
     /// Every setting, in the order in which they are explained.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 21] = [
         Self::App,
+        Self::Entry,
         Self::Server,
+        Self::Proxy,
+        Self::Start,
+        Self::StopSignal,
         Self::Workers,
         Self::Threads,
         Self::Targets,
@@ -59,7 +67,11 @@ impl Key {
     pub fn name(self) -> &'static str {
         match self {
             Self::App => "app",
+            Self::Entry => "entry",
             Self::Server => "server",
+            Self::Proxy => "proxy",
+            Self::Start => "start",
+            Self::StopSignal => "stop-signal",
             Self::Workers => "workers",
             Self::Threads => "threads",
             Self::Targets => "targets",
@@ -91,7 +103,11 @@ impl Key {
     pub fn example(self) -> &'static str {
         match self {
             Self::App => "\"../shop\"",
+            Self::Entry => "\"shop.wsgi:application\"",
             Self::Server => "\"puma\"",
+            Self::Proxy => "\"nginx\"",
+            Self::Start => "\"bin/serve --workers {workers} --port {port}\"",
+            Self::StopSignal => "\"TERM\"",
             Self::Workers => "\"1..4\" or [1, 2, 4]",
             Self::Threads => "\"1..8\" or [1, 2, 4, 8]",
             Self::Targets => "\"targets.txt\"",

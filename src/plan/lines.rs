@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::range::format_counts;
 use super::settings::{Settings, Sourced};
 use super::{Goal, PlanLine, Source, Surroundings};
-use crate::server::{Adapter, App, Framework};
+use crate::server::{Adapter, App, Framework, Proxy};
 use crate::terms::{
     Arrivals, Bytes, ConnectionMode, Cores, Target, Threads, Workers, format_duration,
 };
@@ -17,6 +17,7 @@ pub struct Printed<'a> {
     pub surroundings: &'a Surroundings,
     pub app: Sourced<App>,
     pub server: Sourced<&'static dyn Adapter>,
+    pub proxy: Sourced<Proxy>,
     pub workers: Sourced<Vec<Workers>>,
     pub threads: Sourced<Vec<Threads>>,
     pub targets: Sourced<Vec<Target>>,
@@ -43,6 +44,7 @@ impl Printed<'_> {
         let mut lines = vec![
             line("app", &self.app, app_text),
             line("server", &self.server, |adapter| adapter.name().to_string()),
+            line("proxy", &self.proxy, proxy_text),
             line("workers", &self.workers, |_| format_counts(&workers)),
             line("threads", &self.threads, |_| format_counts(&threads)),
             line("targets", &self.targets, |targets| targets_text(targets)),
@@ -65,8 +67,11 @@ impl Printed<'_> {
             line("seed", &self.seed, |seed| seed.to_string()),
             line("store", &self.store, |store| self.shown(store)),
         ];
-        if !self.server.value.about().has_threads {
+        if !self.server.value.has_threads(&self.app.value) {
             lines.retain(|line| line.what != "threads");
+        }
+        if self.proxy.value == Proxy::None {
+            lines.retain(|line| line.what != "proxy");
         }
         if let Some(headers) = self.headers() {
             let after_targets = lines.iter().position(|line| line.what == "SLO");
@@ -111,8 +116,20 @@ fn app_text(app: &App) -> String {
         Framework::Rails => "Rails",
         Framework::Sinatra => "Sinatra",
         Framework::Rack => "Rack",
+        Framework::Wsgi => "Python, WSGI",
+        Framework::Asgi => "Python, ASGI",
+        Framework::Php => "PHP",
+        Framework::Node => "Node.js",
+        Framework::Other => "started by a command",
     };
     format!("{} ({framework})", app.folder.display())
+}
+
+fn proxy_text(proxy: &Proxy) -> String {
+    match proxy {
+        Proxy::None => "none".to_string(),
+        Proxy::Nginx => "nginx".to_string(),
+    }
 }
 
 fn targets_text(targets: &[Target]) -> String {

@@ -41,7 +41,15 @@ pub struct Typed {
     /// A plan file, or a folder with one (or only with an app).
     pub plan: Option<PathBuf>,
     pub app: Option<PathBuf>,
+    /// What the server is told to run, where that cannot be found.
+    pub entry: Option<String>,
     pub server: Option<String>,
+    pub proxy: Option<String>,
+    /// A command of the user's that starts the server, with places to fill in.
+    pub start: Option<String>,
+    pub stop_signal: Option<String>,
+    /// `NAME=value`, for the app.
+    pub env: Vec<String>,
     pub workers: Option<String>,
     pub threads: Option<String>,
     /// As [`Target`] is read from text.

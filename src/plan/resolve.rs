@@ -9,11 +9,11 @@ use super::header::{parse_header, set_header};
 use super::key::Key;
 use super::lines::Printed;
 use super::range::{LARGEST_COUNT, parse_counts};
-use super::server::{check_program, choose_server};
+use super::server::{check_programs, choose_server};
 use super::settings::{Given, Settings, Sourced};
 use super::targets::read_targets;
 use super::{Goal, Plan, Source, Surroundings, Typed};
-use crate::server::{self, ADAPTERS, About, Adapter, App};
+use crate::server::{self, ADAPTERS, Adapter, App, Proxy};
 use crate::terms::{
     Arrivals, Bytes, ConnectionMode, Cores, Slo, Target, Threads, Workers, format_duration,
     parse_duration,
@@ -42,17 +42,21 @@ const MOST_CONNECTIONS: u64 = 1_000_000;
 pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanError> {
     let settings = Settings::find(typed, &surroundings.folder)?;
     let mut app = app(&settings)?;
-    let server = server(&settings, &mut app.value, surroundings)?;
-    let about = server.value.about();
+    let server = server(&settings, &mut app.value)?;
+    let proxy = proxy(&settings, server.value)?;
+    app.value.proxy = proxy.value;
+    check_programs(&mut app.value, server.value, &surroundings.program_folders)?;
+    let has_threads = server.value.has_threads(&app.value);
     let cores = cores(&settings, surroundings)?;
     let memory = memory(&settings, surroundings)?;
     let workers = workers(&settings, cores.value.unwrap_or(surroundings.cores))?;
-    let threads = threads(&settings, about)?;
+    let threads = threads(&settings, server.value, has_threads)?;
     let targets = targets(&settings)?;
     let goal = goal(&settings)?;
     let timeout = timeout(&settings, &goal.value)?;
     let ready = ready(&settings, &targets.value)?;
-    let db_connections = db_connections(&settings, workers.value[0], threads.value[0], about)?;
+    let slots = (workers.value[0], threads.value[0]);
+    let db_connections = db_connections(&settings, slots, has_threads)?;
     place(&settings)?;
     app.value.ready_path = ready.value.clone();
     let printed = Printed {
@@ -60,6 +64,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
         surroundings,
         app,
         server,
+        proxy,
         workers,
         threads,
         targets,
@@ -81,9 +86,9 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
 fn plan(typed: &Typed, printed: Printed<'_>) -> Plan {
     Plan {
         lines: printed.lines(),
+        has_threads: printed.server.value.has_threads(&printed.app.value),
         app: printed.app.value,
         server: printed.server.value.name().to_string(),
-        has_threads: printed.server.value.about().has_threads,
         workers: printed.workers.value,
         threads: printed.threads.value,
         threads_source: printed.threads.source,
@@ -123,19 +128,32 @@ fn app(settings: &Settings<'_>) -> Result<Sourced<App>, PlanError> {
 fn server(
     settings: &Settings<'_>,
     app: &mut App,
-    surroundings: &Surroundings,
 ) -> Result<Sourced<&'static dyn Adapter>, PlanError> {
     let names: Vec<_> = ADAPTERS.iter().map(|adapter| (adapter.name(), adapter.name())).collect();
     let given = settings.get(Key::Server).map(|given| given.choice(&names)).transpose()?;
     let asked = given.as_ref().and_then(|given| server::find(given.value));
     let chosen = choose_server(app, asked)?;
-    check_program(app, chosen.adapter, &surroundings.program_folders)?;
     let source = match (given, chosen.is_shown) {
         (Some(given), _) => given.source,
         (None, true) => Source::App,
         (None, false) => Source::Default,
     };
     Ok(Sourced { value: chosen.adapter, source })
+}
+
+fn proxy(
+    settings: &Settings<'_>,
+    adapter: &'static dyn Adapter,
+) -> Result<Sourced<Proxy>, PlanError> {
+    let about = adapter.about();
+    let default = if about.needs_proxy { Proxy::Nginx } else { Proxy::None };
+    or_default(settings.get(Key::Proxy), default, |given| {
+        let proxy = given.choice(&[("nginx", Proxy::Nginx), ("none", Proxy::None)])?;
+        if about.needs_proxy && proxy.value == Proxy::None {
+            return Err(given.problem(Problem::ProxyNeeded { server: about.title }));
+        }
+        Ok(proxy)
+    })
 }
 
 fn cores(
@@ -184,12 +202,17 @@ fn workers(settings: &Settings<'_>, cores: Cores) -> Result<Sourced<Vec<Workers>
     Ok(Sourced { value: workers.collect(), source: counts.source })
 }
 
-fn threads(settings: &Settings<'_>, about: &About) -> Result<Sourced<Vec<Threads>>, PlanError> {
-    let default = if about.has_threads { DEFAULT_THREADS.to_vec() } else { vec![1] };
+fn threads(
+    settings: &Settings<'_>,
+    adapter: &'static dyn Adapter,
+    has_threads: bool,
+) -> Result<Sourced<Vec<Threads>>, PlanError> {
+    let default = if has_threads { DEFAULT_THREADS.to_vec() } else { vec![1] };
     let counts = or_default(settings.get(Key::Threads), default, |given| {
         let counts = given.read(parse_counts)?;
-        if !about.has_threads && counts.value != [1] {
-            return Err(given.problem(Problem::OneThreadOnly { server: about.title }));
+        if !has_threads && counts.value != [1] {
+            let server = adapter.about().title;
+            return Err(given.problem(Problem::OneThreadOnly { server }));
         }
         Ok(counts)
     })?;
@@ -327,16 +350,15 @@ fn ready(settings: &Settings<'_>, targets: &[Target]) -> Result<Sourced<String>,
 
 fn db_connections(
     settings: &Settings<'_>,
-    workers: Workers,
-    threads: Threads,
-    about: &About,
+    (workers, threads): (Workers, Threads),
+    has_threads: bool,
 ) -> Result<Sourced<Option<u32>>, PlanError> {
     or_default(settings.get(Key::DbConnections), None, |given| {
         let number = given.number(1, MOST_CONNECTIONS)?;
         let (workers, threads) = (workers.get(), threads.get());
         let needed = u32::from(workers) * u32::from(threads);
         if number.value < u64::from(needed) {
-            let threads = about.has_threads.then_some(threads);
+            let threads = has_threads.then_some(threads);
             return Err(given.problem(Problem::TooFewConnections { workers, threads, needed }));
         }
         Ok(Sourced { value: Some(number.value as u32), source: number.source })

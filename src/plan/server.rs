@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::app::AppError;
 use super::bundle;
-use crate::server::{ADAPTERS, Adapter, App};
+use crate::server::{ADAPTERS, Adapter, App, Proxy};
 
 /// A server, and how it was come by.
 #[derive(Clone, Copy)]
@@ -37,24 +37,38 @@ pub fn choose_server(
     Ok(Chosen { adapter: chosen, is_shown: adapter.is_some() })
 }
 
-/// Checks that the program that starts the server is in one of these folders.
+/// Checks that the programs that are started are in one of these folders, and notes in the app
+/// under which name the server's is there.
 ///
 /// # Errors
-/// It is in none.
-pub fn check_program(
-    app: &App,
+/// One is in none.
+pub fn check_programs(
+    app: &mut App,
     adapter: &dyn Adapter,
     program_folders: &[PathBuf],
 ) -> Result<(), AppError> {
+    let is_there =
+        |program: &str| program_folders.iter().any(|folder| folder.join(program).is_file());
     let about = adapter.about();
-    let (program, install) = match app.is_bundled {
-        true => ("bundle", &["gem install bundler", "apt install ruby-bundler"][..]),
-        false => (about.name, about.install),
-    };
-    match program_folders.iter().any(|folder| folder.join(program).is_file()) {
-        true => Ok(()),
-        false => Err(AppError::NoProgram { program, install }),
+    if app.is_bundled {
+        if !is_there("bundle") {
+            let install = &["gem install bundler", "apt install ruby-bundler"];
+            return Err(AppError::NoProgram { program: "bundle", install });
+        }
+    } else if let [first, others @ ..] = about.programs {
+        let other = others.iter().find(|program| is_there(program));
+        app.program = match (is_there(first), other) {
+            (true, _) => None,
+            (false, Some(other)) => Some(other.to_string()),
+            (false, None) => {
+                return Err(AppError::NoProgram { program: first, install: about.install });
+            }
+        };
     }
+    if app.proxy == Proxy::Nginx && !is_there("nginx") {
+        return Err(AppError::NoProgram { program: "nginx", install: &["apt install nginx"] });
+    }
+    Ok(())
 }
 
 /// Relative to the app's folder.

@@ -137,7 +137,11 @@ impl<'a> Settings<'a> {
     pub fn get(&self, key: Key) -> Option<Given<'_>> {
         let typed = self.typed;
         let text = match key {
+            Key::Entry => &typed.entry,
             Key::Server => &typed.server,
+            Key::Proxy => &typed.proxy,
+            Key::Start => &typed.start,
+            Key::StopSignal => &typed.stop_signal,
             Key::Workers => &typed.workers,
             Key::Threads => &typed.threads,
             Key::Slo => &typed.slo,

@@ -5,12 +5,15 @@
 //! or write anything: `place` does.
 
 pub mod advice;
+mod command;
+mod inspection;
+mod nginx;
 pub mod puma;
 mod rack;
 pub mod unicorn;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -24,15 +27,21 @@ pub static ADAPTERS: &[&dyn Adapter] = &[&puma::Puma, &unicorn::Unicorn];
 /// What is so of a server whatever the app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct About {
-    /// As users write it: `puma`. Its gem and the program that starts it have the same name.
+    /// As users write it: `puma`. A gem has the same name.
     pub name: &'static str,
     /// As it is written in sentences: `Puma`.
     pub title: &'static str,
+    /// The programs that start it, the first of which is taken that is there; empty: none is known.
+    pub programs: &'static [&'static str],
     /// The server's own configuration in an app's folder: where it is looked for, first come first
     /// served.
     pub config_files: &'static [&'static str],
+    /// The apps that it runs.
+    pub runs: &'static [Framework],
     /// A worker can have several threads; else it has one, and there is nothing to choose.
     pub has_threads: bool,
+    /// It cannot stand alone: it speaks no HTTP, or each of its workers has an address of its own.
+    pub needs_proxy: bool,
     /// Commands that install it, any of which will do: `gem install puma`.
     pub install: &'static [&'static str],
 }
@@ -44,6 +53,21 @@ pub enum Framework {
     Sinatra,
     /// Anything else with a `config.ru`.
     Rack,
+    /// Python, a request a call: Django, Flask.
+    Wsgi,
+    /// Python, on an event loop: FastAPI, Starlette.
+    Asgi,
+    Php,
+    Node,
+    /// Known by nothing but the command that starts it.
+    Other,
+}
+
+impl Framework {
+    /// Starts from a `config.ru`.
+    pub fn is_rack(self) -> bool {
+        matches!(self, Self::Rails | Self::Sinatra | Self::Rack)
+    }
 }
 
 /// An app in its folder. The folder is never written to.
@@ -52,14 +76,45 @@ pub struct App {
     /// Absolute.
     pub folder: PathBuf,
     pub framework: Framework,
-    /// `config.ru`, relative to the folder.
-    pub rackup: PathBuf,
+    /// What the server is told to run, relative to the folder: `config.ru`,
+    /// `shop.wsgi:application`, `server.js`; of a PHP app its pages' folder (`.` or `public`).
+    pub entry: String,
     /// The server's own configuration file, relative to the folder, when there is one.
     pub server_config: Option<PathBuf>,
     /// Run through `bundle exec`.
     pub is_bundled: bool,
     /// Path with which the app says that it is there, such as `/`.
     pub ready_path: String,
+    /// Variables of the user's for the app; those that a recipe sets come before them.
+    pub env: BTreeMap<String, String>,
+    pub proxy: Proxy,
+    /// The server's program, where it is not the first of [`About::programs`].
+    pub program: Option<String>,
+}
+
+impl App {
+    /// An app that starts from `entry`, without settings of its own, asked for at `/`.
+    pub fn new(folder: impl Into<PathBuf>, framework: Framework, entry: &str) -> Self {
+        Self {
+            folder: folder.into(),
+            framework,
+            entry: entry.to_string(),
+            server_config: None,
+            is_bundled: false,
+            ready_path: "/".to_string(),
+            env: BTreeMap::new(),
+            proxy: Proxy::None,
+            program: None,
+        }
+    }
+}
+
+/// What stands between clients and the app server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Proxy {
+    None,
+    /// nginx, which reaches the server over unix sockets.
+    Nginx,
 }
 
 /// Where the server should listen.
@@ -85,7 +140,12 @@ pub struct CommandLine {
 /// How one configuration is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipe {
-    pub command: CommandLine,
+    /// Not empty; started in this order. Most servers are one process that makes the others.
+    pub commands: Vec<CommandLine>,
+    /// Where the server answers.
+    pub upstream: Upstream,
+    /// A proxy in front, started after the server and stopped before it.
+    pub proxy: Option<CommandLine>,
     /// Files to write into the scratch folder first: name and content.
     pub files: Vec<(PathBuf, String)>,
     /// A log line that each worker prints once it serves; counted. `None`: the first good reply is
@@ -94,6 +154,15 @@ pub struct Recipe {
     /// Log lines that say that it won't come up, though the process lives on; counted.
     pub failure_line: Option<ReadyLine>,
     pub graceful_stop: GracefulStop,
+}
+
+/// Where a server answers, and in which protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Upstream {
+    /// At each of these in turn.
+    Http(Vec<Listen>),
+    /// PHP pages below `root`; what is no file there is answered by `index`, relative to it.
+    FastCgi { socket: PathBuf, root: PathBuf, index: String },
 }
 
 /// Readiness by log lines.
@@ -129,7 +198,7 @@ pub struct GracefulStop {
 /// One process below the server, as seen from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessFacts<'a> {
-    /// The process we started, and not one of its descendants.
+    /// A process that we started, and not one of its descendants.
     pub is_root: bool,
     /// Command line joined by spaces (servers write their title there).
     pub title: &'a str,
@@ -193,22 +262,29 @@ pub trait Adapter: Sync {
         self.about().name
     }
 
-    /// A command that prints the app's own settings, and changes nothing.
-    fn inspect(&self, app: &App) -> CommandLine;
+    /// Can a worker of this app have several threads?
+    fn has_threads(&self, _app: &App) -> bool {
+        self.about().has_threads
+    }
+
+    /// A command that prints the app's own settings, and changes nothing. `None`: nothing need be
+    /// run, an empty output is read.
+    fn inspect(&self, app: &App) -> Option<CommandLine>;
 
     /// Reads what [`inspect`](Self::inspect)'s command printed.
     ///
     /// # Errors
     /// The output is not what that command prints.
-    fn read_inspection(&self, stdout: &str) -> Result<Inspection, InspectionError>;
+    fn read_inspection(&self, app: &App, stdout: &str) -> Result<Inspection, InspectionError>;
 
-    /// How to start `configuration`; `scratch` is a folder of ours.
+    /// How to start `configuration` so that it listens there, without a proxy; `scratch` is a
+    /// folder of ours. A server whose workers each have an address adds to a socket's name.
     fn launch(
         &self,
         app: &App,
         configuration: Configuration,
         listen: &Listen,
-        scratch: &std::path::Path,
+        scratch: &Path,
     ) -> Recipe;
 
     /// What a process below the server is.
@@ -226,6 +302,58 @@ pub trait Adapter: Sync {
 
     /// The cause of a failed boot, from the server's own last lines.
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind;
+}
+
+/// How to start `configuration` so that clients reach it at this loopback port, through the app's
+/// proxy if it has one.
+pub fn recipe(
+    app: &App,
+    adapter: &dyn Adapter,
+    configuration: Configuration,
+    port: u16,
+    scratch: &Path,
+) -> Recipe {
+    let mut recipe = match app.proxy {
+        Proxy::None => adapter.launch(app, configuration, &Listen::Port(port), scratch),
+        Proxy::Nginx => {
+            let socket = Listen::Socket(scratch.join("app.sock"));
+            let behind = adapter.launch(app, configuration, &socket, scratch);
+            nginx::in_front_of(behind, port, scratch)
+        }
+    };
+    recipe.commands.iter_mut().for_each(|command| add_env(app, command));
+    recipe
+}
+
+/// The command that prints the app's own settings; `None`: nothing need be run.
+pub fn inspect(app: &App, adapter: &dyn Adapter) -> Option<CommandLine> {
+    let mut command = adapter.inspect(app)?;
+    add_env(app, &mut command);
+    Some(command)
+}
+
+/// The user's own variables, below the recipe's.
+fn add_env(app: &App, command: &mut CommandLine) {
+    let of_recipe = std::mem::replace(&mut command.env, app.env.clone());
+    command.env.extend(of_recipe);
+}
+
+/// What a process of a server or of the proxy in front of it is.
+pub fn role(
+    proxy: Proxy,
+    adapter: &dyn Adapter,
+    configuration: Configuration,
+    process: ProcessFacts<'_>,
+) -> Role {
+    match proxy {
+        Proxy::Nginx if nginx::is_its_title(process.title) => Role::Other,
+        _ => adapter.role(configuration, process),
+    }
+}
+
+/// The cause of a failed boot, from the last lines of the server and of its proxy.
+pub fn recognise_failure(adapter: &dyn Adapter, last_lines: &[String]) -> BootFailureKind {
+    nginx::recognise_failure(last_lines).unwrap_or_else(|| adapter.recognise_failure(last_lines))
 }
 
 /// The adapter of this name.

@@ -2,12 +2,13 @@
 
 use std::env;
 use std::io;
+use std::path::PathBuf;
 
 use super::doctor::{self, DoctorSettings};
 use super::tune::{self, Ended, Tune, TuneError};
 use crate::monitor::host;
 use crate::place::PlaceError;
-use crate::place::local::{Local, LocalSettings};
+use crate::place::local::{Local, LocalSettings, SYSTEM_PROGRAMS};
 use crate::plan::{Plan, Surroundings};
 use crate::report::{Reporter, Stored};
 use crate::server;
@@ -59,11 +60,12 @@ pub fn tune(plan: &Plan, wishes: Wishes<'_>) -> Result<Ended, TuneError> {
 pub fn surroundings() -> io::Result<Surroundings> {
     let host = host::read();
     let path = env::var_os("PATH").unwrap_or_default();
+    let system = SYSTEM_PROGRAMS.iter().map(PathBuf::from);
     Ok(Surroundings {
         folder: env::current_dir()?,
         cores: host.cores(),
         memory: host.memory_bytes(),
-        program_folders: env::split_paths(&path).collect(),
+        program_folders: env::split_paths(&path).chain(system).collect(),
     })
 }
 

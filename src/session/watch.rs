@@ -91,10 +91,8 @@ fn whose(user: Option<u32>) -> String {
 /// What was found to watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The server's first process.
-    pub root_pid: u32,
-    /// More processes that hold the socket or are in the group, without being below the first.
-    pub also: Vec<u32>,
+    /// Processes that hold the socket or are in the group, none below another; not empty.
+    pub roots: Vec<u32>,
     pub cgroup: Option<PathBuf>,
     /// The port whose listen queue can be seen.
     pub port: Option<u16>,
@@ -137,7 +135,7 @@ fn find_pid(pid: u32) -> Result<Found, WatchError> {
             _ => WatchError::NoSuchProcess { pid },
         });
     }
-    Ok(Found { root_pid: pid, also: Vec::new(), cgroup: None, port: None, socket: None })
+    Ok(Found { roots: vec![pid], cgroup: None, port: None, socket: None })
 }
 
 fn find_listener(address: &ListenAddress) -> Result<Found, WatchError> {
@@ -152,16 +150,16 @@ fn find_listener(address: &ListenAddress) -> Result<Found, WatchError> {
     let holders = sockets::holders(&inodes).map_err(WatchError::Proc)?;
     let parents =
         holders.pids.iter().map(|&pid| (pid, monitor::parent(pid).unwrap_or(0))).collect();
-    let mut roots = roots(&parents).into_iter();
-    let Some(root_pid) = roots.next() else {
+    let roots = roots(&parents);
+    if roots.is_empty() {
         let user = serving.iter().find_map(|one| one.user);
         return Err(WatchError::HolderHidden { address: address.clone(), user });
-    };
+    }
     let (port, socket) = match address {
         ListenAddress::Tcp { port, .. } => (Some(*port), None),
         ListenAddress::Unix(path) => (None, Some(path.clone())),
     };
-    Ok(Found { root_pid, also: roots.collect(), cgroup: None, port, socket })
+    Ok(Found { roots, cgroup: None, port, socket })
 }
 
 fn is_alike(one: &ListenAddress, other: &ListenAddress) -> bool {
@@ -174,12 +172,12 @@ fn find_group(folder: &Path) -> Result<Found, WatchError> {
     }
     let members = monitor::group_processes(folder);
     let parents = members.iter().map(|&pid| (pid, monitor::parent(pid).unwrap_or(0))).collect();
-    let mut roots = roots(&parents).into_iter();
-    let Some(root_pid) = roots.next() else {
+    let roots = roots(&parents);
+    if roots.is_empty() {
         return Err(WatchError::EmptyControlGroup { folder: folder.to_path_buf() });
-    };
+    }
     let cgroup = Some(folder.to_path_buf());
-    Ok(Found { root_pid, also: roots.collect(), cgroup, port: None, socket: None })
+    Ok(Found { roots, cgroup, port: None, socket: None })
 }
 
 /// Of these processes (pid to parent) the ones that are not below another one, in order of pid. The
@@ -223,16 +221,16 @@ pub fn run(
     show: &mut dyn FnMut(&WatchSecond) -> io::Result<()>,
 ) -> Result<Ended, WatchError> {
     let found = find(&settings.subject)?;
+    let is_one_tree = found.roots.len() == 1;
     let watched = Watched {
-        root_pid: found.root_pid,
+        roots: found.roots,
         role: Box::new(role_from_title),
         port: found.port,
         socket: found.socket,
         cgroup: found.cgroup,
     };
-    let is_one_tree = found.also.is_empty();
     let origin = Instant::now();
-    let mut sampler = Sampler::start(watched, &found.also, CoreChoice::All);
+    let mut sampler = Sampler::start(watched, CoreChoice::All);
     let end = settings.duration.map(|duration| origin + duration);
     let mut memory = Memory::walk(&mut sampler);
     let mut shown = 0;

@@ -43,7 +43,8 @@ fn watched(root_pid: u32) -> Watched {
         (false, true) => Role::Worker,
         (false, false) => Role::Other,
     };
-    Watched { root_pid, role: Box::new(role), port: None, socket: None, cgroup: None }
+    let roots = vec![root_pid];
+    Watched { roots, role: Box::new(role), port: None, socket: None, cgroup: None }
 }
 
 fn uses_of(record: &MonitorRecord, pid: u32) -> Vec<&ProcessUse> {
@@ -130,7 +131,7 @@ fn threads_are_counted_and_so_are_those_that_run() {
          $stdout.write(\"up\\n\")\n$stdout.flush\nsleep 20",
     );
     line(&mut child);
-    let mut sampler = Sampler::start(watched(child.0.id()), &[], CoreChoice::All);
+    let mut sampler = Sampler::start(watched(child.0.id()), CoreChoice::All);
     let mut used = sampler.close(Instant::now()).processes.remove(0);
     look_until(&mut sampler, |sampler| {
         used = sampler.close(Instant::now()).processes.remove(0);
@@ -149,7 +150,7 @@ fn blocking_shows_as_voluntary_switches_and_competing_for_a_core_as_run_delay() 
     let core = sweetspot::monitor::host::allowed_cores(0)[0].to_string();
     command.args(["-c", &core, "ruby", "--disable-gems", "-e", program]);
     let child = GroupOfProcesses::spawn(&mut command);
-    let mut sampler = Sampler::start(watched(child.pid()), &[], CoreChoice::Allowed);
+    let mut sampler = Sampler::start(watched(child.pid()), CoreChoice::Allowed);
     let origin = Instant::now();
     let (mut delay_s, mut voluntary, mut busy_cores) = (0.0, 0, 0);
     look_until(&mut sampler, |sampler| {
@@ -198,7 +199,7 @@ fn a_grandchild_is_found_named_and_kept_when_its_parent_ends() {
     command.args(["--disable-gems", "-e", program]);
     let mut child = GroupOfProcesses::spawn(&mut command);
     let grandchild: u32 = line(&mut child.0).parse().unwrap();
-    let mut sampler = Sampler::start(watched(child.pid()), &[], CoreChoice::All);
+    let mut sampler = Sampler::start(watched(child.pid()), CoreChoice::All);
     assert_eq!(sampler.close(Instant::now()).processes.len(), 3);
     // The process in between waits for the end of this.
     drop(child.0.0.stdin.take());
@@ -226,7 +227,7 @@ fn a_process_that_ends_gives_its_last_use_and_is_then_forgotten() {
         Process.wait\nsleep 20";
     let program = format!("$stdin.gets\n{program}");
     let mut child = GroupOfProcesses::spawn(command.args(["--disable-gems", "-e", &program]));
-    let mut sampler = Sampler::start(watched(child.pid()), &[], CoreChoice::All);
+    let mut sampler = Sampler::start(watched(child.pid()), CoreChoice::All);
     let first = sampler.close(Instant::now());
     assert_eq!(first.processes.len(), 1);
     // Only now it forks: its start is told from the watch's by clock ticks, so one has to pass.
@@ -261,7 +262,7 @@ fn connections_that_nobody_accepts_show_in_the_listen_queue() {
     let port = listener.local_addr().unwrap().port();
     let mut what = watched(std::process::id());
     what.port = Some(port);
-    let mut sampler = Sampler::start(what, &[], CoreChoice::All);
+    let mut sampler = Sampler::start(what, CoreChoice::All);
     assert_eq!(sampler.close(Instant::now()).listen_queue, Some(0));
     let waiting: Vec<_> =
         (0..7).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();

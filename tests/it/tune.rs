@@ -28,14 +28,7 @@ fn app() -> SimulatedApp {
 
 fn plan(folder: &TempDir) -> Plan {
     Plan {
-        app: App {
-            folder: folder.path().to_path_buf(),
-            framework: Framework::Rack,
-            rackup: "config.ru".into(),
-            server_config: None,
-            is_bundled: false,
-            ready_path: "/".into(),
-        },
+        app: App::new(folder.path().to_path_buf(), Framework::Rack, "config.ru"),
         server: "puma".into(),
         has_threads: true,
         workers: (1..=4).map(|n| Workers::new(n).unwrap()).collect(),

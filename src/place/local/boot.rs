@@ -13,7 +13,8 @@ use super::link::{Heard, Link};
 use super::log::{self, LineCounter};
 use super::orders::Reply as Said;
 use super::probe::{self, Reply};
-use crate::server::{Adapter, App, ReadyLine, Recipe, advice};
+use super::started::StartedProcesses;
+use crate::server::{self, Adapter, App, ReadyLine, Recipe, advice};
 use crate::terms::{BootFailure, BootFailureKind, StopSignal, Target};
 
 /// So often log and process are looked at.
@@ -45,8 +46,8 @@ pub struct Boot<'a> {
     pub log: &'a Path,
     pub started: Instant,
     pub patience: Duration,
-    /// Filled in when the server ends.
-    pub exited: &'a mut Option<String>,
+    /// Told when one of them ends.
+    pub processes: &'a mut StartedProcesses,
 }
 
 /// Why waiting ends before the server is ready.
@@ -114,11 +115,11 @@ impl Boot<'_> {
             return Err(End::Stopped);
         }
         match self.link.hear(wait) {
-            Heard::Reply(Said::Exited { status }) => *self.exited = Some(status),
+            Heard::Reply(Said::Exited { pid, status }) => self.processes.note_end(pid, &status),
             Heard::Gone => return Err(End::GuardianGone),
             Heard::Nothing | Heard::Reply(_) => {}
         }
-        match self.exited {
+        match self.processes.ended() {
             None => Ok(()),
             Some(status) => {
                 let message = format!("it ended before it was ready ({status})");
@@ -202,7 +203,7 @@ pub fn failure(
     let (kind, message) = match kind {
         // Some causes show in the first page only, such as a database without tables.
         BootFailureKind::Exited | BootFailureKind::ServerError => {
-            match adapter.recognise_failure(log) {
+            match server::recognise_failure(adapter, log) {
                 BootFailureKind::Exited => (kind, message),
                 recognised => (recognised, format!("{}: {message}", cause(recognised))),
             }

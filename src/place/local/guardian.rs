@@ -43,7 +43,7 @@ pub fn run() -> io::Result<()> {
     let mut guardian = Guardian {
         scratch: None,
         group: Group::default(),
-        server: None,
+        started: Vec::new(),
         log: None,
         is_heard: true,
     };
@@ -94,8 +94,9 @@ enum Remaining {
 struct Guardian {
     scratch: Option<PathBuf>,
     group: Group,
-    /// The process we started, until it has ended.
-    server: Option<u32>,
+    /// The processes we started, until they have ended.
+    started: Vec<u32>,
+    /// Where their output goes.
     log: Option<LogFile>,
     /// False once nobody reads our replies any more.
     is_heard: bool,
@@ -108,7 +109,7 @@ impl Guardian {
             Ok(Order::Start { command, log, cpus, nice }) => {
                 Some(self.start(&command, &log, &cpus, nice))
             }
-            Ok(Order::Signal { signal }) => self.signal(signal),
+            Ok(Order::Signal { pid, signal }) => self.signal(pid, signal),
             Ok(Order::End) => Some(Reply::Ended { left: self.end_everything() }),
             Err(error) => Some(Reply::Refused { message: format!("no such order: {error}") }),
         };
@@ -138,19 +139,13 @@ impl Guardian {
         cpus: &[usize],
         nice: i32,
     ) -> Reply {
-        if self.server.is_some() {
-            return Reply::Refused { message: "a process is running already".into() };
+        if let Err(error) = self.write_to(log) {
+            return Reply::Refused { message: format!("{}: {error}", log.display()) };
         }
-        let log = match LogFile::create(log) {
-            Ok(log) => log,
-            Err(error) => {
-                return Reply::Refused { message: format!("{}: {error}", log.display()) };
-            }
-        };
-        match launch::spawn(command, &log, cpus, nice, &self.group.doors()) {
+        let log = self.log.as_ref().expect("it was opened above");
+        match launch::spawn(command, log, cpus, nice, &self.group.doors()) {
             Ok(pid) => {
-                self.server = Some(pid);
-                self.log = Some(log);
+                self.started.push(pid);
                 Reply::Started { pid }
             }
             Err(error) => Reply::NotStarted {
@@ -160,19 +155,32 @@ impl Guardian {
         }
     }
 
-    fn signal(&mut self, signal: i32) -> Option<Reply> {
-        let result = processes::signal(self.server?, signal);
+    /// A log begins afresh with the first process that writes there.
+    fn write_to(&mut self, path: &Path) -> io::Result<()> {
+        let is_open = self.log.as_ref().is_some_and(|log| log.path() == path);
+        if self.started.is_empty() || !is_open {
+            self.log = Some(LogFile::create(path)?);
+        }
+        Ok(())
+    }
+
+    fn signal(&mut self, pid: u32, signal: i32) -> Option<Reply> {
+        // Anything else may have the number of one that has ended.
+        if !self.started.contains(&pid) {
+            return None;
+        }
+        let result = processes::signal(pid, signal);
         result.err().map(|error| Reply::Refused { message: error.to_string() })
     }
 
-    /// Takes ended children away, and tells when the server was one of them.
+    /// Takes ended children away, and tells of those that were started on an order.
     fn reap(&mut self) -> Remaining {
         loop {
             match processes::reap(None) {
-                Reaped::Child { pid, status } if self.server == Some(pid) => {
-                    self.server = None;
+                Reaped::Child { pid, status } if self.started.contains(&pid) => {
+                    self.started.retain(|started| *started != pid);
                     let status = describe(ExitStatus::from_raw(status));
-                    self.say(&Reply::Exited { status });
+                    self.say(&Reply::Exited { pid, status });
                 }
                 Reaped::Child { .. } => {}
                 Reaped::StillRunning => return Remaining::Some,

@@ -14,6 +14,7 @@ mod machine;
 mod orders;
 mod probe;
 mod processes;
+mod started;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -26,16 +27,22 @@ use self::cgroup::{Group, LimitName};
 use self::link::{ANSWER, Heard, Link};
 use self::machine::Share;
 use self::orders::{Order, Reply};
+use self::started::{Part, StartedProcesses};
 use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::monitor::{Monitor, Watched};
 use crate::server::{
-    Adapter, App, CommandLine, GracefulStop, Inspection, Listen, ProcessFacts, Recipe,
+    self, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, ProcessFacts,
+    Recipe,
 };
 use crate::terms::{
     BootFailure, BootFailureKind, Bytes, Configuration, ConnectionMode, Cores, LiveSecond, Machine,
     StopRequest, StopSignal, Target, TrialFailure, Warning,
 };
+
+/// Where servers and proxies are installed that not every user's `PATH` leads to: they are looked
+/// for there after `PATH`.
+pub const SYSTEM_PROGRAMS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// A third of an ordinary process's weight: enough to be in time, little beside others.
 const NICE_BEHIND: i32 = 5;
@@ -106,15 +113,13 @@ pub struct Local {
 
 /// A server that was started.
 struct Running {
-    pid: u32,
+    processes: StartedProcesses,
     configuration: Configuration,
     address: SocketAddr,
     log: PathBuf,
     graceful_stop: GracefulStop,
     /// True once it has answered at its address, so that it is the one that listens there.
     has_answered: bool,
-    /// How it ended, once it has.
-    exited: Option<String>,
 }
 
 impl Local {
@@ -134,9 +139,16 @@ impl Local {
         Ok(Self { settings, stop, share, link, running: None, born, starts: 0 })
     }
 
-    /// The process that was started last, while it runs.
+    /// The server's first process, while all that was started for it runs.
     pub fn server_pid(&self) -> Option<u32> {
-        self.running.as_ref().filter(|running| running.exited.is_none()).map(|running| running.pid)
+        self.server_pids().first().copied()
+    }
+
+    /// The processes that were started for the server (their descendants are not among them), while
+    /// all of them run.
+    pub fn server_pids(&self) -> Vec<u32> {
+        let whole = self.running.as_ref().filter(|running| running.processes.ended().is_none());
+        whole.map_or_else(Vec::new, |running| running.processes.running(Part::Server))
     }
 
     /// Loopback address of the server that runs.
@@ -151,24 +163,24 @@ impl Local {
         };
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let (app, adapter) = (&self.settings.app, self.settings.adapter);
-        let recipe = adapter.launch(app, configuration, &Listen::Port(port), &self.link.scratch);
+        let recipe = server::recipe(app, adapter, configuration, port, &self.link.scratch);
         write_files(&recipe, &self.link.scratch)?;
         self.starts += 1;
         let log = self.link.scratch.join(format!("server-{}.log", self.starts));
         let started = Instant::now();
-        let pid = match self.launch(&recipe.command, &log)? {
-            Ok(pid) => pid,
-            Err(failure) => return Ok(Started::Failed(failure)),
-        };
-        let mut running = Running {
-            pid,
+        self.running = Some(Running {
+            processes: StartedProcesses::default(),
             configuration,
             address,
-            log,
+            log: log.clone(),
             graceful_stop: recipe.graceful_stop,
             has_answered: false,
-            exited: None,
-        };
+        });
+        if let Err(failure) = self.launch_all(&recipe, &log)? {
+            self.stop()?;
+            return Ok(Started::Failed(failure));
+        }
+        let running = self.running.as_mut().expect("it was put there above");
         let boot = Boot {
             link: &self.link,
             adapter: self.settings.adapter,
@@ -180,11 +192,10 @@ impl Local {
             log: &running.log,
             started,
             patience: self.settings.boot_patience,
-            exited: &mut running.exited,
+            processes: &mut running.processes,
         };
         let outcome = boot.wait();
         running.has_answered = matches!(outcome, Outcome::Ready);
-        self.running = Some(running);
         match outcome {
             Outcome::Ready => Ok(Started::Ready { boot: started.elapsed() }),
             Outcome::Failed(failure) => {
@@ -200,6 +211,24 @@ impl Local {
                 Err(guardian_gone())
             }
         }
+    }
+
+    /// Starts the server's processes, then its proxy. The inner error: a program is not there.
+    fn launch_all(
+        &mut self,
+        recipe: &Recipe,
+        log: &Path,
+    ) -> Result<Result<(), BootFailure>, PlaceError> {
+        let server = recipe.commands.iter().map(|command| (command, Part::Server));
+        for (command, part) in server.chain(recipe.proxy.iter().map(|it| (it, Part::Proxy))) {
+            let pid = match self.launch(command, log)? {
+                Ok(pid) => pid,
+                Err(failure) => return Ok(Err(failure)),
+            };
+            let running = self.running.as_mut().expect("start_once has put it there");
+            running.processes.add(pid, part);
+        }
+        Ok(Ok(()))
     }
 
     /// Has the guardian run a command. The inner error: the program is not there.
@@ -228,7 +257,7 @@ impl Local {
         let deadline = Instant::now() + ANSWER;
         loop {
             match self.link.hear(deadline.saturating_duration_since(Instant::now())) {
-                Heard::Reply(Reply::Exited { status }) => self.note_exit(status),
+                Heard::Reply(Reply::Exited { pid, status }) => self.note_end(pid, &status),
                 Heard::Reply(reply) => return Ok(reply),
                 Heard::Nothing => {
                     let what = "get an answer from the guardian";
@@ -239,24 +268,40 @@ impl Local {
         }
     }
 
-    fn note_exit(&mut self, status: String) {
+    fn note_end(&mut self, pid: u32, status: &str) {
         if let Some(running) = &mut self.running {
-            running.exited.get_or_insert(status);
+            running.processes.note_end(pid, status);
         }
     }
 
-    /// Waits until the process started has ended, the guardian is gone, or time or the user's
+    /// Waits until a process of ours has ended, the guardian is gone, or time or the user's
     /// patience is up.
-    fn await_exit(&mut self, wait: Duration, patience: StopRequest) -> Option<String> {
+    fn await_end(&mut self, wait: Duration, patience: StopRequest) -> Option<(u32, String)> {
         let deadline = Instant::now() + wait;
         while Instant::now() < deadline && self.stop.requested() < patience {
             match self.link.hear(Duration::from_millis(20)) {
-                Heard::Reply(Reply::Exited { status }) => return Some(status),
+                Heard::Reply(Reply::Exited { pid, status }) => return Some((pid, status)),
                 Heard::Gone => return None,
                 Heard::Reply(_) | Heard::Nothing => {}
             }
         }
         None
+    }
+
+    /// Asks a part of the server to end, and waits as long as that may take.
+    fn end_gracefully(&mut self, running: &mut Running, part: Part, signal: i32) {
+        for pid in running.processes.running(part) {
+            // A guardian that does not take the order is gone, and has taken the server with it.
+            if self.link.order(&Order::Signal { pid, signal }).is_err() {
+                return;
+            }
+        }
+        let deadline = Instant::now() + running.graceful_stop.wait;
+        while !running.processes.running(part).is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Some((pid, status)) = self.await_end(left, StopRequest::Now) else { return };
+            running.processes.note_end(pid, &status);
+        }
     }
 
     /// Ends whatever is left below the guardian.
@@ -312,12 +357,20 @@ impl Local {
         }
     }
 
+    /// The app's own settings cannot be read.
+    fn unread(&self, error: InspectionError, lines: &[String]) -> PlaceError {
+        let (adapter, app) = (self.settings.adapter, &self.settings.app);
+        let failure = boot::failure(adapter, app, error.kind, String::new(), lines);
+        PlaceError::Inspection(BootFailure { message: error.to_string(), ..failure })
+    }
+
     fn watched(&self, running: &Running) -> Watched {
         let (adapter, configuration) = (self.settings.adapter, running.configuration);
+        let proxy = self.settings.app.proxy;
         Watched {
-            root_pid: running.pid,
+            roots: running.processes.pids(),
             role: Box::new(move |is_root, title| {
-                adapter.role(configuration, ProcessFacts { is_root, title })
+                server::role(proxy, adapter, configuration, ProcessFacts { is_root, title })
             }),
             port: Some(running.address.port()),
             socket: None,
@@ -354,28 +407,31 @@ impl Place for Local {
 
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
         self.stop()?;
-        let command = self.settings.adapter.inspect(&self.settings.app);
+        let (adapter, app) = (self.settings.adapter, &self.settings.app);
+        let Some(command) = server::inspect(app, adapter) else {
+            return adapter.read_inspection(app, "").map_err(|error| self.unread(error, &[]));
+        };
         let log = self.link.scratch.join("inspection.log");
         self.launch(&command, &log)?.map_err(PlaceError::Inspection)?;
-        let status = self.await_exit(INSPECTION_PATIENCE, StopRequest::Finish);
+        let end = self.await_end(INSPECTION_PATIENCE, StopRequest::Finish);
         self.end_for_certain()?;
         let lines = log::tail(&log);
         // Only what was printed to the end can be read.
-        let message = match status {
-            Some(_) => match self.settings.adapter.read_inspection(&lines.join("\n")) {
-                Ok(inspection) => return Ok(inspection),
-                Err(error) => error,
-            },
+        let error = match end {
+            Some(_) => {
+                let app = &self.settings.app;
+                match self.settings.adapter.read_inspection(app, &lines.join("\n")) {
+                    Ok(inspection) => return Ok(inspection),
+                    Err(error) => error,
+                }
+            }
             None if self.stop.is_raised() => return Err(PlaceError::Stopped),
-            None => crate::server::InspectionError {
+            None => InspectionError {
                 kind: BootFailureKind::NeverReady,
                 message: format!("they were not read within {} s", INSPECTION_PATIENCE.as_secs()),
             },
         };
-        let (adapter, app) = (self.settings.adapter, &self.settings.app);
-        let mut failure = boot::failure(adapter, app, message.kind, String::new(), &lines);
-        failure.message = message.to_string();
-        Err(PlaceError::Inspection(failure))
+        Err(self.unread(error, &lines))
     }
 
     fn start(&mut self, configuration: Configuration) -> Result<Started, PlaceError> {
@@ -401,18 +457,20 @@ impl Place for Local {
         let spec = self.load_spec(offer, running.address);
         let killed_before = self.link.group.out_of_memory_kills();
         let log = running.log.clone();
-        let mut status = running.exited.clone();
+        let mut ended: Vec<(u32, String)> = Vec::new();
+        let has_ended = running.processes.ended().is_some();
         let mut is_guardian_gone = false;
         let monitor = Monitor::start(self.watched(running), Instant::now());
         let link = &self.link;
         let mut watch_server = |second: &LiveSecond| {
             match link.hear(Duration::ZERO) {
-                Heard::Reply(Reply::Exited { status: how }) => status = Some(how),
+                Heard::Reply(Reply::Exited { pid, status }) => ended.push((pid, status)),
                 Heard::Gone => is_guardian_gone = true,
                 Heard::Reply(_) | Heard::Nothing => {}
             }
             let wish = watch(second);
-            if status.is_some() || is_guardian_gone { ControlFlow::Break(()) } else { wish }
+            let is_over = has_ended || !ended.is_empty() || is_guardian_gone;
+            if is_over { ControlFlow::Break(()) } else { wish }
         };
         let load = load::run(&spec, &self.stop, &mut watch_server);
         let monitor = monitor.stop();
@@ -421,9 +479,10 @@ impl Place for Local {
         }
         let load = load?;
         let killed = self.link.group.out_of_memory_kills().saturating_sub(killed_before);
-        if let Some(status) = &status {
-            self.note_exit(status.clone());
+        for (pid, status) in &ended {
+            self.note_end(*pid, status);
         }
+        let status = self.running.as_ref().and_then(|running| running.processes.ended());
         let failure = match status {
             _ if killed > 0 => {
                 Some(format!("{killed} of its processes were killed: out of memory"))
@@ -436,14 +495,11 @@ impl Place for Local {
     }
 
     fn stop(&mut self) -> Result<(), PlaceError> {
-        let Some(running) = self.running.take() else { return Ok(()) };
-        let graceful = running.graceful_stop;
-        // A guardian that does not take the order is gone, and has taken the server with it.
-        if running.exited.is_none()
-            && self.link.order(&Order::Signal { signal: graceful.signal }).is_ok()
-        {
-            self.await_exit(graceful.wait, StopRequest::Now);
-        }
+        let Some(mut running) = self.running.take() else { return Ok(()) };
+        let signal = running.graceful_stop.signal;
+        // In front first: it finishes its requests while there is still somebody to answer them.
+        self.end_gracefully(&mut running, Part::Proxy, libc::SIGQUIT);
+        self.end_gracefully(&mut running, Part::Server, signal);
         self.end_for_certain()?;
         if running.has_answered && is_listening(running.address) {
             let what = format!("close the app server's address {}", running.address);

@@ -17,10 +17,11 @@ pub enum Order {
     /// First: make a scratch folder in the first of these folders that can be written to, and a
     /// control group for the limits. Both are removed when the guardian ends.
     Begin { scratch_in: Vec<PathBuf>, limits: Limits },
-    /// Start a process; at most one runs at a time.
+    /// Start a process, beside those that run.
     Start {
         command: CommandLine,
-        /// Where its output goes, in the scratch folder; made afresh.
+        /// Where its output goes, in the scratch folder; made afresh unless a process that runs
+        /// writes there too.
         log: PathBuf,
         /// The cores it may use; empty: as inherited.
         cpus: Vec<usize>,
@@ -29,8 +30,8 @@ pub enum Order {
         #[serde(default)]
         nice: i32,
     },
-    /// Send a signal to the process started.
-    Signal { signal: i32 },
+    /// Send a signal to one of the processes started; one that has ended is fine.
+    Signal { pid: u32, signal: i32 },
     /// End whatever is left, for certain.
     End,
 }
@@ -51,8 +52,9 @@ pub enum Reply {
         is_missing: bool,
         message: String,
     },
-    /// The process started has ended by itself or by our signal.
+    /// A process started has ended by itself or by our signal.
     Exited {
+        pid: u32,
         status: String,
     },
     /// Everything has ended, but for those in `left` (which the kernel would not let go in time).

@@ -1,5 +1,6 @@
 use super::*;
-use crate::plan::server::{check_program, choose_server};
+use crate::plan::server::{check_programs, choose_server};
+use crate::server::Proxy;
 
 /// A folder with these files: name and content.
 fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -20,7 +21,7 @@ fn an_app_is_told_by_its_files() {
     let rails = [RUN, ("config/application.rb", ""), ("config/environment.rb", "")];
     let rails_app = recognise(folder_with(&rails).path()).unwrap();
     assert_eq!(rails_app.framework, Framework::Rails);
-    assert_eq!(rails_app.rackup, Path::new("config.ru"));
+    assert_eq!(rails_app.entry, "config.ru");
     assert!(rails_app.folder.is_absolute());
 
     for sinatra in [
@@ -128,22 +129,32 @@ fn a_bundle_without_a_server_we_know_is_refused_unless_the_user_chose_one() {
 
 #[test]
 fn the_program_that_starts_the_server_has_to_be_in_path() {
-    for adapter in ADAPTERS {
-        let name = adapter.name();
-        let programs = folder_with(&[(name, "")]);
+    for adapter in ADAPTERS.iter().filter(|adapter| !adapter.about().programs.is_empty()) {
+        let about = adapter.about();
+        let last = *about.programs.last().unwrap();
+        let programs = folder_with(&[(last, "")]);
         let in_path = [PathBuf::from("/nonexistent"), programs.path().to_path_buf()];
-        let plain = recognise(folder_with(&[RUN]).path()).unwrap();
-        check_program(&plain, *adapter, &in_path).unwrap();
-        let error = check_program(&plain, *adapter, &[]).unwrap_err().to_string();
-        let expected = format!(
-            "{name} is not in any folder of PATH; install it: gem install {name}, or apt install \
-             {name}"
-        );
-        assert_eq!(error, expected);
-
-        let bundled = folder_with(&[RUN, ("Gemfile", ""), ("Gemfile.lock", LOCK)]);
-        let app = recognise(bundled.path()).unwrap();
-        let error = check_program(&app, *adapter, &in_path).unwrap_err().to_string();
-        assert!(error.starts_with("bundle is not in any folder of PATH"), "{error}");
+        let mut plain = App::new("/srv/shop", about.runs[0], "config.ru");
+        check_programs(&mut plain, *adapter, &in_path).unwrap();
+        let other = (about.programs.len() > 1).then(|| last.to_string());
+        assert_eq!(plain.program, other, "{}", about.name);
+        let error = check_programs(&mut plain, *adapter, &[]).unwrap_err().to_string();
+        let install = about.install.join(", or ");
+        let first = about.programs[0];
+        assert_eq!(error, format!("{first} is not in any folder of PATH; install it: {install}"));
     }
+}
+
+#[test]
+fn a_bundled_app_needs_bundler_and_one_behind_nginx_needs_that() {
+    let programs = folder_with(&[("puma", "")]);
+    let in_path = [programs.path().to_path_buf()];
+    let bundled = folder_with(&[RUN, ("Gemfile", ""), ("Gemfile.lock", LOCK)]);
+    let mut app = recognise(bundled.path()).unwrap();
+    let error = check_programs(&mut app, ADAPTERS[0], &in_path).unwrap_err().to_string();
+    assert!(error.starts_with("bundle is not in any folder of PATH"), "{error}");
+    let mut app = recognise(folder_with(&[RUN]).path()).unwrap();
+    app.proxy = Proxy::Nginx;
+    let error = check_programs(&mut app, ADAPTERS[0], &in_path).unwrap_err().to_string();
+    assert_eq!(error, "nginx is not in any folder of PATH; install it: apt install nginx");
 }

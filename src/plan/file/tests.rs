@@ -73,8 +73,9 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
         (
             "server = \"puma\"\nworker = \"1..4\"",
             "sweetspot.toml line 2: unknown key 'worker' (did you mean 'workers'?); known keys: \
-             app, server, workers, threads, targets, slo, cpus, memory, arrivals, connection, \
-             timeout, budget, place, ready, db-connections, seed, store, headers, target",
+             app, entry, server, proxy, start, stop-signal, workers, threads, targets, slo, cpus, \
+             memory, arrivals, connection, timeout, budget, place, ready, \
+             db-connections, seed, store, headers, target",
         ),
         ("colour = 1", "sweetspot.toml line 1: unknown key 'colour'; known keys: app,"),
         (

@@ -16,8 +16,9 @@ impl Here {
         fs::create_dir(&app).unwrap();
         fs::create_dir(&programs).unwrap();
         fs::write(app.join("config.ru"), "run App\n").unwrap();
-        for adapter in ADAPTERS {
-            fs::write(programs.join(adapter.name()), "").unwrap();
+        let of_servers = ADAPTERS.iter().filter_map(|adapter| adapter.about().programs.first());
+        for program in of_servers.chain(&["nginx"]) {
+            fs::write(programs.join(program), "").unwrap();
         }
         if !plan.is_empty() {
             fs::write(app.join("sweetspot.toml"), plan).unwrap();
@@ -94,6 +95,7 @@ fn without_flags_and_plan_everything_has_its_default() {
 /// Each setting in the plan file and as a flag, and how the printed value reads then.
 const EVERY_SETTING: &[(Key, &str, &str, &str, &str)] = &[
     (Key::Server, "server", "\"puma\"", "puma", "puma"),
+    (Key::Proxy, "proxy", "\"nginx\"", "nginx", "nginx"),
     (Key::Workers, "workers", "[4, 2]", "1..=3", "1..3"),
     (Key::Threads, "threads", "\"1..8\"", "2", "2"),
     (Key::Slo, "SLO", "\"p99<1s\"", "p95<300ms, errors<1%", "p95<300ms,errors<1%"),
@@ -110,7 +112,11 @@ const EVERY_SETTING: &[(Key, &str, &str, &str, &str)] = &[
 
 fn set(typed: &mut Typed, key: Key, value: &str) {
     let slot = match key {
+        Key::Entry => &mut typed.entry,
         Key::Server => &mut typed.server,
+        Key::Proxy => &mut typed.proxy,
+        Key::Start => &mut typed.start,
+        Key::StopSignal => &mut typed.stop_signal,
         Key::Workers => &mut typed.workers,
         Key::Threads => &mut typed.threads,
         Key::Slo => &mut typed.slo,

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::server::rack::inspection::{failed, report};
+use crate::server::inspection::{failed, report};
 use crate::server::{Inspection, InspectionError, MinThreads, Obeys};
 use crate::terms::Configuration;
 

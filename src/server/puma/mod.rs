@@ -10,10 +10,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::rack::{self, text};
+use super::command;
+use super::command::text;
+use super::rack;
 use super::{
     About, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
-    ProcessFacts, ReadyLine, Recipe,
+    ProcessFacts, ReadyLine, Recipe, Upstream,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
@@ -29,9 +31,12 @@ const NOT_INHERITED: &[&str] = &["PUMA_BUNDLER_PRUNED", "PUMA_INHERIT_0"];
 const ABOUT: About = About {
     name: "puma",
     title: "Puma",
+    programs: &["puma"],
     // The production environment's comes first.
     config_files: &["config/puma/production.rb", "config/puma.rb"],
+    runs: rack::APPS,
     has_threads: true,
+    needs_proxy: false,
     install: &["gem install puma", "apt install puma"],
 };
 
@@ -40,11 +45,11 @@ impl Adapter for Puma {
         &ABOUT
     }
 
-    fn inspect(&self, app: &App) -> CommandLine {
-        rack::inspect(app, include_str!("inspect.rb"))
+    fn inspect(&self, app: &App) -> Option<CommandLine> {
+        Some(rack::inspect(app, include_str!("inspect.rb")))
     }
 
-    fn read_inspection(&self, stdout: &str) -> Result<Inspection, InspectionError> {
+    fn read_inspection(&self, _app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
         inspection::read(stdout)
     }
 
@@ -56,12 +61,14 @@ impl Adapter for Puma {
         scratch: &Path,
     ) -> Recipe {
         Recipe {
-            command: rack::start(
+            commands: vec![command::start(
                 app,
                 arguments(app, configuration, listen, scratch),
                 environment(app, configuration, listen, scratch),
                 NOT_INHERITED,
-            ),
+            )],
+            upstream: Upstream::Http(vec![listen.clone()]),
+            proxy: None,
             files: vec![(OVERLAY.into(), overlay(app, scratch))],
             ready_line: Some(ready_line(configuration)),
             failure_line: is_cluster(configuration)
@@ -133,7 +140,7 @@ fn arguments(
     let mut flag = |name: &str, value: String| arguments.extend([name.to_string(), value]);
     flag("--workers", workers_as_typed(configuration));
     flag("--threads", format!("{threads}:{threads}"));
-    flag("--environment", "production".into());
+    flag("--environment", rack::environment(app).into());
     flag("--bind", bind);
     flag("--control-url", format!("unix://{}/control.sock", scratch.display()));
     // No secret: the socket's folder lets nobody else in.
@@ -143,7 +150,7 @@ fn arguments(
         flag("--config", text(config));
     }
     flag("--config", text(&scratch.join(OVERLAY)));
-    arguments.push(text(&app.rackup));
+    arguments.push(app.entry.clone());
     arguments
 }
 
@@ -180,12 +187,9 @@ mod tests {
 
     fn app() -> App {
         App {
-            folder: "/srv/shop".into(),
-            framework: Framework::Rails,
-            rackup: "config.ru".into(),
             server_config: Some("config/puma.rb".into()),
             is_bundled: true,
-            ready_path: "/".into(),
+            ..App::new("/srv/shop", Framework::Rails, "config.ru")
         }
     }
 
@@ -197,13 +201,13 @@ mod tests {
     #[test]
     fn flags_and_variables_say_the_same() {
         let recipe = launch(&app(), 4, 3);
-        let line = recipe.command.arguments.join(" ");
+        let line = recipe.commands[0].arguments.join(" ");
         assert!(line.starts_with("bundle exec puma --workers 4 --threads 3:3 "), "{line}");
         assert!(
             line.ends_with("--config config/puma.rb --config /tmp/scratch/overlay.rb config.ru"),
             "{line}"
         );
-        let env = &recipe.command.env;
+        let env = &recipe.commands[0].env;
         assert_eq!(env["WEB_CONCURRENCY"], "4");
         for name in ["RAILS_MAX_THREADS", "RAILS_MIN_THREADS", "MAX_THREADS", "PUMA_MIN_THREADS"] {
             assert_eq!(env[name], "3", "{name}");
@@ -215,8 +219,8 @@ mod tests {
     #[test]
     fn one_worker_runs_in_single_mode_and_is_ready_when_it_listens() {
         let recipe = launch(&app(), 1, 5);
-        assert!(recipe.command.arguments.join(" ").contains("--workers 0 --threads 5:5"));
-        assert_eq!(recipe.command.env["WEB_CONCURRENCY"], "0");
+        assert!(recipe.commands[0].arguments.join(" ").contains("--workers 0 --threads 5:5"));
+        assert_eq!(recipe.commands[0].env["WEB_CONCURRENCY"], "0");
         let ready = recipe.ready_line.unwrap();
         assert!(ready.matches("Use Ctrl-C to stop") && ready.count == 1);
     }
@@ -232,7 +236,7 @@ mod tests {
     #[test]
     fn an_app_without_settings_of_its_own_gets_the_overlay_alone() {
         let app = App { server_config: None, is_bundled: false, ..app() };
-        let line = launch(&app, 2, 2).command.arguments.join(" ");
+        let line = launch(&app, 2, 2).commands[0].arguments.join(" ");
         assert!(line.starts_with("puma --workers 2"), "{line}");
         assert_eq!(line.matches("--config").count(), 1, "{line}");
     }

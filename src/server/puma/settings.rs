@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::server::rack::{same_ratio, text};
 use crate::server::{App, Framework, MinThreads, Obeys};
+use crate::server::{command::text, rack::same_ratio};
 use crate::terms::{Configuration, Cores, Settings};
 
 pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
@@ -88,11 +88,9 @@ fn advice(app: &App, obeys: &Obeys, configuration: Configuration) -> Vec<String>
         Framework::Rails => format!(
             "in config/database.yml, pool: <%= ENV.fetch(\"{variable}\") {{ {threads} }} %>"
         ),
-        Framework::Sinatra | Framework::Rack => {
-            "where the app opens its database, such as ActiveRecord's `pool` or Sequel's \
+        _ => "where the app opens its database, such as ActiveRecord's `pool` or Sequel's \
              `max_connections`"
-                .to_string()
-        }
+            .to_string(),
     };
     advice.push(format!(
         "database pool of at least {threads} connections per worker ({pool}); all workers together \
@@ -119,12 +117,8 @@ mod tests {
 
     fn app(framework: Framework) -> App {
         App {
-            folder: "/srv/shop".into(),
-            framework,
-            rackup: "config.ru".into(),
             server_config: Some("config/puma.rb".into()),
-            is_bundled: false,
-            ready_path: "/".into(),
+            ..App::new("/srv/shop", framework, "config.ru")
         }
     }
 

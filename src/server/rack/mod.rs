@@ -3,23 +3,16 @@
 //! In: an app. Out: parts of recipes. Only computes.
 
 pub mod failure;
-pub mod inspection;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::command::text;
 use super::{App, CommandLine, Framework, Listen, ReadyLine};
 use crate::terms::{Configuration, Cores, Workers};
 
-/// What would make a server listen elsewhere, or report to a supervisor of its own.
-const NOT_INHERITED: &[&str] = &[
-    "LISTEN_FDS",
-    "LISTEN_PID",
-    "LISTEN_FDNAMES",
-    "NOTIFY_SOCKET",
-    "WATCHDOG_USEC",
-    "WATCHDOG_PID",
-];
+/// The apps that Ruby's servers run.
+pub const APPS: &[Framework] = &[Framework::Rails, Framework::Sinatra, Framework::Rack];
 
 /// The beginning of a command line: `bundle exec` for an app with a Gemfile.
 pub fn through_bundler(app: &App) -> Vec<String> {
@@ -48,17 +41,6 @@ pub fn inspect(app: &App, script: &str) -> CommandLine {
     }
 }
 
-/// A command that starts a server; `not_inherited` besides [`NOT_INHERITED`].
-pub fn start(
-    app: &App,
-    arguments: Vec<String>,
-    env: BTreeMap<String, String>,
-    not_inherited: &[&str],
-) -> CommandLine {
-    let env_removed = NOT_INHERITED.iter().chain(not_inherited).map(ToString::to_string).collect();
-    CommandLine { arguments, env, env_removed, folder: app.folder.clone() }
-}
-
 /// Log lines of workers that cannot load the app, which are started again without end; once may be
 /// an accident, so one more failure than there are workers is needed.
 pub fn failing_workers(texts: &[&str], configuration: Configuration) -> ReadyLine {
@@ -83,14 +65,25 @@ pub fn same_ratio(directive: &str, workers: Workers, cores: Cores) -> [String; 4
     ]
 }
 
-/// The environment of an app in production that writes nothing into its folder.
+/// The variables that name the environment; the first of them is Rack's own.
+const ENVIRONMENT: [&str; 3] = ["RACK_ENV", "RAILS_ENV", "APP_ENV"];
+
+/// The name of the environment that the app runs in: production, unless the user says otherwise.
+pub fn environment(app: &App) -> &str {
+    let own = ENVIRONMENT.iter().find_map(|name| app.env.get(*name));
+    own.map_or("production", String::as_str)
+}
+
+/// The environment of an app, in production unless the user says otherwise, that
+/// writes nothing into its folder.
 pub fn production(app: &App, listen: &Listen, scratch: &Path) -> BTreeMap<String, String> {
     let mut env = never_written(app);
     let mut set = |name: &str, value: String| {
         env.insert(name.to_string(), value);
     };
-    for name in ["RACK_ENV", "RAILS_ENV", "APP_ENV"] {
-        set(name, "production".into());
+    for name in ENVIRONMENT {
+        let own = app.env.get(name).cloned();
+        set(name, own.unwrap_or_else(|| environment(app).to_string()));
     }
     if let Listen::Port(port) = listen {
         set("PORT", port.to_string());
@@ -101,11 +94,6 @@ pub fn production(app: &App, listen: &Listen, scratch: &Path) -> BTreeMap<String
         set("BOOTSNAP_CACHE_DIR", text(&scratch.join("bootsnap")));
     }
     env
-}
-
-/// A path as an argument.
-pub fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }
 
 /// A path as it stands between double quotes in Ruby.

@@ -10,10 +10,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::rack::{self, text};
+use super::command;
+use super::command::text;
+use super::rack;
 use super::{
     About, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
-    ProcessFacts, ReadyLine, Recipe,
+    ProcessFacts, ReadyLine, Recipe, Upstream,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
@@ -23,9 +25,12 @@ pub struct Unicorn;
 const ABOUT: About = About {
     name: "unicorn",
     title: "Unicorn",
+    programs: &["unicorn"],
     // Unicorn is told its file with -c and looks for none: these are what its users call it.
     config_files: &["config/unicorn/production.rb", "config/unicorn.rb", "unicorn.rb"],
+    runs: rack::APPS,
     has_threads: false,
+    needs_proxy: false,
     install: &["gem install unicorn", "apt install unicorn"],
 };
 
@@ -43,11 +48,11 @@ impl Adapter for Unicorn {
         &ABOUT
     }
 
-    fn inspect(&self, app: &App) -> CommandLine {
-        rack::inspect(app, include_str!("inspect.rb"))
+    fn inspect(&self, app: &App) -> Option<CommandLine> {
+        Some(rack::inspect(app, include_str!("inspect.rb")))
     }
 
-    fn read_inspection(&self, stdout: &str) -> Result<Inspection, InspectionError> {
+    fn read_inspection(&self, _app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
         inspection::read(stdout)
     }
 
@@ -59,12 +64,14 @@ impl Adapter for Unicorn {
         scratch: &Path,
     ) -> Recipe {
         Recipe {
-            command: rack::start(
+            commands: vec![command::start(
                 app,
                 arguments(app, scratch),
                 environment(app, configuration, listen, scratch),
                 NOT_INHERITED,
-            ),
+            )],
+            upstream: Upstream::Http(vec![listen.clone()]),
+            proxy: None,
             files: vec![(OVERLAY.into(), overlay(app, configuration, listen, scratch))],
             ready_line: Some(ReadyLine {
                 contains: vec!["worker=".into(), " ready".into()],
@@ -108,8 +115,8 @@ const SIGQUIT: i32 = 3;
 fn arguments(app: &App, scratch: &Path) -> Vec<String> {
     let mut arguments = rack::through_bundler(app);
     let overlay = text(&scratch.join(OVERLAY));
-    arguments.extend([ABOUT.name, "-E", "production", "-c", &overlay].map(String::from));
-    arguments.push(text(&app.rackup));
+    arguments.extend([ABOUT.name, "-E", rack::environment(app), "-c", &overlay].map(String::from));
+    arguments.push(app.entry.clone());
     arguments
 }
 
@@ -151,12 +158,9 @@ mod tests {
 
     fn app() -> App {
         App {
-            folder: "/srv/shop".into(),
-            framework: Framework::Rails,
-            rackup: "config.ru".into(),
             server_config: Some("config/unicorn.rb".into()),
             is_bundled: true,
-            ready_path: "/".into(),
+            ..App::new("/srv/shop", Framework::Rails, "config.ru")
         }
     }
 
@@ -169,7 +173,7 @@ mod tests {
     fn the_overlay_is_the_only_configuration_file_and_reads_the_apps_own() {
         let recipe = launch(&app(), 4);
         assert_eq!(
-            recipe.command.arguments.join(" "),
+            recipe.commands[0].arguments.join(" "),
             "bundle exec unicorn -E production -c /tmp/scratch/unicorn.rb config.ru"
         );
         let (name, overlay) = &recipe.files[0];
@@ -191,7 +195,7 @@ mod tests {
     fn an_app_without_settings_of_its_own_gets_the_overlay_alone() {
         let app = App { server_config: None, is_bundled: false, ..app() };
         let recipe = launch(&app, 2);
-        assert_eq!(recipe.command.arguments[0], "unicorn");
+        assert_eq!(recipe.commands[0].arguments[0], "unicorn");
         assert!(!recipe.files[0].1.contains("instance_eval"), "{}", recipe.files[0].1);
         for placeholder in ["OWN_SETTINGS", "ADDRESS", "SCRATCH", "WORKERS"] {
             assert!(!recipe.files[0].1.contains(placeholder), "{placeholder}");
@@ -200,7 +204,7 @@ mod tests {
 
     #[test]
     fn variables_say_the_same_as_the_overlay() {
-        let env = launch(&app(), 3).command.env;
+        let env = launch(&app(), 3).commands[0].env.clone();
         for name in ["WEB_CONCURRENCY", "UNICORN_WORKERS", "UNICORN_PROCESSES"] {
             assert_eq!(env[name], "3", "{name}");
         }

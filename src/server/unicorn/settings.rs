@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::server::rack::{same_ratio, text};
 use crate::server::{App, Framework, Obeys};
+use crate::server::{command::text, rack::same_ratio};
 use crate::terms::{Configuration, Cores, Settings};
 
 pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
@@ -53,7 +53,7 @@ fn advice(app: &App, obeys: &Obeys, configuration: Configuration) -> Vec<String>
     let mut advice: Vec<String> = in_the_way(app, obeys).into_iter().collect();
     let pool = match app.framework {
         Framework::Rails => "`pool: 1` in config/database.yml is enough",
-        Framework::Sinatra | Framework::Rack => "a pool of one is enough",
+        _ => "a pool of one is enough",
     };
     advice.push(format!(
         "each worker needs one database connection ({pool}); all workers together hold up to \
@@ -83,12 +83,8 @@ mod tests {
 
     fn app(config: Option<&str>) -> App {
         App {
-            folder: "/srv/shop".into(),
-            framework: Framework::Rails,
-            rackup: "config.ru".into(),
             server_config: config.map(Into::into),
-            is_bundled: false,
-            ready_path: "/".into(),
+            ..App::new("/srv/shop", Framework::Rails, "config.ru")
         }
     }
 

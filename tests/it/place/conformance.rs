@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::ops::ControlFlow;
 
 use sweetspot::place::Offer;
-use sweetspot::server::{ADAPTERS, ProcessFacts};
+use sweetspot::server::{ADAPTERS, ProcessFacts, Proxy};
 use sweetspot::terms::{BootFailureKind, Offered, Role, TrialFailure};
 
 use super::*;
@@ -18,6 +18,26 @@ struct Row {
     threads: Option<&'static str>,
     /// The app's own settings: each way of loading the app.
     settings: &'static [&'static str],
+    /// An app of this server's language.
+    app: fn(Doing) -> Files,
+    /// A worker that was killed is replaced, and the server goes on.
+    replaces_workers: bool,
+}
+
+/// Names and contents.
+type Files = Vec<(&'static str, String)>;
+
+/// What an app does.
+#[derive(Clone, Copy)]
+enum Doing {
+    /// Answers with the id of the process that serves.
+    AnswersItsPid,
+    /// Does not load; `boom at boot` and the file's name should be seen.
+    FailsAtLoad,
+    /// The same, in the way that its language has for a part that is missing.
+    LacksAPart,
+    /// Asked for `/slow`, connects to this port, then answers `finished` after half a second.
+    TakesItsTime { port: u16 },
 }
 
 const ROWS: &[Row] = &[
@@ -26,64 +46,103 @@ const ROWS: &[Row] = &[
         configurations: &[(1, 1), (1, 3), (3, 2)],
         threads: Some("puma srv tp"),
         settings: &["preload_app!\n", "preload_app! false\n"],
+        app: rack_app,
+        replaces_workers: true,
     },
     Row {
         name: "unicorn",
         configurations: &[(1, 1), (3, 1)],
         threads: None,
         settings: &["preload_app true\n", "preload_app false\n"],
+        app: rack_app,
+        replaces_workers: true,
     },
 ];
+
+fn rack_app(doing: Doing) -> Files {
+    let rackup = match doing {
+        Doing::AnswersItsPid => "run ->(env) { [200, {}, [Process.pid.to_s]] }\n".to_string(),
+        Doing::FailsAtLoad => "def boot = raise 'boom at boot'\nboot\n".to_string(),
+        Doing::LacksAPart => "def boot = raise LoadError, 'boom at boot'\nboot\n".to_string(),
+        Doing::TakesItsTime { port } => format!(
+            "require 'socket'\nrun ->(env) do\n  if env['PATH_INFO'] == '/slow'\n    \
+             TCPSocket.new('127.0.0.1', {port}).close\n    sleep 0.5\n  end\n  \
+             [200, {{}}, ['finished']]\nend\n"
+        ),
+    };
+    vec![("config.ru", rackup)]
+}
 
 /// An app on one of the servers.
 struct Case {
     row: &'static Row,
     adapter: &'static dyn Adapter,
     app: TestApp,
+    proxy: Proxy,
 }
 
 impl Case {
-    /// `rackup` on every server there is.
-    fn all(rackup: &str) -> impl Iterator<Item = Self> {
-        Self::with_settings(rackup).filter(|case| !case.has_settings())
-    }
-
-    /// The same, without and with each of the row's settings.
-    fn with_settings(rackup: &str) -> impl Iterator<Item = Self> {
-        let rackup = rackup.to_string();
+    /// An app that does this on every server there is, as it stands alone and behind nginx.
+    fn all(doing: Doing) -> impl Iterator<Item = Self> {
         ADAPTERS.iter().flat_map(move |adapter| {
-            let name = adapter.name();
-            let row = ROWS.iter().find(|row| row.name == name);
-            let row = row.unwrap_or_else(|| panic!("{name} has no row in ROWS"));
-            assert_eq!(row.threads.is_some(), adapter.about().has_threads, "{name}");
-            let file = *adapter.about().config_files.last().unwrap();
-            let settings = row.settings.iter().map(Some).chain([None]);
-            let rackup = rackup.clone();
-            settings.map(move |settings| {
-                let mut files = vec![("config.ru", rackup.as_str())];
-                files.extend(settings.map(|settings| (file, *settings)));
-                Self { row, adapter: *adapter, app: TestApp::new(&files) }
-            })
+            let proxies: &[Proxy] = match adapter.about().needs_proxy {
+                true => &[Proxy::Nginx],
+                false => &[Proxy::None, Proxy::Nginx],
+            };
+            proxies.iter().map(move |proxy| Self::new(*adapter, doing, None, *proxy))
         })
     }
 
-    fn has_settings(&self) -> bool {
-        self.settings().app.server_config.is_some()
+    /// The same, without a proxy where it can be, without and with each of the row's settings.
+    fn with_settings(doing: Doing) -> impl Iterator<Item = Self> {
+        ADAPTERS.iter().flat_map(move |adapter| {
+            let needs = adapter.about().needs_proxy;
+            let proxy = if needs { Proxy::Nginx } else { Proxy::None };
+            let settings = row_of(*adapter).settings.iter().copied().map(Some).chain([None]);
+            settings.map(move |settings| Self::new(*adapter, doing, settings, proxy))
+        })
+    }
+
+    fn new(
+        adapter: &'static dyn Adapter,
+        doing: Doing,
+        settings: Option<&'static str>,
+        proxy: Proxy,
+    ) -> Self {
+        let row = row_of(adapter);
+        assert_eq!(row.threads.is_some(), adapter.about().has_threads, "{}", row.name);
+        let mut files = (row.app)(doing);
+        if let Some(settings) = settings {
+            let file = *adapter.about().config_files.last().unwrap();
+            files.push((file, settings.to_string()));
+        }
+        let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        Self { row, adapter, app: TestApp::new(&files), proxy }
+    }
+
+    /// As it is called when something fails.
+    fn what(&self) -> String {
+        match self.proxy {
+            Proxy::None => self.row.name.to_string(),
+            Proxy::Nginx => format!("{} behind nginx", self.row.name),
+        }
     }
 
     fn settings(&self) -> LocalSettings {
-        self.app.settings_on(self.adapter)
+        let mut settings = self.app.settings_on(self.adapter);
+        settings.app.proxy = self.proxy;
+        settings
     }
 
     fn local(&self) -> Local {
-        self.app.local_on(self.adapter)
+        Local::new(self.settings(), StopSignal::default()).unwrap()
     }
 
     /// Processes that the adapter takes for workers.
     fn workers(&self, local: &Local, workers: u16, threads: u16) -> Vec<u32> {
-        let root = local.server_pid();
+        let roots = local.server_pids();
         let role = |pid: u32| {
-            let facts = ProcessFacts { is_root: Some(pid) == root, title: &title(pid) };
+            let facts = ProcessFacts { is_root: roots.contains(&pid), title: &title(pid) };
             self.adapter.role(configuration(workers, threads), facts)
         };
         self.app.processes().into_iter().filter(|pid| role(*pid) == Role::Worker).collect()
@@ -96,19 +155,22 @@ impl Case {
     }
 }
 
+fn row_of(adapter: &dyn Adapter) -> &'static Row {
+    let row = ROWS.iter().find(|row| row.name == adapter.name());
+    row.unwrap_or_else(|| panic!("{} has no row in ROWS", adapter.name()))
+}
+
 fn kill(pid: u32, signal: i32) {
     // SAFETY: two integers; the process is one that this test started and has just seen.
     assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0, "signal {signal} to {pid}");
 }
 
-const ANSWERS: &str = "run ->(env) { [200, {}, [Process.pid.to_s]] }\n";
-
 #[test]
 fn every_server_comes_up_with_its_workers_and_threads_and_answers() {
-    for case in Case::with_settings(ANSWERS) {
+    for case in Case::with_settings(Doing::AnswersItsPid) {
         let mut local = case.local();
         for &(workers, threads) in case.row.configurations {
-            let what = format!("{} {workers} x {threads}", case.row.name);
+            let what = format!("{} {workers} x {threads}", case.what());
             start(&mut local, workers, threads);
             let serving = case.workers(&local, workers, threads);
             assert_eq!(serving.len(), usize::from(workers), "{what}: {serving:?}");
@@ -126,8 +188,26 @@ fn every_server_comes_up_with_its_workers_and_threads_and_answers() {
 }
 
 #[test]
+fn every_server_answers_behind_nginx_and_nginx_is_none_of_its_workers() {
+    for case in Case::all(Doing::AnswersItsPid).filter(|case| case.proxy == Proxy::Nginx) {
+        let mut local = case.local();
+        for &(workers, threads) in case.row.configurations {
+            let what = format!("{} {workers} x {threads}", case.what());
+            start(&mut local, workers, threads);
+            let serving = case.workers(&local, workers, threads);
+            assert_eq!(serving.len(), usize::from(workers), "{what}: {serving:?}");
+            let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
+            assert!(serving.contains(&answering), "{what}: {answering} of {serving:?}");
+        }
+        local.stop().unwrap();
+        case.app.assert_nothing_is_left();
+    }
+}
+
+#[test]
 fn every_servers_worker_that_is_killed_is_replaced() {
-    for case in Case::all(ANSWERS) {
+    let replacing = |case: &Case| case.row.replaces_workers;
+    for case in Case::all(Doing::AnswersItsPid).filter(replacing) {
         let mut local = case.local();
         start(&mut local, 2, 1);
         let before = case.workers(&local, 2, 1);
@@ -137,7 +217,7 @@ fn every_servers_worker_that_is_killed_is_replaced() {
             now.len() == 2 && !now.contains(&before[0])
         });
         let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
-        assert_ne!(answering, before[0], "{}", case.row.name);
+        assert_ne!(answering, before[0], "{}", case.what());
         local.stop().unwrap();
         case.app.assert_nothing_is_left();
     }
@@ -145,7 +225,7 @@ fn every_servers_worker_that_is_killed_is_replaced() {
 
 #[test]
 fn every_server_that_is_killed_is_noticed_under_load() {
-    for case in Case::all(ANSWERS) {
+    for case in Case::all(Doing::AnswersItsPid) {
         let mut local = case.local();
         start(&mut local, 2, 1);
         kill(local.server_pid().unwrap(), libc::SIGKILL);
@@ -159,7 +239,7 @@ fn every_server_that_is_killed_is_noticed_under_load() {
         let observed = local.offer(&offer, &mut |_| ControlFlow::Continue(())).unwrap();
         assert!(began.elapsed() < offer.duration, "the load is ended with the server");
         let Some(TrialFailure::Died { status, .. }) = &observed.failure else {
-            panic!("{}: {:?}", case.row.name, observed.failure)
+            panic!("{}: {:?}", case.what(), observed.failure)
         };
         assert!(status.contains("SIGKILL"), "{status}");
         assert_eq!(local.server_pid(), None);
@@ -170,7 +250,7 @@ fn every_server_that_is_killed_is_noticed_under_load() {
 
 #[test]
 fn every_server_says_that_its_port_is_taken() {
-    for case in Case::all(ANSWERS) {
+    for case in Case::all(Doing::AnswersItsPid) {
         for workers in [1, 2] {
             let taken = TcpListener::bind("127.0.0.1:0").unwrap();
             let port = Some(taken.local_addr().unwrap().port());
@@ -186,14 +266,15 @@ fn every_server_says_that_its_port_is_taken() {
 
 #[test]
 fn every_server_shows_the_last_words_of_an_app_that_raises_at_load() {
-    for raising in ["raise 'boom at boot'", "raise LoadError, 'boom at boot'"] {
-        for case in Case::with_settings(&format!("def boot = {raising}\nboot\n")) {
+    for doing in [Doing::FailsAtLoad, Doing::LacksAPart] {
+        for case in Case::with_settings(doing) {
+            let file = (case.row.app)(doing)[0].0;
             for workers in [1, 2] {
                 let failure = start_failing(&mut case.local(), workers, 1);
                 assert_eq!(failure.kind, BootFailureKind::Exited, "{failure:?}");
                 let shown = failure.last_lines.join("\n");
-                assert!(shown.contains("boom at boot"), "{}: {failure:#?}", case.row.name);
-                assert!(shown.contains("config.ru:"), "{}: {failure:#?}", case.row.name);
+                assert!(shown.contains("boom at boot"), "{}: {failure:#?}", case.what());
+                assert!(shown.contains(file), "{}: {failure:#?}", case.what());
                 case.app.assert_nothing_is_left();
             }
         }
@@ -204,13 +285,7 @@ fn every_server_shows_the_last_words_of_an_app_that_raises_at_load() {
 fn every_server_finishes_its_requests_when_it_is_stopped_gracefully() {
     let arrived = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = arrived.local_addr().unwrap().port();
-    // It says that it is here, and takes its time.
-    let slow = format!(
-        "require 'socket'\nrun ->(env) do\n  if env['PATH_INFO'] == '/slow'\n    \
-         TCPSocket.new('127.0.0.1', {port}).close\n    sleep 0.5\n  end\n  \
-         [200, {{}}, ['finished']]\nend\n"
-    );
-    for case in Case::all(&slow) {
+    for case in Case::all(Doing::TakesItsTime { port }) {
         for &(workers, threads) in case.row.configurations {
             let mut local = case.local();
             start(&mut local, workers, threads);
@@ -219,7 +294,7 @@ fn every_server_finishes_its_requests_when_it_is_stopped_gracefully() {
             arrived.accept().unwrap();
             let began = Instant::now();
             local.stop().unwrap();
-            assert_eq!(client.join().unwrap(), "finished", "{} {workers}", case.row.name);
+            assert_eq!(client.join().unwrap(), "finished", "{} {workers}", case.what());
             assert!(began.elapsed() < Duration::from_secs(9), "it was not ended for certain");
             case.app.assert_nothing_is_left();
         }
@@ -228,7 +303,7 @@ fn every_server_finishes_its_requests_when_it_is_stopped_gracefully() {
 
 #[test]
 fn every_server_that_does_not_react_is_ended_for_certain() {
-    for case in Case::all(ANSWERS) {
+    for case in Case::all(Doing::AnswersItsPid) {
         let stop = StopSignal::default();
         let mut local = Local::new(case.settings(), stop.clone()).unwrap();
         start(&mut local, 2, 1);
@@ -253,10 +328,12 @@ fn random(state: &mut u64) -> f64 {
 #[test]
 fn nothing_of_any_server_outlives_us_when_we_are_killed() {
     const MOMENTS: usize = 4;
-    let site = Site::new(&[("config.ru", ANSWERS)]);
     let mut seed = 6;
     for adapter in ADAPTERS {
         let name = adapter.name();
+        let files = (row_of(*adapter).app)(Doing::AnswersItsPid);
+        let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        let site = Site::new(&files);
         for moment in 0..MOMENTS {
             let tune = ["tune", "--server", name, "--workers", "2", "--cpus", "1"];
             let mut running = Running::begin(site.command(&tune));

@@ -185,9 +185,10 @@ fn a_server_that_ignores_every_wish_to_end_is_ended_on_order() {
     let ignoring = "trap '' TERM INT HUP QUIT; echo deaf; while :; do sleep 60; done";
     let pid = guardian.started(&app.path(), &["sh", "-c", ignoring]);
     guardian.wait_for_log("deaf");
-    guardian.order(json!({"signal": {"signal": libc::SIGTERM}}));
+    guardian.order(json!({"signal": {"pid": pid, "signal": libc::SIGTERM}}));
     guardian.order(json!("end"));
-    assert_eq!(guardian.reply(), json!({"exited": {"status": "ended by signal 9 (SIGKILL)"}}));
+    let end = json!({"exited": {"pid": pid, "status": "ended by signal 9 (SIGKILL)"}});
+    assert_eq!(guardian.reply(), end);
     assert_eq!(guardian.reply(), json!({"ended": {"left": []}}));
     assert_eq!(parent(pid), None);
     guardian.abandon();
@@ -209,8 +210,9 @@ fn a_guardian_deaf_to_the_terminal_starts_servers_that_are_not() {
     };
     assert_eq!(session(server), guardian.child.id().to_string());
     assert_ne!(session(server), session(std::process::id()));
-    guardian.order(json!({"signal": {"signal": libc::SIGINT}}));
-    assert_eq!(guardian.reply(), json!({"exited": {"status": "ended by signal 2 (SIGINT)"}}));
+    guardian.order(json!({"signal": {"pid": server, "signal": libc::SIGINT}}));
+    let end = json!({"exited": {"pid": server, "status": "ended by signal 2 (SIGINT)"}});
+    assert_eq!(guardian.reply(), end);
 }
 
 #[test]
@@ -221,12 +223,28 @@ fn a_program_that_is_not_there_and_an_order_that_makes_no_sense_are_answered() {
     assert_eq!(guardian.reply()["not_started"]["is_missing"], json!(true));
     guardian.order(json!({"dance": 1}));
     assert!(guardian.reply()["refused"]["message"].as_str().unwrap().contains("dance"));
-    guardian.started(&app.path(), &["sleep", "60"]);
-    guardian.start(&app.path(), &["sleep", "60"]);
-    let refused = guardian.reply();
-    assert!(refused["refused"]["message"].as_str().unwrap().contains("running already"));
     guardian.abandon();
     guardian.assert_nothing_is_left();
+}
+
+#[test]
+fn several_processes_run_beside_each_other_write_to_one_log_and_are_told_apart() {
+    let app = TestApp::new(&[]);
+    let mut guardian = TestGuardian::begin(json!({}));
+    let say = |what: &str| format!("echo {what}; exec sleep 60");
+    let first = guardian.started(&app.path(), &["sh", "-c", &say("one")]);
+    let second = guardian.started(&app.path(), &["sh", "-c", &say("two")]);
+    guardian.wait_for_log("one");
+    guardian.wait_for_log("two");
+    guardian.order(json!({"signal": {"pid": second, "signal": libc::SIGTERM}}));
+    let end = json!({"exited": {"pid": second, "status": "ended by signal 15 (SIGTERM)"}});
+    assert_eq!(guardian.reply(), end);
+    assert!(parent(first).is_some(), "only the one that was meant was asked to end");
+    // Its number may be somebody else's by now; and no process is signalled that we did not start.
+    guardian.order(json!({"signal": {"pid": second, "signal": libc::SIGTERM}}));
+    guardian.abandon();
+    guardian.assert_nothing_is_left();
+    app.assert_nothing_is_left();
 }
 
 /// Where the machine lets us, the limit must hold; else it must be said that it does not.
@@ -261,8 +279,9 @@ fn a_memory_limit_really_ends_what_exceeds_it_or_is_named_as_not_enforced() {
     }
     // Twice the limit at most, so that nothing happens to the machine should the limit not hold.
     let greedy = "a = Array.new(128) { 'x' * (1 << 20) }; sleep";
-    guardian.started(&app.path(), &["ruby", "-e", greedy]);
-    assert_eq!(guardian.reply(), json!({"exited": {"status": "ended by signal 9 (SIGKILL)"}}));
+    let pid = guardian.started(&app.path(), &["ruby", "-e", greedy]);
+    let end = json!({"exited": {"pid": pid, "status": "ended by signal 9 (SIGKILL)"}});
+    assert_eq!(guardian.reply(), end);
     guardian.abandon();
     guardian.assert_nothing_is_left();
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use super::log_file::LogFile;
 use super::{MARK, c_strings};
-use crate::place::local::affinity;
+use crate::place::local::{SYSTEM_PROGRAMS, affinity};
 use crate::server::CommandLine;
 
 /// Starts the command; the caller takes the child away when it has ended.
@@ -22,7 +22,7 @@ pub fn spawn(
     doors: &[PathBuf],
 ) -> io::Result<u32> {
     let (program, arguments) = line.arguments.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut command = Command::new(program);
+    let mut command = Command::new(found(program));
     command
         .args(arguments)
         .current_dir(&line.folder)
@@ -49,6 +49,18 @@ pub fn spawn(
     unsafe { command.pre_exec(prepare) };
     let child = command.spawn().map_err(|error| named(&error, program))?;
     Ok(child.id())
+}
+
+/// A program by its path where only [`SYSTEM_PROGRAMS`] have it, else as it was.
+fn found(program: &str) -> PathBuf {
+    let in_folders = |folders: &mut dyn Iterator<Item = PathBuf>| {
+        folders.map(|folder| folder.join(program)).find(|path| path.is_file())
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if program.contains('/') || in_folders(&mut std::env::split_paths(&path)).is_some() {
+        return program.into();
+    }
+    in_folders(&mut SYSTEM_PROGRAMS.iter().map(PathBuf::from)).unwrap_or_else(|| program.into())
 }
 
 fn named(error: &io::Error, program: &str) -> io::Error {

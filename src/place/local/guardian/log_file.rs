@@ -5,7 +5,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// So much of its end is always there.
@@ -15,6 +15,7 @@ const KEPT: i64 = 1 << 20;
 const CHUNK: i64 = 16 << 20;
 
 pub struct LogFile {
+    path: PathBuf,
     file: File,
     /// Bytes from the beginning that were given back.
     forgotten: i64,
@@ -29,7 +30,11 @@ impl LogFile {
             _ => {}
         }
         let file = OpenOptions::new().append(true).create_new(true).open(path)?;
-        Ok(Self { file, forgotten: 0 })
+        Ok(Self { path: path.to_path_buf(), file, forgotten: 0 })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     pub fn output(&self) -> io::Result<Stdio> {

@@ -1,0 +1,35 @@
+//! What the commands that start servers have in common.
+//!
+//! In: an app. Out: parts of recipes. Only computes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{App, CommandLine};
+
+/// What would make a server listen elsewhere, or report to a supervisor of its own.
+const NOT_INHERITED: &[&str] = &[
+    "LISTEN_FDS",
+    "LISTEN_PID",
+    "LISTEN_FDNAMES",
+    "NOTIFY_SOCKET",
+    "WATCHDOG_USEC",
+    "WATCHDOG_PID",
+];
+
+/// A command that starts a server in the app's folder; `not_inherited` besides what would make any
+/// server come up elsewhere.
+pub fn start(
+    app: &App,
+    arguments: Vec<String>,
+    env: BTreeMap<String, String>,
+    not_inherited: &[&str],
+) -> CommandLine {
+    let env_removed = NOT_INHERITED.iter().chain(not_inherited).map(ToString::to_string).collect();
+    CommandLine { arguments, env, env_removed, folder: app.folder.clone() }
+}
+
+/// A path as an argument.
+pub fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,214 @@
+//! nginx in front of an app server: its configuration, its processes, its last words.
+//!
+//! In: a server's recipe. Out: the recipe with nginx in front. Only computes.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::command::text;
+use super::{CommandLine, Listen, Recipe, Upstream};
+use crate::terms::BootFailureKind;
+
+/// Its configuration in the scratch folder.
+const CONFIG: &str = "nginx.conf";
+
+/// nginx behind `port`, passing on to where `behind` answers.
+pub fn in_front_of(mut behind: Recipe, port: u16, scratch: &Path) -> Recipe {
+    behind.files.push((CONFIG.into(), configuration(&behind.upstream, port, scratch)));
+    let arguments = ["nginx", "-e", "stderr", "-p", &text(scratch), "-c"];
+    let mut arguments: Vec<String> = arguments.map(String::from).into();
+    arguments.push(text(&scratch.join(CONFIG)));
+    behind.proxy = Some(CommandLine {
+        arguments,
+        env: std::collections::BTreeMap::new(),
+        // A listening socket of somebody else's nginx.
+        env_removed: vec!["NGINX".into()],
+        folder: scratch.to_path_buf(),
+    });
+    behind
+}
+
+/// Is this the title of one of nginx's processes? Before it has set one it shows its command line.
+pub fn is_its_title(title: &str) -> bool {
+    let first = title.split(' ').next().unwrap_or_default();
+    first == "nginx:" || first == "nginx" || first.ends_with("/nginx")
+}
+
+/// The cause of a failed boot that is nginx's; `None`: it says nothing of that kind.
+pub fn recognise_failure(last_lines: &[String]) -> Option<BootFailureKind> {
+    let has = |text: &str| last_lines.iter().any(|line| line.contains(text));
+    (has("[emerg] ") && has(": bind() to ") && has("(98: ")).then_some(BootFailureKind::PortTaken)
+}
+
+fn configuration(upstream: &Upstream, port: u16, scratch: &Path) -> String {
+    let mut servers = String::new();
+    let location = match upstream {
+        Upstream::Http(places) => {
+            for place in places {
+                // A reply that failed says nothing about the next one: nobody is left out.
+                let _ = writeln!(servers, "    server {} max_fails=0;", address(place));
+            }
+            PASS_HTTP.to_string()
+        }
+        Upstream::FastCgi { socket, root, index } => {
+            let place = address(&Listen::Socket(socket.clone()));
+            let _ = writeln!(servers, "    server {place} max_fails=0;");
+            PASS_FASTCGI
+                .replace("ROOT", &quoted(&text(root)))
+                .replace("INDEX", &quoted(&format!("/{index}")))
+        }
+    };
+    FRAME
+        .replace("SCRATCH", &text(scratch).replace('"', "\\\""))
+        .replace("PORT", &port.to_string())
+        .replace("SERVERS", servers.trim_end())
+        .replace("LOCATION", location.trim_end())
+}
+
+fn address(place: &Listen) -> String {
+    match place {
+        Listen::Port(port) => format!("127.0.0.1:{port}"),
+        Listen::Socket(path) => quoted(&format!("unix:{}", path.display())),
+    }
+}
+
+/// As one word of nginx's language.
+fn quoted(word: &str) -> String {
+    format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// Everything that nginx writes is below the scratch folder, and none of its own limits comes
+/// before the server's: connections, open files, requests on a connection, sizes, times.
+///
+/// As most have it, each request goes to the server over a connection of its own, in turn. The
+/// `user` line matters to root alone, whose scratch folder nobody else may enter.
+const FRAME: &str = r#"# Written by sweetspot for one run.
+daemon off;
+user root;
+worker_processes auto;
+worker_rlimit_nofile 65536;
+pid "SCRATCH/nginx.pid";
+error_log stderr error;
+
+events {
+  worker_connections 16384;
+}
+
+http {
+  access_log off;
+  default_type application/octet-stream;
+  client_body_temp_path "SCRATCH/nginx-body";
+  proxy_temp_path "SCRATCH/nginx-proxy";
+  fastcgi_temp_path "SCRATCH/nginx-fastcgi";
+  uwsgi_temp_path "SCRATCH/nginx-uwsgi";
+  scgi_temp_path "SCRATCH/nginx-scgi";
+  client_max_body_size 0;
+  keepalive_requests 1000000000;
+  keepalive_timeout 3600s;
+  sendfile on;
+  tcp_nopush on;
+
+  map $http_x_forwarded_proto $is_https {
+    default "";
+    https on;
+  }
+
+  upstream app {
+SERVERS
+  }
+
+  server {
+    listen 127.0.0.1:PORT backlog=4096;
+LOCATION
+  }
+}
+"#;
+
+const PASS_HTTP: &str = "    location / {
+      proxy_pass http://app;
+      proxy_set_header Host $http_host;
+      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+      proxy_set_header X-Forwarded-Proto $http_x_forwarded_proto;
+      proxy_connect_timeout 60s;
+      proxy_send_timeout 3600s;
+      proxy_read_timeout 3600s;
+      proxy_next_upstream off;
+    }
+";
+
+const PASS_FASTCGI: &str = r#"    root ROOT;
+    location / {
+      try_files $uri INDEX$is_args$args;
+    }
+    location ~ \.php$ {
+      fastcgi_pass app;
+      fastcgi_connect_timeout 60s;
+      fastcgi_send_timeout 3600s;
+      fastcgi_read_timeout 3600s;
+      fastcgi_next_upstream off;
+      fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;
+      fastcgi_param SCRIPT_NAME $fastcgi_script_name;
+      fastcgi_param DOCUMENT_ROOT $document_root;
+      fastcgi_param QUERY_STRING $query_string;
+      fastcgi_param REQUEST_METHOD $request_method;
+      fastcgi_param REQUEST_URI $request_uri;
+      fastcgi_param DOCUMENT_URI $document_uri;
+      fastcgi_param CONTENT_TYPE $content_type;
+      fastcgi_param CONTENT_LENGTH $content_length;
+      fastcgi_param SERVER_PROTOCOL $server_protocol;
+      fastcgi_param GATEWAY_INTERFACE CGI/1.1;
+      fastcgi_param SERVER_SOFTWARE nginx/$nginx_version;
+      fastcgi_param REMOTE_ADDR $remote_addr;
+      fastcgi_param REMOTE_PORT $remote_port;
+      fastcgi_param SERVER_ADDR $server_addr;
+      fastcgi_param SERVER_PORT $server_port;
+      fastcgi_param SERVER_NAME $host;
+      fastcgi_param HTTPS $is_https if_not_empty;
+      fastcgi_param REDIRECT_STATUS 200;
+    }
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_passed_to_every_socket_in_turn() {
+        let places =
+            ["/tmp/s/app.sock.0", "/tmp/s/app.sock.1"].map(|path| Listen::Socket(path.into()));
+        let text = configuration(&Upstream::Http(places.into()), 4000, Path::new("/tmp/s"));
+        for line in [
+            "    server \"unix:/tmp/s/app.sock.0\" max_fails=0;\n",
+            "    server \"unix:/tmp/s/app.sock.1\" max_fails=0;\n",
+            "    listen 127.0.0.1:4000 backlog=4096;\n",
+            "  proxy_temp_path \"/tmp/s/nginx-proxy\";\n",
+        ] {
+            assert!(text.contains(line), "{line} is missing in:\n{text}");
+        }
+        for placeholder in ["SCRATCH", "SERVERS", "LOCATION"] {
+            assert!(!text.contains(placeholder), "{placeholder} is left in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn its_processes_are_told_by_their_titles() {
+        for title in [
+            "nginx: master process nginx -e stderr",
+            "nginx: worker process",
+            "/usr/sbin/nginx -e x",
+        ] {
+            assert!(is_its_title(title), "{title}");
+        }
+        for title in ["puma: cluster worker 0: 12 [nginx]", "ruby nginx.rb", ""] {
+            assert!(!is_its_title(title), "{title}");
+        }
+    }
+
+    #[test]
+    fn a_port_that_is_taken_is_recognised() {
+        let bind = "2026/11/21 [emerg] 7#7: bind() to 127.0.0.1:1 \
+                    failed (98: Address already in use)";
+        assert_eq!(recognise_failure(&[bind.to_string()]), Some(BootFailureKind::PortTaken));
+        assert_eq!(recognise_failure(&["boom (RuntimeError)".to_string()]), None);
+    }
+}
