@@ -1,7 +1,8 @@
 require "rack/session/abstract/id"
 require_relative "connections"
 
-# Sessions in memcached: each is read when a request first asks for it, and written after the request.
+# Sessions in memcached: each is read when a request first asks for it, and written when the request
+# is done.
 class Sessions < Rack::Session::Abstract::PersistedSecure
   SECONDS = 3600
 

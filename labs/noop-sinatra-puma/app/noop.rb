@@ -1,8 +1,8 @@
 require "json"
 require "sinatra/base"
 
-# Does nothing, so that what is measured is the server and the framework. Under whatever RACK_ENV it is
-# given: what Sinatra does more in development is one of the things to be seen.
+# Does nothing, so that what is measured is the server and the framework. It obeys any RACK_ENV:
+# what Sinatra does more in development is one of the things to be seen.
 class Noop < Sinatra::Base
   get "/" do
     content_type :json

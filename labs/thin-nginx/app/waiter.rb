@@ -1,6 +1,6 @@
-# A service that only lets its clients wait: GET /?wait=SECONDS is answered with a line when the time is
-# over. One thread and no work, so that it holds thousands of clients and takes little of the cores that
-# are being measured.
+# A service that only lets its clients wait: GET /?wait=SECONDS is answered with a line when the
+# time is over. One thread and no work, so that it holds thousands of clients and takes little of the
+# cores that are being measured.
 #
 # Usage: ruby waiter.rb PORT (0: any that is free)
 require "socket"
@@ -113,7 +113,8 @@ class Waiter
     return unless @clients.key?(client.socket)
 
     # So short a reply fits what the kernel takes at once, unless the client reads nothing.
-    return close(client) unless client.socket.write_nonblock(text, exception: false) == text.bytesize
+    written = client.socket.write_nonblock(text, exception: false)
+    return close(client) unless written == text.bytesize
 
     client.is_waiting = false
     take_request(client)
@@ -128,7 +129,8 @@ class Waiter
   end
 
   def reply(status, line)
-    "HTTP/1.1 #{status}\r\nContent-Type: text/plain\r\nContent-Length: #{line.bytesize}\r\n\r\n#{line}"
+    "HTTP/1.1 #{status}\r\nContent-Type: text/plain\r\n" \
+      "Content-Length: #{line.bytesize}\r\n\r\n#{line}"
   end
 
   def close(client)
