@@ -28,8 +28,8 @@ class Load < Sinatra::Base
     end
   end
 
-  # The sum of i * j over all pairs of 1..n in n * n steps, as published; on an AMD EPYC with Ruby 3.1
-  # a million of them take some 40 ms.
+  # The sum of i * j over all pairs of 1..n in n * n steps, as published: a million take some
+  # 40 ms on an AMD EPYC with Ruby 3.1.
   def sum_over_pairs(n)
     sum = 0
     1.upto(n) { |i| 1.upto(n) { |j| sum += i * j } }

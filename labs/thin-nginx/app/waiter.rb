@@ -1,6 +1,6 @@
 # A service that only lets its clients wait: GET /?wait=SECONDS is answered with a line when the
-# time is over. One thread and no work, so that it holds thousands of clients and takes little of the
-# cores that are being measured.
+# time is over. One thread and no work, so that it holds thousands of clients and takes little of
+# the cores that are being measured.
 #
 # Usage: ruby waiter.rb PORT (0: any that is free)
 require "socket"

@@ -6,8 +6,8 @@ require "sinatra/base"
 class Weights < Sinatra::Base
   DIGITS = 200
 
-  # Sized so that the kinds that compute take the published 100 ms or so on an AMD EPYC with Ruby 3.1:
-  # what took that long on their author's laptop is done this many times over.
+  # Sized so that the kinds that compute take the published 100 ms or so on an AMD EPYC with Ruby
+  # 3.1: what took that long on their author's laptop is done this many times over.
   TIMES_OVER = 3
 
   before { content_type :text }
