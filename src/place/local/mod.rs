@@ -5,6 +5,7 @@
 //! it.
 
 mod affinity;
+mod apart;
 mod boot;
 pub mod cgroup;
 pub mod guardian;
@@ -14,6 +15,7 @@ mod machine;
 mod orders;
 mod probe;
 mod processes;
+pub mod services;
 mod started;
 
 use std::io;
@@ -22,6 +24,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use self::apart::Apart;
 use self::boot::{Boot, Outcome};
 use self::cgroup::{Group, LimitName};
 use self::link::{ANSWER, Heard, Link};
@@ -68,6 +71,8 @@ pub struct LocalSettings {
     /// `None`: all that this process may use.
     pub cores: Option<Cores>,
     pub memory: Option<Bytes>,
+    /// Keep the figures of each target; costs the generator some time a request.
+    pub tells_targets_apart: bool,
     /// Most time from start to readiness.
     pub boot_patience: Duration,
     /// The loopback port to listen on; `None`: any free one.
@@ -91,6 +96,7 @@ impl LocalSettings {
             timeout: Duration::from_secs(30),
             cores: None,
             memory: None,
+            tells_targets_apart: false,
             boot_patience: BOOT_PATIENCE,
             port: None,
             scratch_in: [std::env::temp_dir()].into_iter().chain(runtime).collect(),
@@ -149,6 +155,21 @@ impl Local {
     pub fn server_pids(&self) -> Vec<u32> {
         let whole = self.running.as_ref().filter(|running| running.processes.ended().is_none());
         whole.map_or_else(Vec::new, |running| running.processes.running(Part::Server))
+    }
+
+    /// From now on these are asked for, also of a server that runs.
+    pub fn aim(&mut self, targets: Vec<Target>) {
+        self.settings.targets = targets;
+    }
+
+    /// What the server that runs has printed lately, oldest line first.
+    pub fn last_lines(&self) -> Vec<String> {
+        self.running.as_ref().map_or_else(Vec::new, |running| log::tail(&running.log))
+    }
+
+    /// Has the user asked to end?
+    pub fn is_stopping(&self) -> bool {
+        self.stop.is_raised()
     }
 
     /// Loopback address of the server that runs.
@@ -345,7 +366,7 @@ impl Local {
             timeout: self.settings.timeout,
             max_in_flight: None,
             closing: Closing::default(),
-            keeps_rows: false,
+            keeps_rows: self.settings.tells_targets_apart,
             protocol: Protocol::Http1,
             loops: loops(own_cores.len()),
             seed: offer.seed,
@@ -472,7 +493,8 @@ impl Place for Local {
             let is_over = has_ended || !ended.is_empty() || is_guardian_gone;
             if is_over { ControlFlow::Break(()) } else { wish }
         };
-        let load = load::run(&spec, &self.stop, &mut watch_server);
+        let mut apart = Apart::new(&spec);
+        let load = apart.run(&spec, &self.stop, &mut watch_server);
         let monitor = monitor.stop();
         if is_guardian_gone {
             return Err(guardian_gone());
@@ -491,7 +513,7 @@ impl Place for Local {
         };
         let last_lines = || log::worth_showing(&log::tail(&log));
         let failure = failure.map(|status| TrialFailure::Died { status, last_lines: last_lines() });
-        Ok(Observed { load, monitor, failure })
+        Ok(Observed { load, monitor, by_target: apart.seen, failure })
     }
 
     fn stop(&mut self) -> Result<(), PlaceError> {
