@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use self::figures::Measured;
 pub use self::find::{FindError, find, write};
 use self::progress::{Progress, ProgressError};
 use self::site::Site;
@@ -130,7 +131,8 @@ pub fn told(told: &Told<'_>) -> String {
         Told::TakenUp { runs } => format!("{runs} of them were measured before and are kept\n"),
         Told::Preparing { what } => format!("preparing: {what}\n"),
         Told::Scaled { scale, cpu_s_per_request, published_s } => format!(
-            "a request costs {:.1} ms of CPU here and {:.1} ms in the article: rates are x {scale:.2}\n",
+            "a request costs {:.1} ms of CPU here and {:.1} ms in the article: rates are x \
+             {scale:.2}\n",
             cpu_s_per_request * 1e3,
             published_s * 1e3
         ),
@@ -336,7 +338,7 @@ fn measure(
     measured.figures.memory_share =
         measured.figures.memory_bytes.map(|bytes| bytes as f64 / memory);
     if lab.definition.think_is_latency {
-        add_outside(&mut measured.figures, run.setting.think_s);
+        add_outside(&mut measured, run.setting.think_s);
     }
     run.failure = match record.failure {
         Some(TrialFailure::Died { status, .. }) => Some(format!("the server ended: {status}")),
@@ -352,9 +354,12 @@ fn measure(
     Ok(run)
 }
 
-/// The way between clients and server is part of the article's latencies; here clients wait as long.
-fn add_outside(figures: &mut LabFigures, outside_s: f64) {
-    let latency = &mut figures.latency_s;
+/// The way between clients and server is part of the article's latencies; here clients wait as
+/// long.
+fn add_outside(measured: &mut Measured, outside_s: f64) {
+    let times = measured.blocks.iter_mut().filter(|(name, _)| name.ends_with("_s"));
+    times.flat_map(|(_, values)| values).for_each(|time| *time += outside_s);
+    let latency = &mut measured.figures.latency_s;
     for time in [
         &mut latency.mean,
         &mut latency.p50,
