@@ -135,6 +135,29 @@ pub struct Conclusion {
     pub when: Vec<Condition>,
 }
 
+/// What `tune` is asked to do with the app, and what the article ended with.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tuning {
+    /// As `tune --target` takes them.
+    pub targets: Vec<String>,
+    /// As `tune --workers` takes them.
+    pub workers: String,
+    /// As `tune --threads` takes them; left out for a server without threads.
+    pub threads: Option<String>,
+    pub slo: String,
+    pub budget: String,
+    pub article: Article,
+}
+
+/// The article's setting.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Article {
+    pub workers: Count,
+    pub threads: Count,
+}
+
 /// An experiment.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -182,6 +205,7 @@ pub struct Definition {
     pub runs: Vec<Block>,
     pub quick_runs: Vec<Block>,
     pub conclusion: Vec<Conclusion>,
+    pub tune: Tuning,
 }
 
 fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Bytes>, D::Error> {
@@ -254,6 +278,12 @@ mod tests {
         targets = ["GET /"]
         workers = [1]
         clients = [40]
+        [tune]
+        targets = ["GET /"]
+        workers = "1..4"
+        slo = "p95<50ms"
+        budget = "2m"
+        article = { workers = "cores", threads = 1 }
         [[conclusion]]
         says = "more is more"
         when = [{ figure = "throughput_rps", of = { workers = ["cores"] }, at_least = 1.5 }]

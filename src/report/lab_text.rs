@@ -6,7 +6,8 @@
 use super::figures;
 use super::outside::{pad, pad_left, wrap};
 use crate::terms::{
-    Holds, LabConclusion, LabEntry, LabEvidence, LabFigures, LabResult, LabRun, LabSetting,
+    Holds, LabChoice, LabConclusion, LabEntry, LabEvidence, LabFigures, LabResult, LabRun,
+    LabSetting, LabTune,
 };
 
 const WIDTH: usize = 80;
@@ -232,6 +233,43 @@ pub fn conclusion(conclusion: &LabConclusion) -> String {
             &wrap(&line, WIDTH - 4).iter().map(|line| format!("    {line}\n")).collect::<String>();
     }
     text
+}
+
+/// What `tune` chose for an experiment's app, against the article's setting.
+pub fn tuned(result: &LabTune) -> String {
+    let setting = |choice: LabChoice| format!("{} x {}", choice.workers, choice.threads);
+    let mut text = format!("{}: {}\n", result.lab, result.slo);
+    let chosen = result.chosen.map_or("nothing: the goal was never held".to_string(), setting);
+    text += &format!("tune chose {chosen}; the article ended with {}\n", setting(result.article));
+    if !result.equivalent.is_empty() {
+        let all: Vec<String> = result.equivalent.iter().copied().map(setting).collect();
+        text += &sentence(&format!("as good within 3 %: {}", all.join(", ")));
+    }
+    let capacity = |rate: Option<f64>| rate.map_or("-".to_string(), figures::rate);
+    for pair in &result.pairs {
+        text += &format!(
+            "  measured again: {} against {}\n",
+            capacity(pair.chosen_rps),
+            capacity(pair.article_rps)
+        );
+    }
+    if let Some(ratio) = result.ratio {
+        let interval = result.ratio_interval.map(figures::ratio_interval);
+        let interval = interval.map(|it| format!(" ({it})")).unwrap_or_default();
+        text += &format!(
+            "{} its capacity is {}{interval} of the article's; 0.97 needed\n",
+            mark(result.holds),
+            figures::ratio(ratio)
+        );
+    }
+    text + &sentence(&format!(
+        "tune took {} ({} of load); the experiment's runs at 3 x 60 s each take {}: {:.1} times \
+         as long",
+        figures::span(result.tune_s),
+        figures::span(result.tune_load_s),
+        figures::span(result.matrix_s),
+        result.matrix_s / result.tune_s.max(1.0)
+    ))
 }
 
 fn mark(holds: Holds) -> &'static str {

@@ -9,6 +9,7 @@ mod find;
 mod progress;
 mod show;
 mod site;
+pub mod tune;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,8 +27,8 @@ use crate::place::{Offer, PlaceError, Started};
 use crate::plan::AppError;
 use crate::report::{figures as figures_text, lab_text};
 use crate::terms::{
-    Configuration, LabEntry, LabFigures, LabResult, LabRun, LabSetting, Offered, Rate, StopSignal,
-    TrialFailure, TrialRecord,
+    Configuration, LabChoice, LabEntry, LabFigures, LabResult, LabRun, LabSetting, Offered, Rate,
+    StopSignal, TrialFailure, TrialRecord,
 };
 
 /// How an experiment is to be run.
@@ -138,6 +139,28 @@ pub fn told(told: &Told<'_>) -> String {
         ),
         Told::Starting { .. } => String::new(),
         Told::Measured { index, of, run } => lab_text::progress(*index, *of, run),
+    }
+}
+
+/// What happens while an experiment's app is tuned, in words.
+pub fn told_of_tuning(told: &tune::Told<'_>) -> String {
+    let setting = |it: LabChoice| format!("{} x {}", it.workers, it.threads);
+    let rate = |rate: Option<f64>| rate.map_or("none".to_string(), figures_text::rate);
+    match told {
+        tune::Told::Preparing { what } => format!("preparing: {what}\n"),
+        tune::Told::Tunes => "tune begins\n".to_string(),
+        tune::Told::Chose { chosen, article } if chosen == article => {
+            format!("chosen: {}, as in the article\n", setting(*chosen))
+        }
+        tune::Told::Chose { chosen, article } => format!(
+            "chosen: {}; measuring it again beside the article's {}\n",
+            setting(*chosen),
+            setting(*article)
+        ),
+        tune::Told::Pair { index, of, pair } => {
+            let (chosen, article) = (rate(pair.chosen_rps), rate(pair.article_rps));
+            format!("{index}/{of}  {chosen} against {article}\n")
+        }
     }
 }
 
