@@ -49,7 +49,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let has_threads = server.value.has_threads(&app.value);
     let cores = cores(&settings, surroundings)?;
     let memory = memory(&settings, surroundings)?;
-    let workers = workers(&settings, cores.value.unwrap_or(surroundings.cores))?;
+    let workers = workers(&settings, cores.value.unwrap_or(surroundings.cores), has_threads)?;
     let threads = threads(&settings, server.value, has_threads)?;
     let targets = targets(&settings)?;
     let goal = goal(&settings)?;
@@ -191,10 +191,20 @@ fn memory(
     })
 }
 
-/// Up to twice the cores by default: what memory does not hold is left out by the search.
-fn workers(settings: &Settings<'_>, cores: Cores) -> Result<Sourced<Vec<Workers>>, PlanError> {
-    let most = (cores.get().ceil() * 2.0).min(f64::from(LARGEST_COUNT)) as u16;
-    let default = (1..=most).collect();
+/// Up to twice the cores by default; where a worker has one thread, and so does nothing while it
+/// waits, up to eight times, in wider steps. What memory does not hold is left out by the search.
+fn workers(
+    settings: &Settings<'_>,
+    cores: Cores,
+    has_threads: bool,
+) -> Result<Sourced<Vec<Workers>>, PlanError> {
+    let whole = cores.get().ceil();
+    let times = |factor: f64| (whole * factor).min(f64::from(LARGEST_COUNT)) as u16;
+    let mut default: Vec<u16> = (1..=times(2.0)).collect();
+    if !has_threads {
+        default.extend([3.0, 4.0, 6.0, 8.0].map(times));
+        default.dedup();
+    }
     let counts = or_default(settings.get(Key::Workers), default, |given| given.read(parse_counts))?;
     let workers = counts.value.into_iter().map(|count| {
         Workers::new(count).expect("counts that were read, and the default ones, begin at 1")
