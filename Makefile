@@ -14,7 +14,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build demo test test-readers lint fuzz bench-main-job bench-search bench-load install clean help
+.PHONY: build demo test test-readers lint fuzz bench-main-job bench-search bench-load bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -67,6 +67,12 @@ bench-load: ## `load` beside wrk, ab and others, about 20 minutes of an idle mac
 	@scripts/bootstrap bench-load
 	$(say) 'building, then measuring; rows go to target/bench-load/rows.csv, where a cut run goes on'
 	$(CARGO) bench --locked --bench load
+
+bench-labs: ## the published experiments and tune on their apps, LABS='name...' or all (2 hours)
+	@scripts/bootstrap test
+	$(say) 'building, then measuring; results go to target/bench-labs, where a cut run goes on'
+	$(CARGO) build --release --locked
+	@scripts/bench-labs $(LABS)
 
 # No prerequisite but the file itself: `sudo make install` must not build as root.
 install: $(binary) ## copy it to PREFIX/bin (PREFIX is /usr/local)
