@@ -56,7 +56,8 @@ enum Action {
     },
     /// Runs an experiment with real servers.
     #[command(
-        after_help = "Exits with 4 when a conclusion is undecided or a run has no result.\n\n\
+        after_help = "Exits with 4 when a conclusion is undecided or a run has no result, and with 1 when it was \
+                            stopped before its end.\n\n\
                             Example: sweetspot lab run thin-nginx --quick"
     )]
     Run {
@@ -162,7 +163,7 @@ fn experiment(name: &str, wishes: &Wishes, json: bool, quiet: bool) -> anyhow::R
     io::stdout().write_all(text.as_bytes())?;
     if ended.is_cut {
         eprintln!("stopped; the same command goes on from here");
-        return Ok(Exit::Invalid);
+        return Ok(Exit::CouldNotMeasure);
     }
     Ok(exit(&ended.result))
 }
