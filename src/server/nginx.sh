@@ -1,6 +1,6 @@
 # Starts nginx with the configuration $1 in the folder $2: with as many open files as it may have, and
 # as root's own where root starts it, whose folder nobody else may enter.
-ulimit -n "$(ulimit -H -n)"
+ulimit -n "$(ulimit -H -n)" || :
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 user=
 [ "$(id -u)" -ne 0 ] || user="user root;"

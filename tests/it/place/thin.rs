@@ -160,7 +160,8 @@ fn an_app_with_a_bundle_runs_through_bundler() {
         ("config.ru", "run ->(env) { [200, {}, [Bundler.default_lockfile.to_s]] }\n"),
     ]);
     let mut lock = Command::new("bundle");
-    lock.args(["lock", "--local"]).current_dir(app.path()).stdout(Stdio::null());
+    lock.args(["lock", "--local"]).current_dir(app.path());
+    lock.stdout(Stdio::null()).stderr(Stdio::null());
     assert!(lock.status().unwrap().success());
     let before = app.listing();
     assert_eq!(inspect(&app).current, configuration(1, 1));
