@@ -60,7 +60,7 @@ pub struct Subject {
     /// [default: found in the app's folder]
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// The app server, such as puma or unicorn [default: the one that the app's own files name,
+    /// The app server, such as puma or php-fpm [default: the one that the app's own files name,
     /// else the usual one for its language]
     #[arg(long, value_name = "NAME")]
     pub server: Option<String>,

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::bundle::{self, Bundle};
-use crate::server::{ADAPTERS, About, App, Framework};
+use super::php;
+use crate::server::{ADAPTERS, About, Adapter, App, Framework};
 
 /// The file every Rack server starts from.
 const RACKUP: &str = "config.ru";
@@ -27,15 +28,13 @@ const SKIPPED: [&str; 10] = [
 ];
 
 /// Apps in a language whose servers are not supported yet, by a file that gives them away.
-const OTHER_APPS: [(&str, &str); 9] = [
+const OTHER_APPS: [(&str, &str); 7] = [
     ("manage.py", "Python"),
     ("wsgi.py", "Python (WSGI)"),
     ("asgi.py", "Python (ASGI)"),
     ("pyproject.toml", "Python"),
     ("requirements.txt", "Python"),
     ("package.json", "Node.js"),
-    ("composer.json", "PHP"),
-    ("index.php", "PHP"),
     ("go.mod", "Go"),
 ];
 
@@ -74,23 +73,33 @@ pub enum AppError {
     )]
     NoRackup { evidence: PathBuf, kind: &'static str, rackup: PathBuf, lines: [String; 2] },
     #[error(
-        "{} looks like a {kind} app; {}, with a Ruby app that has a config.ru, are the servers \
-         supported now; name another app with --app DIR",
-        evidence.display(), known(|about| about.title).join(" and ")
+        "{} looks like a {kind} app; {} are the servers supported now, the last for PHP \
+         (index.php) and the others for Ruby (config.ru); name another app with --app DIR",
+        evidence.display(), listed(&known(|about| about.title), "and")
     )]
     UnsupportedApp { evidence: PathBuf, kind: &'static str },
     #[error(
         "{} names the server {server}, which is not supported now; to see what the app would hold \
          on {}, add gem \"{}\" to its Gemfile and run `bundle install`",
-        evidence.display(), known(|about| about.title).join(" or "), ADAPTERS[0].name()
+        evidence.display(), listed(&for_rack(|about| about.title), "or"), ADAPTERS[0].name()
     )]
     UnsupportedServer { evidence: PathBuf, server: String },
     #[error(
         "{} does not name {}; add gem \"{first}\" to the Gemfile and run `bundle install`, or say \
          --server {first} if the bundle gets it in another way",
-        evidence.display(), known(|about| about.name).join(" or "), first = ADAPTERS[0].name()
+        evidence.display(), listed(&for_rack(|about| about.name), "or"), first = ADAPTERS[0].name()
     )]
     ServerNotInBundle { evidence: PathBuf },
+    #[error(
+        "{server} does not run the app in {}; leave --server out, or choose {}",
+        folder.display(), listed(others, "or")
+    )]
+    OtherServer {
+        folder: PathBuf,
+        server: &'static str,
+        /// Those that do.
+        others: Vec<&'static str>,
+    },
     #[error(
         "{} has no lock file {} beside it, and Bundler would write one into the app's folder; run \
          `bundle install` there first",
@@ -104,6 +113,20 @@ pub enum AppError {
 /// This of every server that is supported.
 fn known(what: fn(&About) -> &'static str) -> Vec<&'static str> {
     ADAPTERS.iter().map(|adapter| what(adapter.about())).collect()
+}
+
+/// This of every server that runs a Rack app.
+fn for_rack(what: fn(&About) -> &'static str) -> Vec<&'static str> {
+    let runs = |adapter: &&&dyn Adapter| adapter.about().runs.contains(&Framework::Rack);
+    ADAPTERS.iter().filter(runs).map(|adapter| what(adapter.about())).collect()
+}
+
+/// `Puma, Unicorn or Thin`.
+fn listed(names: &[&str], word: &str) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} {word} {last}", first.join(", ")),
+        names => names.concat(),
+    }
 }
 
 fn joined(apps: &[PathBuf]) -> String {
@@ -122,7 +145,11 @@ pub fn recognise(folder: &Path) -> Result<App, AppError> {
     if !folder.is_dir() {
         return Err(AppError::NotAFolder { path: folder });
     }
-    let folder = if folder.join(RACKUP).is_file() { folder } else { find_below(&folder)? };
+    let has_rackup = folder.join(RACKUP).is_file();
+    if let Some(app) = php::recognise(&folder).filter(|_| !has_rackup) {
+        return Ok(app);
+    }
+    let folder = if has_rackup { folder } else { find_below(&folder)? };
     let bundle = bundle::read_bundle(&folder)?;
     let framework = framework(&folder, bundle.as_ref())?;
     Ok(App { is_bundled: bundle.is_some(), ..App::new(folder, framework, RACKUP) })

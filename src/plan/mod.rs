@@ -10,6 +10,7 @@ mod file;
 mod header;
 mod key;
 mod lines;
+mod php;
 mod range;
 mod resolve;
 mod server;

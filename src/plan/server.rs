@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::app::AppError;
-use super::bundle;
+use super::bundle::{self, Bundle};
 use crate::server::{ADAPTERS, Adapter, App, Proxy};
 
 /// A server, and how it was come by.
@@ -20,21 +20,39 @@ pub struct Chosen {
 /// files.
 ///
 /// # Errors
-/// The bundle has no server that we know.
+/// The bundle has no server that we know, or the one that was asked for does not run this app.
 pub fn choose_server(
     app: &mut App,
     asked: Option<&'static dyn Adapter>,
 ) -> Result<Chosen, AppError> {
-    let adapter = match asked {
-        Some(adapter) => Some(adapter),
-        None => match bundle::read_bundle(&app.folder)? {
+    let fitting = ADAPTERS.iter().copied().filter(|adapter| runs(*adapter, app));
+    let fitting: Vec<&'static dyn Adapter> = fitting.collect();
+    let shown = match asked {
+        Some(adapter) if runs(adapter, app) => Some(adapter),
+        Some(adapter) => {
+            let others = fitting.iter().map(|adapter| adapter.name()).collect();
+            let (folder, server) = (app.folder.clone(), adapter.about().title);
+            return Err(AppError::OtherServer { folder, server, others });
+        }
+        None => match bundle_of(app)? {
             Some(bundle) => Some(bundle.server()?),
-            None => ADAPTERS.iter().copied().find(|adapter| config_of(app, *adapter).is_some()),
+            None => fitting.iter().copied().find(|adapter| config_of(app, *adapter).is_some()),
         },
     };
-    let chosen = adapter.unwrap_or(ADAPTERS[0]);
+    // The only one that there is for an app is no matter of choice either.
+    let shown = shown.or_else(|| (fitting.len() == 1).then(|| fitting[0]));
+    let chosen = shown.or_else(|| fitting.first().copied()).unwrap_or(ADAPTERS[0]);
     app.server_config = config_of(app, chosen);
-    Ok(Chosen { adapter: chosen, is_shown: adapter.is_some() })
+    Ok(Chosen { adapter: chosen, is_shown: shown.is_some() })
+}
+
+/// A Gemfile in a folder with another app is none of the app's.
+fn bundle_of(app: &App) -> Result<Option<Bundle>, AppError> {
+    if app.framework.is_rack() { bundle::read_bundle(&app.folder) } else { Ok(None) }
+}
+
+fn runs(adapter: &dyn Adapter, app: &App) -> bool {
+    adapter.about().runs.contains(&app.framework)
 }
 
 /// Checks that the programs that are started are in one of these folders, and notes in the app
@@ -108,6 +126,8 @@ mod tests {
         let (puma, unicorn) = (("config/puma.rb", ""), ("config/unicorn.rb", ""));
         for (files, expected) in [
             (vec![], ("puma", "", false)),
+            (vec![("config/thin.yml", "")], ("thin", "config/thin.yml", true)),
+            (vec![gemfile, lock("    thin (1.8.1)\n")], ("thin", "", true)),
             (vec![puma], ("puma", "config/puma.rb", true)),
             (vec![unicorn], ("unicorn", "config/unicorn.rb", true)),
             (vec![("unicorn.rb", "")], ("unicorn", "unicorn.rb", true)),
@@ -141,6 +161,7 @@ mod tests {
         for (server, production, common) in [
             ("puma", "config/puma/production.rb", "config/puma.rb"),
             ("unicorn", "config/unicorn/production.rb", "config/unicorn.rb"),
+            ("thin", "config/thin/production.yml", "config/thin.yml"),
         ] {
             let both = [(common, ""), (production, "")];
             assert_eq!(chosen(&both, None), (server, production.to_string(), true));

@@ -33,3 +33,10 @@ pub fn start(
 pub fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
+
+/// The arguments that run a script of ours, which gets these as its own: what has to be looked at
+/// where the command runs.
+pub fn shell(script: &str, arguments: impl IntoIterator<Item = String>) -> Vec<String> {
+    let shell = ["sh", "-euc", script, "sh"].map(String::from);
+    shell.into_iter().chain(arguments).collect()
+}

@@ -8,8 +8,10 @@ pub mod advice;
 mod command;
 mod inspection;
 mod nginx;
+pub mod php_fpm;
 pub mod puma;
 mod rack;
+pub mod thin;
 pub mod unicorn;
 
 use std::collections::BTreeMap;
@@ -22,7 +24,8 @@ use thiserror::Error;
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
 /// The app servers we know. Where an app would do for several, the first of them is taken.
-pub static ADAPTERS: &[&dyn Adapter] = &[&puma::Puma, &unicorn::Unicorn];
+pub static ADAPTERS: &[&dyn Adapter] =
+    &[&puma::Puma, &unicorn::Unicorn, &thin::Thin, &php_fpm::PhpFpm];
 
 /// What is so of a server whatever the app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

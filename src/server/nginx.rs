@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::command::text;
+use super::command::{shell, text};
 use super::{CommandLine, Listen, Recipe, Upstream};
 use crate::terms::BootFailureKind;
 
@@ -15,9 +15,7 @@ const CONFIG: &str = "nginx.conf";
 /// nginx behind `port`, passing on to where `behind` answers.
 pub fn in_front_of(mut behind: Recipe, port: u16, scratch: &Path) -> Recipe {
     behind.files.push((CONFIG.into(), configuration(&behind.upstream, port, scratch)));
-    let arguments = ["nginx", "-e", "stderr", "-p", &text(scratch), "-c"];
-    let mut arguments: Vec<String> = arguments.map(String::from).into();
-    arguments.push(text(&scratch.join(CONFIG)));
+    let arguments = shell(include_str!("nginx.sh"), [text(&scratch.join(CONFIG)), text(scratch)]);
     behind.proxy = Some(CommandLine {
         arguments,
         env: std::collections::BTreeMap::new(),
@@ -55,7 +53,7 @@ fn configuration(upstream: &Upstream, port: u16, scratch: &Path) -> String {
             let _ = writeln!(servers, "    server {place} max_fails=0;");
             PASS_FASTCGI
                 .replace("ROOT", &quoted(&text(root)))
-                .replace("INDEX", &quoted(&format!("/{index}")))
+                .replace("INDEX", &quoted(&format!("/{index}$is_args$args")))
         }
     };
     FRAME
@@ -80,13 +78,10 @@ fn quoted(word: &str) -> String {
 /// Everything that nginx writes is below the scratch folder, and none of its own limits comes
 /// before the server's: connections, open files, requests on a connection, sizes, times.
 ///
-/// As most have it, each request goes to the server over a connection of its own, in turn. The
-/// `user` line matters to root alone, whose scratch folder nobody else may enter.
+/// As most have it, each request goes to the server over a connection of its own, in turn.
 const FRAME: &str = r#"# Written by sweetspot for one run.
 daemon off;
-user root;
 worker_processes auto;
-worker_rlimit_nofile 65536;
 pid "SCRATCH/nginx.pid";
 error_log stderr error;
 
@@ -136,11 +131,14 @@ const PASS_HTTP: &str = "    location / {
     }
 ";
 
+/// A page may be followed by a path of its own: `/index.php/orders`.
 const PASS_FASTCGI: &str = r#"    root ROOT;
+    index index.php index.html;
     location / {
-      try_files $uri INDEX$is_args$args;
+      try_files $uri $uri/ INDEX;
     }
-    location ~ \.php$ {
+    location ~ [^/]\.php(/|$) {
+      fastcgi_split_path_info ^(.+?\.php)(|/.*)$;
       fastcgi_pass app;
       fastcgi_connect_timeout 60s;
       fastcgi_send_timeout 3600s;
@@ -148,6 +146,7 @@ const PASS_FASTCGI: &str = r#"    root ROOT;
       fastcgi_next_upstream off;
       fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;
       fastcgi_param SCRIPT_NAME $fastcgi_script_name;
+      fastcgi_param PATH_INFO $fastcgi_path_info;
       fastcgi_param DOCUMENT_ROOT $document_root;
       fastcgi_param QUERY_STRING $query_string;
       fastcgi_param REQUEST_METHOD $request_method;

@@ -13,7 +13,7 @@ for tool in sed sort head tr grep env dirname; do ln -s "$(command -v $tool)" $t
 fake id 'echo 0'
 fake cargo 'echo "cargo 1.100.0 (abc 2027-01-01)"'
 fake rustc 'echo "rustc 1.100.0-nightly (abc 2027-01-01)"'
-for tool in cc ruby puma unicorn bundle cargo-fmt cargo-clippy; do fake $tool ''; done
+for tool in cc ruby puma unicorn thin php-fpm bundle cargo-fmt cargo-clippy; do fake $tool ''; done
 for tool in nginx openssl wrk ab h2load hey strace mariadbd memcached; do fake $tool ''; done
 fake apt-get 'echo "apt-get $*" >> "$LOG"'
 fake apt-cache 'echo "  Candidate: 1.96.0+dfsg1-1~deb12u2"'
@@ -128,7 +128,7 @@ fn a_user_is_asked_through_sudo_after_saying_what_for() {
     let outcome = bootstrap("test", "fake id 'echo 1000'; rm cc ruby");
     assert!(outcome.said.starts_with(
         "bootstrap: asking sudo to install (apt): gcc libc6-dev ruby puma ruby-sinatra \
-         ruby-rails ruby-sqlite3 unicorn"
+         ruby-rails ruby-sqlite3 unicorn thin"
     ));
     // Nobody is there to type a password.
     assert!(outcome.calls.starts_with("sudo -n env"), "{}", outcome.calls);
@@ -144,10 +144,15 @@ fn only_the_tests_need_rails() {
 }
 
 #[test]
-fn only_the_tests_need_unicorn() {
-    assert_eq!(bootstrap("demo", "rm unicorn").said, "");
-    let outcome = bootstrap("test", "rm unicorn");
-    assert!(outcome.said.contains("lacks one of: puma sinatra unicorn"), "{}", outcome.said);
+fn only_the_tests_need_other_servers_than_the_demos() {
+    for server in ["unicorn", "thin", "php-fpm"] {
+        assert_eq!(bootstrap("demo", &format!("rm {server}")).said, "");
+    }
+    for server in ["unicorn", "thin"] {
+        let outcome = bootstrap("test", &format!("rm {server}"));
+        let lacking = "lacks one of: puma sinatra unicorn thin";
+        assert!(outcome.said.contains(lacking), "{}", outcome.said);
+    }
 }
 
 #[test]
@@ -183,7 +188,7 @@ fn rust_of_rustup_and_a_ruby_of_ones_own_are_left_to_their_owners() {
         (
             "test",
             "fake ruby 'exit 1'".into(),
-            "gem install puma sinatra unicorn bundler 'rails:~>6.1'",
+            "gem install puma sinatra unicorn thin bundler 'rails:~>6.1'",
         ),
         ("build", "rm apt-get cc".into(), "as your system does"),
     ] {

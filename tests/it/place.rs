@@ -3,8 +3,11 @@
 mod boot;
 mod conformance;
 mod guardian;
+mod nginx;
+mod php_fpm;
 mod puma;
 mod settings;
+mod thin;
 mod unicorn;
 
 use std::collections::BTreeMap;
@@ -14,9 +17,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use sweetspot::place::local::{Local, LocalSettings};
+use sweetspot::place::local::{Local, LocalSettings, SYSTEM_PROGRAMS};
 use sweetspot::place::{Place, Started};
-use sweetspot::plan::{self, choose_server};
+use sweetspot::plan::{self, check_programs, choose_server};
 use sweetspot::server::{self, Adapter, App};
 use sweetspot::terms::{BootFailure, Configuration, StopSignal, Target};
 
@@ -55,6 +58,10 @@ impl TestApp {
     fn settings_on(&self, adapter: &'static dyn Adapter) -> LocalSettings {
         let mut app = plan::recognise(&self.path()).unwrap();
         choose_server(&mut app, Some(adapter)).unwrap();
+        let path = std::env::var_os("PATH").unwrap();
+        let system = SYSTEM_PROGRAMS.iter().map(PathBuf::from);
+        let folders: Vec<_> = std::env::split_paths(&path).chain(system).collect();
+        check_programs(&mut app, adapter, &folders).unwrap();
         LocalSettings {
             guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
             ..LocalSettings::new(app, adapter, vec![Target::get("/")])

@@ -90,14 +90,14 @@ fn an_app_that_cannot_be_tuned_ends_with_code_2_and_the_way_out() {
             &[("app.rb", "require \"sinatra\"\n")],
             &["looks like a Sinatra app", "run Sinatra::Application"],
         ),
-        (&[("package.json", "{}")], &["looks like a Node.js app; Puma and Unicorn"]),
+        (&[("package.json", "{}")], &["looks like a Node.js app; Puma, Unicorn, Thin and PHP-FPM"]),
         (
-            &[RUN, ("Gemfile", ""), ("Gemfile.lock", "GEM\n  specs:\n    thin (1.8.2)\n")],
-            &["names the server thin, which is not supported", "bundle install"],
+            &[RUN, ("Gemfile", ""), ("Gemfile.lock", "GEM\n  specs:\n    falcon (0.4)\n")],
+            &["names the server falcon, which is not supported", "bundle install"],
         ),
         (
             &[RUN, ("Gemfile", ""), ("Gemfile.lock", "GEM\n  specs:\n    rack (3.0.0)\n")],
-            &["does not name puma or unicorn; add gem \"puma\"", "--server puma"],
+            &["does not name puma, unicorn or thin; add gem \"puma\"", "--server puma"],
         ),
         (&[RUN, ("Gemfile", "")], &["no lock file Gemfile.lock", "bundle install"]),
     ];

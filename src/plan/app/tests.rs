@@ -1,6 +1,6 @@
 use super::*;
 use crate::plan::server::{check_programs, choose_server};
-use crate::server::Proxy;
+use crate::server::{Proxy, find};
 
 /// A folder with these files: name and content.
 fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -82,7 +82,10 @@ fn an_app_that_cannot_be_taken_is_named_with_the_way_out() {
         ),
         (
             &[("wsgi.py", "")],
-            &["wsgi.py looks like a Python (WSGI) app; Puma and Unicorn", "--app DIR"],
+            &[
+                "wsgi.py looks like a Python (WSGI) app; Puma, Unicorn, Thin and PHP-FPM are",
+                "--app DIR",
+            ],
         ),
         (&[("asgi.py", "")], &["asgi.py looks like a Python (ASGI) app; Puma"]),
         (&[("package.json", "{}")], &["package.json looks like a Node.js app; Puma"]),
@@ -108,23 +111,55 @@ fn a_folder_that_is_none_is_named() {
     assert!(file.contains("config.ru is no folder; name the app's folder"), "{file}");
 }
 
+fn runs_rack(adapter: &dyn Adapter) -> bool {
+    adapter.about().runs.contains(&Framework::Rack)
+}
+
 #[test]
 fn a_bundle_without_a_server_we_know_is_refused_unless_the_user_chose_one() {
     for (gems, expected) in [
-        ("    thin (1.8.1)\n", "Gemfile.lock names the server thin, which is not supported now"),
-        ("    thin (1.8.1)\n", "hold on Puma or Unicorn, add gem \"puma\""),
-        ("    rack (2.2.4)\n", "Gemfile.lock does not name puma or unicorn; add gem \"puma\""),
+        ("    falcon (0.4)\n", "Gemfile.lock names the server falcon, which is not supported now"),
+        ("    falcon (0.4)\n", "hold on Puma, Unicorn or Thin, add gem \"puma\""),
+        (
+            "    rack (2.2.4)\n",
+            "Gemfile.lock does not name puma, unicorn or thin; add gem \"puma\"",
+        ),
         ("    rack (2.2.4)\n", "--server puma if"),
     ] {
         let folder = folder_with(&[RUN, ("Gemfile", ""), ("Gemfile.lock", gems)]);
         let mut app = recognise(folder.path()).unwrap();
         let error = choose_server(&mut app, None).err().unwrap().to_string();
         assert!(error.contains(expected), "{gems}: {error}");
-        for adapter in ADAPTERS {
+        for adapter in ADAPTERS.iter().filter(|adapter| runs_rack(**adapter)) {
             let chosen = choose_server(&mut app, Some(*adapter)).unwrap();
             assert_eq!(chosen.adapter.name(), adapter.name());
         }
     }
+}
+
+#[test]
+fn a_php_app_is_told_by_its_front_page_and_a_rack_app_comes_before_it() {
+    let laravel = folder_with(&[
+        ("public/index.php", ""),
+        ("composer.json", "{}"),
+        ("package.json", "{}"),
+        // For what deploys it.
+        ("Gemfile", ""),
+    ]);
+    let mut app = recognise(laravel.path()).unwrap();
+    assert_eq!((app.framework, app.entry.as_str()), (Framework::Php, "public"));
+    let chosen = choose_server(&mut app, None).unwrap();
+    assert_eq!((chosen.adapter.name(), chosen.is_shown), ("php-fpm", true));
+    let error = choose_server(&mut app, find("puma")).err().unwrap().to_string();
+    let start = format!("Puma does not run the app in {}; ", app.folder.display());
+    assert!(error.starts_with(&start), "{error}");
+    assert!(error.ends_with("leave --server out, or choose php-fpm"), "{error}");
+
+    let rack = folder_with(&[RUN, ("index.php", "")]);
+    let mut app = recognise(rack.path()).unwrap();
+    assert_eq!(app.framework, Framework::Rack);
+    let error = choose_server(&mut app, find("php-fpm")).err().unwrap().to_string();
+    assert!(error.ends_with("choose puma, unicorn or thin"), "{error}");
 }
 
 #[test]

@@ -53,6 +53,28 @@ fn a_whole_tune_needs_no_privilege_and_says_what_is_not_enforced() {
 }
 
 #[test]
+fn servers_behind_nginx_need_no_privilege_either() {
+    let rack = ("config.ru", "run ->(env) { sleep 0.02; [200, {}, ['ok']] }\n");
+    let thin = ("config/thin.yml", "servers: 2\nuser: root\ngroup: root\n");
+    let page = ("index.php", "<?php usleep(20000); echo 'ok';\n");
+    let pool = ("php-fpm.conf", "[www]\nuser = root\npm = static\npm.max_children = 2\n");
+    for files in [[rack, thin], [page, pool]] {
+        let site = Site::new(&files);
+        for name in ["app", "home", "tmp"] {
+            set_mode(&site.path(name), 0o777);
+        }
+        let tune = ["tune", "--workers", "2", "--budget", "20s", "--slo", "p95<1s", "--json"];
+        let mut command = as_nobody(&site, &tune);
+        // Most users' PATH doesn't lead to where nginx and PHP-FPM are kept.
+        command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        let ended = Running::begin(command).end();
+        site.nothing_left.check();
+        ended.assert_code(0);
+        assert_eq!(configuration(&ended.json()["decision"]), (2, 1), "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn a_folder_that_may_not_be_written_is_named_with_the_way_out() {
     let site = Site::waiting();
     set_mode(&site.path("app"), 0o555);

@@ -14,14 +14,24 @@ use crate::failures::site::{Running, Site};
 struct Row {
     name: &'static str,
     configurations: &'static [(u16, u16)],
-    /// What the threads that serve are called, where workers can have several.
-    threads: Option<&'static str>,
+    /// The threads that serve, where workers can have several.
+    threads: Option<Threads>,
     /// The app's own settings: each way of loading the app.
     settings: &'static [&'static str],
     /// An app of this server's language.
     app: fn(Doing) -> Files,
     /// A worker that was killed is replaced, and the server goes on.
     replaces_workers: bool,
+    /// What an app that does not load makes of a start: the server ends, or answers nothing good.
+    failed_load: BootFailureKind,
+}
+
+/// The threads of a worker that serve.
+struct Threads {
+    /// What their names begin with.
+    name: &'static str,
+    /// A worker with one thread serves on its main thread, and has none of that name.
+    has_none_for_one: bool,
 }
 
 /// Names and contents.
@@ -44,10 +54,11 @@ const ROWS: &[Row] = &[
     Row {
         name: "puma",
         configurations: &[(1, 1), (1, 3), (3, 2)],
-        threads: Some("puma srv tp"),
+        threads: Some(Threads { name: "puma srv tp", has_none_for_one: false }),
         settings: &["preload_app!\n", "preload_app! false\n"],
         app: rack_app,
         replaces_workers: true,
+        failed_load: BootFailureKind::Exited,
     },
     Row {
         name: "unicorn",
@@ -56,6 +67,27 @@ const ROWS: &[Row] = &[
         settings: &["preload_app true\n", "preload_app false\n"],
         app: rack_app,
         replaces_workers: true,
+        failed_load: BootFailureKind::Exited,
+    },
+    Row {
+        name: "thin",
+        configurations: &[(1, 1), (1, 3), (3, 1), (3, 2)],
+        // Made when the first request comes.
+        threads: Some(Threads { name: "eventmachine", has_none_for_one: true }),
+        settings: &["threaded: true\n", "servers: 2\ndaemonize: true\nport: 1\n"],
+        app: rack_app,
+        replaces_workers: false,
+        failed_load: BootFailureKind::Exited,
+    },
+    Row {
+        name: "php-fpm",
+        configurations: &[(1, 1), (3, 1)],
+        threads: None,
+        settings: &["[www]\npm = static\npm.max_children = 2\nlisten = 127.0.0.1:1\n"],
+        app: php_app,
+        replaces_workers: true,
+        // Nothing is loaded before the first page is asked for.
+        failed_load: BootFailureKind::ServerError,
     },
 ];
 
@@ -71,6 +103,21 @@ fn rack_app(doing: Doing) -> Files {
         ),
     };
     vec![("config.ru", rackup)]
+}
+
+fn php_app(doing: Doing) -> Files {
+    let page = match doing {
+        Doing::AnswersItsPid => "<?php echo getmypid();\n".to_string(),
+        Doing::FailsAtLoad => {
+            "<?php function boot() { throw new Exception('boom at boot'); }\nboot();\n".to_string()
+        }
+        Doing::LacksAPart => "<?php require 'boom at boot.php';\n".to_string(),
+        Doing::TakesItsTime { port } => format!(
+            "<?php\nif ($_SERVER['REQUEST_URI'] == '/slow') {{\n  \
+             fclose(fsockopen('127.0.0.1', {port}));\n  usleep(500000);\n}}\necho 'finished';\n"
+        ),
+    };
+    vec![("index.php", page)]
 }
 
 /// An app on one of the servers.
@@ -150,8 +197,10 @@ impl Case {
 
     /// Threads that serve in this process, which may be gone.
     fn threads(&self, pid: u32) -> Option<usize> {
-        let name = self.row.threads?;
-        Path::new(&format!("/proc/{pid}/task")).exists().then(|| threads_named(pid, name))
+        let threads = self.row.threads.as_ref()?;
+        let is_there = Path::new(&format!("/proc/{pid}/task")).exists();
+        let named = is_there.then(|| threads_named(pid, threads.name))?;
+        Some(if threads.has_none_for_one && named == 0 { 1 } else { named })
     }
 }
 
@@ -175,9 +224,13 @@ fn every_server_comes_up_with_its_workers_and_threads_and_answers() {
             let serving = case.workers(&local, workers, threads);
             assert_eq!(serving.len(), usize::from(workers), "{what}: {serving:?}");
             if case.row.threads.is_some() {
-                // Threads are made right after a worker says that it has booted.
+                // Threads are made right after a worker says that it has booted, or by its first
+                // request.
                 let has_all = |pid: &u32| case.threads(*pid) == Some(threads.into());
-                wait_until(&what, || serving.iter().all(has_all));
+                wait_until(&what, || {
+                    get(local.address().unwrap(), "/");
+                    serving.iter().all(has_all)
+                });
             }
             let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
             assert!(serving.contains(&answering), "{what}: {answering} of {serving:?}");
@@ -228,7 +281,8 @@ fn every_server_that_is_killed_is_noticed_under_load() {
     for case in Case::all(Doing::AnswersItsPid) {
         let mut local = case.local();
         start(&mut local, 2, 1);
-        kill(local.server_pid().unwrap(), libc::SIGKILL);
+        // Of several processes, the last: a server with a part missing is no longer the same.
+        kill(*local.server_pids().last().unwrap(), libc::SIGKILL);
         let offer = Offer {
             offered: Offered::Closed { clients: 1, think: Duration::from_millis(50) },
             warm_up: Duration::ZERO,
@@ -271,7 +325,7 @@ fn every_server_shows_the_last_words_of_an_app_that_raises_at_load() {
             let file = (case.row.app)(doing)[0].0;
             for workers in [1, 2] {
                 let failure = start_failing(&mut case.local(), workers, 1);
-                assert_eq!(failure.kind, BootFailureKind::Exited, "{failure:?}");
+                assert_eq!(failure.kind, case.row.failed_load, "{failure:?}");
                 let shown = failure.last_lines.join("\n");
                 assert!(shown.contains("boom at boot"), "{}: {failure:#?}", case.what());
                 assert!(shown.contains(file), "{}: {failure:#?}", case.what());

@@ -344,3 +344,15 @@ fn without_permission_the_server_runs_on_fewer_cores_and_what_is_not_enforced_is
     drop(local);
     app.assert_nothing_is_left();
 }
+
+#[test]
+fn an_order_may_be_longer_than_any_buffer() {
+    let app = TestApp::answering("[200, {}, [ENV['LONG'].size.to_s]]");
+    for length in [3_000, 5_000, 9_000, 100_000] {
+        let mut settings = app.settings();
+        settings.app.env.insert("LONG".into(), "x".repeat(length));
+        let mut local = Local::new(settings, StopSignal::default()).unwrap();
+        start(&mut local, 1, 1);
+        assert_eq!(get(local.address().unwrap(), "/"), length.to_string());
+    }
+}

@@ -3,7 +3,7 @@
 //! In: standard input and SIGCHLD. Out: one event at a time.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
@@ -80,12 +80,21 @@ impl Input {
     }
 
     fn read(&mut self) -> io::Result<()> {
-        let mut buffer = [0; 4096];
-        match io::stdin().lock().read(&mut buffer) {
+        let mut buffer = [0_u8; 4096];
+        // The standard library's input would keep what is more than this in a buffer of its own,
+        // where poll doesn't see it.
+        // SAFETY: the buffer outlives the call and is as long as said.
+        let read =
+            unsafe { libc::read(libc::STDIN_FILENO, buffer.as_mut_ptr().cast(), buffer.len()) };
+        match usize::try_from(read) {
             Ok(0) => self.has_ended = true,
-            Ok(n) => self.part.extend_from_slice(&buffer[..n]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Ok(read) => self.part.extend_from_slice(&buffer[..read]),
+            Err(_) => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
         }
         while let Some(end) = self.part.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.part.drain(..=end).collect();

@@ -1,0 +1,260 @@
+//! What the inspection script printed becomes an [`Inspection`].
+//!
+//! In: PHP-FPM's version and a pool's settings as they stand in its file. Out: the settings, or
+//! what went wrong. Only computes.
+
+use crate::server::command::text;
+use crate::server::inspection::failed;
+use crate::server::{App, Inspection, InspectionError, Obeys};
+use crate::terms::{BootFailureKind, Configuration};
+
+/// The lines of the script.
+const SETTINGS: &str = "sweetspot-settings";
+const FILE: &str = "sweetspot-file ";
+const VARIABLE: &str = "sweetspot-variable ";
+
+/// What packages set, and what is taken where nothing is known.
+const PACKAGED: u16 = 5;
+
+/// What matters of a pool.
+#[derive(Default)]
+struct Pool {
+    name: String,
+    manager: Option<String>,
+    max_children: Option<String>,
+    max_requests: Option<String>,
+    terminate_timeout: Option<String>,
+    listen: Option<String>,
+    user: Option<String>,
+}
+
+pub(super) fn read(app: &App, printed: &str) -> Result<Inspection, InspectionError> {
+    let (head, settings) = printed.split_once(SETTINGS).unwrap_or((printed, ""));
+    let version = head.lines().find_map(version_in).ok_or_else(|| InspectionError {
+        kind: missing_or_failed(head),
+        message: "PHP-FPM did not say its version".into(),
+    })?;
+    let named = |mark| head.lines().filter_map(move |line| line.strip_prefix(mark));
+    let files: Vec<&str> = named(FILE).collect();
+    let pools = pools(settings);
+    // The machine's own are this app's only where there is no other.
+    let pool = match (&app.server_config, pools.as_slice()) {
+        (Some(_), [pool, ..]) | (None, [pool]) => Some(pool),
+        _ => None,
+    };
+    let (workers, obeyed) = workers(pool, named(VARIABLE))?;
+    let current = Configuration::new(workers, 1)
+        .map_err(|error| failed(format!("the app's own setting cannot run: {error}")))?;
+    Ok(Inspection {
+        current,
+        remarks: remarks(app, pool, &files, pools.len()),
+        obeys: Obeys { workers: obeyed, ..Obeys::default() },
+        server_version: version.clone(),
+        runtime_version: format!("php {version}"),
+    })
+}
+
+fn missing_or_failed(printed: &str) -> BootFailureKind {
+    match printed.contains("not found") {
+        true => BootFailureKind::NotInstalled,
+        false => BootFailureKind::Exited,
+    }
+}
+
+/// `PHP 8.2.35 (fpm-fcgi) (built: ...)`.
+fn version_in(line: &str) -> Option<String> {
+    let (version, rest) = line.strip_prefix("PHP ")?.split_once(' ')?;
+    rest.starts_with("(fpm-fcgi)").then(|| version.to_string())
+}
+
+/// The pools in these settings, in their order; one that is opened again goes on.
+fn pools(settings: &str) -> Vec<Pool> {
+    let mut pools: Vec<Pool> = Vec::new();
+    let mut at = None;
+    for line in settings.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+            let name = name.trim();
+            at = (name != "global").then(|| {
+                let found = pools.iter().position(|pool| pool.name == name);
+                found.unwrap_or_else(|| {
+                    pools.push(Pool { name: name.to_string(), ..Pool::default() });
+                    pools.len() - 1
+                })
+            });
+        } else if let (Some(at), Some((name, value))) = (at, line.split_once('=')) {
+            let value = value.split(';').next().unwrap_or_default();
+            let value = value.trim().trim_matches('"').to_string();
+            let pool: &mut Pool = &mut pools[at];
+            match name.trim() {
+                "pm" => pool.manager = Some(value),
+                "pm.max_children" => pool.max_children = Some(value),
+                "pm.max_requests" => pool.max_requests = Some(value),
+                "request_terminate_timeout" => pool.terminate_timeout = Some(value),
+                "listen" => pool.listen = Some(value),
+                "user" => pool.user = Some(value),
+                _ => {}
+            }
+        }
+    }
+    pools
+}
+
+/// The workers of a pool, and the variable that sets their number, if one does.
+fn workers<'a>(
+    pool: Option<&Pool>,
+    mut variables: impl Iterator<Item = &'a str>,
+) -> Result<(u16, Option<String>), InspectionError> {
+    let Some(given) = pool.and_then(|pool| pool.max_children.as_deref()) else {
+        return Ok((PACKAGED, None));
+    };
+    let number = |text: &str| {
+        let number = text.trim().parse::<u16>();
+        number.map_err(|_| failed(format!("pm.max_children = {given} is no number of workers")))
+    };
+    let Some(name) = given.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) else {
+        return Ok((number(given)?, None));
+    };
+    let set = variables.find_map(|line| line.split_once('=').filter(|(it, _)| *it == name));
+    let workers = set.map_or(Ok(PACKAGED), |(_, value)| number(value))?;
+    Ok((workers, Some(name.to_string())))
+}
+
+/// What is kept and matters, then what is measured and differs from what the settings say.
+fn remarks(app: &App, pool: Option<&Pool>, files: &[&str], pools: usize) -> Vec<String> {
+    let mut remarks = Vec::new();
+    match (&app.server_config, pool) {
+        (None, Some(_)) => remarks.push(format!(
+            "today's number of workers is that of {}; its other settings are not applied while \
+             measuring: a copy of it in config/php-fpm.conf would be",
+            files.join(" and ")
+        )),
+        (None, None) => remarks.push(format!(
+            "today's number of workers is not known; {PACKAGED} is what packages set"
+        )),
+        (Some(own), None) => {
+            remarks.push(format!("{} has no pool; {PACKAGED} workers are assumed", text(own)));
+        }
+        (Some(own), Some(pool)) if pools > 1 => remarks.push(format!(
+            "{} has {pools} pools; the first, [{}], is measured",
+            text(own),
+            pool.name
+        )),
+        (Some(_), Some(_)) => {}
+    }
+    if let Some(pool) = pool {
+        remarks.extend(differences(pool, app.server_config.is_some()));
+    }
+    remarks.push(
+        "measured with a fixed number of workers (pm = static), behind nginx, which answers what \
+         is a file itself; errors are logged and not shown (display_errors off)"
+            .into(),
+    );
+    remarks
+}
+
+/// `is_own`: the app's own file, which stays in force, and not the machine's.
+fn differences(pool: &Pool, is_own: bool) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(manager) = pool.manager.as_ref().filter(|manager| *manager != "static") {
+        remarks.push(format!(
+            "pm = {manager}: today workers come and go with the load, up to the number given as \
+             today's"
+        ));
+    }
+    let is_set = |value: &&String| value.trim_end_matches(['s', 'm', 'h']) != "0";
+    if let Some(most) = pool.max_requests.as_ref().filter(is_set).filter(|_| is_own) {
+        remarks.push(format!("a worker is replaced after {most} requests (pm.max_requests)"));
+    }
+    if let Some(limit) = pool.terminate_timeout.as_ref().filter(is_set).filter(|_| is_own) {
+        remarks.push(format!(
+            "a worker whose request takes longer than {limit} is ended \
+             (request_terminate_timeout)"
+        ));
+    }
+    if let Some(place) = pool.listen.as_ref().filter(|_| is_own) {
+        remarks.push(format!("its own address ({place}) is not opened"));
+    }
+    if let Some(user) = pool.user.as_ref().filter(|_| is_own) {
+        remarks.push(format!("it runs as the user who measures, and not as {user}"));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Framework;
+
+    const VERSION: &str = "PHP 8.2.35 (fpm-fcgi) (built: Oct 21 2026 06:29:51)\n\
+                           Copyright (c) The PHP Group\n";
+
+    fn read_own(own: Option<&str>, rest: &str) -> Result<Inspection, InspectionError> {
+        let app = App {
+            server_config: own.map(Into::into),
+            ..App::new("/srv/shop", Framework::Php, ".")
+        };
+        read(&app, &format!("{VERSION}{rest}"))
+    }
+
+    #[test]
+    fn the_first_pool_of_the_apps_own_file_is_read() {
+        let own = "sweetspot-settings\n[global]\npm.max_children = 99\n[shop]\nuser = www-data\n\
+                   listen = /run/php/shop.sock ; not opened\n pm=ondemand\n\
+                   pm.max_children = \"12\"\n;pm.max_children = 13\npm.max_requests = 500\n\
+                   request_terminate_timeout = 30s\n[other]\npm.max_children = 7\n";
+        let inspection = read_own(Some("php-fpm.conf"), own).unwrap();
+        assert_eq!(inspection.current, Configuration::new(12, 1).unwrap());
+        assert_eq!(inspection.server_version, "8.2.35");
+        assert_eq!(inspection.runtime_version, "php 8.2.35");
+        let remarks = inspection.remarks.join("\n");
+        for part in [
+            "php-fpm.conf has 2 pools; the first, [shop], is measured",
+            "pm = ondemand: today workers come and go",
+            "replaced after 500 requests",
+            "longer than 30s is ended",
+            "(/run/php/shop.sock) is not opened",
+            "not as www-data",
+        ] {
+            assert!(remarks.contains(part), "{part} is missing in: {remarks}");
+        }
+        assert!(!remarks.contains("thread"), "there is nothing to choose: {remarks}");
+    }
+
+    #[test]
+    fn a_variable_is_followed_where_the_pool_names_one() {
+        let own = "sweetspot-settings\n[www]\npm = static\npm.max_children = ${WEB_CONCURRENCY}\n";
+        let set = format!("sweetspot-variable WEB_CONCURRENCY=3\n{own}");
+        for (printed, workers) in [(set.as_str(), 3), (own, 5)] {
+            let inspection = read_own(Some("php-fpm.conf"), printed).unwrap();
+            assert_eq!(inspection.current, Configuration::new(workers, 1).unwrap());
+            assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
+        }
+    }
+
+    #[test]
+    fn the_machines_only_pool_is_todays_and_of_several_none_is() {
+        let one = "sweetspot-file /etc/php/8.2/fpm/pool.d/www.conf\nsweetspot-settings\n[www]\n\
+                   pm = dynamic\npm.max_children = 8\nuser = www-data\n";
+        let inspection = read_own(None, one).unwrap();
+        assert_eq!(inspection.current, Configuration::new(8, 1).unwrap());
+        assert!(inspection.remarks[0].contains("that of /etc/php"), "{inspection:?}");
+        let two = format!("{one}[blog]\npm.max_children = 3\n");
+        for printed in [two.as_str(), ""] {
+            let inspection = read_own(None, printed).unwrap();
+            assert_eq!(inspection.current, Configuration::new(5, 1).unwrap());
+            assert!(inspection.remarks[0].contains("is not known"), "{inspection:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_run_or_is_not_there_is_said() {
+        for (value, expected) in [("many", "many is no number"), ("0", "cannot run")] {
+            let own = format!("sweetspot-settings\n[www]\npm.max_children = {value}\n");
+            let error = read_own(Some("php-fpm.conf"), &own).unwrap_err();
+            assert!(error.message.contains(expected), "{error}");
+        }
+        let app = App::new("/srv/shop", Framework::Php, ".");
+        let error = read(&app, "sh: 3: php-fpm: not found\n").unwrap_err();
+        assert_eq!(error.kind, BootFailureKind::NotInstalled);
+    }
+}

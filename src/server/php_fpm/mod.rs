@@ -1,0 +1,251 @@
+//! PHP-FPM: a master that forks workers, each of which answers one request at a time, in FastCGI;
+//! nginx in front speaks HTTP and answers what is a file.
+//!
+//! In: an app and a configuration. Out: commands, files and rules for reading what PHP-FPM shows.
+//! Must not run, read or write anything.
+
+mod failure;
+mod inspection;
+mod settings;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::command;
+use super::command::{shell, text};
+use super::{
+    About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
+    ProcessFacts, ReadyLine, Recipe, Upstream,
+};
+use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+
+/// PHP-FPM, with a fixed number of workers.
+pub struct PhpFpm;
+
+const ABOUT: About = About {
+    name: "php-fpm",
+    title: "PHP-FPM",
+    // Debian has each version under a name of its own.
+    programs: &[
+        "php-fpm",
+        "php-fpm8.5",
+        "php-fpm8.4",
+        "php-fpm8.3",
+        "php-fpm8.2",
+        "php-fpm8.1",
+        "php-fpm8.0",
+        "php-fpm7.4",
+    ],
+    // It is told its file and looks for none in an app's folder: these are what its users call it.
+    config_files: &[
+        "fpm_custom.conf",
+        "docker/php-fpm.conf",
+        "docker/php-fpm/www.conf",
+        "php-fpm.conf",
+        "config/php-fpm.conf",
+    ],
+    runs: &[Framework::Php],
+    has_threads: false,
+    needs_proxy: true,
+    install: &["apt install php-fpm"],
+};
+
+/// The file in the scratch folder that is given to PHP-FPM.
+const CONFIG: &str = "php-fpm.conf";
+
+/// Listening sockets of somebody else's PHP-FPM.
+const NOT_INHERITED: &[&str] = &["FPM_SOCKETS"];
+
+/// The page that answers for what is no file.
+const INDEX: &str = "index.php";
+
+impl Adapter for PhpFpm {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, app: &App) -> Option<CommandLine> {
+        let own = app.server_config.as_deref().map(text);
+        let script = include_str!("inspect.sh");
+        let arguments = shell(script, [program(app).to_string()].into_iter().chain(own));
+        let env_removed = Vec::new();
+        Some(CommandLine {
+            arguments,
+            env: BTreeMap::new(),
+            env_removed,
+            folder: app.folder.clone(),
+        })
+    }
+
+    fn read_inspection(&self, app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
+        inspection::read(app, stdout)
+    }
+
+    fn launch(
+        &self,
+        app: &App,
+        configuration: Configuration,
+        listen: &Listen,
+        scratch: &Path,
+    ) -> Recipe {
+        // By convention the number of workers: an app's own settings may name it.
+        let env = [("WEB_CONCURRENCY".to_string(), configuration.workers.to_string())].into();
+        let socket = match listen {
+            Listen::Socket(path) => path.clone(),
+            Listen::Port(_) => scratch.join("php-fpm.sock"),
+        };
+        Recipe {
+            commands: vec![command::start(app, arguments(app, scratch), env, NOT_INHERITED)],
+            files: files(app, configuration, &socket),
+            upstream: Upstream::FastCgi { socket, root: pages(app), index: INDEX.into() },
+            proxy: None,
+            // Printed once all workers have been forked.
+            ready_line: Some(ReadyLine {
+                contains: vec!["NOTICE: ready to handle connections".into()],
+                count: 1,
+            }),
+            failure_line: None,
+            graceful_stop: GracefulStop { signal: SIGQUIT, wait: Duration::from_secs(10) },
+        }
+    }
+
+    fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
+        // A worker that has just been forked still has its master's title.
+        let is_worker = ["php-fpm: pool ", "php-fpm: master process"]
+            .iter()
+            .any(|begin| process.title.starts_with(begin));
+        match process.is_root {
+            true => Role::Master,
+            false if is_worker => Role::Worker,
+            false => Role::Other,
+        }
+    }
+
+    fn settings(
+        &self,
+        app: &App,
+        inspection: &Inspection,
+        configuration: Configuration,
+        cores: Cores,
+    ) -> Settings {
+        settings::of(app, inspection, configuration, cores)
+    }
+
+    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
+        failure::recognise(last_lines)
+    }
+}
+
+/// As in signal(7); this folder must not depend on the operating system's library for it. SIGTERM
+/// would cut requests off.
+const SIGQUIT: i32 = 3;
+
+/// The folder that everybody may read.
+fn pages(app: &App) -> PathBuf {
+    match app.entry.as_str() {
+        "." => app.folder.clone(),
+        below => app.folder.join(below),
+    }
+}
+
+fn program(app: &App) -> &str {
+    app.program.as_deref().unwrap_or(ABOUT.programs[0])
+}
+
+/// The app's own settings have to be looked through where they are: PHP-FPM would open what they
+/// name, and start their other pools as well.
+fn arguments(app: &App, scratch: &Path) -> Vec<String> {
+    let program = program(app).to_string();
+    match &app.server_config {
+        Some(own) => shell(include_str!("start.sh"), [program, text(own), text(scratch)]),
+        None => {
+            // Where root runs it there is no other user to run it as.
+            let flags = ["--nodaemonize", "--allow-to-run-as-root", "--fpm-config"];
+            let mut arguments = vec![program];
+            arguments.extend(flags.map(String::from));
+            arguments.push(text(&scratch.join(CONFIG)));
+            arguments
+        }
+    }
+}
+
+fn files(app: &App, configuration: Configuration, socket: &Path) -> Vec<(PathBuf, String)> {
+    let overlay = include_str!("overlay.conf")
+        .replace("WORKERS", &configuration.workers.to_string())
+        .replace("SOCKET", &text(socket).replace('\\', "\\\\").replace('"', "\\\""));
+    match app.server_config {
+        Some(_) => vec![
+            ("own.awk".into(), include_str!("own.awk").into()),
+            ("overlay.conf".into(), overlay),
+        ],
+        None => vec![(CONFIG.into(), overlay)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn app() -> App {
+        App {
+            program: Some("php-fpm8.2".into()),
+            ..App::new("/srv/shop", Framework::Php, "public")
+        }
+    }
+
+    fn launch(app: &App, workers: u16) -> Recipe {
+        let configuration = Configuration::new(workers, 1).unwrap();
+        let listen = Listen::Socket("/tmp/scratch/app.sock".into());
+        PhpFpm.launch(app, configuration, &listen, Path::new("/tmp/scratch"))
+    }
+
+    #[test]
+    fn the_number_of_workers_is_fixed_and_all_that_is_printed_is_seen() {
+        let recipe = launch(&app(), 4);
+        assert_eq!(
+            recipe.commands[0].arguments.join(" "),
+            "php-fpm8.2 --nodaemonize --allow-to-run-as-root \
+             --fpm-config /tmp/scratch/php-fpm.conf"
+        );
+        let config = &recipe.files[0].1;
+        for line in [
+            "listen = \"/tmp/scratch/app.sock\"",
+            "pm = static",
+            "pm.max_children = 4",
+            "php_admin_flag[display_errors] = off",
+            "php_admin_value[fastcgi.logging] = 1",
+        ] {
+            assert!(config.contains(&format!("\n{line}\n")), "{line} is missing in:\n{config}");
+        }
+        let root = Path::new("/srv/shop/public").to_path_buf();
+        let (socket, index) = ("/tmp/scratch/app.sock".into(), "index.php".to_string());
+        assert_eq!(recipe.upstream, Upstream::FastCgi { socket, root, index });
+    }
+
+    #[test]
+    fn the_apps_own_settings_come_first_and_the_overlay_has_the_last_word() {
+        let app = App { server_config: Some("config/php-fpm.conf".into()), ..app() };
+        let recipe = launch(&app, 2);
+        let arguments = &recipe.commands[0].arguments;
+        assert_eq!(arguments[..2], ["sh", "-euc"]);
+        assert_eq!(arguments[4..], ["php-fpm8.2", "config/php-fpm.conf", "/tmp/scratch"]);
+        let names: Vec<_> = recipe.files.iter().map(|(name, _)| name.to_str().unwrap()).collect();
+        assert_eq!(names, ["own.awk", "overlay.conf"]);
+        let at = |text: &str| arguments[2].find(text).unwrap();
+        assert!(at("own.awk") < at("overlay.conf\" >>"), "{}", arguments[2]);
+    }
+
+    #[test]
+    fn roles_follow_from_the_title() {
+        let configuration = Configuration::new(2, 1).unwrap();
+        for (is_root, title, role) in [
+            (true, "php-fpm: master process (/tmp/scratch/php-fpm.conf)", Role::Master),
+            (false, "php-fpm: pool app", Role::Worker),
+            (false, "php-fpm: master process (/tmp/scratch/php-fpm.conf)", Role::Worker),
+            (false, "convert in.png out.png", Role::Other),
+        ] {
+            assert_eq!(PhpFpm.role(configuration, ProcessFacts { is_root, title }), role);
+        }
+    }
+}

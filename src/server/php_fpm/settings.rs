@@ -1,0 +1,125 @@
+//! A configuration as PHP-FPM's users write it down.
+//!
+//! In: an app, what its own settings say and follow, and a configuration. Out: variables, lines for
+//! a pool's file, advice. Only computes.
+
+use std::collections::BTreeMap;
+
+use crate::server::command::text;
+use crate::server::{App, Inspection};
+use crate::terms::{Configuration, Cores, Settings};
+
+pub(super) fn of(
+    app: &App,
+    inspection: &Inspection,
+    configuration: Configuration,
+    cores: Cores,
+) -> Settings {
+    let variable = inspection.obeys.workers.iter();
+    Settings {
+        env: variable
+            .map(|name| (name.clone(), configuration.workers.to_string()))
+            .collect::<BTreeMap<_, _>>(),
+        config_snippet: snippet(app, inspection, configuration, cores),
+        advice: advice(inspection, configuration),
+    }
+}
+
+/// The app's own file, as it is called there; else where the version's packages have it.
+fn config_file(app: &App, inspection: &Inspection) -> String {
+    let packaged = || format!("/etc/php/{}/fpm/pool.d/www.conf", release(inspection));
+    app.server_config.as_deref().map_or_else(packaged, text)
+}
+
+/// `8.2`.
+fn release(inspection: &Inspection) -> String {
+    inspection.server_version.splitn(3, '.').take(2).collect::<Vec<_>>().join(".")
+}
+
+fn snippet(
+    app: &App,
+    inspection: &Inspection,
+    configuration: Configuration,
+    cores: Cores,
+) -> String {
+    let plural = if cores.get() == 1.0 { "" } else { "s" };
+    format!(
+        "; {}, measured on {cores} core{plural}\npm = static\npm.max_children = {}\n",
+        config_file(app, inspection),
+        configuration.workers
+    )
+}
+
+fn advice(inspection: &Inspection, configuration: Configuration) -> Vec<String> {
+    let workers = configuration.workers;
+    let mut advice = Vec::new();
+    if inspection.obeys.workers.is_none() {
+        advice.push(format!(
+            "put these lines in place of the pool's own pm lines, and load them with: systemctl \
+             reload php{}-fpm (where it isn't Debian's: php-fpm)",
+            release(inspection)
+        ));
+    }
+    advice.push(format!(
+        "each worker holds its own database connection while it answers; all workers together hold \
+         up to {workers} on each machine, and keep them with persistent connections"
+    ));
+    advice.push(format!(
+        "one request may take as much memory as memory_limit says: see that {workers} times that \
+         is there on bad days"
+    ));
+    advice.push(
+        "requests wait in the socket's queue when every worker is busy (listen.backlog, 511); \
+         where it is full nginx answers 502"
+            .into(),
+    );
+    advice.push(
+        "health checks should not wait in the app's own queue: pm.status_listen gives PHP-FPM's \
+         status page an address and a process of its own"
+            .into(),
+    );
+    advice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::{Framework, Obeys};
+
+    fn settings(file: Option<&str>, variable: Option<&str>) -> Settings {
+        let app = App {
+            server_config: file.map(Into::into),
+            ..App::new("/srv/shop", Framework::Php, ".")
+        };
+        let inspection = Inspection {
+            current: Configuration::new(5, 1).unwrap(),
+            server_version: "8.2.35".into(),
+            runtime_version: "php 8.2.35".into(),
+            obeys: Obeys { workers: variable.map(String::from), ..Obeys::default() },
+            remarks: Vec::new(),
+        };
+        let configuration = Configuration::new(12, 1).unwrap();
+        of(&app, &inspection, configuration, Cores::new(2.0).unwrap())
+    }
+
+    #[test]
+    fn the_lines_are_those_of_a_pool() {
+        let own = settings(Some("config/php-fpm.conf"), None);
+        let expected = "; config/php-fpm.conf, measured on 2 cores\npm = static\n\
+                        pm.max_children = 12\n";
+        assert_eq!(own.config_snippet, expected);
+        assert!(own.env.is_empty());
+        let packaged = settings(None, Some("WEB_CONCURRENCY"));
+        assert!(packaged.config_snippet.starts_with("; /etc/php/8.2/fpm/pool.d/www.conf,"));
+        assert_eq!(packaged.env, BTreeMap::from([("WEB_CONCURRENCY".into(), "12".into())]));
+    }
+
+    #[test]
+    fn nothing_is_said_of_threads() {
+        for variable in [None, Some("WEB_CONCURRENCY")] {
+            let settings = settings(None, variable);
+            let all = format!("{}{}", settings.config_snippet, settings.advice.join("\n"));
+            assert!(!all.to_lowercase().contains("thread"), "{all}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What the inspection script printed becomes an [`Inspection`].
+//!
+//! In: everything the command printed. Out: the settings, or what went wrong. Only computes.
+
+use serde::Deserialize;
+
+use crate::server::command::text;
+use crate::server::inspection::{failed, report};
+use crate::server::{App, Inspection, InspectionError, Obeys};
+use crate::terms::Configuration;
+
+#[derive(Deserialize)]
+struct Options {
+    workers: u16,
+    threads: u16,
+    /// A connection on which nothing comes or goes for so long is closed, as far as the event loop
+    /// is free to notice.
+    timeout_s: u32,
+    /// The most connections of one process.
+    connections: u32,
+    /// Socket, address, port, as far as the settings name them.
+    listeners: Vec<String>,
+    /// Its log and its pid file, as far as the settings name them.
+    written: Vec<String>,
+    /// Names of settings that cannot be kept.
+    not_applied: Vec<String>,
+    rackup: Option<String>,
+    /// Missing where it could not be found out.
+    obeys: Option<ObeyedNames>,
+    thin: String,
+    ruby: String,
+}
+
+#[derive(Deserialize)]
+struct ObeyedNames {
+    workers: Option<String>,
+    threads: Option<String>,
+}
+
+pub(super) fn read(app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
+    report(stdout, &super::ABOUT).and_then(|options| inspection(app, options).map_err(failed))
+}
+
+fn inspection(app: &App, options: Options) -> Result<Inspection, String> {
+    let current = Configuration::new(options.workers, options.threads)
+        .map_err(|error| format!("the app's own setting cannot run: {error}"))?;
+    Ok(Inspection {
+        current,
+        remarks: remarks(app, &options),
+        obeys: options.obeys.map(obeys).unwrap_or_default(),
+        server_version: options.thin,
+        runtime_version: options.ruby,
+    })
+}
+
+fn obeys(names: ObeyedNames) -> Obeys {
+    Obeys { workers: names.workers, max_threads: names.threads, ..Obeys::default() }
+}
+
+/// What is kept and matters, then what is measured and differs from what the app's settings say.
+fn remarks(app: &App, options: &Options) -> Vec<String> {
+    let file = app.server_config.as_deref().map_or_else(|| "its settings".into(), text);
+    let mut remarks = vec![format!(
+        "each worker is a process of its own that loads the app for itself and takes at most {} \
+         connections; with several threads, a reply that takes longer than {} s is cut off \
+         (timeout)",
+        options.connections, options.timeout_s
+    )];
+    if !options.listeners.is_empty() {
+        remarks.push(format!(
+            "its own addresses ({}) are not opened: nginx listens on a free port of 127.0.0.1 and \
+             reaches each worker over a socket of its own",
+            options.listeners.join(", ")
+        ));
+    }
+    if !options.written.is_empty() {
+        let written = options.written.join(" and ");
+        remarks.push(format!("{written} is not written to while measuring"));
+    }
+    if !options.not_applied.is_empty() {
+        let names = options.not_applied.join(", ");
+        remarks.push(format!("{file} sets {names}, which is left out while measuring"));
+    }
+    if let Some(rackup) = options.rackup.as_ref().filter(|rackup| **rackup != app.entry) {
+        remarks.push(format!("{file} starts from {rackup}; {} is measured", app.entry));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Framework;
+
+    const PRINTED: &str = "chatter\nsweetspot-inspection {\"workers\":3,\"threads\":20,\
+        \"timeout_s\":30,\"connections\":1024,\"listeners\":[\"/run/thin.sock\"],\
+        \"written\":[\"log/thin.log\"],\"not_applied\":[\"ssl\",\"user\"],\
+        \"rackup\":\"shop.ru\",\"obeys\":{\"workers\":\"WEB_CONCURRENCY\",\"threads\":null},\
+        \"thin\":\"1.8.1\",\"ruby\":\"ruby 3.1.2\"}\n";
+
+    fn app() -> App {
+        App {
+            server_config: Some("thin.yml".into()),
+            ..App::new("/srv/shop", Framework::Rack, "config.ru")
+        }
+    }
+
+    #[test]
+    fn workers_and_threads_are_read_and_what_differs_is_said() {
+        let inspection = read(&app(), PRINTED).unwrap();
+        assert_eq!(inspection.current, Configuration::new(3, 20).unwrap());
+        assert_eq!(inspection.server_version, "1.8.1");
+        assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
+        assert_eq!(inspection.obeys.max_threads, None);
+        let remarks = inspection.remarks.join("\n");
+        for expected in [
+            "at most 1024 connections",
+            "longer than 30 s is cut off",
+            "(/run/thin.sock) are not opened",
+            "log/thin.log is not written to",
+            "thin.yml sets ssl, user, which is left out",
+            "thin.yml starts from shop.ru; config.ru is measured",
+        ] {
+            assert!(remarks.contains(expected), "{expected} is missing in: {remarks}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_cannot_run_is_refused() {
+        let none = PRINTED.replace("\"workers\":3", "\"workers\":0");
+        let error = read(&app(), &none).unwrap_err();
+        assert!(error.message.contains("cannot run"), "{error}");
+    }
+}

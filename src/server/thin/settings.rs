@@ -1,0 +1,185 @@
+//! A configuration as Thin's users write it down.
+//!
+//! In: an app, what its own settings say and follow, and a configuration. Out: variables, lines for
+//! `config/thin.yml`, advice. Only computes.
+
+use std::collections::BTreeMap;
+
+use crate::server::command::text;
+use crate::server::{App, Framework, Inspection};
+use crate::terms::{Configuration, Cores, Settings};
+
+pub(super) fn of(
+    app: &App,
+    inspection: &Inspection,
+    configuration: Configuration,
+    cores: Cores,
+) -> Settings {
+    let env = env(inspection, configuration);
+    Settings {
+        config_snippet: snippet(app, configuration, cores),
+        advice: advice(app, env.is_some(), configuration),
+        env: env.unwrap_or_default(),
+    }
+}
+
+/// The variables that give this app exactly this configuration; `None` when they cannot.
+fn env(inspection: &Inspection, configuration: Configuration) -> Option<BTreeMap<String, String>> {
+    let Configuration { workers, threads } = configuration;
+    let obeys = &inspection.obeys;
+    let mut env = BTreeMap::from([(obeys.workers.clone()?, workers.to_string())]);
+    match &obeys.max_threads {
+        Some(name) => drop(env.insert(name.clone(), threads.to_string())),
+        None if inspection.current.threads == threads => {}
+        None => return None,
+    }
+    Some(env)
+}
+
+/// The app's own file, as it is called there; else what most call it.
+fn config_file(app: &App) -> String {
+    app.server_config.as_deref().map_or("config/thin.yml".into(), text)
+}
+
+fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
+    let Configuration { workers, threads } = configuration;
+    let mut lines = vec![format!("# {}", config_file(app)), format!("servers: {workers}")];
+    if super::is_threaded(configuration) {
+        lines.extend(["threaded: true".into(), format!("threadpool_size: {threads}")]);
+    } else {
+        lines.push("threaded: false".into());
+    }
+    lines.extend([
+        String::new(),
+        format!("# The same ratio on a machine of another size (this one has {cores} cores):"),
+        format!(
+            "#   servers: <%= [({workers} * Etc.nprocessors / {:?}).round, 1].max %>",
+            // Always with a point: Ruby would round a whole number down.
+            cores.get()
+        ),
+    ]);
+    lines.join("\n") + "\n"
+}
+
+/// What has to be done besides setting variables; nothing when that is enough.
+fn in_the_way(app: &App, is_obeyed: bool) -> Option<String> {
+    let file = config_file(app);
+    match (is_obeyed, &app.server_config) {
+        (true, _) => None,
+        (false, Some(_)) => Some(format!(
+            "{file} holds fixed numbers, which WEB_CONCURRENCY and the like don't change: put \
+             these lines in their place"
+        )),
+        (false, None) => Some(format!(
+            "Thin takes these numbers from its command line or from a file, and this app has none: \
+             write these lines to {file}, with `socket: /run/thin.sock` or a `port:`, and start it \
+             with: thin start -C {file}"
+        )),
+    }
+}
+
+/// nginx in front has to know of every process.
+fn balancer(configuration: Configuration) -> String {
+    let last = configuration.workers.get() - 1;
+    let servers = match last {
+        0 => "server unix:/run/thin.0.sock".to_string(),
+        _ => format!("server unix:/run/thin.0.sock to server unix:/run/thin.{last}.sock"),
+    };
+    format!(
+        "each worker listens for itself, so the proxy in front needs a line for each of them: in \
+         nginx, {servers} within `upstream`, which takes them in turn (with a port, Thin counts up \
+         from it)"
+    )
+}
+
+fn advice(app: &App, is_obeyed: bool, configuration: Configuration) -> Vec<String> {
+    let Configuration { workers, threads } = configuration;
+    let mut advice: Vec<String> = in_the_way(app, is_obeyed).into_iter().collect();
+    advice.push(balancer(configuration));
+    let pool = match app.framework {
+        Framework::Rails => {
+            format!("in config/database.yml, pool: {threads}")
+        }
+        _ => "where the app opens its database".to_string(),
+    };
+    let plural = if threads.get() == 1 { "" } else { "s" };
+    advice.push(format!(
+        "database pool of at least {threads} connection{plural} per worker ({pool}); all workers \
+         together hold up to {} ({workers} x {threads}) on each machine",
+        configuration.slots()
+    ));
+    advice.push(
+        "a process that ends is not started again by Thin: have the system's own service manager \
+         keep each of them running"
+            .into(),
+    );
+    advice.push(
+        "Etc.nprocessors counts cores and ignores a container's CPU quota; where there is one, use \
+         a fixed number"
+            .into(),
+    );
+    advice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Obeys;
+
+    fn settings(file: Option<&str>, obeys: Obeys, workers: u16, threads: u16) -> Settings {
+        let app = App {
+            server_config: file.map(Into::into),
+            ..App::new("/srv/shop", Framework::Rails, "config.ru")
+        };
+        let inspection = Inspection {
+            current: Configuration::new(2, 20).unwrap(),
+            server_version: "1.8.1".into(),
+            runtime_version: "ruby 3.1.2".into(),
+            obeys,
+            remarks: Vec::new(),
+        };
+        let configuration = Configuration::new(workers, threads).unwrap();
+        of(&app, &inspection, configuration, Cores::new(2.0).unwrap())
+    }
+
+    fn obeying(workers: Option<&str>, threads: Option<&str>) -> Obeys {
+        Obeys {
+            workers: workers.map(String::from),
+            max_threads: threads.map(String::from),
+            ..Obeys::default()
+        }
+    }
+
+    #[test]
+    fn variables_are_printed_only_when_they_give_exactly_this() {
+        let both = obeying(Some("WEB_CONCURRENCY"), Some("MAX_THREADS"));
+        let env = settings(Some("thin.yml"), both, 4, 3).env;
+        let expected = [("MAX_THREADS", "3"), ("WEB_CONCURRENCY", "4")];
+        assert_eq!(env, expected.map(|(name, value)| (name.into(), value.into())).into());
+        let workers = || obeying(Some("WEB_CONCURRENCY"), None);
+        assert_eq!(settings(Some("thin.yml"), workers(), 4, 20).env.len(), 1);
+        let fixed = settings(Some("thin.yml"), workers(), 4, 3);
+        assert!(fixed.env.is_empty());
+        assert!(fixed.advice[0].starts_with("thin.yml holds fixed numbers"), "{fixed:?}");
+        let none = settings(None, Obeys::default(), 4, 3);
+        assert!(none.advice[0].ends_with("thin start -C config/thin.yml"), "{none:?}");
+    }
+
+    #[test]
+    fn the_lines_are_those_of_thins_file() {
+        let snippet = settings(None, Obeys::default(), 3, 5).config_snippet;
+        let own = "# config/thin.yml\nservers: 3\nthreaded: true\nthreadpool_size: 5\n";
+        assert!(snippet.starts_with(own), "{snippet}");
+        let ratio = "#   servers: <%= [(3 * Etc.nprocessors / 2.0).round, 1].max %>\n";
+        assert!(snippet.ends_with(ratio), "{snippet}");
+        let one = settings(None, Obeys::default(), 3, 1).config_snippet;
+        assert!(one.contains("servers: 3\nthreaded: false\n"), "{one}");
+    }
+
+    #[test]
+    fn the_advice_names_every_socket_and_counts_connections() {
+        let advice = settings(None, Obeys::default(), 4, 3).advice.join("\n");
+        assert!(advice.contains("/run/thin.0.sock to server unix:/run/thin.3.sock"), "{advice}");
+        assert!(advice.contains("up to 12 (4 x 3)"), "{advice}");
+    }
+}

@@ -1,0 +1,144 @@
+//! nginx in front of an app server, as it is really configured: what it must not limit, and what it
+//! does when the server behind it fails.
+
+use std::ops::ControlFlow;
+
+use sweetspot::place::Offer;
+use sweetspot::server::Proxy;
+use sweetspot::terms::Offered;
+
+use super::*;
+
+fn behind_nginx(app: &TestApp, server: &str) -> Local {
+    let mut settings = app.settings_on(server::find(server).unwrap());
+    settings.app.proxy = Proxy::Nginx;
+    Local::new(settings, StopSignal::default()).unwrap()
+}
+
+/// So many files may be open here, if the machine allows it.
+fn allow_open_files(files: u64) {
+    // SAFETY: the structure is initialised and outlives both calls.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        assert_eq!(libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit), 0);
+        limit.rlim_cur = limit.rlim_cur.max(files).min(limit.rlim_max);
+        assert_eq!(libc::setrlimit(libc::RLIMIT_NOFILE, &limit), 0);
+    }
+}
+
+/// The next reply on a connection that stays open.
+fn read_reply(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().unwrap())
+    });
+    let mut body = vec![0; length.unwrap_or_else(|| panic!("no length: {head}"))];
+    stream.read_exact(&mut body).unwrap();
+    format!("{} {}", head.split(' ').nth(1).unwrap(), String::from_utf8(body).unwrap())
+}
+
+#[test]
+fn a_thousand_clients_have_their_connections_at_once_and_keep_them() {
+    allow_open_files(4096);
+    let app = TestApp::answering("[200, {'Content-Length' => '2'}, ['ok']]");
+    let mut local = behind_nginx(&app, "puma");
+    start(&mut local, 1, 3);
+    let address = local.address().unwrap();
+    let mut clients: Vec<TcpStream> =
+        (0..1000).map(|_| TcpStream::connect(address).unwrap()).collect();
+    for _ in 0..2 {
+        for client in &mut clients {
+            client.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+            write!(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        }
+        for client in &mut clients {
+            assert_eq!(read_reply(client), "200 ok");
+        }
+    }
+    drop(clients);
+    local.stop().unwrap();
+    app.assert_nothing_is_left();
+}
+
+#[test]
+fn what_is_larger_than_all_buffers_passes_in_both_directions() {
+    const LENGTH: usize = 5_000_000;
+    let app = TestApp::answering(
+        "body = env['rack.input'].read; \
+         [200, {'Content-Length' => body.size.to_s}, [body.reverse]]",
+    );
+    let before = app.listing();
+    let mut local = behind_nginx(&app, "puma");
+    start(&mut local, 1, 1);
+    let mut stream = TcpStream::connect(local.address().unwrap()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    write!(stream, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {LENGTH}\r\n\r\n").unwrap();
+    stream.write_all("x".repeat(LENGTH - 1).as_bytes()).unwrap();
+    stream.write_all(b"y").unwrap();
+    let reply = read_reply(&mut stream);
+    assert!(reply.starts_with("200 yxxx"), "{}", &reply[..20]);
+    assert_eq!(reply.len(), LENGTH + "200 ".len());
+    local.stop().unwrap();
+    assert_eq!(app.listing(), before);
+}
+
+#[test]
+fn requests_whose_worker_is_killed_are_counted_as_errors_and_the_load_goes_on() {
+    let app = TestApp::new(&[("index.php", "<?php usleep(100000); echo getmypid();\n")]);
+    let mut local = behind_nginx(&app, "php-fpm");
+    start(&mut local, 2, 1);
+    let master = local.server_pid().unwrap();
+    let offer = Offer {
+        offered: Offered::Closed { clients: 4, think: Duration::ZERO },
+        warm_up: Duration::ZERO,
+        duration: Duration::from_secs(3),
+        seed: 1,
+    };
+    let mut killed = 0;
+    let mut kill_one = |_: &_| {
+        if killed == 0 {
+            for pid in children(master) {
+                // SAFETY: two integers; the process is a child of one that this test started.
+                assert_eq!(unsafe { libc::kill(pid.cast_signed(), libc::SIGKILL) }, 0);
+                killed += 1;
+            }
+        }
+        ControlFlow::Continue(())
+    };
+    let observed = local.offer(&offer, &mut kill_one).unwrap();
+    assert_eq!(observed.failure, None, "its master replaces it");
+    let count = |status: u16| -> u64 {
+        observed.load.seconds.iter().filter_map(|second| second.status.get(&status)).sum()
+    };
+    // Each of them had a request.
+    assert_eq!((killed, count(502)), (2, 2));
+    assert!(count(200) > 10, "{:?}", observed.load.seconds);
+    local.stop().unwrap();
+    app.assert_nothing_is_left();
+}
+
+#[test]
+fn requests_are_shared_out_over_all_processes() {
+    let app = TestApp::answering("[200, {}, [Process.pid.to_s]]");
+    let mut local = behind_nginx(&app, "thin");
+    start(&mut local, 3, 1);
+    let address = local.address().unwrap();
+    let mut answers: BTreeMap<u32, u32> = BTreeMap::new();
+    for _ in 0..60 {
+        *answers.entry(get(address, "/").parse().unwrap()).or_default() += 1;
+    }
+    assert_eq!(answers.keys().copied().collect::<Vec<_>>(), {
+        let mut pids = local.server_pids();
+        pids.sort_unstable();
+        pids
+    });
+    // Each of nginx's own processes takes its turns for itself.
+    assert!(answers.values().all(|count| *count >= 10), "{answers:?}");
+}

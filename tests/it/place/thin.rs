@@ -1,0 +1,263 @@
+//! Thin as it is really inspected, started in spite of the app's own settings, and as its owner
+//! starts it with the settings that are printed.
+
+use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+
+use sweetspot::place::PlaceError;
+use sweetspot::server::Inspection;
+use sweetspot::terms::{BootFailureKind, Cores};
+
+use super::*;
+
+fn thin() -> &'static dyn Adapter {
+    server::find("thin").unwrap()
+}
+
+fn on_thin(app: &TestApp) -> LocalSettings {
+    let mut settings = app.settings_on(thin());
+    settings.app.proxy = server::Proxy::Nginx;
+    settings
+}
+
+fn local(app: &TestApp) -> Local {
+    Local::new(on_thin(app), StopSignal::default()).unwrap()
+}
+
+fn inspect(app: &TestApp) -> Inspection {
+    let before = app.listing();
+    let inspection = local(app).inspect().unwrap();
+    assert_eq!(app.listing(), before, "the app's folder was written to");
+    app.assert_nothing_is_left();
+    inspection
+}
+
+#[test]
+fn the_apps_own_settings_are_read_without_starting_anything() {
+    let follows = "servers: <%= ENV['WEB_CONCURRENCY'] || 3 %>\nthreaded: true\n\
+                   threadpool_size: <%= ENV['MAX_THREADS'] || 7 %>\ntimeout: 45\n\
+                   log: log/thin.log\nuser: www-data\nchdir: /srv/only/in/production\n";
+    for (settings, (workers, threads), obeys) in [
+        (follows, (3, 7), (Some("WEB_CONCURRENCY"), Some("MAX_THREADS"))),
+        ("---\n:servers: 2\n:threaded: true\n", (2, 20), (None, None)),
+        ("socket: /run/thin.sock\nthreadpool_size: 5\n", (1, 1), (None, None)),
+        ("", (1, 1), (None, None)),
+    ] {
+        let files = [("config.ru", "raise 'booted'"), ("config/thin.yml", settings)];
+        let inspection = inspect(&TestApp::new(&files));
+        assert_eq!(inspection.current, configuration(workers, threads), "{settings}");
+        let obeyed = &inspection.obeys;
+        assert_eq!((obeyed.workers.as_deref(), obeyed.max_threads.as_deref()), obeys, "{settings}");
+        assert!(inspection.server_version.starts_with(|c: char| c.is_ascii_digit()));
+        assert!(inspection.runtime_version.starts_with("ruby "));
+        if settings == follows {
+            let remarks = inspection.remarks.join("\n");
+            for part in ["longer than 45 s", "log/thin.log is not written to", "thin.yml sets user"]
+            {
+                assert!(remarks.contains(part), "{part} is missing in: {remarks}");
+            }
+        }
+    }
+    let without = inspect(&TestApp::answering("[200, {}, []]"));
+    assert_eq!(without.current, configuration(1, 1));
+}
+
+#[test]
+fn settings_that_do_not_load_are_shown_with_their_line() {
+    for (own, expected) in [
+        ("servers: 2\nport: <%= no_such_setting %>\n", ["no_such_setting", "config/thin.yml:2"]),
+        ("servers: [2\nport: 3\n", ["config/thin.yml", "at line 1"]),
+        ("- servers\n", ["config/thin.yml", "holds no names"]),
+    ] {
+        let app = TestApp::new(&[("config.ru", ""), ("config/thin.yml", own)]);
+        let Err(PlaceError::Inspection(failure)) = local(&app).inspect() else {
+            panic!("it was read: {own}")
+        };
+        assert_eq!(failure.kind, BootFailureKind::Exited);
+        for part in expected {
+            assert!(failure.message.contains(part), "{failure:?}");
+        }
+    }
+}
+
+/// Settings that would write into the app's folder, go elsewhere, listen there and start others;
+/// and some that have to stay.
+const STUBBORN: &str = "servers: 4\nonly: 1\ndaemonize: true\nport: OWN_PORT\naddress: 127.0.0.1\n\
+    chdir: /srv/only/in/production\npid: tmp/pids/server.pid\nlog: log/out.log\nquiet: true\n\
+    user: nobody\ngroup: nogroup\nssl: true\nenvironment: staging\nrackup: other.ru\n\
+    threaded: true\nthreadpool_size: 9\nbackend: NoSuchBackend\n\
+    require: [./own.rb]\ntimeout: 47\nmax_conns: 700\ntag: <%= 'shop' %>\n";
+
+#[test]
+fn the_apps_own_ports_files_and_numbers_give_way_and_the_rest_stays() {
+    let own_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let rackup = "run ->(env) do\n  \
+        backend = ObjectSpace.each_object(Thin::Backends::Base).first\n  \
+        threads = backend.threaded? ? backend.threadpool_size : 1\n  \
+        [200, {}, [[Dir.pwd, $own, backend.timeout, backend.maximum_connections, \
+        backend.server.tag, ENV['RACK_ENV'], ENV['WEB_CONCURRENCY'], ENV['RAILS_MAX_THREADS'], \
+        threads].join(' ')]]\nend\n";
+    let app = TestApp::new(&[
+        ("config.ru", rackup),
+        ("own.rb", "$own = 'required'\n"),
+        ("config/thin.yml", &STUBBORN.replace("OWN_PORT", &own_port.port().to_string())),
+        ("tmp/pids/.keep", ""),
+        ("log/.keep", ""),
+    ]);
+    let before = app.listing();
+    let mut local = local(&app);
+    for (workers, threads) in [(2, 3), (1, 1)] {
+        start(&mut local, workers, threads);
+        let expected = format!(
+            "{} required 47 700 shop production {workers} {threads} {threads}",
+            app.path().display()
+        );
+        assert_eq!(get(local.address().unwrap(), "/"), expected);
+        assert!(TcpStream::connect(own_port).is_err(), "the app's own port is open");
+        assert_eq!(local.server_pids().len(), usize::from(workers));
+    }
+    local.stop().unwrap();
+    assert_eq!(app.listing(), before, "the app's folder was written to");
+    app.assert_nothing_is_left();
+}
+
+/// Answers how many requests have been in one process at the same time.
+const COUNTING: &str = "$lock, $in, $max = Mutex.new, 0, 0\nrun ->(env) do\n  \
+    $lock.synchronize { $in += 1; $max = [$max, $in].max }\n  sleep 0.2\n  \
+    $lock.synchronize { $in -= 1 }\n  [200, {}, [$max.to_s]]\nend\n";
+
+#[test]
+fn a_worker_serves_as_many_requests_at_once_as_it_has_threads() {
+    let app = TestApp::new(&[("config.ru", COUNTING), ("config/thin.yml", "threaded: true\n")]);
+    let mut local = local(&app);
+    for threads in [1, 2, 3] {
+        start(&mut local, 1, threads);
+        let address = local.address().unwrap();
+        let clients: Vec<_> =
+            (0..6).map(|_| std::thread::spawn(move || get(address, "/"))).collect();
+        let seen = clients.into_iter().map(|client| client.join().unwrap().parse::<u16>().unwrap());
+        assert_eq!(seen.max(), Some(threads));
+    }
+}
+
+#[test]
+fn the_apps_own_timeout_cuts_replies_off_where_there_are_several_threads() {
+    let rackup = "run ->(env) { sleep 2.5 if env['PATH_INFO'] == '/slow'; [200, {}, ['ok']] }\n";
+    let app = TestApp::new(&[("config.ru", rackup), ("thin.yml", "timeout: 1\n")]);
+    let mut local = local(&app);
+    for (threads, expected) in [(1, "ok"), (2, "502 Bad Gateway")] {
+        start(&mut local, 1, threads);
+        let reply = get(local.address().unwrap(), "/slow");
+        assert!(reply.contains(expected), "{threads}: {reply}");
+    }
+}
+
+#[test]
+fn an_app_with_a_bundle_runs_through_bundler() {
+    let app = TestApp::new(&[
+        ("Gemfile", "gem 'thin'\n"),
+        ("config.ru", "run ->(env) { [200, {}, [Bundler.default_lockfile.to_s]] }\n"),
+    ]);
+    let mut lock = Command::new("bundle");
+    lock.args(["lock", "--local"]).current_dir(app.path());
+    lock.stdout(Stdio::null()).stderr(Stdio::null());
+    assert!(lock.status().unwrap().success());
+    let before = app.listing();
+    assert_eq!(inspect(&app).current, configuration(1, 1));
+    let mut local = local(&app);
+    start(&mut local, 2, 2);
+    let lock = app.path().join("Gemfile.lock");
+    assert_eq!(get(local.address().unwrap(), "/"), lock.display().to_string());
+    local.stop().unwrap();
+    assert_eq!(app.listing(), before, "the app's folder was written to");
+    app.assert_nothing_is_left();
+}
+
+#[test]
+fn a_socket_that_a_killed_server_left_behind_does_not_stop_the_next_one() {
+    let app = TestApp::answering("[200, {}, ['ok']]");
+    let mut local = local(&app);
+    for _ in 0..2 {
+        start(&mut local, 2, 1);
+        for pid in local.server_pids() {
+            // SAFETY: two integers; the process is one that this test started and has just seen.
+            assert_eq!(unsafe { libc::kill(pid.cast_signed(), libc::SIGKILL) }, 0);
+        }
+    }
+    start(&mut local, 2, 1);
+    assert_eq!(get(local.address().unwrap(), "/"), "ok");
+}
+
+#[test]
+fn an_app_that_fails_in_a_request_shows_why() {
+    let app = TestApp::answering("raise 'boom in a page'");
+    let failure = start_failing(&mut local(&app), 2, 2);
+    assert_eq!(failure.kind, BootFailureKind::ServerError, "{failure:?}");
+    assert!(failure.last_lines.join("\n").contains("boom in a page"), "{failure:?}");
+    app.assert_nothing_is_left();
+}
+
+/// Thin as the app's owner starts it, in the background, with a file of its own settings; all its
+/// processes are ended at the end.
+struct Owned<'a>(&'a TestApp);
+
+impl<'a> Owned<'a> {
+    fn new(app: &'a TestApp, env: &BTreeMap<String, String>) -> Self {
+        let mut command = Command::new("thin");
+        command.args(["start", "-C", "config/thin.yml", "-R", "config.ru", "-e", "production"]);
+        command.current_dir(app.path()).env_remove("WEB_CONCURRENCY").envs(env);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let owned = Self(app);
+        assert!(command.status().unwrap().success());
+        owned
+    }
+}
+
+impl Drop for Owned<'_> {
+    fn drop(&mut self) {
+        for pid in self.0.processes() {
+            // SAFETY: two integers; the process works in the folder of an app of this test.
+            unsafe { libc::kill(pid.cast_signed(), libc::SIGKILL) };
+        }
+    }
+}
+
+#[test]
+fn the_printed_settings_give_exactly_the_workers_and_threads() {
+    let follows = "servers: <%= ENV['WEB_CONCURRENCY'] || 1 %>\nthreaded: true\n\
+                   threadpool_size: <%= ENV['MAX_THREADS'] || 5 %>\n";
+    for (own, names) in
+        [(follows, vec!["MAX_THREADS", "WEB_CONCURRENCY"]), ("servers: 1\n", vec![])]
+    {
+        let rackup = "run ->(env) { [200, {}, ['ok']] }\n";
+        let app = TestApp::new(&[("config.ru", rackup), ("config/thin.yml", own)]);
+        let inspection = inspect(&app);
+        let cores = Cores::new(2.0).unwrap();
+        let settings = thin().settings(&on_thin(&app).app, &inspection, configuration(3, 2), cores);
+        assert_eq!(settings.env.keys().collect::<Vec<_>>(), names, "{own}");
+        let numbers = if settings.env.is_empty() { &settings.config_snippet } else { own };
+        let at = app.path().display().to_string();
+        let own =
+            format!("{numbers}\nsocket: {at}/thin.sock\npid: {at}/thin.pid\nlog: {at}/thin.log\n");
+        fs::write(app.path().join("config/thin.yml"), own).unwrap();
+        let owned = Owned::new(&app, &settings.env);
+        let sockets = [0, 1, 2].map(|at| app.path().join(format!("thin.{at}.sock")));
+        for socket in &sockets {
+            wait_until("a worker answers", || {
+                let Ok(mut stream) = UnixStream::connect(socket) else { return false };
+                write!(stream, "GET / HTTP/1.0\r\n\r\n").unwrap();
+                let mut reply = String::new();
+                stream.read_to_string(&mut reply).is_ok() && reply.ends_with("ok")
+            });
+        }
+        let processes = app.processes();
+        assert_eq!(processes.len(), 3, "{processes:?}");
+        for pid in processes {
+            // Made by the first request.
+            wait_until("both threads are there", || threads_named(pid, "eventmachine") == 2);
+        }
+        drop(owned);
+        wait_until("Thin has ended", || app.processes().is_empty());
+    }
+}
