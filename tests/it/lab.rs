@@ -96,6 +96,17 @@ fn the_rails_api_is_run_at_rates_that_mean_as_much_work_here() {
 }
 
 #[test]
+fn thin_behind_nginx_is_run_with_one_process_and_as_many_as_cores() {
+    let result = quick("thin-nginx");
+    let waiting = result["runs"].as_array().unwrap().iter();
+    let mut waiting = waiting.filter(|run| run["setting"]["target"] == "io-heavy");
+    let (one, twenty) = (waiting.next().unwrap(), waiting.next().unwrap());
+    let rate = |run: &Value| run["measured"]["throughput_rps"].as_f64().unwrap();
+    assert!(rate(one) < 10.5, "a client waits a tenth of a second each time: {one}");
+    assert!(rate(twenty) > 2.0 * rate(one), "others are served meanwhile: {twenty}");
+}
+
+#[test]
 fn light_pages_and_the_slow_one_have_figures_of_their_own() {
     let result = quick("mixed-rails");
     for run in result["runs"].as_array().unwrap() {
