@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::bundle::{self, Bundle};
-use crate::server::{ADAPTERS, About, App, Framework};
+use crate::server::{ADAPTERS, About, App, FOR_COMMANDS, Framework};
 
 /// The file every Rack server starts from.
 const RACKUP: &str = "config.ru";
@@ -101,9 +101,10 @@ pub enum AppError {
     NoProgram { program: &'static str, install: &'static [&'static str] },
 }
 
-/// This of every server that is supported.
+/// This of every server that is known by name.
 fn known(what: fn(&About) -> &'static str) -> Vec<&'static str> {
-    ADAPTERS.iter().map(|adapter| what(adapter.about())).collect()
+    let named = ADAPTERS.iter().filter(|adapter| adapter.name() != FOR_COMMANDS.name());
+    named.map(|adapter| what(adapter.about())).collect()
 }
 
 fn joined(apps: &[PathBuf]) -> String {

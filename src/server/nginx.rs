@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::command::text;
+use super::command_line::text;
 use super::{CommandLine, Listen, Recipe, Upstream};
 use crate::terms::BootFailureKind;
 

@@ -1,6 +1,7 @@
 //! Real app servers, started and ended on this machine; nothing may be left of them.
 
 mod boot;
+mod command;
 mod conformance;
 mod guardian;
 mod puma;
@@ -16,8 +17,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use sweetspot::place::local::{Local, LocalSettings};
 use sweetspot::place::{Place, Started};
-use sweetspot::plan::{self, choose_server};
-use sweetspot::server::{self, Adapter, App};
+use sweetspot::plan::{self, Typed, choose_server};
+use sweetspot::server::{self, Adapter, App, Framework};
+use sweetspot::session::here;
 use sweetspot::terms::{BootFailure, Configuration, StopSignal, Target};
 
 /// An app in a folder of its own, with everything that may hold on to it looked for at the end.
@@ -53,12 +55,24 @@ impl TestApp {
     }
 
     fn settings_on(&self, adapter: &'static dyn Adapter) -> LocalSettings {
-        let mut app = plan::recognise(&self.path()).unwrap();
-        choose_server(&mut app, Some(adapter)).unwrap();
+        let app = match adapter.about().runs.contains(&Framework::Other) {
+            true => self.planned(),
+            false => {
+                let mut app = plan::recognise(&self.path()).unwrap();
+                choose_server(&mut app, Some(adapter)).unwrap();
+                app
+            }
+        };
         LocalSettings {
             guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
             ..LocalSettings::new(app, adapter, vec![Target::get("/")])
         }
+    }
+
+    /// As its plan file says.
+    fn planned(&self) -> App {
+        let typed = Typed { app: Some(self.path()), plan: Some(self.path()), ..Typed::default() };
+        plan::resolve(&typed, &here::surroundings().unwrap()).unwrap().app
     }
 
     /// On Puma.

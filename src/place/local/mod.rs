@@ -14,6 +14,8 @@ mod machine;
 mod orders;
 mod probe;
 mod processes;
+mod resize;
+mod serving;
 mod started;
 
 use std::io;
@@ -30,10 +32,9 @@ use self::orders::{Order, Reply};
 use self::started::{Part, StartedProcesses};
 use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
-use crate::monitor::{Monitor, Watched};
+use crate::monitor::Monitor;
 use crate::server::{
-    self, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, ProcessFacts,
-    Recipe,
+    self, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Recipe,
 };
 use crate::terms::{
     BootFailure, BootFailureKind, Bytes, Configuration, ConnectionMode, Cores, LiveSecond, Machine,
@@ -55,6 +56,8 @@ const INSPECTION_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A free port can be taken by somebody else before the server has it.
 const PORT_ATTEMPTS: u32 = 5;
+
+pub use self::resize::Resized;
 
 /// What to start, and with what.
 pub struct LocalSettings {
@@ -116,6 +119,8 @@ struct Running {
     processes: StartedProcesses,
     configuration: Configuration,
     address: SocketAddr,
+    /// Where the server answers the proxy in front of it.
+    socket: Option<PathBuf>,
     log: PathBuf,
     graceful_stop: GracefulStop,
     /// True once it has answered at its address, so that it is the one that listens there.
@@ -172,6 +177,7 @@ impl Local {
             processes: StartedProcesses::default(),
             configuration,
             address,
+            socket: recipe.socket().map(Path::to_path_buf),
             log: log.clone(),
             graceful_stop: recipe.graceful_stop,
             has_answered: false,
@@ -362,20 +368,6 @@ impl Local {
         let (adapter, app) = (self.settings.adapter, &self.settings.app);
         let failure = boot::failure(adapter, app, error.kind, String::new(), lines);
         PlaceError::Inspection(BootFailure { message: error.to_string(), ..failure })
-    }
-
-    fn watched(&self, running: &Running) -> Watched {
-        let (adapter, configuration) = (self.settings.adapter, running.configuration);
-        let proxy = self.settings.app.proxy;
-        Watched {
-            roots: running.processes.pids(),
-            role: Box::new(move |is_root, title| {
-                server::role(proxy, adapter, configuration, ProcessFacts { is_root, title })
-            }),
-            port: Some(running.address.port()),
-            socket: None,
-            cgroup: self.link.group.cpu.clone(),
-        }
     }
 }
 
