@@ -204,8 +204,8 @@ fn advice(app: &App, configuration: Configuration, unseen: &[&str]) -> Vec<Strin
             configuration.slots()
         ),
         false => format!(
-            "a worker that serves one request at a time needs one database connection; {workers} \
-             of them hold up to {workers} on each machine"
+            "a database connection for each request that a worker serves at once: with one each, \
+             all workers together hold up to {workers} on each machine"
         ),
     });
     advice
