@@ -6,6 +6,7 @@
 mod doctor;
 mod guardian;
 mod interrupt;
+mod lab;
 mod load;
 mod report;
 mod sessions;
@@ -68,6 +69,7 @@ enum Verb {
     Watch(watch::Arguments),
     Report(report::Arguments),
     Sessions(sessions::Arguments),
+    Lab(lab::Arguments),
     Doctor(doctor::Arguments),
     #[command(hide = true, name = "__guardian")]
     Guardian,
@@ -103,6 +105,7 @@ fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Watch(arguments) => watch::run(arguments),
         Verb::Report(arguments) => report::run(arguments),
         Verb::Sessions(arguments) => sessions::run(arguments),
+        Verb::Lab(arguments) => lab::run(arguments),
         Verb::Doctor(arguments) => doctor::run(arguments),
         Verb::Guardian => guardian::run(),
     }

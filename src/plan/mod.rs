@@ -30,8 +30,9 @@ pub use file::{PlanFile, parse};
 pub use header::{HeaderError, parse_header};
 pub use range::{LARGEST_COUNT, RangeError, format_counts, parse_counts};
 pub use resolve::resolve;
-pub use server::{Chosen, choose_server};
+pub use server::{Chosen, check_programs, choose_server};
 pub use start::StartError;
+pub use suggest::closest;
 pub use targets::read_targets;
 pub use variable::VariableError;
 

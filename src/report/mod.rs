@@ -19,6 +19,7 @@ pub mod text;
 mod words;
 
 pub mod doctor_text;
+pub mod lab_text;
 pub mod watch_text;
 
 pub mod capacity_text;

@@ -19,6 +19,10 @@ pub fn for_failure(app: &App, about: &About, kind: BootFailureKind) -> String {
              RAILS_ENV=production bin/rails db:prepare"
         }
         BootFailureKind::Database => "start the database, and name it as the app expects it",
+        BootFailureKind::TooManyConnections => {
+            "raise the database's limit (MariaDB, MySQL and PostgreSQL call it max_connections), or \
+             leave out settings that need more with --db-connections"
+        }
         BootFailureKind::PendingMigration if is_rails => {
             "create its tables with: RAILS_ENV=production bin/rails db:prepare, and fill them with \
              about as much data as in production, such as with: RAILS_ENV=production bin/rails \

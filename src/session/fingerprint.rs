@@ -32,7 +32,7 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> S
     list(&plan.app.folder, 0, &mut files);
     files.sort();
     files.iter().for_each(|file| hash.add(file));
-    format!("{:016x}", hash.0)
+    hash.text()
 }
 
 /// Appends "path size time" of every source file; folders that apps write to are passed over.
@@ -70,7 +70,7 @@ fn is_data(name: &str) -> bool {
 
 /// FNV-1a, 64 bits (Fowler, Noll, Vo): the same in every version of this program, as a stored value
 /// must be.
-struct Fnv(u64);
+pub struct Fnv(u64);
 
 impl Default for Fnv {
     fn default() -> Self {
@@ -79,15 +79,22 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    fn add(&mut self, text: &str) {
+    /// Adds a text, told apart from what follows.
+    pub fn add(&mut self, text: &str) {
         self.add_bytes(text.as_bytes());
         self.add_bytes(&[0]);
     }
 
-    fn add_bytes(&mut self, bytes: &[u8]) {
+    /// Adds bytes.
+    pub fn add_bytes(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
+    }
+
+    /// As it is kept.
+    pub fn text(&self) -> String {
+        format!("{:016x}", self.0)
     }
 }
 

@@ -10,6 +10,7 @@ mod decision;
 mod duration;
 mod event;
 mod finding;
+mod lab;
 mod latencies;
 mod limit;
 mod load_record;
@@ -33,6 +34,10 @@ pub use decision::{
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
 pub use finding::{Finding, FindingState};
+pub use lab::{
+    Holds, LabConclusion, LabEntry, LabEvidence, LabFigures, LabLatency, LabResult, LabRun,
+    LabSetting, LabTargetFigures,
+};
 pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
 pub use load_record::{

@@ -118,6 +118,8 @@ pub enum BootFailureKind {
     SecretKeyBase,
     /// The database cannot be reached or does not exist.
     Database,
+    /// The database takes fewer connections at once than the setting needs.
+    TooManyConnections,
     /// Migrations are pending.
     PendingMigration,
     /// The server program is not installed.

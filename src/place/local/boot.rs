@@ -268,6 +268,7 @@ fn cause(kind: BootFailureKind) -> &'static str {
     match kind {
         BootFailureKind::SecretKeyBase => "SECRET_KEY_BASE is missing",
         BootFailureKind::Database => "its database cannot be reached or does not exist",
+        BootFailureKind::TooManyConnections => "its database refuses more connections",
         BootFailureKind::PendingMigration => "migrations are pending, its database lacks tables",
         BootFailureKind::NotInstalled => "the server or a gem is not installed",
         BootFailureKind::PortTaken => "something else listens on its port",

@@ -5,6 +5,7 @@
 //! it.
 
 mod affinity;
+mod apart;
 mod boot;
 pub mod cgroup;
 pub mod guardian;
@@ -15,6 +16,7 @@ mod orders;
 mod probe;
 mod processes;
 mod resize;
+pub mod services;
 mod serving;
 mod started;
 
@@ -24,8 +26,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use self::apart::Apart;
 use self::boot::{Boot, Outcome};
-use self::cgroup::{Group, LimitName};
 use self::link::{ANSWER, Heard, Link};
 use self::machine::Share;
 use self::orders::{Order, Reply};
@@ -71,6 +73,8 @@ pub struct LocalSettings {
     /// `None`: all that this process may use.
     pub cores: Option<Cores>,
     pub memory: Option<Bytes>,
+    /// Keep the figures of each target; costs the generator some time a request.
+    pub tells_targets_apart: bool,
     /// Most time from start to readiness.
     pub boot_patience: Duration,
     /// The loopback port to listen on; `None`: any free one.
@@ -94,6 +98,7 @@ impl LocalSettings {
             timeout: Duration::from_secs(30),
             cores: None,
             memory: None,
+            tells_targets_apart: false,
             boot_patience: BOOT_PATIENCE,
             port: None,
             scratch_in: [std::env::temp_dir()].into_iter().chain(runtime).collect(),
@@ -154,6 +159,21 @@ impl Local {
     pub fn server_pids(&self) -> Vec<u32> {
         let whole = self.running.as_ref().filter(|running| running.processes.ended().is_none());
         whole.map_or_else(Vec::new, |running| running.processes.running(Part::Server))
+    }
+
+    /// From now on these are asked for, also of a server that runs.
+    pub fn aim(&mut self, targets: Vec<Target>) {
+        self.settings.targets = targets;
+    }
+
+    /// What the server that runs has printed lately, oldest line first.
+    pub fn last_lines(&self) -> Vec<String> {
+        self.running.as_ref().map_or_else(Vec::new, |running| log::tail(&running.log))
+    }
+
+    /// Has the user asked to end?
+    pub fn is_stopping(&self) -> bool {
+        self.stop.is_raised()
     }
 
     /// Loopback address of the server that runs.
@@ -351,7 +371,7 @@ impl Local {
             timeout: self.settings.timeout,
             max_in_flight: None,
             closing: Closing::default(),
-            keeps_rows: false,
+            keeps_rows: self.settings.tells_targets_apart,
             protocol: Protocol::Http1,
             loops: loops(own_cores.len()),
             seed: offer.seed,
@@ -382,7 +402,7 @@ impl Place for Local {
 
     fn warnings(&self) -> Vec<Warning> {
         let mut warnings = self.share.warnings.clone();
-        warnings.extend(not_enforced(&self.link.group, &self.share));
+        warnings.extend(machine::not_enforced(&self.link.group, &self.share));
         if self.share.generator_cpus.is_empty() {
             warnings.push(Warning::new(
                 "generator_shares_cores",
@@ -464,7 +484,8 @@ impl Place for Local {
             let is_over = has_ended || !ended.is_empty() || is_guardian_gone;
             if is_over { ControlFlow::Break(()) } else { wish }
         };
-        let load = load::run(&spec, &self.stop, &mut watch_server);
+        let mut apart = Apart::new(&spec);
+        let load = apart.run(&spec, &self.stop, &mut watch_server);
         let monitor = monitor.stop();
         if is_guardian_gone {
             return Err(guardian_gone());
@@ -483,7 +504,7 @@ impl Place for Local {
         };
         let last_lines = || log::worth_showing(&log::tail(&log));
         let failure = failure.map(|status| TrialFailure::Died { status, last_lines: last_lines() });
-        Ok(Observed { load, monitor, failure })
+        Ok(Observed { load, monitor, by_target: apart.seen, failure })
     }
 
     fn stop(&mut self) -> Result<(), PlaceError> {
@@ -517,30 +538,6 @@ fn begin(settings: &LocalSettings, share: &Share) -> Result<Link, PlaceError> {
             places.join(" or ")
         );
         environment(what, error)
-    })
-}
-
-fn not_enforced<'a>(group: &'a Group, share: &'a Share) -> impl Iterator<Item = Warning> + 'a {
-    let is_by_affinity = share.limits.cores.is_some_and(|cores| cores.fract() == 0.0)
-        && !share.server_cpus.is_empty();
-    let advice = "run as root, or below a control group of yours (systemd-run --user --scope \
-                  sweetspot ...); otherwise read the result as one without this limit";
-    group.not_enforced.iter().filter_map(move |missing| {
-        let message = match missing.limit {
-            // Whole cores are enough: the server cannot leave them.
-            LimitName::Cores if is_by_affinity => return None,
-            LimitName::Cores => format!(
-                "the limit of {} cores is not enforced, the server runs on {} whole cores ({})",
-                share.machine.cores,
-                share.machine.cores.get().ceil(),
-                missing.why
-            ),
-            LimitName::Memory => format!(
-                "the limit of {} of memory is not enforced ({})",
-                share.machine.memory_bytes, missing.why
-            ),
-        };
-        Some(Warning::new("limits_not_enforced", message, advice))
     })
 }
 

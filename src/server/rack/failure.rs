@@ -21,6 +21,14 @@ const CAUSES: &[(BootFailureKind, &[&str])] = &[
         ],
     ),
     (
+        TooManyConnections,
+        &[
+            "Too many connections",
+            "too many clients already",
+            "remaining connection slots are reserved",
+        ],
+    ),
+    (
         Database,
         &[
             "ActiveRecord::NoDatabaseError",

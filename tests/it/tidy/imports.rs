@@ -14,6 +14,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("load/shape", &[]),
     ("load", &["load/shape"]),
     ("monitor", &[]),
+    ("lab", &[]),
     ("place", &["server", "load", "monitor", "model"]),
     ("summary", &[]),
     ("trial", &["server", "load/shape", "place", "summary"]),
@@ -24,7 +25,7 @@ const TABLE: &[(&str, &[&str])] = &[
         "session",
         &[
             "plan", "server", "load", "monitor", "place", "summary", "trial", "model", "search",
-            "store", "report",
+            "store", "report", "lab",
         ],
     ),
     ("report", &[]),

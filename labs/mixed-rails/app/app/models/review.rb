@@ -1,0 +1,3 @@
+class Review < ApplicationRecord
+  belongs_to :product
+end

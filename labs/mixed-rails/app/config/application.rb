@@ -1,0 +1,20 @@
+require_relative "boot"
+
+require "rails"
+require "active_record/railtie"
+require "action_controller/railtie"
+
+Bundler.require(*Rails.groups)
+
+module Shop
+  class Application < Rails::Application
+    config.load_defaults 6.1
+    config.api_only = true
+
+    # There is nothing to sign or to encrypt here, so this secret is none.
+    config.secret_key_base = "shop" * 20
+
+    # Read here so that an app without it doesn't start, rather than fail at some request.
+    config.x.external_url = ENV.fetch("EXTERNAL_URL")
+  end
+end

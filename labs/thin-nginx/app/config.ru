@@ -1,0 +1,3 @@
+require_relative "load"
+
+run Load

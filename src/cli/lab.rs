@@ -1,0 +1,159 @@
+//! `sweetspot lab`: arguments.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+use super::sessions::StoreArgument;
+use super::{Exit, UsageError, interrupt};
+use crate::report::lab_text;
+use crate::report::terminal::Channel;
+use crate::session::lab::{self as labs, Told, Wishes};
+use crate::terms::{Holds, LabResult};
+
+const EXAMPLES: &str = "\
+Examples:
+  sweetspot lab list
+  sweetspot lab show rails-puma
+  sweetspot lab run thin-nginx --quick";
+
+/// The published experiments, measured here and set beside what was published.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Lists the experiments.
+    #[command(after_help = "Example: sweetspot lab list --json")]
+    List {
+        /// Print JSON.
+        #[arg(long, conflicts_with = "quiet")]
+        json: bool,
+        /// Print only their names.
+        #[arg(short, long)]
+        quiet: bool,
+    },
+    /// Shows what an article found, and what would be run here.
+    #[command(after_help = "Examples:\n  sweetspot lab show rails-puma\n  \
+                            sweetspot lab show rails-puma --copy-to ./mine")]
+    Show {
+        /// The experiment's name, or a folder with one (with a slash in it).
+        lab: String,
+        /// Write its files into this new folder, to edit and run them.
+        #[arg(long, value_name = "DIR")]
+        copy_to: Option<PathBuf>,
+        /// Print JSON: as one entry of 'lab list'.
+        #[arg(long, conflicts_with = "quiet")]
+        json: bool,
+        /// Print only the article's rule.
+        #[arg(short, long)]
+        quiet: bool,
+    },
+    /// Runs an experiment with real servers.
+    #[command(
+        after_help = "Exits with 4 when a conclusion is undecided or a run has no result.\n\n\
+                            Example: sweetspot lab run thin-nginx --quick"
+    )]
+    Run {
+        /// The experiment's name, or a folder with one (with a slash in it).
+        lab: String,
+        /// At most 45 seconds: a few of its runs, each for a moment.
+        #[arg(long)]
+        quick: bool,
+        /// Begin anew, also when an earlier run was cut off.
+        #[arg(long)]
+        fresh_session: bool,
+        /// Print the result as JSON.
+        #[arg(long)]
+        json: bool,
+        /// Print only the result, and no progress.
+        #[arg(short = 'q', long)]
+        quiet: bool,
+        #[command(flatten)]
+        store: StoreArgument,
+    },
+}
+
+pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
+    match arguments.action {
+        Action::List { json, quiet } => list(json, quiet),
+        Action::Show { lab, copy_to, json, quiet } => show(&lab, copy_to, json, quiet),
+        Action::Run { lab, quick, fresh_session, json, quiet, store } => {
+            let folder = store.path.parent().map(PathBuf::from).unwrap_or_default();
+            let wishes = Wishes {
+                is_quick: quick,
+                kept_in: folder,
+                may_resume: !fresh_session,
+                stop: interrupt::install_with_answer(),
+            };
+            experiment(&lab, &wishes, json, quiet)
+        }
+    }
+}
+
+fn list(json: bool, quiet: bool) -> anyhow::Result<Exit> {
+    let entries = labs::entries()?;
+    let text = match (json, quiet) {
+        (true, _) => serde_json::to_string_pretty(&entries)? + "\n",
+        (_, true) => entries.iter().map(|entry| entry.name.clone() + "\n").collect(),
+        _ => lab_text::list(&entries),
+    };
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn show(name: &str, copy_to: Option<PathBuf>, json: bool, quiet: bool) -> anyhow::Result<Exit> {
+    let found = find(name)?;
+    if let Some(folder) = copy_to {
+        labs::write(name, &folder)?;
+    }
+    let text = match (json, quiet) {
+        (true, _) => serde_json::to_string_pretty(&labs::entry(&found))? + "\n",
+        (_, true) => found.definition.rule.clone() + "\n",
+        _ => labs::show(&found),
+    };
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn find(name: &str) -> anyhow::Result<crate::session::lab::Lab> {
+    labs::find(name).map_err(|error| UsageError { message: error.to_string() }.into())
+}
+
+fn experiment(name: &str, wishes: &Wishes, json: bool, quiet: bool) -> anyhow::Result<Exit> {
+    let lab = find(name)?;
+    let mut progress = if quiet { Channel::nowhere() } else { Channel::standard_error() };
+    let mut tell = |told: Told<'_>| {
+        // A terminal that is gone takes nothing from the result.
+        drop(progress.writer.write_all(labs::told(&told).as_bytes()));
+    };
+    let ended = labs::run(&lab, wishes, &mut tell).map_err(explained)?;
+    let text = match json {
+        true => serde_json::to_string_pretty(&ended.result).context("could not write JSON")? + "\n",
+        false => lab_text::result(&ended.result),
+    };
+    io::stdout().write_all(text.as_bytes())?;
+    if ended.is_cut {
+        eprintln!("stopped; the same command goes on from here");
+        return Ok(Exit::Invalid);
+    }
+    Ok(exit(&ended.result))
+}
+
+/// The server's or the service's own last lines, which say more than we do.
+fn explained(error: crate::session::lab::LabError) -> anyhow::Error {
+    let lines = labs::last_lines(&error);
+    let context = lines.iter().map(|line| format!("\n  {line}")).collect::<String>();
+    anyhow::anyhow!("{error}{context}")
+}
+
+fn exit(result: &LabResult) -> Exit {
+    let is_missing = result.runs.iter().any(|run| run.measured.is_none());
+    let is_open = result.conclusions.iter().any(|one| one.holds == Holds::Undecided);
+    if is_missing || is_open { Exit::Invalid } else { Exit::Done }
+}

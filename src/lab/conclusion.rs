@@ -1,0 +1,249 @@
+//! Does what the article ended with hold here? Each conclusion rests on figures, or ratios of two,
+//! with their intervals.
+//!
+//! In: conclusions and the runs. Out: yes, no or undecided, with the figures. Only computes.
+
+use super::definition::{Conclusion, Condition, Selector};
+use crate::stats::{Estimate, t_interval, t_quantile};
+use crate::terms::{Holds, LabConclusion, LabEvidence, LabFigures, LabRun};
+
+const LEVEL: f64 = 0.95;
+
+/// Each conclusion, looked at on these runs.
+pub fn judge(conclusions: &[Conclusion], runs: &[LabRun], cores: u16) -> Vec<LabConclusion> {
+    conclusions.iter().map(|conclusion| conclude(conclusion, runs, cores)).collect()
+}
+
+/// All conditions must hold; one that does not is enough for a no.
+fn conclude(conclusion: &Conclusion, runs: &[LabRun], cores: u16) -> LabConclusion {
+    let evidence: Vec<LabEvidence> =
+        conclusion.when.iter().map(|condition| look(condition, runs, cores)).collect();
+    let has = |holds: Holds| evidence.iter().any(|one| one.holds == holds);
+    let holds = match (has(Holds::No), has(Holds::Undecided)) {
+        (true, _) => Holds::No,
+        (false, true) => Holds::Undecided,
+        (false, false) => Holds::Yes,
+    };
+    LabConclusion { says: conclusion.says.clone(), holds, evidence }
+}
+
+fn look(condition: &Condition, runs: &[LabRun], cores: u16) -> LabEvidence {
+    let figure = condition.figure.as_str();
+    let best = |selector: &Selector| best(figure, &selected(selector, runs, cores));
+    let of = best(&condition.of);
+    let to = condition.to.as_ref().map(best);
+    let (value, interval) = match (&of, &to) {
+        (Some(of), None) => (Some(of.value), of.interval()),
+        (Some(of), Some(Some(to))) if to.value > 0.0 => {
+            (Some(of.value / to.value), ratio_interval(of, to))
+        }
+        _ => (None, None),
+    };
+    let published = |selector: &Selector| {
+        published_best(figure, &selected(selector, runs, cores)).filter(|value| *value > 0.0)
+    };
+    let published = match &condition.to {
+        None => published(&condition.of),
+        Some(to) => published(&condition.of).zip(published(to)).map(|(of, to)| of / to),
+    };
+    LabEvidence {
+        what: described(condition, cores),
+        value,
+        interval: interval.map(|interval| [interval.low, interval.high]),
+        published,
+        at_least: condition.at_least,
+        at_most: condition.at_most,
+        holds: holds(condition, value, interval),
+    }
+}
+
+/// A figure that is the same in every part of a run decides without an interval.
+fn holds(condition: &Condition, value: Option<f64>, interval: Option<Estimate>) -> Holds {
+    let Some((low, high)) = interval.map(|it| (it.low, it.high)).filter(|_| value.is_some()) else {
+        return Holds::Undecided;
+    };
+    let at_least = condition.at_least.unwrap_or(f64::NEG_INFINITY);
+    let at_most = condition.at_most.unwrap_or(f64::INFINITY);
+    if low >= at_least && high <= at_most {
+        Holds::Yes
+    } else if high < at_least || low > at_most {
+        Holds::No
+    } else {
+        Holds::Undecided
+    }
+}
+
+/// All repeats of one setting.
+type Repeats<'a> = Vec<&'a LabRun>;
+
+/// The runs meant, those of one setting together.
+fn selected<'a>(selector: &Selector, runs: &'a [LabRun], cores: u16) -> Vec<Repeats<'a>> {
+    let mut settings: Vec<Repeats<'a>> = Vec::new();
+    for run in runs.iter().filter(|run| is_meant(selector, run, cores)) {
+        let same = |others: &&mut Repeats<'a>| {
+            let mut first = others[0].setting.clone();
+            first.repeat = run.setting.repeat;
+            first == run.setting
+        };
+        match settings.iter_mut().find(same) {
+            Some(others) => others.push(run),
+            None => settings.push(vec![run]),
+        }
+    }
+    settings
+}
+
+fn is_meant(selector: &Selector, run: &LabRun, cores: u16) -> bool {
+    let setting = &run.setting;
+    let any = |counts: &[super::definition::Count], number: u16| {
+        counts.is_empty() || counts.iter().any(|count| count.on(cores) == number)
+    };
+    selector.name.as_ref().is_none_or(|name| *name == setting.target)
+        && selector.series.as_ref().is_none_or(|series| *series == setting.series)
+        && any(&selector.workers, setting.workers.get())
+        && any(&selector.threads, setting.threads.get())
+        && (selector.rate_rps.is_empty()
+            || setting.rate_rps.is_some_and(|rate| selector.rate_rps.contains(&rate)))
+        && (selector.clients.is_empty()
+            || setting.clients.is_some_and(|clients| selector.clients.contains(&clients)))
+        && selector.env.iter().all(|(name, value)| setting.env.get(name) == Some(value))
+}
+
+/// A figure's mean with the values of its parts.
+struct Sample {
+    value: f64,
+    blocks: Vec<f64>,
+}
+
+impl Sample {
+    fn interval(&self) -> Option<Estimate> {
+        t_interval(&self.blocks, LEVEL)
+    }
+}
+
+/// Times are the better the shorter they are.
+fn is_better(figure: &str, one: f64, other: f64) -> bool {
+    if is_time(figure) { one < other } else { one > other }
+}
+
+fn is_time(figure: &str) -> bool {
+    figure.split(' ').next().is_some_and(|name| name.ends_with("_s"))
+}
+
+fn best(figure: &str, settings: &[Repeats<'_>]) -> Option<Sample> {
+    let samples = settings.iter().filter_map(|repeats| sample(figure, repeats));
+    samples.reduce(|one, other| if is_better(figure, other.value, one.value) { other } else { one })
+}
+
+/// The mean over repeats; of one run alone its parts tell how far it can be trusted.
+fn sample(figure: &str, repeats: &[&LabRun]) -> Option<Sample> {
+    let of_run = |run: &LabRun| {
+        let blocks = run.blocks.get(figure).filter(|blocks| !blocks.is_empty())?;
+        let value = run.measured.as_ref().and_then(|figures| measured(figure, figures));
+        Some((value.unwrap_or_else(|| mean(blocks)), blocks.clone()))
+    };
+    let mut runs: Vec<(f64, Vec<f64>)> = repeats.iter().filter_map(|run| of_run(run)).collect();
+    match runs.len() {
+        0 => None,
+        1 => runs.pop().map(|(value, blocks)| Sample { value, blocks }),
+        _ => {
+            let blocks: Vec<f64> = runs.iter().map(|(value, _)| *value).collect();
+            Some(Sample { value: mean(&blocks), blocks })
+        }
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The figure of this name, of a whole run.
+pub fn measured(figure: &str, figures: &LabFigures) -> Option<f64> {
+    if let Some((name, target)) = figure.split_once(' ') {
+        let one = figures.by_target.iter().find(|one| one.target == target)?;
+        return match name {
+            "p50_s" => one.latency_s.p50,
+            "p95_s" => one.latency_s.p95,
+            "p99_s" => one.latency_s.p99,
+            "success" => Some(one.success),
+            _ => None,
+        };
+    }
+    match figure {
+        "throughput_rps" => figures.throughput_rps,
+        "success" => figures.success,
+        "mean_s" => figures.latency_s.mean,
+        "p50_s" => figures.latency_s.p50,
+        "p95_s" => figures.latency_s.p95,
+        "p99_s" => figures.latency_s.p99,
+        "cpu_cores" => figures.cpu_cores,
+        "cpu_share" => figures.cpu_share,
+        _ => None,
+    }
+}
+
+fn published_best(figure: &str, settings: &[Repeats<'_>]) -> Option<f64> {
+    let of = |repeats: &Repeats<'_>| {
+        let figures = repeats.iter().filter_map(|run| run.published.as_ref());
+        let values: Vec<f64> = figures.filter_map(|figures| measured(figure, figures)).collect();
+        (!values.is_empty()).then(|| mean(&values))
+    };
+    let values = settings.iter().filter_map(of);
+    values.reduce(|one, other| if is_better(figure, other, one) { other } else { one })
+}
+
+/// Of a ratio of two means of independent parts, on logarithms:
+/// `ln(a/b) ± t sqrt((s_a/a)^2/n_a + (s_b/b)^2/n_b)`, the variances by the delta method, the degrees
+/// of freedom by Welch and Satterthwaite (1946).
+fn ratio_interval(of: &Sample, to: &Sample) -> Option<Estimate> {
+    let relative_variance = |sample: &Sample| -> Option<f64> {
+        let n = sample.blocks.len() as f64;
+        let mean = mean(&sample.blocks);
+        let squares = sample.blocks.iter().map(|value| (value - mean).powi(2));
+        (n >= 2.0 && mean > 0.0).then(|| squares.sum::<f64>() / (n - 1.0) / (n * mean * mean))
+    };
+    let (a, b) = (relative_variance(of)?, relative_variance(to)?);
+    let value = of.value / to.value;
+    let count = (of.blocks.len() + to.blocks.len()) as u64;
+    if a + b == 0.0 {
+        return Some(Estimate { value, low: value, high: value, count });
+    }
+    let degrees_of =
+        |variance: f64, sample: &Sample| variance.powi(2) / (sample.blocks.len() as f64 - 1.0);
+    let degrees = (a + b).powi(2) / (degrees_of(a, of) + degrees_of(b, to));
+    let half = t_quantile(0.5 + 0.5 * LEVEL, degrees) * (a + b).sqrt();
+    Some(Estimate { value, low: value * (-half).exp(), high: value * half.exp(), count })
+}
+
+/// What is compared, in words.
+fn described(condition: &Condition, cores: u16) -> String {
+    let of = named(&condition.of, cores);
+    match &condition.to {
+        None => format!("{} of {of}", condition.figure),
+        Some(to) => format!("{} of {of}, in relation to {}", condition.figure, named(to, cores)),
+    }
+}
+
+fn named(selector: &Selector, cores: u16) -> String {
+    let counts = |what: &str, counts: &[super::definition::Count]| {
+        let numbers: Vec<String> = counts.iter().map(|count| count.on(cores).to_string()).collect();
+        let plural = if numbers == ["1"] { "" } else { "s" };
+        (!numbers.is_empty()).then(|| format!("{} {what}{plural}", numbers.join(" or ")))
+    };
+    let numbers = |what: &str, numbers: &[f64]| {
+        let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+        (!texts.is_empty()).then(|| format!("{}{what}", texts.join(" or ")))
+    };
+    let clients: Vec<f64> = selector.clients.iter().copied().map(f64::from).collect();
+    let env = selector.env.iter().map(|(name, value)| Some(format!("{name}={value}")));
+    let parts = [
+        selector.name.clone(),
+        selector.series.as_ref().filter(|_| selector.name.is_none()).cloned(),
+        counts("worker", &selector.workers),
+        counts("thread", &selector.threads),
+        numbers("/s", &selector.rate_rps),
+        numbers(" clients", &clients),
+    ];
+    let parts: Vec<String> = parts.into_iter().chain(env).flatten().collect();
+    if parts.is_empty() { "the best run".to_string() } else { parts.join(", ") }
+}

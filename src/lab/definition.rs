@@ -1,0 +1,285 @@
+//! `lab.toml`: which server and services an experiment needs, its settings, and what is checked.
+//!
+//! In: the file's text. Out: a [`Definition`], or the line that is wrong. Only computes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer};
+
+use crate::terms::{Arrivals, Bytes, ConnectionMode, Cores};
+
+/// A database or other part that runs beside the app server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Service {
+    Mariadb,
+    Memcached,
+}
+
+/// How long each run takes.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Course {
+    pub duration_s: u32,
+    /// Left out of the figures.
+    pub warm_up_s: u32,
+    #[serde(default = "once")]
+    pub repeats: u32,
+}
+
+fn once() -> u32 {
+    1
+}
+
+/// A number of workers or threads: itself, or the cores there are.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Count {
+    Number(u16),
+    Word(CountWord),
+}
+
+/// A number that depends on the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CountWord {
+    Cores,
+}
+
+impl Count {
+    /// As a number on this many cores.
+    pub fn on(&self, cores: u16) -> u16 {
+        match self {
+            Self::Number(number) => *number,
+            Self::Word(CountWord::Cores) => cores,
+        }
+    }
+}
+
+/// Settings that are run in every combination.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Block {
+    /// The requests' name in the experiment; by default the first target.
+    pub name: Option<String>,
+    /// Runs are set in relation to the first of their series; by default the name.
+    pub series: Option<String>,
+    /// As `tune --target` takes them.
+    pub targets: Vec<String>,
+    pub workers: Vec<Count>,
+    #[serde(default = "one_thread")]
+    pub threads: Vec<Count>,
+    /// An open load each.
+    #[serde(default)]
+    pub rate_rps: Vec<f64>,
+    /// A closed load each.
+    #[serde(default)]
+    pub clients: Vec<u32>,
+    #[serde(default)]
+    pub think_s: f64,
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Names that the published run must have, besides workers, threads, rate and clients.
+    #[serde(default)]
+    pub published: BTreeMap<String, String>,
+}
+
+fn one_thread() -> Vec<Count> {
+    vec![Count::Number(1)]
+}
+
+/// Rates are the article's times what a request costs there and here.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scale {
+    /// CPU of a request in the article.
+    pub cpu_s_per_request: f64,
+}
+
+/// Which runs are meant; what is left out may be anything.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Selector {
+    pub name: Option<String>,
+    pub series: Option<String>,
+    #[serde(default)]
+    pub workers: Vec<Count>,
+    #[serde(default)]
+    pub threads: Vec<Count>,
+    #[serde(default)]
+    pub rate_rps: Vec<f64>,
+    #[serde(default)]
+    pub clients: Vec<u32>,
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+/// A figure of the best run of `of`, divided by that of the best run of `to` if there is one.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// `throughput_rps`, `success`, `p95_s`, `p99_s`, `mean_s`, `cpu_cores`, `cpu_share`; of mixed
+    /// requests also `p95_s GET /path`.
+    pub figure: String,
+    pub of: Selector,
+    pub to: Option<Selector>,
+    pub at_least: Option<f64>,
+    pub at_most: Option<f64>,
+}
+
+/// A sentence of the article, and what has to be so for it to hold.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conclusion {
+    pub says: String,
+    pub when: Vec<Condition>,
+}
+
+/// An experiment.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definition {
+    pub title: String,
+    pub source: String,
+    /// What the article ran on.
+    pub machine: String,
+    /// The rule that the article ended with.
+    pub rule: String,
+    /// The app server's name.
+    pub server: String,
+    /// nginx in front.
+    #[serde(default)]
+    pub behind_nginx: bool,
+    /// Cores that are enforced; all by default.
+    pub cores: Option<Cores>,
+    /// Memory that is enforced, such as `4GiB`; all by default.
+    #[serde(default, deserialize_with = "bytes")]
+    pub memory: Option<Bytes>,
+    pub connection: ConnectionMode,
+    #[serde(default = "uniform")]
+    pub arrivals: Arrivals,
+    #[serde(default = "half_a_minute")]
+    pub timeout_s: f64,
+    /// Path that answers once the app serves.
+    pub ready: String,
+    #[serde(default)]
+    pub services: Vec<Service>,
+    /// Command that starts the slow service outside, in the app's folder; it is given a port (0 for
+    /// any) and prints `listening on PORT`.
+    pub external: Option<String>,
+    /// Variables for the app in every run.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    pub scale: Option<Scale>,
+    /// What clients wait between requests is part of the article's latencies.
+    #[serde(default)]
+    pub think_is_latency: bool,
+    /// Whatever a reader has to know to understand a difference, a sentence each.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    pub full: Course,
+    pub quick: Course,
+    pub runs: Vec<Block>,
+    pub quick_runs: Vec<Block>,
+    pub conclusion: Vec<Conclusion>,
+}
+
+fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Bytes>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+fn uniform() -> Arrivals {
+    Arrivals::Uniform
+}
+
+fn half_a_minute() -> f64 {
+    30.0
+}
+
+/// Reads a lab's definition.
+///
+/// # Errors
+/// The text with the line and column that are wrong, and why.
+pub fn parse(text: &str) -> Result<Definition, String> {
+    let definition: Definition =
+        toml::from_str(text).map_err(|error| error.to_string().trim_end().to_string())?;
+    let is_loaded = |block: &Block| !block.rate_rps.is_empty() || !block.clients.is_empty();
+    let blocks = || definition.runs.iter().chain(&definition.quick_runs);
+    if let Some(block) = blocks().find(|block| !is_loaded(block)) {
+        return Err(format!(
+            "the runs with targets {:?} have no load: give them rate_rps or clients",
+            block.targets
+        ));
+    }
+    if let Some(block) = blocks().find(|block| block.targets.is_empty()) {
+        return Err(format!("the runs with workers {:?} have no targets", block.workers));
+    }
+    if definition.cores.is_some_and(|cores| !(cores.get().is_finite() && cores.get() > 0.0)) {
+        return Err("cores is not above zero".to_string());
+    }
+    let conditions = definition.conclusion.iter().flat_map(|one| &one.when);
+    for condition in conditions {
+        if condition.at_least.is_none() && condition.at_most.is_none() {
+            let figure = &condition.figure;
+            return Err(format!("a condition on {figure} has neither at_least nor at_most"));
+        }
+    }
+    Ok(definition)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAB: &str = r#"
+        title = "t"
+        source = "s"
+        machine = "m"
+        rule = "r"
+        server = "puma"
+        memory = "4GiB"
+        connection = "keep-alive"
+        ready = "/"
+        full = { duration_s = 60, warm_up_s = 5, repeats = 3 }
+        quick = { duration_s = 2, warm_up_s = 1 }
+        [[runs]]
+        targets = ["GET /"]
+        workers = [1, "cores"]
+        clients = [40]
+        [[quick_runs]]
+        targets = ["GET /"]
+        workers = [1]
+        clients = [40]
+        [[conclusion]]
+        says = "more is more"
+        when = [{ figure = "throughput_rps", of = { workers = ["cores"] }, at_least = 1.5 }]
+    "#;
+
+    #[test]
+    fn a_lab_is_read_with_its_defaults() {
+        let lab = parse(LAB).unwrap();
+        assert_eq!(lab.memory, Some(Bytes(4 << 30)));
+        assert_eq!((lab.full.repeats, lab.quick.repeats), (3, 1));
+        assert_eq!((lab.arrivals, lab.timeout_s), (Arrivals::Uniform, 30.0));
+        let workers: Vec<u16> = lab.runs[0].workers.iter().map(|count| count.on(8)).collect();
+        assert_eq!(workers, [1, 8]);
+        assert_eq!(lab.runs[0].threads, [Count::Number(1)]);
+    }
+
+    #[test]
+    fn what_a_user_edited_wrongly_is_named() {
+        for (from, to, expected) in [
+            ("clients = [40]", "clientz = [40]", "unknown field `clientz`"),
+            ("[1, \"cores\"]", "[1, \"core\"]", "line 13"),
+            ("clients = [40]\n        [[quick", "[[quick", "have no load"),
+            ("\"4GiB\"", "\"4 geese\"", "4 geese"),
+            (", at_least = 1.5", "", "neither at_least nor at_most"),
+            ("title = \"t\"", "", "title"),
+            ("ready = \"/\"", "ready = \"/\"\ncores = 0.0", "cores is not above zero"),
+        ] {
+            let error = parse(&LAB.replacen(from, to, 1)).unwrap_err();
+            assert!(error.contains(expected), "{to}: {error}");
+        }
+    }
+}

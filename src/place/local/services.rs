@@ -1,0 +1,328 @@
+//! Databases, caches and other services that an app needs while it is measured: started in a folder
+//! of their own, on unix sockets, under a guardian of their own, which ends them and removes the
+//! folder whatever happens to us.
+//!
+//! In: which services. Out: the variables that lead an app to them. Must not know what they are
+//! needed for.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::cgroup::Limits;
+use super::link::{ANSWER, Heard, Link};
+use super::log;
+use super::orders::{Order, Reply};
+use super::{PlaceError, environment, guardian_gone, unexpected};
+use crate::monitor;
+use crate::server::{CommandLine, ReadyLine};
+use crate::terms::{BootFailure, BootFailureKind, StopSignal};
+
+/// A service that is not there by then will not come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// So often it is looked whether one has come up.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The database that is made for the app.
+const DATABASE: &str = "lab";
+
+struct Running {
+    name: String,
+    pid: u32,
+    log: PathBuf,
+}
+
+/// Services at work. Dropping them ends them and removes their folder.
+pub struct Services {
+    link: Link,
+    running: Vec<Running>,
+    env: BTreeMap<String, String>,
+    stop: StopSignal,
+    starts: u32,
+}
+
+impl Services {
+    /// A folder and a guardian, without any service yet; `guardian` is the program that is one when
+    /// called with `__guardian`.
+    ///
+    /// # Errors
+    /// There is nowhere to make the folder.
+    pub fn begin(
+        guardian: &Path,
+        scratch_in: &[PathBuf],
+        stop: StopSignal,
+    ) -> Result<Self, PlaceError> {
+        let link = Link::begin(guardian, scratch_in, Limits::default())
+            .map_err(|error| environment("make a folder for the services", error))?;
+        Ok(Self { link, running: Vec::new(), env: BTreeMap::new(), stop, starts: 0 })
+    }
+
+    /// The folder that is removed with the services.
+    pub fn folder(&self) -> &Path {
+        &self.link.scratch
+    }
+
+    /// Variables that lead an app to the services.
+    pub fn env(&self) -> &BTreeMap<String, String> {
+        &self.env
+    }
+
+    /// MariaDB on a socket, with an empty database.
+    ///
+    /// # Errors
+    /// It is not installed, or does not come up; its own last lines say why.
+    pub fn start_mariadb(&mut self) -> Result<(), PlaceError> {
+        let data = self.folder().join("mariadb");
+        let socket = self.folder().join("mariadb.sock");
+        let mut install = vec![
+            "mariadb-install-db".to_string(),
+            "--no-defaults".into(),
+            argument("--datadir", &data),
+            "--auth-root-authentication-method=normal".into(),
+            "--skip-test-db".into(),
+        ];
+        let mut serve = vec![
+            "mariadbd".to_string(),
+            "--no-defaults".into(),
+            argument("--datadir", &data),
+            argument("--socket", &socket),
+            argument("--pid-file", &self.folder().join("mariadb.pid")),
+            "--skip-networking".into(),
+            // What is in it is gone with the run: nothing need survive the machine.
+            "--innodb-flush-log-at-trx-commit=0".into(),
+        ];
+        if is_root() {
+            // It refuses to run as root unless told so; the folder is closed to everybody else.
+            install.push("--user=root".into());
+            serve.push("--user=root".into());
+        }
+        self.run("make MariaDB's tables", install, self.folder().to_path_buf())?;
+        self.start("mariadb", serve, self.folder().to_path_buf())?;
+        self.await_socket("mariadb", &socket)?;
+        self.set("DATABASE_SOCKET", &socket);
+        self.set("DATABASE_NAME", DATABASE);
+        self.set("DATABASE_USER", "root");
+        Ok(())
+    }
+
+    /// memcached on a socket.
+    ///
+    /// # Errors
+    /// As [`start_mariadb`](Self::start_mariadb).
+    pub fn start_memcached(&mut self) -> Result<(), PlaceError> {
+        let socket = self.folder().join("memcached.sock");
+        let mut serve = vec!["memcached".to_string(), "-s".into(), socket.display().to_string()];
+        if is_root() {
+            serve.extend(["-u".to_string(), "root".into()]);
+        }
+        self.start("memcached", serve, self.folder().to_path_buf())?;
+        self.await_socket("memcached", &socket)?;
+        self.set("MEMCACHED_SOCKET", &socket);
+        Ok(())
+    }
+
+    /// A slow service outside: a command that is given a port (0: any) as its last argument and
+    /// prints `listening on PORT`.
+    ///
+    /// # Errors
+    /// As [`start_mariadb`](Self::start_mariadb).
+    pub fn start_external(&mut self, command: &str, folder: &Path) -> Result<(), PlaceError> {
+        let mut words: Vec<String> = command.split_whitespace().map(str::to_string).collect();
+        words.push("0".into());
+        self.start("external", words, folder.to_path_buf())?;
+        let log = self.running.last().map(|running| running.log.clone()).unwrap_or_default();
+        let line = ReadyLine { contains: vec!["listening on ".into()], count: 1 };
+        let mut port = None;
+        self.wait_until("external", &mut || {
+            let lines = log::tail(&log);
+            let line = lines.iter().find(|text| line.matches(text));
+            port = line.and_then(|line| line.split_whitespace().last()?.parse::<u16>().ok());
+            port.is_some()
+        })?;
+        let port = port.unwrap_or_default();
+        self.set("EXTERNAL_URL", format!("http://127.0.0.1:{port}"));
+        Ok(())
+    }
+
+    /// Runs a command to its end, with the services' variables.
+    ///
+    /// # Errors
+    /// It is not there or fails; its last lines say why.
+    pub fn run(
+        &mut self,
+        what: &str,
+        arguments: Vec<String>,
+        folder: PathBuf,
+    ) -> Result<(), PlaceError> {
+        let program = arguments.first().cloned().unwrap_or_default();
+        let (pid, log) = self.launch(&program, arguments, folder)?;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.hear(LOOK)? {
+                Some((ended, status)) if ended == pid => {
+                    let is_good = status == "exit status 0";
+                    return match is_good {
+                        true => Ok(()),
+                        false => Err(failed(&format!("could not {what}: {status}"), &log)),
+                    };
+                }
+                Some((ended, status)) => self.refuse_end(ended, &status)?,
+                None => {}
+            }
+            if Instant::now() >= deadline {
+                let seconds = PATIENCE.as_secs();
+                return Err(failed(&format!("could not {what} within {seconds} s"), &log));
+            }
+        }
+    }
+
+    /// CPU that each service has used since it began, seconds; those that have ended are left out.
+    pub fn cpu_s(&self) -> BTreeMap<String, f64> {
+        let of = |running: &Running| {
+            let ns = monitor::cpu_clock_ns(running.pid)?;
+            Some((running.name.clone(), ns as f64 / 1e9))
+        };
+        self.running.iter().filter_map(of).collect()
+    }
+
+    /// Looks whether all services still run.
+    ///
+    /// # Errors
+    /// One has ended.
+    pub fn check(&mut self) -> Result<(), PlaceError> {
+        match self.hear(Duration::ZERO)? {
+            Some((pid, status)) => self.refuse_end(pid, &status),
+            None => Ok(()),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: impl AsRef<OsStr>) {
+        let value = value.as_ref().to_string_lossy().into_owned();
+        self.env.insert(name.to_string(), value);
+    }
+
+    fn start(
+        &mut self,
+        name: &str,
+        arguments: Vec<String>,
+        folder: PathBuf,
+    ) -> Result<(), PlaceError> {
+        let (pid, log) = self.launch(name, arguments, folder)?;
+        self.running.push(Running { name: name.to_string(), pid, log });
+        Ok(())
+    }
+
+    fn launch(
+        &mut self,
+        name: &str,
+        arguments: Vec<String>,
+        folder: PathBuf,
+    ) -> Result<(u32, PathBuf), PlaceError> {
+        self.starts += 1;
+        let log = self.folder().join(format!("service-{}.log", self.starts));
+        let program = arguments.first().cloned().unwrap_or_default();
+        let command =
+            CommandLine { arguments, env: self.env.clone(), env_removed: Vec::new(), folder };
+        let order = Order::Start { command, log: log.clone(), cpus: Vec::new(), nice: 0 };
+        self.link
+            .order(&order)
+            .map_err(|error| environment("give the guardian an order", error))?;
+        loop {
+            match self.link.hear(ANSWER) {
+                Heard::Reply(Reply::Started { pid }) => return Ok((pid, log)),
+                Heard::Reply(Reply::NotStarted { is_missing: true, message }) => {
+                    return Err(PlaceError::Service(BootFailure {
+                        kind: BootFailureKind::NotInstalled,
+                        message: format!("could not start {name}: {message}"),
+                        advice: format!("install it: {}", install(&program)),
+                        last_lines: Vec::new(),
+                    }));
+                }
+                Heard::Reply(Reply::Exited { pid, status }) => self.refuse_end(pid, &status)?,
+                Heard::Reply(reply) => return Err(unexpected(&format!("start {name}"), &reply)),
+                Heard::Nothing => {
+                    let what = "get an answer from the guardian";
+                    return Err(environment(what, io::ErrorKind::TimedOut.into()));
+                }
+                Heard::Gone => return Err(guardian_gone()),
+            }
+        }
+    }
+
+    fn hear(&mut self, wait: Duration) -> Result<Option<(u32, String)>, PlaceError> {
+        if self.stop.is_raised() {
+            return Err(PlaceError::Stopped);
+        }
+        match self.link.hear(wait) {
+            Heard::Reply(Reply::Exited { pid, status }) => Ok(Some((pid, status))),
+            Heard::Gone => Err(guardian_gone()),
+            Heard::Reply(_) | Heard::Nothing => Ok(None),
+        }
+    }
+
+    /// A service must not end before we do.
+    fn refuse_end(&self, pid: u32, status: &str) -> Result<(), PlaceError> {
+        match self.running.iter().find(|running| running.pid == pid) {
+            Some(running) => {
+                Err(failed(&format!("{} has ended: {status}", running.name), &running.log))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn await_socket(&mut self, name: &str, socket: &Path) -> Result<(), PlaceError> {
+        self.wait_until(name, &mut || UnixStream::connect(socket).is_ok())
+    }
+
+    fn wait_until(
+        &mut self,
+        name: &str,
+        is_there: &mut dyn FnMut() -> bool,
+    ) -> Result<(), PlaceError> {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_there() {
+            if let Some((pid, status)) = self.hear(LOOK)? {
+                self.refuse_end(pid, &status)?;
+            }
+            if Instant::now() >= deadline {
+                let running = self.running.iter().find(|running| running.name == name);
+                let log = running.map(|running| running.log.clone()).unwrap_or_default();
+                let seconds = PATIENCE.as_secs();
+                return Err(failed(&format!("{name} did not come up within {seconds} s"), &log));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn argument(name: &str, path: &Path) -> String {
+    format!("{name}={}", path.display())
+}
+
+fn is_root() -> bool {
+    // SAFETY: takes and touches nothing.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// What has a program of this name, for people.
+fn install(program: &str) -> String {
+    match program {
+        "mariadb-install-db" | "mariadbd" => "apt install mariadb-server".into(),
+        "memcached" => "apt install memcached".into(),
+        "bundle" => "apt install bundler".into(),
+        other => format!("a package that has the program {other}"),
+    }
+}
+
+fn failed(message: &str, log: &Path) -> PlaceError {
+    PlaceError::Service(BootFailure {
+        kind: BootFailureKind::Exited,
+        message: message.to_string(),
+        advice: "mend what its own last lines name".into(),
+        last_lines: log::worth_showing(&log::tail(log)),
+    })
+}

@@ -1,0 +1,143 @@
+//! What an experiment has measured so far, in a file of its own, so that one which was cut off goes
+//! on. It is there as long as the experiment is not over.
+//!
+//! In: runs. Out: the runs that are there already. Every change replaces the file as a whole.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::Wishes;
+use crate::lab::Lab;
+use crate::terms::{LabRun, Machine};
+
+/// Why what was measured cannot be kept or taken up.
+#[derive(Debug, Error)]
+pub enum ProgressError {
+    #[error("could not {what} {}: {source}", path.display())]
+    Io {
+        what: &'static str,
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error(
+        "{} runs of this experiment were measured on {then}, and this machine has {now}: figures \
+         of different machines are never set beside each other; go on there, or begin anew here \
+         with --fresh-session",
+        runs
+    )]
+    OtherMachine { runs: usize, then: String, now: String },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// Of the lab's files and of what is measured: runs of anything else are none of ours.
+    fingerprint: String,
+    machine: Machine,
+    scale: Option<f64>,
+    runs: Vec<LabRun>,
+}
+
+/// What is kept, and where.
+pub struct Progress {
+    path: PathBuf,
+    kept: Kept,
+}
+
+impl Progress {
+    /// What an earlier run of the same experiment has left, or a new beginning.
+    ///
+    /// # Errors
+    /// It was left by another machine, or cannot be read or written.
+    pub fn open(lab: &Lab, wishes: &Wishes, machine: &Machine) -> Result<Self, ProgressError> {
+        let course = if wishes.is_quick { "quick" } else { "full" };
+        let path = wishes.kept_in.join(format!("lab-{}-{course}.json", lab.name));
+        let fingerprint = fingerprint(lab);
+        let left = read(&path)?.filter(|kept| kept.fingerprint == fingerprint);
+        let fresh = || Kept {
+            fingerprint: fingerprint.clone(),
+            machine: machine.clone(),
+            scale: None,
+            runs: Vec::new(),
+        };
+        let kept = match left {
+            Some(left) if wishes.may_resume && left.machine == *machine => left,
+            Some(left) if wishes.may_resume && !left.runs.is_empty() => {
+                return Err(ProgressError::OtherMachine {
+                    runs: left.runs.len(),
+                    then: described(&left.machine),
+                    now: described(machine),
+                });
+            }
+            _ => fresh(),
+        };
+        Ok(Self { path, kept })
+    }
+
+    pub fn runs(&self) -> &[LabRun] {
+        &self.kept.runs
+    }
+
+    pub fn scale(&self) -> Option<f64> {
+        self.kept.scale
+    }
+
+    pub fn set_scale(&mut self, scale: f64) -> Result<(), ProgressError> {
+        self.kept.scale = Some(scale);
+        self.write()
+    }
+
+    pub fn add(&mut self, run: LabRun) -> Result<(), ProgressError> {
+        self.kept.runs.push(run);
+        self.write()
+    }
+
+    /// The experiment is over: nothing is left to go on with.
+    pub fn done(&self) -> Result<(), ProgressError> {
+        match fs::remove_file(&self.path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(ProgressError::Io { what: "remove", path: self.path.clone(), source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Under another name first: a file that is there is whole.
+    fn write(&self) -> Result<(), ProgressError> {
+        let text = serde_json::to_string(&self.kept).unwrap_or_default();
+        let beside = self.path.with_extension("json.new");
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&beside, text))
+            .and_then(|()| fs::rename(&beside, &self.path))
+            .map_err(|source| ProgressError::Io { what: "write", path: self.path.clone(), source })
+    }
+}
+
+/// A file that cannot be understood was left by another version: there is nothing to go on with.
+fn read(path: &Path) -> Result<Option<Kept>, ProgressError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+        Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ProgressError::Io { what: "read", path: path.to_path_buf(), source }),
+    }
+}
+
+fn described(machine: &Machine) -> String {
+    format!("{} ({} cores, {})", machine.cpu_model, machine.cores, machine.memory_bytes)
+}
+
+fn fingerprint(lab: &Lab) -> String {
+    let mut hash = crate::session::fingerprint::Fnv::default();
+    hash.add(env!("CARGO_PKG_VERSION"));
+    hash.add(&format!("{:?} {:?}", lab.definition, lab.setup));
+    for (path, content) in &lab.app {
+        hash.add(&path.display().to_string());
+        hash.add_bytes(content);
+    }
+    hash.text()
+}

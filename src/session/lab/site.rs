@@ -1,0 +1,269 @@
+//! Everything an experiment needs on this machine: its services, its app in a temporary folder, and
+//! the app server with the setting of each run.
+//!
+//! In: a lab. Out: a place to run on. Nothing of it is left when it is dropped.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::LabError;
+use crate::lab::{Lab, Planned, Service};
+use crate::monitor::host;
+use crate::place::local::services::Services;
+use crate::place::local::{Local, LocalSettings};
+use crate::place::{Observed, Offer, Place, PlaceError, Started};
+use crate::plan::{check_programs, choose_server, recognise};
+use crate::server::{self, Adapter, App, Proxy};
+use crate::session::here;
+use crate::terms::{
+    BootFailureKind, Configuration, Cores, LabSetting, Machine, StopSignal, Target, Warning,
+};
+
+/// Commands that make the folder ready run as the app will.
+const PRODUCTION: [&str; 3] = ["RACK_ENV=production", "RAILS_ENV=production", "APP_ENV=production"];
+
+/// The services and the app.
+pub struct Site {
+    // Dropped, and so ended, before the services that it uses.
+    place: Option<LabPlace>,
+    services: Services,
+    app: App,
+    adapter: &'static dyn Adapter,
+    settings: Box<dyn Fn(App) -> LocalSettings>,
+    stop: StopSignal,
+}
+
+/// One environment's app server.
+pub struct LabPlace {
+    env: BTreeMap<String, String>,
+    local: Local,
+    running: Option<(Configuration, Duration)>,
+}
+
+impl Site {
+    /// Starts the services, writes the app, and makes it ready.
+    ///
+    /// # Errors
+    /// Something is not installed, does not come up, or fails.
+    pub fn prepare(
+        lab: &Lab,
+        stop: StopSignal,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Self, LabError> {
+        let surroundings = here::surroundings()
+            .map_err(|source| LabError::Io { what: "find the current folder".into(), source })?;
+        let scratch_in = scratch_places();
+        let guardian = PathBuf::from("/proc/self/exe");
+        let mut services = Services::begin(&guardian, &scratch_in, stop.clone())?;
+        let folder = services.folder().join("app");
+        write_app(lab, &folder)?;
+        start_services(lab, &mut services, &folder, tell)?;
+        for command in &lab.setup {
+            tell(command);
+            let words = command.split_whitespace();
+            let words = ["env"].into_iter().chain(PRODUCTION).chain(words).map(str::to_string);
+            services.run(&format!("run `{command}`"), words.collect(), folder.clone())?;
+        }
+        let (app, adapter) = recognised(lab, &folder, &surroundings.program_folders)?;
+        let settings = settings(lab, adapter);
+        Ok(Self { place: None, services, app, adapter, settings: Box::new(settings), stop })
+    }
+
+    /// What the app server runs on.
+    ///
+    /// # Errors
+    /// The machine cannot be looked at.
+    pub fn machine(&mut self) -> Result<Machine, LabError> {
+        match &self.place {
+            Some(place) => Ok(place.local.machine().clone()),
+            None => Ok(self.with_env(&BTreeMap::new())?.local.machine().clone()),
+        }
+    }
+
+    /// Where this run takes place, aimed at what it asks for.
+    ///
+    /// # Errors
+    /// A server of another environment could not be ended.
+    pub fn place(&mut self, planned: &Planned<'_>) -> Result<&mut LabPlace, LabError> {
+        let targets = planned.block.targets.iter().map(|text| text.parse::<Target>());
+        let targets: Vec<Target> = targets.collect::<Result<_, _>>().map_err(|error| {
+            LabError::Definition { message: format!("a target of the lab is wrong: {error}") }
+        })?;
+        let place = self.with_env(&planned.setting.env)?;
+        place.local.aim(targets);
+        Ok(place)
+    }
+
+    fn with_env(&mut self, env: &BTreeMap<String, String>) -> Result<&mut LabPlace, LabError> {
+        let is_same = self.place.as_ref().is_some_and(|place| place.env == *env);
+        if !is_same {
+            if let Some(mut old) = self.place.take() {
+                old.local.stop()?;
+            }
+            let mut app = self.app.clone();
+            app.env.extend(self.services.env().clone());
+            app.env.extend(env.clone());
+            let local = Local::new((self.settings)(app), self.stop.clone())?;
+            self.place = Some(LabPlace { env: env.clone(), local, running: None });
+        }
+        Ok(self.place.as_mut().expect("it was made above"))
+    }
+
+    /// CPU that each service has used since it began, seconds.
+    pub fn services_cpu_s(&self) -> BTreeMap<String, f64> {
+        self.services.cpu_s()
+    }
+
+    /// What holds here that a reader should know.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.place.as_ref().map_or_else(Vec::new, |place| place.local.warnings())
+    }
+
+    /// Says so if the database has refused connections: the app's own log has the words.
+    pub fn refused_connections(&self, setting: &LabSetting) -> Option<String> {
+        let lines = self.place.as_ref()?.local.last_lines();
+        let kind = server::recognise_failure(self.adapter, &lines);
+        let needed = u32::from(setting.workers.get()) * u32::from(setting.threads.get());
+        (kind == BootFailureKind::TooManyConnections).then(|| {
+            format!(
+                "the database refused connections: {} workers x {} threads need up to {needed}, \
+                 and it takes fewer at once (max_connections)",
+                setting.workers, setting.threads
+            )
+        })
+    }
+
+    /// Stops the app server and sees that the services were there to the end.
+    ///
+    /// # Errors
+    /// A process could not be ended, or a service has ended by itself.
+    pub fn finish(&mut self) -> Result<(), LabError> {
+        if let Some(mut place) = self.place.take() {
+            place.local.stop()?;
+        }
+        match self.services.check() {
+            Ok(()) | Err(PlaceError::Stopped) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl LabPlace {
+    /// Starts the server, unless it runs with this configuration and need not be fresh.
+    ///
+    /// # Errors
+    /// As [`Place::start`].
+    pub fn start(
+        &mut self,
+        configuration: Configuration,
+        is_fresh: bool,
+    ) -> Result<Started, PlaceError> {
+        if let Some((running, boot)) = self.running
+            && running == configuration
+            && !is_fresh
+            && self.local.server_pid().is_some()
+        {
+            return Ok(Started::Ready { boot });
+        }
+        self.running = None;
+        let started = self.local.start(configuration)?;
+        if let Started::Ready { boot } = started {
+            self.running = Some((configuration, boot));
+        }
+        Ok(started)
+    }
+
+    /// Offers a load to the end.
+    ///
+    /// # Errors
+    /// As [`Place::offer`]; also when the user asked to end meanwhile.
+    pub fn offer(&mut self, offer: &Offer) -> Result<Observed, PlaceError> {
+        let observed = self.local.offer(offer, &mut |_| ControlFlow::Continue(()))?;
+        match self.local.is_stopping() {
+            true => Err(PlaceError::Stopped),
+            false => Ok(observed),
+        }
+    }
+}
+
+fn scratch_places() -> Vec<PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    [std::env::temp_dir()].into_iter().chain(runtime).collect()
+}
+
+fn write_app(lab: &Lab, folder: &std::path::Path) -> Result<(), LabError> {
+    for (name, content) in &lab.app {
+        let path = folder.join(name);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent)
+            .and_then(|()| fs::write(&path, content))
+            .map_err(|source| LabError::Io { what: format!("write {}", path.display()), source })?;
+    }
+    Ok(())
+}
+
+fn recognised(
+    lab: &Lab,
+    folder: &std::path::Path,
+    program_folders: &[PathBuf],
+) -> Result<(App, &'static dyn Adapter), LabError> {
+    let definition = &lab.definition;
+    let adapter = server::find(&definition.server).ok_or_else(|| LabError::Definition {
+        message: format!("lab.toml names the server '{}', which is not known", definition.server),
+    })?;
+    let mut app = recognise(folder)?;
+    choose_server(&mut app, Some(adapter))?;
+    app.proxy = match definition.behind_nginx || adapter.about().needs_proxy {
+        true => Proxy::Nginx,
+        false => Proxy::None,
+    };
+    app.ready_path.clone_from(&definition.ready);
+    app.env.clone_from(&definition.env);
+    check_programs(&mut app, adapter, program_folders)?;
+    Ok((app, adapter))
+}
+
+fn start_services(
+    lab: &Lab,
+    services: &mut Services,
+    folder: &std::path::Path,
+    tell: &mut dyn FnMut(&str),
+) -> Result<(), LabError> {
+    for service in &lab.definition.services {
+        match service {
+            Service::Mariadb => {
+                tell("MariaDB");
+                services.start_mariadb()?;
+            }
+            Service::Memcached => {
+                tell("memcached");
+                services.start_memcached()?;
+            }
+        }
+    }
+    if let Some(command) = &lab.definition.external {
+        tell(command);
+        services.start_external(command, folder)?;
+    }
+    Ok(())
+}
+
+/// The lab's limits, as far as the machine has them.
+fn settings(lab: &Lab, adapter: &'static dyn Adapter) -> impl Fn(App) -> LocalSettings + use<> {
+    let host = host::read();
+    let definition = lab.definition.clone();
+    let is_less = |cores: &Cores| cores.get() < host.cores().get();
+    let cores = definition.cores.filter(is_less);
+    let memory = definition.memory.filter(|memory| *memory < host.memory_bytes());
+    move |app| LocalSettings {
+        connection: definition.connection,
+        timeout: Duration::try_from_secs_f64(definition.timeout_s).unwrap_or(Duration::MAX),
+        cores,
+        memory,
+        tells_targets_apart: definition.runs.iter().any(|block| block.targets.len() > 1),
+        ..LocalSettings::new(app, adapter, vec![Target::get("/")])
+    }
+}
