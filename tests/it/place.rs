@@ -178,11 +178,16 @@ fn start_failing(local: &mut Local, workers: u16, threads: u16) -> BootFailure {
 
 /// The body of a reply.
 fn get(address: SocketAddr, path: &str) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    reply(address, path).unwrap().split_once("\r\n\r\n").unwrap().1.to_string()
+}
+
+/// All of a reply; empty when the connection ended without one.
+fn reply(address: SocketAddr, path: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
     // The older version, in which no reply comes in chunks.
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: a\r\nConnection: close\r\n\r\n")?;
     let mut reply = String::new();
-    stream.read_to_string(&mut reply).unwrap();
-    reply.split_once("\r\n\r\n").unwrap().1.to_string()
+    stream.read_to_string(&mut reply)?;
+    Ok(reply)
 }
