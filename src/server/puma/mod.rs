@@ -86,6 +86,8 @@ impl Adapter for Puma {
         }
     }
 
+    /// A worker that ends closes the connections that it has accepted and that no request has come
+    /// on yet, without a word: on a busy server some requests fail then.
     fn resize(&self, from: Configuration, to: Configuration) -> Result<Resize, String> {
         // In single mode nobody takes these signals, and the first of them would stop the process.
         if !(is_cluster(from) && is_cluster(to)) {

@@ -24,8 +24,16 @@ struct Row {
     app: fn(Doing) -> Files,
     /// A worker that was killed is replaced, and the server goes on.
     replaces_workers: bool,
-    /// Workers come and go while it runs.
-    is_resized: bool,
+    resizing: Resizing,
+}
+
+/// Whether workers come and go while it runs.
+#[derive(Clone, Copy, PartialEq)]
+enum Resizing {
+    Never,
+    Unnoticed,
+    /// A worker that ends closes connections that it has accepted and that no request has come on.
+    ClosesConnections,
 }
 
 /// Names and contents.
@@ -52,7 +60,7 @@ const ROWS: &[Row] = &[
         settings: &["preload_app!\n", "preload_app! false\n"],
         app: rack_app,
         replaces_workers: true,
-        is_resized: true,
+        resizing: Resizing::ClosesConnections,
     },
     Row {
         name: "unicorn",
@@ -61,7 +69,7 @@ const ROWS: &[Row] = &[
         settings: &["preload_app true\n", "preload_app false\n"],
         app: rack_app,
         replaces_workers: true,
-        is_resized: true,
+        resizing: Resizing::Unnoticed,
     },
     // Puma as somebody's own command, of which nothing is known.
     Row {
@@ -71,7 +79,7 @@ const ROWS: &[Row] = &[
         settings: &[],
         app: command_app,
         replaces_workers: true,
-        is_resized: false,
+        resizing: Resizing::Never,
     },
 ];
 
@@ -366,7 +374,10 @@ fn every_server_that_can_is_resized_while_it_answers_and_the_others_say_why_not(
                         assert_eq!(kept, before.len().min(now.len()), "{what}: nobody was renewed");
                     }
                     Resized::NotPossible(why) => {
-                        assert!(why.contains(title) && !case.row.is_resized, "{what}: {why}");
+                        assert!(
+                            why.contains(title) && case.row.resizing == Resizing::Never,
+                            "{what}: {why}"
+                        );
                         assert_eq!(local.workers(), before, "{what}: nothing was changed");
                     }
                     Resized::Failed(failure) => panic!("{what}: {failure:?}"),
@@ -375,13 +386,15 @@ fn every_server_that_can_is_resized_while_it_answers_and_the_others_say_why_not(
             is_over.store(true, Ordering::Relaxed);
             let (answered, failed) = client.join().unwrap();
             assert!(answered > 0, "{}", case.what());
-            assert!(failed.is_empty(), "{}: {failed:?} beside {answered}", case.what());
+            // Three workers were ended, and one client has one connection.
+            let closed = if case.row.resizing == Resizing::ClosesConnections { 3 } else { 0 };
+            assert!(failed.len() <= closed, "{}: {failed:?} beside {answered}", case.what());
         });
         let threads = local.resize(configuration(2, 5)).unwrap();
         let Resized::NotPossible(why) = threads else { panic!("{threads:?}") };
         assert!(why.contains(title), "{why}");
         assert_eq!(
-            case.row.is_resized,
+            case.row.resizing != Resizing::Never,
             case.adapter.resize(configuration(2, 1), configuration(3, 1)).is_ok()
         );
         local.stop().unwrap();
