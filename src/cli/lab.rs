@@ -8,7 +8,7 @@ use anyhow::Context;
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::report::lab_text;
-use crate::report::terminal::Channel;
+use crate::report::terminal::{Channel, Wanted, for_standard_streams};
 use crate::session::lab::{self as labs, Told, Wishes};
 use crate::terms::{Holds, LabResult};
 
@@ -77,6 +77,25 @@ enum Action {
         #[command(flatten)]
         store: StoreArgument,
     },
+    /// Lets 'tune' find a setting for an experiment's app, and measures it against the article's.
+    #[command(after_help = "Exits with 3 when the article's setting is better, and with 4 when \
+                            that is undecided.\n\nExample: sweetspot lab tune isucon-unicorn")]
+    Tune {
+        /// The experiment's name, or a folder with one (with a slash in it).
+        lab: String,
+        /// Pairs of measurements afterwards, in turn, a minute and more each.
+        #[arg(long, value_name = "N", default_value_t = 4,
+              value_parser = clap::value_parser!(u32).range(0..=100))]
+        pairs: u32,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+        /// Print only the result, and no progress.
+        #[arg(short = 'q', long)]
+        quiet: bool,
+        #[command(flatten)]
+        store: StoreArgument,
+    },
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
@@ -92,6 +111,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
                 stop: interrupt::install_with_answer(),
             };
             experiment(&lab, &wishes, json, quiet)
+        }
+        Action::Tune { lab, pairs, json, quiet, store } => {
+            tune(&lab, pairs, store.path, json, quiet)
         }
     }
 }
@@ -143,6 +165,35 @@ fn experiment(name: &str, wishes: &Wishes, json: bool, quiet: bool) -> anyhow::R
         return Ok(Exit::Invalid);
     }
     Ok(exit(&ended.result))
+}
+
+fn tune(name: &str, pairs: u32, store: PathBuf, json: bool, quiet: bool) -> anyhow::Result<Exit> {
+    let lab = find(name)?;
+    let mut progress = if quiet { Channel::nowhere() } else { Channel::standard_error() };
+    let wanted = if quiet { None } else { Some(Wanted::NothingOnStandardOutput) };
+    let wishes = labs::tune::Wishes {
+        pairs,
+        store,
+        stop: interrupt::install_with_answer(),
+        reporters: &mut |place| {
+            wanted.map(|wanted| for_standard_streams(wanted, Some(place))).into_iter().collect()
+        },
+    };
+    let mut tell = |told: labs::tune::Told<'_>| {
+        // A terminal that is gone takes nothing from the result.
+        drop(progress.writer.write_all(labs::told_of_tuning(&told).as_bytes()));
+    };
+    let result = labs::tune::run(&lab, wishes, &mut tell).map_err(explained)?;
+    let text = match json {
+        true => serde_json::to_string_pretty(&result).context("could not write JSON")? + "\n",
+        false => lab_text::tuned(&result),
+    };
+    io::stdout().write_all(text.as_bytes())?;
+    Ok(match result.holds {
+        Holds::Yes => Exit::Done,
+        Holds::No => Exit::NotMet,
+        Holds::Undecided => Exit::Invalid,
+    })
 }
 
 /// The server's or the service's own last lines, which say more than we do.

@@ -79,7 +79,8 @@ pub struct Subject {
     /// A variable for the app; its value is never stored or shown; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// Worker processes to consider, such as 1..4 or 1,2,4 [default: 1 to twice the cores]
+    /// Worker processes to consider, such as 1..4 or 1,2,4 [default: 1 to twice the
+    /// cores; to eight times where workers have one thread]
     #[arg(long, value_name = "RANGE")]
     pub workers: Option<String>,
     /// Threads in each worker to consider, where the server has them [default: 1,2,3,5,8,16]

@@ -113,6 +113,9 @@ fn is_meant(selector: &Selector, run: &LabRun, cores: u16) -> bool {
 struct Sample {
     value: f64,
     blocks: Vec<f64>,
+    /// Variance of a part relative to its square that is there even when all parts are alike:
+    /// requests come whole, so each part is counted to one request at either end.
+    rounding: f64,
 }
 
 impl Sample {
@@ -145,11 +148,30 @@ fn sample(figure: &str, repeats: &[&LabRun]) -> Option<Sample> {
     let mut runs: Vec<(f64, Vec<f64>)> = repeats.iter().filter_map(|run| of_run(run)).collect();
     match runs.len() {
         0 => None,
-        1 => runs.pop().map(|(value, blocks)| Sample { value, blocks }),
+        1 => {
+            let (value, blocks) = runs.pop()?;
+            let rounding = rounding(figure, repeats, blocks.len());
+            Some(Sample { value, blocks, rounding })
+        }
         _ => {
             let blocks: Vec<f64> = runs.iter().map(|(value, _)| *value).collect();
-            Some(Sample { value: mean(&blocks), blocks })
+            let rounding = rounding(figure, repeats, 1);
+            Some(Sample { value: mean(&blocks), blocks, rounding })
         }
+    }
+}
+
+/// Of a rate that is counted: two ends, each off by up to half a request, evenly distributed, have
+/// a variance of 2/12 together.
+fn rounding(figure: &str, repeats: &[&LabRun], parts: usize) -> f64 {
+    let counts = repeats.iter().filter_map(|run| {
+        let figures = run.measured.as_ref()?;
+        Some(figures.requests? as f64 * figures.success? / parts as f64)
+    });
+    let counts: Vec<f64> = counts.filter(|count| *count > 0.0).collect();
+    match figure {
+        "throughput_rps" if !counts.is_empty() => 1.0 / (6.0 * mean(&counts).powi(2)),
+        _ => 0.0,
     }
 }
 
@@ -193,14 +215,15 @@ fn published_best(figure: &str, settings: &[Repeats<'_>]) -> Option<f64> {
 }
 
 /// Of a ratio of two means of independent parts, on logarithms:
-/// `ln(a/b) ± t sqrt((s_a/a)^2/n_a + (s_b/b)^2/n_b)`, the variances by the delta method, the degrees
-/// of freedom by Welch and Satterthwaite (1946).
+/// `ln(a/b) ± t sqrt((s_a/a)^2/n_a + (s_b/b)^2/n_b)`, the variances by the delta method, the
+/// degrees of freedom by Welch and Satterthwaite (1946).
 fn ratio_interval(of: &Sample, to: &Sample) -> Option<Estimate> {
     let relative_variance = |sample: &Sample| -> Option<f64> {
         let n = sample.blocks.len() as f64;
         let mean = mean(&sample.blocks);
         let squares = sample.blocks.iter().map(|value| (value - mean).powi(2));
-        (n >= 2.0 && mean > 0.0).then(|| squares.sum::<f64>() / (n - 1.0) / (n * mean * mean))
+        let relative = squares.sum::<f64>() / (n - 1.0) / (mean * mean);
+        (n >= 2.0 && mean > 0.0).then(|| relative.max(sample.rounding) / n)
     };
     let (a, b) = (relative_variance(of)?, relative_variance(to)?);
     let value = of.value / to.value;
@@ -246,4 +269,132 @@ fn named(selector: &Selector, cores: u16) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().chain(env).flatten().collect();
     if parts.is_empty() { "the best run".to_string() } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::lab::definition::Count;
+    use crate::terms::{LabSetting, Threads, Workers};
+
+    fn run(workers: u16, repeat: u32, throughput: f64, spread: f64) -> LabRun {
+        let blocks = [1.0 - spread, 1.0, 1.0 + spread, 1.0, 1.0 - spread, 1.0 + spread];
+        LabRun {
+            setting: LabSetting {
+                target: "GET /".into(),
+                series: "GET /".into(),
+                workers: Workers::new(workers).unwrap(),
+                threads: Threads::new(1).unwrap(),
+                rate_rps: None,
+                clients: Some(40),
+                think_s: 0.0,
+                env: BTreeMap::new(),
+                repeat,
+            },
+            offered_rps: None,
+            measured: Some(LabFigures {
+                requests: Some((throughput * 60.0) as u64),
+                success: Some(1.0),
+                throughput_rps: Some(throughput),
+                ..LabFigures::default()
+            }),
+            published: Some(LabFigures {
+                throughput_rps: Some(throughput * 10.0),
+                ..LabFigures::default()
+            }),
+            relative_measured: None,
+            relative_published: None,
+            failure: None,
+            blocks: BTreeMap::from([(
+                "throughput_rps".to_string(),
+                blocks.map(|share| share * throughput).to_vec(),
+            )]),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn of(workers: &[u16]) -> Selector {
+        let workers = workers.iter().map(|number| Count::Number(*number)).collect();
+        Selector { workers, ..Selector::default() }
+    }
+
+    /// Is the best of `workers` at least so many times as fast as one worker?
+    fn look_at(runs: &[LabRun], workers: &[u16], at_least: f64) -> LabConclusion {
+        let condition = Condition {
+            figure: "throughput_rps".into(),
+            of: of(workers),
+            to: Some(of(&[1])),
+            at_least: Some(at_least),
+            at_most: None,
+        };
+        let conclusion = Conclusion { says: "more is more".into(), when: vec![condition] };
+        judge(&[conclusion], runs, 2).remove(0)
+    }
+
+    #[test]
+    fn a_ratio_decides_when_its_whole_interval_lies_on_one_side() {
+        let runs = [run(1, 1, 100.0, 0.02), run(2, 1, 190.0, 0.02)];
+        let seen = look_at(&runs, &[2], 1.5);
+        assert_eq!(seen.holds, Holds::Yes, "{seen:?}");
+        let evidence = &seen.evidence[0];
+        assert!((evidence.value.unwrap() - 1.9).abs() < 1e-9);
+        assert!((evidence.published.unwrap() - 1.9).abs() < 1e-9);
+        let [low, high] = evidence.interval.unwrap();
+        assert!(low > 1.8 && low < 1.9 && high > 1.9 && high < 2.0, "{low} {high}");
+        assert_eq!(look_at(&runs, &[2], 2.1).holds, Holds::No);
+        assert_eq!(look_at(&runs, &[2], 1.9).holds, Holds::Undecided);
+    }
+
+    #[test]
+    fn noise_leaves_it_undecided() {
+        let runs = [run(1, 1, 100.0, 0.4), run(2, 1, 190.0, 0.4)];
+        assert_eq!(look_at(&runs, &[2], 1.5).holds, Holds::Undecided);
+    }
+
+    #[test]
+    fn the_best_of_several_settings_counts_and_a_missing_run_decides_nothing() {
+        let runs = [run(1, 1, 100.0, 0.02), run(2, 1, 150.0, 0.02), run(4, 1, 300.0, 0.02)];
+        assert!((look_at(&runs, &[2, 4], 1.0).evidence[0].value.unwrap() - 3.0).abs() < 1e-9);
+        let missing = look_at(&runs, &[8], 1.0);
+        assert_eq!(missing.holds, Holds::Undecided);
+        assert_eq!(missing.evidence[0].value, None);
+    }
+
+    #[test]
+    fn repeats_of_a_setting_are_what_its_interval_is_made_of() {
+        let even = [run(1, 1, 100.0, 0.4), run(1, 2, 101.0, 0.4), run(1, 3, 99.0, 0.4)];
+        let twice = [run(2, 1, 200.0, 0.4), run(2, 2, 202.0, 0.4), run(2, 3, 198.0, 0.4)];
+        let runs: Vec<LabRun> = even.into_iter().chain(twice).collect();
+        assert_eq!(look_at(&runs, &[2], 1.9).holds, Holds::Yes, "runs agree, their parts do not");
+    }
+
+    #[test]
+    fn few_requests_are_not_taken_for_exact() {
+        // Two parts of a few requests each that happen to be the same.
+        let few = |workers: u16, rate: f64| {
+            let mut run = run(workers, 1, rate, 0.0);
+            run.blocks.get_mut("throughput_rps").unwrap().truncate(2);
+            run.measured.as_mut().unwrap().requests = Some((rate * 2.0) as u64);
+            run
+        };
+        let seen = look_at(&[few(1, 3.0), few(2, 6.0)], &[2], 1.5);
+        assert_eq!(seen.holds, Holds::Undecided, "{seen:?}");
+    }
+
+    #[test]
+    fn one_condition_that_does_not_hold_is_enough_for_a_no() {
+        let runs = [run(1, 1, 100.0, 0.01), run(2, 1, 190.0, 0.01)];
+        let condition = |at_least: f64| Condition {
+            figure: "throughput_rps".into(),
+            of: of(&[2]),
+            to: None,
+            at_least: Some(at_least),
+            at_most: None,
+        };
+        let conclusion =
+            Conclusion { says: "s".into(), when: vec![condition(100.0), condition(300.0)] };
+        assert_eq!(judge(&[conclusion], &runs, 2)[0].holds, Holds::No);
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
 
-use crate::terms::{Arrivals, Bytes, ConnectionMode, Cores};
+use crate::terms::{Arrivals, Bytes, ConnectionMode, Cores, Target};
 
 /// A database or other part that runs beside the app server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -33,7 +33,7 @@ fn once() -> u32 {
 
 /// A number of workers or threads: itself, or the cores there are.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a whole number, or \"cores\"")]
 pub enum Count {
     Number(u16),
     Word(CountWord),
@@ -135,6 +135,29 @@ pub struct Conclusion {
     pub when: Vec<Condition>,
 }
 
+/// What `tune` is asked to do with the app, and what the article ended with.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tuning {
+    /// As `tune --target` takes them.
+    pub targets: Vec<String>,
+    /// As `tune --workers` takes them.
+    pub workers: String,
+    /// As `tune --threads` takes them; left out for a server without threads.
+    pub threads: Option<String>,
+    pub slo: String,
+    pub budget: String,
+    pub article: Article,
+}
+
+/// The article's setting.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Article {
+    pub workers: Count,
+    pub threads: Count,
+}
+
 /// An experiment.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -182,6 +205,7 @@ pub struct Definition {
     pub runs: Vec<Block>,
     pub quick_runs: Vec<Block>,
     pub conclusion: Vec<Conclusion>,
+    pub tune: Tuning,
 }
 
 fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Bytes>, D::Error> {
@@ -214,6 +238,9 @@ pub fn parse(text: &str) -> Result<Definition, String> {
     }
     if let Some(block) = blocks().find(|block| block.targets.is_empty()) {
         return Err(format!("the runs with workers {:?} have no targets", block.workers));
+    }
+    for text in blocks().flat_map(|block| &block.targets) {
+        text.parse::<Target>().map_err(|error| format!("the target '{text}': {error}"))?;
     }
     if definition.cores.is_some_and(|cores| !(cores.get().is_finite() && cores.get() > 0.0)) {
         return Err("cores is not above zero".to_string());
@@ -251,6 +278,12 @@ mod tests {
         targets = ["GET /"]
         workers = [1]
         clients = [40]
+        [tune]
+        targets = ["GET /"]
+        workers = "1..4"
+        slo = "p95<50ms"
+        budget = "2m"
+        article = { workers = "cores", threads = 1 }
         [[conclusion]]
         says = "more is more"
         when = [{ figure = "throughput_rps", of = { workers = ["cores"] }, at_least = 1.5 }]
@@ -271,11 +304,12 @@ mod tests {
     fn what_a_user_edited_wrongly_is_named() {
         for (from, to, expected) in [
             ("clients = [40]", "clientz = [40]", "unknown field `clientz`"),
-            ("[1, \"cores\"]", "[1, \"core\"]", "line 13"),
+            ("[1, \"cores\"]", "[1, \"core\"]", "a whole number, or \"cores\""),
             ("clients = [40]\n        [[quick", "[[quick", "have no load"),
             ("\"4GiB\"", "\"4 geese\"", "4 geese"),
             (", at_least = 1.5", "", "neither at_least nor at_most"),
             ("title = \"t\"", "", "title"),
+            ("[\"GET /\"]", "[\"GO /\"]", "the target 'GO /'"),
             ("ready = \"/\"", "ready = \"/\"\ncores = 0.0", "cores is not above zero"),
         ] {
             let error = parse(&LAB.replacen(from, to, 1)).unwrap_err();

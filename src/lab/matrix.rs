@@ -59,3 +59,53 @@ fn of(block: &Block, cores: u16, repeat: u32) -> Vec<Planned<'_>> {
     }
     runs
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::lab::Lab;
+    use crate::lab::definition::{Count, CountWord};
+
+    fn block() -> Block {
+        Block {
+            name: None,
+            series: None,
+            targets: vec!["GET /".into()],
+            workers: vec![Count::Number(1), Count::Number(2), Count::Word(CountWord::Cores)],
+            threads: vec![Count::Number(8)],
+            rate_rps: Vec::new(),
+            clients: vec![1, 40],
+            think_s: 0.0,
+            env: BTreeMap::new(),
+            published: BTreeMap::new(),
+        }
+    }
+
+    fn configurations(cores: u16) -> Vec<(u16, u32)> {
+        let block = block();
+        let runs = of(&block, cores, 1);
+        let pair = |run: &Planned<'_>| (run.setting.workers.get(), run.setting.clients.unwrap());
+        runs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn every_combination_is_run_once_also_when_the_cores_are_a_number_that_is_there() {
+        assert_eq!(configurations(4), [(1, 1), (1, 40), (2, 1), (2, 40), (4, 1), (4, 40)]);
+        assert_eq!(configurations(2), [(1, 1), (1, 40), (2, 1), (2, 40)]);
+    }
+
+    #[test]
+    fn all_labs_can_be_read_and_their_repeats_come_after_each_other() {
+        for name in crate::lab::names() {
+            let lab = Lab::read(name, crate::lab::built_in(name).unwrap()).unwrap();
+            let all = runs(&lab.definition, false, 2);
+            let repeats = lab.definition.full.repeats;
+            assert_eq!(all.len() % repeats as usize, 0, "{name}");
+            assert!(all.windows(2).all(|pair| pair[0].setting.repeat <= pair[1].setting.repeat));
+            assert!(!runs(&lab.definition, true, 2).is_empty(), "{name}");
+            assert!(lab.estimated_s(true, 2) <= 45.0, "{name}");
+        }
+    }
+}

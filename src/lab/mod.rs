@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use include_dir::{Dir, include_dir};
 
 pub use conclusion::{judge, measured};
-pub use definition::{Block, Course, Definition, Scale, Service};
+pub use definition::{Block, Course, Definition, Scale, Service, Tuning};
 pub use matrix::{Planned, course, runs};
 pub use published::Published;
 

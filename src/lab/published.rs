@@ -128,3 +128,58 @@ fn figures(run: &Table) -> LabFigures {
         ..LabFigures::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::lab::{self, Lab};
+
+    /// Workers, threads, rate, clients, and the published throughput.
+    type Row = (u16, u16, Option<f64>, Option<u32>, f64);
+
+    /// Every run of a lab whose throughput was published.
+    fn found(name: &str) -> Vec<Row> {
+        let lab = Lab::read(name, lab::built_in(name).unwrap()).unwrap();
+        let runs = lab::runs(&lab.definition, false, 2);
+        let runs = runs.iter().filter(|run| run.setting.repeat == 1);
+        let of = |run: &lab::Planned<'_>| {
+            let figures = lab.published.find(run)?;
+            let it = &run.setting;
+            let load = (it.rate_rps, it.clients);
+            let (workers, threads) = (it.workers.get(), it.threads.get());
+            Some((workers, threads, load.0, load.1, figures.throughput_rps?))
+        };
+        runs.filter_map(of).collect()
+    }
+
+    #[test]
+    fn every_run_has_the_figure_of_its_own_setting() {
+        let rails = found("rails-puma");
+        assert_eq!(rails.len(), 12, "{rails:?}");
+        assert!(rails.contains(&(2, 8, Some(120.0), None, 119.66)), "{rails:?}");
+        assert!(rails.contains(&(1, 12, Some(60.0), None, 56.71)), "{rails:?}");
+        let board = found("isucon-unicorn");
+        assert_eq!(board.len(), 8, "{board:?}");
+        assert!(board.contains(&(4, 1, None, Some(4), 14.22)), "{board:?}");
+    }
+
+    #[test]
+    fn runs_that_differ_by_a_name_are_told_apart() {
+        let noop = found("noop-sinatra-puma");
+        let of = |threads: u16, workers: u16| {
+            let is_it = |run: &&Row| run.0 == workers && run.1 == threads;
+            noop.iter().filter(is_it).map(|run| run.4).collect::<Vec<_>>()
+        };
+        assert_eq!(of(16, 1), [10279.41]);
+        assert_eq!(of(1, 16), [28062.22]);
+        assert_eq!(of(1, 1), [11285.14, 11361.52], "the first of each series, none of RACK_ENV");
+        let thin = found("thin-nginx");
+        assert!(thin.iter().all(|run| [500.0, 10000.0].contains(&run.4)), "{thin:?}");
+    }
+
+    #[test]
+    fn findings_say_to_which_run_they_belong() {
+        let lab = Lab::read("rails-puma", lab::built_in("rails-puma").unwrap()).unwrap();
+        let finding = &lab.published.findings[2];
+        assert!(finding.starts_with("workers 2, threads 8, rate_rps 80: the two"), "{finding}");
+    }
+}

@@ -63,7 +63,8 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let has_threads = server.value.has_threads(&app.value);
     let cores = cores(&settings, surroundings)?;
     let memory = memory(&settings, surroundings)?;
-    let workers = workers(&settings, &app.value, cores.value.unwrap_or(surroundings.cores))?;
+    let most_cores = cores.value.unwrap_or(surroundings.cores);
+    let workers = workers(&settings, &app.value, most_cores, has_threads)?;
     let threads = threads(&settings, server.value, has_threads)?;
     let targets = targets(&settings)?;
     let goal = goal(&settings)?;
@@ -229,18 +230,26 @@ fn memory(
     })
 }
 
-/// Up to twice the cores by default: what memory does not hold is left out by the search.
+/// Up to twice the cores by default; where a worker has one thread, and so does nothing while it
+/// waits, up to eight times, in wider steps. What memory does not hold is left out by the search.
+/// Of a command that is told no number there is one.
 fn workers(
     settings: &Settings<'_>,
     app: &App,
     cores: Cores,
+    has_threads: bool,
 ) -> Result<Sourced<Vec<Workers>>, PlanError> {
-    let most = (cores.get().ceil() * 2.0).min(f64::from(LARGEST_COUNT)) as u16;
+    let whole = cores.get().ceil();
+    let times = |factor: f64| (whole * factor).min(f64::from(LARGEST_COUNT)) as u16;
+    let mut default: Vec<u16> = (1..=times(2.0)).collect();
+    if !has_threads {
+        default.extend([3.0, 4.0, 6.0, 8.0].map(times));
+        default.dedup();
+    }
     let only = app.command.as_ref().filter(|command| !command.uses(&app.env, "workers"));
-    let default = match only {
-        Some(command) => vec![command.today.workers.get()],
-        None => (1..=most).collect(),
-    };
+    if let Some(command) = only {
+        default = vec![command.today.workers.get()];
+    }
     let counts = or_default(settings.get(Key::Workers), default, |given| {
         let counts = given.read(parse_counts)?;
         match only.is_some() && counts.value.len() > 1 {

@@ -5,6 +5,10 @@
 use super::{About, App, Framework};
 use crate::terms::BootFailureKind;
 
+const MORE_CONNECTIONS: &str = "raise the database's limit (MariaDB, MySQL and PostgreSQL call it \
+                                max_connections), or leave out settings that need more with \
+                                --db-connections";
+
 /// The way out of a failed start; lower case, no full stop.
 pub fn for_failure(app: &App, about: &About, kind: BootFailureKind) -> String {
     let is_rails = app.framework == Framework::Rails;
@@ -19,10 +23,7 @@ pub fn for_failure(app: &App, about: &About, kind: BootFailureKind) -> String {
              RAILS_ENV=production bin/rails db:prepare"
         }
         BootFailureKind::Database => "start the database, and name it as the app expects it",
-        BootFailureKind::TooManyConnections => {
-            "raise the database's limit (MariaDB, MySQL and PostgreSQL call it max_connections), or \
-             leave out settings that need more with --db-connections"
-        }
+        BootFailureKind::TooManyConnections => MORE_CONNECTIONS,
         BootFailureKind::PendingMigration if is_rails => {
             "create its tables with: RAILS_ENV=production bin/rails db:prepare, and fill them with \
              about as much data as in production, such as with: RAILS_ENV=production bin/rails \

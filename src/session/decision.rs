@@ -25,6 +25,9 @@ pub struct Facts<'a> {
 
 /// The whole result of a tune.
 pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
+    let mut notes = answer.notes.clone();
+    let chosen = answer.choice.as_ref().map(|choice| choice.capacity.configuration);
+    notes.extend(chosen.into_iter().flat_map(|chosen| at_the_edge(facts.plan, chosen)));
     TuneResult {
         current: Some(current(facts.inspection.current, answer.current.as_ref())),
         decision: answer.choice.as_ref().map(|choice| decision(choice, &facts)),
@@ -33,8 +36,25 @@ pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
         load_s: facts.load_s,
         machine: facts.machine.clone(),
         warnings: facts.warnings,
-        notes: answer.notes.clone(),
+        notes,
     }
+}
+
+/// Whatever lies beyond the largest number that was tried is not known to be worse.
+fn at_the_edge(plan: &Plan, chosen: Configuration) -> Vec<String> {
+    let note = |chosen: u16, tried: &[u16], what: &str| match tried {
+        [_, .., most] if *most == chosen => Some(format!(
+            "{chosen} {what} are the most that were tried; more may hold more: try --{what} \
+             {chosen}..{}",
+            u32::from(chosen) * 2
+        )),
+        _ => None,
+    };
+    let workers: Vec<u16> = plan.workers.iter().map(|count| count.get()).collect();
+    let threads: Vec<u16> = plan.threads.iter().map(|count| count.get()).collect();
+    let of_threads = || note(chosen.threads.get(), &threads, "threads");
+    let of_workers = note(chosen.workers.get(), &workers, "workers");
+    of_workers.into_iter().chain(plan.has_threads.then(of_threads).flatten()).collect()
 }
 
 fn current(configuration: Configuration, capacity: Option<&CapacityEstimate>) -> CurrentSetting {

@@ -167,3 +167,49 @@ pub struct LabResult {
     pub conclusions: Vec<LabConclusion>,
     pub warnings: Vec<Warning>,
 }
+
+/// Workers and threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LabChoice {
+    pub workers: Workers,
+    pub threads: Threads,
+}
+
+/// The capacity of two settings, measured one after the other after fresh starts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LabPair {
+    /// Of the setting that `tune` chose; null when it was not found.
+    pub chosen_rps: Option<f64>,
+    /// Of the article's setting.
+    pub article_rps: Option<f64>,
+}
+
+/// The result of `lab tune --json`: what `tune` chooses for an experiment's app, against the
+/// setting that the article ended with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LabTune {
+    pub lab: String,
+    pub machine: Machine,
+    pub slo: String,
+    /// Null when nothing held the SLO.
+    pub chosen: Option<LabChoice>,
+    /// As good within 3 %, by `tune`'s own measurements.
+    pub equivalent: Vec<LabChoice>,
+    pub article: LabChoice,
+    /// How long `tune` took, seconds.
+    pub tune_s: f64,
+    /// Of that under load.
+    pub tune_load_s: f64,
+    /// How long the experiment's runs would take at three times 60 s each.
+    pub matrix_s: f64,
+    /// Empty when both settings are the same.
+    pub pairs: Vec<LabPair>,
+    /// Capacity of the chosen setting in relation to the article's: 1 when they are the same; null
+    /// when it was not measured.
+    pub ratio: Option<f64>,
+    /// 95 %, of the pairs' ratios.
+    pub ratio_interval: Option<[f64; 2]>,
+    /// At least 97 % of the article's?
+    pub holds: Holds,
+    pub warnings: Vec<Warning>,
+}

@@ -35,8 +35,8 @@ pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
 pub use finding::{Finding, FindingState};
 pub use lab::{
-    Holds, LabConclusion, LabEntry, LabEvidence, LabFigures, LabLatency, LabResult, LabRun,
-    LabSetting, LabTargetFigures,
+    Holds, LabChoice, LabConclusion, LabEntry, LabEvidence, LabFigures, LabLatency, LabPair,
+    LabResult, LabRun, LabSetting, LabTargetFigures, LabTune,
 };
 pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};

@@ -15,6 +15,7 @@ fake cargo 'echo "cargo 1.100.0 (abc 2027-01-01)"'
 fake rustc 'echo "rustc 1.100.0-nightly (abc 2027-01-01)"'
 for tool in cc ruby puma unicorn bundle cargo-fmt cargo-clippy; do fake $tool ''; done
 for tool in gunicorn uvicorn nginx openssl wrk ab h2load hey strace; do fake $tool ''; done
+for tool in mariadbd memcached; do fake $tool ''; done
 fake apt-get 'echo "apt-get $*" >> "$LOG"'
 fake apt-cache 'echo "  Candidate: 1.96.0+dfsg1-1~deb12u2"'
 fake sudo 'echo "sudo $*" >> "$LOG"; shift; [ "$1" = env ] || exit 1; "$@"'
@@ -128,7 +129,7 @@ fn a_user_is_asked_through_sudo_after_saying_what_for() {
     let outcome = bootstrap("test", "fake id 'echo 1000'; rm cc ruby");
     assert!(outcome.said.starts_with(
         "bootstrap: asking sudo to install (apt): gcc libc6-dev ruby puma ruby-sinatra \
-         ruby-rails ruby-sqlite3 unicorn\n"
+         ruby-rails ruby-sqlite3 unicorn"
     ));
     // Nobody is there to type a password.
     assert!(outcome.calls.starts_with("sudo -n env"), "{}", outcome.calls);
@@ -148,6 +149,15 @@ fn only_the_tests_need_unicorn() {
     assert_eq!(bootstrap("demo", "rm unicorn").said, "");
     let outcome = bootstrap("test", "rm unicorn");
     assert!(outcome.said.contains("lacks one of: puma sinatra unicorn"), "{}", outcome.said);
+}
+
+#[test]
+fn only_the_tests_need_databases() {
+    let without = "rm mariadbd memcached; fake ruby 'case $3 in mysql2|dalli) exit 1 ;; esac'";
+    assert_eq!(bootstrap("demo", without).said, "");
+    let outcome = bootstrap("test", "rm mariadbd memcached");
+    // Where the machine that runs this test has a MariaDB, it is found beside PATH.
+    assert!(outcome.said.contains("memcached"), "{}", outcome.said);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod bootstrap;
 mod doctor;
 mod failures;
 mod fuzz;
+mod lab;
 mod load;
 mod monitor;
 mod place;

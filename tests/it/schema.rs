@@ -17,7 +17,9 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 use sweetspot::report::json::{TuneReport, fold};
 use sweetspot::session::sessions::{SessionEntry, list};
-use sweetspot::terms::{CapacitySummary, Finding, LoadSummary, WatchSecond};
+use sweetspot::terms::{
+    CapacitySummary, Finding, LabEntry, LabResult, LabTune, LoadSummary, WatchSecond,
+};
 
 use crate::sessions::sample;
 
@@ -34,7 +36,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schema").join(name)
 }
 
-fn generated() -> [(&'static str, Schema); 6] {
+fn generated() -> [(&'static str, Schema); 9] {
     [
         ("load.schema.json", schema_of::<LoadSummary>("sweetspot load --json")),
         (
@@ -44,6 +46,9 @@ fn generated() -> [(&'static str, Schema); 6] {
         ("tune.schema.json", schema_of::<TuneReport>("sweetspot tune --json")),
         ("watch.schema.json", schema_of::<WatchSecond>("a line of sweetspot watch --json")),
         ("doctor.schema.json", schema_of::<Vec<Finding>>("sweetspot doctor --json")),
+        ("lab.schema.json", schema_of::<LabResult>("sweetspot lab run --json")),
+        ("lab-tune.schema.json", schema_of::<LabTune>("sweetspot lab tune --json")),
+        ("labs.schema.json", schema_of::<Vec<LabEntry>>("sweetspot lab list --json")),
         ("sessions.schema.json", schema_of::<Vec<SessionEntry>>("sweetspot sessions list --json")),
     ]
 }

@@ -5,7 +5,7 @@
 
 use std::io;
 
-use super::cgroup::{Group, LimitName, Limits};
+use super::cgroup::Limits;
 use crate::monitor::host::{self, Host};
 use crate::terms::{Bytes, Cores, Machine, Warning};
 
@@ -33,31 +33,6 @@ pub fn share(cores: Option<Cores>, memory: Option<Bytes>) -> io::Result<Share> {
         return Err(io::Error::other("sched_getaffinity failed"));
     }
     Ok(share_out(&host, cores, memory))
-}
-
-/// A warning for each limit that was asked for and that the control group does not hold.
-pub fn not_enforced<'a>(group: &'a Group, share: &'a Share) -> impl Iterator<Item = Warning> + 'a {
-    let is_by_affinity = share.limits.cores.is_some_and(|cores| cores.fract() == 0.0)
-        && !share.server_cpus.is_empty();
-    let advice = "run as root, or below a control group of yours (systemd-run --user --scope \
-                  sweetspot ...); otherwise read the result as one without this limit";
-    group.not_enforced.iter().filter_map(move |missing| {
-        let message = match missing.limit {
-            // Whole cores are enough: the server cannot leave them.
-            LimitName::Cores if is_by_affinity => return None,
-            LimitName::Cores => format!(
-                "the limit of {} cores is not enforced, the server runs on {} whole cores ({})",
-                share.machine.cores,
-                share.machine.cores.get().ceil(),
-                missing.why
-            ),
-            LimitName::Memory => format!(
-                "the limit of {} of memory is not enforced ({})",
-                share.machine.memory_bytes, missing.why
-            ),
-        };
-        Some(Warning::new("limits_not_enforced", message, advice))
-    })
 }
 
 fn share_out(host: &Host, cores: Option<Cores>, memory: Option<Bytes>) -> Share {

@@ -18,6 +18,7 @@ mod processes;
 mod resize;
 pub mod services;
 mod serving;
+mod settings;
 mod started;
 
 use std::io;
@@ -28,19 +29,20 @@ use std::time::{Duration, Instant};
 
 use self::apart::Apart;
 use self::boot::{Boot, Outcome};
+use self::cgroup::{Group, LimitName};
 use self::link::{ANSWER, Heard, Link};
 use self::machine::Share;
 use self::orders::{Order, Reply};
+pub use self::resize::Resized;
+pub use self::settings::{BOOT_PATIENCE, LocalSettings};
 use self::started::{Part, StartedProcesses};
 use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::monitor::Monitor;
-use crate::server::{
-    self, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Recipe,
-};
+use crate::server::{self, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
 use crate::terms::{
-    BootFailure, BootFailureKind, Bytes, Configuration, ConnectionMode, Cores, LiveSecond, Machine,
-    StopRequest, StopSignal, Target, TrialFailure, Warning,
+    BootFailure, BootFailureKind, Configuration, LiveSecond, Machine, StopRequest, StopSignal,
+    Target, TrialFailure, Warning,
 };
 
 /// Where servers and proxies are installed that not every user's `PATH` leads to: they are looked
@@ -50,63 +52,11 @@ pub const SYSTEM_PROGRAMS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"]
 /// A third of an ordinary process's weight: enough to be in time, little beside others.
 const NICE_BEHIND: i32 = 5;
 
-/// A server that is not ready by then will not become so.
-pub const BOOT_PATIENCE: Duration = Duration::from_secs(60);
-
 /// The app's own settings are only read, so this is plenty.
 const INSPECTION_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A free port can be taken by somebody else before the server has it.
 const PORT_ATTEMPTS: u32 = 5;
-
-pub use self::resize::Resized;
-
-/// What to start, and with what.
-pub struct LocalSettings {
-    pub app: App,
-    pub adapter: &'static dyn Adapter,
-    /// At least one.
-    pub targets: Vec<Target>,
-    pub connection: ConnectionMode,
-    /// From due to the last byte.
-    pub timeout: Duration,
-    /// `None`: all that this process may use.
-    pub cores: Option<Cores>,
-    pub memory: Option<Bytes>,
-    /// Keep the figures of each target; costs the generator some time a request.
-    pub tells_targets_apart: bool,
-    /// Most time from start to readiness.
-    pub boot_patience: Duration,
-    /// The loopback port to listen on; `None`: any free one.
-    pub port: Option<u16>,
-    /// Where our own folder may be made; the first that can be written to is taken.
-    pub scratch_in: Vec<PathBuf>,
-    /// The program that is the guardian when called with `__guardian`.
-    pub guardian: PathBuf,
-}
-
-impl LocalSettings {
-    /// The defaults: fresh connections, 30 s timeout, no limits, any port, this program as
-    /// guardian.
-    pub fn new(app: App, adapter: &'static dyn Adapter, targets: Vec<Target>) -> Self {
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-        Self {
-            app,
-            adapter,
-            targets,
-            connection: ConnectionMode::Fresh,
-            timeout: Duration::from_secs(30),
-            cores: None,
-            memory: None,
-            tells_targets_apart: false,
-            boot_patience: BOOT_PATIENCE,
-            port: None,
-            scratch_in: [std::env::temp_dir()].into_iter().chain(runtime).collect(),
-            // Stays the right program also when the file it was started from has been replaced.
-            guardian: "/proc/self/exe".into(),
-        }
-    }
-}
 
 /// This machine as a place for trials.
 pub struct Local {
@@ -402,7 +352,7 @@ impl Place for Local {
 
     fn warnings(&self) -> Vec<Warning> {
         let mut warnings = self.share.warnings.clone();
-        warnings.extend(machine::not_enforced(&self.link.group, &self.share));
+        warnings.extend(not_enforced(&self.link.group, &self.share));
         if self.share.generator_cpus.is_empty() {
             warnings.push(Warning::new(
                 "generator_shares_cores",
@@ -538,6 +488,30 @@ fn begin(settings: &LocalSettings, share: &Share) -> Result<Link, PlaceError> {
             places.join(" or ")
         );
         environment(what, error)
+    })
+}
+
+fn not_enforced<'a>(group: &'a Group, share: &'a Share) -> impl Iterator<Item = Warning> + 'a {
+    let is_by_affinity = share.limits.cores.is_some_and(|cores| cores.fract() == 0.0)
+        && !share.server_cpus.is_empty();
+    let advice = "run as root, or below a control group of yours (systemd-run --user --scope \
+                  sweetspot ...); otherwise read the result as one without this limit";
+    group.not_enforced.iter().filter_map(move |missing| {
+        let message = match missing.limit {
+            // Whole cores are enough: the server cannot leave them.
+            LimitName::Cores if is_by_affinity => return None,
+            LimitName::Cores => format!(
+                "the limit of {} cores is not enforced, the server runs on {} whole cores ({})",
+                share.machine.cores,
+                share.machine.cores.get().ceil(),
+                missing.why
+            ),
+            LimitName::Memory => format!(
+                "the limit of {} of memory is not enforced ({})",
+                share.machine.memory_bytes, missing.why
+            ),
+        };
+        Some(Warning::new("limits_not_enforced", message, advice))
     })
 }
 

@@ -171,6 +171,12 @@ fn the_default_workers_follow_the_cores_asked_for() {
 }
 
 #[test]
+fn more_workers_are_tried_by_default_where_a_worker_has_one_thread() {
+    let plan = Here::new("").resolve(&Typed { server: text("unicorn"), ..Typed::default() });
+    assert_eq!(line(&plan, "workers").0, "1..4,6,8,12,16");
+}
+
+#[test]
 fn impossible_values_are_named_with_place_value_and_way_out() {
     for (key, value, expected) in [
         (Key::Workers, "4..1", "4..1 ends before it begins; write 1..4"),
@@ -368,7 +374,7 @@ fn a_server_without_threads_is_planned_in_workers_alone() {
     assert_eq!(line(&plan, "server"), ("unicorn", &Source::File { line: 1 }));
     assert_eq!((plan.server.as_str(), plan.has_threads), ("unicorn", false));
     assert_eq!(plan.threads, [Threads::new(1).unwrap()]);
-    assert_eq!(plan.workers.len(), 4);
+    assert_eq!(plan.workers.len(), 8);
     assert!(plan.lines.iter().all(|line| line.what != "threads"), "{:?}", plan.lines);
     here.resolve(&Typed { threads: text("1"), ..Typed::default() });
     let puma = here.resolve(&Typed { server: text("puma"), ..Typed::default() });

@@ -17,7 +17,9 @@ const LARGEST_FILE: u64 = 4 << 20;
 /// Why there is no such lab.
 #[derive(Debug, Error)]
 pub enum FindError {
-    #[error("there is no lab '{name}'{}; there are: {}; a folder is named with a slash, such as ./{name}",
+    #[error(
+        "there is no lab '{name}'{}; there are: {}; a folder is named with a slash, such as \
+         ./{name}",
         close.map(|close| format!(" (did you mean '{close}'?)")).unwrap_or_default(),
         names.join(", "))]
     Unknown { name: String, close: Option<&'static str>, names: Vec<&'static str> },

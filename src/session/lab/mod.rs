@@ -9,12 +9,14 @@ mod find;
 mod progress;
 mod show;
 mod site;
+pub mod tune;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
 
+use self::figures::Measured;
 pub use self::find::{FindError, find, write};
 use self::progress::{Progress, ProgressError};
 use self::site::Site;
@@ -25,8 +27,8 @@ use crate::place::{Offer, PlaceError, Started};
 use crate::plan::AppError;
 use crate::report::{figures as figures_text, lab_text};
 use crate::terms::{
-    Configuration, LabEntry, LabFigures, LabResult, LabRun, LabSetting, Offered, Rate, StopSignal,
-    TrialFailure, TrialRecord,
+    Configuration, LabChoice, LabEntry, LabFigures, LabResult, LabRun, LabSetting, Offered, Rate,
+    StopSignal, TrialFailure, TrialRecord,
 };
 
 /// How an experiment is to be run.
@@ -130,12 +132,35 @@ pub fn told(told: &Told<'_>) -> String {
         Told::TakenUp { runs } => format!("{runs} of them were measured before and are kept\n"),
         Told::Preparing { what } => format!("preparing: {what}\n"),
         Told::Scaled { scale, cpu_s_per_request, published_s } => format!(
-            "a request costs {:.1} ms of CPU here and {:.1} ms in the article: rates are x {scale:.2}\n",
+            "a request costs {:.1} ms of CPU here and {:.1} ms in the article: rates are x \
+             {scale:.2}\n",
             cpu_s_per_request * 1e3,
             published_s * 1e3
         ),
         Told::Starting { .. } => String::new(),
         Told::Measured { index, of, run } => lab_text::progress(*index, *of, run),
+    }
+}
+
+/// What happens while an experiment's app is tuned, in words.
+pub fn told_of_tuning(told: &tune::Told<'_>) -> String {
+    let setting = |it: LabChoice| format!("{} x {}", it.workers, it.threads);
+    let rate = |rate: Option<f64>| rate.map_or("none".to_string(), figures_text::rate);
+    match told {
+        tune::Told::Preparing { what } => format!("preparing: {what}\n"),
+        tune::Told::Tunes => "tune begins\n".to_string(),
+        tune::Told::Chose { chosen, article } if chosen == article => {
+            format!("chosen: {}, as in the article\n", setting(*chosen))
+        }
+        tune::Told::Chose { chosen, article } => format!(
+            "chosen: {}; measuring it again beside the article's {}\n",
+            setting(*chosen),
+            setting(*article)
+        ),
+        tune::Told::Pair { index, of, pair } => {
+            let (chosen, article) = (rate(pair.chosen_rps), rate(pair.article_rps));
+            format!("{index}/{of}  {chosen} against {article}\n")
+        }
     }
 }
 
@@ -336,7 +361,7 @@ fn measure(
     measured.figures.memory_share =
         measured.figures.memory_bytes.map(|bytes| bytes as f64 / memory);
     if lab.definition.think_is_latency {
-        add_outside(&mut measured.figures, run.setting.think_s);
+        add_outside(&mut measured, run.setting.think_s);
     }
     run.failure = match record.failure {
         Some(TrialFailure::Died { status, .. }) => Some(format!("the server ended: {status}")),
@@ -352,9 +377,12 @@ fn measure(
     Ok(run)
 }
 
-/// The way between clients and server is part of the article's latencies; here clients wait as long.
-fn add_outside(figures: &mut LabFigures, outside_s: f64) {
-    let latency = &mut figures.latency_s;
+/// The way between clients and server is part of the article's latencies; here clients wait as
+/// long.
+fn add_outside(measured: &mut Measured, outside_s: f64) {
+    let times = measured.blocks.iter_mut().filter(|(name, _)| name.ends_with("_s"));
+    times.flat_map(|(_, values)| values).for_each(|time| *time += outside_s);
+    let latency = &mut measured.figures.latency_s;
     for time in [
         &mut latency.mean,
         &mut latency.p50,

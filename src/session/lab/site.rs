@@ -97,6 +97,28 @@ impl Site {
         Ok(place)
     }
 
+    /// Where the app runs without variables of a setting, aimed at these.
+    ///
+    /// # Errors
+    /// As [`place`](Self::place).
+    pub fn place_for(&mut self, targets: &[Target]) -> Result<&mut LabPlace, LabError> {
+        let place = self.with_env(&BTreeMap::new())?;
+        place.local.aim(targets.to_vec());
+        Ok(place)
+    }
+
+    /// The app's folder.
+    pub fn folder(&self) -> &std::path::Path {
+        &self.app.folder
+    }
+
+    /// The variables that the app needs in every run.
+    pub fn env(&self) -> BTreeMap<String, String> {
+        let mut env = self.app.env.clone();
+        env.extend(self.services.env().clone());
+        env
+    }
+
     fn with_env(&mut self, env: &BTreeMap<String, String>) -> Result<&mut LabPlace, LabError> {
         let is_same = self.place.as_ref().is_some_and(|place| place.env == *env);
         if !is_same {
@@ -174,6 +196,11 @@ impl LabPlace {
             self.running = Some((configuration, boot));
         }
         Ok(started)
+    }
+
+    /// Where the server that runs answers.
+    pub fn address(&self) -> Option<std::net::SocketAddr> {
+        self.local.address()
     }
 
     /// Offers a load to the end.
