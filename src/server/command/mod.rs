@@ -199,8 +199,9 @@ fn advice(app: &App, configuration: Configuration, unseen: &[&str]) -> Vec<Strin
     }
     advice.push(match has_threads {
         true => format!(
-            "a database pool of at least {threads} connections per worker; all workers together \
+            "a database pool of at least {threads} connection{} per worker; all workers together \
              hold up to {} ({workers} x {threads}) on each machine",
+            if threads.get() == 1 { "" } else { "s" },
             configuration.slots()
         ),
         false => format!(
