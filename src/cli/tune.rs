@@ -23,6 +23,7 @@ Examples:
   sweetspot tune --target 'GET /' --target 'GET /orders weight=3' --slo 'p95<200ms,errors<1%'
   sweetspot tune --workers 1..4 --threads 1,2,4,8 --cpus 2 --memory 4GiB --budget 20m
   sweetspot tune quick.toml -o markdown=tuning.md
+  sweetspot tune --start 'bin/serve --workers {workers} --port {port}'   # any other server
 
 A plan file holds the same settings by the same names, and flags come before it:
   workers = \"1..4\"
@@ -68,13 +69,14 @@ pub struct Subject {
     /// one]
     #[arg(long, value_name = "NAME")]
     pub proxy: Option<String>,
-    /// Start the server with this command; {workers}, {threads}, {port} and {socket} are filled in
+    /// Start any server with this command; {workers}, {threads}, {port} and {socket} are filled in,
+    /// here and in --env
     #[arg(long, value_name = "COMMAND")]
     pub start: Option<String>,
     /// The signal with which that command is asked to end [default: TERM]
     #[arg(long, value_name = "NAME")]
     pub stop_signal: Option<String>,
-    /// A variable for the app; repeatable
+    /// A variable for the app; its value is never stored or shown; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
     /// Worker processes to consider, such as 1..4 or 1,2,4 [default: 1 to twice the

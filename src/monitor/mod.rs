@@ -8,6 +8,7 @@ pub mod groups;
 pub mod host;
 mod process;
 mod sampler;
+mod serving;
 pub mod sockets;
 mod text;
 mod tree;
@@ -19,19 +20,28 @@ use std::time::{Duration, Instant};
 use crate::terms::{MonitorRecord, Role};
 
 pub use cores::Cores;
-pub use process::cpu_clock_ns;
+pub use process::{cpu_clock_ns, title};
 pub use sampler::{CoreChoice, Sampler};
+pub use serving::Serving;
 pub use tree::{all_pids, group_processes, parent};
 
-/// Tells a process's role from whether it is the root, and its title.
-pub type RoleOf = Box<dyn Fn(bool, &str) -> Role + Send>;
+/// One process, as far as its role shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen<'a> {
+    pub is_root: bool,
+    pub title: &'a str,
+    /// It holds a socket on which the server listens, and none of its children does.
+    pub serves: bool,
+}
+
+/// Tells a process's role.
+pub type RoleOf = Box<dyn Fn(Seen<'_>) -> Role + Send>;
 
 /// What to watch.
 pub struct Watched {
     /// The processes that the server was started with, its first one first; their descendants are
     /// found anew at each look. Not empty.
     pub roots: Vec<u32>,
-    /// `(is root, title) -> role`.
     pub role: RoleOf,
     /// The loopback port or unix socket whose listen queue is looked at.
     pub port: Option<u16>,
@@ -151,7 +161,7 @@ mod tests {
     fn a_dropped_monitor_has_ended_its_thread() {
         let alive = Arc::new(());
         let held = Arc::clone(&alive);
-        let role = Box::new(move |_: bool, _: &str| {
+        let role = Box::new(move |_: Seen<'_>| {
             let _in_use = &held;
             Role::Other
         });

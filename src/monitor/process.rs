@@ -56,6 +56,11 @@ pub fn cpu_clock_ns(pid: u32) -> Option<u64> {
     (result == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
+/// A process's command line or title as one line; empty when it has ended.
+pub fn title(pid: u32) -> String {
+    text::title(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default())
+}
+
 /// The kernel's clock tick in nanoseconds (10 ms almost everywhere).
 pub(super) fn tick_ns() -> u64 {
     // SAFETY: takes and returns plain numbers.

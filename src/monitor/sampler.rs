@@ -4,15 +4,15 @@
 //! In: what to watch, and calls at the times the caller chooses. Out: intervals. Has no thread and
 //! no schedule of its own: the monitor's thread and `watch` both drive it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::Watched;
 use super::cores::{Cores, Throttling};
-use super::process::cpu_clock_ns;
+use super::process::{Process, cpu_clock_ns};
 use super::sockets::ListenQueue;
 use super::tree::Tree;
+use super::{Seen, Serving, Watched};
 use super::{groups, host};
 use crate::terms::{MonitorSecond, ProcessMemory, ProcessUse, Role};
 
@@ -29,6 +29,7 @@ pub enum CoreChoice {
 pub struct Sampler {
     watched: Watched,
     tree: Tree,
+    serving: Serving,
     cores: Cores,
     core_choice: CoreChoice,
     /// Empty for all.
@@ -50,6 +51,7 @@ impl Sampler {
         let queue = watched.port.map(|port| ListenQueue::open(port, root));
         let mut sampler = Self {
             tree: Tree::new(watched.roots.clone(), watched.cgroup.clone()),
+            serving: Serving::new(watched.port, watched.socket.clone()),
             cores: Cores::start(),
             core_choice: cores,
             chosen_cores: Vec::new(),
@@ -161,9 +163,10 @@ impl Sampler {
 
     fn close_processes(&mut self) -> Vec<ProcessUse> {
         let mut uses = Vec::with_capacity(self.tree.processes.len());
+        let serving = self.serving();
         for process in &mut self.tree.processes {
             let mut used = process.close(&mut self.buffer);
-            used.role = (self.watched.role)(process.is_root, &process.title);
+            used.role = (self.watched.role)(seen(process, &serving));
             uses.push(used);
         }
         self.tree.forget_ended();
@@ -172,15 +175,23 @@ impl Sampler {
         uses
     }
 
+    /// The processes that serve, as far as their sockets show.
+    fn serving(&mut self) -> HashSet<u32> {
+        // Those that have ended too: what they used last is still to be told.
+        let pids: Vec<u32> = self.tree.processes.iter().map(|process| process.pid).collect();
+        self.serving.among(&pids)
+    }
+
     /// Walks the memory of every process; costs milliseconds, so call it seldom.
     pub fn memory(&mut self) -> Vec<ProcessMemory> {
         let mut found = Vec::with_capacity(self.tree.processes.len());
+        let serving = self.serving();
         let mut refused = Vec::new();
         let mut buffer = Vec::with_capacity(1024);
         for process in self.tree.processes.iter().filter(|process| !process.is_gone) {
             match process.memory(&mut buffer) {
                 Ok(mut memory) => {
-                    memory.role = (self.watched.role)(process.is_root, &process.title);
+                    memory.role = (self.watched.role)(seen(process, &serving));
                     found.push(memory);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
@@ -203,6 +214,11 @@ impl Sampler {
     pub fn blind_spots(&self) -> Vec<String> {
         self.blind_spots.iter().cloned().collect()
     }
+}
+
+fn seen<'a>(process: &'a Process, serving: &HashSet<u32>) -> Seen<'a> {
+    let serves = serving.contains(&process.pid);
+    Seen { is_root: process.is_root, title: &process.title, serves }
 }
 
 /// The groups whose quota can hold the server back: the one it has, or is in, and those around it.

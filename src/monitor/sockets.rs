@@ -273,7 +273,7 @@ pub fn holders(inodes: &BTreeSet<u64>) -> io::Result<Holders> {
     Ok(holders)
 }
 
-fn holds(pid: u32, inodes: &BTreeSet<u64>) -> io::Result<bool> {
+pub(super) fn holds(pid: u32, inodes: &BTreeSet<u64>) -> io::Result<bool> {
     for entry in fs::read_dir(format!("/proc/{pid}/fd"))? {
         let inode = entry.and_then(|entry| fs::read_link(entry.path())).ok();
         if inode.as_deref().and_then(socket_inode).is_some_and(|inode| inodes.contains(&inode)) {

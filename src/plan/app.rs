@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::bundle::{self, Bundle};
 use super::php;
-use crate::server::{ADAPTERS, About, Adapter, App, Framework};
+use crate::server::{ADAPTERS, About, Adapter, App, FOR_COMMANDS, Framework};
 
 /// The file every Rack server starts from.
 const RACKUP: &str = "config.ru";
@@ -110,9 +110,10 @@ pub enum AppError {
     NoProgram { program: &'static str, install: &'static [&'static str] },
 }
 
-/// This of every server that is supported.
+/// This of every server that is known by name.
 fn known(what: fn(&About) -> &'static str) -> Vec<&'static str> {
-    ADAPTERS.iter().map(|adapter| what(adapter.about())).collect()
+    let named = ADAPTERS.iter().filter(|adapter| adapter.name() != FOR_COMMANDS.name());
+    named.map(|adapter| what(adapter.about())).collect()
 }
 
 /// This of every server that runs a Rack app.

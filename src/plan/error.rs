@@ -8,6 +8,8 @@ use thiserror::Error;
 use super::app::AppError;
 use super::header::HeaderError;
 use super::range::RangeError;
+use super::start::StartError;
+use super::variable::VariableError;
 use crate::terms::{SloError, TargetError, UnitError};
 
 /// Where a text was written.
@@ -94,6 +96,10 @@ pub enum Problem {
     Target(#[from] TargetError),
     #[error(transparent)]
     Header(#[from] HeaderError),
+    #[error(transparent)]
+    Variable(#[from] VariableError),
+    #[error(transparent)]
+    Start(#[from] StartError),
     #[error("it must lie between {least} and {most}")]
     Bounds { least: String, most: String },
     #[error("it is no whole number from {least} to {most}")]
@@ -126,6 +132,29 @@ pub enum Problem {
     OneThreadOnly { server: &'static str },
     #[error("{server} needs a proxy in front of it; leave this out, or write nginx")]
     ProxyNeeded { server: &'static str },
+    #[error(
+        "nginx reaches the server over a unix socket: write {{socket}} in the command in place of \
+         {{port}}, or leave this out"
+    )]
+    SocketNeeded,
+    #[error("it is for a command of yours; give that with --start, or leave this out")]
+    NoStart,
+    #[error("the command of --start says by itself what it runs; leave this out")]
+    EntryBesideStart,
+    #[error("the command of --start is the server; leave one of the two out")]
+    ServerBesideStart,
+    #[error(
+        "a command is needed: give it with --start, such as 'bin/serve --workers {{workers}} \
+         --port {{port}}'"
+    )]
+    StartMissing,
+    #[error(
+        "the command has no {{{place}}} to fill in, so nothing would change; write {{{place}}} \
+         where the number belongs, or in a variable such as --env {variable}={{{place}}}"
+    )]
+    NoPlace { place: &'static str, variable: &'static str },
+    #[error("it is no signal; choose {}, or a number from 1 to 31", names.join(", "))]
+    Signal { names: Vec<&'static str> },
 }
 
 fn shown(at: &Origin, value: &Option<String>) -> String {

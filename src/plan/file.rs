@@ -13,6 +13,7 @@ use super::error::{Origin, PlanError, Problem};
 use super::header::{check_header, set_header};
 use super::key::{Form, Key};
 use super::suggest::closest;
+use super::variable::check_variable;
 use crate::terms::{Target, TargetError};
 
 /// The name under which a plan is looked for.
@@ -20,6 +21,7 @@ pub const FILE_NAME: &str = "sweetspot.toml";
 
 const TARGET: &str = "target";
 const HEADERS: &str = "headers";
+const ENV: &str = "env";
 const TARGET_KEYS: [&str; 5] = ["method", "path", "weight", "headers", "body"];
 
 /// Something of the file with the line it stands on, from 1.
@@ -29,7 +31,8 @@ pub struct Located<T> {
     pub line: usize,
 }
 
-/// What a plan file says. No `Debug`: header values may be secret.
+/// What a plan file says. No `Debug`: values of headers and variables may be
+/// secret.
 pub struct PlanFile {
     /// As people would type it.
     pub path: PathBuf,
@@ -39,6 +42,8 @@ pub struct PlanFile {
     pub targets: Option<Located<Vec<Target>>>,
     /// Sent with every request.
     pub headers: Option<Located<Vec<(String, String)>>>,
+    /// Variables for the app.
+    pub env: Option<Located<Vec<(String, String)>>>,
 }
 
 /// Reads the plan file `path` names; errors call it `shown`.
@@ -67,11 +72,13 @@ pub fn parse(text: &str, path: &Path) -> Result<PlanFile, PlanError> {
         values: BTreeMap::new(),
         targets: None,
         headers: None,
+        env: None,
     };
     for entry in reader.entries(table.get_ref(), None, &known_keys())? {
         match entry.key {
             TARGET => file.targets = Some(reader.targets(&entry)?),
             HEADERS => file.headers = Some(reader.headers(&entry)?),
+            ENV => file.env = Some(reader.variables(&entry)?),
             name => {
                 let key = Key::ALL.into_iter().find(|key| key.name() == name);
                 let key = key.expect("every other known key is a setting");
@@ -83,7 +90,7 @@ pub fn parse(text: &str, path: &Path) -> Result<PlanFile, PlanError> {
 }
 
 fn known_keys() -> Vec<&'static str> {
-    Key::ALL.iter().map(|key| key.name()).chain([HEADERS, TARGET]).collect()
+    Key::ALL.iter().map(|key| key.name()).chain([ENV, HEADERS, TARGET]).collect()
 }
 
 /// A key with its value.
@@ -184,6 +191,26 @@ impl Reader<'_> {
             set_header(&mut headers, &header.map_err(|error| self.problem(&at, error))?);
         }
         Ok(Located { value: headers, line: entry.line })
+    }
+
+    fn variables(&self, entry: &Entry<'_>) -> Result<Located<Vec<(String, String)>>, PlanError> {
+        let expected = || "a table such as { RAILS_LOG_LEVEL = \"warn\" }".to_string();
+        let found = entry.value.get_ref();
+        let table = found.as_table().ok_or_else(|| self.wrong_type(entry, found, expected()))?;
+        let mut in_order: Vec<_> = table.iter().collect();
+        in_order.sort_by_key(|(name, _)| name.span().start);
+        let mut variables = Vec::new();
+        for (name, value) in in_order {
+            let at = Entry { key: entry.key, line: self.line(&name.span()), value };
+            let found = value.get_ref();
+            let text = found.as_str().map(str::to_string).or_else(|| number_text(found));
+            let text = text.ok_or_else(|| {
+                self.wrong_type(&at, found, "a text such as \"warn\", or a number".to_string())
+            })?;
+            let variable = check_variable(name.get_ref(), &text);
+            variables.push(variable.map_err(|error| self.problem(&at, error))?);
+        }
+        Ok(Located { value: variables, line: entry.line })
     }
 
     fn targets(&self, entry: &Entry<'_>) -> Result<Located<Vec<Target>>, PlanError> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::range::format_counts;
 use super::settings::{Settings, Sourced};
 use super::{Goal, PlanLine, Source, Surroundings};
-use crate::server::{Adapter, App, Framework, Proxy};
+use crate::server::{self, Adapter, App, Framework, Proxy};
 use crate::terms::{
     Arrivals, Bytes, ConnectionMode, Cores, Target, Threads, Workers, format_duration,
 };
@@ -16,6 +16,8 @@ pub struct Printed<'a> {
     pub settings: &'a Settings<'a>,
     pub surroundings: &'a Surroundings,
     pub app: Sourced<App>,
+    /// Where the app's variables came from.
+    pub env_source: Source,
     pub server: Sourced<&'static dyn Adapter>,
     pub proxy: Sourced<Proxy>,
     pub workers: Sourced<Vec<Workers>>,
@@ -39,11 +41,9 @@ impl Printed<'_> {
     pub fn lines(&self) -> Vec<PlanLine> {
         let workers: Vec<u16> = self.workers.value.iter().map(|count| count.get()).collect();
         let threads: Vec<u16> = self.threads.value.iter().map(|count| count.get()).collect();
-        // Every app server here is started as it runs where it serves users.
-        let environment = Sourced::default(());
         let mut lines = vec![
             line("app", &self.app, app_text),
-            line("server", &self.server, |adapter| adapter.name().to_string()),
+            line("server", &self.server, |adapter| self.server_text(*adapter)),
             line("proxy", &self.proxy, proxy_text),
             line("workers", &self.workers, |_| format_counts(&workers)),
             line("threads", &self.threads, |_| format_counts(&threads)),
@@ -59,7 +59,7 @@ impl Printed<'_> {
             line("connection", &self.connection, |mode| mode.to_string()),
             line("timeout", &self.timeout, |timeout| format_duration(*timeout)),
             line("budget", &self.budget, |budget| format_duration(*budget)),
-            line("environment", &environment, |()| "production".to_string()),
+            self.environment(),
             line("ready path", &self.ready, |path| without_query(path)),
             line("db connections", &self.db_connections, |most| {
                 most.map_or_else(|| "no limit".to_string(), |most| format!("at most {most}"))
@@ -73,11 +73,36 @@ impl Printed<'_> {
         if self.proxy.value == Proxy::None {
             lines.retain(|line| line.what != "proxy");
         }
+        if let Some(variables) = self.variables() {
+            let after_environment = lines.iter().position(|line| line.what == "ready path");
+            lines.insert(after_environment.unwrap_or(lines.len()), variables);
+        }
         if let Some(headers) = self.headers() {
             let after_targets = lines.iter().position(|line| line.what == "SLO");
             lines.insert(after_targets.unwrap_or(lines.len()), headers);
         }
         lines
+    }
+
+    /// Every server that we know is started as it runs where it serves users, unless the user says
+    /// otherwise.
+    fn environment(&self) -> PlanLine {
+        let (value, source) = match server::environment(&self.app.value) {
+            Some((name, Some(_))) => (name.to_string(), self.env_source.clone()),
+            Some((name, None)) => (name.to_string(), Source::Default),
+            None => ("the command's own".to_string(), Source::Default),
+        };
+        PlanLine { what: "environment".to_string(), value, source }
+    }
+
+    /// The names of the app's variables; their values may be secret.
+    fn variables(&self) -> Option<PlanLine> {
+        let names: Vec<&str> = self.app.value.env.keys().map(String::as_str).collect();
+        (!names.is_empty()).then(|| PlanLine {
+            what: "variables".to_string(),
+            value: format!("{} (values not shown)", names.join(", ")),
+            source: self.env_source.clone(),
+        })
     }
 
     /// The names of the headers that are sent; their values may be secret.
@@ -99,6 +124,14 @@ impl Printed<'_> {
             value: format!("{} (values not shown)", names.join(", ")),
             source,
         })
+    }
+
+    /// A command may hold a secret, its program does not.
+    fn server_text(&self, adapter: &dyn Adapter) -> String {
+        match &self.app.value.command {
+            Some(command) => format!("{} {}", adapter.name(), command.program()),
+            None => adapter.name().to_string(),
+        }
     }
 
     /// A path as people would type it here.

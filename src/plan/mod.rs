@@ -15,8 +15,10 @@ mod range;
 mod resolve;
 mod server;
 mod settings;
+mod start;
 mod suggest;
 mod targets;
+mod variable;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -30,8 +32,10 @@ pub use header::{HeaderError, parse_header};
 pub use range::{LARGEST_COUNT, RangeError, format_counts, parse_counts};
 pub use resolve::resolve;
 pub use server::{Chosen, check_programs, choose_server};
+pub use start::StartError;
 pub use suggest::closest;
 pub use targets::read_targets;
+pub use variable::VariableError;
 
 use crate::server::App;
 use crate::terms::{Arrivals, Bytes, ConnectionMode, Cores, Slo, Target, Threads, Workers};

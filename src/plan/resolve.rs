@@ -1,5 +1,6 @@
 //! Flags, plan file, app and defaults, in this order, become one plan.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,8 +13,9 @@ use super::range::{LARGEST_COUNT, parse_counts};
 use super::server::{check_programs, choose_server};
 use super::settings::{Given, Settings, Sourced};
 use super::targets::read_targets;
-use super::{Goal, Plan, Source, Surroundings, Typed};
-use crate::server::{self, ADAPTERS, Adapter, App, Proxy};
+use super::variable::parse_variable;
+use super::{Goal, Plan, Source, Surroundings, Typed, start};
+use crate::server::{self, ADAPTERS, Adapter, App, FOR_COMMANDS, Proxy};
 use crate::terms::{
     Arrivals, Bytes, ConnectionMode, Cores, Slo, Target, Threads, Workers, format_duration,
     parse_duration,
@@ -41,15 +43,28 @@ const MOST_CONNECTIONS: u64 = 1_000_000;
 /// Anything in them that is wrong or impossible, with the way out.
 pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanError> {
     let settings = Settings::find(typed, &surroundings.folder)?;
-    let mut app = app(&settings)?;
-    let server = server(&settings, &mut app.value)?;
-    let proxy = proxy(&settings, server.value)?;
+    let env = env(&settings)?;
+    let of_commands = start::server(&settings)?;
+    let mut app = match start::app(&settings, &env.value, &surroundings.program_folders)? {
+        Some(app) => app,
+        None => app(&settings)?,
+    };
+    app.value.env = env.value;
+    let server = match of_commands {
+        Some(server) => server,
+        None => server(&settings, &mut app.value)?,
+    };
+    let proxy = match &app.value.command {
+        Some(command) => start::proxy(&settings, command, &app.value.env)?,
+        None => proxy(&settings, server.value)?,
+    };
     app.value.proxy = proxy.value;
     check_programs(&mut app.value, server.value, &surroundings.program_folders)?;
     let has_threads = server.value.has_threads(&app.value);
     let cores = cores(&settings, surroundings)?;
     let memory = memory(&settings, surroundings)?;
-    let workers = workers(&settings, cores.value.unwrap_or(surroundings.cores), has_threads)?;
+    let most_cores = cores.value.unwrap_or(surroundings.cores);
+    let workers = workers(&settings, &app.value, most_cores, has_threads)?;
     let threads = threads(&settings, server.value, has_threads)?;
     let targets = targets(&settings)?;
     let goal = goal(&settings)?;
@@ -63,6 +78,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
         settings: &settings,
         surroundings,
         app,
+        env_source: env.source,
         server,
         proxy,
         workers,
@@ -84,6 +100,11 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
 }
 
 fn plan(typed: &Typed, printed: Printed<'_>) -> Plan {
+    let threads_source = match printed.app.value.command {
+        // Whoever writes {threads} into a command wants them tried.
+        Some(_) => printed.server.source.clone(),
+        None => printed.threads.source.clone(),
+    };
     Plan {
         lines: printed.lines(),
         has_threads: printed.server.value.has_threads(&printed.app.value),
@@ -91,7 +112,7 @@ fn plan(typed: &Typed, printed: Printed<'_>) -> Plan {
         server: printed.server.value.name().to_string(),
         workers: printed.workers.value,
         threads: printed.threads.value,
-        threads_source: printed.threads.source,
+        threads_source,
         targets: printed.targets.value,
         goal: printed.goal.value,
         cores: printed.cores.value,
@@ -139,6 +160,24 @@ fn server(
         (None, false) => Source::Default,
     };
     Ok(Sourced { value: chosen.adapter, source })
+}
+
+/// Variables for the app: those that were typed come before the plan file's.
+fn env(settings: &Settings<'_>) -> Result<Sourced<BTreeMap<String, String>>, PlanError> {
+    let in_file = settings.file.as_ref().and_then(|file| file.env.as_ref());
+    let mut env: BTreeMap<String, String> =
+        in_file.iter().flat_map(|in_file| in_file.value.iter().cloned()).collect();
+    for text in &settings.typed.env {
+        let flag = Origin::Flag { name: "env" };
+        let (name, value) = parse_variable(text).map_err(|error| hidden(flag, error))?;
+        env.insert(name, value);
+    }
+    let source = match in_file {
+        _ if !settings.typed.env.is_empty() => Source::Flag,
+        Some(in_file) => Source::File { line: in_file.line },
+        None => Source::Default,
+    };
+    Ok(Sourced { value: env, source })
 }
 
 fn proxy(
@@ -193,8 +232,10 @@ fn memory(
 
 /// Up to twice the cores by default; where a worker has one thread, and so does nothing while it
 /// waits, up to eight times, in wider steps. What memory does not hold is left out by the search.
+/// Of a command that is told no number there is one.
 fn workers(
     settings: &Settings<'_>,
+    app: &App,
     cores: Cores,
     has_threads: bool,
 ) -> Result<Sourced<Vec<Workers>>, PlanError> {
@@ -205,7 +246,17 @@ fn workers(
         default.extend([3.0, 4.0, 6.0, 8.0].map(times));
         default.dedup();
     }
-    let counts = or_default(settings.get(Key::Workers), default, |given| given.read(parse_counts))?;
+    let only = app.command.as_ref().filter(|command| !command.uses(&app.env, "workers"));
+    if let Some(command) = only {
+        default = vec![command.today.workers.get()];
+    }
+    let counts = or_default(settings.get(Key::Workers), default, |given| {
+        let counts = given.read(parse_counts)?;
+        match only.is_some() && counts.value.len() > 1 {
+            true => Err(given.problem(start::NO_WORKERS)),
+            false => Ok(counts),
+        }
+    })?;
     let workers = counts.value.into_iter().map(|count| {
         Workers::new(count).expect("counts that were read, and the default ones, begin at 1")
     });
@@ -222,7 +273,10 @@ fn threads(
         let counts = given.read(parse_counts)?;
         if !has_threads && counts.value != [1] {
             let server = adapter.about().title;
-            return Err(given.problem(Problem::OneThreadOnly { server }));
+            return Err(given.problem(match adapter.name() == FOR_COMMANDS.name() {
+                true => start::NO_THREADS,
+                false => Problem::OneThreadOnly { server },
+            }));
         }
         Ok(counts)
     })?;

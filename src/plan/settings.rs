@@ -35,6 +35,11 @@ impl Given<'_> {
         source_of(&self.at)
     }
 
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        self.text
+    }
+
     /// The error that this value is.
     pub fn problem(&self, problem: impl Into<Problem>) -> PlanError {
         PlanError::Value {

@@ -89,6 +89,10 @@ fn strings(texts: &[&str]) -> Vec<String> {
 fn settings(page: &mut Page, story: &Story, decision: &Decision) {
     let settings = &decision.settings;
     page.heading("Settings");
+    if !settings.start.is_empty() {
+        page.paragraph("Start it with:");
+        page.block(&markdown_block("sh", &settings.start));
+    }
     if !settings.env.is_empty() {
         page.paragraph("Environment:");
         let env: Vec<String> =

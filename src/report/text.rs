@@ -157,6 +157,10 @@ fn facts(story: &Story, style: Style) -> Vec<String> {
 fn settings(story: &Story, decision: &Decision, style: Style) -> Vec<String> {
     let settings = &decision.settings;
     let mut text = vec![style.bold("Settings")];
+    if !settings.start.is_empty() {
+        text.push("  start it with".to_string());
+        text.push(format!("    {}", line(&settings.start)));
+    }
     if !settings.env.is_empty() {
         text.push("  environment".to_string());
         for (name, value) in &settings.env {

@@ -5,7 +5,8 @@
 //! or write anything: `place` does.
 
 pub mod advice;
-mod command;
+pub mod command;
+mod command_line;
 mod inspection;
 mod nginx;
 pub mod php_fpm;
@@ -21,11 +22,15 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use self::command::CommandTemplate;
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
 /// The app servers we know. Where an app would do for several, the first of them is taken.
 pub static ADAPTERS: &[&dyn Adapter] =
-    &[&puma::Puma, &unicorn::Unicorn, &thin::Thin, &php_fpm::PhpFpm];
+    &[&puma::Puma, &unicorn::Unicorn, &thin::Thin, &php_fpm::PhpFpm, &command::Command];
+
+/// The one that runs whatever command the user gives.
+pub static FOR_COMMANDS: &dyn Adapter = &command::Command;
 
 /// What is so of a server whatever the app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +98,8 @@ pub struct App {
     pub proxy: Proxy,
     /// The server's program, where it is not the first of [`About::programs`].
     pub program: Option<String>,
+    /// A command of the user's that starts it; for [`FOR_COMMANDS`] alone.
+    pub command: Option<CommandTemplate>,
 }
 
 impl App {
@@ -108,6 +115,7 @@ impl App {
             env: BTreeMap::new(),
             proxy: Proxy::None,
             program: None,
+            command: None,
         }
     }
 }
@@ -151,8 +159,8 @@ pub struct Recipe {
     pub proxy: Option<CommandLine>,
     /// Files to write into the scratch folder first: name and content.
     pub files: Vec<(PathBuf, String)>,
-    /// A log line that each worker prints once it serves; counted. `None`: the first good reply is
-    /// enough.
+    /// A log line that each worker prints once it serves; counted. `None`: nothing that it prints
+    /// says so, it is ready when it has given a good reply and its processes have come to rest.
     pub ready_line: Option<ReadyLine>,
     /// Log lines that say that it won't come up, though the process lives on; counted.
     pub failure_line: Option<ReadyLine>,
@@ -175,6 +183,19 @@ pub struct ReadyLine {
     pub contains: Vec<String>,
     /// Lines needed.
     pub count: u16,
+}
+
+impl Recipe {
+    /// The unix socket on which the server answers, if it is one; the first of several.
+    pub fn socket(&self) -> Option<&Path> {
+        match &self.upstream {
+            Upstream::Http(places) => places.iter().find_map(|place| match place {
+                Listen::Socket(path) => Some(path.as_path()),
+                Listen::Port(_) => None,
+            }),
+            Upstream::FastCgi { socket, .. } => Some(socket),
+        }
+    }
 }
 
 impl ReadyLine {
@@ -205,6 +226,22 @@ pub struct ProcessFacts<'a> {
     pub is_root: bool,
     /// Command line joined by spaces (servers write their title there).
     pub title: &'a str,
+    /// It holds the socket on which the server listens, and none of its children does.
+    pub serves: bool,
+}
+
+/// How a running server's number of workers is changed: a signal to its first process for each
+/// worker more or less.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resize {
+    /// Starts one more; as in signal(7).
+    pub more: i32,
+    /// Ends one, after the requests that it has.
+    pub fewer: i32,
+    /// The line that a new worker prints once it serves.
+    pub ready_line: ReadyLine,
+    /// Lines that say that it won't come up; counted.
+    pub failure_line: Option<ReadyLine>,
 }
 
 /// What an app's own settings say, before we change anything.
@@ -293,6 +330,16 @@ pub trait Adapter: Sync {
     /// What a process below the server is.
     fn role(&self, configuration: Configuration, process: ProcessFacts<'_>) -> Role;
 
+    /// How a server that was launched as `from` comes to run `to`, which differs in workers alone,
+    /// without a fresh start.
+    ///
+    /// # Errors
+    /// It cannot; a sentence that names the server and says why.
+    fn resize(&self, _from: Configuration, _to: Configuration) -> Result<Resize, String> {
+        let title = self.about().title;
+        Err(format!("{title} cannot change the number of its workers while it runs"))
+    }
+
     /// The setting as this server's users write it down, in the way that this app obeys; `cores`
     /// are those it was measured on.
     fn settings(
@@ -333,6 +380,18 @@ pub fn inspect(app: &App, adapter: &dyn Adapter) -> Option<CommandLine> {
     let mut command = adapter.inspect(app)?;
     add_env(app, &mut command);
     Some(command)
+}
+
+/// The environment that an app runs in, such as `production`, and the user's own variable that says
+/// so; `None`: nothing says which.
+pub fn environment(app: &App) -> Option<(&str, Option<&'static str>)> {
+    let (names, default): (&[&'static str], _) = match app.framework {
+        Framework::Node => (&["NODE_ENV"], Some("production")),
+        Framework::Other => (&["RACK_ENV", "RAILS_ENV", "APP_ENV", "NODE_ENV"], None),
+        _ => (&rack::ENVIRONMENT, Some("production")),
+    };
+    let own = names.iter().find_map(|name| Some((app.env.get(*name)?.as_str(), Some(*name))));
+    own.or(default.map(|default| (default, None)))
 }
 
 /// The user's own variables, below the recipe's.

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::command::{shell, text};
+use super::command_line::{shell, text};
 use super::{CommandLine, Listen, Recipe, Upstream};
 use crate::terms::BootFailureKind;
 

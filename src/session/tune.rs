@@ -264,7 +264,9 @@ impl Work<'_> {
             false => self.inspection.current.in_workers(),
         };
         plan.push(found("current setting", current));
-        plan.push(found("runtime", self.inspection.runtime_version.clone()));
+        if !self.inspection.runtime_version.is_empty() {
+            plan.push(found("runtime", self.inspection.runtime_version.clone()));
+        }
         plan.extend(self.inspection.remarks.iter().map(|remark| found("note", remark.clone())));
         EventKind::SessionStarted {
             app: self.plan.app.folder.display().to_string(),

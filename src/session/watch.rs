@@ -224,7 +224,7 @@ pub fn run(
     let is_one_tree = found.roots.len() == 1;
     let watched = Watched {
         roots: found.roots,
-        role: Box::new(role_from_title),
+        role: Box::new(|seen| role_from_title(seen.is_root, seen.title)),
         port: found.port,
         socket: found.socket,
         cgroup: found.cgroup,

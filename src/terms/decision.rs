@@ -33,6 +33,9 @@ pub struct Equivalent {
 /// The setting as the server spells it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
+    /// The command that starts the server with it; empty: as it is started today.
+    #[serde(default)]
+    pub start: String,
     /// Environment variables, by name.
     pub env: BTreeMap<String, String>,
     /// Lines for the server's configuration file.

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use sweetspot::monitor::{CoreChoice, Monitor, Sampler, Watched};
+use sweetspot::monitor::{CoreChoice, Monitor, Sampler, Seen, Watched};
 use sweetspot::terms::{MonitorRecord, ProcessUse, Role};
 
 /// A process of a test, gone when the test ends, also on panic.
@@ -38,7 +38,7 @@ fn line(child: &mut Owned) -> String {
 }
 
 fn watched(root_pid: u32) -> Watched {
-    let role = |is_root: bool, title: &str| match (is_root, title.contains("worker")) {
+    let role = |seen: Seen<'_>| match (seen.is_root, seen.title.contains("worker")) {
         (true, _) => Role::Master,
         (false, true) => Role::Worker,
         (false, false) => Role::Other,

@@ -1,6 +1,7 @@
 //! Real app servers, started and ended on this machine; nothing may be left of them.
 
 mod boot;
+mod command;
 mod conformance;
 mod guardian;
 mod nginx;
@@ -19,8 +20,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use sweetspot::place::local::{Local, LocalSettings, SYSTEM_PROGRAMS};
 use sweetspot::place::{Place, Started};
-use sweetspot::plan::{self, check_programs, choose_server};
-use sweetspot::server::{self, Adapter, App};
+use sweetspot::plan::{self, Typed, check_programs, choose_server};
+use sweetspot::server::{self, Adapter, App, Framework};
+use sweetspot::session::here;
 use sweetspot::terms::{BootFailure, Configuration, StopSignal, Target};
 
 /// An app in a folder of its own, with everything that may hold on to it looked for at the end.
@@ -56,8 +58,14 @@ impl TestApp {
     }
 
     fn settings_on(&self, adapter: &'static dyn Adapter) -> LocalSettings {
-        let mut app = plan::recognise(&self.path()).unwrap();
-        choose_server(&mut app, Some(adapter)).unwrap();
+        let mut app = match adapter.about().runs.contains(&Framework::Other) {
+            true => self.planned(),
+            false => {
+                let mut app = plan::recognise(&self.path()).unwrap();
+                choose_server(&mut app, Some(adapter)).unwrap();
+                app
+            }
+        };
         let path = std::env::var_os("PATH").unwrap();
         let system = SYSTEM_PROGRAMS.iter().map(PathBuf::from);
         let folders: Vec<_> = std::env::split_paths(&path).chain(system).collect();
@@ -66,6 +74,12 @@ impl TestApp {
             guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
             ..LocalSettings::new(app, adapter, vec![Target::get("/")])
         }
+    }
+
+    /// As its plan file says.
+    fn planned(&self) -> App {
+        let typed = Typed { app: Some(self.path()), plan: Some(self.path()), ..Typed::default() };
+        plan::resolve(&typed, &here::surroundings().unwrap()).unwrap().app
     }
 
     /// On Puma.
@@ -171,11 +185,16 @@ fn start_failing(local: &mut Local, workers: u16, threads: u16) -> BootFailure {
 
 /// The body of a reply.
 fn get(address: SocketAddr, path: &str) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    reply(address, path).unwrap().split_once("\r\n\r\n").unwrap().1.to_string()
+}
+
+/// All of a reply; empty when the connection ended without one.
+fn reply(address: SocketAddr, path: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
     // The older version, in which no reply comes in chunks.
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: a\r\nConnection: close\r\n\r\n")?;
     let mut reply = String::new();
-    stream.read_to_string(&mut reply).unwrap();
-    reply.split_once("\r\n\r\n").unwrap().1.to_string()
+    stream.read_to_string(&mut reply)?;
+    Ok(reply)
 }

@@ -3,6 +3,7 @@
 //! In: the process, its log, the pages to ask for. Out: an [`Outcome`]. Sends a few requests; must
 //! not end the server.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
@@ -13,16 +14,25 @@ use super::link::{Heard, Link};
 use super::log::{self, LineCounter};
 use super::orders::Reply as Said;
 use super::probe::{self, Reply};
-use super::started::StartedProcesses;
+use super::processes;
+use super::started::{Part, StartedProcesses};
+use crate::monitor::cpu_clock_ns;
 use crate::server::{self, Adapter, App, ReadyLine, Recipe, advice};
 use crate::terms::{BootFailure, BootFailureKind, StopSignal, Target};
 
 /// So often log and process are looked at.
-const LOOK: Duration = Duration::from_millis(10);
+pub const LOOK: Duration = Duration::from_millis(10);
 
 /// A server that answers 502, 503 or 504 gets so long to think better of it: some say so while they
 /// warm up.
 const WARMING_UP: Duration = Duration::from_secs(10);
+
+/// The processes of a server that says nothing of its workers are at rest when they have used less
+/// than a tenth of a core for so long.
+const REST: Duration = Duration::from_millis(300);
+
+/// After this it is taken as it is: some always have something to do.
+const RESTLESS: Duration = Duration::from_secs(10);
 
 /// How waiting ended.
 pub enum Outcome {
@@ -60,7 +70,7 @@ enum End {
 impl Boot<'_> {
     /// Waits until every worker has booted and the app's pages answer 2xx.
     pub fn wait(mut self) -> Outcome {
-        match self.boot().and_then(|()| self.ask_for_all_pages()) {
+        match self.boot().and_then(|()| self.ask_for_all_pages()).and_then(|()| self.rest()) {
             Ok(()) => Outcome::Ready,
             Err(End::Failed(kind, message)) => Outcome::Failed(self.failure(kind, message)),
             Err(End::Stopped) => Outcome::Stopped,
@@ -144,6 +154,36 @@ impl Boot<'_> {
         Ok(())
     }
 
+    /// One good reply says nothing of the other workers: where no line of the log does either, they
+    /// are taken to have booted when nothing is busy any more and no process comes or goes.
+    fn rest(&mut self) -> Result<(), End> {
+        if self.recipe.ready_line.is_some() {
+            return Ok(());
+        }
+        let end = (Instant::now() + RESTLESS).min(self.deadline());
+        let mut before = self.processes_at_work();
+        while Instant::now() < end {
+            let began = Instant::now();
+            while began.elapsed() < REST {
+                self.look(LOOK)?;
+            }
+            let now = self.processes_at_work();
+            if is_at_rest(&before, &now, began.elapsed()) {
+                break;
+            }
+            before = now;
+        }
+        Ok(())
+    }
+
+    /// The server's processes with the CPU that each has used so far, nanoseconds.
+    fn processes_at_work(&self) -> BTreeMap<u32, u64> {
+        let roots = self.processes.running(Part::Server);
+        let below = roots.iter().flat_map(|root| processes::descendants(*root));
+        let all = roots.iter().copied().chain(below);
+        all.filter_map(|pid| Some((pid, cpu_clock_ns(pid)?))).collect()
+    }
+
     fn ask_until_good(&mut self, target: &Target) -> Result<(), End> {
         let first = Instant::now();
         loop {
@@ -190,6 +230,12 @@ impl Boot<'_> {
             });
         end.map_or_else(|| Ok(reply.map_err(|error| error.kind())), Err)
     }
+}
+
+/// The same processes, with little used in between.
+fn is_at_rest(before: &BTreeMap<u32, u64>, now: &BTreeMap<u32, u64>, time: Duration) -> bool {
+    let used: u64 = now.values().sum::<u64>().saturating_sub(before.values().sum());
+    before.keys().eq(now.keys()) && u128::from(used) * 10 < time.as_nanos()
 }
 
 /// A failed start as it is reported; the log says more than the way it ended does.
@@ -277,6 +323,21 @@ mod tests {
         ] {
             let reply = Reply { status, location: location.map(ToString::to_string) };
             assert_eq!(judge(&reply), expected, "{status} {location:?}");
+        }
+    }
+
+    #[test]
+    fn processes_are_at_rest_when_none_comes_or_goes_and_little_is_used() {
+        let ms = |ms: u64| ms * 1_000_000;
+        let time = Duration::from_millis(300);
+        let before = BTreeMap::from([(7, ms(100)), (8, ms(100))]);
+        for (now, expected) in [
+            (vec![(7, ms(100)), (8, ms(120))], true),
+            (vec![(7, ms(120)), (8, ms(120))], false),
+            (vec![(7, ms(100))], false),
+            (vec![(7, ms(100)), (9, ms(0))], false),
+        ] {
+            assert_eq!(is_at_rest(&before, &now.iter().copied().collect(), time), expected);
         }
     }
 

@@ -15,7 +15,9 @@ mod machine;
 mod orders;
 mod probe;
 mod processes;
+mod resize;
 pub mod services;
+mod serving;
 mod settings;
 mod started;
 
@@ -31,14 +33,13 @@ use self::cgroup::{Group, LimitName};
 use self::link::{ANSWER, Heard, Link};
 use self::machine::Share;
 use self::orders::{Order, Reply};
+pub use self::resize::Resized;
 pub use self::settings::{BOOT_PATIENCE, LocalSettings};
 use self::started::{Part, StartedProcesses};
 use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
-use crate::monitor::{Monitor, Watched};
-use crate::server::{
-    self, CommandLine, GracefulStop, Inspection, InspectionError, ProcessFacts, Recipe,
-};
+use crate::monitor::Monitor;
+use crate::server::{self, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
 use crate::terms::{
     BootFailure, BootFailureKind, Configuration, LiveSecond, Machine, StopRequest, StopSignal,
     Target, TrialFailure, Warning,
@@ -73,6 +74,8 @@ struct Running {
     processes: StartedProcesses,
     configuration: Configuration,
     address: SocketAddr,
+    /// Where the server answers the proxy in front of it.
+    socket: Option<PathBuf>,
     log: PathBuf,
     graceful_stop: GracefulStop,
     /// True once it has answered at its address, so that it is the one that listens there.
@@ -144,6 +147,7 @@ impl Local {
             processes: StartedProcesses::default(),
             configuration,
             address,
+            socket: recipe.socket().map(Path::to_path_buf),
             log: log.clone(),
             graceful_stop: recipe.graceful_stop,
             has_answered: false,
@@ -334,20 +338,6 @@ impl Local {
         let (adapter, app) = (self.settings.adapter, &self.settings.app);
         let failure = boot::failure(adapter, app, error.kind, String::new(), lines);
         PlaceError::Inspection(BootFailure { message: error.to_string(), ..failure })
-    }
-
-    fn watched(&self, running: &Running) -> Watched {
-        let (adapter, configuration) = (self.settings.adapter, running.configuration);
-        let proxy = self.settings.app.proxy;
-        Watched {
-            roots: running.processes.pids(),
-            role: Box::new(move |is_root, title| {
-                server::role(proxy, adapter, configuration, ProcessFacts { is_root, title })
-            }),
-            port: Some(running.address.port()),
-            socket: None,
-            cgroup: self.link.group.cpu.clone(),
-        }
     }
 }
 

@@ -75,7 +75,7 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
             "sweetspot.toml line 2: unknown key 'worker' (did you mean 'workers'?); known keys: \
              app, entry, server, proxy, start, stop-signal, workers, threads, targets, slo, cpus, \
              memory, arrivals, connection, timeout, budget, place, ready, \
-             db-connections, seed, store, headers, target",
+             db-connections, seed, store, env, headers, target",
         ),
         ("colour = 1", "sweetspot.toml line 1: unknown key 'colour'; known keys: app,"),
         (
@@ -198,5 +198,22 @@ proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "(seed|target|headers|[\\[\\]{}=.\",\n a1é-]){0,24}") {
         let _either = parse(&text, Path::new("sweetspot.toml"));
+    }
+}
+
+#[test]
+fn variables_are_texts_or_numbers_and_their_values_are_not_repeated() {
+    let file = parsed("[env]\nKEY = \"a=b\"\nWEB_CONCURRENCY = 3\n");
+    let env = file.env.unwrap();
+    assert_eq!(env.line, 1);
+    let expected = [("KEY", "a=b"), ("WEB_CONCURRENCY", "3")];
+    assert_eq!(env.value, expected.map(|(name, value)| (name.to_string(), value.to_string())));
+    for (text, expected) in [
+        ("env = \"A=1\"", "sweetspot.toml line 1: env is a text, but should be a table such as"),
+        ("[env]\nA = true", "line 2: env is true or false, but should be a text such as"),
+        ("[env]\n\"A B\" = \"s3cret\"", "line 2: env: 'A B' is no variable's name"),
+    ] {
+        let error = refused(text);
+        assert!(error.contains(expected) && !error.contains("s3cret"), "{text}: {error}");
     }
 }

@@ -404,3 +404,20 @@ fn consent_is_carried_and_never_assumed() {
     assert!(plan.assume_yes && plan.allow_public);
     assert_eq!(plan.threads_source, Source::Default);
 }
+
+#[test]
+fn variables_of_the_app_are_named_and_never_shown() {
+    let here = Here::new("[env]\nA = \"s3cret\"\nRACK_ENV = \"staging\"\n");
+    let plan = here.resolve(&Typed::default());
+    assert_eq!(line(&plan, "variables").0, "A, RACK_ENV (values not shown)");
+    assert_eq!(line(&plan, "environment"), ("staging", &Source::File { line: 1 }));
+    assert_eq!(plan.app.env["A"], "s3cret");
+    let typed = Typed { env: vec!["A=other".into(), "A=last=1".into()], ..Typed::default() };
+    let plan = here.resolve(&typed);
+    assert_eq!(plan.app.env["A"], "last=1", "what was typed last comes before the file");
+    assert_eq!(line(&plan, "variables").1, &Source::Flag);
+    assert!(!format!("{:?}", plan.lines).contains("s3cret"));
+    let error = here.refuse(&Typed { env: vec!["s3cret".into()], ..Typed::default() });
+    assert!(error.starts_with("--env: a variable needs a '='"), "{error}");
+    assert!(!error.contains("s3cret"), "{error}");
+}

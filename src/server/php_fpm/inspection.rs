@@ -3,7 +3,7 @@
 //! In: PHP-FPM's version and a pool's settings as they stand in its file. Out: the settings, or
 //! what went wrong. Only computes.
 
-use crate::server::command::text;
+use crate::server::command_line::text;
 use crate::server::inspection::failed;
 use crate::server::{App, Inspection, InspectionError, Obeys};
 use crate::terms::{BootFailureKind, Configuration};

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::command;
-use super::command::{shell, text};
+use super::command_line;
+use super::command_line::{shell, text};
 use super::{
     About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
     ProcessFacts, ReadyLine, Recipe, Upstream,
@@ -96,7 +96,7 @@ impl Adapter for PhpFpm {
             Listen::Port(_) => scratch.join("php-fpm.sock"),
         };
         Recipe {
-            commands: vec![command::start(app, arguments(app, scratch), env, NOT_INHERITED)],
+            commands: vec![command_line::start(app, arguments(app, scratch), env, NOT_INHERITED)],
             files: files(app, configuration, &socket),
             upstream: Upstream::FastCgi { socket, root: pages(app), index: INDEX.into() },
             proxy: None,
@@ -245,7 +245,10 @@ mod tests {
             (false, "php-fpm: master process (/tmp/scratch/php-fpm.conf)", Role::Worker),
             (false, "convert in.png out.png", Role::Other),
         ] {
-            assert_eq!(PhpFpm.role(configuration, ProcessFacts { is_root, title }), role);
+            assert_eq!(
+                PhpFpm.role(configuration, ProcessFacts { is_root, title, serves: false }),
+                role
+            );
         }
     }
 }

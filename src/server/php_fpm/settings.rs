@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::server::command::text;
+use crate::server::command_line::text;
 use crate::server::{App, Inspection};
 use crate::terms::{Configuration, Cores, Settings};
 
@@ -22,6 +22,7 @@ pub(super) fn of(
             .collect::<BTreeMap<_, _>>(),
         config_snippet: snippet(app, inspection, configuration, cores),
         advice: advice(inspection, configuration),
+        ..Settings::default()
     }
 }
 

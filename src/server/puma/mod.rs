@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::command;
-use super::command::text;
+use super::command_line;
+use super::command_line::text;
 use super::rack;
 use super::{
     About, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
-    ProcessFacts, ReadyLine, Recipe, Upstream,
+    ProcessFacts, ReadyLine, Recipe, Resize, Upstream,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
@@ -61,7 +61,7 @@ impl Adapter for Puma {
         scratch: &Path,
     ) -> Recipe {
         Recipe {
-            commands: vec![command::start(
+            commands: vec![command_line::start(
                 app,
                 arguments(app, configuration, listen, scratch),
                 environment(app, configuration, listen, scratch),
@@ -72,7 +72,7 @@ impl Adapter for Puma {
             files: vec![(OVERLAY.into(), overlay(app, scratch))],
             ready_line: Some(ready_line(configuration)),
             failure_line: is_cluster(configuration)
-                .then(|| rack::failing_workers(&["! Unable to start worker"], configuration)),
+                .then(|| rack::failing_workers(&UNABLE, configuration)),
             graceful_stop: GracefulStop { signal: SIGTERM, wait: Duration::from_secs(10) },
         }
     }
@@ -84,6 +84,22 @@ impl Adapter for Puma {
             (true, false) if process.title.starts_with("puma: cluster worker ") => Role::Worker,
             (_, false) => Role::Other,
         }
+    }
+
+    /// A worker that ends closes the connections that it has accepted and that no request has come
+    /// on yet, without a word: on a busy server some requests fail then.
+    fn resize(&self, from: Configuration, to: Configuration) -> Result<Resize, String> {
+        // In single mode nobody takes these signals, and the first of them would stop the process.
+        if !(is_cluster(from) && is_cluster(to)) {
+            let why = "Puma runs one worker without a master, which needs a fresh start";
+            return Err(why.to_string());
+        }
+        Ok(Resize {
+            more: SIGTTIN,
+            fewer: SIGTTOU,
+            ready_line: ReadyLine { count: 1, ..ready_line(to) },
+            failure_line: Some(ReadyLine { contains: UNABLE.map(String::from).into(), count: 2 }),
+        })
     }
 
     fn settings(
@@ -103,6 +119,11 @@ impl Adapter for Puma {
 
 /// As in signal(7); this folder must not depend on the operating system's library for it.
 const SIGTERM: i32 = 15;
+const SIGTTIN: i32 = 21;
+const SIGTTOU: i32 = 22;
+
+/// A master says this of a worker that ended before it had booted, and starts another.
+const UNABLE: [&str; 1] = ["! Unable to start worker"];
 
 /// One worker runs in single mode, as Puma itself advises: a master for one worker only costs
 /// memory.
@@ -249,6 +270,18 @@ mod tests {
     }
 
     #[test]
+    fn only_a_cluster_is_resized_to_a_cluster() {
+        let configuration = |workers| Configuration::new(workers, 2).unwrap();
+        for (from, to, can) in [(2, 4, true), (4, 2, true), (1, 2, false), (2, 1, false)] {
+            let resize = Puma.resize(configuration(from), configuration(to));
+            assert_eq!(resize.is_ok(), can, "{from} to {to}");
+        }
+        let resize = Puma.resize(configuration(2), configuration(3)).unwrap();
+        assert!(resize.ready_line.matches("[1] - Worker 2 (PID: 7) booted in 0.1s, phase: 0"));
+        assert_eq!(resize.ready_line.count, 1, "each step waits for its own worker");
+    }
+
+    #[test]
     fn roles_follow_from_the_title_and_the_mode() {
         let cluster = Configuration::new(2, 1).unwrap();
         let single = Configuration::new(1, 8).unwrap();
@@ -260,7 +293,11 @@ mod tests {
             (single, true, master, Role::Worker),
             (single, false, "node server-side-rendering.js", Role::Other),
         ] {
-            assert_eq!(Puma.role(configuration, ProcessFacts { is_root, title }), role, "{title}");
+            assert_eq!(
+                Puma.role(configuration, ProcessFacts { is_root, title, serves: false }),
+                role,
+                "{title}"
+            );
         }
     }
 }

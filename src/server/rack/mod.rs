@@ -7,7 +7,7 @@ pub mod failure;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::command::text;
+use super::command_line::text;
 use super::{App, CommandLine, Framework, Listen, ReadyLine};
 use crate::terms::{Configuration, Cores, Workers};
 
@@ -66,7 +66,7 @@ pub fn same_ratio(directive: &str, workers: Workers, cores: Cores) -> [String; 4
 }
 
 /// The variables that name the environment; the first of them is Rack's own.
-const ENVIRONMENT: [&str; 3] = ["RACK_ENV", "RAILS_ENV", "APP_ENV"];
+pub const ENVIRONMENT: [&str; 3] = ["RACK_ENV", "RAILS_ENV", "APP_ENV"];
 
 /// The name of the environment that the app runs in: production, unless the user says otherwise.
 pub fn environment(app: &App) -> &str {

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::server::command::text;
+use crate::server::command_line::text;
 use crate::server::inspection::{failed, report};
 use crate::server::{App, Inspection, InspectionError, Obeys};
 use crate::terms::Configuration;

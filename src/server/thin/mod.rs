@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::command;
-use super::command::text;
+use super::command_line;
+use super::command_line::text;
 use super::rack;
 use super::{
     About, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
@@ -65,7 +65,7 @@ impl Adapter for Thin {
         let places: Vec<Listen> = (0..workers).map(|worker| place_of(listen, worker)).collect();
         let command = |place: &Listen| {
             let env = environment(app, configuration, place, scratch);
-            command::start(app, arguments(app, configuration, place, scratch), env, &[])
+            command_line::start(app, arguments(app, configuration, place, scratch), env, &[])
         };
         Recipe {
             commands: places.iter().map(command).collect(),
@@ -250,7 +250,10 @@ mod tests {
         let configuration = Configuration::new(2, 1).unwrap();
         let title = "/usr/bin/ruby /usr/bin/thin start --socket /tmp/scratch/app.sock.0";
         for (is_root, role) in [(true, Role::Worker), (false, Role::Other)] {
-            assert_eq!(Thin.role(configuration, ProcessFacts { is_root, title }), role);
+            assert_eq!(
+                Thin.role(configuration, ProcessFacts { is_root, title, serves: false }),
+                role
+            );
         }
     }
 

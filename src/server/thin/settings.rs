@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::server::command::text;
+use crate::server::command_line::text;
 use crate::server::{App, Framework, Inspection};
 use crate::terms::{Configuration, Cores, Settings};
 
@@ -20,6 +20,7 @@ pub(super) fn of(
         config_snippet: snippet(app, configuration, cores),
         advice: advice(app, env.is_some(), configuration),
         env: env.unwrap_or_default(),
+        ..Settings::default()
     }
 }
 

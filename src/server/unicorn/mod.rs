@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::command;
-use super::command::text;
+use super::command_line;
+use super::command_line::text;
 use super::rack;
 use super::{
     About, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
-    ProcessFacts, ReadyLine, Recipe, Upstream,
+    ProcessFacts, ReadyLine, Recipe, Resize, Upstream,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
@@ -64,7 +64,7 @@ impl Adapter for Unicorn {
         scratch: &Path,
     ) -> Recipe {
         Recipe {
-            commands: vec![command::start(
+            commands: vec![command_line::start(
                 app,
                 arguments(app, scratch),
                 environment(app, configuration, listen, scratch),
@@ -73,14 +73,8 @@ impl Adapter for Unicorn {
             upstream: Upstream::Http(vec![listen.clone()]),
             proxy: None,
             files: vec![(OVERLAY.into(), overlay(app, configuration, listen, scratch))],
-            ready_line: Some(ReadyLine {
-                contains: vec!["worker=".into(), " ready".into()],
-                count: configuration.workers.get(),
-            }),
-            failure_line: Some(rack::failing_workers(
-                &["reaped #<Process::Status", "worker="],
-                configuration,
-            )),
+            ready_line: Some(ready_line(configuration)),
+            failure_line: Some(rack::failing_workers(&REAPED, configuration)),
             graceful_stop: GracefulStop { signal: SIGQUIT, wait: Duration::from_secs(10) },
         }
     }
@@ -91,6 +85,15 @@ impl Adapter for Unicorn {
             false if process.title.starts_with("unicorn worker[") => Role::Worker,
             false => Role::Other,
         }
+    }
+
+    fn resize(&self, _from: Configuration, to: Configuration) -> Result<Resize, String> {
+        Ok(Resize {
+            more: SIGTTIN,
+            fewer: SIGTTOU,
+            ready_line: ReadyLine { count: 1, ..ready_line(to) },
+            failure_line: Some(ReadyLine { contains: REAPED.map(String::from).into(), count: 2 }),
+        })
     }
 
     fn settings(
@@ -111,6 +114,18 @@ impl Adapter for Unicorn {
 /// As in signal(7); this folder must not depend on the operating system's library for it. SIGTERM
 /// would cut requests off.
 const SIGQUIT: i32 = 3;
+const SIGTTIN: i32 = 21;
+const SIGTTOU: i32 = 22;
+
+/// A master says this of a worker that has ended.
+const REAPED: [&str; 2] = ["reaped #<Process::Status", "worker="];
+
+fn ready_line(configuration: Configuration) -> ReadyLine {
+    ReadyLine {
+        contains: vec!["worker=".into(), " ready".into()],
+        count: configuration.workers.get(),
+    }
+}
 
 fn arguments(app: &App, scratch: &Path) -> Vec<String> {
     let mut arguments = rack::through_bundler(app);
@@ -255,7 +270,7 @@ mod tests {
             (false, "unicorn master -E production -c /tmp/unicorn.rb config.ru", Role::Other),
             (false, "node server-side-rendering.js", Role::Other),
         ] {
-            let process = ProcessFacts { is_root, title };
+            let process = ProcessFacts { is_root, title, serves: false };
             assert_eq!(Unicorn.role(configuration, process), role, "{title}");
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::server::{App, Framework, Obeys};
-use crate::server::{command::text, rack::same_ratio};
+use crate::server::{command_line::text, rack::same_ratio};
 use crate::terms::{Configuration, Cores, Settings};
 
 pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
@@ -17,6 +17,7 @@ pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: 
             .collect::<BTreeMap<_, _>>(),
         config_snippet: snippet(app, configuration, cores),
         advice: advice(app, obeys, configuration),
+        ..Settings::default()
     }
 }
 

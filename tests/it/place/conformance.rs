@@ -2,10 +2,12 @@
 
 use std::net::TcpListener;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sweetspot::place::Offer;
-use sweetspot::server::{ADAPTERS, ProcessFacts, Proxy};
-use sweetspot::terms::{BootFailureKind, Offered, Role, TrialFailure};
+use sweetspot::place::local::Resized;
+use sweetspot::server::{ADAPTERS, Proxy};
+use sweetspot::terms::{BootFailureKind, Offered, TrialFailure};
 
 use super::*;
 use crate::failures::site::{Running, Site};
@@ -24,6 +26,7 @@ struct Row {
     replaces_workers: bool,
     /// What an app that does not load makes of a start: the server ends, or answers nothing good.
     failed_load: BootFailureKind,
+    resizing: Resizing,
 }
 
 /// The threads of a worker that serve.
@@ -32,6 +35,15 @@ struct Threads {
     name: &'static str,
     /// A worker with one thread serves on its main thread, and has none of that name.
     has_none_for_one: bool,
+}
+
+/// Whether workers come and go while it runs.
+#[derive(Clone, Copy, PartialEq)]
+enum Resizing {
+    Never,
+    Unnoticed,
+    /// A worker that ends closes connections that it has accepted and that no request has come on.
+    ClosesConnections,
 }
 
 /// Names and contents.
@@ -59,6 +71,7 @@ const ROWS: &[Row] = &[
         app: rack_app,
         replaces_workers: true,
         failed_load: BootFailureKind::Exited,
+        resizing: Resizing::ClosesConnections,
     },
     Row {
         name: "unicorn",
@@ -68,6 +81,7 @@ const ROWS: &[Row] = &[
         app: rack_app,
         replaces_workers: true,
         failed_load: BootFailureKind::Exited,
+        resizing: Resizing::Unnoticed,
     },
     Row {
         name: "thin",
@@ -78,6 +92,7 @@ const ROWS: &[Row] = &[
         app: rack_app,
         replaces_workers: false,
         failed_load: BootFailureKind::Exited,
+        resizing: Resizing::Never,
     },
     Row {
         name: "php-fpm",
@@ -88,8 +103,30 @@ const ROWS: &[Row] = &[
         replaces_workers: true,
         // Nothing is loaded before the first page is asked for.
         failed_load: BootFailureKind::ServerError,
+        resizing: Resizing::Never,
+    },
+    // Puma as somebody's own command, of which nothing is known.
+    Row {
+        name: "command",
+        configurations: &[(1, 1), (1, 3), (3, 2)],
+        threads: Some(Threads { name: "puma srv tp", has_none_for_one: false }),
+        settings: &[],
+        app: command_app,
+        replaces_workers: true,
+        failed_load: BootFailureKind::Exited,
+        resizing: Resizing::Never,
     },
 ];
+
+/// Where the command listens; it is on a socket behind nginx.
+const ON_A_PORT: &str = "tcp://127.0.0.1:{port}";
+const ON_A_SOCKET: &str = "unix://{socket}";
+
+fn command_app(doing: Doing) -> Files {
+    let start = "puma -e production --preload -w {workers} -t {threads}:{threads} -C -";
+    let plan = format!("start = \"{start} -b {ON_A_PORT} config.ru\"\n");
+    rack_app(doing).into_iter().chain([("sweetspot.toml", plan)]).collect()
+}
 
 fn rack_app(doing: Doing) -> Files {
     let rackup = match doing {
@@ -163,6 +200,10 @@ impl Case {
             let file = *adapter.about().config_files.last().unwrap();
             files.push((file, settings.to_string()));
         }
+        if proxy == Proxy::Nginx {
+            let plans = files.iter_mut().filter(|(name, _)| *name == "sweetspot.toml");
+            plans.for_each(|(_, plan)| *plan = plan.replace(ON_A_PORT, ON_A_SOCKET));
+        }
         let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
         Self { row, adapter, app: TestApp::new(&files), proxy }
     }
@@ -183,16 +224,6 @@ impl Case {
 
     fn local(&self) -> Local {
         Local::new(self.settings(), StopSignal::default()).unwrap()
-    }
-
-    /// Processes that the adapter takes for workers.
-    fn workers(&self, local: &Local, workers: u16, threads: u16) -> Vec<u32> {
-        let roots = local.server_pids();
-        let role = |pid: u32| {
-            let facts = ProcessFacts { is_root: roots.contains(&pid), title: &title(pid) };
-            self.adapter.role(configuration(workers, threads), facts)
-        };
-        self.app.processes().into_iter().filter(|pid| role(*pid) == Role::Worker).collect()
     }
 
     /// Threads that serve in this process, which may be gone.
@@ -221,7 +252,7 @@ fn every_server_comes_up_with_its_workers_and_threads_and_answers() {
         for &(workers, threads) in case.row.configurations {
             let what = format!("{} {workers} x {threads}", case.what());
             start(&mut local, workers, threads);
-            let serving = case.workers(&local, workers, threads);
+            let serving = local.workers();
             assert_eq!(serving.len(), usize::from(workers), "{what}: {serving:?}");
             if case.row.threads.is_some() {
                 // Threads are made right after a worker says that it has booted, or by its first
@@ -247,7 +278,7 @@ fn every_server_answers_behind_nginx_and_nginx_is_none_of_its_workers() {
         for &(workers, threads) in case.row.configurations {
             let what = format!("{} {workers} x {threads}", case.what());
             start(&mut local, workers, threads);
-            let serving = case.workers(&local, workers, threads);
+            let serving = local.workers();
             assert_eq!(serving.len(), usize::from(workers), "{what}: {serving:?}");
             let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
             assert!(serving.contains(&answering), "{what}: {answering} of {serving:?}");
@@ -263,10 +294,10 @@ fn every_servers_worker_that_is_killed_is_replaced() {
     for case in Case::all(Doing::AnswersItsPid).filter(replacing) {
         let mut local = case.local();
         start(&mut local, 2, 1);
-        let before = case.workers(&local, 2, 1);
+        let before = local.workers();
         kill(before[0], libc::SIGKILL);
         wait_until("another is in its place", || {
-            let now = case.workers(&local, 2, 1);
+            let now = local.workers();
             now.len() == 2 && !now.contains(&before[0])
         });
         let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
@@ -365,6 +396,64 @@ fn every_server_that_does_not_react_is_ended_for_certain() {
         // The user does not want to wait for a graceful end either.
         stop.raise();
         stop.raise();
+        local.stop().unwrap();
+        case.app.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn every_server_that_can_is_resized_while_it_answers_and_the_others_say_why_not() {
+    for case in Case::all(Doing::AnswersItsPid) {
+        let mut local = case.local();
+        let title = case.adapter.about().title;
+        start(&mut local, 2, 1);
+        let address = local.address().unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let client = scope.spawn(|| {
+                let (mut answered, mut failed) = (0, Vec::new());
+                while !is_over.load(Ordering::Relaxed) {
+                    match reply(address, "/") {
+                        Ok(reply) if reply.split(' ').nth(1) == Some("200") => answered += 1,
+                        other => failed.push(other),
+                    }
+                }
+                (answered, failed)
+            });
+            for workers in [4, 3, 4, 2] {
+                let what = format!("{} to {workers}", case.what());
+                let before = local.workers();
+                match local.resize(configuration(workers, 1)).unwrap() {
+                    Resized::Done { .. } => {
+                        let now = local.workers();
+                        assert_eq!(now.len(), usize::from(workers), "{what}: {now:?}");
+                        let kept = now.iter().filter(|pid| before.contains(pid)).count();
+                        assert_eq!(kept, before.len().min(now.len()), "{what}: nobody was renewed");
+                    }
+                    Resized::NotPossible(why) => {
+                        assert!(
+                            why.contains(title) && case.row.resizing == Resizing::Never,
+                            "{what}: {why}"
+                        );
+                        assert_eq!(local.workers(), before, "{what}: nothing was changed");
+                    }
+                    Resized::Failed(failure) => panic!("{what}: {failure:?}"),
+                }
+            }
+            is_over.store(true, Ordering::Relaxed);
+            let (answered, failed) = client.join().unwrap();
+            assert!(answered > 0, "{}", case.what());
+            // Three workers were ended, and one client has one connection.
+            let closed = if case.row.resizing == Resizing::ClosesConnections { 3 } else { 0 };
+            assert!(failed.len() <= closed, "{}: {failed:?} beside {answered}", case.what());
+        });
+        let threads = local.resize(configuration(2, 5)).unwrap();
+        let Resized::NotPossible(why) = threads else { panic!("{threads:?}") };
+        assert!(why.contains(title), "{why}");
+        assert_eq!(
+            case.row.resizing != Resizing::Never,
+            case.adapter.resize(configuration(2, 1), configuration(3, 1)).is_ok()
+        );
         local.stop().unwrap();
         case.app.assert_nothing_is_left();
     }

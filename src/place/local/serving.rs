@@ -1,0 +1,53 @@
+//! What the processes of the running server are: who watches them is told so, and workers can be
+//! counted.
+//!
+//! In: the server that runs. Out: its processes' roles. Only looks.
+
+use super::started::Part;
+use super::{Local, Running, processes};
+use crate::monitor::{self, RoleOf, Seen, Serving, Watched};
+use crate::server::{self, ProcessFacts};
+use crate::terms::Role;
+
+impl Local {
+    /// The processes that serve now, as the adapter tells them; none while no server runs.
+    pub fn workers(&self) -> Vec<u32> {
+        let Some(running) = &self.running else { return Vec::new() };
+        let roots = running.processes.running(Part::Server);
+        let below = roots.iter().flat_map(|root| processes::descendants(*root));
+        let pids: Vec<u32> = roots.iter().copied().chain(below).collect();
+        let serving = self.serving(running).among(&pids);
+        let role = self.role_of(running);
+        let is_worker = |pid: &u32| {
+            let title = monitor::title(*pid);
+            let (is_root, serves) = (roots.contains(pid), serving.contains(pid));
+            // What has ended has no title and holds nothing.
+            !title.is_empty() && role(Seen { is_root, title: &title, serves }) == Role::Worker
+        };
+        pids.into_iter().filter(is_worker).collect()
+    }
+
+    /// What the monitor has to know of the running server.
+    pub(super) fn watched(&self, running: &Running) -> Watched {
+        Watched {
+            roots: running.processes.pids(),
+            role: self.role_of(running),
+            port: Some(running.address.port()),
+            socket: running.socket.clone(),
+            cgroup: self.link.group.cpu.clone(),
+        }
+    }
+
+    fn serving(&self, running: &Running) -> Serving {
+        Serving::new(Some(running.address.port()), running.socket.clone())
+    }
+
+    fn role_of(&self, running: &Running) -> RoleOf {
+        let (adapter, configuration) = (self.settings.adapter, running.configuration);
+        let proxy = self.settings.app.proxy;
+        Box::new(move |Seen { is_root, title, serves }| {
+            let facts = ProcessFacts { is_root, title, serves };
+            server::role(proxy, adapter, configuration, facts)
+        })
+    }
+}

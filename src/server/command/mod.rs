@@ -1,0 +1,216 @@
+//! Any server, started by a command of the user's with places to fill in.
+//!
+//! In: an app with its [`CommandTemplate`], and a configuration. Out: the command filled in. Must
+//! not run, read or write anything.
+
+mod template;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use self::template::{fill, numbers, values};
+use super::command_line;
+use super::{
+    About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
+    Obeys, ProcessFacts, Recipe, Upstream,
+};
+use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+
+pub use self::template::{CommandTemplate, PLACES, has_place, places};
+
+/// A server that we know nothing of but its command.
+pub struct Command;
+
+const ABOUT: About = About {
+    name: "command",
+    title: "the command",
+    programs: &[],
+    config_files: &[],
+    runs: &[Framework::Other],
+    // Where its command has a place for them.
+    has_threads: true,
+    needs_proxy: false,
+    install: &["as its makers say, or name it with its path"],
+};
+
+/// By convention the number of workers: what an app does itself (its database pool, its own
+/// settings) often follows it.
+const WEB_CONCURRENCY: &str = "WEB_CONCURRENCY";
+
+impl Adapter for Command {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn has_threads(&self, app: &App) -> bool {
+        app.command.as_ref().is_some_and(|command| command.uses(&app.env, "threads"))
+    }
+
+    fn inspect(&self, _app: &App) -> Option<CommandLine> {
+        None
+    }
+
+    fn read_inspection(&self, app: &App, _stdout: &str) -> Result<Inspection, InspectionError> {
+        let command = template(app);
+        Ok(Inspection {
+            current: command.today,
+            server_version: command.program().to_string(),
+            runtime_version: String::new(),
+            obeys: Obeys::default(),
+            remarks: remarks(app, command),
+        })
+    }
+
+    fn launch(
+        &self,
+        app: &App,
+        configuration: Configuration,
+        listen: &Listen,
+        _scratch: &Path,
+    ) -> Recipe {
+        let command = template(app);
+        let filled = |text: &String| fill(text, |place| values(configuration, listen, place));
+        let mut arguments: Vec<String> = command.words.iter().map(filled).collect();
+        if let Some(program) = arguments.first_mut().filter(|program| program.contains('/')) {
+            *program = command_line::text(&app.folder.join(&program));
+        }
+        let mut env: BTreeMap<String, String> =
+            app.env.iter().map(|(name, value)| (name.clone(), filled(value))).collect();
+        if command.uses(&app.env, "workers") {
+            let workers = configuration.workers.to_string();
+            env.entry(WEB_CONCURRENCY.to_string()).or_insert(workers);
+        }
+        // Somebody else's port would lead astray a server that follows the variable.
+        let not_inherited: &[&str] = match listen {
+            Listen::Port(port) => {
+                env.insert("PORT".to_string(), port.to_string());
+                &[]
+            }
+            Listen::Socket(_) => &["PORT"],
+        };
+        Recipe {
+            commands: vec![command_line::start(app, arguments, env, not_inherited)],
+            upstream: Upstream::Http(vec![listen.clone()]),
+            proxy: None,
+            files: Vec::new(),
+            ready_line: None,
+            failure_line: None,
+            graceful_stop: GracefulStop {
+                signal: command.stop_signal,
+                wait: Duration::from_secs(10),
+            },
+        }
+    }
+
+    fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
+        match (process.serves, process.is_root) {
+            (true, _) => Role::Worker,
+            (false, true) => Role::Master,
+            (false, false) => Role::Other,
+        }
+    }
+
+    fn settings(
+        &self,
+        app: &App,
+        _inspection: &Inspection,
+        configuration: Configuration,
+        _cores: Cores,
+    ) -> Settings {
+        settings(app, configuration)
+    }
+
+    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
+        // As the operating system, Node.js, and gunicorn say it.
+        const PORT_TAKEN: [&str; 4] =
+            ["Address already in use", "EADDRINUSE", "address already in use", "Connection in use"];
+        let has = |text: &str| last_lines.iter().any(|line| line.contains(text));
+        match PORT_TAKEN.into_iter().any(has) {
+            true => BootFailureKind::PortTaken,
+            false => BootFailureKind::Exited,
+        }
+    }
+}
+
+fn template(app: &App) -> &CommandTemplate {
+    app.command.as_ref().expect("only an app with a command is run by this server")
+}
+
+fn remarks(app: &App, command: &CommandTemplate) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if command.uses(&app.env, "workers") {
+        let today = command.today.workers;
+        let s = if today.get() == 1 { "" } else { "s" };
+        remarks.push(format!(
+            "a command does not say how it runs today: {today} worker{s} stand{} for it (another \
+             number: --env {WEB_CONCURRENCY}=N)",
+            if today.get() == 1 { "s" } else { "" }
+        ));
+    }
+    remarks.push(
+        "it counts as ready when its page answers 2xx and its processes have come to rest".into(),
+    );
+    remarks
+}
+
+fn settings(app: &App, configuration: Configuration) -> Settings {
+    let command = template(app);
+    let filled = |text: &str| fill(text, |place| numbers(configuration, place));
+    let mut env = BTreeMap::new();
+    let mut unseen = Vec::new();
+    for (name, value) in &app.env {
+        match places(value).as_slice() {
+            [(range, "workers" | "threads")] if *range == (0..value.len()) => {
+                env.insert(name.clone(), filled(value));
+            }
+            // The rest of the value may be secret.
+            places if places.iter().any(|(_, name)| matches!(*name, "workers" | "threads")) => {
+                unseen.push(name.as_str());
+            }
+            _ => {}
+        }
+    }
+    if command.uses(&app.env, "workers") && !app.env.contains_key(WEB_CONCURRENCY) {
+        env.insert(WEB_CONCURRENCY.to_string(), configuration.workers.to_string());
+    }
+    Settings {
+        start: filled(&command.text),
+        env,
+        advice: advice(app, configuration, &unseen),
+        ..Settings::default()
+    }
+}
+
+fn advice(app: &App, configuration: Configuration, unseen: &[&str]) -> Vec<String> {
+    let command = template(app);
+    let has_threads = Command.has_threads(app);
+    let Configuration { workers, threads } = configuration;
+    let mut advice = Vec::new();
+    if let Some(place) = ["port", "socket"].iter().find(|place| has_place(&command.text, place)) {
+        advice.push(format!("{{{place}}} is the one that it has where it serves users"));
+    }
+    if !unseen.is_empty() {
+        let numbers = match has_threads {
+            true => format!("{workers} workers and {threads} threads"),
+            false => format!("{workers} workers"),
+        };
+        advice.push(format!("set {} as you gave it, with {numbers}", unseen.join(" and ")));
+    }
+    advice.push(match has_threads {
+        true => format!(
+            "a database pool of at least {threads} connection{} per worker; all workers together \
+             hold up to {} ({workers} x {threads}) on each machine",
+            if threads.get() == 1 { "" } else { "s" },
+            configuration.slots()
+        ),
+        false => format!(
+            "a database connection for each request that a worker serves at once: with one each, \
+             all workers together hold up to {workers} on each machine"
+        ),
+    });
+    advice
+}
+
+#[cfg(test)]
+mod tests;

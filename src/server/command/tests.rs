@@ -1,0 +1,121 @@
+use super::*;
+
+fn app(text: &str, env: &[(&str, &str)]) -> App {
+    let command = CommandTemplate {
+        text: text.to_string(),
+        words: text.split(' ').map(String::from).collect(),
+        stop_signal: 15,
+        today: Configuration::new(1, 1).unwrap(),
+    };
+    App {
+        command: Some(command),
+        env: env.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+        ..App::new("/srv/shop", Framework::Other, "")
+    }
+}
+
+fn launch(app: &App, listen: &Listen) -> CommandLine {
+    let configuration = Configuration::new(3, 5).unwrap();
+    Command.launch(app, configuration, listen, Path::new("/tmp/scratch")).commands.remove(0)
+}
+
+#[test]
+fn the_command_and_its_variables_are_filled_in() {
+    let app = app(
+        "bin/serve -w {workers} -t {threads} -p {port}",
+        &[("POOL", "max={threads}"), ("KEY", "{\"a\": 1}")],
+    );
+    let line = launch(&app, &Listen::Port(4000));
+    assert_eq!(line.arguments, ["/srv/shop/bin/serve", "-w", "3", "-t", "5", "-p", "4000"]);
+    let expected = [("KEY", "{\"a\": 1}"), ("POOL", "max=5"), ("PORT", "4000")];
+    for (name, value) in expected.iter().chain(&[("WEB_CONCURRENCY", "3")]) {
+        assert_eq!(line.env[*name], *value, "{name}");
+    }
+    assert_eq!(line.env.len(), 4, "{:?}", line.env);
+}
+
+#[test]
+fn nothing_is_said_of_workers_to_a_command_without_them() {
+    let line = launch(&app("serve {socket}", &[]), &Listen::Socket("/tmp/app.sock".into()));
+    assert_eq!(line.arguments, ["serve", "/tmp/app.sock"]);
+    assert!(line.env.is_empty(), "{:?}", line.env);
+    assert!(line.env_removed.contains(&"PORT".to_string()));
+}
+
+#[test]
+fn the_users_own_variables_come_before_the_convention() {
+    let env = [("WEB_CONCURRENCY", "7"), ("N", "{workers}")];
+    assert_eq!(launch(&app("serve {port}", &env), &Listen::Port(1)).env["WEB_CONCURRENCY"], "7");
+}
+
+#[test]
+fn it_has_threads_when_its_command_or_a_variable_has_a_place_for_them() {
+    for (text, env, expected) in [
+        ("serve {threads}", vec![], true),
+        ("serve", vec![("T", "{threads}")], true),
+        ("serve {workers}", vec![("T", "5")], false),
+    ] {
+        assert_eq!(Command.has_threads(&app(text, &env)), expected, "{text}");
+    }
+}
+
+#[test]
+fn those_that_serve_are_workers_wherever_they_stand() {
+    let configuration = Configuration::new(2, 1).unwrap();
+    for (is_root, serves, role) in [
+        (true, true, Role::Worker),
+        (true, false, Role::Master),
+        (false, true, Role::Worker),
+        (false, false, Role::Other),
+    ] {
+        let facts = ProcessFacts { is_root, serves, title: "serve" };
+        assert_eq!(Command.role(configuration, facts), role, "{is_root} {serves}");
+    }
+}
+
+#[test]
+fn the_setting_is_the_command_and_shows_no_secret() {
+    let app = app(
+        "serve -w {workers} -t {threads} -p {port}",
+        &[("POOL", "{threads}"), ("URL", "db://u:s3cret@h?pool={threads}"), ("KEY", "s3cret")],
+    );
+    let inspection = Command.read_inspection(&app, "").unwrap();
+    assert_eq!(inspection.server_version, "serve");
+    let settings = Command.settings(
+        &app,
+        &inspection,
+        Configuration::new(3, 5).unwrap(),
+        Cores::new(2.0).unwrap(),
+    );
+    assert_eq!(settings.start, "serve -w 3 -t 5 -p {port}");
+    let env = [("POOL", "5"), ("WEB_CONCURRENCY", "3")];
+    assert_eq!(settings.env, env.map(|(name, value)| (name.into(), value.into())).into());
+    let advice = settings.advice.join("\n");
+    assert!(advice.contains("{port} is the one"), "{advice}");
+    assert!(advice.contains("set URL as you gave it, with 3 workers and 5 threads"), "{advice}");
+    assert!(advice.contains("(3 x 5)"), "{advice}");
+    assert!(!format!("{settings:?}").contains("s3cret"));
+}
+
+#[test]
+fn nothing_is_said_of_threads_where_there_is_no_place_for_them() {
+    let app = app("serve -w {workers} -p {port}", &[]);
+    let inspection = Command.read_inspection(&app, "").unwrap();
+    let configuration = Configuration::new(3, 1).unwrap();
+    let settings = Command.settings(&app, &inspection, configuration, Cores::new(2.0).unwrap());
+    let all = format!("{settings:?} {:?}", inspection.remarks);
+    assert!(!all.contains("thread"), "{all}");
+}
+
+#[test]
+fn a_taken_port_is_recognised_in_the_words_of_several_languages() {
+    for line in [
+        "OSError: [Errno 98] Address already in use",
+        "Error: listen EADDRINUSE: address already in use 127.0.0.1:4000",
+        "[ERROR] Connection in use: ('127.0.0.1', 4000)",
+        "panicked: listen tcp 127.0.0.1:4000: bind: address already in use",
+    ] {
+        assert_eq!(Command.recognise_failure(&[line.into()]), BootFailureKind::PortTaken);
+    }
+    assert_eq!(Command.recognise_failure(&["boom".into()]), BootFailureKind::Exited);
+}
