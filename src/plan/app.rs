@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::bundle::{self, Bundle};
+use super::{node, python};
 use crate::server::{ADAPTERS, About, App, Framework};
 
 /// The file every Rack server starts from.
@@ -27,17 +28,8 @@ const SKIPPED: [&str; 10] = [
 ];
 
 /// Apps in a language whose servers are not supported yet, by a file that gives them away.
-const OTHER_APPS: [(&str, &str); 9] = [
-    ("manage.py", "Python"),
-    ("wsgi.py", "Python (WSGI)"),
-    ("asgi.py", "Python (ASGI)"),
-    ("pyproject.toml", "Python"),
-    ("requirements.txt", "Python"),
-    ("package.json", "Node.js"),
-    ("composer.json", "PHP"),
-    ("index.php", "PHP"),
-    ("go.mod", "Go"),
-];
+const OTHER_APPS: [(&str, &str); 3] =
+    [("composer.json", "PHP"), ("index.php", "PHP"), ("go.mod", "Go")];
 
 /// Why no app could be taken from a folder.
 #[derive(Debug, Error)]
@@ -53,8 +45,9 @@ pub enum AppError {
         source: io::Error,
     },
     #[error(
-        "no app found: there is no config.ru in {} nor in the folders below it (two deep); go to \
-         the app's folder, or name it with --app DIR",
+        "no app found: there is no config.ru in {} nor in the folders below it (two deep), and no \
+         Python or Node.js app; go to the app's folder, name it with --app DIR, or say what the \
+         server should run with --entry",
         folder.display()
     )]
     NoApp { folder: PathBuf },
@@ -74,11 +67,33 @@ pub enum AppError {
     )]
     NoRackup { evidence: PathBuf, kind: &'static str, rackup: PathBuf, lines: [String; 2] },
     #[error(
-        "{} looks like a {kind} app; {}, with a Ruby app that has a config.ru, are the servers \
-         supported now; name another app with --app DIR",
-        evidence.display(), known(|about| about.title).join(" and ")
+        "{} looks like a {kind} app, which none of the servers supported now runs ({}); name \
+         another app with --app DIR",
+        evidence.display(), all_titles().join(", ")
     )]
     UnsupportedApp { evidence: PathBuf, kind: &'static str },
+    #[error(
+        "{} looks like a {kind} app, but what the server should run is not to be seen there; name \
+         it, such as {example}",
+        evidence.display()
+    )]
+    NoEntry { evidence: PathBuf, kind: &'static str, example: &'static str },
+    #[error(
+        "{} has several apps: {}; choose one, such as --entry {}",
+        folder.display(), entries.join(", "), entries[0]
+    )]
+    SeveralEntries {
+        folder: PathBuf,
+        /// Two or more.
+        entries: Vec<String>,
+    },
+    #[error("there is no {}, which --entry names; it counts from the app's folder", path.display())]
+    EntryMissing { path: PathBuf },
+    #[error(
+        "{server} does not run this app ({entry}); choose {} with --server, or leave it out",
+        fitting.join(" or ")
+    )]
+    WrongServer { server: &'static str, entry: String, fitting: Vec<&'static str> },
     #[error(
         "{} names the server {server}, which is not supported now; to see what the app would hold \
          on {}, add gem \"{}\" to its Gemfile and run `bundle install`",
@@ -101,9 +116,38 @@ pub enum AppError {
     NoProgram { program: &'static str, install: &'static [&'static str] },
 }
 
-/// This of every server that is supported.
+/// This of every server that a Ruby app can have.
 fn known(what: fn(&About) -> &'static str) -> Vec<&'static str> {
-    ADAPTERS.iter().map(|adapter| what(adapter.about())).collect()
+    let abouts = ADAPTERS.iter().map(|adapter| adapter.about());
+    abouts.filter(|about| about.runs.contains(&Framework::Rack)).map(what).collect()
+}
+
+fn all_titles() -> Vec<&'static str> {
+    ADAPTERS.iter().map(|adapter| adapter.about().title).collect()
+}
+
+/// What is known beforehand of the app that is looked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wish<'a> {
+    /// What the server should run.
+    pub entry: Option<&'a str>,
+    /// The apps that the server runs which was asked for; empty: none was.
+    pub runs: &'a [Framework],
+}
+
+impl Wish<'_> {
+    fn allows(&self, kinds: &[Framework]) -> bool {
+        self.runs.is_empty() || kinds.iter().any(|kind| self.runs.contains(kind))
+    }
+}
+
+/// Could a server be told to run this?
+pub fn is_entry(entry: &str) -> bool {
+    is_rackup(entry) || node::is_entry(entry) || python::is_entry(entry)
+}
+
+fn is_rackup(entry: &str) -> bool {
+    entry.ends_with(".ru")
 }
 
 fn joined(apps: &[PathBuf]) -> String {
@@ -115,6 +159,14 @@ fn joined(apps: &[PathBuf]) -> String {
 /// # Errors
 /// None, several, or one that no server we know can run.
 pub fn recognise(folder: &Path) -> Result<App, AppError> {
+    recognise_as(folder, Wish::default())
+}
+
+/// The app in `folder` that is wished for.
+///
+/// # Errors
+/// As [`recognise`]; also when what the wish names is not there.
+pub fn recognise_as(folder: &Path, wish: Wish<'_>) -> Result<App, AppError> {
     let folder = fs::canonicalize(folder).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => AppError::NoFolder { folder: folder.to_path_buf() },
         _ => AppError::Unreadable { path: folder.to_path_buf(), source },
@@ -122,15 +174,53 @@ pub fn recognise(folder: &Path) -> Result<App, AppError> {
     if !folder.is_dir() {
         return Err(AppError::NotAFolder { path: folder });
     }
-    let folder = if folder.join(RACKUP).is_file() { folder } else { find_below(&folder)? };
-    let bundle = bundle::read_bundle(&folder)?;
-    let framework = framework(&folder, bundle.as_ref())?;
-    Ok(App { is_bundled: bundle.is_some(), ..App::new(folder, framework, RACKUP) })
+    if let Some(entry) = wish.entry {
+        return with_entry(&folder, entry, wish);
+    }
+    if folder.join(RACKUP).is_file() && wish.allows(&RACK) {
+        return rack_app(&folder, RACKUP);
+    }
+    if wish.allows(&RACK) {
+        refuse_missing_rackup(&folder)?;
+    }
+    if let Some(app) = in_other_language(&folder, wish)? {
+        return Ok(app);
+    }
+    rack_app(&find_below(&folder)?, RACKUP)
+}
+
+const RACK: [Framework; 3] = [Framework::Rails, Framework::Sinatra, Framework::Rack];
+const PYTHON: [Framework; 2] = [Framework::Wsgi, Framework::Asgi];
+
+fn in_other_language(folder: &Path, wish: Wish<'_>) -> Result<Option<App>, AppError> {
+    if wish.allows(&PYTHON)
+        && let Some(app) = python::recognise(folder, wish.runs)?
+    {
+        return Ok(Some(app));
+    }
+    if wish.allows(&[Framework::Node]) { node::recognise(folder) } else { Ok(None) }
+}
+
+/// The app that starts from what the user names.
+fn with_entry(folder: &Path, entry: &str, wish: Wish<'_>) -> Result<App, AppError> {
+    let is_file = is_rackup(entry) || node::is_entry(entry);
+    let path = folder.join(entry);
+    match entry {
+        _ if is_file && !path.is_file() => Err(AppError::EntryMissing { path }),
+        _ if is_rackup(entry) => rack_app(folder, entry),
+        _ if is_file => Ok(node::app(folder, entry, "")),
+        _ => python::with_entry(folder, entry, wish.runs),
+    }
+}
+
+fn rack_app(folder: &Path, rackup: &str) -> Result<App, AppError> {
+    let bundle = bundle::read_bundle(folder)?;
+    let framework = framework(folder, bundle.as_ref(), rackup)?;
+    Ok(App { is_bundled: bundle.is_some(), ..App::new(folder, framework, rackup) })
 }
 
 /// The app of a folder without a `config.ru` of its own.
 fn find_below(folder: &Path) -> Result<PathBuf, AppError> {
-    refuse_missing_rackup(folder)?;
     let mut apps = Vec::new();
     for below in subfolders(folder)? {
         if below.join(RACKUP).is_file() {
@@ -193,10 +283,10 @@ fn other_app(folder: &Path) -> AppError {
     }
 }
 
-fn framework(folder: &Path, bundle: Option<&Bundle>) -> Result<Framework, AppError> {
+fn framework(folder: &Path, bundle: Option<&Bundle>, rackup: &str) -> Result<Framework, AppError> {
     let is_sinatra = || -> Result<bool, AppError> {
         Ok(bundle.is_some_and(|bundle| bundle.has("sinatra"))
-            || requires_sinatra(&read(&folder.join(RACKUP))?)
+            || requires_sinatra(&read(&folder.join(rackup))?)
             || sinatra_source(folder)?.is_some())
     };
     Ok(match is_rails(folder) {

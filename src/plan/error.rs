@@ -124,6 +124,11 @@ pub enum Problem {
          choose a server that has threads with --server"
     )]
     OneThreadOnly { server: &'static str },
+    #[error(
+        "no server runs this; write a module with its app (shop.wsgi:application), a JavaScript \
+         file (server.js) or a rackup file (config.ru)"
+    )]
+    Entry,
     #[error("{server} needs a proxy in front of it; leave this out, or write nginx")]
     ProxyNeeded { server: &'static str },
 }

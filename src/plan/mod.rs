@@ -10,6 +10,8 @@ mod file;
 mod header;
 mod key;
 mod lines;
+mod node;
+mod python;
 mod range;
 mod resolve;
 mod server;
@@ -21,14 +23,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use app::{AppError, recognise};
+pub use app::{AppError, Wish, recognise, recognise_as};
 pub use error::{Origin, PlanError, Problem};
 #[cfg(fuzzing)]
 pub use file::{PlanFile, parse};
 pub use header::{HeaderError, parse_header};
 pub use range::{LARGEST_COUNT, RangeError, format_counts, parse_counts};
 pub use resolve::resolve;
-pub use server::{Chosen, choose_server};
+pub use server::{Chosen, choose_server, own_program};
 pub use targets::read_targets;
 
 use crate::server::App;

@@ -36,6 +36,10 @@ pub fn for_failure(app: &App, about: &About, kind: BootFailureKind) -> String {
             return format!("install it: {}", about.install.join(", or "));
         }
         BootFailureKind::PortTaken => "end what listens there, or let the port be chosen freely",
+        BootFailureKind::OtherPort => {
+            "let the app listen on the port that the variable PORT names (Node.js: \
+             server.listen(process.env.PORT || 3000))"
+        }
         BootFailureKind::NeverReady => {
             "look at what the app waits for when it boots, or at the page that is asked for; a \
              page that answers sooner can be named with --ready"

@@ -6,11 +6,15 @@
 
 pub mod advice;
 mod command;
+pub mod gunicorn;
 mod inspection;
 mod nginx;
+pub mod node;
 pub mod puma;
+mod python;
 mod rack;
 pub mod unicorn;
+pub mod uvicorn;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +26,14 @@ use thiserror::Error;
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
 /// The app servers we know. Where an app would do for several, the first of them is taken.
-pub static ADAPTERS: &[&dyn Adapter] = &[&puma::Puma, &unicorn::Unicorn];
+pub static ADAPTERS: &[&dyn Adapter] = &[
+    &puma::Puma,
+    &unicorn::Unicorn,
+    // Before gunicorn, which runs ASGI apps too, in workers that are uvicorn's.
+    &uvicorn::Uvicorn,
+    &gunicorn::Gunicorn,
+    &node::Node,
+];
 
 /// What is so of a server whatever the app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +101,8 @@ pub struct App {
     pub proxy: Proxy,
     /// The server's program, where it is not the first of [`About::programs`].
     pub program: Option<String>,
+    /// The kind of its workers, where its server has several and the app's own settings name one.
+    pub worker_kind: Option<String>,
 }
 
 impl App {
@@ -105,6 +118,7 @@ impl App {
             env: BTreeMap::new(),
             proxy: Proxy::None,
             program: None,
+            worker_kind: None,
         }
     }
 }
@@ -265,6 +279,12 @@ pub trait Adapter: Sync {
     /// Can a worker of this app have several threads?
     fn has_threads(&self, _app: &App) -> bool {
         self.about().has_threads
+    }
+
+    /// The kind of worker that this text of its own configuration file names, where that decides
+    /// what can be chosen.
+    fn worker_kind(&self, _config: &str) -> Option<String> {
+        None
     }
 
     /// A command that prints the app's own settings, and changes nothing. `None`: nothing need be

@@ -225,6 +225,7 @@ fn cause(kind: BootFailureKind) -> &'static str {
         BootFailureKind::PendingMigration => "migrations are pending, its database lacks tables",
         BootFailureKind::NotInstalled => "the server or a gem is not installed",
         BootFailureKind::PortTaken => "something else listens on its port",
+        BootFailureKind::OtherPort => "the app listens on another port than PORT says",
         _ => "it failed",
     }
 }
