@@ -32,8 +32,8 @@ use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::monitor::{Monitor, Watched};
 use crate::server::{
-    self, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, ProcessFacts,
-    Recipe,
+    self, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
+    ProcessFacts, Recipe, Upstream,
 };
 use crate::terms::{
     BootFailure, BootFailureKind, Bytes, Configuration, ConnectionMode, Cores, LiveSecond, Machine,
@@ -570,7 +570,19 @@ fn is_listening(address: SocketAddr) -> bool {
     connected.is_ok_and(|stream| stream.local_addr().is_ok_and(|own| own != address))
 }
 
+/// Also takes away the sockets of an earlier server that could not: not every server opens one that
+/// is there.
 fn write_files(recipe: &Recipe, scratch: &Path) -> Result<(), PlaceError> {
+    if let Upstream::Http(places) = &recipe.upstream {
+        for place in places {
+            if let Listen::Socket(path) = place
+                && let Err(error) = std::fs::remove_file(path)
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                return Err(environment(format!("remove {}", path.display()), error));
+            }
+        }
+    }
     for (name, content) in &recipe.files {
         let path = scratch.join(name);
         std::fs::write(&path, content)

@@ -14,14 +14,24 @@ use crate::failures::site::{Running, Site};
 struct Row {
     name: &'static str,
     configurations: &'static [(u16, u16)],
-    /// What the threads that serve are called, where workers can have several.
-    threads: Option<&'static str>,
+    threads: Threads,
     /// The app's own settings: each way of loading the app.
     settings: &'static [&'static str],
     /// An app of this server's language.
     app: fn(Doing) -> Files,
     /// A worker that was killed is replaced, and the server goes on.
     replaces_workers: bool,
+}
+
+/// The threads that serve.
+#[derive(Clone, Copy)]
+enum Threads {
+    /// One a worker.
+    One,
+    /// All there from the start, and called so.
+    Named(&'static str),
+    /// Made when there is something to do.
+    OnDemand,
 }
 
 /// Names and contents.
@@ -38,13 +48,15 @@ enum Doing {
     LacksAPart,
     /// Asked for `/slow`, connects to this port, then answers `finished` after half a second.
     TakesItsTime { port: u16 },
+    /// Asked for `/slow`, connects to this port, and answers when that connection ends.
+    WaitsFor { port: u16 },
 }
 
 const ROWS: &[Row] = &[
     Row {
         name: "puma",
         configurations: &[(1, 1), (1, 3), (3, 2)],
-        threads: Some("puma srv tp"),
+        threads: Threads::Named("puma srv tp"),
         settings: &["preload_app!\n", "preload_app! false\n"],
         app: rack_app,
         replaces_workers: true,
@@ -52,12 +64,104 @@ const ROWS: &[Row] = &[
     Row {
         name: "unicorn",
         configurations: &[(1, 1), (3, 1)],
-        threads: None,
+        threads: Threads::One,
         settings: &["preload_app true\n", "preload_app false\n"],
         app: rack_app,
         replaces_workers: true,
     },
+    Row {
+        name: "uvicorn",
+        configurations: &[(1, 1), (3, 1)],
+        threads: Threads::One,
+        settings: &[],
+        app: asgi_app,
+        replaces_workers: false,
+    },
+    Row {
+        name: "gunicorn",
+        configurations: &[(1, 1), (1, 3), (3, 2)],
+        threads: Threads::OnDemand,
+        settings: &["preload_app = True\n", "preload_app = False\n"],
+        app: wsgi_app,
+        replaces_workers: true,
+    },
+    Row {
+        name: "node",
+        configurations: &[(1, 1), (3, 1)],
+        threads: Threads::One,
+        settings: &[],
+        app: node_app,
+        replaces_workers: true,
+    },
 ];
+
+fn wsgi_app(doing: Doing) -> Files {
+    let app = |body: &str| {
+        format!(
+            "import os, socket, time\ndef application(environ, start):\n    \
+             is_slow = environ['PATH_INFO'] == '/slow'\n    \
+             start('200 OK', [('Content-Type', 'text/plain')])\n{body}"
+        )
+    };
+    let module = match doing {
+        Doing::AnswersItsPid => app("    return [str(os.getpid()).encode()]\n"),
+        Doing::FailsAtLoad => "raise ValueError('boom at boot')\n".to_string(),
+        Doing::LacksAPart => "raise ImportError('boom at boot')\n".to_string(),
+        Doing::TakesItsTime { port } => app(&format!(
+            "    if is_slow:\n        \
+             socket.create_connection(('127.0.0.1', {port})).close()\n        \
+             time.sleep(0.5)\n    return [b'finished']\n"
+        )),
+        Doing::WaitsFor { port } => app(&format!(
+            "    if is_slow:\n        \
+             socket.create_connection(('127.0.0.1', {port})).recv(1)\n    \
+             return [b'finished']\n"
+        )),
+    };
+    vec![("wsgi.py", module)]
+}
+
+fn asgi_app(doing: Doing) -> Files {
+    let app = |body: &str| {
+        format!(
+            "import asyncio, os\nasync def app(scope, receive, send):\n    \
+             assert scope['type'] == 'http'\n    is_slow = scope['path'] == '/slow'\n{body}    \
+             await send({{'type': 'http.response.start', 'status': 200, 'headers': []}})\n    \
+             await send({{'type': 'http.response.body', 'body': body}})\n"
+        )
+    };
+    let module = match doing {
+        Doing::AnswersItsPid => app("    body = str(os.getpid()).encode()\n"),
+        Doing::FailsAtLoad => "raise ValueError('boom at boot')\n".to_string(),
+        Doing::LacksAPart => "raise ImportError('boom at boot')\n".to_string(),
+        Doing::TakesItsTime { port } | Doing::WaitsFor { port } => app(&format!(
+            "    body = b'finished'\n    if is_slow:\n        \
+             reader, writer = await asyncio.open_connection('127.0.0.1', {port})\n        \
+             writer.close()\n        await asyncio.sleep(0.5)\n"
+        )),
+    };
+    vec![("asgi.py", module)]
+}
+
+fn node_app(doing: Doing) -> Files {
+    let app = |body: &str| {
+        format!(
+            "const net = require('net');\nrequire('http').createServer((request, reply) => {{\n\
+             {body}}}).listen(process.env.PORT);\n"
+        )
+    };
+    let script = match doing {
+        Doing::AnswersItsPid => app("  reply.end(String(process.pid));\n"),
+        Doing::FailsAtLoad => "throw new Error('boom at boot');\n".to_string(),
+        Doing::LacksAPart => "require('boom at boot');\n".to_string(),
+        Doing::TakesItsTime { port } | Doing::WaitsFor { port } => app(&format!(
+            "  if (request.url !== '/slow') return reply.end('finished');\n  \
+             net.connect({port}, '127.0.0.1').end();\n  \
+             setTimeout(() => reply.end('finished'), 500);\n"
+        )),
+    };
+    vec![("server.js", script)]
+}
 
 fn rack_app(doing: Doing) -> Files {
     let rackup = match doing {
@@ -67,6 +171,11 @@ fn rack_app(doing: Doing) -> Files {
         Doing::TakesItsTime { port } => format!(
             "require 'socket'\nrun ->(env) do\n  if env['PATH_INFO'] == '/slow'\n    \
              TCPSocket.new('127.0.0.1', {port}).close\n    sleep 0.5\n  end\n  \
+             [200, {{}}, ['finished']]\nend\n"
+        ),
+        Doing::WaitsFor { port } => format!(
+            "require 'socket'\nrun ->(env) do\n  if env['PATH_INFO'] == '/slow'\n    \
+             TCPSocket.new('127.0.0.1', {port}).read\n  end\n  \
              [200, {{}}, ['finished']]\nend\n"
         ),
     };
@@ -110,7 +219,8 @@ impl Case {
         proxy: Proxy,
     ) -> Self {
         let row = row_of(adapter);
-        assert_eq!(row.threads.is_some(), adapter.about().has_threads, "{}", row.name);
+        let has_threads = !matches!(row.threads, Threads::One);
+        assert_eq!(has_threads, adapter.about().has_threads, "{}", row.name);
         let mut files = (row.app)(doing);
         if let Some(settings) = settings {
             let file = *adapter.about().config_files.last().unwrap();
@@ -150,7 +260,7 @@ impl Case {
 
     /// Threads that serve in this process, which may be gone.
     fn threads(&self, pid: u32) -> Option<usize> {
-        let name = self.row.threads?;
+        let Threads::Named(name) = self.row.threads else { return None };
         Path::new(&format!("/proc/{pid}/task")).exists().then(|| threads_named(pid, name))
     }
 }
@@ -174,7 +284,7 @@ fn every_server_comes_up_with_its_workers_and_threads_and_answers() {
             start(&mut local, workers, threads);
             let serving = case.workers(&local, workers, threads);
             assert_eq!(serving.len(), usize::from(workers), "{what}: {serving:?}");
-            if case.row.threads.is_some() {
+            if matches!(case.row.threads, Threads::Named(_)) {
                 // Threads are made right after a worker says that it has booted.
                 let has_all = |pid: &u32| case.threads(*pid) == Some(threads.into());
                 wait_until(&what, || serving.iter().all(has_all));
@@ -201,6 +311,40 @@ fn every_server_answers_behind_nginx_and_nginx_is_none_of_its_workers() {
         }
         local.stop().unwrap();
         case.app.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn every_worker_serves_as_many_requests_at_once_as_it_has_threads() {
+    const THREADS: usize = 3;
+    let waiting = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = waiting.local_addr().unwrap().port();
+    let has_threads = |case: &Case| !matches!(case.row.threads, Threads::One);
+    for case in Case::all(Doing::WaitsFor { port }).filter(has_threads) {
+        for threads in [1, THREADS] {
+            let mut local = case.local();
+            start(&mut local, 1, threads.try_into().unwrap());
+            let address = local.address().unwrap();
+            let ask = || std::thread::spawn(move || get(address, "/slow"));
+            let clients: Vec<_> = (0..=threads).map(|_| ask()).collect();
+            let mut inside: Vec<_> = (0..threads).map(|_| waiting.accept().unwrap()).collect();
+            // One more has to wait until one of these is done.
+            waiting.set_nonblocking(true).unwrap();
+            let seen = Instant::now();
+            while seen.elapsed() < Duration::from_millis(200) {
+                assert!(waiting.accept().is_err(), "{}: more than {threads}", case.what());
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            waiting.set_nonblocking(false).unwrap();
+            drop(inside.pop());
+            inside.push(waiting.accept().unwrap());
+            drop(inside);
+            for client in clients {
+                assert_eq!(client.join().unwrap(), "finished", "{}", case.what());
+            }
+            local.stop().unwrap();
+            case.app.assert_nothing_is_left();
+        }
     }
 }
 
