@@ -8,11 +8,35 @@ use crate::terms::BootFailureKind;
 /// The way out of a failed start; lower case, no full stop.
 pub fn for_failure(app: &App, about: &About, kind: BootFailureKind) -> String {
     let is_rails = app.framework == Framework::Rails;
+    let is_ruby = app.framework.is_rack();
+    let is_python = matches!(app.framework, Framework::Wsgi | Framework::Asgi);
     let text = match kind {
         BootFailureKind::Exited => "mend what the app's own last lines name",
         BootFailureKind::SecretKeyBase => {
             "set it for the measurement, any long text will do: export SECRET_KEY_BASE=\"$(ruby \
              -rsecurerandom -e 'puts SecureRandom.hex(64)')\""
+        }
+        BootFailureKind::PendingMigration if is_python => {
+            "create its tables (Django: python manage.py migrate), and fill them with about as \
+             much data as in production"
+        }
+        BootFailureKind::Forbidden | BootFailureKind::NotSuccess if is_python => {
+            "name a host that the app lets in (Django: ALLOWED_HOSTS): -H 'Host: www.example.com', \
+             or name another page with --target 'GET /path'"
+        }
+        BootFailureKind::Forbidden if !is_ruby => {
+            "name a host that the app lets in: -H 'Host: www.example.com', or name another page \
+             with --target 'GET /path'"
+        }
+        BootFailureKind::ForcedSsl if is_python => {
+            "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https' (Django: with \
+             SECURE_PROXY_SSL_HEADER, or without SECURE_SSL_REDIRECT for the measurement)"
+        }
+        BootFailureKind::ForcedSsl if !is_ruby => {
+            "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https'"
+        }
+        BootFailureKind::RateLimited if !is_ruby => {
+            "switch the app's rate limit off for the measurement, or except 127.0.0.1 from it"
         }
         BootFailureKind::Database if is_rails => {
             "start the database and name it with DATABASE_URL; create and load it with: \
@@ -77,4 +101,41 @@ pub fn for_failure(app: &App, about: &About, kind: BootFailureKind) -> String {
         BootFailureKind::NotSuccess => "name a page that answers 2xx with --target 'GET /path'",
     };
     text.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::ADAPTERS;
+
+    #[test]
+    fn nobody_is_told_of_another_languages_ways() {
+        use BootFailureKind::*;
+        let about = ADAPTERS[0].about();
+        let kinds = [
+            Exited,
+            Database,
+            PendingMigration,
+            PortTaken,
+            OtherPort,
+            NeverReady,
+            ForcedSsl,
+            Redirected,
+            Unauthorized,
+            Forbidden,
+            NotFound,
+            RateLimited,
+            ServerError,
+            NotSuccess,
+        ];
+        for framework in [Framework::Wsgi, Framework::Asgi, Framework::Node, Framework::Php] {
+            let app = App::new("/srv/shop", framework, "x");
+            for kind in kinds {
+                let text = for_failure(&app, about, kind);
+                for word in ["Rails", "Rack", "bundle", "ruby", "gem"] {
+                    assert!(!text.contains(word), "{framework:?} {kind:?}: {text}");
+                }
+            }
+        }
+    }
 }

@@ -223,7 +223,7 @@ fn cause(kind: BootFailureKind) -> &'static str {
         BootFailureKind::SecretKeyBase => "SECRET_KEY_BASE is missing",
         BootFailureKind::Database => "its database cannot be reached or does not exist",
         BootFailureKind::PendingMigration => "migrations are pending, its database lacks tables",
-        BootFailureKind::NotInstalled => "the server or a gem is not installed",
+        BootFailureKind::NotInstalled => "the server, or a part of it, is not installed",
         BootFailureKind::PortTaken => "something else listens on its port",
         BootFailureKind::OtherPort => "the app listens on another port than PORT says",
         _ => "it failed",

@@ -18,6 +18,7 @@ pub(super) fn of(
 ) -> Settings {
     let env = env(has_threads, inspection, configuration);
     Settings {
+        place: None,
         config_snippet: snippet(app, has_threads, configuration, cores),
         advice: advice(app, env.is_none(), has_threads, inspection, configuration),
         env: env.unwrap_or_default(),

@@ -10,14 +10,10 @@ process.argv[1] = ENTRY;
 if (forks && follows) {
   require('module').runMain();
 } else {
-  let isEnding = false;
   process.title = 'node: primary';
   (cluster.setupPrimary || cluster.setupMaster).call(cluster, { exec: ENTRY });
-  process.prependListener('SIGTERM', () => {
-    isEnding = true;
-  });
   cluster.on('exit', () => {
-    if (!isEnding) cluster.fork();
+    if (!process[Symbol.for('sweetspot')].isEnding) cluster.fork();
   });
   for (let made = 0; made < WORKERS; made += 1) cluster.fork();
 }

@@ -10,6 +10,10 @@ pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: 
     let workers = configuration.workers;
     let variable = obeys.workers.clone();
     Settings {
+        place: Some(match (&variable, workers.get()) {
+            (None, 2..) => "in a file beside the app's own".into(),
+            _ => "on the command line".into(),
+        }),
         config_snippet: match &variable {
             Some(name) => format!("{name}={workers} node {}\n", app.entry),
             None if workers.get() == 1 => format!("node {}\n", app.entry),

@@ -23,7 +23,9 @@ const say = (text) => {
 const workers = () => Object.values(cluster.workers || {});
 const servers = new Set();
 let isServing = false;
-let isEnding = false;
+// Seen by the primary that we put around an app.
+const state = { isEnding: false };
+process[Symbol.for('sweetspot')] = state;
 
 function heard(server) {
   servers.add(server);
@@ -67,19 +69,19 @@ function watchWorkers() {
   const listening = new WeakSet();
   cluster.on('fork', (worker) => {
     process.title = 'node: primary';
-    if (isEnding) worker.process.kill('SIGKILL');
+    if (state.isEnding) worker.process.kill('SIGKILL');
   });
   cluster.on('listening', (worker) => listening.add(worker));
   cluster.on('exit', (worker) => {
-    if (!isEnding && !listening.has(worker)) {
+    if (!state.isEnding && !listening.has(worker)) {
       say(`failed: worker ${worker.process.pid} ended before it listened`);
     }
-    if (isEnding && workers().length === 0) process.exit(0);
+    if (state.isEnding && workers().length === 0) process.exit(0);
   });
 }
 
 function end() {
-  isEnding = true;
+  state.isEnding = true;
   if (workers().length > 0) {
     workers().forEach((worker) => worker.process.kill('SIGTERM'));
     return;

@@ -2,6 +2,7 @@
 # worker say that it serves or that it cannot.
 import os
 import sys
+import traceback
 
 from uvicorn.importer import import_from_string
 from uvicorn.server import Server
@@ -31,5 +32,8 @@ try:
     if IS_FACTORY:
         app = app()
 except BaseException:
+    # Before anybody ends it: uvicorn prints this too late, or a part of it.
+    traceback.print_exc()
+    sys.stderr.flush()
     say("failed: the app cannot be loaded")
     raise

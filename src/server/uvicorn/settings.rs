@@ -9,6 +9,7 @@ use crate::terms::{Configuration, Cores, Settings};
 pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
     let variable = obeys.workers.iter();
     Settings {
+        place: Some("on the command line".into()),
         env: variable.map(|name| (name.clone(), configuration.workers.to_string())).collect(),
         config_snippet: snippet(app, configuration, cores),
         advice: vec![

@@ -439,7 +439,8 @@ fn every_server_finishes_its_requests_when_it_is_stopped_gracefully() {
             let began = Instant::now();
             local.stop().unwrap();
             assert_eq!(client.join().unwrap(), "finished", "{} {workers}", case.what());
-            assert!(began.elapsed() < Duration::from_secs(9), "it was not ended for certain");
+            let what = format!("{} {workers}: {:?}", case.what(), began.elapsed());
+            assert!(began.elapsed() < Duration::from_secs(9), "ended for certain: {what}");
             case.app.assert_nothing_is_left();
         }
     }

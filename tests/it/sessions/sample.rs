@@ -362,6 +362,7 @@ pub fn decision() -> Decision {
             memory_bytes: Some(301 << 20),
         }],
         settings: Settings {
+            place: None,
             env: [("RAILS_MAX_THREADS", "5"), ("WEB_CONCURRENCY", "3")]
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .into(),

@@ -3,7 +3,7 @@
 //! In: standard input and SIGCHLD. Out: one event at a time.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl Input {
             let mut set: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&mut set);
             libc::sigaddset(&mut set, libc::SIGCHLD);
-            // What we start gets an empty mask again: the standard library sees to that.
+            // What we start gets an empty mask again: see `launch`.
             libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
             let fd = libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
             if fd < 0 {
@@ -80,12 +80,20 @@ impl Input {
     }
 
     fn read(&mut self) -> io::Result<()> {
-        let mut buffer = [0; 4096];
-        match io::stdin().lock().read(&mut buffer) {
+        let mut buffer = [0_u8; 4096];
+        // Past the standard library's own buffer: what waited in there would never wake us.
+        // SAFETY: the buffer is as long as is said, and outlives the call.
+        let read =
+            unsafe { libc::read(libc::STDIN_FILENO, buffer.as_mut_ptr().cast(), buffer.len()) };
+        match usize::try_from(read) {
             Ok(0) => self.has_ended = true,
             Ok(n) => self.part.extend_from_slice(&buffer[..n]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(_) => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
         }
         while let Some(end) = self.part.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.part.drain(..=end).collect();
