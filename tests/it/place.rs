@@ -3,9 +3,12 @@
 mod boot;
 mod conformance;
 mod guardian;
+mod gunicorn;
+mod node;
 mod puma;
 mod settings;
 mod unicorn;
+mod uvicorn;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -37,7 +37,7 @@ const ABOUT: About = About {
 /// Loaded into every process.
 const WATCH: &str = "sweetspot_watch.js";
 
-/// Makes the workers where the app does not.
+/// Starts the app, or makes its workers where it does not.
 const PRIMARY: &str = "sweetspot_primary.js";
 
 /// Titles that the processes are given.
@@ -83,7 +83,7 @@ impl Adapter for Node {
         Recipe {
             commands: vec![command::start(
                 app,
-                arguments(app, configuration, scratch),
+                arguments(app, scratch),
                 environment(app, configuration, listen),
                 NOT_INHERITED,
             )],
@@ -138,13 +138,9 @@ fn program(app: &App) -> String {
     app.program.clone().unwrap_or_else(|| ABOUT.name.to_string())
 }
 
-/// One worker is the app itself, as most run it; several need somebody who makes them.
-fn arguments(app: &App, configuration: Configuration, scratch: &Path) -> Vec<String> {
-    let main = match configuration.workers.get() {
-        1 => app.folder.join(&app.entry),
-        _ => scratch.join(PRIMARY),
-    };
-    vec![program(app), "--require".into(), text(&scratch.join(WATCH)), text(&main)]
+fn arguments(app: &App, scratch: &Path) -> Vec<String> {
+    let (watch, primary) = (scratch.join(WATCH), scratch.join(PRIMARY));
+    vec![program(app), "--require".into(), text(&watch), text(&primary)]
 }
 
 fn environment(
@@ -182,7 +178,7 @@ fn watch(listen: &Listen) -> String {
 
 fn primary(app: &App, configuration: Configuration) -> String {
     let text = include_str!("primary.js")
-        .replace("made < WORKERS", &format!("made < {}", configuration.workers))
+        .replace("OUR_WORKERS;", &format!("{};", configuration.workers))
         .replace("OUR_ENTRY;", &format!("{};", literal(&app.folder.join(&app.entry))));
     format!("{}\n{text}", include_str!("looks.js"))
 }
@@ -201,15 +197,15 @@ mod tests {
     }
 
     #[test]
-    fn one_worker_is_the_app_itself_and_several_have_a_primary() {
-        let port = Listen::Port(4000);
-        let line = |workers| launch(&app(), workers, &port).commands[0].arguments.join(" ");
-        let watched = "node --require /tmp/scratch/sweetspot_watch.js ";
-        assert_eq!(line(1), format!("{watched}/srv/shop/server.js"));
-        assert_eq!(line(3), format!("{watched}/tmp/scratch/sweetspot_primary.js"));
-        let primary = &launch(&app(), 3, &port).files[1].1;
+    fn the_primary_knows_the_app_and_how_many_workers_it_makes() {
+        let recipe = launch(&app(), 3, &Listen::Port(4000));
+        assert_eq!(
+            recipe.commands[0].arguments.join(" "),
+            "node --require /tmp/scratch/sweetspot_watch.js /tmp/scratch/sweetspot_primary.js"
+        );
+        let primary = &recipe.files[1].1;
         assert!(primary.contains("const ENTRY = \"/srv/shop/server.js\";"), "{primary}");
-        assert!(primary.contains("made < 3;"), "{primary}");
+        assert!(primary.contains("const NUMBER = 3;"), "{primary}");
     }
 
     #[test]

@@ -1,13 +1,15 @@
-// Started where several workers are asked for. An app that makes them itself, as many as
-// WEB_CONCURRENCY says, is run as it is; any other is run in workers of ours.
+// Started in place of the app. One worker is the app itself, as most run it, and so is an app that
+// makes its workers, as many as WEB_CONCURRENCY says; any other is run in workers of ours, also one
+// that makes its own: there it takes itself for a worker.
 'use strict';
 const cluster = require('cluster');
 
 const ENTRY = OUR_ENTRY;
+const NUMBER = OUR_WORKERS;
 const { forks, follows } = looks(ENTRY);
 
 process.argv[1] = ENTRY;
-if (forks && follows) {
+if (forks ? follows : NUMBER === 1) {
   require('module').runMain();
 } else {
   process.title = 'node: primary';
@@ -15,5 +17,5 @@ if (forks && follows) {
   cluster.on('exit', () => {
     if (!process[Symbol.for('sweetspot')].isEnding) cluster.fork();
   });
-  for (let made = 0; made < WORKERS; made += 1) cluster.fork();
+  for (let made = 0; made < NUMBER; made += 1) cluster.fork();
 }

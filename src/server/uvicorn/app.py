@@ -32,8 +32,8 @@ try:
     if IS_FACTORY:
         app = app()
 except BaseException:
-    # Before anybody ends it: uvicorn prints this too late, or a part of it.
+    # At once and only once: uvicorn would print it again, or a part of it.
     traceback.print_exc()
     sys.stderr.flush()
     say("failed: the app cannot be loaded")
-    raise
+    os._exit(3)
