@@ -296,11 +296,14 @@ mod tests {
     const MANAGE: (&str, &str) =
         ("manage.py", "os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n");
 
+    /// Files, and the entry and kind that they show.
+    type Row<'a> = (&'a [(&'a str, &'a str)], &'a str, Framework);
+
     #[test]
     fn apps_are_found_where_their_frameworks_put_them() {
         use Framework::{Asgi, Wsgi};
         let (wsgi, asgi) = (("shop/wsgi.py", ""), ("shop/asgi.py", ""));
-        let rows: &[(&[(&str, &str)], &str, Framework)] = &[
+        let rows: &[Row] = &[
             (&[MANAGE, wsgi, asgi, ("blog/wsgi.py", "")], "shop.wsgi:application", Wsgi),
             (&[MANAGE, asgi], "shop.asgi:application", Asgi),
             (&[("manage.py", ""), ("config/wsgi.py", "")], "config.wsgi:application", Wsgi),

@@ -7,47 +7,16 @@ use crate::terms::BootFailureKind;
 
 /// The way out of a failed start; lower case, no full stop.
 pub fn for_failure(app: &App, about: &About, kind: BootFailureKind) -> String {
-    let is_rails = app.framework == Framework::Rails;
-    let is_ruby = app.framework.is_rack();
-    let is_python = matches!(app.framework, Framework::Wsgi | Framework::Asgi);
+    if let Some(text) = in_rails(app, kind).or_else(|| outside_of_ruby(app, kind)) {
+        return text.to_string();
+    }
     let text = match kind {
         BootFailureKind::Exited => "mend what the app's own last lines name",
         BootFailureKind::SecretKeyBase => {
             "set it for the measurement, any long text will do: export SECRET_KEY_BASE=\"$(ruby \
              -rsecurerandom -e 'puts SecureRandom.hex(64)')\""
         }
-        BootFailureKind::PendingMigration if is_python => {
-            "create its tables (Django: python manage.py migrate), and fill them with about as \
-             much data as in production"
-        }
-        BootFailureKind::Forbidden | BootFailureKind::NotSuccess if is_python => {
-            "name a host that the app lets in (Django: ALLOWED_HOSTS): -H 'Host: www.example.com', \
-             or name another page with --target 'GET /path'"
-        }
-        BootFailureKind::Forbidden if !is_ruby => {
-            "name a host that the app lets in: -H 'Host: www.example.com', or name another page \
-             with --target 'GET /path'"
-        }
-        BootFailureKind::ForcedSsl if is_python => {
-            "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https' (Django: with \
-             SECURE_PROXY_SSL_HEADER, or without SECURE_SSL_REDIRECT for the measurement)"
-        }
-        BootFailureKind::ForcedSsl if !is_ruby => {
-            "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https'"
-        }
-        BootFailureKind::RateLimited if !is_ruby => {
-            "switch the app's rate limit off for the measurement, or except 127.0.0.1 from it"
-        }
-        BootFailureKind::Database if is_rails => {
-            "start the database and name it with DATABASE_URL; create and load it with: \
-             RAILS_ENV=production bin/rails db:prepare"
-        }
         BootFailureKind::Database => "start the database, and name it as the app expects it",
-        BootFailureKind::PendingMigration if is_rails => {
-            "create its tables with: RAILS_ENV=production bin/rails db:prepare, and fill them with \
-             about as much data as in production, such as with: RAILS_ENV=production bin/rails \
-             db:seed"
-        }
         BootFailureKind::PendingMigration => "run the app's migrations on its database",
         BootFailureKind::NotInstalled if app.is_bundled => {
             return format!(
@@ -84,9 +53,6 @@ pub fn for_failure(app: &App, about: &About, kind: BootFailureKind) -> String {
             "name a host that the app lets in (Rails: config.hosts): -H 'Host: www.example.com', \
              or name another page with --target 'GET /path'"
         }
-        BootFailureKind::NotFound if is_rails => {
-            "name a page that exists with --target 'GET /path'; bin/rails routes lists them"
-        }
         BootFailureKind::NotFound => {
             "name a page that exists with --target 'GET /path' (or --ready /path)"
         }
@@ -101,6 +67,61 @@ pub fn for_failure(app: &App, about: &About, kind: BootFailureKind) -> String {
         BootFailureKind::NotSuccess => "name a page that answers 2xx with --target 'GET /path'",
     };
     text.to_string()
+}
+
+/// What Rails has a way of its own for.
+fn in_rails(app: &App, kind: BootFailureKind) -> Option<&'static str> {
+    if app.framework != Framework::Rails {
+        return None;
+    }
+    Some(match kind {
+        BootFailureKind::Database => {
+            "start the database and name it with DATABASE_URL; create and load it with: \
+             RAILS_ENV=production bin/rails db:prepare"
+        }
+        BootFailureKind::PendingMigration => {
+            "create its tables with: RAILS_ENV=production bin/rails db:prepare, and fill them with \
+             about as much data as in production, such as with: RAILS_ENV=production bin/rails \
+             db:seed"
+        }
+        BootFailureKind::NotFound => {
+            "name a page that exists with --target 'GET /path'; bin/rails routes lists them"
+        }
+        _ => return None,
+    })
+}
+
+/// What is called otherwise, or is not there, in another language than Ruby.
+fn outside_of_ruby(app: &App, kind: BootFailureKind) -> Option<&'static str> {
+    if app.framework.is_rack() {
+        return None;
+    }
+    let is_python = matches!(app.framework, Framework::Wsgi | Framework::Asgi);
+    Some(match kind {
+        BootFailureKind::PendingMigration if is_python => {
+            "create its tables (Django: python manage.py migrate), and fill them with about as \
+             much data as in production"
+        }
+        BootFailureKind::Forbidden | BootFailureKind::NotSuccess if is_python => {
+            "name a host that the app lets in (Django: ALLOWED_HOSTS): -H 'Host: www.example.com', \
+             or name another page with --target 'GET /path'"
+        }
+        BootFailureKind::Forbidden => {
+            "name a host that the app lets in: -H 'Host: www.example.com', or name another page \
+             with --target 'GET /path'"
+        }
+        BootFailureKind::ForcedSsl if is_python => {
+            "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https' (Django: with \
+             SECURE_PROXY_SSL_HEADER, or without SECURE_SSL_REDIRECT for the measurement)"
+        }
+        BootFailureKind::ForcedSsl => {
+            "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https'"
+        }
+        BootFailureKind::RateLimited => {
+            "switch the app's rate limit off for the measurement, or except 127.0.0.1 from it"
+        }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

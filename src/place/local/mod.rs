@@ -7,6 +7,7 @@
 mod affinity;
 mod boot;
 pub mod cgroup;
+mod files;
 pub mod guardian;
 mod link;
 mod log;
@@ -32,8 +33,8 @@ use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::monitor::{Monitor, Watched};
 use crate::server::{
-    self, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
-    ProcessFacts, Recipe, Upstream,
+    self, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, ProcessFacts,
+    Recipe,
 };
 use crate::terms::{
     BootFailure, BootFailureKind, Bytes, Configuration, ConnectionMode, Cores, LiveSecond, Machine,
@@ -164,7 +165,7 @@ impl Local {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let (app, adapter) = (&self.settings.app, self.settings.adapter);
         let recipe = server::recipe(app, adapter, configuration, port, &self.link.scratch);
-        write_files(&recipe, &self.link.scratch)?;
+        files::write(&recipe, &self.link.scratch)?;
         self.starts += 1;
         let log = self.link.scratch.join(format!("server-{}.log", self.starts));
         let started = Instant::now();
@@ -568,27 +569,6 @@ fn is_listening(address: SocketAddr) -> bool {
     let connected = TcpStream::connect_timeout(&address, Duration::from_secs(1));
     // With nobody listening, a connection can by chance come to itself.
     connected.is_ok_and(|stream| stream.local_addr().is_ok_and(|own| own != address))
-}
-
-/// Also takes away the sockets of an earlier server that could not: not every server opens one that
-/// is there.
-fn write_files(recipe: &Recipe, scratch: &Path) -> Result<(), PlaceError> {
-    if let Upstream::Http(places) = &recipe.upstream {
-        for place in places {
-            if let Listen::Socket(path) = place
-                && let Err(error) = std::fs::remove_file(path)
-                && error.kind() != io::ErrorKind::NotFound
-            {
-                return Err(environment(format!("remove {}", path.display()), error));
-            }
-        }
-    }
-    for (name, content) in &recipe.files {
-        let path = scratch.join(name);
-        std::fs::write(&path, content)
-            .map_err(|error| environment(format!("write {}", path.display()), error))?;
-    }
-    Ok(())
 }
 
 fn environment(what: impl Into<String>, source: io::Error) -> PlaceError {

@@ -1,5 +1,5 @@
-//! gunicorn: a master that forks workers; with several threads each, or of a kind that the app's own
-//! configuration names.
+//! gunicorn: a master that forks workers; with several threads each, or of a kind that the app's
+//! own configuration names.
 //!
 //! In: an app and a configuration. Out: commands, files and rules for reading what gunicorn shows.
 //! Must not run, read or write anything.
@@ -225,8 +225,8 @@ mod tests {
         let recipe = launch(&app(), 4, 3);
         assert_eq!(
             recipe.commands[0].arguments.join(" "),
-            "gunicorn --config /tmp/scratch/sweetspot_gunicorn.py --bind 127.0.0.1:4000 --workers 4 \
-             --threads 3 --worker-tmp-dir /tmp/scratch shop.wsgi:application"
+            "gunicorn --config /tmp/scratch/sweetspot_gunicorn.py --bind 127.0.0.1:4000 \
+             --workers 4 --threads 3 --worker-tmp-dir /tmp/scratch shop.wsgi:application"
         );
         let env = &recipe.commands[0].env;
         for name in ["WEB_CONCURRENCY", "GUNICORN_WORKERS", "GUNICORN_PROCESSES"] {

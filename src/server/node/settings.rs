@@ -1,7 +1,7 @@
 //! A configuration as Node's users write it down.
 //!
-//! In: an app, the variable that it follows, and a configuration. Out: variables, lines for the app,
-//! advice. Only computes.
+//! In: an app, the variable that it follows, and a configuration. Out: variables, lines for the
+//! app, advice. Only computes.
 
 use crate::server::{App, Obeys};
 use crate::terms::{Configuration, Cores, Settings};

@@ -1,7 +1,7 @@
 //! A configuration as uvicorn's users write it down.
 //!
-//! In: an app, the variable that the number of workers follows, and a configuration. Out: variables,
-//! the command line, advice. Only computes.
+//! In: an app, the variable that the number of workers follows, and a configuration. Out:
+//! variables, the command line, advice. Only computes.
 
 use crate::server::{App, Obeys, python};
 use crate::terms::{Configuration, Cores, Settings};

@@ -58,8 +58,8 @@ fn settings_that_do_not_load_are_shown_with_their_line() {
     assert!(failure.message.contains("gunicorn.conf.py:2"), "{failure:?}");
 }
 
-/// Settings that would write into the app's folder, go into the background and listen elsewhere; and
-/// hooks that have to stay.
+/// Settings that would write into the app's folder, go into the background and listen elsewhere;
+/// and hooks that have to stay.
 const STUBBORN: &str = "
 import os
 bind = '127.0.0.1:OWN_PORT'

@@ -9,7 +9,7 @@ fn node() -> &'static dyn Adapter {
 }
 
 const SERVE: &str = "require('http').createServer((request, reply) => \
-                     reply.end([process.env.NODE_ENV, process.env['WEB_' + 'CONCURRENCY']].join(' ')))";
+                     reply.end(`${process.env.NODE_ENV} ${process.env['WEB_' + 'CONCURRENCY']}`))";
 
 #[test]
 fn apps_of_every_kind_come_up_with_their_workers() {
@@ -23,7 +23,7 @@ fn apps_of_every_kind_come_up_with_their_workers() {
     );
     let fixed = own.replace("process.env.WEB_CONCURRENCY || 4", "require('os').cpus().length");
     let module = "import http from 'node:http';\nhttp.createServer((request, reply) => \
-                  reply.end([process.env.NODE_ENV, process.env['WEB_' + 'CONCURRENCY']].join(' ')))\n  \
+                  reply.end(`${process.env.NODE_ENV} ${process.env['WEB_' + 'CONCURRENCY']}`))\n  \
                   .listen(process.env.PORT);\n";
     for (name, text, obeys) in [
         ("server.js", plain.as_str(), None),
@@ -44,7 +44,7 @@ fn apps_of_every_kind_come_up_with_their_workers() {
                 let serving = children(local.server_pid().unwrap()).into_iter().map(title);
                 assert_eq!(
                     serving.filter(|title| title == "node: worker").count(),
-                    workers.into(),
+                    usize::from(workers),
                     "{text}"
                 );
             }
