@@ -55,11 +55,9 @@ enum Action {
         quiet: bool,
     },
     /// Runs an experiment with real servers.
-    #[command(
-        after_help = "Exits with 4 when a conclusion is undecided or a run has no result, and with 1 when it was \
-                            stopped before its end.\n\n\
-                            Example: sweetspot lab run thin-nginx --quick"
-    )]
+    #[command(after_help = "Exits with 4 when a conclusion is undecided or a run has no result, \
+                            and with 1 when it\nwas stopped before its end.\n\nExample: \
+                            sweetspot lab run thin-nginx --quick")]
     Run {
         /// The experiment's name, or a folder with one (with a slash in it).
         lab: String,

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::bundle::{self, Bundle};
-use super::php;
-use crate::server::{ADAPTERS, About, Adapter, App, FOR_COMMANDS, Framework};
+use super::{node, php, python};
+use crate::server::{ADAPTERS, About, App, FOR_COMMANDS, Framework};
 
 /// The file every Rack server starts from.
 const RACKUP: &str = "config.ru";
@@ -28,15 +28,7 @@ const SKIPPED: [&str; 10] = [
 ];
 
 /// Apps in a language whose servers are not supported yet, by a file that gives them away.
-const OTHER_APPS: [(&str, &str); 7] = [
-    ("manage.py", "Python"),
-    ("wsgi.py", "Python (WSGI)"),
-    ("asgi.py", "Python (ASGI)"),
-    ("pyproject.toml", "Python"),
-    ("requirements.txt", "Python"),
-    ("package.json", "Node.js"),
-    ("go.mod", "Go"),
-];
+const OTHER_APPS: [(&str, &str); 1] = [("go.mod", "Go")];
 
 /// Why no app could be taken from a folder.
 #[derive(Debug, Error)]
@@ -52,8 +44,9 @@ pub enum AppError {
         source: io::Error,
     },
     #[error(
-        "no app found: there is no config.ru in {} nor in the folders below it (two deep); go to \
-         the app's folder, or name it with --app DIR",
+        "no app found: there is no config.ru in {} nor in the folders below it (two deep), and no \
+         Python or Node.js app; go to the app's folder, name it with --app DIR, or say what the \
+         server should run with --entry",
         folder.display()
     )]
     NoApp { folder: PathBuf },
@@ -73,33 +66,45 @@ pub enum AppError {
     )]
     NoRackup { evidence: PathBuf, kind: &'static str, rackup: PathBuf, lines: [String; 2] },
     #[error(
-        "{} looks like a {kind} app; {} are the servers supported now, the last for PHP \
-         (index.php) and the others for Ruby (config.ru); name another app with --app DIR",
-        evidence.display(), listed(&known(|about| about.title), "and")
+        "{} looks like a {kind} app, which none of the servers supported now runs ({}); name \
+         another app with --app DIR",
+        evidence.display(), all_titles().join(", ")
     )]
     UnsupportedApp { evidence: PathBuf, kind: &'static str },
     #[error(
+        "{} looks like a {kind} app, but what the server should run is not to be seen there; name \
+         it, such as {example}",
+        evidence.display()
+    )]
+    NoEntry { evidence: PathBuf, kind: &'static str, example: &'static str },
+    #[error(
+        "{} has several apps: {}; choose one, such as --entry {}",
+        folder.display(), entries.join(", "), entries[0]
+    )]
+    SeveralEntries {
+        folder: PathBuf,
+        /// Two or more.
+        entries: Vec<String>,
+    },
+    #[error("there is no {}, which --entry names; it counts from the app's folder", path.display())]
+    EntryMissing { path: PathBuf },
+    #[error(
+        "{server} does not run this app ({entry}); choose {} with --server, or leave it out",
+        listed(fitting, "or")
+    )]
+    WrongServer { server: &'static str, entry: String, fitting: Vec<&'static str> },
+    #[error(
         "{} names the server {server}, which is not supported now; to see what the app would hold \
          on {}, add gem \"{}\" to its Gemfile and run `bundle install`",
-        evidence.display(), listed(&for_rack(|about| about.title), "or"), ADAPTERS[0].name()
+        evidence.display(), listed(&known(|about| about.title), "or"), ADAPTERS[0].name()
     )]
     UnsupportedServer { evidence: PathBuf, server: String },
     #[error(
         "{} does not name {}; add gem \"{first}\" to the Gemfile and run `bundle install`, or say \
          --server {first} if the bundle gets it in another way",
-        evidence.display(), listed(&for_rack(|about| about.name), "or"), first = ADAPTERS[0].name()
+        evidence.display(), listed(&known(|about| about.name), "or"), first = ADAPTERS[0].name()
     )]
     ServerNotInBundle { evidence: PathBuf },
-    #[error(
-        "{server} does not run the app in {}; leave --server out, or choose {}",
-        folder.display(), listed(others, "or")
-    )]
-    OtherServer {
-        folder: PathBuf,
-        server: &'static str,
-        /// Those that do.
-        others: Vec<&'static str>,
-    },
     #[error(
         "{} has no lock file {} beside it, and Bundler would write one into the app's folder; run \
          `bundle install` there first",
@@ -110,24 +115,48 @@ pub enum AppError {
     NoProgram { program: &'static str, install: &'static [&'static str] },
 }
 
-/// This of every server that is known by name.
+/// This of every server that a Ruby app can have.
 fn known(what: fn(&About) -> &'static str) -> Vec<&'static str> {
-    let named = ADAPTERS.iter().filter(|adapter| adapter.name() != FOR_COMMANDS.name());
-    named.map(|adapter| what(adapter.about())).collect()
-}
-
-/// This of every server that runs a Rack app.
-fn for_rack(what: fn(&About) -> &'static str) -> Vec<&'static str> {
-    let runs = |adapter: &&&dyn Adapter| adapter.about().runs.contains(&Framework::Rack);
-    ADAPTERS.iter().filter(runs).map(|adapter| what(adapter.about())).collect()
+    let abouts = ADAPTERS.iter().map(|adapter| adapter.about());
+    abouts.filter(|about| about.runs.contains(&Framework::Rack)).map(what).collect()
 }
 
 /// `Puma, Unicorn or Thin`.
-fn listed(names: &[&str], word: &str) -> String {
+pub fn listed(names: &[&str], word: &str) -> String {
     match names {
         [first @ .., last] if !first.is_empty() => format!("{} {word} {last}", first.join(", ")),
         names => names.concat(),
     }
+}
+
+/// Of every server that is known by name.
+fn all_titles() -> Vec<&'static str> {
+    let named = ADAPTERS.iter().filter(|adapter| adapter.name() != FOR_COMMANDS.name());
+    named.map(|adapter| adapter.about().title).collect()
+}
+
+/// What is known beforehand of the app that is looked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wish<'a> {
+    /// What the server should run.
+    pub entry: Option<&'a str>,
+    /// The apps that the server runs which was asked for; empty: none was.
+    pub runs: &'a [Framework],
+}
+
+impl Wish<'_> {
+    fn allows(&self, kinds: &[Framework]) -> bool {
+        self.runs.is_empty() || kinds.iter().any(|kind| self.runs.contains(kind))
+    }
+}
+
+/// Could a server be told to run this?
+pub fn is_entry(entry: &str) -> bool {
+    is_rackup(entry) || node::is_entry(entry) || python::is_entry(entry)
+}
+
+fn is_rackup(entry: &str) -> bool {
+    entry.ends_with(".ru")
 }
 
 fn joined(apps: &[PathBuf]) -> String {
@@ -139,6 +168,14 @@ fn joined(apps: &[PathBuf]) -> String {
 /// # Errors
 /// None, several, or one that no server we know can run.
 pub fn recognise(folder: &Path) -> Result<App, AppError> {
+    recognise_as(folder, Wish::default())
+}
+
+/// The app in `folder` that is wished for.
+///
+/// # Errors
+/// As [`recognise`]; also when what the wish names is not there.
+pub fn recognise_as(folder: &Path, wish: Wish<'_>) -> Result<App, AppError> {
     let folder = fs::canonicalize(folder).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => AppError::NoFolder { folder: folder.to_path_buf() },
         _ => AppError::Unreadable { path: folder.to_path_buf(), source },
@@ -146,19 +183,59 @@ pub fn recognise(folder: &Path) -> Result<App, AppError> {
     if !folder.is_dir() {
         return Err(AppError::NotAFolder { path: folder });
     }
-    let has_rackup = folder.join(RACKUP).is_file();
-    if let Some(app) = php::recognise(&folder).filter(|_| !has_rackup) {
+    if let Some(entry) = wish.entry {
+        return with_entry(&folder, entry, wish);
+    }
+    if folder.join(RACKUP).is_file() && wish.allows(&RACK) {
+        return rack_app(&folder, RACKUP);
+    }
+    if wish.allows(&RACK) {
+        refuse_missing_rackup(&folder)?;
+    }
+    if let Some(app) = in_other_language(&folder, wish)? {
         return Ok(app);
     }
-    let folder = if has_rackup { folder } else { find_below(&folder)? };
-    let bundle = bundle::read_bundle(&folder)?;
-    let framework = framework(&folder, bundle.as_ref())?;
-    Ok(App { is_bundled: bundle.is_some(), ..App::new(folder, framework, RACKUP) })
+    rack_app(&find_below(&folder)?, RACKUP)
+}
+
+const RACK: [Framework; 3] = [Framework::Rails, Framework::Sinatra, Framework::Rack];
+const PYTHON: [Framework; 2] = [Framework::Wsgi, Framework::Asgi];
+
+fn in_other_language(folder: &Path, wish: Wish<'_>) -> Result<Option<App>, AppError> {
+    // First: many PHP apps have a package.json for their pages' scripts.
+    if wish.allows(&[Framework::Php])
+        && let Some(app) = php::recognise(folder)
+    {
+        return Ok(Some(app));
+    }
+    if wish.allows(&PYTHON)
+        && let Some(app) = python::recognise(folder, wish.runs)?
+    {
+        return Ok(Some(app));
+    }
+    if wish.allows(&[Framework::Node]) { node::recognise(folder) } else { Ok(None) }
+}
+
+/// The app that starts from what the user names.
+fn with_entry(folder: &Path, entry: &str, wish: Wish<'_>) -> Result<App, AppError> {
+    let is_file = is_rackup(entry) || node::is_entry(entry);
+    let path = folder.join(entry);
+    match entry {
+        _ if is_file && !path.is_file() => Err(AppError::EntryMissing { path }),
+        _ if is_rackup(entry) => rack_app(folder, entry),
+        _ if is_file => Ok(node::app(folder, entry, "")),
+        _ => python::with_entry(folder, entry, wish.runs),
+    }
+}
+
+fn rack_app(folder: &Path, rackup: &str) -> Result<App, AppError> {
+    let bundle = bundle::read_bundle(folder)?;
+    let framework = framework(folder, bundle.as_ref(), rackup)?;
+    Ok(App { is_bundled: bundle.is_some(), ..App::new(folder, framework, rackup) })
 }
 
 /// The app of a folder without a `config.ru` of its own.
 fn find_below(folder: &Path) -> Result<PathBuf, AppError> {
-    refuse_missing_rackup(folder)?;
     let mut apps = Vec::new();
     for below in subfolders(folder)? {
         if below.join(RACKUP).is_file() {
@@ -221,10 +298,10 @@ fn other_app(folder: &Path) -> AppError {
     }
 }
 
-fn framework(folder: &Path, bundle: Option<&Bundle>) -> Result<Framework, AppError> {
+fn framework(folder: &Path, bundle: Option<&Bundle>, rackup: &str) -> Result<Framework, AppError> {
     let is_sinatra = || -> Result<bool, AppError> {
         Ok(bundle.is_some_and(|bundle| bundle.has("sinatra"))
-            || requires_sinatra(&read(&folder.join(RACKUP))?)
+            || requires_sinatra(&read(&folder.join(rackup))?)
             || sinatra_source(folder)?.is_some())
     };
     Ok(match is_rails(folder) {

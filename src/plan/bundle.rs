@@ -44,9 +44,9 @@ impl Bundle {
     /// # Errors
     /// None that we know is in it.
     pub fn server(&self) -> Result<&'static dyn Adapter, AppError> {
-        let known = ADAPTERS.iter().copied().find(|adapter| {
-            adapter.about().runs.contains(&Framework::Rack) && self.has(adapter.name())
-        });
+        let mut of_ruby =
+            ADAPTERS.iter().copied().filter(|one| one.about().runs.contains(&Framework::Rack));
+        let known = of_ruby.find(|adapter| self.has(adapter.name()));
         let evidence = self.lock.clone();
         known.ok_or_else(|| match OTHER_SERVERS.iter().find(|server| self.has(server)) {
             Some(server) => AppError::UnsupportedServer { evidence, server: server.to_string() },

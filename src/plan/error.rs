@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::app::AppError;
+use super::app::listed;
 use super::header::HeaderError;
 use super::range::RangeError;
 use super::start::StartError;
@@ -104,7 +105,7 @@ pub enum Problem {
     Bounds { least: String, most: String },
     #[error("it is no whole number from {least} to {most}")]
     Number { least: u64, most: u64 },
-    #[error("it is unknown{}; choose {}", did_you_mean(*close), choices.join(" or "))]
+    #[error("it is unknown{}; choose {}", did_you_mean(*close), listed(choices, "or"))]
     Choice { close: Option<&'static str>, choices: Vec<&'static str> },
     #[error("this machine has {available}; ask for at most that, or leave it out to use all")]
     MoreThanMachine { available: String },
@@ -130,6 +131,11 @@ pub enum Problem {
          choose a server that has threads with --server"
     )]
     OneThreadOnly { server: &'static str },
+    #[error(
+        "no server runs this; write a module with its app (shop.wsgi:application), a JavaScript \
+         file (server.js) or a rackup file (config.ru)"
+    )]
+    Entry,
     #[error("{server} needs a proxy in front of it; leave this out, or write nginx")]
     ProxyNeeded { server: &'static str },
     #[error(

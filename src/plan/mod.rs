@@ -10,7 +10,9 @@ mod file;
 mod header;
 mod key;
 mod lines;
+mod node;
 mod php;
+mod python;
 mod range;
 mod resolve;
 mod server;
@@ -24,14 +26,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use app::{AppError, recognise};
+pub use app::{AppError, Wish, recognise, recognise_as};
 pub use error::{Origin, PlanError, Problem};
 #[cfg(fuzzing)]
 pub use file::{PlanFile, parse};
 pub use header::{HeaderError, parse_header};
 pub use range::{LARGEST_COUNT, RangeError, format_counts, parse_counts};
 pub use resolve::resolve;
-pub use server::{Chosen, check_programs, choose_server};
+pub use server::{Chosen, check_programs, choose_server, own_program};
 pub use start::StartError;
 pub use suggest::closest;
 pub use targets::read_targets;

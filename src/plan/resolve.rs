@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::app::recognise;
+use super::app::{Wish, is_entry, recognise_as};
 use super::error::{Origin, PlanError, Problem};
 use super::header::{parse_header, set_header};
 use super::key::Key;
@@ -15,7 +15,7 @@ use super::settings::{Given, Settings, Sourced};
 use super::targets::read_targets;
 use super::variable::parse_variable;
 use super::{Goal, Plan, Source, Surroundings, Typed, start};
-use crate::server::{self, ADAPTERS, Adapter, App, FOR_COMMANDS, Proxy};
+use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, Proxy};
 use crate::terms::{
     Arrivals, Bytes, ConnectionMode, Cores, Slo, Target, Threads, Workers, format_duration,
     parse_duration,
@@ -143,17 +143,35 @@ fn app(settings: &Settings<'_>) -> Result<Sourced<App>, PlanError> {
         Some(named) => (named.value.as_path(), named.source.clone()),
         None => (settings.plan_folder.as_path(), Source::App),
     };
-    Ok(Sourced { value: recognise(folder)?, source })
+    let named = settings.get(Key::Entry);
+    let entry = named.map(|given| {
+        let is_possible = |text: &str| is_entry(text.trim()).then(|| text.trim().to_string());
+        given.read(|text| is_possible(text).ok_or(Problem::Entry))
+    });
+    let entry = entry.transpose()?;
+    let asked = asked_server(settings)?;
+    let wish = Wish {
+        entry: entry.as_ref().map(|entry| entry.value.as_str()),
+        runs: asked.map_or(&[], |asked| asked.value.about().runs),
+    };
+    let value = recognise_as(folder, wish)?;
+    Ok(Sourced { value, source: entry.map_or(source, |entry| entry.source) })
+}
+
+/// The server that the user names.
+fn asked_server(
+    settings: &Settings<'_>,
+) -> Result<Option<Sourced<&'static dyn Adapter>>, PlanError> {
+    let names: Vec<_> = ADAPTERS.iter().map(|adapter| (adapter.name(), *adapter)).collect();
+    settings.get(Key::Server).map(|given| given.choice(&names)).transpose()
 }
 
 fn server(
     settings: &Settings<'_>,
     app: &mut App,
 ) -> Result<Sourced<&'static dyn Adapter>, PlanError> {
-    let names: Vec<_> = ADAPTERS.iter().map(|adapter| (adapter.name(), adapter.name())).collect();
-    let given = settings.get(Key::Server).map(|given| given.choice(&names)).transpose()?;
-    let asked = given.as_ref().and_then(|given| server::find(given.value));
-    let chosen = choose_server(app, asked)?;
+    let given = asked_server(settings)?;
+    let chosen = choose_server(app, given.as_ref().map(|given| given.value))?;
     let source = match (given, chosen.is_shown) {
         (Some(given), _) => given.source,
         (None, true) => Source::App,

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use super::app::AppError;
-use super::bundle::{self, Bundle};
-use crate::server::{ADAPTERS, Adapter, App, Proxy};
+use super::{app::read, bundle};
+use crate::server::{ADAPTERS, Adapter, App, Framework, Proxy};
 
 /// A server, and how it was come by.
 #[derive(Clone, Copy)]
@@ -25,34 +25,30 @@ pub fn choose_server(
     app: &mut App,
     asked: Option<&'static dyn Adapter>,
 ) -> Result<Chosen, AppError> {
-    let fitting = ADAPTERS.iter().copied().filter(|adapter| runs(*adapter, app));
-    let fitting: Vec<&'static dyn Adapter> = fitting.collect();
-    let shown = match asked {
-        Some(adapter) if runs(adapter, app) => Some(adapter),
-        Some(adapter) => {
-            let others = fitting.iter().map(|adapter| adapter.name()).collect();
-            let (folder, server) = (app.folder.clone(), adapter.about().title);
-            return Err(AppError::OtherServer { folder, server, others });
-        }
-        None => match bundle_of(app)? {
-            Some(bundle) => Some(bundle.server()?),
-            None => fitting.iter().copied().find(|adapter| config_of(app, *adapter).is_some()),
-        },
+    let fitting: Vec<&'static dyn Adapter> =
+        ADAPTERS.iter().copied().filter(|one| one.about().runs.contains(&app.framework)).collect();
+    if let Some(asked) = asked.filter(|asked| !asked.about().runs.contains(&app.framework)) {
+        return Err(AppError::WrongServer {
+            server: asked.about().title,
+            entry: app.entry.clone(),
+            fitting: fitting.iter().map(|adapter| adapter.name()).collect(),
+        });
+    }
+    let bundle = if app.framework.is_rack() { bundle::read_bundle(&app.folder)? } else { None };
+    let adapter = match (asked, bundle) {
+        (Some(adapter), _) => Some(adapter),
+        (None, Some(bundle)) => Some(bundle.server()?),
+        (None, None) => fitting.iter().copied().find(|adapter| config_of(app, *adapter).is_some()),
     };
     // The only one that there is for an app is no matter of choice either.
-    let shown = shown.or_else(|| (fitting.len() == 1).then(|| fitting[0]));
-    let chosen = shown.or_else(|| fitting.first().copied()).unwrap_or(ADAPTERS[0]);
+    let adapter = adapter.or_else(|| (fitting.len() == 1).then(|| fitting[0]));
+    let chosen = adapter.or(fitting.first().copied()).unwrap_or(ADAPTERS[0]);
     app.server_config = config_of(app, chosen);
-    Ok(Chosen { adapter: chosen, is_shown: shown.is_some() })
-}
-
-/// A Gemfile in a folder with another app is none of the app's.
-fn bundle_of(app: &App) -> Result<Option<Bundle>, AppError> {
-    if app.framework.is_rack() { bundle::read_bundle(&app.folder) } else { Ok(None) }
-}
-
-fn runs(adapter: &dyn Adapter, app: &App) -> bool {
-    adapter.about().runs.contains(&app.framework)
+    app.worker_kind = match &app.server_config {
+        Some(config) => chosen.worker_kind(&read(&app.folder.join(config))?),
+        None => None,
+    };
+    Ok(Chosen { adapter: chosen, is_shown: adapter.is_some() })
 }
 
 /// Checks that the programs that are started are in one of these folders, and notes in the app
@@ -73,6 +69,8 @@ pub fn check_programs(
             let install = &["gem install bundler", "apt install ruby-bundler"];
             return Err(AppError::NoProgram { program: "bundle", install });
         }
+    } else if let Some(own) = own_program(app, adapter) {
+        app.program = Some(own);
     } else if let [first, others @ ..] = about.programs {
         let other = others.iter().find(|program| is_there(program));
         app.program = match (is_there(first), other) {
@@ -87,6 +85,18 @@ pub fn check_programs(
         return Err(AppError::NoProgram { program: "nginx", install: &["apt install nginx"] });
     }
     Ok(())
+}
+
+/// The server's program in a virtual environment below the app's folder: it has the app's own
+/// packages, whatever is on the PATH.
+pub fn own_program(app: &App, adapter: &dyn Adapter) -> Option<String> {
+    if !matches!(app.framework, Framework::Wsgi | Framework::Asgi) {
+        return None;
+    }
+    let program = adapter.about().programs.first()?;
+    let places = [".venv", "venv", "env"].map(|name| app.folder.join(name).join("bin"));
+    let found = places.iter().map(|place| place.join(program)).find(|file| file.is_file())?;
+    Some(found.to_string_lossy().into_owned())
 }
 
 /// Relative to the app's folder.
@@ -117,6 +127,34 @@ mod tests {
         let chosen = choose_server(&mut app, asked).unwrap();
         let config = app.server_config.unwrap_or_default().display().to_string();
         (chosen.adapter.name(), config, chosen.is_shown)
+    }
+
+    #[test]
+    fn an_app_gets_a_server_that_runs_it() {
+        let chosen = |files: &[(&str, &str)], asked: Option<&str>| {
+            let folder = tempfile::tempdir().unwrap();
+            for (name, content) in files {
+                fs::write(folder.path().join(name), content).unwrap();
+            }
+            let mut app = recognise(folder.path()).unwrap();
+            let asked = asked.map(|name| find(name).unwrap());
+            choose_server(&mut app, asked)
+                .map(|chosen| (chosen.adapter.name(), app.worker_kind))
+                .map_err(|error| error.to_string())
+        };
+        let wsgi = ("wsgi.py", "application = 1\n");
+        let asgi = ("asgi.py", "application = 1\n");
+        let gevent = ("gunicorn.conf.py", "worker_class = 'gevent'\n");
+        assert_eq!(chosen(&[wsgi], None), Ok(("gunicorn", None)));
+        assert_eq!(chosen(&[wsgi, gevent], None), Ok(("gunicorn", Some("gevent".into()))));
+        assert_eq!(chosen(&[asgi], None), Ok(("uvicorn", None)));
+        let kind = Some("x.UvicornWorker".to_string());
+        let own = ("gunicorn.conf.py", "worker_class = \"x.UvicornWorker\"\n");
+        assert_eq!(chosen(&[asgi, own], None), Ok(("gunicorn", kind)));
+        assert_eq!(chosen(&[("server.js", "")], None), Ok(("node", None)));
+        let wrong = chosen(&[wsgi], Some("uvicorn")).unwrap_err();
+        assert!(wrong.starts_with("uvicorn does not run this app (wsgi:application)"), "{wrong}");
+        assert!(wrong.contains("choose gunicorn with --server"), "{wrong}");
     }
 
     #[test]

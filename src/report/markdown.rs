@@ -102,7 +102,9 @@ fn settings(page: &mut Page, story: &Story, decision: &Decision) {
     if !settings.config_snippet.trim().is_empty() {
         let server = story.server.split_whitespace().next().unwrap_or("The server");
         let or = if settings.env.is_empty() { "" } else { "Or " };
-        page.paragraph(&format!("{or}{}'s configuration file:", escape(server)));
+        let place = settings.place.as_deref().map(escape);
+        let place = place.unwrap_or_else(|| format!("{}'s configuration file", escape(server)));
+        page.paragraph(&format!("{or}{place}:"));
         page.block(&markdown_block("", settings.config_snippet.trim_end()));
     }
     page.list(settings.advice.iter().map(|advice| escape(advice)));

@@ -171,7 +171,9 @@ fn settings(story: &Story, decision: &Decision, style: Style) -> Vec<String> {
         let server = line(&story.server);
         let server = server.split_whitespace().next().unwrap_or("the server").to_string();
         let or = if settings.env.is_empty() { "" } else { "or " };
-        text.push(format!("  {or}{server}'s configuration file"));
+        let place = settings.place.as_deref().map(line);
+        let place = place.map_or_else(|| format!("{server}'s configuration file"), Into::into);
+        text.push(format!("  {or}{place}"));
         text.extend(
             lines(&settings.config_snippet)
                 .iter()

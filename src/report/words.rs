@@ -52,7 +52,8 @@ pub fn limit(kind: LimitKind) -> &'static str {
 fn limit_title(story: &Story, kind: LimitKind) -> &'static str {
     match kind {
         LimitKind::Gvl | LimitKind::Threads if !story.has_threads => "workers",
-        LimitKind::Gvl => "GVL",
+        // Ruby's GVL, Python's GIL.
+        LimitKind::Gvl => "interpreter lock",
         LimitKind::Gc => "garbage collection",
         LimitKind::Unknown => "not known",
         kind => limit(kind),

@@ -1,4 +1,4 @@
-//! What a Ruby script of ours printed about an app's own server settings.
+//! What a script of ours printed about an app's own server settings.
 //!
 //! In: everything the command printed. Out: the script's report, or what went wrong. Only computes.
 

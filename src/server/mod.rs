@@ -7,13 +7,17 @@
 pub mod advice;
 pub mod command;
 mod command_line;
+pub mod gunicorn;
 mod inspection;
 mod nginx;
+pub mod node;
 pub mod php_fpm;
 pub mod puma;
+mod python;
 mod rack;
 pub mod thin;
 pub mod unicorn;
+pub mod uvicorn;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,8 +30,17 @@ use self::command::CommandTemplate;
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
 /// The app servers we know. Where an app would do for several, the first of them is taken.
-pub static ADAPTERS: &[&dyn Adapter] =
-    &[&puma::Puma, &unicorn::Unicorn, &thin::Thin, &php_fpm::PhpFpm, &command::Command];
+pub static ADAPTERS: &[&dyn Adapter] = &[
+    &puma::Puma,
+    &unicorn::Unicorn,
+    &thin::Thin,
+    // Before gunicorn, which runs ASGI apps too, in workers that are uvicorn's.
+    &uvicorn::Uvicorn,
+    &gunicorn::Gunicorn,
+    &node::Node,
+    &php_fpm::PhpFpm,
+    &command::Command,
+];
 
 /// The one that runs whatever command the user gives.
 pub static FOR_COMMANDS: &dyn Adapter = &command::Command;
@@ -100,6 +113,8 @@ pub struct App {
     pub program: Option<String>,
     /// A command of the user's that starts it; for [`FOR_COMMANDS`] alone.
     pub command: Option<CommandTemplate>,
+    /// The kind of its workers, where its server has several and the app's own settings name one.
+    pub worker_kind: Option<String>,
 }
 
 impl App {
@@ -116,6 +131,7 @@ impl App {
             proxy: Proxy::None,
             program: None,
             command: None,
+            worker_kind: None,
         }
     }
 }
@@ -305,6 +321,12 @@ pub trait Adapter: Sync {
     /// Can a worker of this app have several threads?
     fn has_threads(&self, _app: &App) -> bool {
         self.about().has_threads
+    }
+
+    /// The kind of worker that this text of its own configuration file names, where that decides
+    /// what can be chosen.
+    fn worker_kind(&self, _config: &str) -> Option<String> {
+        None
     }
 
     /// A command that prints the app's own settings, and changes nothing. `None`: nothing need be

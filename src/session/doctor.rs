@@ -143,12 +143,18 @@ fn needs(app: &Path) -> Vec<&'static str> {
     match () {
         // The bundle brings its own server.
         () if has("Gemfile") => vec!["ruby", "bundle"],
-        () if has("config.ru") => {
-            // Whatever else is wrong with the app is `tune`'s to say.
-            let server = plan::recognise(app).and_then(|mut app| choose_server(&mut app, None));
-            ["ruby"].into_iter().chain(server.ok().map(|chosen| chosen.adapter.name())).collect()
-        }
-        () => Vec::new(),
+        // Whatever else is wrong with the app is `tune`'s to say.
+        () => match plan::recognise(app) {
+            Ok(mut app) => {
+                let language = app.framework.is_rack().then_some("ruby");
+                let server = choose_server(&mut app, None).map(|chosen| chosen.adapter).ok();
+                // An environment of the app's own brings its server.
+                let server = server.filter(|adapter| plan::own_program(&app, *adapter).is_none());
+                let server = server.and_then(|adapter| adapter.about().programs.first().copied());
+                language.into_iter().chain(server).collect()
+            }
+            Err(_) => Vec::new(),
+        },
     }
 }
 
@@ -183,6 +189,9 @@ mod tests {
         assert_eq!(needs(folder.path()), ["ruby", "puma"]);
         fs::write(folder.path().join("unicorn.rb"), "").unwrap();
         assert_eq!(needs(folder.path()), ["ruby", "unicorn"]);
+        let python = tempfile::tempdir().unwrap();
+        fs::write(python.path().join("wsgi.py"), "application = 1\n").unwrap();
+        assert_eq!(needs(python.path()), ["gunicorn"]);
         fs::write(folder.path().join("Gemfile"), "gem 'puma'").unwrap();
         assert_eq!(needs(folder.path()), ["ruby", "bundle"]);
     }

@@ -38,8 +38,11 @@ pub struct Settings {
     pub start: String,
     /// Environment variables, by name.
     pub env: BTreeMap<String, String>,
-    /// Lines for the server's configuration file.
+    /// Lines for the server's configuration file, or for what [`place`](Self::place) names.
     pub config_snippet: String,
+    /// Where the lines go, for a server that has no configuration file: `on the command line`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// Sentences: connection pool, health checks, the computed form and what it gets wrong.
     #[serde(default)]
     pub advice: Vec<String>,

@@ -126,6 +126,8 @@ pub enum BootFailureKind {
     NotInstalled,
     /// Something else listens on the port.
     PortTaken,
+    /// It listens elsewhere than where it was told to.
+    OtherPort,
     /// It never answered within the time given.
     NeverReady,
     /// 301 or 302 to https (`force_ssl`).

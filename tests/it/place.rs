@@ -4,12 +4,15 @@ mod boot;
 mod command;
 mod conformance;
 mod guardian;
+mod gunicorn;
 mod nginx;
+mod node;
 mod php_fpm;
 mod puma;
 mod settings;
 mod thin;
 mod unicorn;
+mod uvicorn;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -90,7 +90,7 @@ fn an_app_that_cannot_be_tuned_ends_with_code_2_and_the_way_out() {
             &[("app.rb", "require \"sinatra\"\n")],
             &["looks like a Sinatra app", "run Sinatra::Application"],
         ),
-        (&[("package.json", "{}")], &["looks like a Node.js app; Puma, Unicorn, Thin and PHP-FPM"]),
+        (&[("package.json", "{}")], &["looks like a Node.js app", "--entry server.js"]),
         (
             &[RUN, ("Gemfile", ""), ("Gemfile.lock", "GEM\n  specs:\n    falcon (0.4)\n")],
             &["names the server falcon, which is not supported", "bundle install"],

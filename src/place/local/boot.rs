@@ -270,8 +270,9 @@ fn cause(kind: BootFailureKind) -> &'static str {
         BootFailureKind::Database => "its database cannot be reached or does not exist",
         BootFailureKind::TooManyConnections => "its database refuses more connections",
         BootFailureKind::PendingMigration => "migrations are pending, its database lacks tables",
-        BootFailureKind::NotInstalled => "the server or a gem is not installed",
+        BootFailureKind::NotInstalled => "the server, or a part of it, is not installed",
         BootFailureKind::PortTaken => "something else listens on its port",
+        BootFailureKind::OtherPort => "the app listens on another port than PORT says",
         _ => "it failed",
     }
 }

@@ -8,6 +8,7 @@ mod affinity;
 mod apart;
 mod boot;
 pub mod cgroup;
+mod files;
 pub mod guardian;
 mod link;
 mod log;
@@ -139,7 +140,7 @@ impl Local {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let (app, adapter) = (&self.settings.app, self.settings.adapter);
         let recipe = server::recipe(app, adapter, configuration, port, &self.link.scratch);
-        write_files(&recipe, &self.link.scratch)?;
+        files::write(&recipe, &self.link.scratch)?;
         self.starts += 1;
         let log = self.link.scratch.join(format!("server-{}.log", self.starts));
         let started = Instant::now();
@@ -531,15 +532,6 @@ fn is_listening(address: SocketAddr) -> bool {
     let connected = TcpStream::connect_timeout(&address, Duration::from_secs(1));
     // With nobody listening, a connection can by chance come to itself.
     connected.is_ok_and(|stream| stream.local_addr().is_ok_and(|own| own != address))
-}
-
-fn write_files(recipe: &Recipe, scratch: &Path) -> Result<(), PlaceError> {
-    for (name, content) in &recipe.files {
-        let path = scratch.join(name);
-        std::fs::write(&path, content)
-            .map_err(|error| environment(format!("write {}", path.display()), error))?;
-    }
-    Ok(())
 }
 
 fn environment(what: impl Into<String>, source: io::Error) -> PlaceError {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::plan::server::{check_programs, choose_server};
-use crate::server::{Proxy, find};
+use crate::server::{Adapter, Proxy, find};
 
 /// A folder with these files: name and content.
 fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -81,14 +81,14 @@ fn an_app_that_cannot_be_taken_is_named_with_the_way_out() {
             &["looks like a Rails app", "\n    run Rails.application\n"],
         ),
         (
-            &[("wsgi.py", "")],
-            &[
-                "wsgi.py looks like a Python (WSGI) app; Puma, Unicorn, Thin and PHP-FPM are",
-                "--app DIR",
-            ],
+            &[("requirements.txt", "")],
+            &["requirements.txt looks like a Python app, but what the server", "--entry shop.wsgi"],
         ),
-        (&[("asgi.py", "")], &["asgi.py looks like a Python (ASGI) app; Puma"]),
-        (&[("package.json", "{}")], &["package.json looks like a Node.js app; Puma"]),
+        (
+            &[("package.json", "{}")],
+            &["package.json looks like a Node.js app", "--entry server.js"],
+        ),
+        (&[("go.mod", "")], &["go.mod looks like a Go app, which none of", "(Puma, Unicorn, "]),
         (
             &[RUN, ("Gemfile", "gem \"puma\"\n")],
             &["Gemfile has no lock file Gemfile.lock beside it", "`bundle install`"],
@@ -111,10 +111,6 @@ fn a_folder_that_is_none_is_named() {
     assert!(file.contains("config.ru is no folder; name the app's folder"), "{file}");
 }
 
-fn runs_rack(adapter: &dyn Adapter) -> bool {
-    adapter.about().runs.contains(&Framework::Rack)
-}
-
 #[test]
 fn a_bundle_without_a_server_we_know_is_refused_unless_the_user_chose_one() {
     for (gems, expected) in [
@@ -130,7 +126,8 @@ fn a_bundle_without_a_server_we_know_is_refused_unless_the_user_chose_one() {
         let mut app = recognise(folder.path()).unwrap();
         let error = choose_server(&mut app, None).err().unwrap().to_string();
         assert!(error.contains(expected), "{gems}: {error}");
-        for adapter in ADAPTERS.iter().filter(|adapter| runs_rack(**adapter)) {
+        let runs_it = |one: &&&dyn Adapter| one.about().runs.contains(&Framework::Rack);
+        for adapter in ADAPTERS.iter().filter(runs_it) {
             let chosen = choose_server(&mut app, Some(*adapter)).unwrap();
             assert_eq!(chosen.adapter.name(), adapter.name());
         }
@@ -151,9 +148,7 @@ fn a_php_app_is_told_by_its_front_page_and_a_rack_app_comes_before_it() {
     let chosen = choose_server(&mut app, None).unwrap();
     assert_eq!((chosen.adapter.name(), chosen.is_shown), ("php-fpm", true));
     let error = choose_server(&mut app, find("puma")).err().unwrap().to_string();
-    let start = format!("Puma does not run the app in {}; ", app.folder.display());
-    assert!(error.starts_with(&start), "{error}");
-    assert!(error.ends_with("leave --server out, or choose php-fpm"), "{error}");
+    assert!(error.starts_with("Puma does not run this app (public); choose php-fpm"), "{error}");
 
     let rack = folder_with(&[RUN, ("index.php", "")]);
     let mut app = recognise(rack.path()).unwrap();
@@ -178,6 +173,36 @@ fn the_program_that_starts_the_server_has_to_be_in_path() {
         let first = about.programs[0];
         assert_eq!(error, format!("{first} is not in any folder of PATH; install it: {install}"));
     }
+}
+
+#[test]
+fn an_entry_that_was_named_decides_what_kind_of_app_it_is() {
+    let files = [RUN, ("other.ru", "run B\n"), ("server.js", ""), ("shop.py", "api = FastAPI()\n")];
+    let folder = folder_with(&files);
+    let named = |entry| recognise_as(folder.path(), Wish { entry: Some(entry), runs: &[] });
+    for (entry, framework) in [
+        ("other.ru", Framework::Rack),
+        ("server.js", Framework::Node),
+        ("shop:api", Framework::Asgi),
+        ("installed.wsgi:application", Framework::Wsgi),
+    ] {
+        let app = named(entry).unwrap();
+        assert_eq!((app.entry.as_str(), app.framework), (entry, framework));
+    }
+    let missing = named("gone.js").unwrap_err().to_string();
+    assert!(missing.contains("gone.js, which --entry names"), "{missing}");
+    // A server that runs none of Ruby's apps looks past the config.ru.
+    let wish = Wish { entry: None, runs: &[Framework::Node] };
+    assert_eq!(recognise_as(folder.path(), wish).unwrap().entry, "server.js");
+}
+
+#[test]
+fn a_program_of_the_apps_own_environment_needs_none_in_path() {
+    let folder = folder_with(&[("wsgi.py", "app = 1\n"), (".venv/bin/gunicorn", "")]);
+    let mut app = recognise(folder.path()).unwrap();
+    let gunicorn = choose_server(&mut app, None).unwrap().adapter;
+    check_programs(&mut app, gunicorn, &[]).unwrap();
+    assert!(app.program.unwrap().ends_with("/.venv/bin/gunicorn"));
 }
 
 #[test]

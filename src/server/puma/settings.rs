@@ -11,6 +11,7 @@ use crate::terms::{Configuration, Cores, Settings};
 
 pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
     Settings {
+        place: None,
         env: env(obeys, configuration).unwrap_or_default(),
         config_snippet: snippet(app, configuration, cores),
         advice: advice(app, obeys, configuration),

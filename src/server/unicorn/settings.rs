@@ -12,6 +12,7 @@ use crate::terms::{Configuration, Cores, Settings};
 pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
     let variable = obeys.workers.iter();
     Settings {
+        place: None,
         env: variable
             .map(|name| (name.clone(), configuration.workers.to_string()))
             .collect::<BTreeMap<_, _>>(),

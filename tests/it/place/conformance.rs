@@ -16,8 +16,7 @@ use crate::failures::site::{Running, Site};
 struct Row {
     name: &'static str,
     configurations: &'static [(u16, u16)],
-    /// The threads that serve, where workers can have several.
-    threads: Option<Threads>,
+    threads: Threads,
     /// The app's own settings: each way of loading the app.
     settings: &'static [&'static str],
     /// An app of this server's language.
@@ -29,14 +28,6 @@ struct Row {
     resizing: Resizing,
 }
 
-/// The threads of a worker that serve.
-struct Threads {
-    /// What their names begin with.
-    name: &'static str,
-    /// A worker with one thread serves on its main thread, and has none of that name.
-    has_none_for_one: bool,
-}
-
 /// Whether workers come and go while it runs.
 #[derive(Clone, Copy, PartialEq)]
 enum Resizing {
@@ -44,6 +35,19 @@ enum Resizing {
     Unnoticed,
     /// A worker that ends closes connections that it has accepted and that no request has come on.
     ClosesConnections,
+}
+
+/// The threads that serve.
+#[derive(Clone, Copy)]
+enum Threads {
+    /// One a worker.
+    One,
+    /// Called so, and there from the start or from the first request on.
+    Named(&'static str),
+    /// The same; a worker with one thread serves on its main thread, and has none of that name.
+    NamedBeyondOne(&'static str),
+    /// Made when there is something to do.
+    OnDemand,
 }
 
 /// Names and contents.
@@ -60,13 +64,15 @@ enum Doing {
     LacksAPart,
     /// Asked for `/slow`, connects to this port, then answers `finished` after half a second.
     TakesItsTime { port: u16 },
+    /// Asked for `/slow`, connects to this port, and answers when that connection ends.
+    WaitsFor { port: u16 },
 }
 
 const ROWS: &[Row] = &[
     Row {
         name: "puma",
         configurations: &[(1, 1), (1, 3), (3, 2)],
-        threads: Some(Threads { name: "puma srv tp", has_none_for_one: false }),
+        threads: Threads::Named("puma srv tp"),
         settings: &["preload_app!\n", "preload_app! false\n"],
         app: rack_app,
         replaces_workers: true,
@@ -76,7 +82,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "unicorn",
         configurations: &[(1, 1), (3, 1)],
-        threads: None,
+        threads: Threads::One,
         settings: &["preload_app true\n", "preload_app false\n"],
         app: rack_app,
         replaces_workers: true,
@@ -87,7 +93,7 @@ const ROWS: &[Row] = &[
         name: "thin",
         configurations: &[(1, 1), (1, 3), (3, 1), (3, 2)],
         // Made when the first request comes.
-        threads: Some(Threads { name: "eventmachine", has_none_for_one: true }),
+        threads: Threads::NamedBeyondOne("eventmachine"),
         settings: &["threaded: true\n", "servers: 2\ndaemonize: true\nport: 1\n"],
         app: rack_app,
         replaces_workers: false,
@@ -97,7 +103,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "php-fpm",
         configurations: &[(1, 1), (3, 1)],
-        threads: None,
+        threads: Threads::One,
         settings: &["[www]\npm = static\npm.max_children = 2\nlisten = 127.0.0.1:1\n"],
         app: php_app,
         replaces_workers: true,
@@ -109,9 +115,39 @@ const ROWS: &[Row] = &[
     Row {
         name: "command",
         configurations: &[(1, 1), (1, 3), (3, 2)],
-        threads: Some(Threads { name: "puma srv tp", has_none_for_one: false }),
+        threads: Threads::Named("puma srv tp"),
         settings: &[],
         app: command_app,
+        replaces_workers: true,
+        failed_load: BootFailureKind::Exited,
+        resizing: Resizing::Never,
+    },
+    Row {
+        name: "uvicorn",
+        configurations: &[(1, 1), (3, 1)],
+        threads: Threads::One,
+        settings: &[],
+        app: asgi_app,
+        replaces_workers: false,
+        failed_load: BootFailureKind::Exited,
+        resizing: Resizing::Never,
+    },
+    Row {
+        name: "gunicorn",
+        configurations: &[(1, 1), (1, 3), (3, 2)],
+        threads: Threads::OnDemand,
+        settings: &["preload_app = True\n", "preload_app = False\n"],
+        app: wsgi_app,
+        replaces_workers: true,
+        failed_load: BootFailureKind::Exited,
+        resizing: Resizing::Never,
+    },
+    Row {
+        name: "node",
+        configurations: &[(1, 1), (3, 1)],
+        threads: Threads::One,
+        settings: &[],
+        app: node_app,
         replaces_workers: true,
         failed_load: BootFailureKind::Exited,
         resizing: Resizing::Never,
@@ -128,6 +164,74 @@ fn command_app(doing: Doing) -> Files {
     rack_app(doing).into_iter().chain([("sweetspot.toml", plan)]).collect()
 }
 
+fn wsgi_app(doing: Doing) -> Files {
+    let app = |body: &str| {
+        format!(
+            "import os, socket, time\ndef application(environ, start):\n    \
+             is_slow = environ['PATH_INFO'] == '/slow'\n    \
+             start('200 OK', [('Content-Type', 'text/plain')])\n{body}"
+        )
+    };
+    let module = match doing {
+        Doing::AnswersItsPid => app("    return [str(os.getpid()).encode()]\n"),
+        Doing::FailsAtLoad => "raise ValueError('boom at boot')\n".to_string(),
+        Doing::LacksAPart => "raise ImportError('boom at boot')\n".to_string(),
+        Doing::TakesItsTime { port } => app(&format!(
+            "    if is_slow:\n        \
+             socket.create_connection(('127.0.0.1', {port})).close()\n        \
+             time.sleep(0.5)\n    return [b'finished']\n"
+        )),
+        Doing::WaitsFor { port } => app(&format!(
+            "    if is_slow:\n        \
+             socket.create_connection(('127.0.0.1', {port})).recv(1)\n    \
+             return [b'finished']\n"
+        )),
+    };
+    vec![("wsgi.py", module)]
+}
+
+fn asgi_app(doing: Doing) -> Files {
+    let app = |body: &str| {
+        format!(
+            "import asyncio, os\nasync def app(scope, receive, send):\n    \
+             assert scope['type'] == 'http'\n    is_slow = scope['path'] == '/slow'\n{body}    \
+             await send({{'type': 'http.response.start', 'status': 200, 'headers': []}})\n    \
+             await send({{'type': 'http.response.body', 'body': body}})\n"
+        )
+    };
+    let module = match doing {
+        Doing::AnswersItsPid => app("    body = str(os.getpid()).encode()\n"),
+        Doing::FailsAtLoad => "raise ValueError('boom at boot')\n".to_string(),
+        Doing::LacksAPart => "raise ImportError('boom at boot')\n".to_string(),
+        Doing::TakesItsTime { port } | Doing::WaitsFor { port } => app(&format!(
+            "    body = b'finished'\n    if is_slow:\n        \
+             reader, writer = await asyncio.open_connection('127.0.0.1', {port})\n        \
+             writer.close()\n        await asyncio.sleep(0.5)\n"
+        )),
+    };
+    vec![("asgi.py", module)]
+}
+
+fn node_app(doing: Doing) -> Files {
+    let app = |body: &str| {
+        format!(
+            "const net = require('net');\nrequire('http').createServer((request, reply) => {{\n\
+             {body}}}).listen(process.env.PORT);\n"
+        )
+    };
+    let script = match doing {
+        Doing::AnswersItsPid => app("  reply.end(String(process.pid));\n"),
+        Doing::FailsAtLoad => "throw new Error('boom at boot');\n".to_string(),
+        Doing::LacksAPart => "require('boom at boot');\n".to_string(),
+        Doing::TakesItsTime { port } | Doing::WaitsFor { port } => app(&format!(
+            "  if (request.url !== '/slow') return reply.end('finished');\n  \
+             net.connect({port}, '127.0.0.1').end();\n  \
+             setTimeout(() => reply.end('finished'), 500);\n"
+        )),
+    };
+    vec![("server.js", script)]
+}
+
 fn rack_app(doing: Doing) -> Files {
     let rackup = match doing {
         Doing::AnswersItsPid => "run ->(env) { [200, {}, [Process.pid.to_s]] }\n".to_string(),
@@ -136,6 +240,11 @@ fn rack_app(doing: Doing) -> Files {
         Doing::TakesItsTime { port } => format!(
             "require 'socket'\nrun ->(env) do\n  if env['PATH_INFO'] == '/slow'\n    \
              TCPSocket.new('127.0.0.1', {port}).close\n    sleep 0.5\n  end\n  \
+             [200, {{}}, ['finished']]\nend\n"
+        ),
+        Doing::WaitsFor { port } => format!(
+            "require 'socket'\nrun ->(env) do\n  if env['PATH_INFO'] == '/slow'\n    \
+             TCPSocket.new('127.0.0.1', {port}).read\n  end\n  \
              [200, {{}}, ['finished']]\nend\n"
         ),
     };
@@ -149,7 +258,7 @@ fn php_app(doing: Doing) -> Files {
             "<?php function boot() { throw new Exception('boom at boot'); }\nboot();\n".to_string()
         }
         Doing::LacksAPart => "<?php require 'boom at boot.php';\n".to_string(),
-        Doing::TakesItsTime { port } => format!(
+        Doing::TakesItsTime { port } | Doing::WaitsFor { port } => format!(
             "<?php\nif ($_SERVER['REQUEST_URI'] == '/slow') {{\n  \
              fclose(fsockopen('127.0.0.1', {port}));\n  usleep(500000);\n}}\necho 'finished';\n"
         ),
@@ -194,7 +303,8 @@ impl Case {
         proxy: Proxy,
     ) -> Self {
         let row = row_of(adapter);
-        assert_eq!(row.threads.is_some(), adapter.about().has_threads, "{}", row.name);
+        let has_threads = !matches!(row.threads, Threads::One);
+        assert_eq!(has_threads, adapter.about().has_threads, "{}", row.name);
         let mut files = (row.app)(doing);
         if let Some(settings) = settings {
             let file = *adapter.about().config_files.last().unwrap();
@@ -228,10 +338,13 @@ impl Case {
 
     /// Threads that serve in this process, which may be gone.
     fn threads(&self, pid: u32) -> Option<usize> {
-        let threads = self.row.threads.as_ref()?;
+        let (Threads::Named(name) | Threads::NamedBeyondOne(name)) = self.row.threads else {
+            return None;
+        };
         let is_there = Path::new(&format!("/proc/{pid}/task")).exists();
-        let named = is_there.then(|| threads_named(pid, threads.name))?;
-        Some(if threads.has_none_for_one && named == 0 { 1 } else { named })
+        let named = is_there.then(|| threads_named(pid, name))?;
+        let is_on_main = matches!(self.row.threads, Threads::NamedBeyondOne(_)) && named == 0;
+        Some(if is_on_main { 1 } else { named })
     }
 }
 
@@ -254,7 +367,7 @@ fn every_server_comes_up_with_its_workers_and_threads_and_answers() {
             start(&mut local, workers, threads);
             let serving = local.workers();
             assert_eq!(serving.len(), usize::from(workers), "{what}: {serving:?}");
-            if case.row.threads.is_some() {
+            if matches!(case.row.threads, Threads::Named(_) | Threads::NamedBeyondOne(_)) {
                 // Threads are made right after a worker says that it has booted, or by its first
                 // request.
                 let has_all = |pid: &u32| case.threads(*pid) == Some(threads.into());
@@ -285,6 +398,40 @@ fn every_server_answers_behind_nginx_and_nginx_is_none_of_its_workers() {
         }
         local.stop().unwrap();
         case.app.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn every_worker_serves_as_many_requests_at_once_as_it_has_threads() {
+    const THREADS: usize = 3;
+    let waiting = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = waiting.local_addr().unwrap().port();
+    let has_threads = |case: &Case| !matches!(case.row.threads, Threads::One);
+    for case in Case::all(Doing::WaitsFor { port }).filter(has_threads) {
+        for threads in [1, THREADS] {
+            let mut local = case.local();
+            start(&mut local, 1, threads.try_into().unwrap());
+            let address = local.address().unwrap();
+            let ask = || std::thread::spawn(move || get(address, "/slow"));
+            let clients: Vec<_> = (0..=threads).map(|_| ask()).collect();
+            let mut inside: Vec<_> = (0..threads).map(|_| waiting.accept().unwrap()).collect();
+            // One more has to wait until one of these is done.
+            waiting.set_nonblocking(true).unwrap();
+            let seen = Instant::now();
+            while seen.elapsed() < Duration::from_millis(200) {
+                assert!(waiting.accept().is_err(), "{}: more than {threads}", case.what());
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            waiting.set_nonblocking(false).unwrap();
+            drop(inside.pop());
+            inside.push(waiting.accept().unwrap());
+            drop(inside);
+            for client in clients {
+                assert_eq!(client.join().unwrap(), "finished", "{}", case.what());
+            }
+            local.stop().unwrap();
+            case.app.assert_nothing_is_left();
+        }
     }
 }
 
@@ -380,7 +527,8 @@ fn every_server_finishes_its_requests_when_it_is_stopped_gracefully() {
             let began = Instant::now();
             local.stop().unwrap();
             assert_eq!(client.join().unwrap(), "finished", "{} {workers}", case.what());
-            assert!(began.elapsed() < Duration::from_secs(9), "it was not ended for certain");
+            let what = format!("{} {workers}: {:?}", case.what(), began.elapsed());
+            assert!(began.elapsed() < Duration::from_secs(9), "ended for certain: {what}");
             case.app.assert_nothing_is_left();
         }
     }

@@ -124,6 +124,21 @@ const PUMA: [&str; 10] =
     ["puma", "-w", "2", "-t", "2:2", "-b", "tcp://127.0.0.1:0", "-e", "production", "config.ru"];
 
 #[test]
+fn a_long_order_is_read_to_its_end_and_what_it_starts_hears_every_signal() {
+    let app = TestApp::answering("[200, {}, []]");
+    let mut guardian = TestGuardian::begin(json!({}));
+    // Between one and two of the buffers that it reads into.
+    let long = "x".repeat(6000);
+    let blocked = "grep SigBlk /proc/self/status >blocked; exec sleep 100";
+    guardian.started(&app.path(), &["/bin/sh", "-c", blocked, &long]);
+    let mask = || fs::read_to_string(app.path().join("blocked")).unwrap_or_default();
+    wait_until("it was started", || mask().ends_with('\n'));
+    assert_eq!(mask(), "SigBlk:\t0000000000000000\n");
+    drop(guardian);
+    wait_until("it has ended with its guardian", || app.processes().is_empty());
+}
+
+#[test]
 fn whenever_we_die_nothing_of_the_server_is_left() {
     let app = TestApp::new(&[("config.ru", APP)]);
     let folder = tempfile::tempdir().unwrap();

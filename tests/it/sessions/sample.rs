@@ -363,6 +363,7 @@ pub fn decision() -> Decision {
         }],
         settings: Settings {
             start: String::new(),
+            place: None,
             env: [("RAILS_MAX_THREADS", "5"), ("WEB_CONCURRENCY", "3")]
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .into(),

@@ -36,7 +36,7 @@ impl Input {
             let mut set: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&mut set);
             libc::sigaddset(&mut set, libc::SIGCHLD);
-            // What we start gets an empty mask again: the standard library sees to that.
+            // What we start gets an empty mask again: see `launch`.
             libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
             let fd = libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
             if fd < 0 {

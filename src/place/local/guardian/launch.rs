@@ -43,6 +43,7 @@ pub fn spawn(
             affinity::confine(cpus)?;
         }
         step_behind(nice);
+        hear_all_signals()?;
         die_with(guardian)
     };
     // SAFETY: what runs between fork and exec only makes system calls, on memory prepared before.
@@ -93,6 +94,20 @@ fn step_behind(nice: i32) {
         // SAFETY: no pointer is passed; 0 is the calling process. A refusal changes nothing.
         unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
     }
+}
+
+/// The guardian reads its SIGCHLD from a descriptor and blocks it; a server whose own children's
+/// ends stay blocked never notices them. Allowed between fork and exec.
+fn hear_all_signals() -> io::Result<()> {
+    // SAFETY: the set is local, and no old one is asked for.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        if libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
 }
 
 /// Asks the kernel to kill this process when the guardian ends. Allowed between fork and exec.

@@ -1,0 +1,82 @@
+# Prints what gunicorn's own loader makes of the app's settings, and starts nothing. Arguments: the
+# entry and, when there is one, the app's configuration file.
+
+# Every variable by which these are set by convention, each with a number of its own: a number that
+# turns up in the settings shows which variable they follow.
+WORKERS = {
+    "WEB_CONCURRENCY": 31, "GUNICORN_WORKERS": 37, "GUNICORN_PROCESSES": 41, "WORKERS": 43,
+    "WEB_WORKERS": 47, "GUNICORN_WORKER_COUNT": 53, "MAX_WORKERS": 59,
+}
+THREADS = {
+    "GUNICORN_THREADS": 61, "THREADS": 67, "WEB_THREADS": 71, "PYTHON_MAX_THREADS": 73,
+    "GUNICORN_THREAD_COUNT": 79, "MAX_THREADS": 83,
+}
+
+
+def load_settings():
+    from gunicorn.app.wsgiapp import WSGIApplication
+
+    class Loader(WSGIApplication):
+        # What goes wrong is ours to print.
+        def do_load_config(self):
+            self.load_default_config()
+            self.load_config()
+
+        def get_config_from_filename(self, filename):
+            path = os.path.abspath(filename)
+            module = type(sys)("__config__")
+            module.__file__ = path
+            sys.modules["__config__"] = module
+            with open(path, "rb") as file:
+                exec(compile(file.read(), filename, "exec"), vars(module))
+            found = dict(vars(module))
+            # It may be a folder that only production has.
+            if not os.path.isdir(found.get("chdir", ".")):
+                del found["chdir"]
+            return found
+
+    entry, *config = sys.argv[1:]
+    sys.argv[1:] = [*(["-c", *config] if config else []), entry]
+    return Loader("%(prog)s", prog="gunicorn").cfg
+
+
+def obeyed():
+    os.environ.update({name: str(number) for name, number in {**WORKERS, **THREADS}.items()})
+    settings = load_settings()
+    return [variable_of(WORKERS, settings.workers), variable_of(THREADS, settings.threads)]
+
+
+def inspect():
+    entry = sys.argv[1]
+    # Before gunicorn is loaded, which reads a variable at that moment.
+    workers, threads = ask_apart(obeyed) or [None, None]
+    settings = load_settings()
+    import gunicorn
+
+    worker_class = settings.settings["worker_class"].get()
+    if not isinstance(worker_class, str):
+        worker_class = worker_class.__module__ + "." + worker_class.__qualname__
+    logs = [settings.accesslog, settings.errorlog, settings.pidfile]
+    return {
+        "workers": settings.workers,
+        "threads": settings.threads,
+        "worker_class": worker_class,
+        "preload": settings.preload_app,
+        "timeout_s": settings.timeout,
+        "max_requests": settings.max_requests,
+        "binds": settings.settings["bind"].get() if "bind" in given(settings) else [],
+        "files": [path for path in logs if path and path != "-"],
+        "is_tls": bool(settings.is_ssl),
+        "is_debugging": is_django_debugging(entry),
+        "obeys_workers": workers,
+        "obeys_threads": threads,
+        "gunicorn": gunicorn.__version__,
+    }
+
+
+def given(settings):
+    """Names of settings that are not what gunicorn has by default."""
+    return {name for name, setting in settings.settings.items() if setting.get() != setting.default}
+
+
+print_inspection("gunicorn", inspect)

@@ -1,0 +1,166 @@
+//! What the inspection script printed becomes an [`Inspection`].
+//!
+//! In: everything the command printed. Out: the settings, or what went wrong. Only computes.
+
+use serde::Deserialize;
+
+use crate::server::inspection::{failed, report};
+use crate::server::{App, Framework, Inspection, InspectionError, MinThreads, Obeys, python};
+use crate::terms::Configuration;
+
+#[derive(Deserialize)]
+struct Options {
+    workers: u16,
+    threads: u16,
+    worker_class: String,
+    preload: bool,
+    timeout_s: u32,
+    /// 0: no limit.
+    max_requests: u64,
+    /// As they are written; empty where gunicorn's own default holds.
+    binds: Vec<String>,
+    /// Files that it would write to.
+    files: Vec<String>,
+    is_tls: bool,
+    is_debugging: bool,
+    obeys_workers: Option<String>,
+    obeys_threads: Option<String>,
+    gunicorn: String,
+    python: String,
+}
+
+pub(super) fn read(
+    app: &App,
+    has_threads: bool,
+    stdout: &str,
+) -> Result<Inspection, InspectionError> {
+    report(stdout, &super::ABOUT)
+        .and_then(|options| inspection(app, has_threads, options).map_err(failed))
+}
+
+fn inspection(app: &App, has_threads: bool, options: Options) -> Result<Inspection, String> {
+    let threads = if has_threads { options.threads } else { 1 };
+    let current = Configuration::new(options.workers, threads)
+        .map_err(|error| format!("the app's own setting cannot run: {error}"))?;
+    let variable = options.obeys_threads.clone().filter(|_| has_threads);
+    let min_threads = variable.clone().map_or(MinThreads::Fixed(0), MinThreads::Variable);
+    Ok(Inspection {
+        current,
+        remarks: remarks(app, has_threads, &options),
+        obeys: Obeys { workers: options.obeys_workers, max_threads: variable, min_threads },
+        server_version: options.gunicorn,
+        runtime_version: options.python,
+    })
+}
+
+/// What is kept and matters, then what is measured and differs from what the app's settings say.
+fn remarks(app: &App, has_threads: bool, options: &Options) -> Vec<String> {
+    let class = &options.worker_class;
+    let is_sync = class == "sync" && app.framework == Framework::Wsgi;
+    let mut remarks = vec![format!(
+        "{}; a worker that does not react for more than {} s is killed (timeout)",
+        if options.preload {
+            "the app is loaded once, before the workers are forked (preload_app = True)"
+        } else {
+            "every worker loads the app for itself and shares little memory (preload_app = False)"
+        },
+        options.timeout_s
+    )];
+    if has_threads && !super::takes_threads(class) {
+        remarks.push(format!("threads mean nothing to its worker class {class}: give --threads 1"));
+    } else if !has_threads && class != "sync" {
+        remarks.push(format!("its worker class {class} is kept"));
+    } else if is_sync && options.threads == 1 {
+        remarks.push(
+            "one thread: sync workers, which close every connection after its reply; with more, \
+             gunicorn makes them gthread workers, which keep connections open"
+                .into(),
+        );
+    }
+    if options.max_requests > 0 {
+        remarks.push(format!(
+            "a worker is replaced after {} requests (max_requests), also while measuring",
+            options.max_requests
+        ));
+    }
+    remarks.extend(differing(options));
+    remarks
+}
+
+fn differing(options: &Options) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if !options.binds.is_empty() {
+        remarks.push(format!(
+            "its own addresses ({}) are not opened: it listens on a free port of 127.0.0.1",
+            options.binds.join(", ")
+        ));
+    }
+    if options.is_tls {
+        remarks.push("it is measured over plain HTTP, without its certificate".into());
+    }
+    if !options.files.is_empty() {
+        let files = options.files.join(" and ");
+        remarks.push(format!("{files} is not written to while measuring"));
+    }
+    if options.is_debugging {
+        remarks.push(python::DEBUGGING.into());
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "chatter\nsweetspot-inspection {\"workers\":3,\"threads\":4,\
+        \"worker_class\":\"gthread\",\"preload\":false,\"timeout_s\":30,\"max_requests\":500,\
+        \"binds\":[\"0.0.0.0:8000\"],\"files\":[\"/var/log/access.log\"],\"is_tls\":true,\
+        \"is_debugging\":true,\"obeys_workers\":\"WEB_CONCURRENCY\",\
+        \"obeys_threads\":\"GUNICORN_THREADS\",\"gunicorn\":\"20.1.0\",\
+        \"python\":\"Python 3.11.2\"}\n";
+
+    fn app(framework: Framework) -> App {
+        App::new("/srv/shop", framework, "shop:app")
+    }
+
+    #[test]
+    fn workers_and_threads_are_read_and_what_differs_is_said() {
+        let inspection = read(&app(Framework::Wsgi), true, PRINTED).unwrap();
+        assert_eq!(inspection.current, Configuration::new(3, 4).unwrap());
+        assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
+        assert_eq!(inspection.obeys.max_threads.as_deref(), Some("GUNICORN_THREADS"));
+        assert_eq!(inspection.runtime_version, "Python 3.11.2");
+        let remarks = inspection.remarks.join("\n");
+        for expected in [
+            "preload_app = False",
+            "more than 30 s is killed",
+            "(0.0.0.0:8000) are not opened",
+            "/var/log/access.log is not written to",
+            "after 500 requests",
+            "plain HTTP",
+            "DEBUG = True",
+        ] {
+            assert!(remarks.contains(expected), "{expected} is missing in: {remarks}");
+        }
+    }
+
+    #[test]
+    fn workers_of_a_kind_without_threads_have_one() {
+        let printed = PRINTED.replace("\"gthread\"", "\"gevent\"");
+        let inspection = read(&app(Framework::Wsgi), false, &printed).unwrap();
+        assert_eq!(inspection.current, Configuration::new(3, 1).unwrap());
+        assert_eq!(inspection.obeys.max_threads, None);
+        let remarks = inspection.remarks.join("\n");
+        assert!(remarks.contains("its worker class gevent is kept"), "{remarks}");
+        assert!(!remarks.contains("thread"), "there is nothing to choose: {remarks}");
+        let unseen = read(&app(Framework::Wsgi), true, &printed).unwrap().remarks.join("\n");
+        assert!(unseen.contains("give --threads 1"), "{unseen}");
+    }
+
+    #[test]
+    fn a_number_that_cannot_run_is_refused() {
+        let printed = PRINTED.replace("\"workers\":3", "\"workers\":0");
+        let error = read(&app(Framework::Wsgi), true, &printed).unwrap_err();
+        assert!(error.message.contains("cannot run"), "{error}");
+    }
+}

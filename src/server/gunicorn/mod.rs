@@ -1,0 +1,315 @@
+//! gunicorn: a master that forks workers; with several threads each, or of a kind that the app's
+//! own configuration names.
+//!
+//! In: an app and a configuration. Out: commands, files and rules for reading what gunicorn shows.
+//! Must not run, read or write anything.
+
+mod inspection;
+mod settings;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use super::command_line;
+use super::command_line::text;
+use super::python;
+use super::{
+    About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
+    ProcessFacts, Recipe, Upstream,
+};
+use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+
+/// gunicorn.
+pub struct Gunicorn;
+
+const ABOUT: About = About {
+    name: "gunicorn",
+    title: "gunicorn",
+    programs: &["gunicorn"],
+    // gunicorn looks for the first of them only: the others are what its users call it and name
+    // with -c.
+    config_files: &[
+        "gunicorn.conf.py",
+        "config/gunicorn.conf.py",
+        "config/gunicorn.py",
+        "gunicorn_conf.py",
+        "gunicorn_config.py",
+    ],
+    runs: &[Framework::Wsgi, Framework::Asgi],
+    has_threads: true,
+    needs_proxy: false,
+    install: &["pip install gunicorn", "apt install gunicorn"],
+};
+
+/// The file in the scratch folder that is given to gunicorn, and reads the app's own.
+const OVERLAY: &str = "sweetspot_gunicorn.py";
+
+/// Sockets and a master of somebody else's gunicorn.
+const NOT_INHERITED: &[&str] = &["GUNICORN_FD", "GUNICORN_PID"];
+
+/// By convention the number of workers and of threads: apps' settings read these.
+const WORKERS: [&str; 2] = ["GUNICORN_WORKERS", "GUNICORN_PROCESSES"];
+const THREADS: &str = "GUNICORN_THREADS";
+
+/// The kind of worker that runs ASGI apps, in a package of its own.
+const ASGI_WORKER: &str = "uvicorn.workers.UvicornWorker";
+
+/// Do workers of this kind take several threads? `sync` becomes `gthread` with more than one.
+fn takes_threads(worker_class: &str) -> bool {
+    matches!(
+        worker_class,
+        "sync"
+            | "gthread"
+            | "gunicorn.workers.sync.SyncWorker"
+            | "gunicorn.workers.gthread.ThreadWorker"
+    )
+}
+
+/// The value of `worker_class = "..."` at the beginning of a line.
+fn worker_class(config: &str) -> Option<String> {
+    config.lines().find_map(|line| {
+        let rest = line.strip_prefix("worker_class")?.trim_start().strip_prefix('=')?.trim();
+        let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        rest[1..].split(quote).next().map(str::to_string)
+    })
+}
+
+impl Adapter for Gunicorn {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn has_threads(&self, app: &App) -> bool {
+        app.framework == Framework::Wsgi && app.worker_kind.as_deref().is_none_or(takes_threads)
+    }
+
+    fn worker_kind(&self, config: &str) -> Option<String> {
+        worker_class(config)
+    }
+
+    fn inspect(&self, app: &App) -> Option<CommandLine> {
+        let mut arguments = vec![app.entry.clone()];
+        arguments.extend(app.server_config.as_deref().map(text));
+        Some(python::inspect(app, &ABOUT, include_str!("inspect.py"), &arguments))
+    }
+
+    fn read_inspection(&self, app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
+        inspection::read(app, self.has_threads(app), stdout)
+    }
+
+    fn launch(
+        &self,
+        app: &App,
+        configuration: Configuration,
+        listen: &Listen,
+        scratch: &Path,
+    ) -> Recipe {
+        Recipe {
+            commands: vec![command_line::start(
+                app,
+                arguments(app, configuration, listen, scratch),
+                environment(app, configuration, listen),
+                NOT_INHERITED,
+            )],
+            upstream: Upstream::Http(vec![listen.clone()]),
+            proxy: None,
+            files: vec![(OVERLAY.into(), overlay(app, listen))],
+            ready_line: Some(python::ready_line(configuration)),
+            // A worker that cannot load the app ends gunicorn; one that just ends is started again,
+            // and once may be an accident.
+            failure_line: Some(python::failing_workers(
+                configuration.workers.get().saturating_add(1),
+            )),
+            graceful_stop: GracefulStop { signal: SIGTERM, wait: Duration::from_secs(10) },
+        }
+    }
+
+    fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
+        // With the setproctitle package they have titles; without it, they keep the master's
+        // command line.
+        let is_worker =
+            process.title.starts_with("gunicorn: worker ") || process.title.contains(OVERLAY);
+        match process.is_root {
+            true => Role::Master,
+            false if is_worker => Role::Worker,
+            false => Role::Other,
+        }
+    }
+
+    fn settings(
+        &self,
+        app: &App,
+        inspection: &Inspection,
+        configuration: Configuration,
+        cores: Cores,
+    ) -> Settings {
+        settings::of(app, self.has_threads(app), inspection, configuration, cores)
+    }
+
+    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
+        python::failure::recognise(ABOUT.name, last_lines)
+    }
+}
+
+/// As in signal(7); this folder must not depend on the operating system's library for it.
+const SIGTERM: i32 = 15;
+
+/// The command line comes before GUNICORN_CMD_ARGS, and that before any file.
+fn arguments(
+    app: &App,
+    configuration: Configuration,
+    listen: &Listen,
+    scratch: &Path,
+) -> Vec<String> {
+    let mut arguments = vec![python::program(app, &ABOUT)];
+    let mut flag = |name: &str, value: String| arguments.extend([name.to_string(), value]);
+    flag("--config", text(&scratch.join(OVERLAY)));
+    flag("--bind", python::address(listen));
+    flag("--workers", configuration.workers.to_string());
+    flag("--threads", configuration.threads.to_string());
+    flag("--worker-tmp-dir", text(scratch));
+    arguments.push(app.entry.clone());
+    arguments
+}
+
+/// The variables by convention as well as the flags: logic inside the app's own settings, and its
+/// database pool, read these and never see the flags.
+fn environment(
+    app: &App,
+    configuration: Configuration,
+    listen: &Listen,
+) -> BTreeMap<String, String> {
+    let mut env = python::production(app, configuration, listen);
+    let workers = configuration.workers.to_string();
+    env.extend(WORKERS.map(|name| (name.to_string(), workers.clone())));
+    env.insert(THREADS.to_string(), configuration.threads.to_string());
+    env
+}
+
+fn overlay(app: &App, listen: &Listen) -> String {
+    let own = app.server_config.as_deref().map(|config| python::quoted(&app.folder.join(config)));
+    let port = match listen {
+        Listen::Port(port) => port.to_string(),
+        Listen::Socket(_) => "None".into(),
+    };
+    let usual = match app.framework {
+        Framework::Asgi => format!("{{\"worker_class\": \"{ASGI_WORKER}\"}}"),
+        _ => "{}".into(),
+    };
+    // A path last: nothing is looked for in it.
+    include_str!("overlay.py")
+        .replace("globals().update(SWEETSPOT_USUAL)", &format!("globals().update({usual})"))
+        .replace("= OWN_PORT", &format!("= {port}"))
+        .replace("= OWN_FILE", &format!("= {}", own.as_deref().unwrap_or("None")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn app() -> App {
+        App {
+            server_config: Some("gunicorn.conf.py".into()),
+            ..App::new("/srv/shop", Framework::Wsgi, "shop.wsgi:application")
+        }
+    }
+
+    fn launch(app: &App, workers: u16, threads: u16) -> Recipe {
+        let configuration = Configuration::new(workers, threads).unwrap();
+        Gunicorn.launch(app, configuration, &Listen::Port(4000), Path::new("/tmp/scratch"))
+    }
+
+    #[test]
+    fn flags_and_variables_say_the_same() {
+        let recipe = launch(&app(), 4, 3);
+        assert_eq!(
+            recipe.commands[0].arguments.join(" "),
+            "gunicorn --config /tmp/scratch/sweetspot_gunicorn.py --bind 127.0.0.1:4000 \
+             --workers 4 --threads 3 --worker-tmp-dir /tmp/scratch shop.wsgi:application"
+        );
+        let env = &recipe.commands[0].env;
+        for name in ["WEB_CONCURRENCY", "GUNICORN_WORKERS", "GUNICORN_PROCESSES"] {
+            assert_eq!(env[name], "4", "{name}");
+        }
+        assert_eq!(env["GUNICORN_THREADS"], "3");
+        assert_eq!(env["PORT"], "4000");
+        assert_eq!(env["PYTHONDONTWRITEBYTECODE"], "1");
+        assert_eq!(env["FLASK_DEBUG"], "0");
+    }
+
+    #[test]
+    fn a_program_of_the_apps_own_environment_comes_first() {
+        let own = "/srv/shop/.venv/bin/gunicorn".to_string();
+        let app = App { program: Some(own.clone()), ..app() };
+        assert_eq!(launch(&app, 1, 1).commands[0].arguments[0], own);
+    }
+
+    #[test]
+    fn the_overlay_reads_the_apps_own_file_whatever_its_name() {
+        let app = App { folder: "/srv/a\"b".into(), ..app() };
+        let overlay = &launch(&app, 1, 1).files[0].1;
+        assert!(
+            overlay.contains("SWEETSPOT_OWN = \"/srv/a\\\"b/gunicorn.conf.py\"\n"),
+            "{overlay}"
+        );
+        assert!(overlay.contains("SWEETSPOT_PORT = 4000\n"), "{overlay}");
+        assert!(overlay.contains("globals().update({})\n"), "{overlay}");
+        let none = launch(&App { server_config: None, ..app }, 1, 1);
+        assert!(none.files[0].1.contains("SWEETSPOT_OWN = None\n"));
+    }
+
+    #[test]
+    fn asgi_apps_get_workers_that_run_them_and_nothing_is_said_of_threads() {
+        let asgi = App::new("/srv/shop", Framework::Asgi, "main:app");
+        assert!(!Gunicorn.has_threads(&asgi));
+        let overlay = &launch(&asgi, 1, 1).files[0].1;
+        assert!(overlay.contains("{\"worker_class\": \"uvicorn.workers.UvicornWorker\"}"));
+        for (kind, expected) in [("gthread", true), ("sync", true), ("gevent", false)] {
+            let app = App { worker_kind: Some(kind.into()), ..app() };
+            assert_eq!(Gunicorn.has_threads(&app), expected, "{kind}");
+        }
+        assert!(Gunicorn.has_threads(&app()));
+    }
+
+    #[test]
+    fn every_worker_has_to_say_that_it_is_ready_and_those_that_end_are_counted() {
+        let recipe = launch(&app(), 3, 1);
+        let (ready, failed) = (recipe.ready_line.unwrap(), recipe.failure_line.unwrap());
+        assert_eq!((ready.count, failed.count), (3, 4));
+        assert!(ready.matches("sweetspot: worker 72 is ready"));
+        assert!(failed.matches("sweetspot: failed: worker 72 has ended"));
+        let other = "[2026-11-21 04:00:00 +0000] [72] [INFO] Booting worker with pid: 72";
+        assert!(!ready.matches(other) && !failed.matches(other));
+    }
+
+    #[test]
+    fn the_kind_of_worker_is_read_where_it_is_written_plainly() {
+        for (config, expected) in [
+            ("worker_class = 'gevent'\n", Some("gevent")),
+            ("workers = 2\nworker_class=\"gthread\"  # more\n", Some("gthread")),
+            ("worker_class = KIND\n", None),
+            ("# worker_class = 'gevent'\n", None),
+        ] {
+            assert_eq!(worker_class(config).as_deref(), expected, "{config}");
+        }
+    }
+
+    #[test]
+    fn roles_follow_from_the_title_or_the_command_line() {
+        let configuration = Configuration::new(1, 1).unwrap();
+        let line = "/usr/bin/python3 /usr/bin/gunicorn --config /tmp/x/sweetspot_gunicorn.py";
+        for (is_root, title, role) in [
+            (true, line, Role::Master),
+            (true, "gunicorn: master [shop.wsgi:application]", Role::Master),
+            (false, line, Role::Worker),
+            (false, "gunicorn: worker [shop.wsgi:application]", Role::Worker),
+            // Forked a moment ago.
+            (false, "gunicorn: master [shop.wsgi:application]", Role::Other),
+            (false, "node render.js", Role::Other),
+        ] {
+            let process = ProcessFacts { is_root, title, serves: false };
+            assert_eq!(Gunicorn.role(configuration, process), role, "{title}");
+        }
+    }
+}

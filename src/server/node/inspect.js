@@ -1,0 +1,23 @@
+// Prints how many processes the app would make here, and starts nothing.
+try {
+  const path = require('path').resolve(process.argv[1]);
+  const { text, forks, follows } = looks(path);
+  const cores = require('os').cpus().length;
+  const own = /WEB_CONCURRENCY\D{0,12}?(?:\|\||\?\?)\s*(\d+)/.exec(text);
+  const fixed = own ? Number(own[1]) : null;
+  const counts = /\.cpus\(\)|availableParallelism\(\)/.test(text);
+  let workers = 1;
+  if (forks) workers = fixed || (counts ? cores : 1);
+  if (forks && follows) workers = Number(process.env.WEB_CONCURRENCY) || workers;
+  const report = {
+    workers,
+    forks,
+    follows: forks && follows,
+    listens: /\bprocess\.env\.PORT\b|\bPORT\b/.test(text) || !/\.listen\(\s*\d/.test(text),
+    node: process.versions.node,
+  };
+  console.log('\nsweetspot-inspection ' + JSON.stringify(report));
+} catch (error) {
+  const report = { error: String(error), at: null, server_missing: false };
+  console.log('\nsweetspot-inspection ' + JSON.stringify(report));
+}

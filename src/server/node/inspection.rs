@@ -1,0 +1,83 @@
+//! What the inspection script printed becomes an [`Inspection`].
+//!
+//! In: everything the command printed. Out: the settings, or what went wrong. Only computes.
+
+use serde::Deserialize;
+
+use crate::server::inspection::{failed, report};
+use crate::server::{Inspection, InspectionError, Obeys};
+use crate::terms::Configuration;
+
+#[derive(Deserialize)]
+struct Options {
+    workers: u16,
+    /// The app makes a cluster.
+    forks: bool,
+    /// Of as many workers as WEB_CONCURRENCY says.
+    follows: bool,
+    /// Nothing speaks against its listening on PORT.
+    listens: bool,
+    node: String,
+}
+
+pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
+    report(stdout, &super::ABOUT).and_then(|options| inspection(options).map_err(failed))
+}
+
+fn inspection(options: Options) -> Result<Inspection, String> {
+    let current = Configuration::new(options.workers, 1)
+        .map_err(|error| format!("the app's own setting cannot run: {error}"))?;
+    Ok(Inspection {
+        current,
+        remarks: remarks(&options),
+        obeys: Obeys {
+            workers: options.follows.then(|| "WEB_CONCURRENCY".to_string()),
+            ..Obeys::default()
+        },
+        server_version: options.node.clone(),
+        runtime_version: format!("Node.js {}", options.node),
+    })
+}
+
+fn remarks(options: &Options) -> Vec<String> {
+    let mut remarks = vec![
+        match (options.forks, options.follows) {
+            (true, true) => "it makes its own cluster, of WEB_CONCURRENCY workers",
+            (true, false) => {
+                "its own cluster does not follow WEB_CONCURRENCY: several workers are made by \
+                 sweetspot, in which the app takes itself for a worker"
+            }
+            (false, _) => {
+                "one process today; several workers are made by sweetspot with Node's cluster \
+                 module, which hands connections to them in turn"
+            }
+        }
+        .to_string(),
+    ];
+    if !options.listens {
+        remarks.push("it seems to listen on a fixed port: it has to listen on PORT".into());
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "\nsweetspot-inspection {\"workers\":2,\"forks\":true,\"follows\":true,\
+        \"listens\":true,\"node\":\"20.1.0\"}\n";
+
+    #[test]
+    fn a_cluster_of_the_apps_own_is_told_from_one_process() {
+        let own = read(PRINTED).unwrap();
+        assert_eq!(own.current, Configuration::new(2, 1).unwrap());
+        assert_eq!(own.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
+        assert_eq!(own.runtime_version, "Node.js 20.1.0");
+        let plain = read(&PRINTED.replace("true", "false").replace("\":2", "\":1")).unwrap();
+        assert_eq!(plain.obeys, Obeys::default());
+        let remarks = plain.remarks.join("\n");
+        assert!(remarks.contains("one process today"), "{remarks}");
+        assert!(remarks.contains("it has to listen on PORT"), "{remarks}");
+        assert!(!remarks.contains("thread"), "{remarks}");
+    }
+}

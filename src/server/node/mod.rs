@@ -1,0 +1,248 @@
+//! Node.js: one process, or a cluster of them: the app's own, or one that we put around it.
+//!
+//! In: an app and a configuration. Out: commands, files and rules for reading what Node shows. Must
+//! not run, read or write anything.
+
+mod failure;
+mod inspection;
+mod settings;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use super::command_line;
+use super::command_line::text;
+use super::{
+    About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
+    ProcessFacts, ReadyLine, Recipe, Upstream,
+};
+use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+
+/// Node.js.
+pub struct Node;
+
+const ABOUT: About = About {
+    name: "node",
+    title: "Node.js",
+    programs: &["node", "nodejs"],
+    // It has none.
+    config_files: &[],
+    runs: &[Framework::Node],
+    has_threads: false,
+    needs_proxy: false,
+    install: &["apt install nodejs", "see https://nodejs.org"],
+};
+
+/// Loaded into every process.
+const WATCH: &str = "sweetspot_watch.js";
+
+/// Starts the app, or makes its workers where it does not.
+const PRIMARY: &str = "sweetspot_primary.js";
+
+/// Titles that the processes are given.
+const PRIMARY_TITLE: &str = "node: primary";
+const WORKER_TITLE: &str = "node: worker";
+
+/// What PORT says behind a proxy, where the app is made to listen on a socket: not every app that
+/// listens on a port can be told a path.
+const PORT_BEHIND_PROXY: u16 = 50505;
+
+/// Somebody else's cluster, and a debugger's port.
+const NOT_INHERITED: &[&str] = &["NODE_UNIQUE_ID", "NODE_CHANNEL_FD", "NODE_DEBUG"];
+
+impl Adapter for Node {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, app: &App) -> Option<CommandLine> {
+        let script = format!("{}\n{}", include_str!("looks.js"), include_str!("inspect.js"));
+        let arguments = [program(app), "-e".into(), script, app.entry.clone()];
+        Some(CommandLine {
+            arguments: arguments.into(),
+            env: BTreeMap::new(),
+            // What they load could print or listen.
+            env_removed: vec!["NODE_OPTIONS".into()],
+            folder: app.folder.clone(),
+        })
+    }
+
+    fn read_inspection(&self, _app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
+        inspection::read(stdout)
+    }
+
+    fn launch(
+        &self,
+        app: &App,
+        configuration: Configuration,
+        listen: &Listen,
+        scratch: &Path,
+    ) -> Recipe {
+        let workers = configuration.workers.get();
+        Recipe {
+            commands: vec![command_line::start(
+                app,
+                arguments(app, scratch),
+                environment(app, configuration, listen),
+                NOT_INHERITED,
+            )],
+            upstream: Upstream::Http(vec![listen.clone()]),
+            proxy: None,
+            files: vec![
+                (WATCH.into(), watch(listen)),
+                (PRIMARY.into(), primary(app, configuration)),
+            ],
+            ready_line: Some(ReadyLine {
+                contains: vec!["sweetspot: worker ".into(), " is ready".into()],
+                count: workers,
+            }),
+            // Where the app makes its workers, it may make none in place of those that ended.
+            failure_line: Some(ReadyLine {
+                contains: vec!["sweetspot: failed: ".into()],
+                count: workers,
+            }),
+            graceful_stop: GracefulStop { signal: SIGTERM, wait: Duration::from_secs(10) },
+        }
+    }
+
+    fn role(&self, configuration: Configuration, process: ProcessFacts<'_>) -> Role {
+        let is_primary = process.title.starts_with(PRIMARY_TITLE);
+        match (process.is_root, configuration.workers.get()) {
+            (true, 1) if !is_primary => Role::Worker,
+            (true, _) => Role::Master,
+            (false, _) if process.title.starts_with(WORKER_TITLE) => Role::Worker,
+            (false, _) => Role::Other,
+        }
+    }
+
+    fn settings(
+        &self,
+        app: &App,
+        inspection: &Inspection,
+        configuration: Configuration,
+        cores: Cores,
+    ) -> Settings {
+        settings::of(app, &inspection.obeys, configuration, cores)
+    }
+
+    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
+        failure::recognise(last_lines)
+    }
+}
+
+/// As in signal(7); this folder must not depend on the operating system's library for it.
+const SIGTERM: i32 = 15;
+
+fn program(app: &App) -> String {
+    app.program.clone().unwrap_or_else(|| ABOUT.name.to_string())
+}
+
+fn arguments(app: &App, scratch: &Path) -> Vec<String> {
+    let (watch, primary) = (scratch.join(WATCH), scratch.join(PRIMARY));
+    vec![program(app), "--require".into(), text(&watch), text(&primary)]
+}
+
+fn environment(
+    app: &App,
+    configuration: Configuration,
+    listen: &Listen,
+) -> BTreeMap<String, String> {
+    let port = match listen {
+        Listen::Port(port) => *port,
+        Listen::Socket(_) => PORT_BEHIND_PROXY,
+    };
+    let environment = app.env.get("NODE_ENV").map_or("production", String::as_str);
+    let variables = [
+        ("NODE_ENV", environment.to_string()),
+        ("PORT", port.to_string()),
+        ("WEB_CONCURRENCY", configuration.workers.to_string()),
+    ];
+    variables.map(|(name, value)| (name.to_string(), value)).into()
+}
+
+/// A text as it is written in JavaScript, where JSON's form does.
+fn literal(path: &Path) -> String {
+    serde_json::Value::from(text(path)).to_string()
+}
+
+fn watch(listen: &Listen) -> String {
+    let (port, socket) = match listen {
+        Listen::Port(port) => (*port, "null".to_string()),
+        Listen::Socket(path) => (PORT_BEHIND_PROXY, literal(path)),
+    };
+    include_str!("watch.js")
+        .replace("OUR_PORT;", &format!("{port};"))
+        .replace("OUR_SOCKET;", &format!("{socket};"))
+}
+
+fn primary(app: &App, configuration: Configuration) -> String {
+    let text = include_str!("primary.js")
+        .replace("OUR_WORKERS;", &format!("{};", configuration.workers))
+        .replace("OUR_ENTRY;", &format!("{};", literal(&app.folder.join(&app.entry))));
+    format!("{}\n{text}", include_str!("looks.js"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn app() -> App {
+        App::new("/srv/shop", Framework::Node, "server.js")
+    }
+
+    fn launch(app: &App, workers: u16, listen: &Listen) -> Recipe {
+        let configuration = Configuration::new(workers, 1).unwrap();
+        Node.launch(app, configuration, listen, Path::new("/tmp/scratch"))
+    }
+
+    #[test]
+    fn the_primary_knows_the_app_and_how_many_workers_it_makes() {
+        let recipe = launch(&app(), 3, &Listen::Port(4000));
+        assert_eq!(
+            recipe.commands[0].arguments.join(" "),
+            "node --require /tmp/scratch/sweetspot_watch.js /tmp/scratch/sweetspot_primary.js"
+        );
+        let primary = &recipe.files[1].1;
+        assert!(primary.contains("const ENTRY = \"/srv/shop/server.js\";"), "{primary}");
+        assert!(primary.contains("const NUMBER = 3;"), "{primary}");
+    }
+
+    #[test]
+    fn the_app_is_told_port_environment_and_workers() {
+        let env = &launch(&app(), 3, &Listen::Port(4000)).commands[0].env;
+        assert_eq!(env["NODE_ENV"], "production");
+        assert_eq!((env["PORT"].as_str(), env["WEB_CONCURRENCY"].as_str()), ("4000", "3"));
+        let own = App { env: [("NODE_ENV".into(), "staging".into())].into(), ..app() };
+        let env = &launch(&own, 1, &Listen::Port(4000)).commands[0].env;
+        assert_eq!(env["NODE_ENV"], "staging");
+    }
+
+    #[test]
+    fn behind_a_proxy_its_port_becomes_the_socket() {
+        let recipe = launch(&app(), 1, &Listen::Socket("/tmp/s/app.sock".into()));
+        assert_eq!(recipe.commands[0].env["PORT"], "50505");
+        let watch = &recipe.files[0].1;
+        assert!(watch.contains("const PORT = 50505;\nconst SOCKET = \"/tmp/s/app.sock\";"));
+        let plain = &launch(&app(), 1, &Listen::Port(4000)).files[0].1;
+        assert!(plain.contains("const PORT = 4000;\nconst SOCKET = null;"), "{plain}");
+    }
+
+    #[test]
+    fn roles_follow_from_the_titles() {
+        let (one, several) = (Configuration::new(1, 1).unwrap(), Configuration::new(2, 1).unwrap());
+        for (configuration, is_root, title, role) in [
+            (one, true, "node --require /tmp/w.js /srv/shop/server.js", Role::Worker),
+            // The app makes a worker, and only one.
+            (one, true, "node: primary", Role::Master),
+            (one, false, "node: worker", Role::Worker),
+            (several, true, "node --require /tmp/w.js /tmp/primary.js", Role::Master),
+            (several, true, "node: primary", Role::Master),
+            (several, false, "node: worker", Role::Worker),
+            (several, false, "node render.js", Role::Other),
+        ] {
+            let process = ProcessFacts { is_root, title, serves: false };
+            assert_eq!(Node.role(configuration, process), role, "{title}");
+        }
+    }
+}

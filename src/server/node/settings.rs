@@ -1,0 +1,103 @@
+//! A configuration as Node's users write it down.
+//!
+//! In: an app, the variable that it follows, and a configuration. Out: variables, lines for the
+//! app, advice. Only computes.
+
+use crate::server::{App, Obeys};
+use crate::terms::{Configuration, Cores, Settings};
+
+pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
+    let workers = configuration.workers;
+    let variable = obeys.workers.clone();
+    Settings {
+        place: Some(match (&variable, workers.get()) {
+            (None, 2..) => "in a file beside the app's own".into(),
+            _ => "on the command line".into(),
+        }),
+        config_snippet: match &variable {
+            Some(name) => format!("{name}={workers} node {}\n", app.entry),
+            None if workers.get() == 1 => format!("node {}\n", app.entry),
+            None => cluster(app, configuration, cores),
+        },
+        advice: advice(app, variable.is_some(), configuration),
+        env: variable.into_iter().map(|name| (name, workers.to_string())).collect(),
+        ..Settings::default()
+    }
+}
+
+/// A file that makes the workers; started in place of the app's own.
+fn cluster(app: &App, configuration: Configuration, cores: Cores) -> String {
+    let workers = configuration.workers;
+    let per_core = f64::from(workers.get()) / cores.get();
+    format!(
+        "// cluster.cjs; start it in place of {entry}: node cluster.cjs\n\
+         const cluster = require('node:cluster');\n\
+         cluster.setupPrimary({{ exec: require.resolve('./{entry}') }});\n\
+         for (let i = 0; i < (process.env.WEB_CONCURRENCY || {workers}); i += 1) cluster.fork();\n\
+         let ending = false;\n\
+         cluster.on('exit', () => {{ if (!ending) cluster.fork(); }});\n\
+         process.on('SIGTERM', () => {{\n\
+         \x20 ending = true;\n\
+         \x20 for (const worker of Object.values(cluster.workers)) worker.kill();\n\
+         }});\n\n\
+         // The same ratio on a machine of another size (this one has {cores} cores):\n\
+         //   Math.max(1, Math.round({per_core:.2} * os.availableParallelism()))\n",
+        entry = app.entry.trim_start_matches("./"),
+    )
+}
+
+fn advice(app: &App, follows: bool, configuration: Configuration) -> Vec<String> {
+    let workers = configuration.workers;
+    let mut advice = Vec::new();
+    if !follows && workers.get() > 1 {
+        advice.push(format!(
+            "{} makes no workers that follow WEB_CONCURRENCY: put these lines beside it, or run \
+             {workers} processes of it behind a balancer, or pm2 start {} -i {workers}",
+            app.entry, app.entry
+        ));
+    }
+    advice.push(format!(
+        "each worker opens database connections of its own: a pool of n makes {workers} x n on \
+         each machine; what a worker keeps in memory (sessions, caches, rate limits) the others do \
+         not see"
+    ));
+    advice.push(
+        "files, DNS, zlib and password hashes wait for libuv's pool of 4 in each worker; where \
+         they are what is slow, UV_THREADPOOL_SIZE raises it"
+            .into(),
+    );
+    advice.push(
+        "os.cpus() counts cores and ignores a container's CPU quota; where there is one, use a \
+         fixed number"
+            .into(),
+    );
+    advice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Framework;
+
+    fn settings(variable: Option<&str>, workers: u16) -> Settings {
+        let app = App::new("/srv/shop", Framework::Node, "server.js");
+        let obeys = Obeys { workers: variable.map(Into::into), ..Obeys::default() };
+        let configuration = Configuration::new(workers, 1).unwrap();
+        of(&app, &obeys, configuration, Cores::new(2.0).unwrap())
+    }
+
+    #[test]
+    fn the_variable_is_printed_only_where_the_app_follows_it() {
+        let follows = settings(Some("WEB_CONCURRENCY"), 3);
+        assert_eq!(follows.env["WEB_CONCURRENCY"], "3");
+        assert!(!follows.config_snippet.contains("cluster"), "{follows:?}");
+        let plain = settings(None, 3);
+        assert!(plain.env.is_empty());
+        assert!(plain.config_snippet.contains("require.resolve('./server.js')"), "{plain:?}");
+        assert!(plain.config_snippet.contains("Math.round(1.50 * os"), "{plain:?}");
+        assert!(plain.advice[0].contains("pm2 start server.js -i 3"), "{plain:?}");
+        let one = settings(None, 1);
+        assert_eq!(one.config_snippet, "node server.js\n");
+        assert!(!one.advice.join("\n").contains("pm2"), "{one:?}");
+    }
+}

@@ -1,0 +1,78 @@
+//! Why a Python app server did not come up, from what it printed.
+//!
+//! In: its last lines. Out: a cause. Only computes.
+
+use crate::terms::BootFailureKind::{self, *};
+
+/// Texts in the log and the cause they prove; the first row that matches wins, so that the more
+/// particular cause stands above.
+const CAUSES: &[(BootFailureKind, &[&str])] = &[
+    (PortTaken, &["ddress already in use", "Connection in use: "]),
+    (
+        PendingMigration,
+        &[
+            "no such table: ",
+            "UndefinedTable",
+            "UndefinedTableError",
+            "ProgrammingError: (1146, ",
+            "ProgrammingError) (1146, ",
+        ],
+    ),
+    (
+        Database,
+        &[
+            "psycopg2.OperationalError",
+            "psycopg.OperationalError",
+            "asyncpg.exceptions.InvalidCatalogNameError",
+            "MySQLdb.OperationalError: (20",
+            "pymysql.err.OperationalError: (20",
+            "OperationalError: (2002, ",
+            "OperationalError: (2003, ",
+            "unable to open database file",
+            "pymongo.errors.ServerSelectionTimeoutError",
+        ],
+    ),
+    // A worker class in a package of its own.
+    (NotInstalled, &["worker requires gevent", "worker requires eventlet"]),
+];
+
+/// The cause that the last lines of the server of this name prove; `Exited` when they prove none.
+pub fn recognise(name: &str, last_lines: &[String]) -> BootFailureKind {
+    let has = |text: &str| last_lines.iter().any(|line| line.contains(text));
+    let proven = CAUSES.iter().find(|(_, texts)| texts.iter().any(|text| has(text)));
+    let missing = format!("No module named '{name}");
+    match proven {
+        Some((kind, _)) => *kind,
+        None if has(&missing) => NotInstalled,
+        None => Exited,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_recognised_by_what_python_prints() {
+        for (line, expected) in [
+            ("[ERROR] Connection in use: ('127.0.0.1', 4000)", PortTaken),
+            ("ERROR:    [Errno 98] Address already in use", PortTaken),
+            (
+                "ERROR:    [Errno 98] error while attempting to bind on address \
+                 ('127.0.0.1', 4000): address already in use",
+                PortTaken,
+            ),
+            ("django.db.utils.OperationalError: no such table: shop_item", PendingMigration),
+            ("psycopg2.OperationalError: connection to server failed", Database),
+            ("sqlite3.OperationalError: unable to open database file", Database),
+            ("ModuleNotFoundError: No module named 'gunicorn'", NotInstalled),
+            ("ModuleNotFoundError: No module named 'gunicorn.app'", NotInstalled),
+            ("RuntimeError: gevent worker requires gevent 1.4 or higher", NotInstalled),
+            ("ModuleNotFoundError: No module named 'shop'", Exited),
+            ("Failed to find attribute 'application' in 'shop'.", Exited),
+        ] {
+            assert_eq!(recognise("gunicorn", &[line.into()]), expected, "{line}");
+        }
+        assert_eq!(recognise("uvicorn", &[]), Exited);
+    }
+}

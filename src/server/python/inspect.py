@@ -1,0 +1,67 @@
+# What the inspections of Python's app servers have in common; a server's own script follows.
+import json
+import os
+import re
+import sys
+import traceback
+
+
+def ask_apart(answer):
+    """What `answer` gives in a process of its own, with nothing printed; None when it raises."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        try:
+            os.write(writer, json.dumps(answer()).encode())
+        except BaseException:
+            # The settings as they are today say what is wrong.
+            pass
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as stream:
+        text = stream.read()
+    os.waitpid(child, 0)
+    return json.loads(text) if text else None
+
+
+def variable_of(numbers, value):
+    """The variable that was given this number."""
+    return next((name for name, number in numbers.items() if number == value), None)
+
+
+def is_django_debugging(entry):
+    """Does the text of Django's settings say DEBUG = True? Nothing is loaded."""
+    try:
+        with open(entry.partition(":")[0].replace(".", "/") + ".py") as file:
+            named = re.search(r"DJANGO_SETTINGS_MODULE[\"']\s*,\s*[\"']([\w.]+)", file.read())
+        with open(named.group(1).replace(".", "/") + ".py") as file:
+            return bool(re.search(r"^DEBUG\s*=\s*True\b", file.read(), re.M))
+    except (OSError, AttributeError, UnicodeDecodeError):
+        return False
+
+
+def print_inspection(server, answer):
+    """Prints what `answer` gives, or what went wrong in it, as one line of JSON after a mark."""
+    try:
+        report = answer()
+        report["python"] = "Python " + sys.version.split()[0]
+    except (Exception, SystemExit) as error:
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+                  if frame.filename != "<string>"]
+        at = "%s:%s" % (frames[-1].filename, frames[-1].lineno) if frames else None
+        if isinstance(error, SyntaxError) and error.filename:
+            at = "%s:%s" % (error.filename, error.lineno)
+        report = {
+            "error": "%s: %s" % (type(error).__name__, error),
+            "at": at,
+            "server_missing": isinstance(error, ImportError)
+            and (error.name or "").split(".")[0] == server,
+        }
+    sys.stdout.flush()
+    print("\nsweetspot-inspection " + json.dumps(report), flush=True)
+

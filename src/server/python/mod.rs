@@ -1,0 +1,170 @@
+//! What Python's app servers have in common: the interpreter, the environment, Python's own text.
+//!
+//! In: an app. Out: parts of recipes. Only computes.
+
+pub mod failure;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::command_line::text;
+use super::{About, App, CommandLine, Listen, ReadyLine};
+use crate::terms::{Configuration, Cores, Workers};
+
+/// What a worker of ours prints once it serves: by our own hand, since a log level or the app's own
+/// logging can silence the server's.
+const READY: [&str; 2] = ["sweetspot: worker ", " is ready"];
+
+/// What is printed of a worker that cannot load the app.
+const FAILED: &str = "sweetspot: failed: ";
+
+/// Finds the interpreter that runs the program `$1`, which need not be the first on the PATH, and
+/// has it run the text `$2`.
+const THROUGH_INTERPRETER: &str = r##"program=$(command -v "$1") || exit 127
+script=$2
+shift 2
+IFS= read -r first <"$program"
+case $first in
+  '#!'*python*) set -- ${first#??} -c "$script" "$@" ;;
+  *) beside=${program%/*}/python3
+    [ -x "$beside" ] || beside=python3
+    set -- "$beside" -c "$script" "$@" ;;
+esac
+exec "$@""##;
+
+/// The program that starts the server: one of the app's own virtual environment, or by its name.
+pub fn program(app: &App, about: &About) -> String {
+    app.program.clone().unwrap_or_else(|| about.name.to_string())
+}
+
+/// A command that has the server's own Python run `script`, behind what all inspections have in
+/// common; with these arguments.
+pub fn inspect(app: &App, about: &About, script: &str, arguments: &[String]) -> CommandLine {
+    let script = format!("{}\n{script}", include_str!("inspect.py"));
+    let mut command: Vec<String> =
+        ["/bin/sh", "-c", THROUGH_INTERPRETER, "sh"].map(Into::into).into();
+    command.extend([program(app, about), script]);
+    command.extend(arguments.iter().cloned());
+    CommandLine {
+        arguments: command,
+        env: never_written(),
+        env_removed: Vec::new(),
+        folder: app.folder.clone(),
+    }
+}
+
+/// What keeps Python from writing its caches into the app's folder.
+fn never_written() -> BTreeMap<String, String> {
+    BTreeMap::from([("PYTHONDONTWRITEBYTECODE".to_string(), "1".to_string())])
+}
+
+/// The environment of an app in production, with the number of workers by convention.
+pub fn production(
+    app: &App,
+    configuration: Configuration,
+    listen: &Listen,
+) -> BTreeMap<String, String> {
+    let mut env = never_written();
+    let mut set = |name: &str, value: String| {
+        // What the user says of the app's environment stays.
+        env.insert(name.to_string(), app.env.get(name).cloned().unwrap_or(value));
+    };
+    set("FLASK_ENV", "production".into());
+    set("FLASK_DEBUG", "0".into());
+    env.insert("PYTHONUNBUFFERED".into(), "1".into());
+    env.insert("WEB_CONCURRENCY".into(), configuration.workers.to_string());
+    if let Listen::Port(port) = listen {
+        env.insert("PORT".into(), port.to_string());
+    }
+    env
+}
+
+/// Each worker has to say that it serves.
+pub fn ready_line(configuration: Configuration) -> ReadyLine {
+    let contains = READY.map(String::from).into();
+    ReadyLine { contains, count: configuration.workers.get() }
+}
+
+/// Workers that cannot load the app; `count` of them are too many.
+pub fn failing_workers(count: u16) -> ReadyLine {
+    ReadyLine { contains: vec![FAILED.into()], count }
+}
+
+/// An address as Python's servers are told it: `127.0.0.1:4000` or `unix:/tmp/a.sock`.
+pub fn address(listen: &Listen) -> String {
+    match listen {
+        Listen::Port(port) => format!("127.0.0.1:{port}"),
+        Listen::Socket(path) => format!("unix:{}", path.display()),
+    }
+}
+
+/// Lines for a Python file that keep the ratio of workers to cores elsewhere.
+pub fn same_ratio(workers: Workers, cores: Cores) -> [String; 4] {
+    [
+        String::new(),
+        format!("# The same ratio on a machine of another size (this one has {cores} cores):"),
+        "#   import os".into(),
+        format!(
+            "#   workers = max(round({workers} * len(os.sched_getaffinity(0)) / {:?}), 1)",
+            cores.get()
+        ),
+    ]
+}
+
+/// A path as a text of Python's.
+pub fn quoted(path: &Path) -> String {
+    literal(&text(path))
+}
+
+/// A text as it is written in Python, where JSON's form does.
+pub fn literal(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Where the app keeps its database connections, and how many that makes.
+pub fn database_advice(configuration: Configuration) -> String {
+    let Configuration { workers, threads } = configuration;
+    if threads.get() == 1 {
+        return format!(
+            "each worker opens database connections of its own: a pool of n connections \
+             (SQLAlchemy's pool_size, asyncpg's max_size) makes {workers} x n on each machine; \
+             Django, outside of an event loop, keeps one a worker"
+        );
+    }
+    format!(
+        "database pool of at least {threads} connections per worker (SQLAlchemy's pool_size; \
+         Django keeps one a thread, over requests with CONN_MAX_AGE); all workers together hold up \
+         to {} ({workers} x {threads}) on each machine",
+        configuration.slots()
+    )
+}
+
+/// Said of an app whose Django settings have `DEBUG = True`.
+pub const DEBUGGING: &str = "Django's settings say DEBUG = True, which keeps every query in memory \
+                             and is slower than production: name production's settings with \
+                             DJANGO_SETTINGS_MODULE";
+
+/// How to count cores elsewhere.
+pub fn cores_advice() -> String {
+    "os.cpu_count() and os.sched_getaffinity() count cores and ignore a container's CPU quota; \
+     where there is one, use fixed numbers"
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_written_as_python_reads_them() {
+        assert_eq!(quoted(Path::new("/srv/a\"b\\c")), r#""/srv/a\"b\\c""#);
+    }
+
+    #[test]
+    fn connections_are_counted_for_what_the_workers_have() {
+        let one = database_advice(Configuration::new(3, 1).unwrap());
+        assert!(one.contains("3 x n") && !one.contains("thread"), "{one}");
+        let several = database_advice(Configuration::new(3, 4).unwrap());
+        assert!(several.contains("up to 12 (3 x 4)"), "{several}");
+    }
+}

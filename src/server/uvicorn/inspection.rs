@@ -1,0 +1,87 @@
+//! What the inspection script printed becomes an [`Inspection`].
+//!
+//! In: everything the command printed. Out: the settings, or what went wrong. Only computes.
+
+use serde::Deserialize;
+
+use crate::server::inspection::{failed, report};
+use crate::server::{Inspection, InspectionError, Obeys, python};
+use crate::terms::Configuration;
+
+#[derive(Deserialize)]
+struct Options {
+    workers: u16,
+    /// The variable that the number of workers follows.
+    obeys: String,
+    is_debugging: bool,
+    uvicorn: String,
+    python: String,
+}
+
+/// From this one on a worker that ended is started again.
+const REPLACES: (u32, u32) = (0, 30);
+
+pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
+    report(stdout, &super::ABOUT).and_then(|options| inspection(options).map_err(failed))
+}
+
+fn inspection(options: Options) -> Result<Inspection, String> {
+    let current = Configuration::new(options.workers, 1)
+        .map_err(|error| format!("the app's own setting cannot run: {error}"))?;
+    Ok(Inspection {
+        current,
+        remarks: remarks(&options),
+        obeys: Obeys { workers: Some(options.obeys), ..Obeys::default() },
+        server_version: options.uvicorn,
+        runtime_version: options.python,
+    })
+}
+
+fn remarks(options: &Options) -> Vec<String> {
+    let mut remarks = vec![
+        "measured without uvicorn's access log (--no-access-log), which costs a worker a part of \
+         its time"
+            .to_string(),
+    ];
+    if !replaces_workers(&options.uvicorn) {
+        remarks.push(format!(
+            "uvicorn {} does not replace a worker that has ended: it goes on with fewer, unseen \
+             (0.30 and later replace it)",
+            options.uvicorn
+        ));
+    }
+    if options.is_debugging {
+        remarks.push(python::DEBUGGING.into());
+    }
+    remarks
+}
+
+fn replaces_workers(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
+    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) >= REPLACES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "\nsweetspot-inspection {\"workers\":2,\"obeys\":\"WEB_CONCURRENCY\",\
+        \"is_debugging\":false,\"uvicorn\":\"0.17.6\",\"python\":\"Python 3.11.2\"}\n";
+
+    #[test]
+    fn the_number_of_workers_is_read_and_nothing_is_said_of_threads() {
+        let inspection = read(PRINTED).unwrap();
+        assert_eq!(inspection.current, Configuration::new(2, 1).unwrap());
+        assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
+        let remarks = inspection.remarks.join("\n");
+        assert!(remarks.contains("uvicorn 0.17.6 does not replace a worker"), "{remarks}");
+        assert!(!remarks.contains("thread"), "{remarks}");
+    }
+
+    #[test]
+    fn later_versions_replace_their_workers() {
+        for (version, expected) in [("0.17.6", false), ("0.30.0", true), ("1.0", true)] {
+            assert_eq!(replaces_workers(version), expected, "{version}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! uvicorn: an event loop a worker; one worker alone is one process without a parent.
+//!
+//! In: an app and a configuration. Out: commands, files and rules for reading what uvicorn shows.
+//! Must not run, read or write anything.
+
+mod inspection;
+mod settings;
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::command_line;
+use super::command_line::text;
+use super::python;
+use super::{
+    About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
+    ProcessFacts, Recipe, Upstream,
+};
+use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+
+/// uvicorn.
+pub struct Uvicorn;
+
+const ABOUT: About = About {
+    name: "uvicorn",
+    title: "uvicorn",
+    programs: &["uvicorn"],
+    // It has none: everything is said on the command line.
+    config_files: &[],
+    runs: &[Framework::Asgi],
+    has_threads: false,
+    needs_proxy: false,
+    install: &["pip install uvicorn", "apt install uvicorn"],
+};
+
+/// The module in the scratch folder that loads the app.
+const MODULE: &str = "sweetspot_uvicorn";
+
+/// Options as variables that would make it listen elsewhere, start again by itself or be silent.
+const NOT_INHERITED: &[&str] = &[
+    "UVICORN_FD",
+    "UVICORN_UDS",
+    "UVICORN_RELOAD",
+    "UVICORN_DEBUG",
+    "UVICORN_FACTORY",
+    "UVICORN_SSL_KEYFILE",
+    "UVICORN_SSL_CERTFILE",
+];
+
+impl Adapter for Uvicorn {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn inspect(&self, app: &App) -> Option<CommandLine> {
+        let arguments = [app.entry.clone()];
+        Some(python::inspect(app, &ABOUT, include_str!("inspect.py"), &arguments))
+    }
+
+    fn read_inspection(&self, _app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
+        inspection::read(stdout)
+    }
+
+    fn launch(
+        &self,
+        app: &App,
+        configuration: Configuration,
+        listen: &Listen,
+        scratch: &Path,
+    ) -> Recipe {
+        Recipe {
+            commands: vec![command_line::start(
+                app,
+                arguments(app, configuration, listen, scratch),
+                python::production(app, configuration, listen),
+                NOT_INHERITED,
+            )],
+            upstream: Upstream::Http(vec![listen.clone()]),
+            proxy: None,
+            files: vec![(format!("{MODULE}.py").into(), module(app))],
+            ready_line: Some(python::ready_line(configuration)),
+            // It starts none again: one is enough.
+            failure_line: Some(python::failing_workers(1)),
+            graceful_stop: GracefulStop { signal: SIGTERM, wait: Duration::from_secs(10) },
+        }
+    }
+
+    fn role(&self, configuration: Configuration, process: ProcessFacts<'_>) -> Role {
+        let is_spawned = process.title.contains("multiprocessing.spawn");
+        match (process.is_root, configuration.workers.get()) {
+            (true, 1) => Role::Worker,
+            (true, _) => Role::Master,
+            // Beside them there is one that looks after what they share.
+            (false, 2..) if is_spawned && !process.title.contains("resource_tracker") => {
+                Role::Worker
+            }
+            (false, _) => Role::Other,
+        }
+    }
+
+    fn settings(
+        &self,
+        app: &App,
+        inspection: &Inspection,
+        configuration: Configuration,
+        cores: Cores,
+    ) -> Settings {
+        settings::of(app, &inspection.obeys, configuration, cores)
+    }
+
+    fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
+        python::failure::recognise(ABOUT.name, last_lines)
+    }
+}
+
+/// As in signal(7); this folder must not depend on the operating system's library for it.
+const SIGTERM: i32 = 15;
+
+/// What is called for the app, where the entry is a call of it: `main:create_app()`.
+fn factory(entry: &str) -> Option<&str> {
+    entry.strip_suffix("()")
+}
+
+fn arguments(
+    app: &App,
+    configuration: Configuration,
+    listen: &Listen,
+    scratch: &Path,
+) -> Vec<String> {
+    let mut arguments = vec![python::program(app, &ABOUT)];
+    let mut flag = |name: &str, value: String| arguments.extend([name.to_string(), value]);
+    flag("--app-dir", text(scratch));
+    flag("--workers", configuration.workers.to_string());
+    match listen {
+        Listen::Port(port) => {
+            flag("--host", "127.0.0.1".into());
+            flag("--port", port.to_string());
+        }
+        Listen::Socket(path) => flag("--uds", text(path)),
+    }
+    arguments.push("--no-access-log".into());
+    arguments.push(format!("{MODULE}:app"));
+    arguments
+}
+
+fn module(app: &App) -> String {
+    // A path last: nothing is looked for in it.
+    include_str!("app.py")
+        .replace(
+            "if IS_FACTORY:",
+            match factory(&app.entry) {
+                Some(_) => "if True:",
+                None => "if False:",
+            },
+        )
+        .replace("\"ENTRY\"", &python::literal(factory(&app.entry).unwrap_or(&app.entry)))
+        .replace("\"FOLDER\"", &python::quoted(&app.folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn app() -> App {
+        App::new("/srv/shop", Framework::Asgi, "main:app")
+    }
+
+    fn launch(app: &App, workers: u16) -> Recipe {
+        let configuration = Configuration::new(workers, 1).unwrap();
+        Uvicorn.launch(app, configuration, &Listen::Port(4000), Path::new("/tmp/scratch"))
+    }
+
+    #[test]
+    fn the_command_line_says_where_and_how_many() {
+        let recipe = launch(&app(), 3);
+        assert_eq!(
+            recipe.commands[0].arguments.join(" "),
+            "uvicorn --app-dir /tmp/scratch --workers 3 --host 127.0.0.1 --port 4000 \
+             --no-access-log sweetspot_uvicorn:app"
+        );
+        assert_eq!(recipe.commands[0].env["WEB_CONCURRENCY"], "3");
+        let socket = Listen::Socket("/tmp/scratch/app.sock".into());
+        let one = Configuration::new(1, 1).unwrap();
+        let behind = Uvicorn.launch(&app(), one, &socket, Path::new("/tmp/scratch"));
+        let line = behind.commands[0].arguments.join(" ");
+        assert!(line.contains("--uds /tmp/scratch/app.sock") && !line.contains("--port"), "{line}");
+    }
+
+    #[test]
+    fn the_module_hands_the_app_on() {
+        let (name, text) = &launch(&app(), 1).files[0];
+        assert_eq!(name, Path::new("sweetspot_uvicorn.py"));
+        assert!(text.contains("import_from_string(\"main:app\")\n    if False:"), "{text}");
+        assert!(text.contains("sys.path.insert(0, \"/srv/shop\")"), "{text}");
+        let factory = App { entry: "main:create_app()".into(), ..app() };
+        let text = &launch(&factory, 1).files[0].1;
+        assert!(text.contains("import_from_string(\"main:create_app\")\n    if True:"), "{text}");
+    }
+
+    #[test]
+    fn one_worker_is_the_only_process_and_several_have_a_parent() {
+        let one = Configuration::new(1, 1).unwrap();
+        let several = Configuration::new(2, 1).unwrap();
+        let line = "/usr/bin/python3 /usr/bin/uvicorn --workers 2";
+        let spawned = "/usr/bin/python3 -c from multiprocessing.spawn import spawn_main; \
+                       spawn_main(tracker_fd=5, pipe_handle=7) --multiprocessing-fork";
+        let tracker =
+            "/usr/bin/python3 -c from multiprocessing.resource_tracker import main;main(4)";
+        for (configuration, is_root, title, role) in [
+            (one, true, line, Role::Worker),
+            (one, false, spawned, Role::Other),
+            (several, true, line, Role::Master),
+            (several, false, spawned, Role::Worker),
+            (several, false, tracker, Role::Other),
+        ] {
+            let process = ProcessFacts { is_root, title, serves: false };
+            assert_eq!(Uvicorn.role(configuration, process), role, "{title}");
+        }
+    }
+
+    #[test]
+    fn one_worker_that_cannot_load_the_app_is_enough() {
+        let recipe = launch(&app(), 3);
+        assert_eq!(recipe.ready_line.unwrap().count, 3);
+        let failed = recipe.failure_line.unwrap();
+        assert_eq!(failed.count, 1);
+        assert!(failed.matches("sweetspot: failed: the app cannot be loaded"));
+    }
+}

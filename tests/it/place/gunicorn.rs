@@ -1,0 +1,155 @@
+//! gunicorn as it is really inspected, and started in spite of the app's own settings.
+
+use std::net::TcpListener;
+
+use sweetspot::place::PlaceError;
+use sweetspot::server::{Inspection, MinThreads};
+use sweetspot::terms::{BootFailureKind, Cores};
+
+use super::*;
+
+fn gunicorn() -> &'static dyn Adapter {
+    server::find("gunicorn").unwrap()
+}
+
+const APP: &str = "import os\ndef application(environ, start):\n    \
+                   start('200 OK', [('Content-Type', 'text/plain')])\n    \
+                   return [' '.join(map(str, ANSWER)).encode()]\n";
+
+fn inspect(app: &TestApp) -> Inspection {
+    let before = app.listing();
+    let inspection = app.local_on(gunicorn()).inspect().unwrap();
+    assert_eq!(app.listing(), before, "the app's folder was written to");
+    app.assert_nothing_is_left();
+    inspection
+}
+
+#[test]
+fn the_apps_own_settings_are_read_without_starting_anything() {
+    let own = "import os\nworkers = int(os.environ.get('GUNICORN_PROCESSES', 3))\n\
+               threads = int(os.environ.get('GUNICORN_THREADS', 2))\nbind = '0.0.0.0:8000'\n\
+               accesslog = 'log/access.log'\nchdir = '/srv/only/in/production'\ntimeout = 15\n";
+    let module = ("wsgi.py", "raise ValueError('booted')\napplication = 1\n");
+    let read = inspect(&TestApp::new(&[module, ("gunicorn.conf.py", own)]));
+    assert_eq!(read.current, configuration(3, 2));
+    assert_eq!(read.obeys.workers.as_deref(), Some("GUNICORN_PROCESSES"));
+    assert_eq!(read.obeys.max_threads.as_deref(), Some("GUNICORN_THREADS"));
+    assert_eq!(read.obeys.min_threads, MinThreads::Variable("GUNICORN_THREADS".into()));
+    assert!(read.runtime_version.starts_with("Python 3."));
+    let remarks = read.remarks.join("\n");
+    for part in ["(0.0.0.0:8000) are not opened", "log/access.log is not", "more than 15 s"] {
+        assert!(remarks.contains(part), "{part} is missing in: {remarks}");
+    }
+    let plain = inspect(&TestApp::new(&[module]));
+    assert_eq!(plain.current, configuration(1, 1));
+    assert_eq!(plain.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
+    assert_eq!(plain.obeys.max_threads, None);
+}
+
+#[test]
+fn settings_that_do_not_load_are_shown_with_their_line() {
+    let own = ("gunicorn.conf.py", "workers = 2\nthreads = unknown_name\n");
+    let app = TestApp::new(&[("wsgi.py", "application = 1\n"), own]);
+    let Err(PlaceError::Inspection(failure)) = app.local_on(gunicorn()).inspect() else {
+        panic!("it was read")
+    };
+    assert_eq!(failure.kind, BootFailureKind::Exited);
+    assert!(failure.message.contains("unknown_name"), "{failure:?}");
+    assert!(failure.message.contains("gunicorn.conf.py:2"), "{failure:?}");
+}
+
+/// Settings that would write into the app's folder, go into the background and listen elsewhere;
+/// and hooks that have to stay.
+const STUBBORN: &str = "
+import os
+bind = '127.0.0.1:OWN_PORT'
+workers = 7
+threads = 5
+daemon = True
+pidfile = 'gunicorn.pid'
+accesslog = 'access.log'
+errorlog = 'error.log'
+chdir = '/srv/only/in/production'
+certfile = '/no/such/file'
+proxy_protocol = True
+loglevel = 'critical'
+preload_app = PRELOAD
+def post_worker_init(worker):
+    os.environ['HOOK'] = 'hook %s' % worker.cfg.workers
+";
+
+#[test]
+fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
+    let own_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let answer = "(os.getcwd(), os.environ['HOOK'], os.environ['WEB_CONCURRENCY'], \
+                  os.environ['GUNICORN_THREADS'], environ['wsgi.multithread'])";
+    for preload in ["True", "False"] {
+        let config =
+            STUBBORN.replace("OWN_PORT", &own_port.port().to_string()).replace("PRELOAD", preload);
+        let module = APP.replace("ANSWER", answer);
+        let app = TestApp::new(&[("wsgi.py", &module), ("gunicorn.conf.py", &config)]);
+        let before = app.listing();
+        let mut local = app.local_on(gunicorn());
+        for (workers, threads) in [(2, 3), (1, 1)] {
+            start(&mut local, workers, threads);
+            let expected = format!(
+                "{} hook {workers} {workers} {threads} {}",
+                app.path().display(),
+                if threads > 1 { "True" } else { "False" }
+            );
+            assert_eq!(get(local.address().unwrap(), "/"), expected, "preload {preload}");
+            assert!(TcpStream::connect(own_port).is_err(), "the app's own port is open");
+            assert_eq!(children(local.server_pid().unwrap()).len(), usize::from(workers));
+        }
+        local.stop().unwrap();
+        assert_eq!(app.listing(), before, "the app's folder was written to");
+        app.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn an_asgi_app_runs_in_workers_of_uvicorns() {
+    let module = "import os\nasync def app(scope, receive, send):\n    \
+                  assert scope['type'] == 'http'\n    \
+                  await send({'type': 'http.response.start', 'status': 200, 'headers': []})\n    \
+                  await send({'type': 'http.response.body', 'body': b'asgi'})\n";
+    let own = "worker_class = 'uvicorn.workers.UvicornWorker'\nworkers = 2\n";
+    for config in [Some(own), None] {
+        let config = config.map(|text| ("gunicorn.conf.py", text));
+        let files: Vec<_> = [("asgi.py", module)].into_iter().chain(config).collect();
+        let app = TestApp::new(&files);
+        assert!(!gunicorn().has_threads(&app.settings_on(gunicorn()).app));
+        let mut local = app.local_on(gunicorn());
+        start(&mut local, 2, 1);
+        assert_eq!(get(local.address().unwrap(), "/"), "asgi");
+        local.stop().unwrap();
+        app.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn a_module_or_a_name_that_is_not_there_is_shown() {
+    for (text, expected) in [
+        ("import no_such_module\napplication = 1\n", "No module named 'no_such_module'"),
+        ("app = application = None\ndel application, app\n", "Failed to find attribute"),
+    ] {
+        let app = TestApp::new(&[("wsgi.py", text)]);
+        let failure = start_failing(&mut app.local_on(gunicorn()), 2, 1);
+        assert_eq!(failure.kind, BootFailureKind::Exited, "{failure:?}");
+        assert!(failure.last_lines.join("\n").contains(expected), "{failure:?}");
+        app.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn the_printed_lines_give_exactly_the_workers_and_threads() {
+    let module = APP.replace("ANSWER", "['ok']");
+    let app = TestApp::new(&[("wsgi.py", &module)]);
+    let inspection = inspect(&app);
+    let recognised = app.settings_on(gunicorn()).app;
+    let cores = Cores::new(2.0).unwrap();
+    let settings = gunicorn().settings(&recognised, &inspection, configuration(3, 2), cores);
+    assert!(settings.env.is_empty(), "{settings:?}");
+    fs::write(app.path().join("gunicorn.conf.py"), &settings.config_snippet).unwrap();
+    assert_eq!(inspect(&app).current, configuration(3, 2));
+}
