@@ -154,7 +154,7 @@ fn a_php_app_is_told_by_its_front_page_and_a_rack_app_comes_before_it() {
     let mut app = recognise(rack.path()).unwrap();
     assert_eq!(app.framework, Framework::Rack);
     let error = choose_server(&mut app, find("php-fpm")).err().unwrap().to_string();
-    assert!(error.ends_with("choose puma, unicorn or thin"), "{error}");
+    assert!(error.contains("; choose puma, unicorn or thin with --server"), "{error}");
 }
 
 #[test]
