@@ -81,6 +81,8 @@ struct Running {
     graceful_stop: GracefulStop,
     /// True once it has answered at its address, so that it is the one that listens there.
     has_answered: bool,
+    /// Worker processes that there were when it was ready, or had been resized.
+    workers: usize,
 }
 
 impl Local {
@@ -152,6 +154,7 @@ impl Local {
             log: log.clone(),
             graceful_stop: recipe.graceful_stop,
             has_answered: false,
+            workers: 0,
         });
         if let Err(failure) = self.launch_all(&recipe, &log)? {
             self.stop()?;
@@ -174,7 +177,10 @@ impl Local {
         let outcome = boot.wait();
         running.has_answered = matches!(outcome, Outcome::Ready);
         match outcome {
-            Outcome::Ready => Ok(Started::Ready { boot: started.elapsed() }),
+            Outcome::Ready => {
+                self.count_workers();
+                Ok(Started::Ready { boot: started.elapsed() })
+            }
             Outcome::Failed(failure) => {
                 self.stop()?;
                 Ok(Started::Failed(failure))
@@ -451,7 +457,7 @@ impl Place for Local {
             _ if killed > 0 => {
                 Some(format!("{killed} of its processes were killed: out of memory"))
             }
-            status => status,
+            status => status.or_else(|| self.lost_workers()),
         };
         let last_lines = || log::worth_showing(&log::tail(&log));
         let failure = failure.map(|status| TrialFailure::Died { status, last_lines: last_lines() });

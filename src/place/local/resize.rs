@@ -69,6 +69,7 @@ impl Local {
             let running = self.running.as_mut().expect("a step that worked leaves it running");
             running.configuration = Configuration { workers: next, ..to };
         }
+        self.count_workers();
         Ok(Resized::Done { took: began.elapsed() })
     }
 

@@ -3,11 +3,17 @@
 //!
 //! In: the server that runs. Out: its processes' roles. Only looks.
 
+use std::time::{Duration, Instant};
+
+use super::boot::LOOK;
 use super::started::Part;
 use super::{Local, Running, processes};
 use crate::monitor::{self, RoleOf, Seen, Serving, Watched};
 use crate::server::{self, ProcessFacts};
 use crate::terms::Role;
+
+/// A worker that has ended should be replaced by then: forked, not yet loaded.
+const TO_REPLACE: Duration = Duration::from_secs(2);
 
 impl Local {
     /// The processes that serve now, as the adapter tells them; none while no server runs.
@@ -25,6 +31,37 @@ impl Local {
             !title.is_empty() && role(Seen { is_root, title: &title, serves }) == Role::Worker
         };
         pids.into_iter().filter(is_worker).collect()
+    }
+
+    /// Notes how many workers there are, now that the server is as it was asked for.
+    pub(super) fn count_workers(&mut self) {
+        let workers = self.workers().len();
+        if let Some(running) = &mut self.running {
+            running.workers = workers;
+        }
+    }
+
+    /// Says so when fewer workers are left than there were when the server was ready, and no other
+    /// comes in their place: what was measured was not the configuration that was asked for. The
+    /// processes of a user's own command may come and go as it likes.
+    pub(super) fn lost_workers(&self) -> Option<String> {
+        let running = self.running.as_ref()?;
+        if self.settings.app.command.is_some() {
+            return None;
+        }
+        let (expected, deadline) = (running.workers, Instant::now() + TO_REPLACE);
+        loop {
+            let left = self.workers().len();
+            if left >= expected {
+                return None;
+            }
+            if Instant::now() >= deadline || self.stop.is_raised() {
+                return Some(format!(
+                    "{left} of its {expected} workers were left, and nothing replaced the others"
+                ));
+            }
+            std::thread::sleep(LOOK);
+        }
     }
 
     /// What the monitor has to know of the running server.

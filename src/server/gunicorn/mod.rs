@@ -16,7 +16,7 @@ use super::command_line::text;
 use super::python;
 use super::{
     About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
-    ProcessFacts, Recipe, Upstream,
+    ProcessFacts, ReadyLine, Recipe, Resize, Upstream,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
@@ -137,6 +137,15 @@ impl Adapter for Gunicorn {
         }
     }
 
+    fn resize(&self, _from: Configuration, to: Configuration) -> Result<Resize, String> {
+        Ok(Resize {
+            more: SIGTTIN,
+            fewer: SIGTTOU,
+            ready_line: ReadyLine { count: 1, ..python::ready_line(to) },
+            failure_line: Some(python::failing_workers(2)),
+        })
+    }
+
     fn settings(
         &self,
         app: &App,
@@ -154,6 +163,8 @@ impl Adapter for Gunicorn {
 
 /// As in signal(7); this folder must not depend on the operating system's library for it.
 const SIGTERM: i32 = 15;
+const SIGTTIN: i32 = 21;
+const SIGTTOU: i32 = 22;
 
 /// The command line comes before GUNICORN_CMD_ARGS, and that before any file.
 fn arguments(

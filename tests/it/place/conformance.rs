@@ -140,7 +140,7 @@ const ROWS: &[Row] = &[
         app: wsgi_app,
         replaces_workers: true,
         failed_load: BootFailureKind::Exited,
-        resizing: Resizing::Never,
+        resizing: Resizing::Unnoticed,
     },
     Row {
         name: "node",
@@ -449,6 +449,30 @@ fn every_servers_worker_that_is_killed_is_replaced() {
         });
         let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
         assert_ne!(answering, before[0], "{}", case.what());
+        local.stop().unwrap();
+        case.app.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn every_servers_worker_that_is_killed_and_not_replaced_is_noticed_under_load() {
+    let losing = |case: &Case| !case.row.replaces_workers;
+    for case in Case::all(Doing::AnswersItsPid).filter(losing) {
+        let mut local = case.local();
+        start(&mut local, 2, 1);
+        kill(local.workers()[1], libc::SIGKILL);
+        let offer = Offer {
+            offered: Offered::Closed { clients: 1, think: Duration::from_millis(50) },
+            warm_up: Duration::ZERO,
+            duration: Duration::from_secs(1),
+            seed: 1,
+        };
+        let observed = local.offer(&offer, &mut |_| ControlFlow::Continue(())).unwrap();
+        let Some(TrialFailure::Died { status, .. }) = &observed.failure else {
+            panic!("{}: {:?}", case.what(), observed.failure)
+        };
+        let is_named = ["1 of its 2 workers were left", "its process 2 of 2"];
+        assert!(is_named.iter().any(|text| status.contains(text)), "{}: {status}", case.what());
         local.stop().unwrap();
         case.app.assert_nothing_is_left();
     }
