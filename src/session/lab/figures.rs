@@ -11,8 +11,8 @@ use crate::summary::load::{Rules, summarise};
 use crate::summary::slo;
 use crate::summary::used::used;
 use crate::terms::{
-    LabFigures, LabLatency, LabTargetFigures, Latencies, LoadSecond, MonitorSecond, TrialRecord,
-    Warning,
+    LabFigures, LabLatency, LabTargetFigures, Latencies, LoadSecond, MonitorSecond, Offered,
+    TrialRecord, Warning,
 };
 
 /// A run is looked at in at most so many parts of equal length.
@@ -47,7 +47,10 @@ pub fn of(
     seconds.iter().for_each(|second| whole.add_requests(second));
     let figures = LabFigures {
         requests: Some(summary.due),
-        throughput_rps: Some(summary.throughput_rps),
+        throughput_rps: Some(match record.load.run.offered {
+            Offered::Open { .. } => summary.throughput_rps,
+            Offered::Closed { .. } => good_replies(seconds) / f64::from(course.duration_s),
+        }),
         success: (due > 0).then(|| good as f64 / due as f64),
         latency_s: latency(&whole.latency),
         status,
@@ -86,6 +89,16 @@ fn measured(record: &TrialRecord, course: Course) -> &[LoadSecond] {
 fn good_of(seconds: &[LoadSecond]) -> (u64, u64) {
     let good = seconds.iter().map(slo::good).sum();
     (good, seconds.iter().map(|second| second.due).sum())
+}
+
+/// Replies that came in this time, by the share of those that are good. Of clients that wait for
+/// their replies, as wrk, ab and k6 count them: a few that wait seconds after the end for their last
+/// one, as some of a server's kept connections do, say nothing of how many were served before.
+fn good_replies(seconds: &[LoadSecond]) -> f64 {
+    let replies: u64 = seconds.iter().map(|second| second.replies).sum();
+    let answered: u64 = seconds.iter().map(LoadSecond::completed).sum();
+    let good: u64 = seconds.iter().map(slo::good).sum();
+    if answered > 0 { replies as f64 * good as f64 / answered as f64 } else { 0.0 }
 }
 
 fn latency(latencies: &Latencies) -> LabLatency {
@@ -140,10 +153,7 @@ fn blocks(
     for (at, part) in seconds.chunks_exact(length).enumerate() {
         let (good, due) = good_of(part);
         let success = (due > 0).then(|| good as f64 / due as f64);
-        let replies: u64 = part.iter().map(|second| second.replies).sum();
-        let answered: u64 = part.iter().map(LoadSecond::completed).sum();
-        let good_share = if answered > 0 { good as f64 / answered as f64 } else { 0.0 };
-        add("throughput_rps", Some(replies as f64 / length as f64 * good_share));
+        add("throughput_rps", Some(good_replies(part) / length as f64));
         add("success", success);
         let mut whole = LoadSecond::default();
         part.iter().for_each(|second| whole.add_requests(second));
