@@ -92,8 +92,8 @@ fn good_of(seconds: &[LoadSecond]) -> (u64, u64) {
 }
 
 /// Replies that came in this time, by the share of those that are good. Of clients that wait for
-/// their replies, as wrk, ab and k6 count them: a few that wait seconds after the end for their last
-/// one, as some of a server's kept connections do, say nothing of how many were served before.
+/// their replies this is what wrk, ab and k6 count: a few that wait seconds after the end for their
+/// last one, as some of a server's kept connections do, say nothing of how many were served before.
 fn good_replies(seconds: &[LoadSecond]) -> f64 {
     let replies: u64 = seconds.iter().map(|second| second.replies).sum();
     let answered: u64 = seconds.iter().map(LoadSecond::completed).sum();
