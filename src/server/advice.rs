@@ -1,13 +1,32 @@
-//! What to do about a server that did not become ready.
+//! What to do about a server that did not become ready, and what the users of several servers are
+//! told alike.
 //!
 //! In: the cause and the app. Out: a sentence. Only computes.
 
 use super::{About, App, Framework};
-use crate::terms::BootFailureKind;
+use crate::terms::{BootFailureKind, Configuration};
+
+/// Where a worker answers one request at a time, and nothing but its pages.
+pub const HEALTH_CHECKS: &str = "health checks should not wait in the app's own queue: with every \
+                                 worker busy they time out and a busy server is taken for a dead \
+                                 one; check that the port accepts connections";
 
 const MORE_CONNECTIONS: &str = "raise the database's limit (MariaDB, MySQL and PostgreSQL call it \
                                 max_connections), or leave out settings that need more with \
                                 --db-connections";
+
+/// What a configuration may ask of a database, when each thread holds a connection.
+pub fn connections_needed(configuration: Configuration) -> String {
+    let Configuration { workers, threads } = configuration;
+    let of =
+        |count: u16, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    format!(
+        "{} x {} need up to {}, one for each thread",
+        of(workers.get(), "worker"),
+        of(threads.get(), "thread"),
+        configuration.slots()
+    )
+}
 
 /// The way out of a failed start; lower case, no full stop.
 pub fn for_failure(app: &App, about: &About, kind: BootFailureKind) -> String {

@@ -5,8 +5,8 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::server::{About, InspectionError};
-use crate::terms::BootFailureKind;
+use crate::server::{About, Inspection, InspectionError};
+use crate::terms::{BootFailureKind, Configuration};
 
 /// Stands before the script's one line of JSON: the app's own settings may print as well.
 const MARK: &str = "sweetspot-inspection ";
@@ -22,7 +22,7 @@ enum Report<T> {
 ///
 /// # Errors
 /// There is none, it is not what the script prints, or the settings don't load.
-pub fn report<T: DeserializeOwned>(stdout: &str, about: &About) -> Result<T, InspectionError> {
+fn report<T: DeserializeOwned>(stdout: &str, about: &About) -> Result<T, InspectionError> {
     let json = stdout.lines().rev().find_map(|line| line.trim().strip_prefix(MARK));
     let json = json.ok_or_else(|| failed("the command printed no settings".into()))?;
     match serde_json::from_str(json).map_err(|error| failed(error.to_string()))? {
@@ -36,9 +36,57 @@ pub fn report<T: DeserializeOwned>(stdout: &str, about: &About) -> Result<T, Ins
     }
 }
 
+/// What becomes of the report; the error says why the settings cannot be run.
+///
+/// # Errors
+/// As [`report`]'s; or the settings cannot be run.
+pub fn read<T: DeserializeOwned>(
+    stdout: &str,
+    about: &About,
+    inspection: impl FnOnce(T) -> Result<Inspection, String>,
+) -> Result<Inspection, InspectionError> {
+    report(stdout, about).and_then(|settings| inspection(settings).map_err(failed))
+}
+
+/// The app's own setting as a configuration.
+///
+/// # Errors
+/// It has no workers, or no threads.
+pub fn current(workers: u16, threads: u16) -> Result<Configuration, String> {
+    Configuration::new(workers, threads)
+        .map_err(|error| format!("the app's own setting cannot run: {error}"))
+}
+
+/// Said of addresses that the settings name, and of what stands for them; nothing when there are
+/// none.
+pub fn not_opened(addresses: &[String], instead: &str) -> Option<String> {
+    let names = addresses.join(", ");
+    (!addresses.is_empty())
+        .then(|| format!("its own addresses ({names}) are not opened: {instead}"))
+}
+
+/// What stands for them where the server answers by itself.
+pub const ON_A_FREE_PORT: &str = "it listens on a free port of 127.0.0.1";
+
+/// Said of files that the settings have the server write to; nothing when there are none.
+pub fn not_written(files: &[String]) -> Option<String> {
+    let names = files.join(" and ");
+    (!files.is_empty()).then(|| format!("{names} is not written to while measuring"))
+}
+
 /// Settings that cannot be read or run.
 pub fn failed(message: String) -> InspectionError {
     InspectionError { kind: BootFailureKind::Exited, message }
+}
+
+/// Sees that each of these texts stands in a remark, and gives back all of them.
+#[cfg(test)]
+pub fn assert_says(inspection: &Inspection, expected: &[&str]) -> String {
+    let remarks = inspection.remarks.join("\n");
+    for text in expected {
+        assert!(remarks.contains(text), "{text} is missing in: {remarks}");
+    }
+    remarks
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 pub mod advice;
 pub mod command;
 mod command_line;
+mod failure;
 pub mod gunicorn;
 mod inspection;
 mod nginx;
@@ -15,6 +16,7 @@ pub mod php_fpm;
 pub mod puma;
 mod python;
 mod rack;
+mod signals;
 pub mod thin;
 pub mod unicorn;
 pub mod uvicorn;
@@ -134,6 +136,17 @@ impl App {
             worker_kind: None,
         }
     }
+
+    /// The program that starts its server: one of its own, or that which the server is known by.
+    pub fn program<'a>(&'a self, about: &About) -> &'a str {
+        let known = about.programs.first().copied().unwrap_or(about.name);
+        self.program.as_deref().unwrap_or(known)
+    }
+
+    /// Its server's configuration file as it is called there; without one, where most have theirs.
+    pub fn config_file(&self, usual: &str) -> String {
+        self.server_config.as_deref().map_or_else(|| usual.to_string(), command_line::text)
+    }
 }
 
 /// What stands between clients and the app server.
@@ -202,6 +215,19 @@ pub struct ReadyLine {
 }
 
 impl Recipe {
+    /// One process that answers there, and that this signal ends gracefully.
+    pub fn of(command: CommandLine, listen: &Listen, stop_signal: i32) -> Self {
+        Self {
+            commands: vec![command],
+            upstream: Upstream::Http(vec![listen.clone()]),
+            proxy: None,
+            files: Vec::new(),
+            ready_line: None,
+            failure_line: None,
+            graceful_stop: GracefulStop::by(stop_signal),
+        }
+    }
+
     /// The unix socket on which the server answers, if it is one; the first of several.
     pub fn socket(&self) -> Option<&Path> {
         match &self.upstream {
@@ -235,6 +261,13 @@ pub struct GracefulStop {
     pub wait: Duration,
 }
 
+impl GracefulStop {
+    /// Requests under way have ended in ten seconds, or never will.
+    pub fn by(signal: i32) -> Self {
+        Self { signal, wait: Duration::from_secs(10) }
+    }
+}
+
 /// One process below the server, as seen from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessFacts<'a> {
@@ -260,6 +293,19 @@ pub struct Resize {
     pub failure_line: Option<ReadyLine>,
 }
 
+impl Resize {
+    /// As Unicorn began it and others took it over: SIGTTIN and SIGTTOU. Each step waits for its
+    /// own worker, and one that ends once may do so by accident.
+    pub fn by_terminal_signals(ready_line: ReadyLine, failure_line: ReadyLine) -> Self {
+        Self {
+            more: signals::SIGTTIN,
+            fewer: signals::SIGTTOU,
+            ready_line: ReadyLine { count: 1, ..ready_line },
+            failure_line: Some(ReadyLine { count: 2, ..failure_line }),
+        }
+    }
+}
+
 /// What an app's own settings say, before we change anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspection {
@@ -283,6 +329,14 @@ pub struct Obeys {
     /// The most threads of a worker.
     pub max_threads: Option<String>,
     pub min_threads: MinThreads,
+}
+
+impl Obeys {
+    /// The variable that gives the app this many workers, where it follows one.
+    pub fn workers_alone(&self, configuration: Configuration) -> BTreeMap<String, String> {
+        let variable = self.workers.iter();
+        variable.map(|name| (name.clone(), configuration.workers.to_string())).collect()
+    }
 }
 
 /// Where the least threads of a worker come from.

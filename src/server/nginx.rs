@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::command_line::{shell, text};
-use super::{CommandLine, Listen, Recipe, Upstream};
+use super::{CommandLine, Listen, Recipe, Upstream, failure};
 use crate::terms::BootFailureKind;
 
 /// Its configuration in the scratch folder.
@@ -34,7 +34,7 @@ pub fn is_its_title(title: &str) -> bool {
 
 /// The cause of a failed boot that is nginx's; `None`: it says nothing of that kind.
 pub fn recognise_failure(last_lines: &[String]) -> Option<BootFailureKind> {
-    let has = |text: &str| last_lines.iter().any(|line| line.contains(text));
+    let has = |text: &str| failure::has(last_lines, text);
     (has("[emerg] ") && has(": bind() to ") && has("(98: ")).then_some(BootFailureKind::PortTaken)
 }
 

@@ -7,14 +7,10 @@ mod template;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use self::template::{fill, numbers, values};
-use super::command_line;
-use super::{
-    About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
-    Obeys, ProcessFacts, Recipe, Upstream,
-};
+use super::{About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Listen};
+use super::{Obeys, ProcessFacts, Recipe, command_line, failure};
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
 pub use self::template::{CommandTemplate, PLACES, has_place, places};
@@ -89,18 +85,8 @@ impl Adapter for Command {
             }
             Listen::Socket(_) => &["PORT"],
         };
-        Recipe {
-            commands: vec![command_line::start(app, arguments, env, not_inherited)],
-            upstream: Upstream::Http(vec![listen.clone()]),
-            proxy: None,
-            files: Vec::new(),
-            ready_line: None,
-            failure_line: None,
-            graceful_stop: GracefulStop {
-                signal: command.stop_signal,
-                wait: Duration::from_secs(10),
-            },
-        }
+        let started = command_line::start(app, arguments, env, not_inherited);
+        Recipe::of(started, listen, command.stop_signal)
     }
 
     fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
@@ -125,11 +111,8 @@ impl Adapter for Command {
         // As the operating system, Node.js, and gunicorn say it.
         const PORT_TAKEN: [&str; 4] =
             ["Address already in use", "EADDRINUSE", "address already in use", "Connection in use"];
-        let has = |text: &str| last_lines.iter().any(|line| line.contains(text));
-        match PORT_TAKEN.into_iter().any(has) {
-            true => BootFailureKind::PortTaken,
-            false => BootFailureKind::Exited,
-        }
+        let causes: &failure::Causes = &[(BootFailureKind::PortTaken, &PORT_TAKEN)];
+        failure::proven(causes, last_lines).unwrap_or(BootFailureKind::Exited)
     }
 }
 

@@ -4,9 +4,8 @@
 
 use serde::Deserialize;
 
-use crate::server::inspection::{failed, report};
-use crate::server::{App, Framework, Inspection, InspectionError, MinThreads, Obeys, python};
-use crate::terms::Configuration;
+use crate::server::{App, Framework, Inspection, InspectionError, MinThreads, Obeys};
+use crate::server::{inspection, python};
 
 #[derive(Deserialize)]
 struct Options {
@@ -34,14 +33,12 @@ pub(super) fn read(
     has_threads: bool,
     stdout: &str,
 ) -> Result<Inspection, InspectionError> {
-    report(stdout, &super::ABOUT)
-        .and_then(|options| inspection(app, has_threads, options).map_err(failed))
+    inspection::read(stdout, &super::ABOUT, |options| inspection(app, has_threads, options))
 }
 
 fn inspection(app: &App, has_threads: bool, options: Options) -> Result<Inspection, String> {
     let threads = if has_threads { options.threads } else { 1 };
-    let current = Configuration::new(options.workers, threads)
-        .map_err(|error| format!("the app's own setting cannot run: {error}"))?;
+    let current = inspection::current(options.workers, threads)?;
     let variable = options.obeys_threads.clone().filter(|_| has_threads);
     let min_threads = variable.clone().map_or(MinThreads::Fixed(0), MinThreads::Variable);
     Ok(Inspection {
@@ -88,20 +85,12 @@ fn remarks(app: &App, has_threads: bool, options: &Options) -> Vec<String> {
 }
 
 fn differing(options: &Options) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if !options.binds.is_empty() {
-        remarks.push(format!(
-            "its own addresses ({}) are not opened: it listens on a free port of 127.0.0.1",
-            options.binds.join(", ")
-        ));
-    }
+    let unopened = inspection::not_opened(&options.binds, inspection::ON_A_FREE_PORT);
+    let mut remarks: Vec<String> = unopened.into_iter().collect();
     if options.is_tls {
         remarks.push("it is measured over plain HTTP, without its certificate".into());
     }
-    if !options.files.is_empty() {
-        let files = options.files.join(" and ");
-        remarks.push(format!("{files} is not written to while measuring"));
-    }
+    remarks.extend(inspection::not_written(&options.files));
     if options.is_debugging {
         remarks.push(python::DEBUGGING.into());
     }
@@ -111,6 +100,8 @@ fn differing(options: &Options) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::inspection::assert_says;
+    use crate::terms::Configuration;
 
     const PRINTED: &str = "chatter\nsweetspot-inspection {\"workers\":3,\"threads\":4,\
         \"worker_class\":\"gthread\",\"preload\":false,\"timeout_s\":30,\"max_requests\":500,\
@@ -130,18 +121,18 @@ mod tests {
         assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
         assert_eq!(inspection.obeys.max_threads.as_deref(), Some("GUNICORN_THREADS"));
         assert_eq!(inspection.runtime_version, "Python 3.11.2");
-        let remarks = inspection.remarks.join("\n");
-        for expected in [
-            "preload_app = False",
-            "more than 30 s is killed",
-            "(0.0.0.0:8000) are not opened",
-            "/var/log/access.log is not written to",
-            "after 500 requests",
-            "plain HTTP",
-            "DEBUG = True",
-        ] {
-            assert!(remarks.contains(expected), "{expected} is missing in: {remarks}");
-        }
+        assert_says(
+            &inspection,
+            &[
+                "preload_app = False",
+                "more than 30 s is killed",
+                "(0.0.0.0:8000) are not opened",
+                "/var/log/access.log is not written to",
+                "after 500 requests",
+                "plain HTTP",
+                "DEBUG = True",
+            ],
+        );
     }
 
     #[test]

@@ -9,14 +9,14 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use super::command_line;
 use super::command_line::text;
 use super::python;
+use super::signals::SIGTERM;
 use super::{
-    About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
-    ProcessFacts, ReadyLine, Recipe, Resize, Upstream,
+    About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Listen, ProcessFacts,
+    Recipe, Resize,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
@@ -105,15 +105,13 @@ impl Adapter for Gunicorn {
         listen: &Listen,
         scratch: &Path,
     ) -> Recipe {
+        let command = command_line::start(
+            app,
+            arguments(app, configuration, listen, scratch),
+            environment(app, configuration, listen),
+            NOT_INHERITED,
+        );
         Recipe {
-            commands: vec![command_line::start(
-                app,
-                arguments(app, configuration, listen, scratch),
-                environment(app, configuration, listen),
-                NOT_INHERITED,
-            )],
-            upstream: Upstream::Http(vec![listen.clone()]),
-            proxy: None,
             files: vec![(OVERLAY.into(), overlay(app, listen))],
             ready_line: Some(python::ready_line(configuration)),
             // A worker that cannot load the app ends gunicorn; one that just ends is started again,
@@ -121,7 +119,7 @@ impl Adapter for Gunicorn {
             failure_line: Some(python::failing_workers(
                 configuration.workers.get().saturating_add(1),
             )),
-            graceful_stop: GracefulStop { signal: SIGTERM, wait: Duration::from_secs(10) },
+            ..Recipe::of(command, listen, SIGTERM)
         }
     }
 
@@ -138,12 +136,8 @@ impl Adapter for Gunicorn {
     }
 
     fn resize(&self, _from: Configuration, to: Configuration) -> Result<Resize, String> {
-        Ok(Resize {
-            more: SIGTTIN,
-            fewer: SIGTTOU,
-            ready_line: ReadyLine { count: 1, ..python::ready_line(to) },
-            failure_line: Some(python::failing_workers(2)),
-        })
+        let failure_line = python::failing_workers(to.workers.get());
+        Ok(Resize::by_terminal_signals(python::ready_line(to), failure_line))
     }
 
     fn settings(
@@ -161,11 +155,6 @@ impl Adapter for Gunicorn {
     }
 }
 
-/// As in signal(7); this folder must not depend on the operating system's library for it.
-const SIGTERM: i32 = 15;
-const SIGTTIN: i32 = 21;
-const SIGTTOU: i32 = 22;
-
 /// The command line comes before GUNICORN_CMD_ARGS, and that before any file.
 fn arguments(
     app: &App,
@@ -173,7 +162,7 @@ fn arguments(
     listen: &Listen,
     scratch: &Path,
 ) -> Vec<String> {
-    let mut arguments = vec![python::program(app, &ABOUT)];
+    let mut arguments = vec![app.program(&ABOUT).to_string()];
     let mut flag = |name: &str, value: String| arguments.extend([name.to_string(), value]);
     flag("--config", text(&scratch.join(OVERLAY)));
     flag("--bind", python::address(listen));

@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::server::{App, Inspection};
-use crate::server::{command_line::text, python};
+use crate::server::{App, Inspection, advice::HEALTH_CHECKS, python};
 use crate::terms::{Configuration, Cores, Settings};
 
 pub(super) fn of(
@@ -41,14 +40,13 @@ fn env(
     Some([workers].into_iter().chain(threads).collect())
 }
 
-/// The app's own file, as it is called there; else the one that gunicorn looks for.
-fn config_file(app: &App) -> String {
-    app.server_config.as_deref().map_or("gunicorn.conf.py".into(), text)
-}
+/// The one that gunicorn looks for.
+const USUAL_FILE: &str = "gunicorn.conf.py";
 
 fn snippet(app: &App, has_threads: bool, configuration: Configuration, cores: Cores) -> String {
     let Configuration { workers, threads } = configuration;
-    let mut lines = vec![format!("# {}", config_file(app)), format!("workers = {workers}")];
+    let mut lines =
+        vec![format!("# {}", app.config_file(USUAL_FILE)), format!("workers = {workers}")];
     if has_threads {
         lines.push(format!("threads = {threads}"));
     }
@@ -58,7 +56,7 @@ fn snippet(app: &App, has_threads: bool, configuration: Configuration, cores: Co
 
 /// What has to be done where variables are not enough.
 fn in_the_way(app: &App, has_threads: bool, inspection: &Inspection) -> String {
-    let file = config_file(app);
+    let file = app.config_file(USUAL_FILE);
     let (workers, threads) = (&inspection.obeys.workers, &inspection.obeys.max_threads);
     let what = match (workers, threads) {
         (None, None) if has_threads => "workers and threads",
@@ -96,11 +94,7 @@ fn advice(
         );
     }
     advice.push(python::database_advice(configuration));
-    advice.push(
-        "health checks should not wait in the app's own queue: with every worker busy they time \
-         out and a busy server is taken for a dead one; check that the port accepts connections"
-            .into(),
-    );
+    advice.push(HEALTH_CHECKS.into());
     advice.push(python::cores_advice());
     advice
 }

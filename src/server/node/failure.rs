@@ -2,16 +2,17 @@
 //!
 //! In: its last lines. Out: a cause. Only computes.
 
+use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes, proven};
 use crate::terms::BootFailureKind::{self, *};
 
-/// Texts in the log and the cause they prove; the first row that matches wins.
-const CAUSES: &[(BootFailureKind, &[&str])] = &[
+const CAUSES: &Causes = &[
     (OtherPort, &["not where the variable PORT says"]),
     (PortTaken, &["EADDRINUSE"]),
     (
         PendingMigration,
         &["SQLITE_ERROR: no such table", "ER_NO_SUCH_TABLE", "The table `", "code: '42P01'"],
     ),
+    (TooManyConnections, ALL_CONNECTIONS_TAKEN),
     (
         Database,
         &[
@@ -28,9 +29,7 @@ const CAUSES: &[(BootFailureKind, &[&str])] = &[
 
 /// The cause that the last lines prove; `Exited` when they prove none.
 pub(super) fn recognise(last_lines: &[String]) -> BootFailureKind {
-    let has = |text: &str| last_lines.iter().any(|line| line.contains(text));
-    let proven = CAUSES.iter().find(|(_, texts)| texts.iter().any(|text| has(text)));
-    proven.map_or(Exited, |(kind, _)| *kind)
+    proven(CAUSES, last_lines).unwrap_or(Exited)
 }
 
 #[cfg(test)]
@@ -46,6 +45,7 @@ mod tests {
                 OtherPort,
             ),
             ("Error: connect ECONNREFUSED 127.0.0.1:5432", Database),
+            ("Error: ER_CON_COUNT_ERROR: Too many connections", TooManyConnections),
             ("Error: SQLITE_ERROR: no such table: items", PendingMigration),
             ("Error: Cannot find module 'express'", Exited),
         ] {

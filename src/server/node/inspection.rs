@@ -4,9 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::server::inspection::{failed, report};
-use crate::server::{Inspection, InspectionError, Obeys};
-use crate::terms::Configuration;
+use crate::server::{Inspection, InspectionError, Obeys, inspection};
 
 #[derive(Deserialize)]
 struct Options {
@@ -21,12 +19,11 @@ struct Options {
 }
 
 pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
-    report(stdout, &super::ABOUT).and_then(|options| inspection(options).map_err(failed))
+    inspection::read(stdout, &super::ABOUT, inspection)
 }
 
 fn inspection(options: Options) -> Result<Inspection, String> {
-    let current = Configuration::new(options.workers, 1)
-        .map_err(|error| format!("the app's own setting cannot run: {error}"))?;
+    let current = inspection::current(options.workers, 1)?;
     Ok(Inspection {
         current,
         remarks: remarks(&options),
@@ -63,6 +60,7 @@ fn remarks(options: &Options) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::Configuration;
 
     const PRINTED: &str = "\nsweetspot-inspection {\"workers\":2,\"forks\":true,\"follows\":true,\
         \"listens\":true,\"node\":\"20.1.0\"}\n";

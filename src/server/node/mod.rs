@@ -9,13 +9,13 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use super::command_line;
 use super::command_line::text;
+use super::signals::SIGTERM;
 use super::{
-    About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
-    ProcessFacts, ReadyLine, Recipe, Upstream,
+    About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Listen, ProcessFacts,
+    ReadyLine, Recipe,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
@@ -58,7 +58,7 @@ impl Adapter for Node {
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {
         let script = format!("{}\n{}", include_str!("looks.js"), include_str!("inspect.js"));
-        let arguments = [program(app), "-e".into(), script, app.entry.clone()];
+        let arguments = [app.program(&ABOUT).into(), "-e".into(), script, app.entry.clone()];
         Some(CommandLine {
             arguments: arguments.into(),
             env: BTreeMap::new(),
@@ -80,15 +80,13 @@ impl Adapter for Node {
         scratch: &Path,
     ) -> Recipe {
         let workers = configuration.workers.get();
+        let command = command_line::start(
+            app,
+            arguments(app, scratch),
+            environment(app, configuration, listen),
+            NOT_INHERITED,
+        );
         Recipe {
-            commands: vec![command_line::start(
-                app,
-                arguments(app, scratch),
-                environment(app, configuration, listen),
-                NOT_INHERITED,
-            )],
-            upstream: Upstream::Http(vec![listen.clone()]),
-            proxy: None,
             files: vec![
                 (WATCH.into(), watch(listen)),
                 (PRIMARY.into(), primary(app, configuration)),
@@ -102,7 +100,7 @@ impl Adapter for Node {
                 contains: vec!["sweetspot: failed: ".into()],
                 count: workers,
             }),
-            graceful_stop: GracefulStop { signal: SIGTERM, wait: Duration::from_secs(10) },
+            ..Recipe::of(command, listen, SIGTERM)
         }
     }
 
@@ -131,16 +129,9 @@ impl Adapter for Node {
     }
 }
 
-/// As in signal(7); this folder must not depend on the operating system's library for it.
-const SIGTERM: i32 = 15;
-
-fn program(app: &App) -> String {
-    app.program.clone().unwrap_or_else(|| ABOUT.name.to_string())
-}
-
 fn arguments(app: &App, scratch: &Path) -> Vec<String> {
     let (watch, primary) = (scratch.join(WATCH), scratch.join(PRIMARY));
-    vec![program(app), "--require".into(), text(&watch), text(&primary)]
+    vec![app.program(&ABOUT).into(), "--require".into(), text(&watch), text(&primary)]
 }
 
 fn environment(

@@ -2,10 +2,10 @@
 //!
 //! In: its last lines. Out: a cause. Only computes.
 
+use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes, proven};
 use crate::terms::BootFailureKind::{self, *};
 
-/// Texts in the log and the cause they prove; the first row that matches wins.
-const CAUSES: &[(BootFailureKind, &[&str])] = &[
+const CAUSES: &Causes = &[
     (PortTaken, &["unable to bind listening socket", "Another FPM instance seems to already"]),
     (
         PendingMigration,
@@ -16,6 +16,7 @@ const CAUSES: &[(BootFailureKind, &[&str])] = &[
             "General error: 1 no such table",
         ],
     ),
+    (TooManyConnections, ALL_CONNECTIONS_TAKEN),
     (
         Database,
         &[
@@ -35,9 +36,7 @@ const CAUSES: &[(BootFailureKind, &[&str])] = &[
 
 /// The cause that the last lines prove; `Exited` when they prove none.
 pub fn recognise(last_lines: &[String]) -> BootFailureKind {
-    let has = |text: &str| last_lines.iter().any(|line| line.contains(text));
-    let proven = CAUSES.iter().find(|(_, texts)| texts.iter().any(|text| has(text)));
-    proven.map_or(Exited, |(kind, _)| *kind)
+    proven(CAUSES, last_lines).unwrap_or(Exited)
 }
 
 #[cfg(test)]
@@ -51,6 +50,11 @@ mod tests {
                 "PHP Fatal error:  Uncaught PDOException: SQLSTATE[HY000] [2002] Connection \
                  refused in /srv/shop/index.php:2",
                 Database,
+            ),
+            (
+                "PHP Fatal error:  Uncaught PDOException: SQLSTATE[HY000] [1040] Too many \
+                 connections in /srv/shop/index.php:2",
+                TooManyConnections,
             ),
             (
                 "PHP Fatal error:  Uncaught PDOException: SQLSTATE[42S02]: Base table or view not \

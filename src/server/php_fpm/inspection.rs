@@ -4,9 +4,9 @@
 //! what went wrong. Only computes.
 
 use crate::server::command_line::text;
-use crate::server::inspection::failed;
+use crate::server::inspection::{current, failed};
 use crate::server::{App, Inspection, InspectionError, Obeys};
-use crate::terms::{BootFailureKind, Configuration};
+use crate::terms::BootFailureKind;
 
 /// The lines of the script.
 const SETTINGS: &str = "sweetspot-settings";
@@ -43,10 +43,8 @@ pub(super) fn read(app: &App, printed: &str) -> Result<Inspection, InspectionErr
         _ => None,
     };
     let (workers, obeyed) = workers(pool, named(VARIABLE))?;
-    let current = Configuration::new(workers, 1)
-        .map_err(|error| failed(format!("the app's own setting cannot run: {error}")))?;
     Ok(Inspection {
-        current,
+        current: current(workers, 1).map_err(failed)?,
         remarks: remarks(app, pool, &files, pools.len()),
         obeys: Obeys { workers: obeyed, ..Obeys::default() },
         server_version: version.clone(),
@@ -184,6 +182,8 @@ fn differences(pool: &Pool, is_own: bool) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::server::Framework;
+    use crate::server::inspection::assert_says;
+    use crate::terms::Configuration;
 
     const VERSION: &str = "PHP 8.2.35 (fpm-fcgi) (built: Oct 21 2026 06:29:51)\n\
                            Copyright (c) The PHP Group\n";
@@ -206,17 +206,17 @@ mod tests {
         assert_eq!(inspection.current, Configuration::new(12, 1).unwrap());
         assert_eq!(inspection.server_version, "8.2.35");
         assert_eq!(inspection.runtime_version, "php 8.2.35");
-        let remarks = inspection.remarks.join("\n");
-        for part in [
-            "php-fpm.conf has 2 pools; the first, [shop], is measured",
-            "pm = ondemand: today workers come and go",
-            "replaced after 500 requests",
-            "longer than 30s is ended",
-            "(/run/php/shop.sock) is not opened",
-            "not as www-data",
-        ] {
-            assert!(remarks.contains(part), "{part} is missing in: {remarks}");
-        }
+        let remarks = assert_says(
+            &inspection,
+            &[
+                "php-fpm.conf has 2 pools; the first, [shop], is measured",
+                "pm = ondemand: today workers come and go",
+                "replaced after 500 requests",
+                "longer than 30s is ended",
+                "(/run/php/shop.sock) is not opened",
+                "not as www-data",
+            ],
+        );
         assert!(!remarks.contains("thread"), "there is nothing to choose: {remarks}");
     }
 

@@ -10,10 +10,10 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::command_line;
 use super::command_line::{shell, text};
+use super::signals::SIGQUIT;
 use super::{
     About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
     ProcessFacts, ReadyLine, Recipe, Upstream,
@@ -68,7 +68,7 @@ impl Adapter for PhpFpm {
     fn inspect(&self, app: &App) -> Option<CommandLine> {
         let own = app.server_config.as_deref().map(text);
         let script = include_str!("inspect.sh");
-        let arguments = shell(script, [program(app).to_string()].into_iter().chain(own));
+        let arguments = shell(script, [app.program(&ABOUT).to_string()].into_iter().chain(own));
         let env_removed = Vec::new();
         Some(CommandLine {
             arguments,
@@ -106,7 +106,7 @@ impl Adapter for PhpFpm {
                 count: 1,
             }),
             failure_line: None,
-            graceful_stop: GracefulStop { signal: SIGQUIT, wait: Duration::from_secs(10) },
+            graceful_stop: GracefulStop::by(SIGQUIT),
         }
     }
 
@@ -137,10 +137,6 @@ impl Adapter for PhpFpm {
     }
 }
 
-/// As in signal(7); this folder must not depend on the operating system's library for it. SIGTERM
-/// would cut requests off.
-const SIGQUIT: i32 = 3;
-
 /// The folder that everybody may read.
 fn pages(app: &App) -> PathBuf {
     match app.entry.as_str() {
@@ -149,14 +145,10 @@ fn pages(app: &App) -> PathBuf {
     }
 }
 
-fn program(app: &App) -> &str {
-    app.program.as_deref().unwrap_or(ABOUT.programs[0])
-}
-
 /// The app's own settings have to be looked through where they are: PHP-FPM would open what they
 /// name, and start their other pools as well.
 fn arguments(app: &App, scratch: &Path) -> Vec<String> {
-    let program = program(app).to_string();
+    let program = app.program(&ABOUT).to_string();
     match &app.server_config {
         Some(own) => shell(include_str!("start.sh"), [program, text(own), text(scratch)]),
         None => {

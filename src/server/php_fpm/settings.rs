@@ -3,9 +3,6 @@
 //! In: an app, what its own settings say and follow, and a configuration. Out: variables, lines for
 //! a pool's file, advice. Only computes.
 
-use std::collections::BTreeMap;
-
-use crate::server::command_line::text;
 use crate::server::{App, Inspection};
 use crate::terms::{Configuration, Cores, Settings};
 
@@ -15,11 +12,8 @@ pub(super) fn of(
     configuration: Configuration,
     cores: Cores,
 ) -> Settings {
-    let variable = inspection.obeys.workers.iter();
     Settings {
-        env: variable
-            .map(|name| (name.clone(), configuration.workers.to_string()))
-            .collect::<BTreeMap<_, _>>(),
+        env: inspection.obeys.workers_alone(configuration),
         config_snippet: snippet(app, inspection, configuration, cores),
         advice: advice(inspection, configuration),
         ..Settings::default()
@@ -28,8 +22,7 @@ pub(super) fn of(
 
 /// The app's own file, as it is called there; else where the version's packages have it.
 fn config_file(app: &App, inspection: &Inspection) -> String {
-    let packaged = || format!("/etc/php/{}/fpm/pool.d/www.conf", release(inspection));
-    app.server_config.as_deref().map_or_else(packaged, text)
+    app.config_file(&format!("/etc/php/{}/fpm/pool.d/www.conf", release(inspection)))
 }
 
 /// `8.2`.
@@ -84,6 +77,8 @@ fn advice(inspection: &Inspection, configuration: Configuration) -> Vec<String> 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::server::{Framework, Obeys};
 

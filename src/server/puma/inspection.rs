@@ -4,8 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::server::inspection::{failed, report};
-use crate::server::{Inspection, InspectionError, MinThreads, Obeys};
+use crate::server::{Inspection, InspectionError, MinThreads, Obeys, inspection};
 use crate::terms::Configuration;
 
 #[derive(Deserialize)]
@@ -32,12 +31,11 @@ struct ObeyedNames {
 }
 
 pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
-    report(stdout, &super::ABOUT).and_then(|options| inspection(options).map_err(failed))
+    inspection::read(stdout, &super::ABOUT, inspection)
 }
 
 fn inspection(options: Options) -> Result<Inspection, String> {
-    let current = Configuration::new(options.workers.max(1), options.max_threads)
-        .map_err(|error| format!("the app's own setting cannot run: {error}"))?;
+    let current = inspection::current(options.workers.max(1), options.max_threads)?;
     Ok(Inspection {
         current,
         remarks: remarks(&options, current),

@@ -8,14 +8,14 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use super::command_line;
 use super::command_line::text;
 use super::rack;
+use super::signals::SIGTERM;
 use super::{
-    About, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
-    ProcessFacts, ReadyLine, Recipe, Resize, Upstream,
+    About, Adapter, App, CommandLine, Inspection, InspectionError, Listen, ProcessFacts, ReadyLine,
+    Recipe, Resize,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
@@ -60,20 +60,18 @@ impl Adapter for Puma {
         listen: &Listen,
         scratch: &Path,
     ) -> Recipe {
+        let command = command_line::start(
+            app,
+            arguments(app, configuration, listen, scratch),
+            environment(app, configuration, listen, scratch),
+            NOT_INHERITED,
+        );
         Recipe {
-            commands: vec![command_line::start(
-                app,
-                arguments(app, configuration, listen, scratch),
-                environment(app, configuration, listen, scratch),
-                NOT_INHERITED,
-            )],
-            upstream: Upstream::Http(vec![listen.clone()]),
-            proxy: None,
             files: vec![(OVERLAY.into(), overlay(app, scratch))],
             ready_line: Some(ready_line(configuration)),
             failure_line: is_cluster(configuration)
                 .then(|| rack::failing_workers(&UNABLE, configuration)),
-            graceful_stop: GracefulStop { signal: SIGTERM, wait: Duration::from_secs(10) },
+            ..Recipe::of(command, listen, SIGTERM)
         }
     }
 
@@ -94,12 +92,8 @@ impl Adapter for Puma {
             let why = "Puma runs one worker without a master, which needs a fresh start";
             return Err(why.to_string());
         }
-        Ok(Resize {
-            more: SIGTTIN,
-            fewer: SIGTTOU,
-            ready_line: ReadyLine { count: 1, ..ready_line(to) },
-            failure_line: Some(ReadyLine { contains: UNABLE.map(String::from).into(), count: 2 }),
-        })
+        let failure_line = rack::failing_workers(&UNABLE, to);
+        Ok(Resize::by_terminal_signals(ready_line(to), failure_line))
     }
 
     fn settings(
@@ -116,11 +110,6 @@ impl Adapter for Puma {
         rack::failure::recognise(ABOUT.name, last_lines)
     }
 }
-
-/// As in signal(7); this folder must not depend on the operating system's library for it.
-const SIGTERM: i32 = 15;
-const SIGTTIN: i32 = 21;
-const SIGTTOU: i32 = 22;
 
 /// A master says this of a worker that ended before it had booted, and starts another.
 const UNABLE: [&str; 1] = ["! Unable to start worker"];

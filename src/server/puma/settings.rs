@@ -5,13 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::server::rack::same_ratio;
 use crate::server::{App, Framework, MinThreads, Obeys};
-use crate::server::{command_line::text, rack::same_ratio};
 use crate::terms::{Configuration, Cores, Settings};
 
 pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
     Settings {
-        place: None,
         env: env(obeys, configuration).unwrap_or_default(),
         config_snippet: snippet(app, configuration, cores),
         advice: advice(app, obeys, configuration),
@@ -36,14 +35,12 @@ fn env(obeys: &Obeys, configuration: Configuration) -> Option<BTreeMap<String, S
     Some(env)
 }
 
-/// The app's own file, as it is called there.
-fn config_file(app: &App) -> String {
-    app.server_config.as_deref().map_or("config/puma.rb".into(), text)
-}
+/// Where Puma looks for it.
+const USUAL_FILE: &str = "config/puma.rb";
 
 fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
     let Configuration { workers, threads } = configuration;
-    let mut lines = vec![format!("# {}", config_file(app))];
+    let mut lines = vec![format!("# {}", app.config_file(USUAL_FILE))];
     if super::is_cluster(configuration) {
         lines.push(format!("workers {workers}"));
     } else {
@@ -62,7 +59,7 @@ fn in_the_way(app: &App, obeys: &Obeys, configuration: Configuration) -> Option<
     if env(obeys, configuration).is_some() {
         return None;
     }
-    let file = config_file(app);
+    let file = app.config_file(USUAL_FILE);
     Some(match (&obeys.workers, &obeys.max_threads, &obeys.min_threads) {
         (Some(_), Some(_), MinThreads::Fixed(least)) => format!(
             "no variable sets this in {file}, which asks for at least {least} threads: put these \

@@ -2,11 +2,10 @@
 //!
 //! In: its last lines. Out: a cause. Only computes.
 
+use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes, has, proven};
 use crate::terms::BootFailureKind::{self, *};
 
-/// Texts in the log and the cause they prove; the first row that matches wins, so that the more
-/// particular cause stands above.
-const CAUSES: &[(BootFailureKind, &[&str])] = &[
+const CAUSES: &Causes = &[
     (PortTaken, &["ddress already in use", "Connection in use: "]),
     (
         PendingMigration,
@@ -18,6 +17,7 @@ const CAUSES: &[(BootFailureKind, &[&str])] = &[
             "ProgrammingError) (1146, ",
         ],
     ),
+    (TooManyConnections, ALL_CONNECTIONS_TAKEN),
     (
         Database,
         &[
@@ -38,12 +38,10 @@ const CAUSES: &[(BootFailureKind, &[&str])] = &[
 
 /// The cause that the last lines of the server of this name prove; `Exited` when they prove none.
 pub fn recognise(name: &str, last_lines: &[String]) -> BootFailureKind {
-    let has = |text: &str| last_lines.iter().any(|line| line.contains(text));
-    let proven = CAUSES.iter().find(|(_, texts)| texts.iter().any(|text| has(text)));
     let missing = format!("No module named '{name}");
-    match proven {
-        Some((kind, _)) => *kind,
-        None if has(&missing) => NotInstalled,
+    match proven(CAUSES, last_lines) {
+        Some(kind) => kind,
+        None if has(last_lines, &missing) => NotInstalled,
         None => Exited,
     }
 }
@@ -63,6 +61,10 @@ mod tests {
                 PortTaken,
             ),
             ("django.db.utils.OperationalError: no such table: shop_item", PendingMigration),
+            (
+                "psycopg2.OperationalError: FATAL:  sorry, too many clients already",
+                TooManyConnections,
+            ),
             ("psycopg2.OperationalError: connection to server failed", Database),
             ("sqlite3.OperationalError: unable to open database file", Database),
             ("ModuleNotFoundError: No module named 'gunicorn'", NotInstalled),

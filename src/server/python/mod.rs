@@ -32,18 +32,13 @@ case $first in
 esac
 exec "$@""##;
 
-/// The program that starts the server: one of the app's own virtual environment, or by its name.
-pub fn program(app: &App, about: &About) -> String {
-    app.program.clone().unwrap_or_else(|| about.name.to_string())
-}
-
 /// A command that has the server's own Python run `script`, behind what all inspections have in
 /// common; with these arguments.
 pub fn inspect(app: &App, about: &About, script: &str, arguments: &[String]) -> CommandLine {
     let script = format!("{}\n{script}", include_str!("inspect.py"));
     let mut command: Vec<String> =
         ["/bin/sh", "-c", THROUGH_INTERPRETER, "sh"].map(Into::into).into();
-    command.extend([program(app, about), script]);
+    command.extend([app.program(about).to_string(), script]);
     command.extend(arguments.iter().cloned());
     CommandLine {
         arguments: command,

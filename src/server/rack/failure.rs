@@ -2,11 +2,10 @@
 //!
 //! In: its last lines. Out: a cause. Only computes.
 
+use crate::server::failure::{ALL_CONNECTIONS_TAKEN, Causes, has, proven};
 use crate::terms::BootFailureKind::{self, *};
 
-/// Texts in the log and the cause they prove; the first row that matches wins, so that the more
-/// particular cause stands above.
-const CAUSES: &[(BootFailureKind, &[&str])] = &[
+const CAUSES: &Causes = &[
     (PortTaken, &["EADDRINUSE", "Address already in use"]),
     (SecretKeyBase, &["secret_key_base", "SECRET_KEY_BASE"]),
     (
@@ -20,14 +19,7 @@ const CAUSES: &[(BootFailureKind, &[&str])] = &[
             "Mysql2::Error: Table '",
         ],
     ),
-    (
-        TooManyConnections,
-        &[
-            "Too many connections",
-            "too many clients already",
-            "remaining connection slots are reserved",
-        ],
-    ),
+    (TooManyConnections, ALL_CONNECTIONS_TAKEN),
     (
         Database,
         &[
@@ -69,11 +61,9 @@ fn missing(name: &str) -> [String; 4] {
 
 /// The cause that the last lines of the server of this name prove; `Exited` when they prove none.
 pub fn recognise(name: &str, last_lines: &[String]) -> BootFailureKind {
-    let has = |text: &str| last_lines.iter().any(|line| line.contains(text));
-    let proven = CAUSES.iter().find(|(_, texts)| texts.iter().any(|text| has(text)));
-    match proven {
-        Some((kind, _)) => *kind,
-        None if missing(name).iter().any(|text| has(text)) => NotInstalled,
+    match proven(CAUSES, last_lines) {
+        Some(kind) => kind,
+        None if missing(name).iter().any(|text| has(last_lines, text)) => NotInstalled,
         None => Exited,
     }
 }
@@ -93,6 +83,7 @@ mod tests {
             ("We could not find your database: shop. (ActiveRecord::NoDatabaseError)", Database),
             ("could not connect to server: Connection refused (PG::ConnectionBad)", Database),
             ("unable to open database file (SQLite3::CantOpenException)", Database),
+            ("[id] Mysql2::Error::ConnectionError (Too many connections)", TooManyConnections),
             ("Migrations are pending. To resolve this issue, run:", PendingMigration),
             (
                 "[id] ActiveRecord::StatementInvalid (Could not find table 'products'):",

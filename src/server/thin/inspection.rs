@@ -5,9 +5,7 @@
 use serde::Deserialize;
 
 use crate::server::command_line::text;
-use crate::server::inspection::{failed, report};
-use crate::server::{App, Inspection, InspectionError, Obeys};
-use crate::terms::Configuration;
+use crate::server::{App, Inspection, InspectionError, Obeys, inspection};
 
 #[derive(Deserialize)]
 struct Options {
@@ -38,12 +36,11 @@ struct ObeyedNames {
 }
 
 pub(super) fn read(app: &App, stdout: &str) -> Result<Inspection, InspectionError> {
-    report(stdout, &super::ABOUT).and_then(|options| inspection(app, options).map_err(failed))
+    inspection::read(stdout, &super::ABOUT, |options| inspection(app, options))
 }
 
 fn inspection(app: &App, options: Options) -> Result<Inspection, String> {
-    let current = Configuration::new(options.workers, options.threads)
-        .map_err(|error| format!("the app's own setting cannot run: {error}"))?;
+    let current = inspection::current(options.workers, options.threads)?;
     Ok(Inspection {
         current,
         remarks: remarks(app, &options),
@@ -66,17 +63,12 @@ fn remarks(app: &App, options: &Options) -> Vec<String> {
          (timeout)",
         options.connections, options.timeout_s
     )];
-    if !options.listeners.is_empty() {
-        remarks.push(format!(
-            "its own addresses ({}) are not opened: nginx listens on a free port of 127.0.0.1 and \
-             reaches each worker over a socket of its own",
-            options.listeners.join(", ")
-        ));
-    }
-    if !options.written.is_empty() {
-        let written = options.written.join(" and ");
-        remarks.push(format!("{written} is not written to while measuring"));
-    }
+    remarks.extend(inspection::not_opened(
+        &options.listeners,
+        "nginx listens on a free port of 127.0.0.1 and reaches each worker over a socket of its \
+         own",
+    ));
+    remarks.extend(inspection::not_written(&options.written));
     if !options.not_applied.is_empty() {
         let names = options.not_applied.join(", ");
         remarks.push(format!("{file} sets {names}, which is left out while measuring"));
@@ -91,6 +83,8 @@ fn remarks(app: &App, options: &Options) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::server::Framework;
+    use crate::server::inspection::assert_says;
+    use crate::terms::Configuration;
 
     const PRINTED: &str = "chatter\nsweetspot-inspection {\"workers\":3,\"threads\":20,\
         \"timeout_s\":30,\"connections\":1024,\"listeners\":[\"/run/thin.sock\"],\
@@ -112,17 +106,17 @@ mod tests {
         assert_eq!(inspection.server_version, "1.8.1");
         assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
         assert_eq!(inspection.obeys.max_threads, None);
-        let remarks = inspection.remarks.join("\n");
-        for expected in [
-            "at most 1024 connections",
-            "longer than 30 s is cut off",
-            "(/run/thin.sock) are not opened",
-            "log/thin.log is not written to",
-            "thin.yml sets ssl, user, which is left out",
-            "thin.yml starts from shop.ru; config.ru is measured",
-        ] {
-            assert!(remarks.contains(expected), "{expected} is missing in: {remarks}");
-        }
+        assert_says(
+            &inspection,
+            &[
+                "at most 1024 connections",
+                "longer than 30 s is cut off",
+                "(/run/thin.sock) are not opened",
+                "log/thin.log is not written to",
+                "thin.yml sets ssl, user, which is left out",
+                "thin.yml starts from shop.ru; config.ru is measured",
+            ],
+        );
     }
 
     #[test]

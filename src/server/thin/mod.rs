@@ -9,11 +9,12 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use super::command_line;
 use super::command_line::text;
+use super::failure;
 use super::rack;
+use super::signals::SIGQUIT;
 use super::{
     About, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
     ProcessFacts, ReadyLine, Recipe, Upstream,
@@ -82,7 +83,7 @@ impl Adapter for Thin {
             // A process that cannot load the app ends.
             failure_line: None,
             // It looks once a second whether it was asked to.
-            graceful_stop: GracefulStop { signal: SIGQUIT, wait: Duration::from_secs(10) },
+            graceful_stop: GracefulStop::by(SIGQUIT),
         }
     }
 
@@ -101,16 +102,12 @@ impl Adapter for Thin {
     }
 
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
-        let is_taken = |line: &String| line.contains("no acceptor (port is in use");
-        if last_lines.iter().any(is_taken) {
+        if failure::has(last_lines, "no acceptor (port is in use") {
             return BootFailureKind::PortTaken;
         }
         rack::failure::recognise(ABOUT.name, last_lines)
     }
 }
-
-/// As in signal(7); this folder must not depend on the operating system's library for it.
-const SIGQUIT: i32 = 3;
 
 /// Where this worker listens, counted from 0.
 fn place_of(listen: &Listen, worker: u16) -> Listen {

@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::server::command_line::text;
-use crate::server::{App, Framework, Inspection};
+use crate::server::{App, Framework, Inspection, rack};
 use crate::terms::{Configuration, Cores, Settings};
 
 pub(super) fn of(
@@ -37,14 +36,13 @@ fn env(inspection: &Inspection, configuration: Configuration) -> Option<BTreeMap
     Some(env)
 }
 
-/// The app's own file, as it is called there; else what most call it.
-fn config_file(app: &App) -> String {
-    app.server_config.as_deref().map_or("config/thin.yml".into(), text)
-}
+/// What most call it.
+const USUAL_FILE: &str = "config/thin.yml";
 
 fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
     let Configuration { workers, threads } = configuration;
-    let mut lines = vec![format!("# {}", config_file(app)), format!("servers: {workers}")];
+    let mut lines =
+        vec![format!("# {}", app.config_file(USUAL_FILE)), format!("servers: {workers}")];
     if super::is_threaded(configuration) {
         lines.extend(["threaded: true".into(), format!("threadpool_size: {threads}")]);
     } else {
@@ -64,7 +62,7 @@ fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
 
 /// What has to be done besides setting variables; nothing when that is enough.
 fn in_the_way(app: &App, is_obeyed: bool) -> Option<String> {
-    let file = config_file(app);
+    let file = app.config_file(USUAL_FILE);
     match (is_obeyed, &app.server_config) {
         (true, _) => None,
         (false, Some(_)) => Some(format!(
@@ -114,11 +112,7 @@ fn advice(app: &App, is_obeyed: bool, configuration: Configuration) -> Vec<Strin
          keep each of them running"
             .into(),
     );
-    advice.push(
-        "Etc.nprocessors counts cores and ignores a container's CPU quota; where there is one, use \
-         a fixed number"
-            .into(),
-    );
+    advice.push(rack::CORES_ADVICE.into());
     advice
 }
 

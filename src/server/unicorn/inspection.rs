@@ -4,9 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::server::inspection::{failed, report};
-use crate::server::{Inspection, InspectionError, Obeys};
-use crate::terms::Configuration;
+use crate::server::{Inspection, InspectionError, Obeys, inspection};
 
 #[derive(Deserialize)]
 struct Options {
@@ -25,12 +23,11 @@ struct Options {
 }
 
 pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
-    report(stdout, &super::ABOUT).and_then(|options| inspection(options).map_err(failed))
+    inspection::read(stdout, &super::ABOUT, inspection)
 }
 
 fn inspection(options: Options) -> Result<Inspection, String> {
-    let current = Configuration::new(options.workers, 1)
-        .map_err(|error| format!("the app's own setting cannot run: {error}"))?;
+    let current = inspection::current(options.workers, 1)?;
     Ok(Inspection {
         current,
         remarks: remarks(&options),
@@ -51,15 +48,8 @@ fn remarks(options: &Options) -> Vec<String> {
         },
         options.timeout_s
     )];
-    if !options.listeners.is_empty() {
-        remarks.push(format!(
-            "its own addresses ({}) are not opened: it listens on a free port of 127.0.0.1",
-            options.listeners.join(", ")
-        ));
-    }
-    if !options.logs.is_empty() {
-        remarks.push(format!("{} is not written to while measuring", options.logs.join(" and ")));
-    }
+    remarks.extend(inspection::not_opened(&options.listeners, inspection::ON_A_FREE_PORT));
+    remarks.extend(inspection::not_written(&options.logs));
     if options.environment != "production" {
         remarks.push(format!(
             "the number of workers is read for the environment '{}'; it is measured in production",
@@ -72,6 +62,8 @@ fn remarks(options: &Options) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::inspection::assert_says;
+    use crate::terms::Configuration;
 
     const PRINTED: &str = "chatter\nsweetspot-inspection {\"workers\":3,\"preload\":false,\
         \"timeout_s\":30,\"listeners\":[\"0.0.0.0:8080\",\"/run/u.sock\"],\
@@ -85,16 +77,16 @@ mod tests {
         assert_eq!(inspection.server_version, "6.0.0");
         assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
         assert_eq!(inspection.obeys.max_threads, None);
-        let remarks = inspection.remarks.join("\n");
-        for expected in [
-            "preload_app false",
-            "more than 30 s is killed",
-            "(0.0.0.0:8080, /run/u.sock) are not opened",
-            "log/unicorn.log is not written to",
-            "'staging'",
-        ] {
-            assert!(remarks.contains(expected), "{expected} is missing in: {remarks}");
-        }
+        let remarks = assert_says(
+            &inspection,
+            &[
+                "preload_app false",
+                "more than 30 s is killed",
+                "(0.0.0.0:8080, /run/u.sock) are not opened",
+                "log/unicorn.log is not written to",
+                "'staging'",
+            ],
+        );
         assert!(!remarks.contains("thread"), "there is nothing to choose: {remarks}");
     }
 

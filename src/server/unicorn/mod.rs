@@ -8,14 +8,14 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use super::command_line;
 use super::command_line::text;
 use super::rack;
+use super::signals::SIGQUIT;
 use super::{
-    About, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
-    ProcessFacts, ReadyLine, Recipe, Resize, Upstream,
+    About, Adapter, App, CommandLine, Inspection, InspectionError, Listen, ProcessFacts, ReadyLine,
+    Recipe, Resize,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
@@ -63,19 +63,17 @@ impl Adapter for Unicorn {
         listen: &Listen,
         scratch: &Path,
     ) -> Recipe {
+        let command = command_line::start(
+            app,
+            arguments(app, scratch),
+            environment(app, configuration, listen, scratch),
+            NOT_INHERITED,
+        );
         Recipe {
-            commands: vec![command_line::start(
-                app,
-                arguments(app, scratch),
-                environment(app, configuration, listen, scratch),
-                NOT_INHERITED,
-            )],
-            upstream: Upstream::Http(vec![listen.clone()]),
-            proxy: None,
             files: vec![(OVERLAY.into(), overlay(app, configuration, listen, scratch))],
             ready_line: Some(ready_line(configuration)),
             failure_line: Some(rack::failing_workers(&REAPED, configuration)),
-            graceful_stop: GracefulStop { signal: SIGQUIT, wait: Duration::from_secs(10) },
+            ..Recipe::of(command, listen, SIGQUIT)
         }
     }
 
@@ -88,12 +86,8 @@ impl Adapter for Unicorn {
     }
 
     fn resize(&self, _from: Configuration, to: Configuration) -> Result<Resize, String> {
-        Ok(Resize {
-            more: SIGTTIN,
-            fewer: SIGTTOU,
-            ready_line: ReadyLine { count: 1, ..ready_line(to) },
-            failure_line: Some(ReadyLine { contains: REAPED.map(String::from).into(), count: 2 }),
-        })
+        let failure_line = rack::failing_workers(&REAPED, to);
+        Ok(Resize::by_terminal_signals(ready_line(to), failure_line))
     }
 
     fn settings(
@@ -110,12 +104,6 @@ impl Adapter for Unicorn {
         rack::failure::recognise(ABOUT.name, last_lines)
     }
 }
-
-/// As in signal(7); this folder must not depend on the operating system's library for it. SIGTERM
-/// would cut requests off.
-const SIGQUIT: i32 = 3;
-const SIGTTIN: i32 = 21;
-const SIGTTOU: i32 = 22;
 
 /// A master says this of a worker that has ended.
 const REAPED: [&str; 2] = ["reaped #<Process::Status", "worker="];

@@ -3,40 +3,32 @@
 //! In: an app, the variable that its own settings follow, and a configuration. Out: variables,
 //! lines for `config/unicorn.rb`, advice. Only computes.
 
-use std::collections::BTreeMap;
-
 use crate::server::{App, Framework, Obeys};
-use crate::server::{command_line::text, rack::same_ratio};
+use crate::server::{advice::HEALTH_CHECKS, rack};
 use crate::terms::{Configuration, Cores, Settings};
 
 pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
-    let variable = obeys.workers.iter();
     Settings {
-        place: None,
-        env: variable
-            .map(|name| (name.clone(), configuration.workers.to_string()))
-            .collect::<BTreeMap<_, _>>(),
+        env: obeys.workers_alone(configuration),
         config_snippet: snippet(app, configuration, cores),
         advice: advice(app, obeys, configuration),
         ..Settings::default()
     }
 }
 
-/// The app's own file, as it is called there; else what most call it.
-fn config_file(app: &App) -> String {
-    app.server_config.as_deref().map_or("config/unicorn.rb".into(), text)
-}
+/// What most call it.
+const USUAL_FILE: &str = "config/unicorn.rb";
 
 fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
     let workers = configuration.workers;
-    let own = [format!("# {}", config_file(app)), format!("worker_processes {workers}")];
-    let lines = [&own[..], &same_ratio("worker_processes", workers, cores)].concat();
+    let own = [format!("# {}", app.config_file(USUAL_FILE)), format!("worker_processes {workers}")];
+    let lines = [&own[..], &rack::same_ratio("worker_processes", workers, cores)].concat();
     lines.join("\n") + "\n"
 }
 
 /// What has to be done besides setting a variable; nothing when that is enough.
 fn in_the_way(app: &App, obeys: &Obeys) -> Option<String> {
-    let file = config_file(app);
+    let file = app.config_file(USUAL_FILE);
     match (&obeys.workers, &app.server_config) {
         (Some(_), _) => None,
         (None, Some(_)) => Some(format!(
@@ -66,21 +58,14 @@ fn advice(app: &App, obeys: &Obeys, configuration: Configuration) -> Vec<String>
          requests and replies in full, such as nginx with its default buffering"
             .into(),
     );
-    advice.push(
-        "health checks should not wait in the app's own queue: with every worker busy they time \
-         out and a busy server is taken for a dead one; check that the port accepts connections"
-            .into(),
-    );
-    advice.push(
-        "Etc.nprocessors counts cores and ignores a container's CPU quota; where there is one, use \
-         a fixed number"
-            .into(),
-    );
+    advice.extend([HEALTH_CHECKS, rack::CORES_ADVICE].map(String::from));
     advice
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn app(config: Option<&str>) -> App {

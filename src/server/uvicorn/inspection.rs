@@ -4,9 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::server::inspection::{failed, report};
-use crate::server::{Inspection, InspectionError, Obeys, python};
-use crate::terms::Configuration;
+use crate::server::{Inspection, InspectionError, Obeys, inspection, python};
 
 #[derive(Deserialize)]
 struct Options {
@@ -22,12 +20,11 @@ struct Options {
 const REPLACES: (u32, u32) = (0, 30);
 
 pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
-    report(stdout, &super::ABOUT).and_then(|options| inspection(options).map_err(failed))
+    inspection::read(stdout, &super::ABOUT, inspection)
 }
 
 fn inspection(options: Options) -> Result<Inspection, String> {
-    let current = Configuration::new(options.workers, 1)
-        .map_err(|error| format!("the app's own setting cannot run: {error}"))?;
+    let current = inspection::current(options.workers, 1)?;
     Ok(Inspection {
         current,
         remarks: remarks(&options),
@@ -64,6 +61,7 @@ fn replaces_workers(version: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::Configuration;
 
     const PRINTED: &str = "\nsweetspot-inspection {\"workers\":2,\"obeys\":\"WEB_CONCURRENCY\",\
         \"is_debugging\":false,\"uvicorn\":\"0.17.6\",\"python\":\"Python 3.11.2\"}\n";

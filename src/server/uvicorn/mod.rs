@@ -7,14 +7,14 @@ mod inspection;
 mod settings;
 
 use std::path::Path;
-use std::time::Duration;
 
 use super::command_line;
 use super::command_line::text;
 use super::python;
+use super::signals::SIGTERM;
 use super::{
-    About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
-    ProcessFacts, Recipe, Upstream,
+    About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Listen, ProcessFacts,
+    Recipe,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
@@ -68,20 +68,18 @@ impl Adapter for Uvicorn {
         listen: &Listen,
         scratch: &Path,
     ) -> Recipe {
+        let command = command_line::start(
+            app,
+            arguments(app, configuration, listen, scratch),
+            python::production(app, configuration, listen),
+            NOT_INHERITED,
+        );
         Recipe {
-            commands: vec![command_line::start(
-                app,
-                arguments(app, configuration, listen, scratch),
-                python::production(app, configuration, listen),
-                NOT_INHERITED,
-            )],
-            upstream: Upstream::Http(vec![listen.clone()]),
-            proxy: None,
             files: vec![(format!("{MODULE}.py").into(), module(app))],
             ready_line: Some(python::ready_line(configuration)),
             // It starts none again: one is enough.
             failure_line: Some(python::failing_workers(1)),
-            graceful_stop: GracefulStop { signal: SIGTERM, wait: Duration::from_secs(10) },
+            ..Recipe::of(command, listen, SIGTERM)
         }
     }
 
@@ -113,9 +111,6 @@ impl Adapter for Uvicorn {
     }
 }
 
-/// As in signal(7); this folder must not depend on the operating system's library for it.
-const SIGTERM: i32 = 15;
-
 /// What is called for the app, where the entry is a call of it: `main:create_app()`.
 fn factory(entry: &str) -> Option<&str> {
     entry.strip_suffix("()")
@@ -127,7 +122,7 @@ fn arguments(
     listen: &Listen,
     scratch: &Path,
 ) -> Vec<String> {
-    let mut arguments = vec![python::program(app, &ABOUT)];
+    let mut arguments = vec![app.program(&ABOUT).to_string()];
     let mut flag = |name: &str, value: String| arguments.extend([name.to_string(), value]);
     flag("--app-dir", text(scratch));
     flag("--workers", configuration.workers.to_string());

@@ -7,10 +7,9 @@ use crate::server::{App, Obeys, python};
 use crate::terms::{Configuration, Cores, Settings};
 
 pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
-    let variable = obeys.workers.iter();
     Settings {
         place: Some("on the command line".into()),
-        env: variable.map(|name| (name.clone(), configuration.workers.to_string())).collect(),
+        env: obeys.workers_alone(configuration),
         config_snippet: snippet(app, configuration, cores),
         advice: vec![
             "--workers on uvicorn's command line comes before the variable, which it reads where \

@@ -1,6 +1,6 @@
 //! What the place promises, with the real server behind every adapter: a row of [`ROWS`] a server.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -358,46 +358,45 @@ fn kill(pid: u32, signal: i32) {
     assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0, "signal {signal} to {pid}");
 }
 
+/// Starts each configuration, sees that all workers are there, looks at them (where they answer,
+/// their process ids, threads each, which case it is), and sees that one of them answers.
+fn come_up(case: &Case, look: impl Fn(SocketAddr, &[u32], u16, &str)) {
+    let mut local = case.local();
+    for &(workers, threads) in case.row.configurations {
+        let what = format!("{} {workers} x {threads}", case.what());
+        start(&mut local, workers, threads);
+        let serving = local.workers();
+        assert_eq!(serving.len(), usize::from(workers), "{what}: {serving:?}");
+        let address = local.address().unwrap();
+        look(address, &serving, threads, &what);
+        let answering: u32 = get(address, "/").parse().unwrap();
+        assert!(serving.contains(&answering), "{what}: {answering} of {serving:?}");
+    }
+    local.stop().unwrap();
+    case.app.assert_nothing_is_left();
+}
+
 #[test]
 fn every_server_comes_up_with_its_workers_and_threads_and_answers() {
     for case in Case::with_settings(Doing::AnswersItsPid) {
-        let mut local = case.local();
-        for &(workers, threads) in case.row.configurations {
-            let what = format!("{} {workers} x {threads}", case.what());
-            start(&mut local, workers, threads);
-            let serving = local.workers();
-            assert_eq!(serving.len(), usize::from(workers), "{what}: {serving:?}");
+        come_up(&case, |address, serving, threads, what| {
             if matches!(case.row.threads, Threads::Named(_) | Threads::NamedBeyondOne(_)) {
                 // Threads are made right after a worker says that it has booted, or by its first
                 // request.
                 let has_all = |pid: &u32| case.threads(*pid) == Some(threads.into());
-                wait_until(&what, || {
-                    get(local.address().unwrap(), "/");
+                wait_until(what, || {
+                    get(address, "/");
                     serving.iter().all(has_all)
                 });
             }
-            let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
-            assert!(serving.contains(&answering), "{what}: {answering} of {serving:?}");
-        }
-        local.stop().unwrap();
-        case.app.assert_nothing_is_left();
+        });
     }
 }
 
 #[test]
 fn every_server_answers_behind_nginx_and_nginx_is_none_of_its_workers() {
     for case in Case::all(Doing::AnswersItsPid).filter(|case| case.proxy == Proxy::Nginx) {
-        let mut local = case.local();
-        for &(workers, threads) in case.row.configurations {
-            let what = format!("{} {workers} x {threads}", case.what());
-            start(&mut local, workers, threads);
-            let serving = local.workers();
-            assert_eq!(serving.len(), usize::from(workers), "{what}: {serving:?}");
-            let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
-            assert!(serving.contains(&answering), "{what}: {answering} of {serving:?}");
-        }
-        local.stop().unwrap();
-        case.app.assert_nothing_is_left();
+        come_up(&case, |_, _, _, _| {});
     }
 }
 
