@@ -182,9 +182,21 @@ pub fn run(
     stop: &StopSignal,
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
 ) -> Result<LoadRecord, LoadError> {
+    run_with_rows(spec, stop, watch, &mut |_| {})
+}
+
+/// As [`run`], and tells of each request if the load keeps rows.
+///
+/// # Errors
+/// As [`stream`].
+pub fn run_with_rows(
+    spec: &LoadSpec,
+    stop: &StopSignal,
+    watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    rows: &mut dyn FnMut(&[RequestRow]),
+) -> Result<LoadRecord, LoadError> {
     let mut seconds = Vec::new();
-    let (mut second, mut rows) = (|second| seconds.push(second), |_: &[RequestRow]| {});
-    let callbacks = Callbacks { watch, second: &mut second, rows: &mut rows };
+    let callbacks = Callbacks { watch, second: &mut |second| seconds.push(second), rows };
     let run = stream(spec, stop, callbacks)?;
     Ok(LoadRecord { run, seconds })
 }

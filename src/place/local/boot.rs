@@ -18,7 +18,7 @@ use super::processes;
 use super::started::{Part, StartedProcesses};
 use crate::monitor::cpu_clock_ns;
 use crate::server::{self, Adapter, App, ReadyLine, Recipe, advice};
-use crate::terms::{BootFailure, BootFailureKind, StopSignal, Target};
+use crate::terms::{BootFailure, BootFailureKind, Configuration, StopSignal, Target};
 
 /// So often log and process are looked at.
 pub const LOOK: Duration = Duration::from_millis(10);
@@ -178,10 +178,8 @@ impl Boot<'_> {
 
     /// The server's processes with the CPU that each has used so far, nanoseconds.
     fn processes_at_work(&self) -> BTreeMap<u32, u64> {
-        let roots = self.processes.running(Part::Server);
-        let below = roots.iter().flat_map(|root| processes::descendants(*root));
-        let all = roots.iter().copied().chain(below);
-        all.filter_map(|pid| Some((pid, cpu_clock_ns(pid)?))).collect()
+        let all = processes::with_descendants(self.processes.running(Part::Server));
+        all.into_iter().filter_map(|pid| Some((pid, cpu_clock_ns(pid)?))).collect()
     }
 
     fn ask_until_good(&mut self, target: &Target) -> Result<(), End> {
@@ -262,6 +260,17 @@ pub fn failure(
         advice: advice::for_failure(app, adapter.about(), kind),
         last_lines: log::worth_showing(log),
     }
+}
+
+/// Where a database had too few connections: how many may be needed.
+pub fn with_connections_needed(
+    mut failure: BootFailure,
+    configuration: Configuration,
+) -> BootFailure {
+    if failure.kind == BootFailureKind::TooManyConnections {
+        failure.message += &format!(" ({})", advice::connections_needed(configuration));
+    }
+    failure
 }
 
 fn cause(kind: BootFailureKind) -> &'static str {

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use super::cgroup::{Group, Limits};
 use super::guardian::MARK;
 use super::orders::{Order, Reply};
-use super::processes;
+use super::{PlaceError, environment, guardian_gone, processes};
 
 /// The guardian answers at once, except when it kills.
-pub const ANSWER: Duration = Duration::from_secs(15);
+const ANSWER: Duration = Duration::from_secs(15);
 
 /// Replies that nobody has read yet; the guardian says at most two an order.
 const UNREAD: usize = 64;
@@ -97,6 +97,31 @@ impl Link {
         line.push('\n');
         let pipe = self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         pipe.write_all(line.as_bytes())
+    }
+
+    /// One order and its reply. How a process ended may come in between, and is told: an error
+    /// there is what becomes of the order.
+    ///
+    /// # Errors
+    /// The guardian has ended, or does not answer.
+    pub fn ask(
+        &mut self,
+        order: &Order,
+        ended: &mut dyn FnMut(u32, &str) -> Result<(), PlaceError>,
+    ) -> Result<Reply, PlaceError> {
+        self.order(order).map_err(|error| environment("give the guardian an order", error))?;
+        let deadline = Instant::now() + ANSWER;
+        loop {
+            match self.hear(deadline.saturating_duration_since(Instant::now())) {
+                Heard::Reply(Reply::Exited { pid, status }) => ended(pid, &status)?,
+                Heard::Reply(reply) => return Ok(reply),
+                Heard::Nothing => {
+                    let what = "get an answer from the guardian";
+                    return Err(environment(what, io::ErrorKind::TimedOut.into()));
+                }
+                Heard::Gone => return Err(guardian_gone()),
+            }
+        }
     }
 
     /// The next reply, waiting for it at most so long.

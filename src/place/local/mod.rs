@@ -31,19 +31,19 @@ use std::time::{Duration, Instant};
 use self::apart::Apart;
 use self::boot::{Boot, Outcome};
 use self::cgroup::{Group, LimitName};
-use self::link::{ANSWER, Heard, Link};
+use self::link::{Heard, Link};
 use self::machine::Share;
 use self::orders::{Order, Reply};
 pub use self::resize::Resized;
-pub use self::settings::{BOOT_PATIENCE, LocalSettings};
+pub use self::settings::{BOOT_PATIENCE, LocalSettings, OWN_PROGRAM, scratch_places};
 use self::started::{Part, StartedProcesses};
 use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::monitor::Monitor;
 use crate::server::{self, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
 use crate::terms::{
-    BootFailure, BootFailureKind, Configuration, LiveSecond, Machine, StopRequest, StopSignal,
-    Target, TrialFailure, Warning,
+    BootFailure, BootFailureKind, Configuration, LiveSecond, Machine, RequestRow, StopRequest,
+    StopSignal, Target, TrialFailure, Warning,
 };
 
 /// Where servers and proxies are installed that not every user's `PATH` leads to: they are looked
@@ -183,7 +183,7 @@ impl Local {
             }
             Outcome::Failed(failure) => {
                 self.stop()?;
-                Ok(Started::Failed(failure))
+                Ok(Started::Failed(boot::with_connections_needed(failure, configuration)))
             }
             Outcome::Stopped => {
                 self.stop()?;
@@ -234,21 +234,13 @@ impl Local {
         }
     }
 
-    /// One order and its reply; how an earlier process ended may come in between and is noted.
+    /// One order and its reply; how an earlier process ended is noted.
     fn ask(&mut self, order: &Order) -> Result<Reply, PlaceError> {
-        self.link.order(order).map_err(|error| environment("give the guardian an order", error))?;
-        let deadline = Instant::now() + ANSWER;
-        loop {
-            match self.link.hear(deadline.saturating_duration_since(Instant::now())) {
-                Heard::Reply(Reply::Exited { pid, status }) => self.note_end(pid, &status),
-                Heard::Reply(reply) => return Ok(reply),
-                Heard::Nothing => {
-                    let what = "get an answer from the guardian";
-                    return Err(environment(what, io::ErrorKind::TimedOut.into()));
-                }
-                Heard::Gone => return Err(guardian_gone()),
-            }
-        }
+        let running = &mut self.running;
+        self.link.ask(order, &mut |pid, status| {
+            running.iter_mut().for_each(|running| running.processes.note_end(pid, status));
+            Ok(())
+        })
     }
 
     fn note_end(&mut self, pid: u32, status: &str) {
@@ -314,6 +306,7 @@ impl Local {
     /// The load that an offer means, at the running server.
     fn load_spec(&self, offer: &Offer, address: SocketAddr) -> LoadSpec {
         let own_cores = &self.share.generator_cpus;
+        let duration = Length::Duration(offer.duration);
         LoadSpec {
             address: Address::Tcp(vec![address]),
             host: address.to_string(),
@@ -322,7 +315,7 @@ impl Local {
             keeps_cookies: false,
             shape: offer.offered.into(),
             warm_up: offer.warm_up,
-            length: Length::Duration(offer.duration),
+            length: self.settings.most_requests.map_or(duration, Length::Requests),
             connection: self.settings.connection,
             tls: None,
             timeout: self.settings.timeout,
@@ -431,6 +424,7 @@ impl Place for Local {
         let mut is_guardian_gone = false;
         let monitor = Monitor::start(self.watched(running), Instant::now());
         let link = &self.link;
+        let longest = offer.warm_up + offer.duration;
         let mut watch_server = |second: &LiveSecond| {
             match link.hear(Duration::ZERO) {
                 Heard::Reply(Reply::Exited { pid, status }) => ended.push((pid, status)),
@@ -438,11 +432,12 @@ impl Place for Local {
                 Heard::Reply(_) | Heard::Nothing => {}
             }
             let wish = watch(second);
-            let is_over = has_ended || !ended.is_empty() || is_guardian_gone;
+            let is_over = has_ended || !ended.is_empty() || is_guardian_gone || second.at > longest;
             if is_over { ControlFlow::Break(()) } else { wish }
         };
         let mut apart = Apart::new(&spec);
-        let load = apart.run(&spec, &self.stop, &mut watch_server);
+        let mut rows = |rows: &[RequestRow]| rows.iter().for_each(|row| apart.take(row));
+        let load = load::run_with_rows(&spec, &self.stop, &mut watch_server, &mut rows);
         let monitor = monitor.stop();
         if is_guardian_gone {
             return Err(guardian_gone());

@@ -40,8 +40,13 @@ fn all() -> Vec<Kin> {
 /// A look at /proc takes time, and a process whose parent ends meanwhile can be missed: look again
 /// until a certain sign says that nothing is left.
 pub fn descendants(root: u32) -> Vec<u32> {
+    with_descendants(vec![root]).split_off(1)
+}
+
+/// These processes, then every one below any of them, as [`descendants`] finds it.
+pub fn with_descendants(roots: Vec<u32>) -> Vec<u32> {
     let all = all();
-    let mut found = vec![root];
+    let mut found = roots;
     let mut next = 0;
     while let Some(&pid) = found.get(next) {
         // What is found already is skipped: a reused id must not make a circle.
@@ -50,7 +55,7 @@ pub fn descendants(root: u32) -> Vec<u32> {
         found.extend(children);
         next += 1;
     }
-    found.split_off(1)
+    found
 }
 
 /// The children of `parent` that are in this session or were started with `variable` (`NAME=value`)

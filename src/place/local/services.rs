@@ -7,13 +7,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::cgroup::Limits;
-use super::link::{ANSWER, Heard, Link};
+use super::link::{Heard, Link};
 use super::log;
 use super::orders::{Order, Reply};
 use super::{PlaceError, environment, guardian_gone, unexpected};
@@ -170,7 +169,7 @@ impl Services {
                         false => Err(failed(&format!("could not {what}: {status}"), &log)),
                     };
                 }
-                Some((ended, status)) => self.refuse_end(ended, &status)?,
+                Some((ended, status)) => refuse_end(&self.running, ended, &status)?,
                 None => {}
             }
             if Instant::now() >= deadline {
@@ -195,7 +194,7 @@ impl Services {
     /// One has ended.
     pub fn check(&mut self) -> Result<(), PlaceError> {
         match self.hear(Duration::ZERO)? {
-            Some((pid, status)) => self.refuse_end(pid, &status),
+            Some((pid, status)) => refuse_end(&self.running, pid, &status),
             None => Ok(()),
         }
     }
@@ -228,28 +227,19 @@ impl Services {
         let command =
             CommandLine { arguments, env: self.env.clone(), env_removed: Vec::new(), folder };
         let order = Order::Start { command, log: log.clone(), cpus: Vec::new(), nice: 0 };
-        self.link
-            .order(&order)
-            .map_err(|error| environment("give the guardian an order", error))?;
-        loop {
-            match self.link.hear(ANSWER) {
-                Heard::Reply(Reply::Started { pid }) => return Ok((pid, log)),
-                Heard::Reply(Reply::NotStarted { is_missing: true, message }) => {
-                    return Err(PlaceError::Service(BootFailure {
-                        kind: BootFailureKind::NotInstalled,
-                        message: format!("could not start {name}: {message}"),
-                        advice: format!("install it: {}", install(&program)),
-                        last_lines: Vec::new(),
-                    }));
-                }
-                Heard::Reply(Reply::Exited { pid, status }) => self.refuse_end(pid, &status)?,
-                Heard::Reply(reply) => return Err(unexpected(&format!("start {name}"), &reply)),
-                Heard::Nothing => {
-                    let what = "get an answer from the guardian";
-                    return Err(environment(what, io::ErrorKind::TimedOut.into()));
-                }
-                Heard::Gone => return Err(guardian_gone()),
+        let running = &self.running;
+        let reply = self.link.ask(&order, &mut |pid, status| refuse_end(running, pid, status))?;
+        match reply {
+            Reply::Started { pid } => Ok((pid, log)),
+            Reply::NotStarted { is_missing: true, message } => {
+                Err(PlaceError::Service(BootFailure {
+                    kind: BootFailureKind::NotInstalled,
+                    message: format!("could not start {name}: {message}"),
+                    advice: format!("install it: {}", install(&program)),
+                    last_lines: Vec::new(),
+                }))
             }
+            reply => Err(unexpected(&format!("start {name}"), &reply)),
         }
     }
 
@@ -261,16 +251,6 @@ impl Services {
             Heard::Reply(Reply::Exited { pid, status }) => Ok(Some((pid, status))),
             Heard::Gone => Err(guardian_gone()),
             Heard::Reply(_) | Heard::Nothing => Ok(None),
-        }
-    }
-
-    /// A service must not end before we do.
-    fn refuse_end(&self, pid: u32, status: &str) -> Result<(), PlaceError> {
-        match self.running.iter().find(|running| running.pid == pid) {
-            Some(running) => {
-                Err(failed(&format!("{} has ended: {status}", running.name), &running.log))
-            }
-            None => Ok(()),
         }
     }
 
@@ -286,7 +266,7 @@ impl Services {
         let deadline = Instant::now() + PATIENCE;
         while !is_there() {
             if let Some((pid, status)) = self.hear(LOOK)? {
-                self.refuse_end(pid, &status)?;
+                refuse_end(&self.running, pid, &status)?;
             }
             if Instant::now() >= deadline {
                 let running = self.running.iter().find(|running| running.name == name);
@@ -296,6 +276,16 @@ impl Services {
             }
         }
         Ok(())
+    }
+}
+
+/// A service must not end before we do.
+fn refuse_end(running: &[Running], pid: u32, status: &str) -> Result<(), PlaceError> {
+    match running.iter().find(|running| running.pid == pid) {
+        Some(running) => {
+            Err(failed(&format!("{} has ended: {status}", running.name), &running.log))
+        }
+        None => Ok(()),
     }
 }
 

@@ -20,8 +20,7 @@ impl Local {
     pub fn workers(&self) -> Vec<u32> {
         let Some(running) = &self.running else { return Vec::new() };
         let roots = running.processes.running(Part::Server);
-        let below = roots.iter().flat_map(|root| processes::descendants(*root));
-        let pids: Vec<u32> = roots.iter().copied().chain(below).collect();
+        let pids = processes::with_descendants(roots.clone());
         let serving = self.serving(running).among(&pids);
         let role = self.role_of(running);
         let is_worker = |pid: &u32| {

@@ -11,6 +11,15 @@ use crate::terms::{Bytes, ConnectionMode, Cores, Target};
 /// A server that is not ready by then will not become so.
 pub const BOOT_PATIENCE: Duration = Duration::from_secs(60);
 
+/// This program; stays the right one also when the file it was started from has been replaced.
+pub const OWN_PROGRAM: &str = "/proc/self/exe";
+
+/// Where folders of our own can be made, the first choice first.
+pub fn scratch_places() -> Vec<PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    [std::env::temp_dir()].into_iter().chain(runtime).collect()
+}
+
 /// What to start, and with what.
 pub struct LocalSettings {
     pub app: App,
@@ -25,6 +34,8 @@ pub struct LocalSettings {
     pub memory: Option<Bytes>,
     /// Keep the figures of each target; costs the generator some time a request.
     pub tells_targets_apart: bool,
+    /// A load ends sooner than offered, after so many measured requests.
+    pub most_requests: Option<u64>,
     /// Most time from start to readiness.
     pub boot_patience: Duration,
     /// The loopback port to listen on; `None`: any free one.
@@ -39,7 +50,6 @@ impl LocalSettings {
     /// The defaults: fresh connections, 30 s timeout, no limits, any port, this program as
     /// guardian.
     pub fn new(app: App, adapter: &'static dyn Adapter, targets: Vec<Target>) -> Self {
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         Self {
             app,
             adapter,
@@ -49,11 +59,11 @@ impl LocalSettings {
             cores: None,
             memory: None,
             tells_targets_apart: false,
+            most_requests: None,
             boot_patience: BOOT_PATIENCE,
             port: None,
-            scratch_in: [std::env::temp_dir()].into_iter().chain(runtime).collect(),
-            // Stays the right program also when the file it was started from has been replaced.
-            guardian: "/proc/self/exe".into(),
+            scratch_in: scratch_places(),
+            guardian: OWN_PROGRAM.into(),
         }
     }
 }

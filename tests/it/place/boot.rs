@@ -50,6 +50,18 @@ fn a_known_cause_is_recognised_in_what_the_app_prints() {
 }
 
 #[test]
+fn a_database_without_connections_left_is_told_with_what_is_needed() {
+    let raised = "raise 'Mysql2::Error::ConnectionError: Too many connections'\n";
+    let app = TestApp::new(&[("config.ru", raised)]);
+    let failure = start_failing(&mut app.local(), 2, 3);
+    assert_eq!(failure.kind, TooManyConnections, "{failure:?}");
+    let needed = "2 workers x 3 threads need up to 6";
+    assert!(failure.message.contains(needed), "{failure:?}");
+    assert!(failure.advice.contains("max_connections"), "{failure:?}");
+    app.assert_nothing_is_left();
+}
+
+#[test]
 fn a_reply_that_is_not_2xx_says_what_it_is_and_what_to_do() {
     for (status, headers, kind, message, advice) in [
         (500, "{}", ServerError, "GET / answers 500", "own last lines"),

@@ -1,9 +1,10 @@
 //! Puma as it is really started, inspected and stopped.
 
 use std::net::TcpListener;
+use std::ops::ControlFlow;
 
-use sweetspot::place::PlaceError;
-use sweetspot::terms::BootFailureKind;
+use sweetspot::place::{Observed, Offer, PlaceError};
+use sweetspot::terms::{BootFailureKind, Offered};
 
 use super::*;
 
@@ -149,4 +150,28 @@ fn a_folder_that_cannot_be_written_to_is_named_with_the_way_out() {
     let settings = LocalSettings { scratch_in: vec!["/no/such/folder".into()], ..app.settings() };
     let error = Local::new(settings, StopSignal::default()).err().unwrap().to_string();
     assert!(error.contains("/no/such/folder") && error.contains("TMPDIR"), "{error}");
+}
+
+#[test]
+fn a_load_of_so_many_requests_ends_after_them() {
+    const REQUESTS: u64 = 50;
+    let app = TestApp::answering("[200, {}, ['ok']]");
+    let settings = LocalSettings { most_requests: Some(REQUESTS), ..app.settings() };
+    let mut local = Local::new(settings, StopSignal::default()).unwrap();
+    start(&mut local, 1, 2);
+    let offer = |duration_s| Offer {
+        offered: Offered::Closed { clients: 5, think: Duration::from_millis(20) },
+        warm_up: Duration::ZERO,
+        duration: Duration::from_secs(duration_s),
+        seed: 1,
+    };
+    let mut go_on = |_: &_| ControlFlow::Continue(());
+    let due = |observed: &Observed| -> u64 {
+        observed.load.seconds.iter().map(|second| second.due).sum()
+    };
+    let observed = local.offer(&offer(600), &mut go_on).unwrap();
+    assert_eq!(due(&observed), REQUESTS, "long before the time is up");
+    assert!(!observed.load.run.is_cut_short);
+    local.stop().unwrap();
+    app.assert_nothing_is_left();
 }
