@@ -9,13 +9,20 @@ use crate::terms::{Holds, LabConclusion, LabEvidence, LabFigures, LabRun};
 
 const LEVEL: f64 = 0.95;
 
+/// What "cores" means in a selection.
+#[derive(Debug, Clone, Copy)]
+pub struct CoresOf {
+    pub here: u16,
+    pub article: u16,
+}
+
 /// Each conclusion, looked at on these runs.
-pub fn judge(conclusions: &[Conclusion], runs: &[LabRun], cores: u16) -> Vec<LabConclusion> {
+pub fn judge(conclusions: &[Conclusion], runs: &[LabRun], cores: CoresOf) -> Vec<LabConclusion> {
     conclusions.iter().map(|conclusion| conclude(conclusion, runs, cores)).collect()
 }
 
 /// All conditions must hold; one that does not is enough for a no.
-fn conclude(conclusion: &Conclusion, runs: &[LabRun], cores: u16) -> LabConclusion {
+fn conclude(conclusion: &Conclusion, runs: &[LabRun], cores: CoresOf) -> LabConclusion {
     let evidence: Vec<LabEvidence> =
         conclusion.when.iter().map(|condition| look(condition, runs, cores)).collect();
     let has = |holds: Holds| evidence.iter().any(|one| one.holds == holds);
@@ -27,9 +34,9 @@ fn conclude(conclusion: &Conclusion, runs: &[LabRun], cores: u16) -> LabConclusi
     LabConclusion { says: conclusion.says.clone(), holds, evidence }
 }
 
-fn look(condition: &Condition, runs: &[LabRun], cores: u16) -> LabEvidence {
+fn look(condition: &Condition, runs: &[LabRun], cores: CoresOf) -> LabEvidence {
     let figure = condition.figure.as_str();
-    let best = |selector: &Selector| best(figure, &selected(selector, runs, cores));
+    let best = |selector: &Selector| best(figure, &selected(selector, runs, cores.here));
     let of = best(&condition.of);
     let to = condition.to.as_ref().map(best);
     let (value, interval) = match (&of, &to) {
@@ -40,14 +47,15 @@ fn look(condition: &Condition, runs: &[LabRun], cores: u16) -> LabEvidence {
         _ => (None, None),
     };
     let published = |selector: &Selector| {
-        published_best(figure, &selected(selector, runs, cores)).filter(|value| *value > 0.0)
+        let settings = selected(selector, runs, cores.article);
+        published_best(figure, &settings).filter(|value| *value > 0.0)
     };
     let published = match &condition.to {
         None => published(&condition.of),
         Some(to) => published(&condition.of).zip(published(to)).map(|(of, to)| of / to),
     };
     LabEvidence {
-        what: described(condition, cores),
+        what: described(condition, cores.here),
         value,
         interval: interval.map(|interval| [interval.low, interval.high]),
         published,
@@ -101,6 +109,7 @@ fn is_meant(selector: &Selector, run: &LabRun, cores: u16) -> bool {
     selector.name.as_ref().is_none_or(|name| *name == setting.target)
         && selector.series.as_ref().is_none_or(|series| *series == setting.series)
         && any(&selector.workers, setting.workers.get())
+        && (!selector.beyond_cores || setting.workers.get() > cores)
         && any(&selector.threads, setting.threads.get())
         && (selector.rate_rps.is_empty()
             || setting.rate_rps.is_some_and(|rate| selector.rate_rps.contains(&rate)))
@@ -263,6 +272,7 @@ fn named(selector: &Selector, cores: u16) -> String {
         selector.name.clone(),
         selector.series.as_ref().filter(|_| selector.name.is_none()).cloned(),
         counts("worker", &selector.workers),
+        selector.beyond_cores.then(|| format!("more than {cores} workers")),
         counts("thread", &selector.threads),
         numbers("/s", &selector.rate_rps),
         numbers(" clients", &clients),
@@ -276,7 +286,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::lab::definition::Count;
+    use crate::lab::definition::{Count, CountWord};
     use crate::terms::{LabSetting, Threads, Workers};
 
     fn run(workers: u16, repeat: u32, throughput: f64, spread: f64) -> LabRun {
@@ -315,6 +325,8 @@ mod tests {
         }
     }
 
+    const CORES: CoresOf = CoresOf { here: 2, article: 4 };
+
     fn of(workers: &[u16]) -> Selector {
         let workers = workers.iter().map(|number| Count::Number(*number)).collect();
         Selector { workers, ..Selector::default() }
@@ -330,7 +342,7 @@ mod tests {
             at_most: None,
         };
         let conclusion = Conclusion { says: "more is more".into(), when: vec![condition] };
-        judge(&[conclusion], runs, 2).remove(0)
+        judge(&[conclusion], runs, CORES).remove(0)
     }
 
     #[test]
@@ -345,6 +357,27 @@ mod tests {
         assert!(low > 1.8 && low < 1.9 && high > 1.9 && high < 2.0, "{low} {high}");
         assert_eq!(look_at(&runs, &[2], 2.1).holds, Holds::No);
         assert_eq!(look_at(&runs, &[2], 1.9).holds, Holds::Undecided);
+    }
+
+    #[test]
+    fn cores_are_those_of_each_machine() {
+        let runs = [run(2, 1, 200.0, 0.01), run(4, 1, 210.0, 0.01), run(8, 1, 150.0, 0.01)];
+        let condition = Condition {
+            figure: "throughput_rps".into(),
+            of: Selector { beyond_cores: true, ..Selector::default() },
+            to: Some(Selector {
+                workers: vec![Count::Word(CountWord::Cores)],
+                ..Selector::default()
+            }),
+            at_least: None,
+            at_most: Some(1.1),
+        };
+        let conclusion = Conclusion { says: "no more".into(), when: vec![condition] };
+        let evidence = judge(&[conclusion], &runs, CORES).remove(0).evidence.remove(0);
+        assert!(evidence.what.starts_with("throughput_rps of more than 2 workers, in relation"));
+        let ratio = |value: Option<f64>, expected: f64| (value.unwrap() - expected).abs() < 1e-9;
+        assert!(ratio(evidence.value, 1.05), "4 workers to 2: {evidence:?}");
+        assert!(ratio(evidence.published, 150.0 / 210.0), "8 workers to 4: {evidence:?}");
     }
 
     #[test]
@@ -395,6 +428,6 @@ mod tests {
         };
         let conclusion =
             Conclusion { says: "s".into(), when: vec![condition(100.0), condition(300.0)] };
-        assert_eq!(judge(&[conclusion], &runs, 2)[0].holds, Holds::No);
+        assert_eq!(judge(&[conclusion], &runs, CORES)[0].holds, Holds::No);
     }
 }

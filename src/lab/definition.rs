@@ -25,6 +25,8 @@ pub struct Course {
     pub warm_up_s: u32,
     #[serde(default = "once")]
     pub repeats: u32,
+    /// A run ends sooner, after so many measured requests; `duration_s` is the most it takes.
+    pub requests: Option<u64>,
 }
 
 fn once() -> u32 {
@@ -56,6 +58,24 @@ impl Count {
     }
 }
 
+/// What is asked for, and its name in the results: method and path, `GET /products`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct NamedTarget {
+    pub name: String,
+    pub target: Target,
+}
+
+impl TryFrom<String> for NamedTarget {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let target: Target =
+            text.parse().map_err(|error| format!("the target '{text}': {error}"))?;
+        Ok(Self { name: format!("{} {}", target.method, target.path), target })
+    }
+}
+
 /// Settings that are run in every combination.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,7 +85,7 @@ pub struct Block {
     /// Runs are set in relation to the first of their series; by default the name.
     pub series: Option<String>,
     /// As `tune --target` takes them.
-    pub targets: Vec<String>,
+    pub targets: Vec<NamedTarget>,
     pub workers: Vec<Count>,
     #[serde(default = "one_thread")]
     pub threads: Vec<Count>,
@@ -77,6 +97,8 @@ pub struct Block {
     pub clients: Vec<u32>,
     #[serde(default)]
     pub think_s: f64,
+    /// About how long a run takes, warm-up left out, where it ends after so many requests.
+    pub about_s: Option<f64>,
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Names that the published run must have, besides workers, threads, rate and clients.
@@ -104,6 +126,9 @@ pub struct Selector {
     pub series: Option<String>,
     #[serde(default)]
     pub workers: Vec<Count>,
+    /// More workers than there are cores.
+    #[serde(default)]
+    pub beyond_cores: bool,
     #[serde(default)]
     pub threads: Vec<Count>,
     #[serde(default)]
@@ -114,12 +139,18 @@ pub struct Selector {
     pub env: BTreeMap<String, String>,
 }
 
+/// The figures that a condition can be on.
+const FIGURES: [&str; 8] =
+    ["throughput_rps", "success", "mean_s", "p50_s", "p95_s", "p99_s", "cpu_cores", "cpu_share"];
+
+/// Those that there are of each target, too, such as `p95_s GET /path`.
+const FIGURES_OF_TARGETS: [&str; 3] = ["p50_s", "p95_s", "p99_s"];
+
 /// A figure of the best run of `of`, divided by that of the best run of `to` if there is one.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// `throughput_rps`, `success`, `p95_s`, `p99_s`, `mean_s`, `cpu_cores`, `cpu_share`; of mixed
-    /// requests also `p95_s GET /path`.
+    /// One of [`FIGURES`]; of mixed requests one of [`FIGURES_OF_TARGETS`] and the target.
     pub figure: String,
     pub of: Selector,
     pub to: Option<Selector>,
@@ -232,27 +263,40 @@ pub fn parse(text: &str) -> Result<Definition, String> {
     let blocks = || definition.runs.iter().chain(&definition.quick_runs);
     if let Some(block) = blocks().find(|block| !is_loaded(block)) {
         return Err(format!(
-            "the runs with targets {:?} have no load: give them rate_rps or clients",
-            block.targets
+            "the runs of {} have no load: give them rate_rps or clients",
+            block.targets.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
         ));
     }
     if let Some(block) = blocks().find(|block| block.targets.is_empty()) {
         return Err(format!("the runs with workers {:?} have no targets", block.workers));
-    }
-    for text in blocks().flat_map(|block| &block.targets) {
-        text.parse::<Target>().map_err(|error| format!("the target '{text}': {error}"))?;
     }
     if definition.cores.is_some_and(|cores| !(cores.get().is_finite() && cores.get() > 0.0)) {
         return Err("cores is not above zero".to_string());
     }
     let conditions = definition.conclusion.iter().flat_map(|one| &one.when);
     for condition in conditions {
+        check_figure(&condition.figure)?;
         if condition.at_least.is_none() && condition.at_most.is_none() {
             let figure = &condition.figure;
             return Err(format!("a condition on {figure} has neither at_least nor at_most"));
         }
     }
     Ok(definition)
+}
+
+fn check_figure(figure: &str) -> Result<(), String> {
+    let (name, known): (_, &[&str]) = match figure.split_once(' ') {
+        None => (figure, &FIGURES),
+        Some((name, _)) => (name, &FIGURES_OF_TARGETS),
+    };
+    match known.contains(&name) {
+        true => Ok(()),
+        false => Err(format!(
+            "a condition is on '{figure}', which is no figure; there are {}, and of a target {}",
+            FIGURES.join(", "),
+            FIGURES_OF_TARGETS.map(|name| format!("'{name} GET /path'")).join(", ")
+        )),
+    }
 }
 
 #[cfg(test)]
@@ -308,6 +352,8 @@ mod tests {
             ("clients = [40]\n        [[quick", "[[quick", "have no load"),
             ("\"4GiB\"", "\"4 geese\"", "4 geese"),
             (", at_least = 1.5", "", "neither at_least nor at_most"),
+            ("\"throughput_rps\"", "\"thruput\"", "'thruput', which is no figure"),
+            ("\"throughput_rps\"", "\"cpu_cores GET /\"", "which is no figure"),
             ("title = \"t\"", "", "title"),
             ("[\"GET /\"]", "[\"GO /\"]", "the target 'GO /'"),
             ("ready = \"/\"", "ready = \"/\"\ncores = 0.0", "cores is not above zero"),

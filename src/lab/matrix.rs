@@ -29,7 +29,7 @@ pub fn course(definition: &Definition, is_quick: bool) -> Course {
 }
 
 fn of(block: &Block, cores: u16, repeat: u32) -> Vec<Planned<'_>> {
-    let name = block.name.clone().unwrap_or_else(|| block.targets[0].clone());
+    let name = block.name.clone().unwrap_or_else(|| block.targets[0].name.clone());
     let series = block.series.clone().unwrap_or_else(|| name.clone());
     let mut runs: Vec<Planned<'_>> = Vec::new();
     for workers in &block.workers {
@@ -72,12 +72,13 @@ mod tests {
         Block {
             name: None,
             series: None,
-            targets: vec!["GET /".into()],
+            targets: vec!["GET /".to_string().try_into().unwrap()],
             workers: vec![Count::Number(1), Count::Number(2), Count::Word(CountWord::Cores)],
             threads: vec![Count::Number(8)],
             rate_rps: Vec::new(),
             clients: vec![1, 40],
             think_s: 0.0,
+            about_s: None,
             env: BTreeMap::new(),
             published: BTreeMap::new(),
         }

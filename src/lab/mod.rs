@@ -13,8 +13,8 @@ use std::path::PathBuf;
 
 use include_dir::{Dir, include_dir};
 
-pub use conclusion::{judge, measured};
-pub use definition::{Block, Course, Definition, Scale, Service, Tuning};
+pub use conclusion::{CoresOf, judge, measured};
+pub use definition::{Block, Course, Definition, NamedTarget, Scale, Service, Tuning};
 pub use matrix::{Planned, course, runs};
 pub use published::Published;
 
@@ -109,7 +109,11 @@ impl Lab {
         const SERVICES_S: f64 = 8.0;
         let course = course(&self.definition, is_quick);
         let runs = runs(&self.definition, is_quick, cores);
-        let load = f64::from(course.duration_s + course.warm_up_s);
+        let load = runs.iter().map(|run| {
+            let measured_s = run.block.about_s.filter(|_| course.requests.is_some());
+            f64::from(course.warm_up_s) + measured_s.unwrap_or(f64::from(course.duration_s))
+        });
+        let load: f64 = load.sum();
         let mut last = None;
         let starts = runs.iter().filter(|run| {
             let now = Some((run.setting.workers, run.setting.threads, &run.setting.env));
@@ -117,6 +121,6 @@ impl Lab {
         });
         let services = !self.definition.services.is_empty() || self.definition.external.is_some();
         let starts = starts.count() as f64 * START_S;
-        starts + runs.len() as f64 * load + if services { SERVICES_S } else { 0.0 }
+        starts + load + if services { SERVICES_S } else { 0.0 }
     }
 }

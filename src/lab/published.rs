@@ -14,6 +14,8 @@ use crate::terms::{LabFigures, LabLatency};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Published {
     runs: Vec<Table>,
+    /// Cores that the app had there, if it was one machine.
+    pub cores: Option<u16>,
     /// Sentences that go with runs, or with the whole.
     pub findings: Vec<String>,
 }
@@ -42,7 +44,8 @@ pub fn parse(text: &str) -> Result<Published, String> {
     let of_whole = table.get("findings").and_then(Value::as_table).into_iter().flatten();
     let of_whole = of_whole.filter_map(|(name, text)| Some(format!("{name}: {}", text.as_str()?)));
     let findings = of_runs.chain(of_whole).collect();
-    Ok(Published { runs, findings })
+    let cores = table.get("cores").and_then(number).map(|cores| cores as u16);
+    Ok(Published { runs, cores, findings })
 }
 
 impl Published {

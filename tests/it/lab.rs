@@ -210,6 +210,35 @@ fn a_database_that_does_not_come_up_is_said_with_its_own_last_lines() {
     site.nothing_left.check();
 }
 
+/// Makes MariaDB take ten connections at most.
+const TEN_CONNECTIONS: &str = "\
+require 'mysql2'
+socket, user = ENV.values_at('DATABASE_SOCKET', 'DATABASE_USER')
+Mysql2::Client.new(socket: socket, username: user).query('SET GLOBAL max_connections = 10')
+";
+
+#[test]
+fn a_database_that_refuses_connections_is_told_with_the_number_that_is_needed() {
+    let site = site();
+    let copied = site.run(&["lab", "show", "weight-sinatra-mysql", "--copy-to", "mine", "--quiet"]);
+    assert_eq!(copied.code, Some(0), "{copied:?}");
+    let mine = site.path("app/mine");
+    fs::write(mine.join("app/few.rb"), TEN_CONNECTIONS).unwrap();
+    fs::write(mine.join("app/SETUP"), "ruby few.rb\n").unwrap();
+    let text = fs::read_to_string(mine.join("lab.toml")).unwrap();
+    let (workers, clients) = ("workers = [1, \"cores\", 6]", "clients = [12]");
+    assert!(text.contains(workers) && text.contains(clients), "{text}");
+    let text = text.replace(workers, "workers = [24]").replace(clients, "clients = [48]");
+    fs::write(mine.join("lab.toml"), text).unwrap();
+    let result = json(&site.run(&["lab", "run", "./mine", "--quick", "--json"]));
+    let runs = result["runs"].as_array().unwrap();
+    let waiting = |run: &&Value| run["setting"]["target"] == "wait_for_db_long";
+    let failure = runs.iter().find(waiting).unwrap()["failure"].as_str().unwrap();
+    for text in ["refused connections", "24 workers x 1 thread need up to 24"] {
+        assert!(failure.contains(text), "{failure}");
+    }
+}
+
 #[test]
 fn an_experiment_that_was_killed_leaves_nothing_and_goes_on_where_it_was() {
     let site = site();

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::lab::Course;
+use crate::lab::{Course, NamedTarget};
 use crate::place::TargetSeen;
 use crate::summary::load::{Rules, summarise};
 use crate::summary::slo;
@@ -17,6 +17,35 @@ use crate::terms::{
 
 /// A run is looked at in at most so many parts of equal length.
 const PARTS: usize = 10;
+
+/// The measured part of a run.
+struct Span {
+    /// From the beginning of the load.
+    from_s: f64,
+    length_s: f64,
+}
+
+impl Span {
+    /// As long as was planned, or until the last of so many requests was answered.
+    fn of(record: &TrialRecord, course: Course) -> Self {
+        let (from_s, planned_s) = (f64::from(course.warm_up_s), f64::from(course.duration_s));
+        let answered_s = record.load.run.last_reply.as_secs_f64() - from_s;
+        let is_sooner = course.requests.is_some() && answered_s > 0.0 && answered_s < planned_s;
+        Self { from_s, length_s: if is_sooner { answered_s } else { planned_s } }
+    }
+
+    fn end_s(&self) -> f64 {
+        self.from_s + self.length_s
+    }
+
+    /// The seconds that begin in it.
+    fn seconds<'a>(&self, record: &'a TrialRecord) -> &'a [LoadSecond] {
+        let seconds = &record.load.seconds;
+        let from = (self.from_s as usize).min(seconds.len());
+        let to = (self.end_s().ceil() as usize).min(seconds.len());
+        &seconds[from..to]
+    }
+}
 
 /// What one run showed.
 pub struct Measured {
@@ -30,15 +59,14 @@ pub struct Measured {
 pub fn of(
     record: &TrialRecord,
     course: Course,
-    targets: &[String],
+    targets: &[NamedTarget],
     by_target: &[TargetSeen],
 ) -> Measured {
     let warm_up = Duration::from_secs(course.warm_up_s.into());
     let summary = summarise(&record.load, warm_up, None, &Rules::default());
-    let (from_s, to_s) = span(course);
-    let used = used(record, from_s, to_s);
-    let seconds = measured(record, course);
-    let (good, due) = good_of(seconds);
+    let span = Span::of(record, course);
+    let used = used(record, span.from_s, span.end_s());
+    let seconds = span.seconds(record);
     let mut status = summary.status.clone();
     if summary.errors.total() > 0 {
         status.insert("0".to_string(), summary.errors.total());
@@ -49,9 +77,13 @@ pub fn of(
         requests: Some(summary.due),
         throughput_rps: Some(match record.load.run.offered {
             Offered::Open { .. } => summary.throughput_rps,
-            Offered::Closed { .. } => good_replies(seconds) / f64::from(course.duration_s),
+            // All of them were waited for.
+            Offered::Closed { .. } if course.requests.is_some() => {
+                good(seconds) as f64 / span.length_s
+            }
+            Offered::Closed { .. } => good_replies(seconds) / span.length_s,
         }),
-        success: (due > 0).then(|| good as f64 / due as f64),
+        success: success(seconds),
         latency_s: latency(&whole.latency),
         status,
         cpu_cores: (used.seen_s > 0.0).then(|| used.server_cores()),
@@ -60,35 +92,27 @@ pub fn of(
         by_target: targets.iter().zip(by_target).map(of_target).collect(),
         ..LabFigures::default()
     };
-    let blocks = blocks(record, course, targets, by_target);
+    let blocks = blocks(record, &span, targets, by_target);
     Measured { figures, blocks, warnings: summary.warnings }
 }
 
 /// CPU of the server's processes for each request that was answered.
 pub fn cpu_s_per_request(record: &TrialRecord, course: Course) -> Option<f64> {
-    let (from_s, to_s) = span(course);
-    let used = used(record, from_s, to_s);
-    let (good, _) = good_of(measured(record, course));
-    let cpu_s = used.server_cores() * f64::from(course.duration_s);
+    let span = Span::of(record, course);
+    let used = used(record, span.from_s, span.end_s());
+    let good = good(span.seconds(record));
+    let cpu_s = used.server_cores() * span.length_s;
     (good > 0 && cpu_s > 0.0).then(|| cpu_s / good as f64)
 }
 
-/// The measured part, seconds from the beginning of the load.
-fn span(course: Course) -> (f64, f64) {
-    let from = f64::from(course.warm_up_s);
-    (from, from + f64::from(course.duration_s))
+fn good(seconds: &[LoadSecond]) -> u64 {
+    seconds.iter().map(slo::good).sum()
 }
 
-fn measured(record: &TrialRecord, course: Course) -> &[LoadSecond] {
-    let seconds = &record.load.seconds;
-    let from = (course.warm_up_s as usize).min(seconds.len());
-    let to = (from + course.duration_s as usize).min(seconds.len());
-    &seconds[from..to]
-}
-
-fn good_of(seconds: &[LoadSecond]) -> (u64, u64) {
-    let good = seconds.iter().map(slo::good).sum();
-    (good, seconds.iter().map(|second| second.due).sum())
+/// Of the requests that were due.
+fn success(seconds: &[LoadSecond]) -> Option<f64> {
+    let due: u64 = seconds.iter().map(|second| second.due).sum();
+    (due > 0).then(|| good(seconds) as f64 / due as f64)
 }
 
 /// Replies that came in this time, by the share of those that are good. Of clients that wait for
@@ -97,8 +121,7 @@ fn good_of(seconds: &[LoadSecond]) -> (u64, u64) {
 fn good_replies(seconds: &[LoadSecond]) -> f64 {
     let replies: u64 = seconds.iter().map(|second| second.replies).sum();
     let answered: u64 = seconds.iter().map(LoadSecond::completed).sum();
-    let good: u64 = seconds.iter().map(slo::good).sum();
-    if answered > 0 { replies as f64 * good as f64 / answered as f64 } else { 0.0 }
+    if answered > 0 { replies as f64 * good(seconds) as f64 / answered as f64 } else { 0.0 }
 }
 
 fn latency(latencies: &Latencies) -> LabLatency {
@@ -113,18 +136,13 @@ fn latency(latencies: &Latencies) -> LabLatency {
     }
 }
 
-fn of_target((target, seen): (&String, &TargetSeen)) -> LabTargetFigures {
+fn of_target((target, seen): (&NamedTarget, &TargetSeen)) -> LabTargetFigures {
     LabTargetFigures {
-        target: without_weight(target),
+        target: target.name.clone(),
         requests: seen.due,
         success: if seen.due > 0 { seen.good as f64 / seen.due as f64 } else { 0.0 },
         latency_s: latency(&together(&seen.seconds)),
     }
-}
-
-/// Such as `GET /products`.
-fn without_weight(target: &str) -> String {
-    target.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
 }
 
 fn together(seconds: &[Latencies]) -> Latencies {
@@ -140,21 +158,20 @@ fn part_length(seconds: usize) -> usize {
 
 fn blocks(
     record: &TrialRecord,
-    course: Course,
-    targets: &[String],
+    span: &Span,
+    targets: &[NamedTarget],
     by_target: &[TargetSeen],
 ) -> BTreeMap<String, Vec<f64>> {
-    let seconds = measured(record, course);
     let mut blocks: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let mut add = |figure: &str, value: Option<f64>| {
         blocks.entry(figure.to_string()).or_default().extend(value);
     };
-    let length = part_length(course.duration_s as usize);
-    for (at, part) in seconds.chunks_exact(length).enumerate() {
-        let (good, due) = good_of(part);
-        let success = (due > 0).then(|| good as f64 / due as f64);
+    // A second that was not whole is no measure of a rate.
+    let whole = (span.length_s as usize).min(span.seconds(record).len());
+    let length = part_length(whole);
+    for (at, part) in span.seconds(record)[..whole].chunks_exact(length).enumerate() {
         add("throughput_rps", Some(good_replies(part) / length as f64));
-        add("success", success);
+        add("success", success(part));
         let mut whole = LoadSecond::default();
         part.iter().for_each(|second| whole.add_requests(second));
         let times = latency(&whole.latency);
@@ -166,17 +183,16 @@ fn blocks(
         ] {
             add(name, value);
         }
-        let from_s = f64::from(course.warm_up_s) + (at * length) as f64;
+        let from_s = span.from_s + (at * length) as f64;
         let (cores, share) = cpu(&record.monitor.seconds, from_s, from_s + length as f64);
         add("cpu_cores", cores);
         add("cpu_share", share);
         for (target, seen) in targets.iter().zip(by_target) {
-            let target = without_weight(target);
             let part = seen.seconds.iter().skip(at * length).take(length).cloned();
             let times = latency(&together(&part.collect::<Vec<_>>()));
             for (name, value) in [("p50_s", times.p50), ("p95_s", times.p95), ("p99_s", times.p99)]
             {
-                add(&format!("{name} {target}"), value);
+                add(&format!("{name} {}", target.name), value);
             }
         }
     }
@@ -199,4 +215,59 @@ fn cpu(seconds: &[MonitorSecond], from_s: f64, to_s: f64) -> (Option<f64>, Optio
         part.iter().flat_map(|second| second.host.cores_busy.iter().copied()).collect();
     let share = (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64);
     (Some(cpu_s / length_s), share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::{Configuration, GeneratorUse, LoadRecord, LoadRun, MonitorRecord};
+
+    /// Ten requests a second, all good, after two seconds of warm-up; the last is answered a
+    /// quarter of a second after the last second began.
+    fn record(seconds: usize) -> TrialRecord {
+        let second = LoadSecond {
+            due: 10,
+            sent: 10,
+            status: [(200, 10)].into(),
+            replies: 10,
+            ..LoadSecond::default()
+        };
+        let last_reply = Duration::from_millis(seconds as u64 * 1000 - 750);
+        let run = LoadRun {
+            offered: Offered::Closed { clients: 5, think: Duration::ZERO },
+            warm_up: Duration::from_secs(2),
+            duration: last_reply,
+            last_reply,
+            is_cut_short: false,
+            tls_trouble: None,
+            rows_left_out: 0,
+            generator: GeneratorUse::default(),
+        };
+        TrialRecord {
+            configuration: Configuration::new(1, 1).unwrap(),
+            start: 1,
+            load: LoadRecord { run, seconds: vec![second; seconds] },
+            monitor: MonitorRecord::default(),
+            boot: Duration::ZERO,
+            failure: None,
+        }
+    }
+
+    #[test]
+    fn a_run_of_so_many_requests_lasts_until_the_last_is_answered() {
+        let course = Course { duration_s: 60, warm_up_s: 2, repeats: 1, requests: Some(40) };
+        let measured = of(&record(6), course, &[], &[]);
+        let throughput = measured.figures.throughput_rps.unwrap();
+        assert!((throughput - 40.0 / 3.25).abs() < 1e-9, "{throughput}");
+        assert_eq!(measured.figures.requests, Some(40));
+        assert_eq!(measured.blocks["throughput_rps"], [10.0; 3], "whole seconds");
+    }
+
+    #[test]
+    fn a_run_of_a_time_lasts_as_long() {
+        let course = Course { duration_s: 4, warm_up_s: 2, repeats: 1, requests: None };
+        let measured = of(&record(6), course, &[], &[]);
+        assert_eq!(measured.figures.throughput_rps, Some(10.0));
+        assert_eq!(measured.blocks["throughput_rps"], [10.0; 4]);
+    }
 }

@@ -3,11 +3,11 @@
 //! In: what was typed. Out: a lab, or why there is none.
 
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use thiserror::Error;
 
+use super::file_error::FileError;
 use crate::lab::{self, Files, Lab};
 use crate::plan::closest;
 
@@ -25,13 +25,8 @@ pub enum FindError {
     Unknown { name: String, close: Option<&'static str>, names: Vec<&'static str> },
     #[error("the lab {name} cannot be read: {message}")]
     Unreadable { name: String, message: String },
-    #[error("could not {what} {}: {source}", path.display())]
-    Io {
-        what: &'static str,
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 /// The lab of this name, or in this folder when the text has a slash in it.
@@ -67,16 +62,12 @@ fn built_in(name: &str) -> Result<Files, FindError> {
 /// There is no such lab, the folder is there already, or cannot be written to.
 pub fn write(name: &str, folder: &Path) -> Result<(), FindError> {
     let files = built_in(name)?;
-    let failed = |what, path: &Path| {
-        let path = path.to_path_buf();
-        move |source| FindError::Io { what, path, source }
-    };
-    fs::create_dir(folder).map_err(failed("make the folder", folder))?;
+    fs::create_dir(folder).map_err(FileError::of("make the folder", folder))?;
     for (path, content) in files {
         let path = folder.join(path);
         let parent = path.parent().unwrap_or(folder);
-        fs::create_dir_all(parent).map_err(failed("make the folder", parent))?;
-        fs::write(&path, content).map_err(failed("write", &path))?;
+        fs::create_dir_all(parent).map_err(FileError::of("make the folder", parent))?;
+        fs::write(&path, content).map_err(FileError::of("write", &path))?;
     }
     Ok(())
 }
@@ -85,21 +76,21 @@ fn read_folder(folder: &Path) -> Result<Files, FindError> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(below) = folders.pop() {
-        let failed = |source| FindError::Io { what: "look into", path: below.clone(), source };
-        for entry in fs::read_dir(&below).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
+        let unseen = FileError::of("look into", &below);
+        for entry in fs::read_dir(&below).map_err(&unseen)? {
+            let path = entry.map_err(&unseen)?.path();
             if path.is_dir() {
                 folders.push(path);
                 continue;
             }
-            let failed = |source| FindError::Io { what: "read", path: path.clone(), source };
-            if fs::metadata(&path).map_err(failed)?.len() > LARGEST_FILE {
+            let unread = FileError::of("read", &path);
+            if fs::metadata(&path).map_err(&unread)?.len() > LARGEST_FILE {
                 return Err(FindError::Unreadable {
                     name: folder.display().to_string(),
                     message: format!("{} is larger than a lab's files are", path.display()),
                 });
             }
-            let content = fs::read(&path).map_err(failed)?;
+            let content = fs::read(&path).map_err(&unread)?;
             files.push((path.strip_prefix(folder).unwrap_or(&path).to_path_buf(), content));
         }
     }

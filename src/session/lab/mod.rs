@@ -5,6 +5,7 @@
 //! Every run is kept as soon as it is over, so that an interrupted experiment goes on.
 
 mod figures;
+mod file_error;
 mod find;
 mod progress;
 mod show;
@@ -21,7 +22,7 @@ pub use self::find::{FindError, find, write};
 use self::progress::{Progress, ProgressError};
 use self::site::Site;
 pub use crate::lab::Lab;
-use crate::lab::{self, Course, Planned};
+use crate::lab::{self, CoresOf, Course, Planned};
 use crate::monitor::host;
 use crate::place::{Offer, PlaceError, Started};
 use crate::plan::AppError;
@@ -179,7 +180,8 @@ pub fn last_lines(error: &LabError) -> Vec<String> {
 /// # Errors
 /// Only what is not the app server's doing.
 pub fn run(lab: &Lab, wishes: &Wishes, tell: &mut dyn FnMut(Told<'_>)) -> Result<Ended, LabError> {
-    let mut site = Site::prepare(lab, wishes.stop.clone(), &mut |what| {
+    let course = lab::course(&lab.definition, wishes.is_quick);
+    let mut site = Site::prepare(lab, course, wishes.stop.clone(), &mut |what| {
         tell(Told::Preparing { what });
     })?;
     let machine = site.machine()?;
@@ -191,7 +193,6 @@ pub fn run(lab: &Lab, wishes: &Wishes, tell: &mut dyn FnMut(Told<'_>)) -> Result
     if !progress.runs().is_empty() {
         tell(Told::TakenUp { runs: progress.runs().len() });
     }
-    let course = lab::course(&lab.definition, wishes.is_quick);
     let scale = settle_scale(lab, &mut site, &mut progress, &planned, course, tell)?;
     let mut is_cut = false;
     for (index, one) in planned.iter().enumerate().skip(progress.runs().len()) {
@@ -218,7 +219,8 @@ pub fn run(lab: &Lab, wishes: &Wishes, tell: &mut dyn FnMut(Told<'_>)) -> Result
         progress.done()?;
     }
     let definition = &lab.definition;
-    let mut conclusions = lab::judge(&definition.conclusion, &runs, cores);
+    let cores_of = CoresOf { here: cores, article: lab.published.cores.unwrap_or(cores) };
+    let mut conclusions = lab::judge(&definition.conclusion, &runs, cores_of);
     if wishes.is_quick {
         // The others rest on runs that only the whole experiment has.
         conclusions.retain(|one| one.evidence.iter().all(|evidence| evidence.value.is_some()));

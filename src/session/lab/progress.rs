@@ -11,19 +11,15 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::Wishes;
+use super::file_error::FileError;
 use crate::lab::Lab;
 use crate::terms::{LabRun, Machine};
 
 /// Why what was measured cannot be kept or taken up.
 #[derive(Debug, Error)]
 pub enum ProgressError {
-    #[error("could not {what} {}: {source}", path.display())]
-    Io {
-        what: &'static str,
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     #[error(
         "{} runs of this experiment were measured on {then}, and this machine has {now}: figures \
          of different machines are never set beside each other; go on there, or begin anew here \
@@ -100,7 +96,7 @@ impl Progress {
     pub fn done(&self) -> Result<(), ProgressError> {
         match fs::remove_file(&self.path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(ProgressError::Io { what: "remove", path: self.path.clone(), source })
+                Err(FileError::of("remove", &self.path)(source).into())
             }
             _ => Ok(()),
         }
@@ -114,7 +110,8 @@ impl Progress {
         fs::create_dir_all(folder)
             .and_then(|()| fs::write(&beside, text))
             .and_then(|()| fs::rename(&beside, &self.path))
-            .map_err(|source| ProgressError::Io { what: "write", path: self.path.clone(), source })
+            .map_err(FileError::of("write", &self.path))?;
+        Ok(())
     }
 }
 
@@ -123,7 +120,7 @@ fn read(path: &Path) -> Result<Option<Kept>, ProgressError> {
     match fs::read(path) {
         Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
         Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(ProgressError::Io { what: "read", path: path.to_path_buf(), source }),
+        Err(source) => Err(FileError::of("read", path)(source).into()),
     }
 }
 

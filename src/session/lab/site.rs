@@ -6,20 +6,20 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::LabError;
-use crate::lab::{Lab, Planned, Service};
+use crate::lab::{Course, Definition, Lab, Planned, Service};
 use crate::monitor::host;
 use crate::place::local::services::Services;
-use crate::place::local::{Local, LocalSettings};
+use crate::place::local::{Local, LocalSettings, OWN_PROGRAM, scratch_places};
 use crate::place::{Observed, Offer, Place, PlaceError, Started};
 use crate::plan::{check_programs, choose_server, recognise};
 use crate::server::{self, Adapter, App, Proxy};
 use crate::session::here;
 use crate::terms::{
-    BootFailureKind, Configuration, Cores, LabSetting, Machine, StopSignal, Target, Warning,
+    BootFailureKind, Bytes, Configuration, Cores, LabSetting, Machine, StopSignal, Target, Warning,
 };
 
 /// Commands that make the folder ready run as the app will.
@@ -50,14 +50,14 @@ impl Site {
     /// Something is not installed, does not come up, or fails.
     pub fn prepare(
         lab: &Lab,
+        course: Course,
         stop: StopSignal,
         tell: &mut dyn FnMut(&str),
     ) -> Result<Self, LabError> {
         let surroundings = here::surroundings()
             .map_err(|source| LabError::Io { what: "find the current folder".into(), source })?;
-        let scratch_in = scratch_places();
-        let guardian = PathBuf::from("/proc/self/exe");
-        let mut services = Services::begin(&guardian, &scratch_in, stop.clone())?;
+        let mut services =
+            Services::begin(Path::new(OWN_PROGRAM), &scratch_places(), stop.clone())?;
         let folder = services.folder().join("app");
         write_app(lab, &folder)?;
         start_services(lab, &mut services, &folder, tell)?;
@@ -68,7 +68,7 @@ impl Site {
             services.run(&format!("run `{command}`"), words.collect(), folder.clone())?;
         }
         let (app, adapter) = recognised(lab, &folder, &surroundings.program_folders)?;
-        let settings = settings(lab, adapter);
+        let settings = settings(lab, course, adapter);
         Ok(Self { place: None, services, app, adapter, settings: Box::new(settings), stop })
     }
 
@@ -88,10 +88,7 @@ impl Site {
     /// # Errors
     /// A server of another environment could not be ended.
     pub fn place(&mut self, planned: &Planned<'_>) -> Result<&mut LabPlace, LabError> {
-        let targets = planned.block.targets.iter().map(|text| text.parse::<Target>());
-        let targets: Vec<Target> = targets.collect::<Result<_, _>>().map_err(|error| {
-            LabError::Definition { message: format!("a target of the lab is wrong: {error}") }
-        })?;
+        let targets = planned.block.targets.iter().map(|one| one.target.clone()).collect();
         let place = self.with_env(&planned.setting.env)?;
         place.local.aim(targets);
         Ok(place)
@@ -108,7 +105,7 @@ impl Site {
     }
 
     /// The app's folder.
-    pub fn folder(&self) -> &std::path::Path {
+    pub fn folder(&self) -> &Path {
         &self.app.folder
     }
 
@@ -148,12 +145,12 @@ impl Site {
     pub fn refused_connections(&self, setting: &LabSetting) -> Option<String> {
         let lines = self.place.as_ref()?.local.last_lines();
         let kind = server::recognise_failure(self.adapter, &lines);
-        let needed = u32::from(setting.workers.get()) * u32::from(setting.threads.get());
+        let configuration = Configuration { workers: setting.workers, threads: setting.threads };
         (kind == BootFailureKind::TooManyConnections).then(|| {
             format!(
-                "the database refused connections: {} workers x {} threads need up to {needed}, \
-                 and it takes fewer at once (max_connections)",
-                setting.workers, setting.threads
+                "the database refused connections: {}, and it takes fewer at once \
+                 (max_connections)",
+                server::advice::connections_needed(configuration)
             )
         })
     }
@@ -216,12 +213,7 @@ impl LabPlace {
     }
 }
 
-fn scratch_places() -> Vec<PathBuf> {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    [std::env::temp_dir()].into_iter().chain(runtime).collect()
-}
-
-fn write_app(lab: &Lab, folder: &std::path::Path) -> Result<(), LabError> {
+fn write_app(lab: &Lab, folder: &Path) -> Result<(), LabError> {
     for (name, content) in &lab.app {
         let path = folder.join(name);
         let parent = path.parent().unwrap_or(folder);
@@ -234,7 +226,7 @@ fn write_app(lab: &Lab, folder: &std::path::Path) -> Result<(), LabError> {
 
 fn recognised(
     lab: &Lab,
-    folder: &std::path::Path,
+    folder: &Path,
     program_folders: &[PathBuf],
 ) -> Result<(App, &'static dyn Adapter), LabError> {
     let definition = &lab.definition;
@@ -256,7 +248,7 @@ fn recognised(
 fn start_services(
     lab: &Lab,
     services: &mut Services,
-    folder: &std::path::Path,
+    folder: &Path,
     tell: &mut dyn FnMut(&str),
 ) -> Result<(), LabError> {
     for service in &lab.definition.services {
@@ -278,19 +270,30 @@ fn start_services(
     Ok(())
 }
 
-/// The lab's limits, as far as the machine has them.
-fn settings(lab: &Lab, adapter: &'static dyn Adapter) -> impl Fn(App) -> LocalSettings + use<> {
+/// The lab's limits, where the machine has more.
+pub fn limits(definition: &Definition) -> (Option<Cores>, Option<Bytes>) {
     let host = host::read();
-    let definition = lab.definition.clone();
     let is_less = |cores: &Cores| cores.get() < host.cores().get();
-    let cores = definition.cores.filter(is_less);
-    let memory = definition.memory.filter(|memory| *memory < host.memory_bytes());
+    (
+        definition.cores.filter(is_less),
+        definition.memory.filter(|memory| *memory < host.memory_bytes()),
+    )
+}
+
+fn settings(
+    lab: &Lab,
+    course: Course,
+    adapter: &'static dyn Adapter,
+) -> impl Fn(App) -> LocalSettings + use<> {
+    let definition = lab.definition.clone();
+    let (cores, memory) = limits(&definition);
     move |app| LocalSettings {
         connection: definition.connection,
         timeout: Duration::try_from_secs_f64(definition.timeout_s).unwrap_or(Duration::MAX),
         cores,
         memory,
         tells_targets_apart: definition.runs.iter().any(|block| block.targets.len() > 1),
+        most_requests: course.requests,
         ..LocalSettings::new(app, adapter, vec![Target::get("/")])
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::LabError;
-use super::site::Site;
+use super::site::{Site, limits};
 use crate::lab::{self, Lab, Tuning};
 use crate::place::Started;
 use crate::plan::{self, Plan, Typed};
@@ -57,8 +57,9 @@ pub fn run(
     wishes: Wishes<'_>,
     tell: &mut dyn FnMut(Told<'_>),
 ) -> Result<LabTune, LabError> {
-    let mut site =
-        Site::prepare(lab, wishes.stop.clone(), &mut |what| tell(Told::Preparing { what }))?;
+    let mut site = Site::prepare(lab, lab.definition.full, wishes.stop.clone(), &mut |what| {
+        tell(Told::Preparing { what });
+    })?;
     let machine = site.machine()?;
     let cores = machine.cores.get().ceil() as u16;
     let plan = plan(lab, &site, &wishes.store)?;
@@ -136,9 +137,7 @@ fn not_tuned(error: TuneError) -> LabError {
 fn plan(lab: &Lab, site: &Site, store: &std::path::Path) -> Result<Plan, LabError> {
     let definition = &lab.definition;
     let tuning = &definition.tune;
-    let host = crate::monitor::host::read();
-    let is_less = |cores: &crate::terms::Cores| cores.get() < host.cores().get();
-    let memory = definition.memory.filter(|memory| *memory < host.memory_bytes());
+    let (cores, memory) = limits(definition);
     let typed = Typed {
         app: Some(site.folder().to_path_buf()),
         server: Some(definition.server.clone()),
@@ -151,7 +150,7 @@ fn plan(lab: &Lab, site: &Site, store: &std::path::Path) -> Result<Plan, LabErro
         budget: Some(tuning.budget.clone()),
         ready: Some(definition.ready.clone()),
         connection: Some(definition.connection.to_string()),
-        cpus: definition.cores.filter(is_less).map(|cores| cores.get().to_string()),
+        cpus: cores.map(|cores| cores.get().to_string()),
         memory: memory.map(|memory| memory.0.to_string()),
         store: Some(store.to_path_buf()),
         yes: true,
