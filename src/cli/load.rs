@@ -395,6 +395,7 @@ fn asked(options: Options) -> Result<Asked, UsageError> {
         slo: options.slo,
         allows_public: options.allow_public,
         tls: options.tls.into(),
+        placement: Default::default(),
     })
 }
 

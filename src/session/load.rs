@@ -83,6 +83,8 @@ pub struct Asked {
     pub allows_public: bool,
     /// For `https://`.
     pub tls: TlsOptions,
+    /// Where the generator runs, and how it comes to its turn.
+    pub placement: Placement,
 }
 
 /// Why there is no result.
@@ -226,7 +228,7 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         max_in_flight: asked.max_in_flight,
         loops,
         seed: asked.seed,
-        placement: Placement::default(),
+        placement: asked.placement,
     };
     Ok(Prepared { url, spec, slo: asked.slo, warnings, description })
 }
@@ -508,6 +510,7 @@ mod tests {
             slo: None,
             allows_public: false,
             tls: TlsOptions::default(),
+            placement: Placement::default(),
         }
     }
 

@@ -124,6 +124,13 @@ impl Local {
         self.running.as_ref().map_or_else(Vec::new, |running| log::tail(&running.log))
     }
 
+    /// Where the load generator runs: on cores of its own, or ahead of the server on the server's,
+    /// where it would else wait for the very cores it loads, and measure its own waiting.
+    pub fn placement(&self) -> Placement {
+        let cpus = self.share.generator_cpus.clone();
+        Placement { raised_priority: cpus.is_empty(), cpus }
+    }
+
     /// Has the user asked to end?
     pub fn is_stopping(&self) -> bool {
         self.stop.is_raised()
@@ -325,11 +332,7 @@ impl Local {
             protocol: Protocol::Http1,
             loops: loops(own_cores.len()),
             seed: offer.seed,
-            placement: Placement {
-                cpus: own_cores.clone(),
-                // Else it would wait for the very cores it loads, and measure its own waiting.
-                raised_priority: own_cores.is_empty(),
-            },
+            placement: self.placement(),
         }
     }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::LabError;
 use crate::lab::{Course, Definition, Lab, Planned, Service};
+use crate::load::Placement;
 use crate::monitor::host;
 use crate::place::local::services::Services;
 use crate::place::local::{Local, LocalSettings, OWN_PROGRAM, scratch_places};
@@ -193,6 +194,11 @@ impl LabPlace {
             self.running = Some((configuration, boot));
         }
         Ok(started)
+    }
+
+    /// Where a generator of load runs beside the server.
+    pub fn placement(&self) -> Placement {
+        self.local.placement()
     }
 
     /// Where the server that runs answers.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::LabError;
 use super::site::{Site, limits};
 use crate::lab::{self, Lab, Tuning};
+use crate::load::Placement;
 use crate::place::Started;
 use crate::plan::{self, Plan, Typed};
 use crate::report::{Reporter, Stored};
@@ -212,7 +213,9 @@ fn capacity_of(
     let address = place
         .address()
         .ok_or_else(|| LabError::Definition { message: "the server has no address".to_string() })?;
-    let asked = asked(lab, plan, &format!("http://{address}"), seed)?;
+    // As `tune` itself measures: beside a busy server on its own cores, a generator that waits for
+    // its turn measures its own waiting, the more so the more workers there are.
+    let asked = asked(lab, plan, &format!("http://{address}"), place.placement(), seed)?;
     let prepared = capacity::prepare(asked, None).map_err(not_loaded)?;
     let summary = capacity::run(&prepared, stop, &mut |_| {}).map_err(not_loaded)?;
     if stop.is_raised() {
@@ -225,7 +228,13 @@ fn not_loaded(error: LoadVerbError) -> LabError {
     LabError::Definition { message: error.to_string() }
 }
 
-fn asked(lab: &Lab, plan: &Plan, url: &str, seed: u64) -> Result<Asked, LabError> {
+fn asked(
+    lab: &Lab,
+    plan: &Plan,
+    url: &str,
+    placement: Placement,
+    seed: u64,
+) -> Result<Asked, LabError> {
     let tuning = &lab.definition.tune;
     let slo: Slo = tuning.slo.parse().map_err(|error| LabError::Definition {
         message: format!("lab.toml, [tune] slo: {error}"),
@@ -258,6 +267,7 @@ fn asked(lab: &Lab, plan: &Plan, url: &str, seed: u64) -> Result<Asked, LabError
         slo: Some(slo),
         allows_public: false,
         tls: TlsOptions::default(),
+        placement,
     })
 }
 

@@ -365,6 +365,7 @@ fn asked() -> Asked {
         closing: crate::load::Closing::Server,
         protocol: Default::default(),
         tls: Default::default(),
+        placement: Default::default(),
         warm_up: Duration::from_secs(2),
         length: Length::Duration(Duration::from_secs(90)),
         connection: ConnectionMode::KeepAlive,
