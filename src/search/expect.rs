@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Search;
+use super::cell::Cell;
 use crate::model::{self, Demand, MemoryModel, Observation};
 use crate::terms::{
     Bytes, Configuration, LimitKind, PredictedLimit, Prediction, QuantileLimit, Ratio,
@@ -14,12 +15,29 @@ pub(super) struct Expectations {
     cores: f64,
     memory: Option<MemoryModel>,
     limit: QuantileLimit,
+    /// What was measured, in relation to what the model says of it: logarithms.
+    residuals: Vec<(Configuration, f64)>,
     /// Relative error on the cells measured, at least [`ERROR_LEAST`].
     pub error: f64,
 }
 
 /// The model has never been better than this on machines it has not seen.
 const ERROR_LEAST: f64 = 0.10;
+
+/// Configurations with so many times as many workers, or threads, say little of each other: the
+/// width of the correction, a logarithm.
+const LIKE: f64 = 0.7;
+
+/// The correction's weight where nothing was measured.
+const NO_CORRECTION: f64 = 0.5;
+
+/// 1 for the same configuration, near 0 for one of another kind.
+fn likeness(a: Configuration, b: Configuration) -> f64 {
+    let distance = |a: u16, b: u16| (f64::from(a) / f64::from(b)).ln() / LIKE;
+    let workers = distance(a.workers.get(), b.workers.get());
+    let threads = distance(a.threads.get(), b.threads.get());
+    (-0.5 * (workers.powi(2) + threads.powi(2))).exp()
+}
 
 impl Search {
     /// `None` before anything was saturated.
@@ -36,9 +54,11 @@ impl Search {
             cores: self.plan.cores,
             memory: model::memory(&memory_points),
             limit: self.tightest_limit()?,
+            residuals: Vec::new(),
             error: ERROR_LEAST,
         };
         expectations.error = expectations.error_on(&observations);
+        expectations.residuals = expectations.residuals_on(self);
         Some(expectations)
     }
 
@@ -89,7 +109,34 @@ impl Expectations {
         model::closed_throughput(&self.demand, configuration, self.cores)
     }
 
+    /// What the model says, corrected by how wrong it was on what was measured nearby: what it does
+    /// not know of, such as a server that waits for more requests on a kept connection, holds for
+    /// like numbers of workers and threads.
     pub fn capacity_rps(&self, configuration: Configuration) -> f64 {
+        self.modelled_rps(configuration) * self.residual(configuration).exp()
+    }
+
+    /// The weighted mean of the residuals, drawn towards none: far from all that was measured there
+    /// is no correction.
+    fn residual(&self, configuration: Configuration) -> f64 {
+        let weighted = self.residuals.iter().map(|(measured, residual)| {
+            let weight = likeness(*measured, configuration);
+            (weight, weight * residual)
+        });
+        let (weights, sum) = weighted.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+        sum / (weights + NO_CORRECTION)
+    }
+
+    fn residuals_on(&self, search: &Search) -> Vec<(Configuration, f64)> {
+        let measured = search.cells.iter().filter(|(_, cell)| cell.is_open());
+        let residual = |(&configuration, cell): (&Configuration, &Cell)| {
+            let (measured, modelled) = (cell.capacity_rps()?, self.modelled_rps(configuration));
+            (modelled > 0.0).then(|| (configuration, (measured / modelled).ln()))
+        };
+        measured.filter_map(residual).collect()
+    }
+
+    fn modelled_rps(&self, configuration: Configuration) -> f64 {
         let quantile = self.limit.quantile.get();
         let limit_s = self.limit.limit.as_secs_f64();
         model::capacity(&self.demand, configuration, self.cores, quantile, limit_s)
@@ -99,7 +146,7 @@ impl Expectations {
     /// expected.
     pub fn capacity_share(&self, configuration: Configuration) -> Option<f64> {
         let saturated = self.saturated_rps(configuration);
-        (saturated > 0.0).then(|| self.capacity_rps(configuration) / saturated)
+        (saturated > 0.0).then(|| self.modelled_rps(configuration) / saturated)
     }
 
     pub fn memory_bytes(&self, configuration: Configuration) -> Option<u64> {

@@ -22,7 +22,10 @@ impl Search {
         }
         let best = self.best_in_race();
         let bar_rps = best.map(|(_, rps)| rps);
-        let candidate = self.promising(bar_rps).or_else(|| self.neighbour(best))?;
+        let candidate = self
+            .rule_of_thumb()
+            .or_else(|| self.promising(bar_rps))
+            .or_else(|| self.neighbour(best))?;
         Some(Climb::new(candidate, bar_rps))
     }
 
@@ -53,6 +56,17 @@ impl Search {
             .iter()
             .filter(|(_, cell)| cell.is_open() && cell.burst_rps.is_none())
             .map(|(&configuration, _)| configuration)
+    }
+
+    /// What most would set without measuring: a worker for each core, with as many threads as today.
+    /// It is tried first, whatever the model says of it, so that no answer is worse than this.
+    fn rule_of_thumb(&self) -> Option<Configuration> {
+        let cores = self.plan.cores.round().max(1.0) as u16;
+        let threads = self.plan.current.threads.get();
+        let rule = self.cells.keys().min_by_key(|c| {
+            (c.workers.get().abs_diff(cores), c.threads.get().abs_diff(threads), c.threads)
+        })?;
+        self.untried().find(|untried| untried == rule)
     }
 
     /// The untried configuration that the model expects most of, as long as it could still be the
