@@ -58,15 +58,22 @@ impl Search {
             .map(|(&configuration, _)| configuration)
     }
 
-    /// What most would set without measuring: a worker for each core, with as many threads as today.
-    /// It is tried first, whatever the model says of it, so that no answer is worse than this.
+    /// What most would set without measuring: a worker for each core, with as many threads as today,
+    /// or twice as many. These are tried first, whatever the model says of them, so that no answer
+    /// is worse than this.
     fn rule_of_thumb(&self) -> Option<Configuration> {
-        let cores = self.plan.cores.round().max(1.0) as u16;
         let threads = self.plan.current.threads.get();
-        let rule = self.cells.keys().min_by_key(|c| {
+        let rules = [threads, threads.saturating_mul(2)].map(|threads| self.on_each_core(threads));
+        rules.into_iter().flatten().find(|rule| self.untried().any(|untried| untried == *rule))
+    }
+
+    /// Of the grid, what is nearest to a worker for each core with so many threads.
+    fn on_each_core(&self, threads: u16) -> Option<Configuration> {
+        let cores = self.plan.cores.round().max(1.0) as u16;
+        let distance = |c: &&Configuration| {
             (c.workers.get().abs_diff(cores), c.threads.get().abs_diff(threads), c.threads)
-        })?;
-        self.untried().find(|untried| untried == rule)
+        };
+        self.cells.keys().min_by_key(distance).copied()
     }
 
     /// The untried configuration that the model expects most of, as long as it could still be the
