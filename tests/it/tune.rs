@@ -102,6 +102,21 @@ fn purposes(events: &[Event]) -> Vec<(TrialPurpose, Configuration)> {
 }
 
 #[test]
+fn the_rule_of_thumb_is_tried_before_anything_that_the_model_proposes() {
+    let folder = TempDir::new().unwrap();
+    let ended = tune_app(&plan(&folder), app());
+    let mut raced: Vec<Configuration> = purposes(&ended.events)
+        .into_iter()
+        .filter(|(purpose, _)| *purpose == TrialPurpose::Saturate)
+        .map(|(_, configuration)| configuration)
+        .collect();
+    raced.dedup();
+    // On two cores, with 5 threads today: of 1, 2, 4 and 8 the nearest to 5 and to 10.
+    let expected = [(1, 5), (2, 4), (2, 8)].map(|(w, t)| Configuration::new(w, t).unwrap());
+    assert_eq!(raced[..3], expected, "{raced:?}");
+}
+
+#[test]
 fn a_session_finds_a_configuration_close_to_the_known_best_within_its_budget() {
     let folder = TempDir::new().unwrap();
     let plan = plan(&folder);
