@@ -58,9 +58,9 @@ impl Search {
             .map(|(&configuration, _)| configuration)
     }
 
-    /// What most would set without measuring: a worker for each core, with as many threads as today,
-    /// or twice as many. These are tried first, whatever the model says of them, so that no answer
-    /// is worse than this.
+    /// What most would set without measuring: a worker for each core, with as many threads as
+    /// today, or twice as many. These are tried first, whatever the model says of them, so that no
+    /// answer is worse than this.
     fn rule_of_thumb(&self) -> Option<Configuration> {
         let threads = self.plan.current.threads.get();
         let rules = [threads, threads.saturating_mul(2)].map(|threads| self.on_each_core(threads));

@@ -42,8 +42,8 @@ use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol}
 use crate::monitor::Monitor;
 use crate::server::{self, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
 use crate::terms::{
-    BootFailure, BootFailureKind, Configuration, LiveSecond, Machine, RequestRow, StopRequest,
-    StopSignal, Target, TrialFailure, Warning,
+    BootFailure, BootFailureKind, Configuration, LiveSecond, Machine, Phase, RequestRow,
+    StopRequest, StopSignal, Target, TrialFailure, Warning,
 };
 
 /// Where servers and proxies are installed that not every user's `PATH` leads to: they are looked
@@ -428,6 +428,7 @@ impl Place for Local {
         let monitor = Monitor::start(self.watched(running), Instant::now());
         let link = &self.link;
         let longest = offer.warm_up + offer.duration;
+        let counts = self.settings.most_requests.is_some();
         let mut watch_server = |second: &LiveSecond| {
             match link.hear(Duration::ZERO) {
                 Heard::Reply(Reply::Exited { pid, status }) => ended.push((pid, status)),
@@ -435,7 +436,9 @@ impl Place for Local {
                 Heard::Reply(_) | Heard::Nothing => {}
             }
             let wish = watch(second);
-            let is_over = has_ended || !ended.is_empty() || is_guardian_gone || second.at > longest;
+            // So many requests may never come; the last replies are awaited whatever the time.
+            let is_too_long = counts && second.phase != Phase::Drain && second.at > longest;
+            let is_over = has_ended || !ended.is_empty() || is_guardian_gone || is_too_long;
             if is_over { ControlFlow::Break(()) } else { wish }
         };
         let mut apart = Apart::new(&spec);

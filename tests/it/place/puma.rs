@@ -175,3 +175,24 @@ fn a_load_of_so_many_requests_ends_after_them() {
     local.stop().unwrap();
     app.assert_nothing_is_left();
 }
+
+#[test]
+fn the_last_replies_are_awaited_after_the_load_has_ended() {
+    let app = TestApp::answering("sleep 2.5 if env['PATH_INFO'] == '/slow'; [200, {}, ['ok']]");
+    let mut local = app.local();
+    start(&mut local, 1, 2);
+    local.aim(vec![Target::get("/slow")]);
+    let offer = Offer {
+        offered: Offered::Closed { clients: 2, think: Duration::ZERO },
+        warm_up: Duration::ZERO,
+        duration: Duration::from_secs(1),
+        seed: 1,
+    };
+    let observed = local.offer(&offer, &mut |_: &_| ControlFlow::Continue(())).unwrap();
+    assert!(!observed.load.run.is_cut_short);
+    let answered: u64 =
+        observed.load.seconds.iter().filter_map(|second| second.status.get(&200)).sum();
+    assert_eq!(answered, 2, "{:?}", observed.load.seconds);
+    local.stop().unwrap();
+    app.assert_nothing_is_left();
+}
