@@ -196,7 +196,6 @@ pub fn measured(figure: &str, figures: &LabFigures) -> Option<f64> {
             "p50_s" => one.latency_s.p50,
             "p95_s" => one.latency_s.p95,
             "p99_s" => one.latency_s.p99,
-            "success" => Some(one.success),
             _ => None,
         };
     }

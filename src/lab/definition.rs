@@ -261,14 +261,14 @@ pub fn parse(text: &str) -> Result<Definition, String> {
         toml::from_str(text).map_err(|error| error.to_string().trim_end().to_string())?;
     let is_loaded = |block: &Block| !block.rate_rps.is_empty() || !block.clients.is_empty();
     let blocks = || definition.runs.iter().chain(&definition.quick_runs);
+    if let Some(block) = blocks().find(|block| block.targets.is_empty()) {
+        return Err(format!("the runs with workers {:?} have no targets", block.workers));
+    }
     if let Some(block) = blocks().find(|block| !is_loaded(block)) {
         return Err(format!(
             "the runs of {} have no load: give them rate_rps or clients",
             block.targets.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
         ));
-    }
-    if let Some(block) = blocks().find(|block| block.targets.is_empty()) {
-        return Err(format!("the runs with workers {:?} have no targets", block.workers));
     }
     if definition.cores.is_some_and(|cores| !(cores.get().is_finite() && cores.get() > 0.0)) {
         return Err("cores is not above zero".to_string());
