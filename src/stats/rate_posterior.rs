@@ -85,10 +85,14 @@ impl RatePosterior {
         let observation =
             Observation { log_rate: rate.max(1e-6).ln(), held, sd: resolution.max(RESOLUTION_MIN) };
         self.observations.push(observation);
-        for (i, mass) in self.mass.iter_mut().enumerate() {
-            *mass *= likelihood(observation, self.first + STEP * i as f64);
+        if self.reach(observation) {
+            self.compute();
+        } else {
+            for (i, mass) in self.mass.iter_mut().enumerate() {
+                *mass *= likelihood(observation, self.first + STEP * i as f64);
+            }
+            self.normalise();
         }
-        self.normalise();
         self.widen();
     }
 
@@ -138,6 +142,24 @@ impl RatePosterior {
     /// How many answers were taken in.
     pub fn count(&self) -> usize {
         self.observations.len()
+    }
+
+    /// Adds cells so that both sides of an answer are in the grid, without masses yet; false when
+    /// they were. Without them an answer from far outside would say the same of every cell, which
+    /// is nothing, however often it came.
+    fn reach(&mut self, observation: Observation) -> bool {
+        let cells = |distance: f64| (distance / STEP).ceil().max(0.0) as usize;
+        let last = self.first + STEP * (self.mass.len() - 1) as f64;
+        let both_sides = 3.0 * observation.sd;
+        let below = cells(self.first - (observation.log_rate - both_sides));
+        let above = cells(observation.log_rate + both_sides - last);
+        let more = below + above;
+        if more == 0 || self.mass.len() + more > CELLS_MAX {
+            return false;
+        }
+        self.first -= STEP * below as f64;
+        self.mass.resize(self.mass.len() + more, 0.0);
+        true
     }
 
     /// Adds cells where mass has piled up at an end.
@@ -271,6 +293,19 @@ mod tests {
     fn a_wrong_prior_gives_way() {
         let posterior = bisect(RatePosterior::with_prior(160.0, 0.05), 0.03, 30, 9);
         assert!((posterior.median() / 100.0 - 1.0).abs() < 0.05, "{}", posterior.median());
+    }
+
+    #[test]
+    fn answers_from_far_outside_the_grid_are_heard() {
+        for (rate, held) in [(20.0, false), (300.0, true)] {
+            let mut posterior = RatePosterior::with_prior(71.0, 0.12);
+            posterior.observe(71.0, held, 0.2);
+            posterior.observe(rate, held, 0.04);
+            posterior.observe(rate, held, 0.04);
+            let below = 1.0 - posterior.probability_at_least(rate);
+            let expected = if held { 1.0 - below } else { below };
+            assert!(expected > 0.9, "{expected} after two answers at {rate}");
+        }
     }
 
     #[test]
