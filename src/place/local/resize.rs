@@ -59,6 +59,8 @@ impl Local {
                 Ok(None) => {}
                 Ok(Some(failure)) => {
                     self.end_now()?;
+                    let attempted = Configuration { workers: next, ..to };
+                    let failure = boot::with_connections_needed(failure, attempted);
                     return Ok(Resized::Failed(failure));
                 }
                 Err(error) => {
