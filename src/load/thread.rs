@@ -18,7 +18,7 @@ pub fn settle(placement: &Placement) -> io::Result<()> {
     if !placement.cpus.is_empty() {
         set_affinity(&placement.cpus)?;
     }
-    if placement.raised_priority && !set_real_time() {
+    if placement.raised_priority && !come_first_of_all() {
         set_raised_nice();
         ask_for_a_short_slice();
     }
@@ -43,10 +43,21 @@ fn set_affinity(cpus: &[usize]) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Has the calling thread run before the server's and after the load's own, as far as that is
+/// permitted.
+pub fn come_before_the_server() {
+    let _ = set_real_time(1) || set_raised_nice();
+}
+
+/// The lowest real-time priority but one: whoever only watches has the lowest.
+fn come_first_of_all() -> bool {
+    set_real_time(2) || set_real_time(1)
+}
+
 /// May a thread of ours run before the server's, by real-time priority or a nice level?
 pub fn may_raise_priority() -> bool {
     // On a thread of its own, so that nothing else keeps the priority.
-    std::thread::spawn(|| set_real_time() || set_raised_nice()).join().unwrap_or(false)
+    std::thread::spawn(|| set_real_time(1) || set_raised_nice()).join().unwrap_or(false)
 }
 
 fn set_raised_nice() -> bool {
@@ -89,10 +100,10 @@ fn ask_for_a_short_slice() {
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }
 
-fn set_real_time() -> bool {
+fn set_real_time(priority: libc::c_int) -> bool {
     // SAFETY: all-zero is a valid value of this plain structure.
     let mut parameters: libc::sched_param = unsafe { mem::zeroed() };
-    parameters.sched_priority = 1;
+    parameters.sched_priority = priority;
     // What the process starts later must not inherit it.
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: the parameters live through the call; 0 is the calling thread.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::terms::Configuration;
+use crate::stats::t_quantile;
+use crate::terms::{Configuration, MemoryParts};
 
 /// `shared + W (worker + T thread)`, bytes; no part is negative.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -47,6 +48,10 @@ pub fn memory(points: &[(Configuration, u64)]) -> Option<MemoryModel> {
 }
 
 impl MemoryModel {
+    fn parts(self) -> [f64; 3] {
+        [self.shared_bytes, self.worker_bytes, self.thread_bytes]
+    }
+
     /// Expected memory, bytes.
     pub fn predict(&self, configuration: Configuration) -> u64 {
         let [one, workers, slots] = columns(configuration);
@@ -54,6 +59,45 @@ impl MemoryModel {
             self.shared_bytes * one + self.worker_bytes * workers + self.thread_bytes * slots;
         bytes.round() as u64
     }
+}
+
+/// With fewer points the spread of a part says nothing.
+const POINTS_FOR_INTERVALS: usize = 4;
+
+/// The parts that [`memory`] finds, with their intervals: how much each changes when one
+/// configuration is left out (the jackknife: Efron and Tibshirani, 1993, chapter 11), never below
+/// zero. `None` without a point above zero.
+pub fn memory_parts(points: &[(Configuration, u64)]) -> Option<MemoryParts> {
+    let points: Vec<_> = points.iter().copied().filter(|&(_, bytes)| bytes > 0).collect();
+    let whole = memory(&points)?.parts();
+    let without = |left_out: usize| {
+        let mut rest = points.clone();
+        rest.remove(left_out);
+        memory(&rest).map(MemoryModel::parts)
+    };
+    let replicates: Option<Vec<[f64; 3]>> = (0..points.len()).map(without).collect();
+    let replicates = replicates.filter(|all| all.len() >= POINTS_FOR_INTERVALS);
+    let interval = |part: usize| {
+        let values: Vec<f64> = replicates.as_ref()?.iter().map(|parts| parts[part]).collect();
+        let half = jackknife_half(&values);
+        Some([(whole[part] - half).max(0.0).round() as u64, (whole[part] + half).round() as u64])
+    };
+    Some(MemoryParts {
+        shared_bytes: whole[0].round() as u64,
+        shared_bytes_interval: interval(0),
+        worker_bytes: whole[1].round() as u64,
+        worker_bytes_interval: interval(1),
+        thread_bytes: whole[2].round() as u64,
+        thread_bytes_interval: interval(2),
+    })
+}
+
+/// Half of the 95 % interval from values that each leave one point out.
+fn jackknife_half(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    t_quantile(0.975, n - 1.0) * ((n - 1.0) / n * squares).sqrt()
 }
 
 fn columns(configuration: Configuration) -> [f64; 3] {
@@ -157,6 +201,32 @@ mod tests {
         for (w, t) in [(1, 1), (4, 16), (3, 5)] {
             assert!((predicted_mib(&points, w, t) / truth(w, t) - 1.0).abs() < 0.02, "{w} x {t}");
         }
+    }
+
+    #[test]
+    fn parts_have_intervals_that_hold_the_truth_and_widen_with_the_scatter() {
+        let truth = |w: u16, t: u16| 50.0 + f64::from(w) * (40.0 + 2.0 * f64::from(t));
+        let measured = |scatter: f64| -> Vec<_> {
+            [(1, 1), (1, 16), (4, 4), (2, 8), (3, 1), (4, 16)]
+                .iter()
+                .enumerate()
+                .map(|(at, &(w, t))| {
+                    let sign = if at % 2 == 0 { 1.0 } else { -1.0 };
+                    point(w, t, truth(w, t) * (1.0 + sign * scatter))
+                })
+                .collect()
+        };
+        let width = |scatter: f64| {
+            let parts = memory_parts(&measured(scatter)).unwrap();
+            let [low, high] = parts.worker_bytes_interval.unwrap().map(|bytes| bytes as f64 / MIB);
+            assert!(low <= 41.0 && high >= 39.0, "{low}..{high} for 40 MiB");
+            high - low
+        };
+        assert!(width(0.0) < 4.0);
+        assert!(width(0.05) > width(0.01));
+        let few = memory_parts(&measured(0.0)[..3]).unwrap();
+        assert_eq!(few.worker_bytes_interval, None);
+        assert_eq!(memory_parts(&[]), None);
     }
 
     #[test]

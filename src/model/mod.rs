@@ -19,5 +19,5 @@ pub use closed::closed_throughput;
 pub use demand::Demand;
 pub use fit::{Fit, Observation, fit};
 pub use limit::limit;
-pub use memory::{MemoryModel, memory};
+pub use memory::{MemoryModel, memory, memory_parts};
 pub use open::{OpenLatency, capacity, open_latency};

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::process::tick_ns;
 use super::text::{self, CoreTicks};
-use crate::terms::HostUse;
+use crate::terms::{CoreUse, HostUse};
 
 /// Counts from one call to the next.
 pub struct Cores {
@@ -62,14 +62,24 @@ fn between(before: &[CoreTicks], now: &[CoreTicks], chosen: &[u16]) -> HostUse {
     let is_chosen = |core: &&CoreTicks| chosen.is_empty() || chosen.contains(&core.core);
     for now in now.iter().filter(is_chosen) {
         let Some(before) = before.iter().find(|core| core.core == now.core) else { continue };
-        let busy = now.busy.saturating_sub(before.busy);
+        let user = now.user.saturating_sub(before.user);
+        let system = now.system.saturating_sub(before.system);
         let idle = now.idle.saturating_sub(before.idle);
         let iowait = now.iowait.saturating_sub(before.iowait);
         let steal = now.steal.saturating_sub(before.steal);
-        let total = busy + idle + iowait + steal;
-        used.cores_busy.push(if total == 0 { 0.0 } else { busy as f64 / total as f64 });
+        let total = (user + system + idle + iowait + steal).max(1) as f64;
+        used.cores_busy.push((user + system) as f64 / total);
         used.steal_s += steal as f64 * seconds;
         used.iowait_s += iowait as f64 * seconds;
+        let share = |ticks: u64| ticks as f64 / total;
+        used.cores.push(CoreUse {
+            core: now.core,
+            user: share(user),
+            system: share(system),
+            idle: share(idle),
+            iowait: share(iowait),
+            steal: share(steal),
+        });
     }
     used
 }
@@ -107,8 +117,8 @@ impl Throttling {
 mod tests {
     use super::*;
 
-    fn core(core: u16, busy: u64, idle: u64, iowait: u64, steal: u64) -> CoreTicks {
-        CoreTicks { core, busy, idle, iowait, steal }
+    fn core(core: u16, user: u64, idle: u64, iowait: u64, steal: u64) -> CoreTicks {
+        CoreTicks { core, user, system: 0, idle, iowait, steal }
     }
 
     #[test]
@@ -120,6 +130,9 @@ mod tests {
         let tick = tick_ns() as f64 / 1e9;
         assert!((used.steal_s - 20.0 * tick).abs() < 1e-12);
         assert!((used.iowait_s - 10.0 * tick).abs() < 1e-12);
+        let first = &used.cores[0];
+        let shares = [first.user, first.system, first.idle, first.iowait, first.steal];
+        assert_eq!(shares, [0.5, 0.0, 0.3, 0.1, 0.1]);
         let second = between(&before, &now, &[1]);
         assert_eq!((second.cores_busy, second.iowait_s), (vec![0.0], 0.0));
     }

@@ -1,15 +1,23 @@
 //! What the server's processes, its control group and the host used, over time.
 //!
 //! In: root processes and how to name what is below it. Out: a [`MonitorRecord`]. Reads the
-//! operating system only; must not send signals or judge.
+//! operating system, and what a probe inside these processes tells; must not send signals or judge.
 
+mod connections;
 mod cores;
+mod devices;
+mod group_use;
 pub mod groups;
 pub mod host;
+mod inside;
+mod neighbours;
 mod process;
+mod queue;
 mod sampler;
 mod serving;
+mod sock_diag;
 pub mod sockets;
+mod stats;
 mod text;
 mod tree;
 
@@ -20,9 +28,12 @@ use std::time::{Duration, Instant};
 use crate::terms::{MonitorRecord, Role};
 
 pub use cores::Cores;
+pub use group_use::GroupFolders;
+pub use inside::Inside;
 pub use process::{cpu_clock_ns, title};
 pub use sampler::{CoreChoice, Sampler};
 pub use serving::Serving;
+pub use stats::StatsSource;
 pub use tree::{all_pids, group_processes, parent};
 
 /// One process, as far as its role shows.
@@ -49,12 +60,29 @@ pub struct Watched {
     /// The server's control group folder (version 2, or version 1's cpu controller) when it has
     /// its own.
     pub cgroup: Option<std::path::PathBuf>,
+    /// The control group whose own figures are told, all folders of it; `cgroup` says which
+    /// processes are the server's.
+    pub group: GroupFolders,
+    /// A socket at which the server's own processes tell what they do, to be made here; the folder
+    /// is there.
+    pub probe: Option<std::path::PathBuf>,
+    /// Where the server says something of its own workers.
+    pub stats: Option<StatsSource>,
+}
+
+impl Watched {
+    /// These processes and what is below them, and nothing else that would have to be known.
+    pub fn processes(roots: Vec<u32>, role: RoleOf) -> Self {
+        let group = GroupFolders::default();
+        let (port, socket, cgroup, probe, stats) = (None, None, None, None, None);
+        Self { roots, role, port, socket, cgroup, group, probe, stats }
+    }
 }
 
 /// Time between two looks. CPU clocks are exact whenever they are read; this bounds how long a
 /// process can live unseen, how much of its end is missed, and how finely thread states are
 /// averaged.
-pub const LOOK_EVERY: Duration = Duration::from_millis(200);
+pub const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A first interval that would be shorter than this runs on into the next second: reading takes
 /// about a millisecond, which would make the rates of a splinter meaningless.
@@ -71,9 +99,23 @@ impl Monitor {
     /// Begins to watch; times in the record count from `origin`, and its intervals end at whole
     /// seconds from there. The deepest listen queue of an interval's looks is what it says.
     pub fn start(watched: Watched, origin: Instant) -> Self {
+        Self::start_settled(watched, origin, || {})
+    }
+
+    /// The same, and `settle` runs first on the thread that watches: where the server has all
+    /// cores, whoever watches must come before it or sees it late.
+    pub fn start_settled(
+        watched: Watched,
+        origin: Instant,
+        settle: impl FnOnce() + Send + 'static,
+    ) -> Self {
         let (stop, stopped) = mpsc::channel();
         let builder = thread::Builder::new().name("monitor".to_string());
-        let thread = builder.spawn(move || watch(watched, origin, &stopped)).ok();
+        let watch = move || {
+            settle();
+            watch(watched, origin, &stopped)
+        };
+        let thread = builder.spawn(watch).ok();
         Self { stop: Some(stop), thread }
     }
 
@@ -151,7 +193,7 @@ mod tests {
             if ms < 0 { base - distance } else { base + distance }
         };
         for (moment, expected) in
-            [(0, 0), (1, 200), (200, 200), (999, 1000), (-1, 0), (-200, -200), (-450, -400)]
+            [(0, 0), (1, 100), (100, 100), (999, 1000), (-1, 0), (-100, -100), (-450, -400)]
         {
             assert_eq!(next_after(base, at(moment), LOOK_EVERY), at(expected), "{moment}");
         }
@@ -166,7 +208,7 @@ mod tests {
             Role::Other
         });
         let roots = vec![std::process::id()];
-        let watched = Watched { roots, role, port: None, socket: None, cgroup: None };
+        let watched = Watched::processes(roots, role);
         let monitor = Monitor::start(watched, Instant::now());
         drop(monitor);
         assert_eq!(Arc::strong_count(&alive), 1, "the thread still holds what it watched with");

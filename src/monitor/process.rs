@@ -68,6 +68,12 @@ pub(super) fn tick_ns() -> u64 {
     1_000_000_000 / u64::try_from(per_second).ok().filter(|&ticks| ticks > 0).unwrap_or(100)
 }
 
+/// The size of a page of memory.
+fn page_bytes() -> u64 {
+    // SAFETY: takes and returns plain numbers.
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
 /// A thread's files, open between looks when the budget allows.
 #[derive(Debug)]
 struct ThreadFiles {
@@ -83,6 +89,10 @@ struct Thread {
     id: u32,
     files: Option<ThreadFiles>,
     run_delay_ns: u64,
+    /// How often it was given a core.
+    runs: u64,
+    /// The same, when its context switches were last read.
+    runs_at_switches: u64,
     voluntary: u64,
     involuntary: u64,
     /// Seen in the newest listing.
@@ -96,6 +106,7 @@ struct Interval {
     voluntary: u64,
     involuntary: u64,
     runnable: u64,
+    blocked: u64,
     looks: u64,
 }
 
@@ -105,11 +116,16 @@ struct Counters {
     cpu_ns: u64,
     user_ticks: u64,
     system_ticks: u64,
+    minor_faults: u64,
+    major_faults: u64,
+    resident_bytes: u64,
 }
 
-/// What a look includes besides the counters.
+/// What a look includes besides the CPU clock and the run delay of those that have run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LookDepth {
+    /// Has it ended, and has it as many threads as before? Costs ten times the clock.
+    pub reads_stat: bool,
     /// List the threads even when none seems to have come or gone.
     pub lists_threads: bool,
     /// Read the state of each thread, which costs as much as everything else together.
@@ -117,8 +133,11 @@ pub(super) struct LookDepth {
 }
 
 impl LookDepth {
-    pub const FULL: Self = Self { lists_threads: true, reads_states: true };
+    pub const FULL: Self = Self { reads_stat: true, lists_threads: true, reads_states: true };
 }
+
+/// Open files are counted at every so many intervals: each has to be asked what it is.
+const INTERVALS_A_COUNT: u32 = 5;
 
 /// One process that is watched.
 #[derive(Debug)]
@@ -134,6 +153,10 @@ pub(super) struct Process {
     at_interval_start: Counters,
     now: Counters,
     interval: Interval,
+    /// Its CPU clock when its threads' states were last read.
+    cpu_ns_at_states: u64,
+    open_files: Option<OpenFiles>,
+    intervals: u32,
     /// It has ended; what it used last is still to be handed out.
     pub is_gone: bool,
     /// A thread could not be read any more, so the list is out of date.
@@ -169,10 +192,15 @@ impl Process {
             at_interval_start: Counters::default(),
             now: Counters::default(),
             interval: Interval::default(),
+            cpu_ns_at_states: 0,
+            open_files: None,
+            // Not all of them in the same interval.
+            intervals: pid % INTERVALS_A_COUNT,
             is_gone: false,
             has_lost_a_thread: false,
         };
         process.look(LookDepth::FULL, budget, buffer);
+        process.open_files = OpenFiles::count(pid);
         process.read_title(buffer);
         if !since_birth {
             process.at_interval_start = process.now;
@@ -184,12 +212,33 @@ impl Process {
 
     /// Brings the counters up to date.
     pub fn look(&mut self, depth: LookDepth, budget: &mut HandleBudget, buffer: &mut [u8]) {
+        let before = self.now.cpu_ns;
+        match cpu_clock_ns(self.pid) {
+            Some(cpu_ns) if !depth.reads_stat && !self.has_lost_a_thread => {
+                self.now.cpu_ns = before.max(cpu_ns);
+            }
+            _ => self.look_closely(depth, budget, buffer),
+        }
+        // A thread that was given no core since has waited for none either, as far as the kernel
+        // counts: it adds the wait when it ends.
+        if self.now.cpu_ns > before {
+            self.read_run_delay(buffer);
+        }
+        if depth.reads_states {
+            self.read_states(buffer);
+        }
+    }
+
+    fn look_closely(&mut self, depth: LookDepth, budget: &mut HandleBudget, buffer: &mut [u8]) {
         let Some(seen) = read_at_start(&self.stat, buffer).and_then(text::stat) else {
             self.end(budget);
             return;
         };
         self.now.user_ticks = seen.user_ticks;
         self.now.system_ticks = seen.system_ticks;
+        self.now.minor_faults = seen.minor_faults;
+        self.now.major_faults = seen.major_faults;
+        self.now.resident_bytes = seen.resident_pages * page_bytes();
         let (threads, state) = (seen.threads, seen.state);
         let from_ticks = (seen.user_ticks + seen.system_ticks) * tick_ns();
         // The clock never runs backwards; a smaller value is of a later process with this id.
@@ -203,11 +252,6 @@ impl Process {
         if depth.lists_threads || self.has_lost_a_thread || threads as usize != self.threads.len() {
             self.list_threads(budget);
         }
-        self.look_at_threads(depth.reads_states, buffer);
-    }
-
-    pub fn thread_count(&self) -> usize {
-        self.threads.len()
     }
 
     fn end(&mut self, budget: &mut HandleBudget) {
@@ -238,28 +282,46 @@ impl Process {
         });
     }
 
-    fn look_at_threads(&mut self, reads_states: bool, buffer: &mut [u8]) {
-        self.interval.looks += u64::from(reads_states);
+    fn read_run_delay(&mut self, buffer: &mut [u8]) {
         for thread in &mut self.threads {
-            if reads_states {
-                let seen = thread.read(ThreadFile::Stat, self.pid, buffer).and_then(text::stat);
-                let is_runnable = seen.is_some_and(|seen| seen.state == b'R');
-                self.interval.runnable += u64::from(is_runnable);
-            }
             let schedstat = thread.read(ThreadFile::Schedstat, self.pid, buffer);
-            match schedstat.and_then(text::run_delay_ns) {
-                Some(delay) => {
-                    self.interval.run_delay_ns += delay.saturating_sub(thread.run_delay_ns);
-                    thread.run_delay_ns = delay;
+            match schedstat.and_then(text::scheduled) {
+                Some(seen) => {
+                    let waited = seen.run_delay_ns.saturating_sub(thread.run_delay_ns);
+                    self.interval.run_delay_ns += waited;
+                    (thread.run_delay_ns, thread.runs) = (seen.run_delay_ns, seen.runs);
                 }
-                None => self.has_lost_a_thread = true,
+                // Without scheduler statistics nobody tells whether it has run.
+                None => {
+                    thread.runs += 1;
+                    self.has_lost_a_thread = true;
+                }
             }
         }
     }
 
-    /// Counts context switches: the costliest file of a thread, so it is read once an interval.
+    /// A process that has not run since the last time is taken to have slept all along: its threads
+    /// are not asked.
+    fn read_states(&mut self, buffer: &mut [u8]) {
+        self.interval.looks += 1;
+        if std::mem::replace(&mut self.cpu_ns_at_states, self.now.cpu_ns) == self.now.cpu_ns {
+            return;
+        }
+        for thread in &self.threads {
+            let seen = thread.read(ThreadFile::Stat, self.pid, buffer).and_then(text::stat);
+            match seen.map(|seen| seen.state) {
+                Some(b'R') => self.interval.runnable += 1,
+                Some(b'D') => self.interval.blocked += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Counts context switches: the costliest file of a thread, so it is read once an interval, and
+    /// only of those that have run.
     fn read_switches(&mut self, buffer: &mut [u8]) {
-        for thread in &mut self.threads {
+        for thread in self.threads.iter_mut().filter(|it| it.runs != it.runs_at_switches) {
+            thread.runs_at_switches = thread.runs;
             let read = thread.read(ThreadFile::Status, self.pid, buffer).and_then(text::switches);
             let Some((voluntary, involuntary)) = read else { continue };
             self.interval.voluntary += voluntary.saturating_sub(thread.voluntary);
@@ -292,6 +354,10 @@ impl Process {
         if !self.is_gone {
             self.read_switches(buffer);
             self.read_title(buffer);
+            self.intervals += 1;
+            if self.intervals.is_multiple_of(INTERVALS_A_COUNT) {
+                self.open_files = OpenFiles::count(self.pid);
+            }
         }
         let interval = std::mem::take(&mut self.interval);
         let before = std::mem::replace(&mut self.at_interval_start, self.now);
@@ -310,6 +376,12 @@ impl Process {
             involuntary_switches: interval.involuntary,
             threads: self.thread_count,
             threads_runnable: interval.runnable as f64 / interval.looks.max(1) as f64,
+            threads_blocked: interval.blocked as f64 / interval.looks.max(1) as f64,
+            minor_faults: self.now.minor_faults.saturating_sub(before.minor_faults),
+            major_faults: self.now.major_faults.saturating_sub(before.major_faults),
+            resident_bytes: self.now.resident_bytes,
+            open_files: self.open_files.map(|open| open.files),
+            open_sockets: self.open_files.map(|open| open.sockets),
         }
     }
 
@@ -326,9 +398,32 @@ impl Process {
             pid: self.pid,
             role: Role::Other,
             pss_bytes: rollup.pss_bytes,
+            pss_anonymous_bytes: rollup.pss_anonymous_bytes,
             uss_bytes: rollup.uss_bytes,
             rss_bytes: rollup.rss_bytes,
         })
+    }
+}
+
+/// What a process has open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct OpenFiles {
+    files: u32,
+    /// Among the files.
+    sockets: u32,
+}
+
+impl OpenFiles {
+    /// `None` when it belongs to another user or has ended.
+    fn count(pid: u32) -> Option<Self> {
+        let mut open = Self { files: 0, sockets: 0 };
+        for entry in fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten() {
+            open.files += 1;
+            // One that was closed in the meantime is counted all the same.
+            let what = fs::read_link(entry.path()).unwrap_or_default();
+            open.sockets += u32::from(what.as_os_str().as_encoded_bytes().starts_with(b"socket:"));
+        }
+        Some(open)
     }
 }
 
@@ -358,7 +453,16 @@ impl Thread {
                 budget.give_back(FILES_A_THREAD);
             }
         }
-        Self { id, files, run_delay_ns: 0, voluntary: 0, involuntary: 0, is_listed: true }
+        Self {
+            id,
+            files,
+            run_delay_ns: 0,
+            runs: 0,
+            runs_at_switches: 0,
+            voluntary: 0,
+            involuntary: 0,
+            is_listed: true,
+        }
     }
 
     fn read<'a>(&self, which: ThreadFile, pid: u32, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
@@ -404,7 +508,8 @@ mod tests {
 
     #[test]
     fn user_share_falls_back_to_the_whole_life_when_no_tick_fell() {
-        let at = |user_ticks, system_ticks| Counters { cpu_ns: 0, user_ticks, system_ticks };
+        let at =
+            |user_ticks, system_ticks| Counters { user_ticks, system_ticks, ..Counters::default() };
         for (before, now, expected) in [
             (at(0, 0), at(3, 1), 0.75),
             (at(10, 30), at(10, 30), 0.25),
@@ -423,5 +528,6 @@ mod tests {
         let mut process = Process::open(pid, true, |_| true, &mut none, &mut buffer).unwrap();
         let used = process.close(&mut buffer);
         assert!(used.cpu_s > 0.0 && used.threads >= 1 && used.threads_runnable >= 1.0, "{used:?}");
+        assert!(used.minor_faults > 0 && used.open_files > Some(2), "{used:?}");
     }
 }

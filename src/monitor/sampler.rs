@@ -9,12 +9,17 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::cores::{Cores, Throttling};
+use super::devices::Devices;
+use super::group_use::GroupCounters;
+use super::inside::Inside;
+use super::neighbours::Neighbours;
 use super::process::{Process, cpu_clock_ns};
-use super::sockets::ListenQueue;
+use super::queue::ListenQueue;
+use super::stats::Stats;
 use super::tree::Tree;
 use super::{Seen, Serving, Watched};
 use super::{groups, host};
-use crate::terms::{MonitorSecond, ProcessMemory, ProcessUse, Role};
+use crate::terms::{HostUse, MonitorSecond, ProcessMemory, ProcessUse, Role};
 
 /// Which cores are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +28,28 @@ pub enum CoreChoice {
     Allowed,
     /// All that are online.
     All,
+}
+
+/// How many connections waited at each look.
+#[derive(Default)]
+struct Depths {
+    deepest: Option<u32>,
+    sum: u64,
+    looks: u32,
+}
+
+impl Depths {
+    fn add(&mut self, depth: Option<u32>) {
+        let Some(depth) = depth else { return };
+        // `None` is less than any depth.
+        self.deepest = self.deepest.max(Some(depth));
+        self.sum += u64::from(depth);
+        self.looks += 1;
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.looks > 0).then(|| self.sum as f64 / f64::from(self.looks))
+    }
 }
 
 /// Looks when told to.
@@ -35,9 +62,14 @@ pub struct Sampler {
     /// Empty for all.
     chosen_cores: Vec<u16>,
     throttling: Throttling,
+    group: Option<GroupCounters>,
+    devices: Devices,
+    neighbours: Neighbours,
+    inside: Option<Inside>,
+    stats: Option<Stats>,
     queue: Option<ListenQueue>,
-    /// The deepest listen queue of this interval's looks.
-    queue_depth: Option<u32>,
+    /// The listen queue in this interval.
+    depths: Depths,
     interval_start: Instant,
     buffer: Vec<u8>,
     blind_spots: BTreeSet<String>,
@@ -45,10 +77,11 @@ pub struct Sampler {
 
 impl Sampler {
     /// Takes the first look; what was used before it is not counted.
-    pub fn start(watched: Watched, cores: CoreChoice) -> Self {
+    pub fn start(mut watched: Watched, cores: CoreChoice) -> Self {
+        let stats = watched.stats.take().map(Stats::of);
         let root = watched.roots[0];
         let throttling = Throttling::start(throttling_groups(&watched));
-        let queue = watched.port.map(|port| ListenQueue::open(port, root));
+        let queue = ListenQueue::open(watched.port, watched.socket.as_deref(), root);
         let mut sampler = Self {
             tree: Tree::new(watched.roots.clone(), watched.cgroup.clone()),
             serving: Serving::new(watched.port, watched.socket.clone()),
@@ -56,18 +89,32 @@ impl Sampler {
             core_choice: cores,
             chosen_cores: Vec::new(),
             throttling,
+            group: GroupCounters::start(watched.group.clone()),
+            devices: Devices::start(root),
+            neighbours: Neighbours::default(),
+            inside: None,
+            stats,
             queue,
-            queue_depth: None,
+            depths: Depths::default(),
             interval_start: Instant::now(),
             // Enough for any file that is read in one piece; command lines are cut there.
             buffer: vec![0; 16 * 1024],
             blind_spots: BTreeSet::new(),
             watched,
         };
+        sampler.listen_to_the_probe();
         sampler.note_blind_spots();
         sampler.look(true);
         sampler.note_root();
         sampler
+    }
+
+    fn listen_to_the_probe(&mut self) {
+        let Some(path) = &self.watched.probe else { return };
+        match Inside::open(path) {
+            Ok(inside) => self.inside = Some(inside),
+            Err(error) => self.blind(format!("the probe cannot be heard: {error}")),
+        }
     }
 
     fn note_blind_spots(&mut self) {
@@ -79,9 +126,6 @@ impl Sampler {
                 "this kernel keeps no scheduler statistics, so waiting for a core is not seen"
                     .to_string(),
             );
-        }
-        if self.watched.socket.is_some() && self.watched.port.is_none() {
-            self.blind("the kernel does not show the listen queue of a unix socket".to_string());
         }
         let group = self.watched.cgroup.as_ref().filter(|group| !group.is_dir());
         if let Some(group) = group.map(|group| group.display().to_string()) {
@@ -113,8 +157,13 @@ impl Sampler {
     pub fn look(&mut self, thorough: bool) {
         self.tree.look(thorough, &mut self.buffer);
         if let Some(queue) = &mut self.queue {
-            // `None` is less than any depth.
-            self.queue_depth = self.queue_depth.max(queue.depth());
+            self.depths.add(queue.waiting());
+        }
+        if let Some(inside) = &mut self.inside {
+            inside.look();
+        }
+        if let Some(stats) = &mut self.stats {
+            stats.look();
         }
     }
 
@@ -134,20 +183,40 @@ impl Sampler {
         let now = Instant::now();
         let started = std::mem::replace(&mut self.interval_start, now);
         self.choose_cores();
-        let mut host = self.cores.used(&self.chosen_cores);
-        (host.throttled_periods, host.throttled_s) = self.throttling.used();
+        let length_s = (now - started).as_secs_f64();
         let processes = self.close_processes();
-        if self.queue.is_some() && self.queue_depth.is_none() {
-            let port = self.watched.port.unwrap_or_default();
-            self.blind(format!("the listen queue of port {port} could not be seen all the time"));
+        let host = self.close_host(&processes, length_s);
+        let group = self.group.as_mut().map(GroupCounters::used);
+        let depths = std::mem::take(&mut self.depths);
+        if self.queue.is_some() && depths.deepest.is_none() {
+            let of = self.watched.port.map(|port| format!(" of port {port}")).unwrap_or_default();
+            self.blind(format!("the listen queue{of} could not be seen all the time"));
         }
         MonitorSecond {
             at_s: seconds_between(origin, started),
-            length_s: (now - started).as_secs_f64(),
+            length_s,
             processes,
             host,
-            listen_queue: self.queue_depth.take(),
+            listen_queue: depths.deepest,
+            listen_queue_mean: depths.mean(),
+            listen_backlog: self.queue.as_ref().and_then(ListenQueue::backlog),
+            listen_overflows: self.queue.as_mut().and_then(ListenQueue::overflows),
+            group,
+            inside: self.inside.as_mut().map(Inside::used).unwrap_or_default(),
+            worker_stats: self.stats.as_mut().map(Stats::newest).unwrap_or_default(),
         }
+    }
+
+    fn close_host(&mut self, processes: &[ProcessUse], length_s: f64) -> HostUse {
+        let mut host = self.cores.used(&self.chosen_cores);
+        (host.throttled_periods, host.throttled_s) = self.throttling.used();
+        (host.networks, host.disks) = self.devices.used();
+        let busy_s = host.cores_busy.iter().sum::<f64>() * length_s;
+        let server_s: f64 = processes.iter().map(|process| process.cpu_s).sum();
+        let pids: Vec<u32> = processes.iter().map(|process| process.pid).collect();
+        let cores = &self.chosen_cores;
+        host.neighbours = self.neighbours.used(&pids, busy_s - server_s, length_s, cores);
+        host
     }
 
     /// A server may be pinned after it was started, so this is asked anew; when it has ended, the
@@ -212,7 +281,8 @@ impl Sampler {
 
     /// What could not be seen so far, a sentence each.
     pub fn blind_spots(&self) -> Vec<String> {
-        self.blind_spots.iter().cloned().collect()
+        let of_the_probe = self.inside.iter().flat_map(Inside::blind_spots);
+        self.blind_spots.iter().cloned().chain(of_the_probe).collect()
     }
 }
 

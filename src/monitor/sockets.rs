@@ -132,7 +132,7 @@ fn unix_row(row: &[u8]) -> Option<Listener> {
 
 /// Calls `each` for the listeners of one `/proc/net/tcp` file. The kernel lists them before all
 /// other sockets, so reading ends there: thousands of closed connections may follow.
-fn each_tcp_listener(
+pub(super) fn each_tcp_listener(
     file: &mut (impl Read + Seek),
     buffer: &mut [u8],
     each: &mut dyn FnMut(Listener),
@@ -188,7 +188,7 @@ pub fn listeners(pid: Option<u32>) -> io::Result<Vec<Listener>> {
     }
 }
 
-fn net_folder(pid: Option<u32>) -> PathBuf {
+pub(super) fn net_folder(pid: Option<u32>) -> PathBuf {
     match pid {
         Some(pid) => PathBuf::from(format!("/proc/{pid}/net")),
         None => PathBuf::from("/proc/self/net"),
@@ -209,39 +209,6 @@ impl Listener {
             }
             _ => false,
         }
-    }
-}
-
-/// The listen queue of one port, looked at again and again.
-pub(super) struct ListenQueue {
-    port: u16,
-    files: Vec<File>,
-    buffer: Box<[u8; 4096]>,
-}
-
-impl ListenQueue {
-    /// In the network that `pid` sees.
-    pub fn open(port: u16, pid: u32) -> Self {
-        let folder = net_folder(Some(pid));
-        let files = ["tcp", "tcp6"].iter().filter_map(|name| File::open(folder.join(name)).ok());
-        Self { port, files: files.collect(), buffer: Box::new([0; 4096]) }
-    }
-
-    /// Connections that wait now, over all listeners of the port; `None` when nothing listens or it
-    /// cannot be seen.
-    pub fn depth(&mut self) -> Option<u32> {
-        let port = self.port;
-        let mut depth = None;
-        for file in &mut self.files {
-            let mut add = |listener: Listener| {
-                if matches!(listener.address, ListenAddress::Tcp { port: own, .. } if own == port) {
-                    depth = Some(depth.unwrap_or(0) + listener.queue.unwrap_or(0));
-                }
-            };
-            // A file that cannot be read any more (the network is gone) is the same as no listener.
-            drop(each_tcp_listener(file, &mut self.buffer[..], &mut add));
-        }
-        depth
     }
 }
 
@@ -284,7 +251,7 @@ pub(super) fn holds(pid: u32, inodes: &BTreeSet<u64>) -> io::Result<bool> {
 }
 
 /// `socket:[1119]`.
-fn socket_inode(link: &Path) -> Option<u64> {
+pub(super) fn socket_inode(link: &Path) -> Option<u64> {
     let digits = link.as_os_str().as_bytes().strip_prefix(b"socket:[")?.strip_suffix(b"]")?;
     text::number(digits)
 }

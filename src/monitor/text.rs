@@ -12,11 +12,17 @@ pub(crate) struct Stat<'a> {
     /// As in ps(1): `R` running or runnable, `S` sleeping, `Z` ended but not yet waited for.
     pub state: u8,
     pub parent: u32,
+    /// Pages touched for the first time, or written to while shared.
+    pub minor_faults: u64,
+    /// Pages read from a disk.
+    pub major_faults: u64,
     pub user_ticks: u64,
     pub system_ticks: u64,
     pub threads: u32,
     /// When it began, since the machine's boot.
     pub start_ticks: u64,
+    /// Pages in memory, shared ones too.
+    pub resident_pages: u64,
 }
 
 /// Reads a process's or thread's `stat`.
@@ -28,17 +34,41 @@ pub(crate) fn stat(text: &[u8]) -> Option<Stat<'_>> {
     let mut fields = fields(&text[close + 1..]);
     let state = *fields.next()?.first()?;
     let parent = number(fields.next()?)? as u32;
-    // utime is field 14 of proc(5), the parent is field 4.
-    let user_ticks = number(fields.nth(9)?)?;
+    // The parent is field 4 of proc(5), minflt 10, majflt 12, utime 14.
+    let minor_faults = number(fields.nth(5)?)?;
+    let major_faults = number(fields.nth(1)?)?;
+    let user_ticks = number(fields.nth(1)?)?;
     let system_ticks = number(fields.next()?)?;
     let threads = number(fields.nth(4)?)? as u32;
     let start_ticks = number(fields.nth(1)?)?;
-    Some(Stat { name, state, parent, user_ticks, system_ticks, threads, start_ticks })
+    let resident_pages = number(fields.nth(1)?)?;
+    Some(Stat {
+        name,
+        state,
+        parent,
+        minor_faults,
+        major_faults,
+        user_ticks,
+        system_ticks,
+        threads,
+        start_ticks,
+        resident_pages,
+    })
 }
 
-/// The run delay of a thread's `schedstat`, in nanoseconds.
-pub(crate) fn run_delay_ns(schedstat: &[u8]) -> Option<u64> {
-    number(fields(schedstat).nth(1)?)
+/// How a thread was scheduled, from its `schedstat`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Scheduled {
+    /// Nanoseconds it was runnable and waited for a core; a wait counts when it ends.
+    pub run_delay_ns: u64,
+    /// Times it was given a core.
+    pub runs: u64,
+}
+
+/// Reads a thread's `schedstat`.
+pub(crate) fn scheduled(schedstat: &[u8]) -> Option<Scheduled> {
+    let mut fields = fields(schedstat).skip(1);
+    Some(Scheduled { run_delay_ns: number(fields.next()?)?, runs: number(fields.next()?)? })
 }
 
 /// Voluntary and involuntary context switches of a thread's `status`.
@@ -54,6 +84,7 @@ pub(crate) fn switches(status: &[u8]) -> Option<(u64, u64)> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MemoryRollup {
     pub pss_bytes: u64,
+    pub pss_anonymous_bytes: Option<u64>,
     pub uss_bytes: u64,
     pub rss_bytes: u64,
 }
@@ -65,6 +96,7 @@ pub(crate) fn memory_rollup(text: &[u8]) -> Option<MemoryRollup> {
     let own = own + kilobytes(b"\nPrivate_Hugetlb:").unwrap_or(0);
     Some(MemoryRollup {
         pss_bytes: kilobytes(b"\nPss:")? * 1024,
+        pss_anonymous_bytes: kilobytes(b"\nPss_Anon:").map(|kilobytes| kilobytes * 1024),
         uss_bytes: own * 1024,
         rss_bytes: kilobytes(b"\nRss:")? * 1024,
     })
@@ -74,8 +106,10 @@ pub(crate) fn memory_rollup(text: &[u8]) -> Option<MemoryRollup> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CoreTicks {
     pub core: u16,
-    /// User, nice, system and both kinds of interrupts; guests are in user and nice already.
-    pub busy: u64,
+    /// At normal and lowered priority; guests are among them already.
+    pub user: u64,
+    /// The kernel, and both kinds of interrupts.
+    pub system: u64,
     pub idle: u64,
     pub iowait: u64,
     pub steal: u64,
@@ -96,7 +130,8 @@ fn core(line: &[u8]) -> Option<CoreTicks> {
         *slot = fields.next().and_then(number).unwrap_or(0);
     }
     let [user, nice, system, idle, iowait, irq, softirq, steal] = ticks;
-    Some(CoreTicks { core, busy: user + nice + system + irq + softirq, idle, iowait, steal })
+    let (user, system) = (user + nice, system + irq + softirq);
+    Some(CoreTicks { core, user, system, idle, iowait, steal })
 }
 
 /// Throttled periods and throttled nanoseconds of a control group's `cpu.stat`, version 2 or 1.
@@ -116,6 +151,70 @@ pub(crate) fn throttled(cpu_stat: &[u8]) -> Option<(u64, u64)> {
         }
     }
     Some((periods?, nanoseconds?))
+}
+
+/// Microseconds in which something waited, since boot, from a pressure file's line "some".
+pub(crate) fn pressure_us(pressure: &[u8]) -> Option<u64> {
+    let some = lines(pressure).find(|line| line.starts_with(b"some "))?;
+    number(fields(some).find_map(|field| field.strip_prefix(b"total="))?)
+}
+
+/// Connections turned away because a listen queue was full, from `/proc/net/netstat`: a line of
+/// names, then one of figures.
+pub(crate) fn listen_overflows(netstat: &[u8]) -> Option<u64> {
+    let mut tcp = lines(netstat).filter(|line| line.starts_with(b"TcpExt:"));
+    let (names, figures) = (tcp.next()?, tcp.next()?);
+    let at = fields(names).position(|name| name == b"ListenOverflows")?;
+    number(fields(figures).nth(at)?)
+}
+
+/// What a device has carried since it was there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DeviceCounters {
+    pub name: String,
+    /// Received, or read.
+    pub in_bytes: u64,
+    /// Sent, or written.
+    pub out_bytes: u64,
+    /// Milliseconds in which a disk had something to do; `None` for a network interface.
+    pub busy_ms: Option<u64>,
+}
+
+impl DeviceCounters {
+    pub fn was_used(&self) -> bool {
+        self.in_bytes + self.out_bytes > 0
+    }
+}
+
+/// From `/proc/net/dev`.
+pub(crate) fn network_counters(net_dev: &[u8]) -> Vec<DeviceCounters> {
+    let row = |line: &[u8]| {
+        // A large figure can stand right behind the colon.
+        let colon = memchr(b':', line)?;
+        let name = fields(&line[..colon]).next()?;
+        let mut figures = fields(&line[colon + 1..]);
+        Some(DeviceCounters {
+            name: String::from_utf8_lossy(name).into_owned(),
+            in_bytes: number(figures.next()?)?,
+            out_bytes: number(figures.nth(7)?)?,
+            busy_ms: None,
+        })
+    };
+    lines(net_dev).filter_map(row).collect()
+}
+
+/// From `/proc/diskstats`, which counts in sectors of 512 bytes whatever the disk's own are.
+pub(crate) fn disk_counters(diskstats: &[u8]) -> Vec<DeviceCounters> {
+    let row = |line: &[u8]| {
+        let mut fields = fields(line).skip(2);
+        Some(DeviceCounters {
+            name: String::from_utf8_lossy(fields.next()?).into_owned(),
+            in_bytes: number(fields.nth(2)?)? * 512,
+            out_bytes: number(fields.nth(3)?)? * 512,
+            busy_ms: Some(number(fields.nth(2)?)?),
+        })
+    };
+    lines(diskstats).filter_map(row).collect()
 }
 
 /// The number given to the newest thread or process, from `/proc/loadavg`.
@@ -182,6 +281,11 @@ pub(crate) fn number(field: &[u8]) -> Option<u64> {
     })
 }
 
+/// The number that a file begins with.
+pub(crate) fn first_number(text: &[u8]) -> Option<u64> {
+    number(fields(text).next()?)
+}
+
 /// The first number after a label such as `"\nPss:"`. A label that begins with a newline is also
 /// found at the very start of the text.
 pub(crate) fn labelled(text: &[u8], label: &[u8]) -> Option<u64> {
@@ -211,10 +315,13 @@ mod tests {
                 name: b"sh",
                 state: b'S',
                 parent: 11387,
+                minor_faults: 120,
+                major_faults: 0,
                 user_ticks: 31,
                 system_ticks: 7,
                 threads: 3,
                 start_ticks: 139_655,
+                resident_pages: 408,
             }
         );
     }
@@ -237,9 +344,10 @@ mod tests {
     }
 
     #[test]
-    fn run_delay_is_the_second_field_of_schedstat() {
-        assert_eq!(run_delay_ns(b"33012345 1204 87\n"), Some(1204));
-        assert_eq!(run_delay_ns(b"33012345\n"), None);
+    fn run_delay_and_runs_are_the_second_and_third_field_of_schedstat() {
+        let expected = Scheduled { run_delay_ns: 1204, runs: 87 };
+        assert_eq!(scheduled(b"33012345 1204 87\n"), Some(expected));
+        assert_eq!(scheduled(b"33012345 1204\n"), None);
     }
 
     #[test]
@@ -254,10 +362,12 @@ mod tests {
     fn memory_counts_own_pages_as_the_sum_of_the_private_ones() {
         let rollup = b"5571b4400000-7ffe3beb5000 ---p 00000000 00:00 0                [rollup]\n\
             Rss:                1708 kB\nPss:                 327 kB\nPss_Dirty:           112 kB\n\
+            Pss_Anon:            108 kB\n\
             Shared_Clean:       1556 kB\nShared_Dirty:          0 kB\nPrivate_Clean:        40 kB\n\
             Private_Dirty:       112 kB\nPrivate_Hugetlb:       8 kB\n";
         let expected = MemoryRollup {
             pss_bytes: 327 * 1024,
+            pss_anonymous_bytes: Some(108 * 1024),
             uss_bytes: (40 + 112 + 8) * 1024,
             rss_bytes: 1708 * 1024,
         };
@@ -271,8 +381,10 @@ mod tests {
         let text = b"cpu  27695 0 5076 241490 428 0 62 25 0 0\n\
             cpu0 13736 1 2215 121281 96 2 12 12 700 0\ncpu3 1 2 3 4 5 6 7 8 0 0\nintr 295891 0\n";
         cores(text, &mut read);
-        let first = CoreTicks { core: 0, busy: 15966, idle: 121_281, iowait: 96, steal: 12 };
-        assert_eq!(read, [first, CoreTicks { core: 3, busy: 19, idle: 4, iowait: 5, steal: 8 }]);
+        let (user, system, steal) = (13_737, 2229, 12);
+        let first = CoreTicks { core: 0, user, system, idle: 121_281, iowait: 96, steal };
+        let last = CoreTicks { core: 3, user: 3, system: 16, idle: 4, iowait: 5, steal: 8 };
+        assert_eq!(read, [first, last]);
     }
 
     #[test]
@@ -282,6 +394,37 @@ mod tests {
         assert_eq!(throttled(v2), Some((12, 3_500_000)));
         assert_eq!(throttled(v1), throttled(v2));
         assert_eq!(throttled(b"usage_usec 5\n"), None);
+    }
+
+    #[test]
+    fn pressure_and_overflows_are_found_by_their_names() {
+        let pressure = b"some avg10=1.50 avg60=0.20 avg300=0.00 total=68336286\n\
+            full avg10=0.00 avg60=0.00 avg300=0.00 total=77\n";
+        assert_eq!(pressure_us(pressure), Some(68_336_286));
+        assert_eq!(pressure_us(b"full avg10=0.00 total=77\n"), None);
+        let netstat = b"TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 1 42 43\n\
+            IpExt: InNoRoutes\nIpExt: 5\n";
+        assert_eq!(listen_overflows(netstat), Some(42));
+        assert_eq!(listen_overflows(b"TcpExt: A\nTcpExt: 1\n"), None);
+    }
+
+    #[test]
+    fn devices_are_read_without_headings() {
+        let network = b"Inter-|   Receive                            |  Transmit\n \
+            face |bytes    packets errs drop fifo frame compressed multicast|bytes packets\n    \
+            lo: 9001 21 0 0 0 0 0 0 9002 21 0 0 0 0 0 0\n  \
+            eth0:123456789012 2 0 0 0 0 0 0 7 8 0 0\n";
+        let device = |name: &str, in_bytes, out_bytes, busy_ms| DeviceCounters {
+            name: name.to_string(),
+            in_bytes,
+            out_bytes,
+            busy_ms,
+        };
+        let expected = [device("lo", 9001, 9002, None), device("eth0", 123_456_789_012, 7, None)];
+        assert_eq!(network_counters(network), expected);
+        let disks = b" 254       0 vda 5093 1188 300 2029 6417 7107 20 11 0 5288 13212 0 0 0 0\n";
+        assert_eq!(disk_counters(disks), [device("vda", 300 * 512, 20 * 512, Some(5288))]);
+        assert_eq!(disk_counters(b"254 0 vda\n"), []);
     }
 
     #[test]

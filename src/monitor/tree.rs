@@ -57,6 +57,9 @@ pub(super) struct Tree {
     looks: u32,
 }
 
+/// Thread states are read at every so many looks, and at an interval's end.
+const LOOKS_A_STATE: u32 = 5;
+
 /// Every so many scans all strangers are looked at again: their ids may have been given out again.
 const SCANS_A_GENERATION: u32 = 25;
 
@@ -88,21 +91,18 @@ impl Tree {
         let may_be_new = thorough || newest.is_none() || newest != self.newest_pid;
         self.newest_pid = newest;
         self.looks += 1;
-        let reads_states = thorough || self.looks.is_multiple_of(self.state_looks());
-        let depth = LookDepth { lists_threads: thorough, reads_states };
+        // A new thread has a new id as well, and shows in its process's file.
+        let depth = LookDepth {
+            reads_stat: may_be_new,
+            lists_threads: thorough,
+            reads_states: thorough || self.looks.is_multiple_of(LOOKS_A_STATE),
+        };
         for process in self.processes.iter_mut().filter(|process| !process.is_gone) {
             process.look(depth, &mut self.budget, buffer);
         }
         if may_be_new {
             self.find(buffer);
         }
-    }
-
-    /// Thread states are read at every so many looks: the more threads, the seldomer, as the mean
-    /// over many threads needs fewer looks.
-    fn state_looks(&self) -> u32 {
-        let threads: usize = self.processes.iter().map(Process::thread_count).sum();
-        if threads > 128 { 2 } else { 1 }
     }
 
     /// Forgets the processes that have ended; call it when their last use was handed out.

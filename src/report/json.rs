@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::story::{self, Stored, Story};
 use crate::terms::{
-    BootFailure, CurrentSetting, Decision, Event, Limit, LoadSummary, Machine, Offered, Prediction,
-    SessionState, TrialFailure, TrialPurpose, TrialSummary, Verdict, WarmUpKind, Warning,
-    WorkerShare,
+    BootFailure, CurrentSetting, Decision, Event, InsideSummary, Limit, LoadSummary, Machine,
+    MemoryParts, Offered, Prediction, SessionState, TrialFailure, TrialPurpose, TrialSummary,
+    Verdict, WarmUpKind, Warning, WorkerShare,
 };
 
 /// What `tune --json` and `report -o json` print.
@@ -38,6 +38,9 @@ pub struct TuneReport {
     pub trials: Vec<TrialReport>,
     /// What the model expects of each configuration.
     pub predicted: Vec<Prediction>,
+    /// What memory is made of; null when none could be read, or the session ended before.
+    #[serde(default)]
+    pub memory: Option<MemoryParts>,
     /// Configurations that never became ready.
     pub boot_failures: Vec<BootFailureReport>,
     /// Seconds from start to end.
@@ -81,6 +84,15 @@ pub struct TrialReport {
     pub worker_shares: Vec<WorkerShare>,
     /// Memory of all the server's processes; null when it could not be read.
     pub memory_bytes: Option<u64>,
+    /// By how much the memory that its processes have in use grew, bytes a second, with the 95 %
+    /// interval; null for trials of under four seconds.
+    #[serde(default)]
+    pub memory_growth_bytes_s: Option<f64>,
+    #[serde(default)]
+    pub memory_growth_bytes_s_interval: Option<[f64; 2]>,
+    /// What a request cost inside the server; null without a probe.
+    #[serde(default)]
+    pub inside: Option<InsideSummary>,
     pub limit: Limit,
     /// Why the server did not live to the end; null when it did.
     pub failure: Option<TrialFailure>,
@@ -117,6 +129,7 @@ pub fn tune_report(story: &Story) -> TuneReport {
         decision: story.decision.clone(),
         trials: story.trials.iter().map(trial_report).collect(),
         predicted: story.predicted.clone(),
+        memory: story.memory.clone(),
         boot_failures: story
             .boot_failures
             .iter()
@@ -156,6 +169,9 @@ fn trial_report(trial: &TrialSummary) -> TrialReport {
         cpu_s: trial.cpu_s.clone(),
         worker_shares: trial.workers.clone(),
         memory_bytes: trial.memory_bytes,
+        memory_growth_bytes_s: trial.memory_growth_bytes_s,
+        memory_growth_bytes_s_interval: trial.memory_growth_bytes_s_interval,
+        inside: trial.inside,
         limit: trial.limit.clone(),
         failure: trial.failure.clone(),
         load_s: trial.load_s,

@@ -16,6 +16,7 @@ pub mod outside;
 pub mod story;
 pub mod terminal;
 pub mod text;
+mod used_words;
 mod words;
 
 pub mod doctor_text;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::figures;
 use crate::terms::{
-    BootFailure, Configuration, CurrentSetting, Decision, Event, EventKind, Machine, Prediction,
-    SessionState, TrialPurpose, TrialSummary, TuneResult, Verdict, Warning,
+    BootFailure, Configuration, CurrentSetting, Decision, Event, EventKind, Machine, MemoryParts,
+    Prediction, SessionState, TrialPurpose, TrialSummary, TuneResult, Verdict, Warning,
 };
 
 /// Where a session lies, as far as it lies anywhere.
@@ -44,6 +44,7 @@ pub struct Story {
     pub current: Option<CurrentSetting>,
     pub decision: Option<Decision>,
     pub predicted: Vec<Prediction>,
+    pub memory: Option<MemoryParts>,
     /// Each once, in the order they came up.
     pub warnings: Vec<Warning>,
     pub notes: Vec<String>,
@@ -74,6 +75,7 @@ impl Default for Story {
             current: None,
             decision: None,
             predicted: Vec::new(),
+            memory: None,
             warnings: Vec::new(),
             notes: Vec::new(),
             state: SessionState::Running,
@@ -155,6 +157,7 @@ impl Story {
         if !result.predicted.is_empty() {
             self.predicted.clone_from(&result.predicted);
         }
+        self.memory.clone_from(&result.memory);
         self.machine = Some(result.machine.clone());
         self.notes.clone_from(&result.notes);
         self.elapsed_s = result.elapsed_s;

@@ -3,10 +3,14 @@
 //! In: one [`WatchSecond`] after the other. Out: text. Rates are per second of the interval's true
 //! length.
 
-use std::fmt::Write as _;
+mod around;
+mod rows;
+
 use std::io::{self, Write};
 
 use crate::terms::{ProcessMemory, ProcessUse, Role, WatchSecond};
+
+pub use rows::{CSV_HEADING, csv};
 
 /// How the terminal shows things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +57,7 @@ impl LiveTable {
 pub fn table(what: &str, second: &WatchSecond, style: Style) -> String {
     let mut lines = vec![heading(what, second, style)];
     lines.extend(core_lines(&second.second.host.cores_busy, style));
-    lines.push(host_line(second));
+    lines.extend(around::lines(second));
     lines.push(String::new());
     lines.push(paint(&process_heading(style), "1", style));
     let mut processes: Vec<&ProcessUse> = second.second.processes.iter().collect();
@@ -141,26 +145,6 @@ fn paint(text: &str, code: &str, style: Style) -> String {
     if style.has_colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
 }
 
-fn host_line(second: &WatchSecond) -> String {
-    let host = &second.second.host;
-    let core_seconds = second.second.length_s * host.cores_busy.len().max(1) as f64;
-    let percent = |seconds: f64| 100.0 * seconds / core_seconds;
-    let mut line = match second.second.listen_queue {
-        Some(depth) => format!("listen queue {depth}  "),
-        None => String::new(),
-    };
-    // Writing to a string cannot fail.
-    let _ = write!(
-        line,
-        "steal {:.1}%  iowait {:.1}%  throttled {} periods, {:.2} s",
-        percent(host.steal_s),
-        percent(host.iowait_s),
-        host.throttled_periods,
-        host.throttled_s,
-    );
-    line
-}
-
 /// Columns that are left out where the name would have no room.
 fn is_wide(style: Style) -> bool {
     style.columns >= 96
@@ -240,63 +224,12 @@ const PLAIN: Style = Style { columns: 200, lines: 10_000, has_colour: false, has
 pub fn lines(second: &WatchSecond) -> String {
     let busy = second.second.host.cores_busy.iter().map(|busy| format!("{:.0}%", busy * 100.0));
     let busy = busy.collect::<Vec<_>>().join(" ");
-    let mut text = format!("{:<8} cores {busy}  {}\n", clock(second), host_line(second));
+    let mut text = format!("{:<8} cores {busy}  {}\n", clock(second), around::host(second));
     for process in &second.second.processes {
         let line = process_line(process, &second.memory, second.second.length_s, PLAIN);
         text += &format!("{:<8} {}\n", clock(second), line.trim_end());
     }
     text
-}
-
-/// The heading of [`fn@csv`]; units stand in the names.
-pub const CSV_HEADING: &str = "time,at_s,length_s,pid,role,index,name,cpu_s,user_s,system_s,\
-run_delay_s,voluntary_switches,involuntary_switches,threads,threads_runnable,pss_bytes,uss_bytes,\
-rss_bytes,listen_queue,cores_busy_sum,steal_s,iowait_s,throttled_s,throttled_periods\n";
-
-/// One interval as CSV, a row a process; what is of the whole machine stands in every row.
-pub fn csv(second: &WatchSecond) -> String {
-    let interval = &second.second;
-    let host = &interval.host;
-    let optional = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
-    let queue = optional(interval.listen_queue.map(u64::from));
-    let busy: f64 = host.cores_busy.iter().sum();
-    let host = format!(
-        "{queue},{busy:.4},{},{},{},{}",
-        host.steal_s, host.iowait_s, host.throttled_s, host.throttled_periods
-    );
-    let row = |process: &ProcessUse| {
-        let memory = second.memory.iter().find(|one| one.pid == process.pid);
-        format!(
-            "{},{:.3},{:.6},{},{},{},{},{:.9},{:.9},{:.9},{:.9},{},{},{},{:.2},{},{},{},{host}\n",
-            second.time,
-            interval.at_s,
-            interval.length_s,
-            process.pid,
-            role(process).split(' ').next().unwrap_or_default(),
-            optional(process.index.map(u64::from)),
-            csv_text(&process.name),
-            process.cpu_s,
-            process.user_s,
-            process.system_s,
-            process.run_delay_s,
-            process.voluntary_switches,
-            process.involuntary_switches,
-            process.threads,
-            process.threads_runnable,
-            optional(memory.map(|one| one.pss_bytes)),
-            optional(memory.map(|one| one.uss_bytes)),
-            optional(memory.map(|one| one.rss_bytes)),
-        )
-    };
-    interval.processes.iter().map(row).collect()
-}
-
-fn csv_text(text: &str) -> String {
-    if text.contains([',', '"', '\n']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_string()
-    }
 }
 
 #[cfg(test)]
@@ -318,6 +251,7 @@ mod tests {
             involuntary_switches: 20,
             threads: 11,
             threads_runnable: 1.4,
+            ..ProcessUse::default()
         }
     }
 
@@ -337,6 +271,7 @@ mod tests {
                     ..HostUse::default()
                 },
                 listen_queue: Some(3),
+                ..MonitorSecond::default()
             },
             memory: vec![ProcessMemory {
                 pid: 78,
@@ -344,6 +279,7 @@ mod tests {
                 pss_bytes: 64 << 20,
                 uss_bytes: 40 << 20,
                 rss_bytes: 90 << 20,
+                ..ProcessMemory::default()
             }],
             blind_spots: vec!["the memory of process 77 may not be read".to_string()],
         }

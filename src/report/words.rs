@@ -3,8 +3,8 @@
 //! In: a [`Story`]. Out: unescaped plain text. Computes only, and judges nothing that the events
 //! did not judge.
 
-use super::figures;
 use super::story::Story;
+use super::{figures, used_words};
 use crate::terms::{
     Arrivals, BootFailure, Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered,
     SessionState, Slo, TrialFailure, TrialPurpose, TrialSummary, Verdict,
@@ -260,6 +260,9 @@ fn decision_facts(story: &Story, decision: &Decision, facts: &mut Vec<(&'static 
         facts.extend(gain(decision).map(|text| ("gain", text)));
     }
     facts.push(("limit", limit_text(story, decision)));
+    if !decision.limit.advice.is_empty() {
+        facts.push(("what helps", decision.limit.advice.clone()));
+    }
     facts.push(("day to day", day_to_day(decision)));
     if let Some(memory) = decision.memory_bytes {
         let of = story
@@ -269,6 +272,13 @@ fn decision_facts(story: &Story, decision: &Decision, facts: &mut Vec<(&'static 
             .unwrap_or_default();
         facts.push(("memory", format!("{}{of}", figures::bytes(memory))));
     }
+    facts.extend(
+        story
+            .memory
+            .as_ref()
+            .map(|parts| ("of that", used_words::memory_parts(parts, story.has_threads))),
+    );
+    facts.extend(used_words::inside(story).map(|text| ("inside", text)));
     let connections = u64::from(decision.database_connections);
     facts.push((
         "database",
@@ -613,8 +623,7 @@ mod tests {
         let mut story = story(Some((2, 1, Some(80.0))), Some(1.25));
         let decision = story.decision.as_mut().unwrap();
         decision.workers = 4;
-        decision.limit =
-            Limit { kind: LimitKind::Threads, confidence: 0.9, evidence: "all 4 workers".into() };
+        decision.limit = Limit { kind: LimitKind::Threads, ..Limit::unknown("all 4 workers") };
         story.has_threads = false;
         assert_eq!(
             headline(&story),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::monitor::sockets::{self, Listener};
-use crate::monitor::{self, CoreChoice, LOOK_EVERY, Sampler, Watched};
+use crate::monitor::{self, CoreChoice, GroupFolders, LOOK_EVERY, Sampler, Watched, groups};
 use crate::terms::{MonitorSecond, ProcessMemory, Role, StopSignal, WatchSecond};
 
 /// Where a server can listen.
@@ -94,6 +94,8 @@ pub struct Found {
     /// Processes that hold the socket or are in the group, none below another; not empty.
     pub roots: Vec<u32>,
     pub cgroup: Option<PathBuf>,
+    /// The control group whose figures are shown.
+    pub group: GroupFolders,
     /// The port whose listen queue can be seen.
     pub port: Option<u16>,
     pub socket: Option<PathBuf>,
@@ -135,7 +137,8 @@ fn find_pid(pid: u32) -> Result<Found, WatchError> {
             _ => WatchError::NoSuchProcess { pid },
         });
     }
-    Ok(Found { roots: vec![pid], cgroup: None, port: None, socket: None })
+    let group = GroupFolders::of(&groups::of(pid));
+    Ok(Found { roots: vec![pid], cgroup: None, group, port: None, socket: None })
 }
 
 fn find_listener(address: &ListenAddress) -> Result<Found, WatchError> {
@@ -159,7 +162,8 @@ fn find_listener(address: &ListenAddress) -> Result<Found, WatchError> {
         ListenAddress::Tcp { port, .. } => (Some(*port), None),
         ListenAddress::Unix(path) => (None, Some(path.clone())),
     };
-    Ok(Found { roots, cgroup: None, port, socket })
+    let group = GroupFolders::of(&groups::of(roots[0]));
+    Ok(Found { roots, cgroup: None, group, port, socket })
 }
 
 fn is_alike(one: &ListenAddress, other: &ListenAddress) -> bool {
@@ -177,7 +181,8 @@ fn find_group(folder: &Path) -> Result<Found, WatchError> {
         return Err(WatchError::EmptyControlGroup { folder: folder.to_path_buf() });
     }
     let cgroup = Some(folder.to_path_buf());
-    Ok(Found { roots, cgroup, port: None, socket: None })
+    let group = GroupFolders::one(folder);
+    Ok(Found { roots, cgroup, group, port: None, socket: None })
 }
 
 /// Of these processes (pid to parent) the ones that are not below another one, in order of pid. The
@@ -227,7 +232,10 @@ pub fn run(
         role: Box::new(|seen| role_from_title(seen.is_root, seen.title)),
         port: found.port,
         socket: found.socket,
+        group: found.group,
         cgroup: found.cgroup,
+        probe: None,
+        stats: None,
     };
     let origin = Instant::now();
     let mut sampler = Sampler::start(watched, CoreChoice::All);

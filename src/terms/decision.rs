@@ -69,6 +69,22 @@ pub struct Decision {
     pub database_connections: u32,
 }
 
+/// What memory is made of: `shared + workers x (worker + threads x thread)`, as fitted to all that
+/// was measured. Pages that forked processes share are counted once. Intervals of 95 %; null with
+/// fewer than four different configurations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryParts {
+    /// Shared pages, and the master's own.
+    pub shared_bytes: u64,
+    pub shared_bytes_interval: Option<[u64; 2]>,
+    /// Each worker's own.
+    pub worker_bytes: u64,
+    pub worker_bytes_interval: Option<[u64; 2]>,
+    /// Each thread's.
+    pub thread_bytes: u64,
+    pub thread_bytes_interval: Option<[u64; 2]>,
+}
+
 /// The limit that is predicted, without evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PredictedLimit {
@@ -98,6 +114,9 @@ pub struct TuneResult {
     /// `None` when nothing met the SLO or nothing could be measured.
     pub decision: Option<Decision>,
     pub predicted: Vec<Prediction>,
+    /// `None` when no memory could be read.
+    #[serde(default)]
+    pub memory: Option<MemoryParts>,
     /// Seconds from start to end.
     pub elapsed_s: f64,
     /// Seconds under load.

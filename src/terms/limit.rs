@@ -43,11 +43,19 @@ pub struct Limit {
     pub confidence: f64,
     /// A sentence with the counter and its figure.
     pub evidence: String,
+    /// What to do about it; empty for unknown.
+    #[serde(default)]
+    pub advice: String,
 }
 
 impl Limit {
     /// No rule held; `evidence` says what was looked at.
     pub fn unknown(evidence: impl Into<String>) -> Self {
-        Self { kind: LimitKind::Unknown, confidence: 0.0, evidence: evidence.into() }
+        Self {
+            kind: LimitKind::Unknown,
+            confidence: 0.0,
+            evidence: evidence.into(),
+            advice: String::new(),
+        }
     }
 }

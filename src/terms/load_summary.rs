@@ -85,7 +85,7 @@ pub struct SloSummary {
 }
 
 /// The result of one load. Warm-up is left out of every figure but `windows`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadSummary {
     /// Null when closed.
     pub offered_load_rps: Option<f64>,

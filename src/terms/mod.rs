@@ -29,7 +29,8 @@ mod watch_second;
 pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
 pub use configuration::Configuration;
 pub use decision::{
-    CurrentSetting, Decision, Equivalent, PredictedLimit, Prediction, Settings, TuneResult,
+    CurrentSetting, Decision, Equivalent, MemoryParts, PredictedLimit, Prediction, Settings,
+    TuneResult,
 };
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
@@ -48,14 +49,17 @@ pub use load_summary::{
     Window, WindowLatency,
 };
 pub use machine::Machine;
-pub use monitor_record::{HostUse, MonitorRecord, MonitorSecond, ProcessMemory, ProcessUse, Role};
+pub use monitor_record::{
+    CoreUse, DeviceUse, GroupUse, HostUse, InsideUse, MonitorRecord, MonitorSecond, NeighbourUse,
+    ProcessMemory, ProcessUse, Role, WorkerStats,
+};
 pub use request_row::{RequestError, RequestRow};
 pub use slo::{QuantileLimit, Slo, SloError};
 pub use stop::{StopRequest, StopSignal};
 pub use target::{ConnectionMode, Target, TargetError};
 pub use trial::{
-    BootFailure, BootFailureKind, TrialFailure, TrialPurpose, TrialRecord, TrialSummary, Verdict,
-    WarmUp, WarmUpKind, WorkerShare,
+    BootFailure, BootFailureKind, InsideSummary, TrialFailure, TrialPurpose, TrialRecord,
+    TrialSummary, Verdict, WarmUp, WarmUpKind, WorkerShare,
 };
 pub use units::{Bytes, Cores, Rate, Ratio, Threads, UnitError, Workers};
 pub use warning::Warning;

@@ -5,7 +5,18 @@ use serde::{Deserialize, Serialize};
 
 /// What a process is to the app server.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -14,11 +25,12 @@ pub enum Role {
     /// Serves requests.
     Worker,
     /// Anything else below the server: a helper, a proxy, a database.
+    #[default]
     Other,
 }
 
 /// What one process used in one interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessUse {
     pub pid: u32,
     pub role: Role,
@@ -38,6 +50,64 @@ pub struct ProcessUse {
     pub threads: u32,
     /// Of those, running or runnable when looked at.
     pub threads_runnable: f64,
+    /// Of those, waiting without a way to be interrupted when looked at: for a disk, mostly.
+    #[serde(default)]
+    pub threads_blocked: f64,
+    /// Pages it touched for the first time, or that were shared until it wrote to them.
+    #[serde(default)]
+    pub minor_faults: u64,
+    /// Pages that had to be read from a disk.
+    #[serde(default)]
+    pub major_faults: u64,
+    /// Memory it has in use at the end, pages that it shares with others included.
+    #[serde(default)]
+    pub resident_bytes: u64,
+    /// Files it has open, sockets among them, as last counted; `None` when it could not be seen.
+    #[serde(default)]
+    pub open_files: Option<u32>,
+    /// Sockets among them.
+    #[serde(default)]
+    pub open_sockets: Option<u32>,
+}
+
+/// What one core did in one interval, as shares that add up to 1.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CoreUse {
+    /// The kernel's number of it.
+    pub core: u16,
+    /// Programs, also those at lowered priority.
+    pub user: f64,
+    /// The kernel, interrupts included.
+    pub system: f64,
+    pub idle: f64,
+    /// Idle while something waited for a disk.
+    pub iowait: f64,
+    /// Given to other machines by the hypervisor.
+    pub steal: f64,
+}
+
+/// What one network interface or disk carried in one interval.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceUse {
+    /// As the kernel names it: `eth0`, `vda`.
+    pub name: String,
+    /// Bytes received, or read.
+    pub in_bytes: u64,
+    /// Bytes sent, or written.
+    pub out_bytes: u64,
+    /// Seconds in which a disk had something to do; `None` for a network interface.
+    pub busy_s: Option<f64>,
+}
+
+/// A process beside the server that used the same cores in one interval.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NeighbourUse {
+    pub pid: u32,
+    pub name: String,
+    pub cpu_s: f64,
+    /// A process of the server has a connection to it: a database or another service behind the
+    /// app. `None` when that could not be seen.
+    pub serves_app: Option<bool>,
 }
 
 /// What the machine's cores did in one interval, summed over the cores looked at.
@@ -52,10 +122,87 @@ pub struct HostUse {
     pub throttled_s: f64,
     /// Scheduling periods in which it was throttled.
     pub throttled_periods: u64,
+    /// What each of these cores did.
+    #[serde(default)]
+    pub cores: Vec<CoreUse>,
+    #[serde(default)]
+    pub networks: Vec<DeviceUse>,
+    #[serde(default)]
+    pub disks: Vec<DeviceUse>,
+    /// Processes that are neither the server's nor ours and used at least a twentieth of a core,
+    /// the busiest first, at most five. Only looked for when that much is missing from the sum.
+    #[serde(default)]
+    pub neighbours: Vec<NeighbourUse>,
+}
+
+/// What the server's control group counted in one interval. A figure that the group's version or
+/// the kernel does not have is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupUse {
+    /// CPU seconds of all that is in it, also of what began and ended between two looks.
+    pub cpu_s: Option<f64>,
+    /// Memory charged to it at the end, files in the cache included.
+    pub memory_bytes: Option<u64>,
+    /// Of that, memory that no file stands behind.
+    pub anonymous_bytes: Option<u64>,
+    pub swap_bytes: Option<u64>,
+    /// The smallest limit on it and the groups around it.
+    pub memory_limit_bytes: Option<u64>,
+    /// Times its memory was at the limit and something had to go first.
+    pub memory_limit_hits: Option<u64>,
+    /// Pages that had to make room and were read from a disk again soon after.
+    #[serde(default)]
+    pub refaulted_pages: Option<u64>,
+    /// Processes killed for want of memory.
+    pub out_of_memory_kills: Option<u64>,
+    /// Seconds in which something in it waited for a core.
+    pub cpu_pressure_s: Option<f64>,
+    /// Seconds in which something in it waited for memory.
+    pub memory_pressure_s: Option<f64>,
+    /// Seconds in which something in it waited for a disk.
+    pub io_pressure_s: Option<f64>,
+}
+
+/// What a process of the server did with its requests in one interval, as a probe inside it told.
+/// Sums over the requests that ended in it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InsideUse {
+    pub pid: u32,
+    pub requests: u64,
+    /// Seconds from the app's call to its return.
+    pub app_s: f64,
+    /// CPU seconds of the threads that ran them.
+    pub cpu_s: f64,
+    /// Seconds of garbage collection in the whole process; `None` where the interpreter does not
+    /// tell.
+    pub gc_s: Option<f64>,
+    /// Seconds in which these threads waited for the interpreter's lock; `None` where it does not
+    /// tell.
+    pub gvl_wait_s: Option<f64>,
+    /// Seconds from the proxy's or generator's time stamp to the app's call, over the requests that
+    /// had one; `None` without any.
+    pub queue_s: Option<f64>,
+    /// CPU seconds that the probe itself took in the threads that ran them; in none of the others.
+    pub probe_s: f64,
+}
+
+/// What the server itself says of one of its workers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerStats {
+    /// `None` where the server is one process.
+    pub pid: Option<u32>,
+    /// Requests that it has taken in and no thread has taken yet.
+    pub waiting: u32,
+    /// Threads that have nothing to do, or could still be made.
+    pub free_threads: u32,
+    /// The most threads it may have.
+    pub threads: u32,
+    /// Requests since it was started.
+    pub requests: u64,
 }
 
 /// One interval of about a second.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MonitorSecond {
     /// Start, seconds from the start of the load.
     pub at_s: f64,
@@ -63,17 +210,42 @@ pub struct MonitorSecond {
     pub length_s: f64,
     pub processes: Vec<ProcessUse>,
     pub host: HostUse,
-    /// Connections waiting to be accepted when looked at; `None` when it could not be seen.
+    /// The most connections that waited to be accepted at any look; `None` when it could not be
+    /// seen.
     pub listen_queue: Option<u32>,
+    /// Mean over all looks, where `listen_queue` has the most.
+    #[serde(default)]
+    pub listen_queue_mean: Option<f64>,
+    /// How many may wait there; `None` when it could not be seen.
+    #[serde(default)]
+    pub listen_backlog: Option<u32>,
+    /// Connections that the kernel turned away, because a queue was full, in the whole network
+    /// that the server sees; `None` when it could not be seen.
+    #[serde(default)]
+    pub listen_overflows: Option<u64>,
+    /// `None` when the server has no control group of its own.
+    #[serde(default)]
+    pub group: Option<GroupUse>,
+    /// A process each, in order of pid; empty without a probe.
+    #[serde(default)]
+    pub inside: Vec<InsideUse>,
+    /// What the server said of its workers last, which may be some seconds old; empty without a
+    /// probe, and of servers that say nothing.
+    #[serde(default)]
+    pub worker_stats: Vec<WorkerStats>,
 }
 
 /// Memory of one process.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessMemory {
     pub pid: u32,
     pub role: Role,
     /// Its share of shared pages and all of its own.
     pub pss_bytes: u64,
+    /// Of that, memory that no file stands behind; `None` where the kernel does not tell (before
+    /// 5.4).
+    #[serde(default)]
+    pub pss_anonymous_bytes: Option<u64>,
     /// Its own pages alone.
     pub uss_bytes: u64,
     pub rss_bytes: u64,

@@ -86,6 +86,25 @@ pub struct WorkerShare {
     pub run_delay_cores: f64,
 }
 
+/// What a request cost inside the server as a probe there told: means over the requests of the
+/// measured part, seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InsideSummary {
+    pub requests: u64,
+    /// From the app's call to its return.
+    pub app_s: f64,
+    /// CPU of the thread that ran it.
+    pub cpu_s: f64,
+    /// Garbage collection in its process; null where the interpreter does not tell.
+    pub gc_s: Option<f64>,
+    /// Waiting for the interpreter's lock; null where it does not tell.
+    pub gvl_wait_s: Option<f64>,
+    /// From the time stamp of whoever took the request in first; null without one.
+    pub queue_s: Option<f64>,
+    /// CPU that the probe itself took.
+    pub probe_s: f64,
+}
+
 /// Why a trial could not be completed; a measurement all the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -175,6 +194,16 @@ pub struct TrialSummary {
     pub workers: Vec<WorkerShare>,
     /// PSS of all the server's processes at the end; `None` when it could not be read.
     pub memory_bytes: Option<u64>,
+    /// By how much the memory that its processes have in use grew, bytes a second; `None` where
+    /// too little was seen.
+    #[serde(default)]
+    pub memory_growth_bytes_s: Option<f64>,
+    /// Of 95 %.
+    #[serde(default)]
+    pub memory_growth_bytes_s_interval: Option<[f64; 2]>,
+    /// `None` without a probe.
+    #[serde(default)]
+    pub inside: Option<InsideSummary>,
     pub limit: Limit,
     pub failure: Option<TrialFailure>,
     /// Seconds of load that this trial took, warm-up and drain included.

@@ -44,7 +44,7 @@ fn watched(root_pid: u32) -> Watched {
         (false, false) => Role::Other,
     };
     let roots = vec![root_pid];
-    Watched { roots, role: Box::new(role), port: None, socket: None, cgroup: None }
+    Watched::processes(roots, Box::new(role))
 }
 
 fn uses_of(record: &MonitorRecord, pid: u32) -> Vec<&ProcessUse> {
@@ -165,6 +165,47 @@ fn blocking_shows_as_voluntary_switches_and_competing_for_a_core_as_run_delay() 
         delay_s > 0.2 && voluntary > 20
     });
     assert_eq!(busy_cores, 1, "only the core that the root may run on is looked at");
+}
+
+#[test]
+fn busy_processes_beside_the_server_are_told_apart_by_whether_it_is_connected_to_them() {
+    let burn = "loop {}";
+    let mut backend = ruby(&format!(
+        "require 'socket'\nserver = TCPServer.new('127.0.0.1', 0)\n\
+         $stdout.write(\"#{{server.addr[1]}}\\n\")\n$stdout.flush\nclient = server.accept\n{burn}"
+    ));
+    let port = line(&mut backend);
+    let stranger = ruby(burn);
+    let mut server = ruby(&format!(
+        "require 'socket'\nbackend = TCPSocket.new('127.0.0.1', {port})\n\
+         $stdout.write(\"up\\n\")\n$stdout.flush\nsleep 60"
+    ));
+    line(&mut server);
+    let mut sampler = Sampler::start(watched(server.0.id()), CoreChoice::All);
+    let wanted = [(backend.0.id(), Some(true)), (stranger.0.id(), Some(false))];
+    look_until(&mut sampler, |sampler| {
+        let neighbours = sampler.close(Instant::now()).host.neighbours;
+        // The tests beside this one are neighbours too.
+        wanted.iter().all(|(pid, serves_app)| {
+            neighbours.iter().any(|one| one.pid == *pid && one.serves_app == *serves_app)
+        })
+    });
+}
+
+#[test]
+fn open_files_faults_and_memory_of_a_process_are_seen() {
+    let mut child = ruby(
+        "sockets = 3.times.map { require 'socket'; TCPServer.new('127.0.0.1', 0) }\n\
+         $stdout.write(\"up\\n\")\n$stdout.flush\n\
+         loop { data = ' ' * 1_000_000; sleep 0.01 }",
+    );
+    line(&mut child);
+    let mut sampler = Sampler::start(watched(child.0.id()), CoreChoice::All);
+    look_until(&mut sampler, |sampler| {
+        let used = sampler.close(Instant::now()).processes.remove(0);
+        assert!(used.open_sockets >= Some(3) && used.open_files > used.open_sockets, "{used:?}");
+        used.minor_faults > 0 && used.resident_bytes > 10 << 20
+    });
 }
 
 /// A process and all below it, in a process group of their own so that all of it can be ended.

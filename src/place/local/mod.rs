@@ -77,6 +77,8 @@ struct Running {
     address: SocketAddr,
     /// Where the server answers the proxy in front of it.
     socket: Option<PathBuf>,
+    /// Where it says something of its own workers.
+    stats: Option<server::Stats>,
     log: PathBuf,
     graceful_stop: GracefulStop,
     /// True once it has answered at its address, so that it is the one that listens there.
@@ -91,6 +93,7 @@ impl Local {
     /// # Errors
     /// The app's folder is not there, the guardian cannot be started, or there is nowhere to write.
     pub fn new(settings: LocalSettings, stop: StopSignal) -> Result<Self, PlaceError> {
+        let settings = settings.with_inherited(|name| std::env::var(name).ok());
         let folder = &settings.app.folder;
         std::fs::read_dir(folder).map_err(|error| {
             environment(format!("open the app's folder {}", folder.display()), error)
@@ -158,6 +161,7 @@ impl Local {
             configuration,
             address,
             socket: recipe.socket().map(Path::to_path_buf),
+            stats: recipe.stats.clone(),
             log: log.clone(),
             graceful_stop: recipe.graceful_stop,
             has_answered: false,
@@ -425,7 +429,13 @@ impl Place for Local {
         let mut ended: Vec<(u32, String)> = Vec::new();
         let has_ended = running.processes.ended().is_some();
         let mut is_guardian_gone = false;
-        let monitor = Monitor::start(self.watched(running), Instant::now());
+        let comes_first = self.placement().raised_priority;
+        let settle = move || {
+            if comes_first {
+                load::come_before_the_server();
+            }
+        };
+        let monitor = Monitor::start_settled(self.watched(running), Instant::now(), settle);
         let link = &self.link;
         let longest = offer.warm_up + offer.duration;
         let counts = self.settings.most_requests.is_some();

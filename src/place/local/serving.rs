@@ -3,13 +3,14 @@
 //!
 //! In: the server that runs. Out: its processes' roles. Only looks.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::boot::LOOK;
 use super::started::Part;
 use super::{Local, Running, processes};
-use crate::monitor::{self, RoleOf, Seen, Serving, Watched};
-use crate::server::{self, ProcessFacts};
+use crate::monitor::{self, RoleOf, Seen, Serving, StatsSource, Watched};
+use crate::server::{self, ProcessFacts, Stats};
 use crate::terms::Role;
 
 /// A worker that has ended should be replaced by then: forked, not yet loaded.
@@ -71,7 +72,25 @@ impl Local {
             port: Some(running.address.port()),
             socket: running.socket.clone(),
             cgroup: self.link.group.cpu.clone(),
+            group: self.link.group.watched(),
+            probe: self.probe_socket(),
+            stats: self.stats(running),
         }
+    }
+
+    /// Where the processes of a probed app tell what they count, to whoever listens; only one can.
+    /// `None` without a probe.
+    pub fn probe_socket(&self) -> Option<PathBuf> {
+        self.settings.app.is_probed.then(|| server::probe_socket(&self.link.scratch))
+    }
+
+    /// Where the server says something of its workers itself. Only with a probe: asking costs the
+    /// server a little, too.
+    fn stats(&self, running: &Running) -> Option<StatsSource> {
+        let (adapter, asked) = (self.settings.adapter, running.stats.as_ref()?);
+        let read = Box::new(move |body: &str| adapter.read_stats(body));
+        let Stats { socket, path } = asked.clone();
+        self.settings.app.is_probed.then_some(StatsSource { socket, path, read })
     }
 
     fn serving(&self, running: &Running) -> Serving {

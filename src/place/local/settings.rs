@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::server::{Adapter, App};
+use crate::server::{Adapter, App, PROBE_OPTIONS};
 use crate::terms::{Bytes, ConnectionMode, Cores, Target};
 
 /// A server that is not ready by then will not become so.
@@ -65,5 +65,36 @@ impl LocalSettings {
             scratch_in: scratch_places(),
             guardian: OWN_PROGRAM.into(),
         }
+    }
+
+    /// The probe sets a variable that we may have inherited, and that the server would inherit from
+    /// us: what stands there is kept as if the user had given it for the app.
+    pub(super) fn with_inherited(mut self, inherited: impl Fn(&str) -> Option<String>) -> Self {
+        if self.app.is_probed && !self.app.env.contains_key(PROBE_OPTIONS) {
+            let options = inherited(PROBE_OPTIONS);
+            self.app.env.extend(options.map(|options| (PROBE_OPTIONS.to_string(), options)));
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::{Framework, find};
+
+    #[test]
+    fn options_that_we_inherited_are_kept_for_a_probed_app_unless_it_has_its_own() {
+        let options = |is_probed: bool, own: Option<&str>| {
+            let mut app = App::new("/srv/shop", Framework::Rack, "config.ru");
+            app.is_probed = is_probed;
+            app.env.extend(own.map(|own| ("RUBYOPT".to_string(), own.to_string())));
+            let settings = LocalSettings::new(app, find("puma").unwrap(), Vec::new());
+            let settings = settings.with_inherited(|name| Some(format!("{name} of ours")));
+            settings.app.env.get("RUBYOPT").cloned()
+        };
+        assert_eq!(options(true, None).as_deref(), Some("RUBYOPT of ours"));
+        assert_eq!(options(true, Some("-W0")).as_deref(), Some("-W0"));
+        assert_eq!(options(false, None), None, "it is inherited as it is");
     }
 }

@@ -133,6 +133,7 @@ impl<'a> Recorder<'a> {
             processes,
             host,
             listen_queue: Some(usage.backlog),
+            ..MonitorSecond::default()
         });
         self.second_began_s = at_s;
         let live = LiveSecond {
@@ -215,6 +216,7 @@ impl<'a> Recorder<'a> {
             involuntary_switches: used.involuntary_switches,
             threads: u32::from(pool) + OTHER_THREADS,
             threads_runnable: f64::from(used.runnable),
+            ..ProcessUse::default()
         }
     }
 
@@ -242,6 +244,7 @@ impl<'a> Recorder<'a> {
                 pss_bytes: own + share,
                 uss_bytes: own,
                 rss_bytes: own + memory.shared_bytes,
+                ..ProcessMemory::default()
             })
             .collect()
     }

@@ -134,10 +134,14 @@ impl Trial {
                 })
                 .collect(),
             memory_bytes: Some(u64::from(workers) * (74 << 20) + u64::from(threads) * (1 << 20)),
+            memory_growth_bytes_s: Some(41_000.5),
+            memory_growth_bytes_s_interval: Some([-3_000.5, 85_001.5]),
+            inside: None,
             limit: Limit {
                 kind: LimitKind::Cores,
                 confidence: 0.9,
                 evidence: "both cores were busy 97 % of the time".to_string(),
+                advice: "more cores".to_string(),
             },
             failure: None,
             load_s: 15.4,
@@ -272,9 +276,11 @@ fn monitor_record() -> MonitorRecord {
                 involuntary_switches: 14,
                 threads: 12,
                 threads_runnable: 1.7,
+                ..ProcessUse::default()
             }],
             host: HostUse { cores_busy: vec![0.97, 0.98], ..HostUse::default() },
             listen_queue: Some(0),
+            ..MonitorSecond::default()
         }],
         memory: Vec::new(),
         blind_spots: Vec::new(),
@@ -353,6 +359,7 @@ pub fn decision() -> Decision {
             evidence: "both cores were busy 97 % of the time, and in each second workers waited \
                        0.8 s for one"
                 .to_string(),
+            advice: "more cores, or less work a request".to_string(),
         },
         equivalent: vec![Equivalent {
             workers: 2,
@@ -395,6 +402,14 @@ fn result() -> TuneResult {
         }),
         decision: Some(decision()),
         predicted: predictions(),
+        memory: Some(MemoryParts {
+            shared_bytes: 61 << 20,
+            shared_bytes_interval: Some([52 << 20, 70 << 20]),
+            worker_bytes: 72 << 20,
+            worker_bytes_interval: Some([66 << 20, 78 << 20]),
+            thread_bytes: 1 << 20,
+            thread_bytes_interval: None,
+        }),
         elapsed_s: 371.8,
         load_s: 184.8,
         machine: machine(),

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::monitor::GroupFolders;
 use crate::monitor::groups::{self, ControlGroups, Version};
 
 pub use permission::{Permission, permission};
@@ -102,6 +103,14 @@ impl Group {
             // Whether it worked shows in the processes, which the caller looks at anyway.
             let _ = set(folder, "cgroup.kill", "1");
         }
+    }
+
+    /// Its folders, as they are watched.
+    pub fn watched(&self) -> GroupFolders {
+        let counts = |folder: &&PathBuf| folder.join("cpu.stat").exists();
+        // Version 2 counts processor time in every group, also where it limits nothing.
+        let unified = self.kill.as_ref().filter(counts).cloned();
+        GroupFolders { cpu: self.cpu.clone(), memory: self.memory.clone(), unified }
     }
 
     /// How many processes were killed because memory ran out; 0 when nothing counts them.

@@ -1,0 +1,84 @@
+//! Which processes beside the server serve it: those that one of its processes has a connection to.
+//!
+//! In: ids of processes. Out: yes, no, or not to be seen. Reads `/proc/PID/fd` and asks the kernel;
+//! opens no connection.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+
+use super::sock_diag::SockDiag;
+use super::sockets::socket_inode;
+
+/// Knows what it found: a connection seen once counts for good.
+#[derive(Default)]
+pub(super) struct Connections {
+    kernel: Option<SockDiag>,
+    serving: HashSet<u32>,
+}
+
+impl Connections {
+    /// Has one of these processes of the server a connection to `other`? `None` when that cannot
+    /// be seen.
+    pub fn lead_to(&mut self, other: u32, server: &[u32]) -> Option<bool> {
+        if self.serving.contains(&other) {
+            return Some(true);
+        }
+        let found = self.look(other, server).ok()?;
+        if found {
+            self.serving.insert(other);
+        }
+        Some(found)
+    }
+
+    fn look(&mut self, other: u32, server: &[u32]) -> io::Result<bool> {
+        let theirs = sockets_of(other)?;
+        let mut ours = HashSet::new();
+        for pid in server {
+            // One that has ended has none; one that may not be looked into hides all.
+            match sockets_of(*pid) {
+                Ok(sockets) => ours.extend(sockets),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
+                Err(_) => {}
+            }
+        }
+        let kernel = match &mut self.kernel {
+            Some(kernel) => kernel,
+            none => none.insert(SockDiag::open()?),
+        };
+        let peers = kernel.unix_peers()?;
+        if theirs.iter().filter_map(|own| peers.get(own)).any(|peer| ours.contains(peer)) {
+            return Ok(true);
+        }
+        let connections = kernel.tcp_connections()?;
+        let far_ends: HashSet<_> =
+            ours.iter().filter_map(|own| connections.get(own)).map(|ends| ends.turned()).collect();
+        Ok(theirs.iter().filter_map(|own| connections.get(own)).any(|own| far_ends.contains(own)))
+    }
+}
+
+/// Numbers of the sockets that a process has open.
+fn sockets_of(pid: u32) -> io::Result<HashSet<u64>> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd"))?.flatten();
+    let links = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
+    Ok(links.filter_map(|link| socket_inode(&link)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn a_connection_is_found_from_its_two_processes() {
+        let own = std::process::id();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let _server = listener.accept().unwrap();
+        let mut connections = Connections::default();
+        assert_eq!(connections.lead_to(own, &[own]), Some(true));
+        // Nobody has this id, as it is above the largest.
+        assert_eq!(connections.lead_to(1 << 23, &[own]), None);
+    }
+}

@@ -1,0 +1,271 @@
+//! What the server's control group counted between two moments: CPU time, memory, pressure.
+//!
+//! In: the group's folders. Out: a [`GroupUse`]. Reads both versions of control groups; a file that
+//! is not there is a figure that is `None`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::groups::{self, ControlGroups};
+use super::text;
+use crate::terms::GroupUse;
+
+/// The folders of one control group, one in each tree that has it; on a machine with version 2
+/// alone they are the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GroupFolders {
+    /// Where processor time is limited or counted.
+    pub cpu: Option<PathBuf>,
+    /// Where memory is limited and counted.
+    pub memory: Option<PathBuf>,
+    /// Version 2's, which counts processor time and pressure also where it limits nothing.
+    pub unified: Option<PathBuf>,
+}
+
+impl GroupFolders {
+    /// The one folder of a group, whatever it governs.
+    pub fn one(folder: &Path) -> Self {
+        let folder = Some(folder.to_path_buf());
+        Self { cpu: folder.clone(), memory: folder.clone(), unified: folder }
+    }
+
+    /// Of the groups a process is in, those below the top: at the top is the whole machine.
+    pub fn of(groups: &ControlGroups) -> Self {
+        let below_the_top = |group: &Option<groups::Group>| {
+            let group = group.as_ref().filter(|group| group.way_up().nth(1).is_some())?;
+            Some(group.folder.clone())
+        };
+        Self {
+            cpu: below_the_top(&groups.cpu),
+            memory: below_the_top(&groups.memory),
+            unified: below_the_top(&groups.unified),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Figures that only ever grow.
+#[derive(Debug, Clone, Default)]
+struct Totals {
+    cpu_s: Option<f64>,
+    limit_hits: Option<u64>,
+    refaulted_pages: Option<u64>,
+    out_of_memory_kills: Option<u64>,
+    cpu_pressure_s: Option<f64>,
+    memory_pressure_s: Option<f64>,
+    io_pressure_s: Option<f64>,
+}
+
+/// Counts from one call to the next.
+pub(super) struct GroupCounters {
+    folders: GroupFolders,
+    memory_limit: Option<u64>,
+    before: Totals,
+}
+
+impl GroupCounters {
+    /// Begins to count; `None` without a group.
+    pub fn start(folders: GroupFolders) -> Option<Self> {
+        if folders.is_empty() {
+            return None;
+        }
+        let memory_limit = folders.memory.as_deref().and_then(smallest_limit);
+        let before = totals(&folders);
+        Some(Self { folders, memory_limit, before })
+    }
+
+    /// What was used since the last call.
+    pub fn used(&mut self) -> GroupUse {
+        let now = totals(&self.folders);
+        let before = std::mem::replace(&mut self.before, now.clone());
+        let memory = Memory::read(self.folders.memory.as_deref());
+        GroupUse {
+            cpu_s: grown(before.cpu_s, now.cpu_s),
+            memory_bytes: memory.charged,
+            anonymous_bytes: memory.anonymous,
+            swap_bytes: memory.swap,
+            memory_limit_bytes: self.memory_limit,
+            memory_limit_hits: more(before.limit_hits, now.limit_hits),
+            refaulted_pages: more(before.refaulted_pages, now.refaulted_pages),
+            out_of_memory_kills: more(before.out_of_memory_kills, now.out_of_memory_kills),
+            cpu_pressure_s: grown(before.cpu_pressure_s, now.cpu_pressure_s),
+            memory_pressure_s: grown(before.memory_pressure_s, now.memory_pressure_s),
+            io_pressure_s: grown(before.io_pressure_s, now.io_pressure_s),
+        }
+    }
+}
+
+/// On the group and those around it.
+fn smallest_limit(folder: &Path) -> Option<u64> {
+    let groups = folder.ancestors().take_while(|folder| folder.join("cgroup.procs").exists());
+    groups.filter_map(groups::memory_limit_in).min().map(|limit| limit.0)
+}
+
+fn grown(before: Option<f64>, now: Option<f64>) -> Option<f64> {
+    Some((now? - before?).max(0.0))
+}
+
+fn more(before: Option<u64>, now: Option<u64>) -> Option<u64> {
+    Some(now?.saturating_sub(before?))
+}
+
+fn totals(folders: &GroupFolders) -> Totals {
+    let pressure_s = |name: &str| {
+        let text = fs::read(folders.unified.as_ref()?.join(name)).ok()?;
+        Some(text::pressure_us(&text)? as f64 / 1e6)
+    };
+    let memory = |name: &str| fs::read(folders.memory.as_ref()?.join(name)).ok();
+    let events = memory("memory.events");
+    let limit_hits = match &events {
+        Some(events) => text::labelled(events, b"\nmax "),
+        None => memory("memory.failcnt").and_then(|text| text::first_number(&text)),
+    };
+    let kills = events.or_else(|| memory("memory.oom_control"));
+    Totals {
+        cpu_s: cpu_ns(folders).map(|ns| ns as f64 / 1e9),
+        limit_hits,
+        refaulted_pages: memory("memory.stat").and_then(|stat| refaulted(&stat)),
+        out_of_memory_kills: kills.and_then(|text| text::labelled(&text, b"\noom_kill ")),
+        cpu_pressure_s: pressure_s("cpu.pressure"),
+        memory_pressure_s: pressure_s("memory.pressure"),
+        io_pressure_s: pressure_s("io.pressure"),
+    }
+}
+
+/// Of files and of memory without one; the first names are version 2's. `None` before Linux 5.9,
+/// which does not tell them apart.
+fn refaulted(stat: &[u8]) -> Option<u64> {
+    let sum = |file: &[u8], anonymous: &[u8]| {
+        Some(text::labelled(stat, file)? + text::labelled(stat, anonymous)?)
+    };
+    sum(b"\ntotal_workingset_refault_file ", b"\ntotal_workingset_refault_anon ")
+        .or_else(|| sum(b"\nworkingset_refault_file ", b"\nworkingset_refault_anon "))
+}
+
+/// Version 2 counts in microseconds, version 1 in nanoseconds.
+fn cpu_ns(folders: &GroupFolders) -> Option<u64> {
+    let stat = |folder: &PathBuf| {
+        let text = fs::read(folder.join("cpu.stat")).ok()?;
+        Some(text::labelled(&text, b"\nusage_usec ")? * 1000)
+    };
+    let account =
+        |folder: &PathBuf| text::first_number(&fs::read(folder.join("cpuacct.usage")).ok()?);
+    let first = folders.unified.as_ref().and_then(stat);
+    first.or_else(|| folders.cpu.as_ref().and_then(|folder| stat(folder).or(account(folder))))
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Memory {
+    charged: Option<u64>,
+    anonymous: Option<u64>,
+    swap: Option<u64>,
+}
+
+impl Memory {
+    fn read(folder: Option<&Path>) -> Self {
+        let Some(folder) = folder else { return Self::default() };
+        let number = |name: &str| text::first_number(&fs::read(folder.join(name)).ok()?);
+        let stat = fs::read(folder.join("memory.stat")).unwrap_or_default();
+        // The names of version 2, then those of version 1 that count the groups inside too.
+        let named = |new: &[u8], old: &[u8]| {
+            text::labelled(&stat, new).or_else(|| text::labelled(&stat, old))
+        };
+        Self {
+            charged: number("memory.current").or_else(|| number("memory.usage_in_bytes")),
+            anonymous: named(b"\nanon ", b"\ntotal_rss "),
+            swap: number("memory.swap.current").or_else(|| named(b"\nswap ", b"\ntotal_swap ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        write(&folder, files);
+        folder
+    }
+
+    fn write(folder: &tempfile::TempDir, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+    }
+
+    #[test]
+    fn version_2_gives_cpu_memory_and_pressure_since_the_last_call() {
+        let stat = |refaults: u64| {
+            format!(
+                "anon 3000\nfile 2000\nworkingset_refault_anon 7\n\
+                 workingset_refault_file {refaults}\n"
+            )
+        };
+        let group = folder(&[
+            ("cgroup.procs", ""),
+            ("cpu.stat", "usage_usec 1000000\nuser_usec 1\n"),
+            ("memory.current", "5000\n"),
+            ("memory.max", "8000\n"),
+            ("memory.stat", &stat(100)),
+            ("memory.events", "low 0\nhigh 0\nmax 4\noom 0\noom_kill 0\n"),
+            ("memory.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=250000\n"),
+        ]);
+        let mut counters = GroupCounters::start(GroupFolders::one(group.path())).unwrap();
+        write(
+            &group,
+            &[
+                ("cpu.stat", "usage_usec 2500000\nuser_usec 1\n"),
+                ("memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 1\n"),
+                ("memory.stat", &stat(500)),
+                ("memory.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=500000\n"),
+            ],
+        );
+        let used = counters.used();
+        assert_eq!((used.cpu_s, used.memory_pressure_s), (Some(1.5), Some(0.25)));
+        assert_eq!((used.memory_bytes, used.anonymous_bytes), (Some(5000), Some(3000)));
+        assert_eq!((used.memory_limit_bytes, used.memory_limit_hits), (Some(8000), Some(5)));
+        assert_eq!((used.out_of_memory_kills, used.cpu_pressure_s), (Some(1), None));
+        assert_eq!(used.refaulted_pages, Some(400));
+        assert_eq!(counters.used().cpu_s, Some(0.0));
+    }
+
+    #[test]
+    fn version_1_says_the_same_in_other_files() {
+        let cpu = folder(&[("cpuacct.usage", "2000000000\n")]);
+        let memory = folder(&[
+            ("memory.usage_in_bytes", "5000\n"),
+            (
+                "memory.stat",
+                "cache 1\nrss 2\ntotal_cache 9\ntotal_rss 3000\ntotal_swap 7\n\
+              workingset_refault_anon 1\nworkingset_refault_file 2\n\
+              total_workingset_refault_anon 5\ntotal_workingset_refault_file 6\n",
+            ),
+            ("memory.failcnt", "3\n"),
+            ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n"),
+        ]);
+        let folders = GroupFolders {
+            cpu: Some(cpu.path().to_path_buf()),
+            memory: Some(memory.path().to_path_buf()),
+            unified: None,
+        };
+        let mut counters = GroupCounters::start(folders).unwrap();
+        write(&cpu, &[("cpuacct.usage", "2250000000\n")]);
+        write(&memory, &[("memory.failcnt", "13\n")]);
+        let used = counters.used();
+        assert_eq!((used.cpu_s, used.memory_limit_hits), (Some(0.25), Some(10)));
+        assert_eq!((used.anonymous_bytes, used.swap_bytes), (Some(3000), Some(7)));
+        assert_eq!((used.out_of_memory_kills, used.refaulted_pages), (Some(0), Some(0)));
+    }
+
+    #[test]
+    fn without_a_group_there_is_nothing_to_count() {
+        assert!(GroupCounters::start(GroupFolders::default()).is_none());
+        let missing = Path::new("/no/such/group");
+        let mut counters = GroupCounters::start(GroupFolders::one(missing)).unwrap();
+        assert_eq!(counters.used(), GroupUse::default());
+    }
+}

@@ -1,0 +1,429 @@
+//! What the server's own processes tell of their requests, through a socket that is made here.
+//!
+//! In: datagrams of a probe inside these processes, each with all that its process has counted
+//! since somebody listens. Out: what was added between two calls, process by process. Only listens,
+//! and believes nothing that does not look like the probe's.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+
+use crate::terms::InsideUse;
+
+/// The first words of every datagram, before the process's id and the sums.
+const NAME: &str = "sweetspot-probe";
+const VERSION: &str = "1";
+
+/// Longer ones are not the probe's.
+const LONGEST: usize = 1024;
+
+/// Read at one look: whoever floods the socket must not hold up the watching.
+const MOST_AT_ONCE: usize = 10_000;
+
+/// The kernel's limit for the path of a unix socket, the zero byte at its end left out.
+const LONGEST_PATH: usize = 107;
+
+/// Listens to the processes of a server. Dropping it takes its socket away.
+pub struct Inside {
+    socket: UnixDatagram,
+    path: PathBuf,
+    /// By process id.
+    processes: BTreeMap<u32, Process>,
+    gaps: Gaps,
+}
+
+/// What was heard of one process.
+struct Process {
+    /// As told last, since somebody listens.
+    told: Sums,
+    /// Of that, what [`Inside::used`] has not given out yet.
+    new: Option<Sums>,
+}
+
+/// What could not be heard, or not be understood.
+#[derive(Debug, Default)]
+struct Gaps {
+    lacks_gc: bool,
+    lacks_gvl_wait: bool,
+    has_other_version: bool,
+    has_not_understood: bool,
+}
+
+/// Sums over requests. Times in nanoseconds; `None` where the process cannot tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Sums {
+    requests: u64,
+    app_ns: u64,
+    cpu_ns: u64,
+    probe_ns: u64,
+    gc_ns: Option<u64>,
+    gvl_ns: Option<u64>,
+    /// Requests that came with a time stamp, and how long these had waited.
+    stamped: u64,
+    queue_ns: u64,
+}
+
+/// Why a datagram is of no use.
+#[derive(Debug, PartialEq, Eq)]
+enum Unusable {
+    OtherVersion,
+    NotUnderstood,
+}
+
+impl Inside {
+    /// Begins to listen at `path`, whose folder is there. What an earlier listener that was killed
+    /// left there is taken away.
+    ///
+    /// # Errors
+    /// The path is longer than a unix socket's may be, or nothing can be made there.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let length = path.as_os_str().len();
+        if length > LONGEST_PATH {
+            let message = format!(
+                "{} has {length} bytes, and the path of a socket may have {LONGEST_PATH} (TMPDIR \
+                 names another place)",
+                path.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let socket = UnixDatagram::bind(path)?;
+        let inside = Self {
+            socket,
+            path: path.to_path_buf(),
+            processes: BTreeMap::new(),
+            gaps: Gaps::default(),
+        };
+        inside.socket.set_nonblocking(true)?;
+        Ok(inside)
+    }
+
+    /// Reads what has come, so that the kernel's queue for it, which may hold as few as ten
+    /// datagrams, does not fill up. Call it a few times a second.
+    pub fn look(&mut self) {
+        // One byte more than is believed shows what is longer.
+        let mut buffer = [0; LONGEST + 1];
+        for _ in 0..MOST_AT_ONCE {
+            match self.socket.recv(&mut buffer) {
+                Ok(length) => self.take(&buffer[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Nothing more is there, or nothing more will be.
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// What has been told since the last call, in order of pid; a process that told nothing since
+    /// then is not among them.
+    pub fn used(&mut self) -> Vec<InsideUse> {
+        self.look();
+        let new = |(pid, process): (&u32, &mut Process)| Some(process.new.take()?.as_use(*pid));
+        self.processes.iter_mut().filter_map(new).collect()
+    }
+
+    /// What could not be seen from inside so far, a sentence each.
+    pub fn blind_spots(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        let mut say = |sentence: &str| sentences.push(sentence.to_string());
+        if self.processes.is_empty() {
+            say(
+                "no process of the server told anything from inside: no request ended, or the app \
+                 does not start from a rackup file",
+            );
+        }
+        if self.gaps.lacks_gc {
+            say("this Ruby does not tell how long it collects garbage (3.1 and later do, unless \
+                 the app turns that off), so it is not seen from inside");
+        }
+        if self.gaps.lacks_gvl_wait {
+            say("this Ruby does not tell how long threads wait for its lock (3.2 and later do, \
+                 with the gem gvltools in the app's bundle), so it is not seen from inside");
+        }
+        if self.gaps.has_other_version {
+            say("what a probe of another version told from inside the server was left out");
+        }
+        if self.gaps.has_not_understood {
+            say("something came through the probe's socket that no probe sends; it was left out");
+        }
+        sentences
+    }
+
+    fn take(&mut self, datagram: &[u8]) {
+        match parse(datagram) {
+            Ok((pid, sums)) => {
+                self.gaps.lacks_gc |= sums.gc_ns.is_none();
+                self.gaps.lacks_gvl_wait |= sums.gvl_ns.is_none();
+                self.processes.entry(pid).or_insert_with(Process::unknown).hear(sums);
+            }
+            Err(Unusable::OtherVersion) => self.gaps.has_other_version = true,
+            Err(Unusable::NotUnderstood) => self.gaps.has_not_understood = true,
+        }
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        // Its folder may be gone already, and the socket with it.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl Process {
+    /// Nothing was heard of it yet.
+    fn unknown() -> Self {
+        let nothing = Sums { gc_ns: Some(0), gvl_ns: Some(0), ..Sums::default() };
+        Self { told: nothing, new: None }
+    }
+
+    /// Sums that are smaller than before are another process's of the same id, which began at zero.
+    fn hear(&mut self, sums: Sums) {
+        let added = sums.since(&self.told).unwrap_or(sums);
+        self.told = sums;
+        self.new = Some(self.new.map_or(added, |new| new.plus(&added)));
+    }
+}
+
+impl Sums {
+    /// What came since `before`; `None` when something has become less.
+    fn since(&self, before: &Self) -> Option<Self> {
+        /// What one of the two cannot tell, their difference cannot either.
+        fn between(now: Option<u64>, before: Option<u64>) -> Option<Option<u64>> {
+            match now.zip(before) {
+                Some((now, before)) => now.checked_sub(before).map(Some),
+                None => Some(None),
+            }
+        }
+        Some(Self {
+            requests: self.requests.checked_sub(before.requests)?,
+            app_ns: self.app_ns.checked_sub(before.app_ns)?,
+            cpu_ns: self.cpu_ns.checked_sub(before.cpu_ns)?,
+            probe_ns: self.probe_ns.checked_sub(before.probe_ns)?,
+            gc_ns: between(self.gc_ns, before.gc_ns)?,
+            gvl_ns: between(self.gvl_ns, before.gvl_ns)?,
+            stamped: self.stamped.checked_sub(before.stamped)?,
+            queue_ns: self.queue_ns.checked_sub(before.queue_ns)?,
+        })
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        let both = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
+        Self {
+            requests: self.requests.saturating_add(other.requests),
+            app_ns: self.app_ns.saturating_add(other.app_ns),
+            cpu_ns: self.cpu_ns.saturating_add(other.cpu_ns),
+            probe_ns: self.probe_ns.saturating_add(other.probe_ns),
+            gc_ns: both(self.gc_ns, other.gc_ns),
+            gvl_ns: both(self.gvl_ns, other.gvl_ns),
+            stamped: self.stamped.saturating_add(other.stamped),
+            queue_ns: self.queue_ns.saturating_add(other.queue_ns),
+        }
+    }
+
+    fn as_use(&self, pid: u32) -> InsideUse {
+        InsideUse {
+            pid,
+            requests: self.requests,
+            app_s: seconds(self.app_ns),
+            cpu_s: seconds(self.cpu_ns),
+            gc_s: self.gc_ns.map(seconds),
+            gvl_wait_s: self.gvl_ns.map(seconds),
+            queue_s: (self.stamped > 0).then(|| seconds(self.queue_ns)),
+            probe_s: seconds(self.probe_ns),
+        }
+    }
+}
+
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+/// A process's id and what it has counted: `sweetspot-probe 1 4711 requests=12 app_ns=340000 ...`.
+/// Sums of other names, which a later probe may have, are passed over.
+fn parse(datagram: &[u8]) -> Result<(u32, Sums), Unusable> {
+    let text = std::str::from_utf8(datagram).map_err(|_| Unusable::NotUnderstood)?;
+    let mut words = text.split_ascii_whitespace();
+    if datagram.len() > LONGEST || words.next() != Some(NAME) {
+        return Err(Unusable::NotUnderstood);
+    }
+    if words.next().ok_or(Unusable::NotUnderstood)? != VERSION {
+        return Err(Unusable::OtherVersion);
+    }
+    let pid = words.next().and_then(|word| word.parse().ok()).ok_or(Unusable::NotUnderstood)?;
+    let mut sums = BTreeMap::new();
+    for word in words {
+        let sum = word.split_once('=').and_then(|(name, sum)| Some((name, sum.parse().ok()?)));
+        let (name, sum): (&str, u64) = sum.ok_or(Unusable::NotUnderstood)?;
+        sums.insert(name, sum);
+    }
+    let needed = |name: &str| sums.get(name).copied().ok_or(Unusable::NotUnderstood);
+    let told = Sums {
+        requests: needed("requests")?,
+        app_ns: needed("app_ns")?,
+        cpu_ns: needed("cpu_ns")?,
+        probe_ns: needed("probe_ns")?,
+        gc_ns: sums.get("gc_ns").copied(),
+        gvl_ns: sums.get("gvl_ns").copied(),
+        stamped: needed("stamped")?,
+        queue_ns: needed("queue_ns")?,
+    };
+    Ok((pid, told))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A listener in a folder of its own, and somebody who sends.
+    struct Line {
+        folder: tempfile::TempDir,
+        inside: Inside,
+        sender: UnixDatagram,
+    }
+
+    impl Line {
+        fn open() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let inside = Inside::open(&folder.path().join("probe.sock")).unwrap();
+            Self { folder, inside, sender: UnixDatagram::unbound().unwrap() }
+        }
+
+        fn send(&self, datagram: impl AsRef<[u8]>) {
+            let path = self.folder.path().join("probe.sock");
+            self.sender.send_to(datagram.as_ref(), path).unwrap();
+        }
+    }
+
+    /// So many requests, each of 30 ms with 10 ms of CPU, 1 ms of it garbage collection.
+    fn told(pid: u32, requests: u64) -> String {
+        let ns = |ms: u64| requests * ms * 1_000_000;
+        format!(
+            "sweetspot-probe 1 {pid} requests={requests} app_ns={} cpu_ns={} probe_ns={} \
+             stamped=0 queue_ns=0 gc_ns={}",
+            ns(30),
+            ns(10),
+            requests * 5_000,
+            ns(1)
+        )
+    }
+
+    fn counts(used: &[InsideUse]) -> Vec<(u32, u64)> {
+        used.iter().map(|used| (used.pid, used.requests)).collect()
+    }
+
+    #[test]
+    fn totals_become_what_was_added_since_the_last_call() {
+        let mut line = Line::open();
+        assert_eq!(line.inside.used(), []);
+        line.send(told(72, 4));
+        line.send(told(71, 1));
+        line.send(told(72, 6));
+        let used = line.inside.used();
+        assert_eq!(counts(&used), [(71, 1), (72, 6)], "in order of pid");
+        let first = InsideUse {
+            pid: 71,
+            requests: 1,
+            app_s: 0.03,
+            cpu_s: 0.01,
+            gc_s: Some(0.001),
+            gvl_wait_s: None,
+            queue_s: None,
+            probe_s: 0.000_005,
+        };
+        assert_eq!(used[0], first);
+        line.send(told(72, 9));
+        line.inside.look();
+        line.send(told(72, 10));
+        let used = line.inside.used();
+        assert_eq!(counts(&used), [(72, 4)], "whoever told nothing is not there");
+        assert!((used[0].app_s - 0.12).abs() < 1e-9 && (used[0].cpu_s - 0.04).abs() < 1e-9);
+        assert_eq!(line.inside.used(), []);
+    }
+
+    #[test]
+    fn a_process_that_takes_over_the_id_of_another_begins_at_zero() {
+        let mut line = Line::open();
+        line.send(told(71, 100));
+        assert_eq!(counts(&line.inside.used()), [(71, 100)]);
+        line.send(told(71, 103));
+        line.send(told(71, 2));
+        line.send(told(71, 5));
+        assert_eq!(counts(&line.inside.used()), [(71, 3 + 5)]);
+    }
+
+    #[test]
+    fn what_is_not_the_probes_is_left_out_and_said() {
+        for (datagram, expected) in [
+            ("", "that no probe sends"),
+            ("hello", "that no probe sends"),
+            ("sweetspot-probe", "that no probe sends"),
+            ("sweetspot-probe 1", "that no probe sends"),
+            ("sweetspot-probe 1 many requests=1", "that no probe sends"),
+            ("sweetspot-probe 1 71 requests=1", "that no probe sends"),
+            ("sweetspot-probe 1 71 requests=-1", "that no probe sends"),
+            ("sweetspot-probe 2 71 demands=1", "another version"),
+        ] {
+            let mut line = Line::open();
+            line.send(datagram);
+            line.send(told(71, 3));
+            assert_eq!(counts(&line.inside.used()), [(71, 3)]);
+            let said = line.inside.blind_spots().join("\n");
+            assert!(said.contains(expected), "{datagram:?}: {said}");
+        }
+        let mut line = Line::open();
+        line.send(b"\xff\xfe");
+        line.send(format!("{} later={}", told(71, 3), "9".repeat(LONGEST)));
+        line.send(format!("{} later_ns=9", told(72, 3)));
+        assert_eq!(counts(&line.inside.used()), [(72, 3)]);
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_none_and_said() {
+        let mut line = Line::open();
+        let silent = line.inside.blind_spots();
+        assert!(silent[0].starts_with("no process of the server told anything"), "{silent:?}");
+        line.send(format!("{} gvl_ns=7000000", told(71, 1)));
+        let used = line.inside.used().remove(0);
+        assert_eq!((used.gc_s, used.gvl_wait_s), (Some(0.001), Some(0.007)));
+        assert_eq!(line.inside.blind_spots(), Vec::<String>::new());
+        line.send(told(71, 2).replace(" gc_ns=2000000", ""));
+        let used = line.inside.used().remove(0);
+        assert_eq!((used.gc_s, used.gvl_wait_s), (None, None));
+        let said = line.inside.blind_spots();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].contains("garbage") && said[1].contains("lock"), "{said:?}");
+    }
+
+    #[test]
+    fn the_wait_before_the_app_is_told_where_requests_were_stamped() {
+        let mut line = Line::open();
+        line.send(told(71, 1).replace("stamped=0 queue_ns=0", "stamped=1 queue_ns=250000000"));
+        assert_eq!(line.inside.used()[0].queue_s, Some(0.25));
+        line.send(told(71, 2).replace("stamped=0 queue_ns=0", "stamped=1 queue_ns=250000000"));
+        assert_eq!(line.inside.used()[0].queue_s, None, "none of these was");
+    }
+
+    #[test]
+    fn a_socket_that_was_left_behind_is_replaced_and_ours_is_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("probe.sock");
+        drop(UnixDatagram::bind(&path).unwrap());
+        assert!(path.exists());
+        let inside = Inside::open(&path).unwrap();
+        UnixDatagram::unbound().unwrap().send_to(b"x", &path).unwrap();
+        drop(inside);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_or_not_there_is_refused_with_the_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = folder.path().join("x".repeat(LONGEST_PATH));
+        let error = Inside::open(&long).err().unwrap().to_string();
+        assert!(error.contains("107") && error.contains("TMPDIR"), "{error}");
+        assert!(Inside::open(&folder.path().join("none/probe.sock")).is_err());
+    }
+}
