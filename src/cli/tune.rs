@@ -145,6 +145,16 @@ pub struct Course {
     /// Where trials run: local, on this machine [default: local]
     #[arg(long, value_name = "PLACE")]
     pub place: Option<String>,
+    /// Look into the app from inside too: the CPU, the garbage collection and the waits of its
+    /// requests; for Ruby's servers [default: false]
+    #[arg(
+        long,
+        value_name = "true|false",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub probe: Option<String>,
     /// Seed of everything random, so that a run can be repeated [default: 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<String>,
@@ -205,6 +215,7 @@ impl Arguments {
             db_connections: limits.db_connections.clone(),
             budget: limits.budget.clone(),
             place: course.place.clone(),
+            probe: course.probe.clone(),
             seed: course.seed.clone(),
             store: course.store.clone(),
             yes: course.yes,
@@ -342,7 +353,7 @@ mod tests {
                     --targets g -H h:1 --header i:2 --slo j --cpus k --memory l --budget m \
                     --arrivals n --connection o --ready p --db-connections q --place r --seed s \
                     --store t --timeout u --yes --allow-public --entry v --proxy w --start x \
-                    --stop-signal y --env z=1 --env z=2";
+                    --stop-signal y --env z=1 --env z=2 --probe=aa";
         let arguments: Vec<_> = text.split_whitespace().collect();
         let Typed {
             plan,
@@ -366,6 +377,7 @@ mod tests {
             timeout,
             budget,
             place,
+            probe,
             ready,
             db_connections,
             seed,
@@ -397,10 +409,11 @@ mod tests {
             proxy,
             start,
             stop_signal,
+            probe,
         ];
         let expected = [
             "b", "c", "d", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "u", "v", "w", "x",
-            "y",
+            "y", "aa",
         ];
         assert_eq!(texts.map(Option::unwrap), expected);
         assert_eq!(env, ["z=1", "z=2"]);
@@ -409,6 +422,20 @@ mod tests {
             (vec!["e".into(), "f".into()], vec!["h:1".into(), "i:2".into()])
         );
         assert!(yes && allow_public);
+    }
+
+    #[test]
+    fn a_switch_needs_no_value_and_takes_none_that_stands_apart() {
+        for (arguments, probe, plan) in [
+            (vec!["--probe"], Some("true"), None),
+            (vec!["--probe", "plan.toml"], Some("true"), Some("plan.toml")),
+            (vec!["--probe=false"], Some("false"), None),
+            (vec!["plan.toml"], None, Some("plan.toml")),
+        ] {
+            let typed = parse(&arguments).unwrap().typed();
+            assert_eq!(typed.probe.as_deref(), probe, "{arguments:?}");
+            assert_eq!(typed.plan, plan.map(PathBuf::from), "{arguments:?}");
+        }
     }
 
     #[test]

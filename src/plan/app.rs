@@ -116,7 +116,7 @@ pub enum AppError {
 }
 
 /// This of every server that a Ruby app can have.
-fn known(what: fn(&About) -> &'static str) -> Vec<&'static str> {
+pub(super) fn known(what: fn(&About) -> &'static str) -> Vec<&'static str> {
     let abouts = ADAPTERS.iter().map(|adapter| adapter.about());
     abouts.filter(|about| about.runs.contains(&Framework::Rack)).map(what).collect()
 }

@@ -136,6 +136,15 @@ pub enum Problem {
          file (server.js) or a rackup file (config.ru)"
     )]
     Entry,
+    #[error(
+        "the probe looks into Ruby's app servers ({}), and {server} is none; leave it out",
+        listed(probed, "and")
+    )]
+    NoProbe {
+        server: &'static str,
+        /// Those that can be looked into.
+        probed: Vec<&'static str>,
+    },
     #[error("{server} needs a proxy in front of it; leave this out, or write nginx")]
     ProxyNeeded { server: &'static str },
     #[error(

@@ -155,6 +155,7 @@ impl Reader<'_> {
             Form::Text => value.as_str().map(str::to_string),
             Form::Number => number_text(value).or_else(|| value.as_str().map(str::to_string)),
             Form::Counts => counts_text(value),
+            Form::Switch => value.as_bool().map(|is_on| is_on.to_string()),
         };
         match text {
             Some(value) => Ok(Located { value, line: entry.line }),

@@ -20,6 +20,7 @@ pub enum Key {
     Timeout,
     Budget,
     Place,
+    Probe,
     Ready,
     DbConnections,
     Seed,
@@ -35,11 +36,13 @@ pub enum Form {
     Number,
     /// `"1..4"`, `[1, 2, 4]` or `2`.
     Counts,
+    /// `true` or `false`.
+    Switch,
 }
 
 impl Key {
     /// Every setting, in the order in which they are explained.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::App,
         Self::Entry,
         Self::Server,
@@ -57,6 +60,7 @@ impl Key {
         Self::Timeout,
         Self::Budget,
         Self::Place,
+        Self::Probe,
         Self::Ready,
         Self::DbConnections,
         Self::Seed,
@@ -83,6 +87,7 @@ impl Key {
             Self::Timeout => "timeout",
             Self::Budget => "budget",
             Self::Place => "place",
+            Self::Probe => "probe",
             Self::Ready => "ready",
             Self::DbConnections => "db-connections",
             Self::Seed => "seed",
@@ -95,6 +100,7 @@ impl Key {
         match self {
             Self::Workers | Self::Threads => Form::Counts,
             Self::Cpus | Self::DbConnections | Self::Seed => Form::Number,
+            Self::Probe => Form::Switch,
             _ => Form::Text,
         }
     }
@@ -119,6 +125,7 @@ impl Key {
             Self::Timeout => "\"10s\"",
             Self::Budget => "\"10m\"",
             Self::Place => "\"local\"",
+            Self::Probe => "true",
             Self::Ready => "\"/up\"",
             Self::DbConnections => "20",
             Self::Seed => "1",

@@ -20,6 +20,7 @@ pub struct Printed<'a> {
     pub env_source: Source,
     pub server: Sourced<&'static dyn Adapter>,
     pub proxy: Sourced<Proxy>,
+    pub probe: Sourced<bool>,
     pub workers: Sourced<Vec<Workers>>,
     pub threads: Sourced<Vec<Threads>>,
     pub targets: Sourced<Vec<Target>>,
@@ -59,6 +60,7 @@ impl Printed<'_> {
             line("connection", &self.connection, |mode| mode.to_string()),
             line("timeout", &self.timeout, |timeout| format_duration(*timeout)),
             line("budget", &self.budget, |budget| format_duration(*budget)),
+            line("probe", &self.probe, |is_on| on_or_off(*is_on)),
             self.environment(),
             line("ready path", &self.ready, |path| without_query(path)),
             line("db connections", &self.db_connections, |most| {
@@ -72,6 +74,9 @@ impl Printed<'_> {
         }
         if self.proxy.value == Proxy::None {
             lines.retain(|line| line.what != "proxy");
+        }
+        if !self.probe.value {
+            lines.retain(|line| line.what != "probe");
         }
         if let Some(variables) = self.variables() {
             let after_environment = lines.iter().position(|line| line.what == "ready path");
@@ -163,6 +168,11 @@ fn proxy_text(proxy: &Proxy) -> String {
         Proxy::None => "none".to_string(),
         Proxy::Nginx => "nginx".to_string(),
     }
+}
+
+fn on_or_off(is_on: bool) -> String {
+    let text = if is_on { "on" } else { "off" };
+    text.to_string()
 }
 
 fn targets_text(targets: &[Target]) -> String {

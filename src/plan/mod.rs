@@ -74,6 +74,8 @@ pub struct Typed {
     pub timeout: Option<String>,
     pub budget: Option<String>,
     pub place: Option<String>,
+    /// `true` or `false`.
+    pub probe: Option<String>,
     pub ready: Option<String>,
     pub db_connections: Option<String>,
     pub seed: Option<String>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::app::{Wish, is_entry, recognise_as};
+use super::app::{Wish, is_entry, known, recognise_as};
 use super::error::{Origin, PlanError, Problem};
 use super::header::{parse_header, set_header};
 use super::key::Key;
@@ -59,6 +59,8 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
         None => proxy(&settings, server.value)?,
     };
     app.value.proxy = proxy.value;
+    let probe = probe(&settings, server.value)?;
+    app.value.is_probed = probe.value;
     check_programs(&mut app.value, server.value, &surroundings.program_folders)?;
     let has_threads = server.value.has_threads(&app.value);
     let cores = cores(&settings, surroundings)?;
@@ -81,6 +83,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
         env_source: env.source,
         server,
         proxy,
+        probe,
         workers,
         threads,
         targets,
@@ -210,6 +213,21 @@ fn proxy(
             return Err(given.problem(Problem::ProxyNeeded { server: about.title }));
         }
         Ok(proxy)
+    })
+}
+
+/// What looks in from inside is written for some servers only.
+fn probe(
+    settings: &Settings<'_>,
+    adapter: &'static dyn Adapter,
+) -> Result<Sourced<bool>, PlanError> {
+    or_default(settings.get(Key::Probe), false, |given| {
+        let probe = given.choice(&[("true", true), ("false", false)])?;
+        if probe.value && !adapter.about().can_be_probed() {
+            let (server, probed) = (adapter.about().title, known(|about| about.title));
+            return Err(given.problem(Problem::NoProbe { server, probed }));
+        }
+        Ok(probe)
     })
 }
 

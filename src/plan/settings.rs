@@ -157,6 +157,7 @@ impl<'a> Settings<'a> {
             Key::Timeout => &typed.timeout,
             Key::Budget => &typed.budget,
             Key::Place => &typed.place,
+            Key::Probe => &typed.probe,
             Key::Ready => &typed.ready,
             Key::DbConnections => &typed.db_connections,
             Key::Seed => &typed.seed,

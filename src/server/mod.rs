@@ -29,7 +29,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use self::command::CommandTemplate;
-use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings, WorkerStats};
+
+pub use self::rack::probe::{OPTIONS as PROBE_OPTIONS, socket as probe_socket};
 
 /// The app servers we know. Where an app would do for several, the first of them is taken.
 pub static ADAPTERS: &[&dyn Adapter] = &[
@@ -67,6 +69,13 @@ pub struct About {
     pub needs_proxy: bool,
     /// Commands that install it, any of which will do: `gem install puma`.
     pub install: &'static [&'static str],
+}
+
+impl About {
+    /// What looks into a server from inside is written in Ruby.
+    pub fn can_be_probed(&self) -> bool {
+        self.runs.contains(&Framework::Rack)
+    }
 }
 
 /// What kind of app it is, as far as it changes what we do.
@@ -117,6 +126,9 @@ pub struct App {
     pub command: Option<CommandTemplate>,
     /// The kind of its workers, where its server has several and the app's own settings name one.
     pub worker_kind: Option<String>,
+    /// A script of ours counts inside its processes what requests cost; only where
+    /// [`About::can_be_probed`].
+    pub is_probed: bool,
 }
 
 impl App {
@@ -134,6 +146,7 @@ impl App {
             program: None,
             command: None,
             worker_kind: None,
+            is_probed: false,
         }
     }
 
@@ -194,6 +207,15 @@ pub struct Recipe {
     /// Log lines that say that it won't come up, though the process lives on; counted.
     pub failure_line: Option<ReadyLine>,
     pub graceful_stop: GracefulStop,
+    /// Where it says something of its own workers.
+    pub stats: Option<Stats>,
+}
+
+/// Where a server that runs can be asked for its own figures, by HTTP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stats {
+    pub socket: PathBuf,
+    pub path: String,
 }
 
 /// Where a server answers, and in which protocol.
@@ -225,6 +247,7 @@ impl Recipe {
             ready_line: None,
             failure_line: None,
             graceful_stop: GracefulStop::by(stop_signal),
+            stats: None,
         }
     }
 
@@ -426,6 +449,11 @@ pub trait Adapter: Sync {
         cores: Cores,
     ) -> Settings;
 
+    /// Reads what it says at [`Recipe::stats`]; empty when that is something else.
+    fn read_stats(&self, _body: &str) -> Vec<WorkerStats> {
+        Vec::new()
+    }
+
     /// The cause of a failed boot, from the server's own last lines.
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind;
 }
@@ -444,9 +472,12 @@ pub fn recipe(
         Proxy::Nginx => {
             let socket = Listen::Socket(scratch.join("app.sock"));
             let behind = adapter.launch(app, configuration, &socket, scratch);
-            nginx::in_front_of(behind, port, scratch)
+            nginx::in_front_of(behind, port, scratch, app.is_probed)
         }
     };
+    if app.is_probed {
+        rack::probe::add_to(&mut recipe, app, scratch);
+    }
     recipe.commands.iter_mut().for_each(|command| add_env(app, command));
     recipe
 }

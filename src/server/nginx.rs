@@ -12,9 +12,10 @@ use crate::terms::BootFailureKind;
 /// Its configuration in the scratch folder.
 const CONFIG: &str = "nginx.conf";
 
-/// nginx behind `port`, passing on to where `behind` answers.
-pub fn in_front_of(mut behind: Recipe, port: u16, scratch: &Path) -> Recipe {
-    behind.files.push((CONFIG.into(), configuration(&behind.upstream, port, scratch)));
+/// nginx behind `port`, passing on to where `behind` answers. `stamps`: it tells the server when a
+/// request came, in the header that such servers and their tools know.
+pub fn in_front_of(mut behind: Recipe, port: u16, scratch: &Path, stamps: bool) -> Recipe {
+    behind.files.push((CONFIG.into(), configuration(&behind.upstream, port, scratch, stamps)));
     let arguments = shell(include_str!("nginx.sh"), [text(&scratch.join(CONFIG)), text(scratch)]);
     behind.proxy = Some(CommandLine {
         arguments,
@@ -38,7 +39,7 @@ pub fn recognise_failure(last_lines: &[String]) -> Option<BootFailureKind> {
     (has("[emerg] ") && has(": bind() to ") && has("(98: ")).then_some(BootFailureKind::PortTaken)
 }
 
-fn configuration(upstream: &Upstream, port: u16, scratch: &Path) -> String {
+fn configuration(upstream: &Upstream, port: u16, scratch: &Path, stamps: bool) -> String {
     let mut servers = String::new();
     let location = match upstream {
         Upstream::Http(places) => {
@@ -46,7 +47,7 @@ fn configuration(upstream: &Upstream, port: u16, scratch: &Path) -> String {
                 // A reply that failed says nothing about the next one: nobody is left out.
                 let _ = writeln!(servers, "    server {} max_fails=0;", address(place));
             }
-            PASS_HTTP.to_string()
+            PASS_HTTP.replace("STAMP\n", if stamps { STAMP } else { "" })
         }
         Upstream::FastCgi { socket, root, index } => {
             let place = address(&Listen::Socket(socket.clone()));
@@ -124,12 +125,16 @@ const PASS_HTTP: &str = "    location / {
       proxy_set_header Host $http_host;
       proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
       proxy_set_header X-Forwarded-Proto $http_x_forwarded_proto;
+STAMP
       proxy_connect_timeout 60s;
       proxy_send_timeout 3600s;
       proxy_read_timeout 3600s;
       proxy_next_upstream off;
     }
 ";
+
+/// Seconds since 1970, with milliseconds.
+const STAMP: &str = "      proxy_set_header X-Request-Start \"t=${msec}\";\n";
 
 /// A page may be followed by a path of its own: `/index.php/orders`.
 const PASS_FASTCGI: &str = r#"    root ROOT;
@@ -175,7 +180,8 @@ mod tests {
     fn requests_are_passed_to_every_socket_in_turn() {
         let places =
             ["/tmp/s/app.sock.0", "/tmp/s/app.sock.1"].map(|path| Listen::Socket(path.into()));
-        let text = configuration(&Upstream::Http(places.into()), 4000, Path::new("/tmp/s"));
+        let upstream = Upstream::Http(places.into());
+        let text = configuration(&upstream, 4000, Path::new("/tmp/s"), false);
         for line in [
             "    server \"unix:/tmp/s/app.sock.0\" max_fails=0;\n",
             "    server \"unix:/tmp/s/app.sock.1\" max_fails=0;\n",
@@ -184,9 +190,11 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line} is missing in:\n{text}");
         }
-        for placeholder in ["SCRATCH", "SERVERS", "LOCATION"] {
+        for placeholder in ["SCRATCH", "SERVERS", "LOCATION", "STAMP", "X-Request-Start"] {
             assert!(!text.contains(placeholder), "{placeholder} is left in:\n{text}");
         }
+        let stamped = configuration(&upstream, 4000, Path::new("/tmp/s"), true);
+        assert!(stamped.contains("      proxy_set_header X-Request-Start \"t=${msec}\";\n"));
     }
 
     #[test]

@@ -57,6 +57,21 @@ fn the_plan_is_shown_with_where_every_value_came_from() {
 }
 
 #[test]
+fn the_probe_is_in_the_plan_or_refused_where_it_cannot_look() {
+    let folder = folder_with(&[RUN]);
+    let text = shown(folder.path(), &["--probe"]);
+    let line = text.lines().find(|line| line.starts_with("probe")).unwrap();
+    let words: Vec<_> = line.split_whitespace().collect();
+    assert_eq!(words.join(" "), "probe on (command line)");
+    assert!(!shown(folder.path(), &[]).contains("probe"));
+    let folder = folder_with(&[("server.js", "require('http')\n")]);
+    let text = refused(folder.path(), &["--probe", "--entry", "server.js"]);
+    for part in ["--probe", "Ruby's app servers (Puma, Unicorn and Thin)", "leave it out"] {
+        assert!(text.contains(part), "{part} is missing in: {text}");
+    }
+}
+
+#[test]
 fn a_script_gets_the_plan_as_json() {
     let folder = folder_with(&[RUN]);
     let rows: serde_json::Value =

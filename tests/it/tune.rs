@@ -336,6 +336,17 @@ fn a_session_that_broke_off_goes_on_where_it_was() {
     assert!((0.85..1.18).contains(&ratio), "an equivalent answer: {ratio}");
 }
 
+#[test]
+fn what_was_measured_without_the_probe_is_not_taken_up_with_it() {
+    let folder = TempDir::new().unwrap();
+    let plan = plan(&folder);
+    let whole = tune_app(&Plan { store: folder.path().join("whole.db"), ..plan.clone() }, app());
+    let unfinished = first_events(&plan, &whole, 12);
+    let probed = Plan { app: App { is_probed: true, ..plan.app.clone() }, ..plan };
+    let ended = tune_app(&probed, app());
+    assert_ne!(ended.session.0, unfinished, "requests cost a little more with it");
+}
+
 /// Stores the first `count` events of a session as a program that was killed leaves them.
 fn first_events(plan: &Plan, whole: &Ended, count: usize) -> i64 {
     let mut other = Store::open(&folder_of(plan).join("whole.db")).unwrap();

@@ -74,7 +74,7 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
             "server = \"puma\"\nworker = \"1..4\"",
             "sweetspot.toml line 2: unknown key 'worker' (did you mean 'workers'?); known keys: \
              app, entry, server, proxy, start, stop-signal, workers, threads, targets, slo, cpus, \
-             memory, arrivals, connection, timeout, budget, place, ready, \
+             memory, arrivals, connection, timeout, budget, place, probe, ready, \
              db-connections, seed, store, env, headers, target",
         ),
         ("colour = 1", "sweetspot.toml line 1: unknown key 'colour'; known keys: app,"),
@@ -103,6 +103,10 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
         ),
         ("threads = 1979-05-27", "sweetspot.toml line 1: threads is a date or time"),
         ("seed = [1]", "sweetspot.toml line 1: seed is a list"),
+        (
+            "probe = \"yes\"",
+            "sweetspot.toml line 1: probe is a text, but should be a value such as true",
+        ),
         (
             "\n[target]\npath = \"/\"",
             "sweetspot.toml line 2: target is a table, but should be \

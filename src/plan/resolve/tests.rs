@@ -105,6 +105,7 @@ const EVERY_SETTING: &[(Key, &str, &str, &str, &str)] = &[
     (Key::Connection, "connection", "\"fresh\"", "keep-alive", "keep-alive"),
     (Key::Timeout, "timeout", "\"5s\"", "2500ms", "2s500ms"),
     (Key::Budget, "budget", "\"1h30m\"", "90s", "1m30s"),
+    (Key::Probe, "probe", "true", "true", "on"),
     (Key::Ready, "ready path", "\"/up\"", "/health?token=x", "/health?…"),
     (Key::DbConnections, "db connections", "90", "40", "at most 40"),
     (Key::Seed, "seed", "7", "18446744073709551615", "18446744073709551615"),
@@ -127,6 +128,7 @@ fn set(typed: &mut Typed, key: Key, value: &str) {
         Key::Timeout => &mut typed.timeout,
         Key::Budget => &mut typed.budget,
         Key::Place => &mut typed.place,
+        Key::Probe => &mut typed.probe,
         Key::Ready => &mut typed.ready,
         Key::DbConnections => &mut typed.db_connections,
         Key::Seed => &mut typed.seed,
@@ -420,4 +422,34 @@ fn variables_of_the_app_are_named_and_never_shown() {
     let error = here.refuse(&Typed { env: vec!["s3cret".into()], ..Typed::default() });
     assert!(error.starts_with("--env: a variable needs a '='"), "{error}");
     assert!(!error.contains("s3cret"), "{error}");
+}
+
+#[test]
+fn the_probe_is_on_where_it_is_asked_for() {
+    let probed = |plan: &Plan| {
+        let is_shown = plan.lines.iter().any(|line| line.what == "probe");
+        assert_eq!(is_shown, plan.app.is_probed, "a line for what is not there would puzzle");
+        plan.app.is_probed
+    };
+    let here = Here::new("");
+    let with = |value: &str| Typed { probe: text(value), ..Typed::default() };
+    assert!(!probed(&here.resolve(&Typed::default())));
+    assert!(probed(&here.resolve(&with("true"))));
+    let here = Here::new("probe = true\n");
+    assert!(probed(&here.resolve(&Typed::default())));
+    assert!(!probed(&here.resolve(&with("false"))), "what was typed comes first");
+    let error = here.refuse(&with("yes"));
+    assert!(error.starts_with("--probe 'yes': it is unknown; choose true or false"), "{error}");
+}
+
+#[test]
+fn a_server_that_the_probe_cannot_look_into_is_refused_with_those_that_it_can() {
+    let here = Here::new("probe = true\nserver = \"uvicorn\"\n");
+    here.write("asgi.py", "application = 1\n");
+    let error = here.refuse(&Typed::default());
+    let expected = "sweetspot.toml line 1: probe = 'true': the probe looks into Ruby's app servers \
+                    (Puma, Unicorn and Thin), and uvicorn is none; leave it out";
+    assert_eq!(error, expected);
+    let plan = here.resolve(&Typed { probe: text("false"), ..Typed::default() });
+    assert!(!plan.app.is_probed);
 }

@@ -107,6 +107,7 @@ impl Adapter for PhpFpm {
             }),
             failure_line: None,
             graceful_stop: GracefulStop::by(SIGQUIT),
+            stats: None,
         }
     }
 

@@ -5,9 +5,10 @@
 
 mod inspection;
 mod settings;
+mod stats;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::command_line;
 use super::command_line::text;
@@ -15,9 +16,9 @@ use super::rack;
 use super::signals::SIGTERM;
 use super::{
     About, Adapter, App, CommandLine, Inspection, InspectionError, Listen, ProcessFacts, ReadyLine,
-    Recipe, Resize,
+    Recipe, Resize, Stats,
 };
-use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings, WorkerStats};
 
 /// Puma, cluster and single mode.
 pub struct Puma;
@@ -71,6 +72,7 @@ impl Adapter for Puma {
             ready_line: Some(ready_line(configuration)),
             failure_line: is_cluster(configuration)
                 .then(|| rack::failing_workers(&UNABLE, configuration)),
+            stats: Some(Stats { socket: control_socket(scratch), path: stats::PATH.to_string() }),
             ..Recipe::of(command, listen, SIGTERM)
         }
     }
@@ -82,6 +84,10 @@ impl Adapter for Puma {
             (true, false) if process.title.starts_with("puma: cluster worker ") => Role::Worker,
             (_, false) => Role::Other,
         }
+    }
+
+    fn read_stats(&self, body: &str) -> Vec<WorkerStats> {
+        stats::read(body)
     }
 
     /// A worker that ends closes the connections that it has accepted and that no request has come
@@ -134,6 +140,10 @@ fn workers_as_typed(configuration: Configuration) -> String {
     if is_cluster(configuration) { configuration.workers.to_string() } else { "0".into() }
 }
 
+fn control_socket(scratch: &Path) -> PathBuf {
+    scratch.join("control.sock")
+}
+
 fn arguments(
     app: &App,
     configuration: Configuration,
@@ -152,7 +162,7 @@ fn arguments(
     flag("--threads", format!("{threads}:{threads}"));
     flag("--environment", rack::environment(app).into());
     flag("--bind", bind);
-    flag("--control-url", format!("unix://{}/control.sock", scratch.display()));
+    flag("--control-url", format!("unix://{}", control_socket(scratch).display()));
     // No secret: the socket's folder lets nobody else in.
     flag("--control-token", "sweetspot".into());
     // Files are loaded in order and the last one wins.

@@ -3,6 +3,7 @@
 //! In: an app. Out: parts of recipes. Only computes.
 
 pub mod failure;
+pub mod probe;
 
 use std::collections::BTreeMap;
 use std::path::Path;

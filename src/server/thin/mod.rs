@@ -84,6 +84,7 @@ impl Adapter for Thin {
             failure_line: None,
             // It looks once a second whether it was asked to.
             graceful_stop: GracefulStop::by(SIGQUIT),
+            stats: None,
         }
     }
 

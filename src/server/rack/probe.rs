@@ -1,0 +1,100 @@
+//! What looks into a Ruby app server from inside: a script that Ruby loads before the server.
+//!
+//! In: a recipe. Out: the same, with the script among its files and the variables that have it
+//! loaded. Only computes.
+
+use std::path::{Path, PathBuf};
+
+use crate::server::command_line::text;
+use crate::server::{App, Recipe};
+
+/// Ruby reads options from it before those of its command line. Ours come first, and what stands
+/// there already is kept.
+pub const OPTIONS: &str = "RUBYOPT";
+
+/// Tells the script where to send what it counts; without it the script does nothing.
+const SOCKET: &str = "SWEETSPOT_PROBE";
+
+/// The script in the scratch folder.
+const SCRIPT: &str = "probe.rb";
+
+/// Where the server's processes send what they count; the folder is there as long as they are.
+pub fn socket(scratch: &Path) -> PathBuf {
+    scratch.join("probe.sock")
+}
+
+/// Has every process of the server's own load the script. Ruby takes its options apart at blanks
+/// and knows no quotation marks there: in a folder with a blank in its name nothing is loaded, and
+/// whoever listens says that nothing was heard.
+pub fn add_to(recipe: &mut Recipe, app: &App, scratch: &Path) {
+    let script = text(&scratch.join(SCRIPT));
+    if script.contains(char::is_whitespace) {
+        return;
+    }
+    recipe.files.push((SCRIPT.into(), include_str!("probe.rb").into()));
+    for command in &mut recipe.commands {
+        let before = command.env.get(OPTIONS).or(app.env.get(OPTIONS));
+        let options = match before {
+            Some(before) => format!("-r{script} {before}"),
+            None => format!("-r{script}"),
+        };
+        command.env.insert(OPTIONS.to_string(), options);
+        command.env.insert(SOCKET.to_string(), text(&socket(scratch)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::{Framework, Proxy, find, recipe};
+    use crate::terms::Configuration;
+
+    fn app() -> App {
+        App { is_probed: true, ..App::new("/srv/shop", Framework::Rack, "config.ru") }
+    }
+
+    fn recipe_for(app: &App, server: &str, scratch: &str) -> Recipe {
+        let configuration = Configuration::new(2, 1).unwrap();
+        recipe(app, find(server).unwrap(), configuration, 4000, Path::new(scratch))
+    }
+
+    #[test]
+    fn every_process_of_the_server_loads_the_script_and_its_proxy_does_not() {
+        for server in ["puma", "unicorn", "thin"] {
+            let app = App { proxy: Proxy::Nginx, ..app() };
+            let recipe = recipe_for(&app, server, "/tmp/scratch");
+            assert!(!recipe.commands.is_empty());
+            for command in &recipe.commands {
+                assert_eq!(command.env["RUBYOPT"], "-r/tmp/scratch/probe.rb", "{server}");
+                assert_eq!(command.env["SWEETSPOT_PROBE"], "/tmp/scratch/probe.sock", "{server}");
+            }
+            let proxy = recipe.proxy.unwrap();
+            assert!(!proxy.env.contains_key("RUBYOPT"), "{server}");
+            let script = recipe.files.iter().find(|(name, _)| name == Path::new("probe.rb"));
+            assert!(script.unwrap().1.contains("SWEETSPOT_PROBE"), "{server}");
+        }
+    }
+
+    #[test]
+    fn without_the_probe_nothing_of_it_is_there() {
+        let app = App { is_probed: false, ..app() };
+        let recipe = recipe_for(&app, "puma", "/tmp/scratch");
+        assert!(!recipe.commands[0].env.contains_key("RUBYOPT"));
+        assert!(!recipe.commands[0].env.contains_key("SWEETSPOT_PROBE"));
+        assert!(recipe.files.iter().all(|(name, _)| name != Path::new("probe.rb")));
+    }
+
+    #[test]
+    fn options_that_the_user_gave_are_kept_behind_ours() {
+        let env = [("RUBYOPT".to_string(), "-W0 -Eutf-8".to_string())].into();
+        let recipe = recipe_for(&App { env, ..app() }, "unicorn", "/tmp/scratch");
+        let options = &recipe.commands[0].env["RUBYOPT"];
+        assert_eq!(options, "-r/tmp/scratch/probe.rb -W0 -Eutf-8");
+    }
+
+    #[test]
+    fn a_folder_that_ruby_would_take_apart_is_not_named_to_it() {
+        let recipe = recipe_for(&app(), "puma", "/tmp/my scratch");
+        assert!(!recipe.commands[0].env.contains_key("RUBYOPT"));
+    }
+}
