@@ -14,7 +14,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build demo test test-readers lint fuzz bench-main-job bench-search bench-load bench-labs install clean help
+.PHONY: build demo test test-vm test-readers lint fuzz bench-main-job bench-search bench-load bench-monitor bench-diagnosis bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -34,6 +34,9 @@ test: ## build and run every test
 	@scripts/bootstrap test
 	$(say) 'building and running the tests'
 	$(CARGO) test --locked
+
+test-vm: ## the monitor, limits and a tune on version 2 of control groups, in a virtual machine
+	@scripts/test-vm
 
 test-readers: ## have HdrHistogram's Python package and vegeta read our output files
 	@scripts/bootstrap readers
@@ -68,6 +71,15 @@ bench-load: ## `load` beside wrk, ab and others, about 20 minutes of an idle mac
 	$(say) 'building, then measuring; rows go to target/bench-load/rows.csv, where a cut run goes on'
 	$(CARGO) bench --locked --bench load
 
+bench-monitor: ## what watching 64 processes costs, beside dstat and pidstat, about 8 minutes
+	@scripts/bootstrap bench-monitor
+	$(CARGO) bench --locked --bench monitor
+
+bench-diagnosis: ## does the diagnosis name the true limit? SITUATIONS='name...' or all (10 minutes)
+	@scripts/bootstrap test
+	$(say) 'building, then measuring; records go to target/bench-diagnosis, where a cut run goes on'
+	$(CARGO) bench --locked --bench diagnosis
+
 bench-labs: ## the published experiments and tune on their apps, LABS='name...' or all (2 hours)
 	@scripts/bootstrap test
 	$(say) 'building, then measuring; results go to target/bench-labs, where a cut run goes on'
@@ -86,4 +98,4 @@ clean: ## remove what was built
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do \
-		printf '  make %-14s %s\n' "$$name" "$$what"; done
+		printf '  make %-15s %s\n' "$$name" "$$what"; done

@@ -222,7 +222,16 @@ fn measure(
             Outcome::Recorded(record) => {
                 let ended_s = runner.elapsed().as_secs_f64();
                 let purpose = request.purpose;
-                let context = Context { id, purpose, slo: Some(&slo), cores, ended_s };
+                let context = Context {
+                    id,
+                    purpose,
+                    slo: Some(&slo),
+                    cores,
+                    unloaded_s: None,
+                    has_proxy: false,
+                    has_threads: true,
+                    ended_s,
+                };
                 search.tell(&summarise(&record, &context));
             }
         }

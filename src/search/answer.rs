@@ -2,8 +2,9 @@
 
 use super::Search;
 use super::cell::Cell;
+use crate::model;
 use crate::stats::{self, Estimate, PriorSpread};
-use crate::terms::{Configuration, Limit};
+use crate::terms::{Configuration, Limit, MemoryParts};
 
 /// A capacity with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,6 +41,8 @@ pub struct Answer {
     pub current: Option<CapacityEstimate>,
     /// `None` while nothing was found that holds any rate within the goal.
     pub choice: Option<Choice>,
+    /// `None` when no memory was read.
+    pub memory: Option<MemoryParts>,
     /// Sentences: why the search ended, what more minutes would buy.
     pub notes: Vec<String>,
 }
@@ -57,7 +60,8 @@ impl Search {
     pub fn answer(&self) -> Answer {
         let current = self.capacity(self.plan.current);
         let choice = self.chosen().and_then(|chosen| self.choice(chosen));
-        Answer { current, choice, notes: self.notes.clone() }
+        let memory = model::memory_parts(&self.memory_points());
+        Answer { current, choice, memory, notes: self.notes.clone() }
     }
 
     fn choice(&self, chosen: Configuration) -> Option<Choice> {

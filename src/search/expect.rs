@@ -44,15 +44,10 @@ impl Search {
     pub(super) fn expectations(&self) -> Option<Expectations> {
         let observations = self.observations();
         let demand = model::fit(&observations, self.plan.cores)?;
-        let memory_points: Vec<(Configuration, u64)> = self
-            .cells
-            .iter()
-            .filter_map(|(&configuration, cell)| Some((configuration, cell.memory_bytes?)))
-            .collect();
         let mut expectations = Expectations {
             demand,
             cores: self.plan.cores,
-            memory: model::memory(&memory_points),
+            memory: model::memory(&self.memory_points()),
             limit: self.tightest_limit()?,
             residuals: Vec::new(),
             error: ERROR_LEAST,
@@ -60,6 +55,14 @@ impl Search {
         expectations.error = expectations.error_on(&observations);
         expectations.residuals = expectations.residuals_on(self);
         Some(expectations)
+    }
+
+    /// What each measured configuration took.
+    pub(super) fn memory_points(&self) -> Vec<(Configuration, u64)> {
+        let cells = self.cells.iter();
+        cells
+            .filter_map(|(&configuration, cell)| Some((configuration, cell.memory_bytes?)))
+            .collect()
     }
 
     fn observations(&self) -> Vec<Observation> {

@@ -279,6 +279,11 @@ impl Search {
         }
     }
 
+    /// Mean latency of one client alone, seconds; `None` before it was measured.
+    pub fn unloaded_s(&self) -> Option<f64> {
+        self.unloaded.map(|unloaded| unloaded.latency_mean_s)
+    }
+
     fn take_unloaded(&mut self, summary: &TrialSummary) {
         let completed = summary.summary.completed;
         let server_cpu_s: f64 =

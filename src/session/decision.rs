@@ -32,6 +32,7 @@ pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
         current: Some(current(facts.inspection.current, answer.current.as_ref())),
         decision: answer.choice.as_ref().map(|choice| decision(choice, &facts)),
         predicted: facts.predicted,
+        memory: answer.memory.clone(),
         elapsed_s: facts.elapsed_s,
         load_s: facts.load_s,
         machine: facts.machine.clone(),

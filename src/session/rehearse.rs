@@ -47,6 +47,9 @@ pub fn run(plan: &SearchPlan, place: &mut dyn Place) -> Result<Rehearsed, PlaceE
                     purpose: request.purpose,
                     slo: search.slo(),
                     cores: plan.cores,
+                    unloaded_s: search.unloaded_s(),
+                    has_proxy: false,
+                    has_threads: true,
                     ended_s,
                 };
                 let summary = summarise(&record, &context);

@@ -14,7 +14,7 @@ use crate::place::{Place, PlaceError};
 use crate::plan::{Goal, Plan};
 use crate::report::{Reporter, Stored};
 use crate::search::{Ask, Search, SearchPlan, Told, TrialRequest};
-use crate::server::Inspection;
+use crate::server::{Inspection, Proxy};
 use crate::store::{SessionHead, SessionId, Store, StoreError};
 use crate::summary::trial::{self as trial_summary, Context};
 use crate::terms::{
@@ -383,6 +383,9 @@ impl Work<'_> {
                     purpose: request.purpose,
                     slo: search.slo(),
                     cores: self.machine.cores.get(),
+                    unloaded_s: search.unloaded_s(),
+                    has_proxy: self.plan.app.proxy != Proxy::None,
+                    has_threads: self.plan.has_threads,
                     ended_s: self.log.at_s(elapsed),
                 };
                 let mut summary = trial_summary::summarise(&record, &context);

@@ -8,7 +8,10 @@ use super::load;
 use super::used::{self, Used};
 use super::verdict::{self, Judgement};
 use super::warm_up::warm_up;
-use crate::terms::{Limit, LoadSummary, Slo, TrialPurpose, TrialRecord, TrialSummary, Verdict};
+use crate::terms::{
+    InsideSummary, InsideUse, Limit, LoadSummary, Slo, TrialPurpose, TrialRecord, TrialSummary,
+    Verdict, Warning,
+};
 
 /// What has to be known beside the record.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +22,12 @@ pub struct Context<'a> {
     pub slo: Option<&'a Slo>,
     /// Cores the server may use.
     pub cores: f64,
+    /// Mean latency of one client alone, seconds; `None` before it was measured.
+    pub unloaded_s: Option<f64>,
+    /// A proxy stands in front of the server.
+    pub has_proxy: bool,
+    /// The server has threads to choose.
+    pub has_threads: bool,
     /// Seconds of the session at the trial's end.
     pub ended_s: f64,
 }
@@ -27,13 +36,18 @@ pub struct Context<'a> {
 pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
     let warm_up = warm_up(record);
     let cut = Duration::from_secs_f64(warm_up.left_out_s);
-    let summary = load::summarise(&record.load, cut, context.slo, &load::Rules::default());
+    let mut summary = load::summarise(&record.load, cut, context.slo, &load::Rules::default());
     let load_s = record.load.run.duration.max(record.load.run.last_reply).as_secs_f64();
     let used = used::used(record, cut.as_secs_f64(), record.load.run.duration.as_secs_f64());
+    summary.warnings.extend(used::doubt_balance(&used));
+    summary.warnings.extend(record.monitor.blind_spots.iter().map(|spot| not_seen(spot)));
     let judgement = judge(record, context, &summary, cut);
-    let is_pushed = context.purpose == TrialPurpose::Saturate || judgement.verdict == Verdict::No;
+    // Of a trial that is not valid the generator is the limit, whatever was asked.
+    let is_pushed = context.purpose == TrialPurpose::Saturate
+        || judgement.verdict == Verdict::No
+        || !summary.valid;
     let limit = if is_pushed {
-        name_limit(record, context, &used, cut)
+        name_limit(record, context, &used, &summary, cut)
     } else {
         Limit::unknown("it was not pushed to its limit")
     };
@@ -52,12 +66,33 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
         cpu_s: used.cpu_s,
         workers: used.workers,
         memory_bytes: used.memory_bytes,
+        memory_growth_bytes_s: used.memory_growth.map(|growth| growth.per_step),
+        memory_growth_bytes_s_interval: used.memory_growth.map(|it| [it.low, it.high]),
         summary,
+        inside: used.inside.as_ref().and_then(a_request),
         limit,
         failure: record.failure.clone(),
         load_s,
         ended_s: context.ended_s,
     }
+}
+
+/// Means of one request; `None` when there was none.
+fn a_request(all: &InsideUse) -> Option<InsideSummary> {
+    let mean = |seconds: f64| seconds / all.requests as f64;
+    (all.requests > 0).then(|| InsideSummary {
+        requests: all.requests,
+        app_s: mean(all.app_s),
+        cpu_s: mean(all.cpu_s),
+        gc_s: all.gc_s.map(mean),
+        gvl_wait_s: all.gvl_wait_s.map(mean),
+        queue_s: all.queue_s.map(mean),
+        probe_s: mean(all.probe_s),
+    })
+}
+
+fn not_seen(blind_spot: &str) -> Warning {
+    Warning::new("not_seen", blind_spot, "what can be seen is used all the same")
 }
 
 fn judge(
@@ -83,7 +118,13 @@ fn judge(
     judgement
 }
 
-fn name_limit(record: &TrialRecord, context: &Context<'_>, used: &Used, cut: Duration) -> Limit {
+fn name_limit(
+    record: &TrialRecord,
+    context: &Context<'_>,
+    used: &Used,
+    load: &LoadSummary,
+    cut: Duration,
+) -> Limit {
     let measured = record.load.seconds.get(cut.as_secs() as usize..).unwrap_or_default();
     let in_flight_mean = measured.iter().map(|second| second.in_flight_mean).sum::<f64>()
         / measured.len().max(1) as f64;
@@ -91,6 +132,10 @@ fn name_limit(record: &TrialRecord, context: &Context<'_>, used: &Used, cut: Dur
         configuration: record.configuration,
         cores: context.cores,
         used,
+        load,
         in_flight_mean,
+        unloaded_s: context.unloaded_s,
+        has_proxy: context.has_proxy,
+        has_threads: context.has_threads,
     })
 }

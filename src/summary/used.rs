@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::terms::{MonitorRecord, MonitorSecond, Role, TrialRecord, WorkerShare};
+use crate::stats::{Slope, slope};
+use crate::terms::{
+    GroupUse, InsideUse, MonitorRecord, MonitorSecond, Role, TrialRecord, Warning, WorkerShare,
+};
 
 /// Use over the measured part, warm-up left out.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,7 +22,57 @@ pub struct Used {
     pub steal_s: f64,
     /// Total PSS of the server's processes; `None` when it could not be read.
     pub memory_bytes: Option<u64>,
+    /// Share of the scheduling periods in which a quota held the server back, 0..=1.
+    pub throttled: f64,
+    /// Processes beside the server on its cores, the busiest first.
+    pub neighbours: Vec<Neighbour>,
+    pub queue: ListenQueueUse,
+    pub memory: MemoryUse,
+    /// Of the memory in use by all processes, bytes a second; `None` where too little was seen.
+    pub memory_growth: Option<Slope>,
+    /// What a probe inside the server told, all processes together; `None` without one.
+    pub inside: Option<InsideUse>,
 }
+
+/// A process beside the server.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Neighbour {
+    pub name: String,
+    /// Mean CPU use.
+    pub cores: f64,
+    /// The server has a connection to it; `None` when that could not be seen.
+    pub serves_app: Option<bool>,
+}
+
+/// The server's listen queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ListenQueueUse {
+    /// The most connections that waited at any look.
+    pub deepest: Option<u32>,
+    /// Mean over all looks.
+    pub mean: Option<f64>,
+    /// How many may.
+    pub backlog: Option<u32>,
+    /// Connections turned away; `None` when it could not be seen.
+    pub overflows: Option<u64>,
+}
+
+/// What the control group said of memory, and the processes of disks.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct MemoryUse {
+    pub limit_bytes: Option<u64>,
+    /// The most that was charged.
+    pub most_bytes: Option<u64>,
+    pub out_of_memory_kills: u64,
+    /// Share of the time in which something waited for memory or for a disk, the larger of both,
+    /// 0..=1; `None` when not counted.
+    pub pressure: Option<f64>,
+    /// Pages a second that had to make room and were read from a disk again.
+    pub refaults_a_second: f64,
+}
+
+/// The kernel's own length of a scheduling period, and what container engines set.
+const PERIODS_A_SECOND: f64 = 10.0;
 
 impl Used {
     /// CPU of one role in cores; 0 when it was not seen.
@@ -48,6 +101,12 @@ pub fn used(record: &TrialRecord, from_s: f64, to_s: f64) -> Used {
         steal_s: measured.iter().map(|second| second.host.steal_s).sum(),
         host_busy: host_busy(&measured),
         memory_bytes: memory(&record.monitor),
+        throttled: throttled(&measured, seen_s),
+        neighbours: neighbours(&measured, seen_s),
+        queue: queue(&measured),
+        memory: memory_use(&measured, seen_s),
+        memory_growth: memory_growth(&measured),
+        inside: inside(&measured),
         ..Used::default()
     };
     let mut workers: BTreeMap<u32, WorkerShare> = BTreeMap::new();
@@ -87,6 +146,113 @@ fn host_busy(measured: &[&MonitorSecond]) -> Option<f64> {
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
+fn throttled(measured: &[&MonitorSecond], seen_s: f64) -> f64 {
+    let periods: u64 = measured.iter().map(|second| second.host.throttled_periods).sum();
+    if seen_s > 0.0 { (periods as f64 / (seen_s * PERIODS_A_SECOND)).min(1.0) } else { 0.0 }
+}
+
+fn neighbours(measured: &[&MonitorSecond], seen_s: f64) -> Vec<Neighbour> {
+    let mut by_pid: BTreeMap<u32, Neighbour> = BTreeMap::new();
+    for seen in measured.iter().flat_map(|second| &second.host.neighbours) {
+        let neighbour = by_pid.entry(seen.pid).or_default();
+        neighbour.name.clone_from(&seen.name);
+        neighbour.cores += seen.cpu_s / seen_s;
+        // Seen once is enough; not seen may be seen later.
+        neighbour.serves_app = neighbour.serves_app.max(seen.serves_app);
+    }
+    let mut neighbours: Vec<Neighbour> = by_pid.into_values().collect();
+    neighbours.sort_by(|a, b| b.cores.total_cmp(&a.cores));
+    neighbours
+}
+
+fn queue(measured: &[&MonitorSecond]) -> ListenQueueUse {
+    let means: Vec<f64> = measured.iter().filter_map(|it| it.listen_queue_mean).collect();
+    let overflows: Vec<u64> = measured.iter().filter_map(|it| it.listen_overflows).collect();
+    ListenQueueUse {
+        deepest: measured.iter().filter_map(|second| second.listen_queue).max(),
+        mean: (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64),
+        backlog: measured.iter().filter_map(|second| second.listen_backlog).next_back(),
+        overflows: (!overflows.is_empty()).then(|| overflows.iter().sum()),
+    }
+}
+
+fn memory_use(measured: &[&MonitorSecond], seen_s: f64) -> MemoryUse {
+    let groups: Vec<&GroupUse> = measured.iter().filter_map(|it| it.group.as_ref()).collect();
+    let sum = |figure: fn(&GroupUse) -> Option<u64>| -> u64 {
+        groups.iter().copied().filter_map(figure).sum()
+    };
+    let share = |seconds: fn(&GroupUse) -> Option<f64>| {
+        let waits: Vec<f64> = groups.iter().copied().filter_map(seconds).collect();
+        let is_seen = !waits.is_empty() && seen_s > 0.0;
+        is_seen.then(|| (waits.iter().sum::<f64>() / seen_s).min(1.0))
+    };
+    let (for_memory, for_disk) = (share(|it| it.memory_pressure_s), share(|it| it.io_pressure_s));
+    let refaults = sum(|group| group.refaulted_pages);
+    MemoryUse {
+        limit_bytes: groups.iter().find_map(|group| group.memory_limit_bytes),
+        most_bytes: groups.iter().filter_map(|group| group.memory_bytes).max(),
+        out_of_memory_kills: sum(|group| group.out_of_memory_kills),
+        pressure: for_memory.zip(for_disk).map(|(memory, disk)| memory.max(disk)),
+        refaults_a_second: if seen_s > 0.0 { refaults as f64 / seen_s } else { 0.0 },
+    }
+}
+
+/// Shared pages count once for each process, but they do not grow. Only seconds with as many
+/// processes as the last are compared: one that came brought its memory with it.
+fn memory_growth(measured: &[&MonitorSecond]) -> Option<Slope> {
+    let processes = measured.last()?.processes.len();
+    let alike = measured.iter().filter(|second| second.processes.len() == processes);
+    let sums = alike.map(|second| {
+        second.processes.iter().map(|process| process.resident_bytes as f64).sum::<f64>()
+    });
+    slope(&sums.collect::<Vec<_>>()).filter(|growth| growth.per_step.is_finite())
+}
+
+/// A worker that is busy at least so much shows that there was enough for all.
+const BUSY_ENOUGH: f64 = 0.5;
+/// The idlest worker has less than this share of the busiest one's CPU.
+const UNEVEN: f64 = 0.5;
+
+/// Says so when some workers had much more to do than others: what was measured was a part of the
+/// server.
+pub fn doubt_balance(used: &Used) -> Option<Warning> {
+    let shares: Vec<f64> = used.workers.iter().map(|worker| worker.cpu_cores).collect();
+    let busiest = shares.iter().copied().fold(0.0, f64::max);
+    let idlest = shares.iter().copied().fold(f64::INFINITY, f64::min);
+    let is_uneven = shares.len() > 1 && busiest >= BUSY_ENOUGH && idlest < UNEVEN * busiest;
+    is_uneven.then(|| {
+        Warning::new(
+            "uneven_workers",
+            format!(
+                "the workers were unevenly used: the busiest {:.0} % of a core, the idlest {:.0} %",
+                busiest * 100.0,
+                idlest * 100.0
+            ),
+            "kept connections stay with the worker that accepted them: measure with a fresh \
+             connection a request (--connection fresh), or with many more clients than workers",
+        )
+    })
+}
+
+fn inside(measured: &[&MonitorSecond]) -> Option<InsideUse> {
+    let all = measured.iter().flat_map(|second| &second.inside);
+    all.fold(None, |sum: Option<InsideUse>, one| {
+        let Some(sum) = sum else { return Some(one.clone()) };
+        // What one process cannot tell is not known of all.
+        let both = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
+        Some(InsideUse {
+            requests: sum.requests + one.requests,
+            app_s: sum.app_s + one.app_s,
+            cpu_s: sum.cpu_s + one.cpu_s,
+            gc_s: both(sum.gc_s, one.gc_s),
+            gvl_wait_s: both(sum.gvl_wait_s, one.gvl_wait_s),
+            queue_s: both(sum.queue_s, one.queue_s),
+            probe_s: sum.probe_s + one.probe_s,
+            ..sum
+        })
+    })
+}
+
 fn memory(monitor: &MonitorRecord) -> Option<u64> {
     (!monitor.memory.is_empty()).then(|| monitor.memory.iter().map(|m| m.pss_bytes).sum())
 }
@@ -96,5 +262,86 @@ fn role_name(role: Role) -> &'static str {
         Role::Master => "master",
         Role::Worker => "worker",
         Role::Other => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::{HostUse, NeighbourUse, ProcessUse};
+
+    fn second(at_s: f64, host: HostUse) -> MonitorSecond {
+        MonitorSecond { at_s, length_s: 1.0, host, ..MonitorSecond::default() }
+    }
+
+    #[test]
+    fn a_neighbour_is_one_process_over_all_seconds_and_serves_when_it_once_did() {
+        let neighbour = |pid, cpu_s, serves_app| {
+            let name = format!("process {pid}");
+            NeighbourUse { pid, name, cpu_s, serves_app }
+        };
+        let seconds = [
+            vec![neighbour(7, 0.5, Some(false)), neighbour(8, 0.3, None)],
+            vec![neighbour(7, 0.25, Some(true)), neighbour(8, 0.9, None)],
+        ]
+        .map(|neighbours| second(0.0, HostUse { neighbours, ..HostUse::default() }));
+        let found = neighbours(&seconds.iter().collect::<Vec<_>>(), 2.0);
+        assert_eq!((found[0].name.as_str(), found[0].serves_app), ("process 8", None));
+        assert_eq!((found[1].cores, found[1].serves_app), (0.375, Some(true)));
+        assert!((found[0].cores - 0.6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn growth_is_told_of_seconds_with_the_same_processes() {
+        let with = |sizes: &[u64]| MonitorSecond {
+            processes: sizes
+                .iter()
+                .map(|&resident_bytes| ProcessUse { resident_bytes, ..ProcessUse::default() })
+                .collect(),
+            ..MonitorSecond::default()
+        };
+        let seconds =
+            [with(&[9]), with(&[100, 50]), with(&[110, 50]), with(&[120, 50]), with(&[130, 50])];
+        let growth = memory_growth(&seconds.iter().collect::<Vec<_>>()).unwrap();
+        assert!((growth.per_step - 10.0).abs() < 1e-9, "{growth:?}");
+        assert_eq!(memory_growth(&[]), None);
+    }
+
+    #[test]
+    fn uneven_workers_are_told_only_when_one_has_much_to_do() {
+        let used = |shares: &[f64]| {
+            let share = |(index, cpu_cores): (usize, &f64)| WorkerShare {
+                index: index as u16,
+                pid: index as u32 + 1,
+                cpu_cores: *cpu_cores,
+                run_delay_cores: 0.0,
+            };
+            Used { workers: shares.iter().enumerate().map(share).collect(), ..Used::default() }
+        };
+        for (shares, expected) in
+            [(&[0.9, 0.1][..], true), (&[0.9, 0.8], false), (&[0.2, 0.0], false), (&[0.9], false)]
+        {
+            assert_eq!(doubt_balance(&used(shares)).is_some(), expected, "{shares:?}");
+        }
+    }
+
+    #[test]
+    fn throttling_is_a_share_of_the_periods() {
+        let host = HostUse { throttled_periods: 4, ..HostUse::default() };
+        let seconds = [second(0.0, host.clone()), second(1.0, host)];
+        assert_eq!(throttled(&seconds.iter().collect::<Vec<_>>(), 2.0), 0.4);
+        assert_eq!(throttled(&[], 0.0), 0.0);
+    }
+
+    #[test]
+    fn what_one_process_cannot_tell_is_not_known_of_all() {
+        let one = |pid, gc_s| InsideUse { pid, requests: 5, gc_s, ..InsideUse::default() };
+        let seconds = [MonitorSecond {
+            inside: vec![one(1, Some(0.5)), one(2, None)],
+            ..MonitorSecond::default()
+        }];
+        let found = inside(&seconds.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!((found.requests, found.gc_s), (10, None));
+        assert_eq!(inside(&[]), None);
     }
 }

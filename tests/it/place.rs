@@ -8,6 +8,7 @@ mod gunicorn;
 mod nginx;
 mod node;
 mod php_fpm;
+mod probe;
 mod puma;
 mod settings;
 mod thin;

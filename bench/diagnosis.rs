@@ -1,0 +1,166 @@
+//! Does the diagnosis name what truly sets the limit? Situations made on purpose on real servers,
+//! each with its true cause written down beforehand, and controls that must not be mistaken.
+//!
+//! Run by `make bench-diagnosis`; the variables that change it are in diagnosis/settings.rs. Every
+//! size of a situation leaves a record as it is measured, and what is there is not measured again:
+//! a run that was cut goes on. Table and sums are printed at the end, and also when it was
+//! interrupted. It fails when too few are named right, or one is wrong and sure.
+
+#[path = "diagnosis/beside.rs"]
+mod beside;
+#[path = "diagnosis/bonds.rs"]
+mod bonds;
+#[path = "diagnosis/child.rs"]
+mod child;
+#[path = "diagnosis/interrupt.rs"]
+mod interrupt;
+#[path = "diagnosis/judge.rs"]
+mod judge;
+#[path = "diagnosis/measure.rs"]
+mod measure;
+#[path = "diagnosis/record.rs"]
+mod record;
+#[path = "diagnosis/report.rs"]
+mod report;
+#[path = "diagnosis/settings.rs"]
+mod settings;
+#[path = "diagnosis/site.rs"]
+mod site;
+#[path = "diagnosis/situation.rs"]
+mod situation;
+#[path = "diagnosis/situations.rs"]
+mod situations;
+
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use sweetspot::monitor::host;
+use sweetspot::terms::StopSignal;
+
+use record::Record;
+use report::{Row, Sums};
+use settings::Settings;
+use situation::{CORES, Situation, Size};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// One size of a situation.
+pub struct Run<'a> {
+    situation: &'a Situation,
+    size: &'a Size,
+    /// Of the size, from 1.
+    number: usize,
+}
+
+impl Run<'_> {
+    /// As its files are called.
+    fn name(&self) -> String {
+        format!("{}-{}", self.situation.name, self.number)
+    }
+
+    fn record(&self, settings: &Settings) -> PathBuf {
+        settings.records().join(format!("{}.json", self.name()))
+    }
+}
+
+fn main() -> Result<()> {
+    let settings = Settings::from_environment()?;
+    let stop = interrupt::install();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.as_slice() {
+        [mark, name, number] if mark == child::MARK => one(&settings, name, number, &stop),
+        _ => all(&settings, &stop),
+    }
+}
+
+/// In a process of its own: see child.rs.
+fn one(settings: &Settings, name: &str, number: &str, stop: &StopSignal) -> Result<()> {
+    let situations = situations::all();
+    let mut runs = situations.iter().flat_map(runs);
+    let run = runs
+        .find(|run| run.situation.name == name && run.number.to_string() == number)
+        .ok_or("no such situation")?;
+    measure::measure(run.size, settings, stop)?.write(&run.record(settings))
+}
+
+/// Measures what is not there yet, and shows what is named.
+fn all(settings: &Settings, stop: &StopSignal) -> Result<()> {
+    let situations = settings.choose(situations::all())?;
+    if host::allowed_cores(0).len() < CORES as usize {
+        return Err(format!("this takes {CORES} cores").into());
+    }
+    fs::create_dir_all(settings.records())?;
+    let build = record::build(settings.seconds)?;
+    let mut rows = Vec::new();
+    let outcome = situations.iter().flat_map(runs).try_for_each(|run| -> Result<()> {
+        let row = row(&run, settings, &build, stop)?;
+        eprintln!("bench: {}", row.line());
+        rows.push(row);
+        Ok(())
+    });
+    let text = report::text(&machine(), &rows);
+    fs::write(settings.folder.join("report.md"), &text)?;
+    fs::write(settings.folder.join("rows.jsonl"), lines(&rows)?)?;
+    println!("{text}");
+    outcome?;
+    Ok(Sums::of(&rows).check()?)
+}
+
+fn runs(situation: &Situation) -> impl Iterator<Item = Run<'_>> {
+    let sizes = situation.sizes.iter().zip(1..);
+    sizes.map(move |(size, number)| Run { situation, size, number })
+}
+
+/// What is named, from the record that is there or from a new one.
+fn row(run: &Run<'_>, settings: &Settings, build: &str, stop: &StopSignal) -> Result<Row> {
+    let path = run.record(settings);
+    let is_ours = |record: &Record| settings.only_judges || record.build == build;
+    if let Some(record) = Record::read(&path).filter(is_ours) {
+        return judge::judge(run, &record);
+    }
+    if settings.only_judges {
+        return Ok(judge::unmeasured(run, "it was not measured"));
+    }
+    interrupt::check(stop)?;
+    eprintln!("bench: {} measures {}", run.name(), run.size.text());
+    let measured = child::measure(run, settings)?;
+    interrupt::check(stop)?;
+    match (measured, Record::read(&path)) {
+        (Ok(()), Some(record)) => judge::judge(run, &record),
+        (Ok(()), None) => Err(format!("{} can't be read back", path.display()).into()),
+        (Err(why), _) => Ok(judge::unmeasured(run, &why)),
+    }
+}
+
+/// A row a line, as JSON.
+fn lines(rows: &[Row]) -> Result<String> {
+    let mut text = String::new();
+    for row in rows {
+        text += &serde_json::to_string(row)?;
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn machine() -> Vec<String> {
+    let commit = Command::new("git").args(["describe", "--always", "--dirty"]).output();
+    let commit = commit.ok().filter(|output| output.status.success());
+    let commit = commit.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string());
+    let memory = host::memory_state().map_or(0.0, |memory| memory.total.0 as f64 / 1e9);
+    vec![
+        format!(
+            "sweetspot {}, commit {}",
+            env!("CARGO_PKG_VERSION"),
+            commit.unwrap_or_else(|| "unknown".to_string())
+        ),
+        format!("{}, {} cores, {memory:.1} GB", host::cpu_model(), host::online_cores().len()),
+        format!("kernel {}", host::kernel()),
+    ]
+}
+
+/// The command as users run it; it is also the guardian.
+fn program() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_sweetspot"))
+}

@@ -1,0 +1,65 @@
+//! From a record to what the rules name, and whether it is the truth.
+//!
+//! In: a record. Out: a row. The rules see the record's figures and nothing of the situation.
+
+use sweetspot::summary::trial::{Context, summarise};
+use sweetspot::terms::{Slo, TrialPurpose};
+
+use crate::record::Record;
+use crate::report::Row;
+use crate::situation::Server;
+use crate::{Result, Run};
+
+/// What an open load is held to.
+const GOAL: &str = "p95<200ms,errors<1%";
+
+/// What the rules make of a record.
+pub fn judge(run: &Run<'_>, record: &Record) -> Result<Row> {
+    let goal: Slo = GOAL.parse()?;
+    let alone = Context {
+        id: 1,
+        purpose: TrialPurpose::Unloaded,
+        slo: Some(&goal),
+        cores: record.cores,
+        ended_s: 0.0,
+        unloaded_s: None,
+        has_proxy: run.size.server == Server::PumaBehindNginx,
+        has_threads: true,
+    };
+    let unloaded = summarise(&record.unloaded, &alone).summary;
+    let unloaded_s = (unloaded.completed > 0).then_some(unloaded.latency_s.mean);
+    let pushed = Context { id: 2, purpose: run.size.purpose, unloaded_s, ..alone };
+    let pushed = summarise(&record.pushed, &pushed);
+    Ok(Row {
+        named: Some(pushed.limit.kind),
+        confidence: pushed.limit.confidence,
+        evidence: pushed.limit.evidence,
+        unloaded_s,
+        latency_s_p50: Some(pushed.summary.latency_s.p50),
+        throughput_rps: Some(pushed.summary.throughput_rps),
+        is_valid: Some(pushed.valid),
+        verdict: pushed.reason,
+        build: record.build.clone(),
+        ..unmeasured(run, "")
+    })
+}
+
+/// A row for what could not be measured, and why.
+pub fn unmeasured(run: &Run<'_>, why: &str) -> Row {
+    Row {
+        situation: run.situation.name.to_string(),
+        size: run.size.text(),
+        is_control: run.situation.is_control,
+        expected: run.situation.truth,
+        named: None,
+        confidence: 0.0,
+        evidence: String::new(),
+        unloaded_s: None,
+        latency_s_p50: None,
+        throughput_rps: None,
+        is_valid: None,
+        verdict: String::new(),
+        build: String::new(),
+        note: why.to_string(),
+    }
+}

@@ -1,0 +1,105 @@
+//! What is around the server: the load generator, memory, and the host with its other guests.
+
+use super::{BUSY, Figures, confidence, found, percent};
+use crate::summary::used::Neighbour;
+use crate::terms::{Limit, LimitKind};
+
+/// Stolen from the server's cores by other machines, and it is felt.
+const STOLEN: f64 = 0.10;
+/// Taken by processes beside the server; less than twice this is no more than likely.
+const TAKEN: f64 = 0.05;
+/// Waiting for memory, or for what is read again, so much of the time.
+const PRESSED: f64 = 0.10;
+/// Pages a second that are read again: less than half a megabyte is no matter.
+const REREAD: f64 = 100.0;
+
+/// The generator did not do what it was asked to, and the rest of the figures are its own.
+pub(super) fn generator(figures: &Figures<'_>) -> Option<Limit> {
+    if figures.load.valid {
+        return None;
+    }
+    let doubt = figures.load.warnings.iter().find(|doubt| doubt.code.starts_with("generator_"))?;
+    Some(found(LimitKind::Generator, 0.9, doubt.message.clone(), doubt.advice.clone()))
+}
+
+/// The memory that the server may use is used up.
+pub(super) fn memory(figures: &Figures<'_>) -> Option<Limit> {
+    const ADVICE: &str = "more memory, or fewer workers; what each takes stands with the results";
+    let memory = &figures.used.memory;
+    let of_limit = match (memory.most_bytes, memory.limit_bytes) {
+        (Some(most), Some(limit)) => {
+            format!(" ({} MiB of {} MiB)", most >> 20, limit >> 20)
+        }
+        _ => String::new(),
+    };
+    if memory.out_of_memory_kills > 0 {
+        let kills = memory.out_of_memory_kills;
+        let evidence = format!(
+            "{kills} {} killed because memory ran out{of_limit}",
+            if kills == 1 { "process was" } else { "processes were" }
+        );
+        return Some(found(LimitKind::Memory, 0.95, evidence, ADVICE));
+    }
+    // Files fill the memory up to its limit as a matter of course: only what has to be read again
+    // shows that there is too little of it, and only a wait shows that it matters.
+    let felt = memory.pressure.unwrap_or(0.0);
+    (memory.refaults_a_second >= REREAD && felt >= PRESSED).then(|| {
+        let evidence = format!(
+            "{:.0} pages a second had to make room and were read from the disk again{of_limit}, \
+             and something waited for that {} of the time",
+            memory.refaults_a_second,
+            percent(felt)
+        );
+        found(LimitKind::Memory, confidence(felt, PRESSED, 0.5, 0.6), evidence, ADVICE)
+    })
+}
+
+/// Others took the cores: other machines on the same host, or processes beside the server that do
+/// not work for it.
+pub(super) fn host(figures: &Figures<'_>) -> Option<Limit> {
+    let stolen = if figures.used.seen_s > 0.0 {
+        figures.used.steal_s / figures.used.seen_s / figures.cores
+    } else {
+        0.0
+    };
+    if stolen >= STOLEN && figures.cores_busy() + stolen >= BUSY {
+        return Some(found(
+            LimitKind::Host,
+            confidence(stolen, STOLEN, 0.4, 0.6),
+            format!("the hypervisor gave {} of the cores' time to others", percent(stolen)),
+            "measure again at another time; a machine with cores of its own (a dedicated or \
+             non-burstable type) keeps what it promises",
+        ));
+    }
+    let strangers: Vec<&Neighbour> =
+        figures.used.neighbours.iter().filter(|one| one.serves_app != Some(true)).collect();
+    let taken = strangers.iter().map(|one| one.cores).sum::<f64>() / figures.cores;
+    if taken < TAKEN || figures.cores_busy() < BUSY {
+        return None;
+    }
+    // Where connections cannot be seen, it may work for the server all the same.
+    let is_seen = strangers.iter().all(|one| one.serves_app.is_some());
+    let sure = confidence(taken, TAKEN, 0.3, 0.45);
+    Some(found(
+        LimitKind::Host,
+        if is_seen { sure } else { 0.5 },
+        format!(
+            "the {} cores were {} busy, {} of it by processes that are not the server's: {}",
+            figures.cores,
+            percent(figures.cores_busy()),
+            percent(taken),
+            names(&strangers)
+        ),
+        "end them, or give the server cores on which they do not run, and measure again",
+    ))
+}
+
+/// The busiest, with their use.
+pub(super) fn names(neighbours: &[&Neighbour]) -> String {
+    let named: Vec<String> = neighbours
+        .iter()
+        .take(3)
+        .map(|one| format!("{} ({:.2} cores)", one.name, one.cores))
+        .collect();
+    named.join(", ")
+}

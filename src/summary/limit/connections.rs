@@ -1,0 +1,87 @@
+//! How requests get to a worker: uneven workers, a proxy that turns them away, a listen queue that
+//! is too short.
+
+use super::{BUSY, Figures, confidence, found, percent};
+use crate::terms::{Limit, LimitKind};
+
+/// A worker with less than this share of the busiest one's CPU has little to do beside it.
+const LITTLE: f64 = 0.5;
+/// Share of requests that is lost on the way, and it is felt.
+const LOST: f64 = 0.01;
+/// A queue that holds less than this share of its places on average is emptied as fast as it fills:
+/// what overflows then is a burst, and not what a slow server leaves waiting.
+const DRAINED: f64 = 0.7;
+
+/// One worker does all it can, and another has time: connections are bound to workers.
+pub(super) fn balance(figures: &Figures<'_>) -> Option<Limit> {
+    let busiest = figures.busiest_worker();
+    let idlest = figures.workers().fold(f64::INFINITY, f64::min);
+    let is_uneven = figures.used.workers.len() > 1 && idlest <= LITTLE * busiest;
+    (is_uneven && busiest >= BUSY - 0.05).then(|| {
+        found(
+            LimitKind::Balance,
+            confidence(1.0 - idlest / busiest, 1.0 - LITTLE, 0.9, 0.7),
+            format!(
+                "one worker was busy {} of the time and another {}: requests do not get to those \
+                 that are free",
+                percent(busiest),
+                percent(idlest)
+            ),
+            "measure with a fresh connection a request, as a proxy in front has it; with kept \
+             connections a worker keeps its clients, however long they wait",
+        )
+    })
+}
+
+/// The proxy answers in the server's place, or closes connections, while the server has time.
+pub(super) fn proxy(figures: &Figures<'_>) -> Option<Limit> {
+    if !figures.has_proxy || !figures.has_idle_cpu() {
+        return None;
+    }
+    let load = figures.load;
+    let of_status = |status: &str| load.status.get(status).copied().unwrap_or(0);
+    let refused = of_status("502") + of_status("503") + of_status("504");
+    let closed = load.errors.reset + load.errors.closed_early + load.errors.refused;
+    let lost = (refused + closed) as f64 / load.due.max(1) as f64;
+    (lost >= LOST).then(|| {
+        found(
+            LimitKind::Proxy,
+            confidence(lost, LOST, 0.1, 0.7),
+            format!(
+                "the proxy answered {refused} of {} requests with 502, 503 or 504 and closed \
+                 {closed} connections, while the cores were {} busy and the busiest worker {}",
+                load.due,
+                percent(figures.cores_busy()),
+                percent(figures.busiest_worker())
+            ),
+            "raise its limits (worker_connections, limit_conn, limit_req, the open files it may \
+             have) and its time limits for the server behind it",
+        )
+    })
+}
+
+/// The kernel turns connections away while the server has time: they come again after one and three
+/// seconds, and nobody works meanwhile.
+pub(super) fn backlog(figures: &Figures<'_>) -> Option<Limit> {
+    let queue = &figures.used.queue;
+    let (overflows, room, mean) = (queue.overflows?, queue.backlog?, queue.mean?);
+    let share = overflows as f64 / figures.load.due.max(1) as f64;
+    // The kernel lets one more in than the backlog says.
+    let places = f64::from(room) + 1.0;
+    let is_drained = mean <= DRAINED * places;
+    (share >= LOST && is_drained && figures.has_idle_cpu()).then(|| {
+        found(
+            LimitKind::Backlog,
+            confidence(share, LOST, 0.1, 0.65),
+            format!(
+                "the listen queue (backlog {room}) was full and {overflows} connections were \
+                 turned away (p99 {:.1} s: they come again after 1, 3 and 7 s), while the cores \
+                 were {} busy",
+                figures.load.latency_s.p99,
+                percent(figures.cores_busy())
+            ),
+            "a longer listen queue (the server's backlog, and net.core.somaxconn), or a proxy in \
+             front that keeps what waits",
+        )
+    })
+}

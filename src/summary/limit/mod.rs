@@ -1,0 +1,141 @@
+//! What ended the growth: rules over figures, each with its evidence and what to do about it. No
+//! rule, no name.
+//!
+//! The rules are asked in the order of causes, and the first that holds answers: what is below a
+//! cause in the list often shows as well, as its consequence. A generator that could not keep up
+//! explains everything that it measured; a quota explains busy cores; busy cores explain a full
+//! listen queue.
+
+mod around;
+mod connections;
+mod cpu;
+mod waits;
+
+use super::used::Used;
+use crate::terms::{Configuration, Limit, LimitKind, LoadSummary};
+
+/// The figures that the rules look at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figures<'a> {
+    pub configuration: Configuration,
+    /// Cores the server may use.
+    pub cores: f64,
+    pub used: &'a Used,
+    /// Of the measured part.
+    pub load: &'a LoadSummary,
+    /// Mean number of requests in flight or waiting, as sampled by a timer.
+    pub in_flight_mean: f64,
+    /// Mean latency of one client alone, seconds; `None` when it was not measured.
+    pub unloaded_s: Option<f64>,
+    /// A proxy stands in front of the server.
+    pub has_proxy: bool,
+    /// The server has threads to choose; without, nothing is said of them.
+    pub has_threads: bool,
+}
+
+/// Busy means this share of what there is: schedulers and sampling leave the rest.
+const BUSY: f64 = 0.90;
+/// Idle enough to say that something else than the CPU sets the limit.
+const IDLE: f64 = 0.80;
+
+/// In the order of causes.
+const RULES: [fn(&Figures<'_>) -> Option<Limit>; 13] = [
+    around::generator,
+    around::memory,
+    cpu::quota,
+    waits::busy_backend,
+    around::host,
+    cpu::garbage_collection,
+    cpu::cores,
+    connections::balance,
+    cpu::lock,
+    connections::proxy,
+    connections::backlog,
+    waits::waiting_backend,
+    waits::threads,
+];
+
+/// Names the resource that set the limit in a trial that was pushed to it.
+pub fn limit(figures: &Figures<'_>) -> Limit {
+    let first = RULES.iter().find_map(|rule| rule(figures));
+    first.unwrap_or_else(|| Limit::unknown(unknown_evidence(figures)))
+}
+
+impl Figures<'_> {
+    /// Share of the allowed cores that was busy; the generator counts, since it shares them.
+    fn cores_busy(&self) -> f64 {
+        let own = self.used.server_cores() + self.used.cores_of("generator");
+        (own / self.cores).max(self.used.host_busy.unwrap_or(0.0)).min(1.0)
+    }
+
+    fn busiest_worker(&self) -> f64 {
+        self.workers().fold(0.0, f64::max)
+    }
+
+    /// CPU use of each worker, cores.
+    fn workers(&self) -> impl Iterator<Item = f64> + '_ {
+        self.used.workers.iter().map(|worker| worker.cpu_cores)
+    }
+
+    /// Cores and workers have time left, and there are workers to know it of.
+    fn has_idle_cpu(&self) -> bool {
+        let is_seen = !self.used.workers.is_empty();
+        is_seen && self.cores_busy() < IDLE && self.busiest_worker() < IDLE
+    }
+
+    /// Places for a request.
+    fn slots(&self) -> f64 {
+        f64::from(self.configuration.slots())
+    }
+
+    /// Every place for a request was taken, and some waited.
+    fn is_full(&self) -> bool {
+        self.in_flight_mean >= 0.95 * self.slots()
+    }
+
+    /// What only lengthens a queue elsewhere.
+    fn more_of_either(&self) -> &'static str {
+        if self.has_threads { "more workers or threads" } else { "more workers" }
+    }
+
+    fn has_one_thread(&self) -> bool {
+        self.configuration.threads.get() == 1
+    }
+
+    /// What requests occupy: threads, or whole workers where each has one thread.
+    fn slots_name(&self) -> &'static str {
+        match (self.has_one_thread(), self.configuration.slots()) {
+            (false, _) => "threads",
+            (true, 1) => "worker",
+            (true, _) => "workers",
+        }
+    }
+}
+
+/// From one value at a threshold to another when all of it is there, never above 0.95.
+fn confidence(figure: f64, threshold: f64, whole: f64, at_threshold: f64) -> f64 {
+    let way = ((figure - threshold) / (whole - threshold)).clamp(0.0, 1.0);
+    at_threshold + way * (0.95 - at_threshold)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn found(kind: LimitKind, confidence: f64, evidence: String, advice: impl Into<String>) -> Limit {
+    Limit { kind, confidence, evidence, advice: advice.into() }
+}
+
+fn unknown_evidence(figures: &Figures<'_>) -> String {
+    format!(
+        "no rule holds: cores {} busy, busiest worker {}, {:.1} requests in flight on {} {}",
+        percent(figures.cores_busy()),
+        percent(figures.busiest_worker()),
+        figures.in_flight_mean,
+        figures.configuration.slots(),
+        figures.slots_name(),
+    )
+}
+
+#[cfg(test)]
+mod tests;
