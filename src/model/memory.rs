@@ -77,7 +77,16 @@ pub fn memory_parts(points: &[(Configuration, u64)]) -> Option<MemoryParts> {
     };
     let replicates: Option<Vec<[f64; 3]>> = (0..points.len()).map(without).collect();
     let replicates = replicates.filter(|all| all.len() >= POINTS_FOR_INTERVALS);
+    // Parts that no two points tell apart have no interval: the fit has put one down to the other.
+    let varies = |of: fn(&Configuration) -> u16| {
+        points.windows(2).any(|pair| of(&pair[0].0) != of(&pair[1].0))
+    };
+    let (workers_vary, threads_vary) = (varies(|c| c.workers.get()), varies(|c| c.threads.get()));
+    let is_told = [workers_vary, workers_vary && threads_vary, threads_vary];
     let interval = |part: usize| {
+        if !is_told[part] {
+            return None;
+        }
         let values: Vec<f64> = replicates.as_ref()?.iter().map(|parts| parts[part]).collect();
         let half = jackknife_half(&values);
         Some([(whole[part] - half).max(0.0).round() as u64, (whole[part] + half).round() as u64])
@@ -224,6 +233,10 @@ mod tests {
         };
         assert!(width(0.0) < 4.0);
         assert!(width(0.05) > width(0.01));
+        let same_workers: Vec<_> =
+            [1, 2, 4, 8].map(|t| point(2, t, 150.0 + 2.0 * f64::from(t))).to_vec();
+        let parts = memory_parts(&same_workers).unwrap();
+        assert_eq!((parts.shared_bytes_interval, parts.worker_bytes_interval), (None, None));
         let few = memory_parts(&measured(0.0)[..3]).unwrap();
         assert_eq!(few.worker_bytes_interval, None);
         assert_eq!(memory_parts(&[]), None);

@@ -3,10 +3,12 @@
 //! In: ids of processes. Out: yes, no, or not to be seen. Reads `/proc/PID/fd` and asks the kernel;
 //! opens no connection.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
+use std::time::{Duration, Instant};
 
+use super::queue;
 use super::sock_diag::SockDiag;
 use super::sockets::socket_inode;
 
@@ -15,7 +17,12 @@ use super::sockets::socket_inode;
 pub(super) struct Connections {
     kernel: Option<SockDiag>,
     serving: HashSet<u32>,
+    /// Those that had none when last looked at, and when that was.
+    strangers: HashMap<u32, Instant>,
 }
+
+/// Looking goes through all sockets of the server, so a "no" stands for so long.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 impl Connections {
     /// Has one of these processes of the server a connection to `other`? `None` when that cannot
@@ -24,14 +31,24 @@ impl Connections {
         if self.serving.contains(&other) {
             return Some(true);
         }
+        let looked_at = self.strangers.get(&other);
+        if looked_at.is_some_and(|then| then.elapsed() < LOOK_AGAIN) {
+            return Some(false);
+        }
         let found = self.look(other, server).ok()?;
         if found {
             self.serving.insert(other);
+        } else {
+            self.strangers.insert(other, Instant::now());
         }
         Some(found)
     }
 
     fn look(&mut self, other: u32, server: &[u32]) -> io::Result<bool> {
+        // The kernel answers for the network of whoever asks, and shows a container's no sockets.
+        if !queue::is_in_our_network(other) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         let theirs = sockets_of(other)?;
         let mut ours = HashSet::new();
         for pid in server {

@@ -130,10 +130,9 @@ impl Inside {
         let mut sentences = Vec::new();
         let mut say = |sentence: &str| sentences.push(sentence.to_string());
         if self.processes.is_empty() {
-            say(
-                "no process of the server told anything from inside: no request ended, or the app \
-                 does not start from a rackup file",
-            );
+            say("no process of the server told anything from inside: no request ended, the app \
+                 does not start from a rackup file, its workers run as another user, or the path \
+                 of the temporary folder has a blank in it (TMPDIR)");
         }
         if self.gaps.lacks_gc {
             say("this Ruby does not tell how long it collects garbage (3.1 and later do, unless \

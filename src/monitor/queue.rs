@@ -121,7 +121,7 @@ fn inode_of(path: &Path, pid: u32) -> Option<u64> {
 }
 
 /// The kernel answers for the network of whoever asks.
-fn is_in_our_network(pid: u32) -> bool {
+pub(super) fn is_in_our_network(pid: u32) -> bool {
     let network = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
     let (own, other) = (network("self"), network(&pid.to_string()));
     own.is_some() && own == other

@@ -72,7 +72,7 @@ impl Search {
         Some(Choice {
             capacity: self.capacity(chosen)?,
             gain: self.gain(chosen),
-            limit: cell.limit.clone().unwrap_or_else(unknown),
+            limit: cell.limit().cloned().unwrap_or_else(unknown),
             memory_bytes: memory,
             equivalent: self.equivalent_to(chosen),
         })

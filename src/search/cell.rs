@@ -22,8 +22,8 @@ pub(super) struct Cell {
     pub blocks: Vec<(u32, f64, f64)>,
     /// Total PSS, largest seen.
     pub memory_bytes: Option<u64>,
-    /// Limit named by the trial that pushed hardest.
-    pub limit: Option<Limit>,
+    /// Limits named by trials that pushed it: of each kind the sum of confidence, and the surest.
+    limits: Vec<(f64, Limit)>,
     /// Why it can't be recommended.
     pub ruled_out: Option<String>,
 }
@@ -47,13 +47,29 @@ impl Cell {
     pub fn take(&mut self, summary: &TrialSummary) {
         self.memory_bytes = self.memory_bytes.max(summary.memory_bytes);
         let is_pushed = summary.purpose == TrialPurpose::Saturate || summary.verdict == Verdict::No;
-        if is_pushed
-            && summary.limit.confidence >= self.limit.as_ref().map_or(0.0, |l| l.confidence)
-        {
-            self.limit = Some(summary.limit.clone());
+        if is_pushed {
+            self.take_limit(&summary.limit);
         }
         if summary.purpose == TrialPurpose::Saturate {
             self.take_burst(summary);
+        }
+    }
+
+    /// What most of its trials say: one disturbed trial must not have the last word.
+    pub fn limit(&self) -> Option<&Limit> {
+        let most = self.limits.iter().max_by(|a, b| a.0.total_cmp(&b.0));
+        most.map(|(_, limit)| limit)
+    }
+
+    fn take_limit(&mut self, limit: &Limit) {
+        match self.limits.iter_mut().find(|(_, known)| known.kind == limit.kind) {
+            Some((sum, known)) => {
+                *sum += limit.confidence;
+                if limit.confidence >= known.confidence {
+                    known.clone_from(limit);
+                }
+            }
+            None => self.limits.push((limit.confidence, limit.clone())),
         }
     }
 

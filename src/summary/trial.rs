@@ -39,13 +39,15 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
     let mut summary = load::summarise(&record.load, cut, context.slo, &load::Rules::default());
     let load_s = record.load.run.duration.max(record.load.run.last_reply).as_secs_f64();
     let used = used::used(record, cut.as_secs_f64(), record.load.run.duration.as_secs_f64());
-    summary.warnings.extend(used::doubt_balance(&used));
     summary.warnings.extend(record.monitor.blind_spots.iter().map(|spot| not_seen(spot)));
     let judgement = judge(record, context, &summary, cut);
     // Of a trial that is not valid the generator is the limit, whatever was asked.
     let is_pushed = context.purpose == TrialPurpose::Saturate
         || judgement.verdict == Verdict::No
         || !summary.valid;
+    if is_pushed {
+        summary.warnings.extend(used::doubt_balance(&used));
+    }
     let limit = if is_pushed {
         name_limit(record, context, &used, &summary, cut)
     } else {

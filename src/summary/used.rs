@@ -16,6 +16,8 @@ pub struct Used {
     pub workers: Vec<WorkerShare>,
     /// Seconds that the monitor saw.
     pub seen_s: f64,
+    /// Cores that the figures of cores are about: those the server may run on.
+    pub cores_seen: f64,
     /// Mean busy share of all the host's cores, 0..=1; `None` when it was not seen.
     pub host_busy: Option<f64>,
     /// Seconds stolen by the hypervisor.
@@ -99,6 +101,7 @@ pub fn used(record: &TrialRecord, from_s: f64, to_s: f64) -> Used {
     let mut used = Used {
         seen_s,
         steal_s: measured.iter().map(|second| second.host.steal_s).sum(),
+        cores_seen: measured.iter().map(|it| it.host.cores_busy.len()).max().unwrap_or(0) as f64,
         host_busy: host_busy(&measured),
         memory_bytes: memory(&record.monitor),
         throttled: throttled(&measured, seen_s),
@@ -109,27 +112,42 @@ pub fn used(record: &TrialRecord, from_s: f64, to_s: f64) -> Used {
         inside: inside(&measured),
         ..Used::default()
     };
-    let mut workers: BTreeMap<u32, WorkerShare> = BTreeMap::new();
     for process in measured.iter().flat_map(|second| &second.processes) {
         *used.cpu_s.entry(role_name(process.role).to_string()).or_default() += process.cpu_s;
-        if process.role == Role::Worker {
-            let share = workers.entry(process.pid).or_insert(WorkerShare {
-                index: 0,
-                pid: process.pid,
-                cpu_cores: 0.0,
-                run_delay_cores: 0.0,
-            });
-            share.cpu_cores += process.cpu_s / seen_s;
-            share.run_delay_cores += process.run_delay_s / seen_s;
-        }
     }
-    used.workers = workers
-        .into_values()
-        .zip(0u16..)
-        .map(|(share, index)| WorkerShare { index, ..share })
-        .collect();
+    used.workers = workers(&measured, seen_s);
     used.cpu_s.insert("generator".to_string(), generator_s(record, seen_s));
     used
+}
+
+/// Each worker's use while it lived. A server that renews its workers shows those alone that were
+/// there for half of the time, if any was.
+fn workers(measured: &[&MonitorSecond], seen_s: f64) -> Vec<WorkerShare> {
+    /// Seconds it was there, CPU, run delay.
+    type Sums = (f64, f64, f64);
+    let mut by_pid: BTreeMap<u32, Sums> = BTreeMap::new();
+    for second in measured {
+        for worker in second.processes.iter().filter(|it| it.role == Role::Worker) {
+            let (there_s, cpu_s, run_delay_s) = by_pid.entry(worker.pid).or_default();
+            *there_s += second.length_s;
+            *cpu_s += worker.cpu_s;
+            *run_delay_s += worker.run_delay_s;
+        }
+    }
+    let was_there = |sums: &Sums| sums.0 >= 0.5 * seen_s;
+    if by_pid.values().any(was_there) {
+        by_pid.retain(|_, sums| was_there(sums));
+    }
+    by_pid
+        .into_iter()
+        .zip(0u16..)
+        .map(|((pid, (there_s, cpu_s, run_delay_s)), index)| WorkerShare {
+            index,
+            pid,
+            cpu_cores: cpu_s / there_s,
+            run_delay_cores: run_delay_s / there_s,
+        })
+        .collect()
 }
 
 /// The generator reports its CPU for the whole run: the measured part gets its share by time.

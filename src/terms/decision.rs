@@ -71,7 +71,7 @@ pub struct Decision {
 
 /// What memory is made of: `shared + workers x (worker + threads x thread)`, as fitted to all that
 /// was measured. Pages that forked processes share are counted once. Intervals of 95 %; null with
-/// fewer than four different configurations.
+/// fewer than four configurations, and where these have all the same workers or threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryParts {
     /// Shared pages, and the master's own.

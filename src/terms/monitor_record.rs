@@ -99,7 +99,8 @@ pub struct DeviceUse {
     pub busy_s: Option<f64>,
 }
 
-/// A process beside the server that used the same cores in one interval.
+/// A process beside the server that used the same cores in one interval, or several of one program
+/// together: then `pid` is the busiest one's.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NeighbourUse {
     pub pid: u32,

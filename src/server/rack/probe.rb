@@ -56,7 +56,8 @@ module SweetspotProbe
 
       @app.public_send(name, *arguments, &block)
     end
-    ruby2_keywords(:method_missing)
+    # Before Ruby 2.7 there is neither the method nor the need.
+    ruby2_keywords(:method_missing) if respond_to?(:ruby2_keywords, true)
   end
 
   # Goes in front of the method by which a rackup file becomes an app.

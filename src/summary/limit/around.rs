@@ -1,6 +1,6 @@
 //! What is around the server: the load generator, memory, and the host with its other guests.
 
-use super::{BUSY, Figures, confidence, found, percent};
+use super::{BUSY, Figures, IDLE, confidence, found, percent};
 use crate::summary::used::Neighbour;
 use crate::terms::{Limit, LimitKind};
 
@@ -43,7 +43,9 @@ pub(super) fn memory(figures: &Figures<'_>) -> Option<Limit> {
     // Files fill the memory up to its limit as a matter of course: only what has to be read again
     // shows that there is too little of it, and only a wait shows that it matters.
     let felt = memory.pressure.unwrap_or(0.0);
-    (memory.refaults_a_second >= REREAD && felt >= PRESSED).then(|| {
+    // A server that computes all the time waits for nothing.
+    let has_time = figures.used.server_cores() < IDLE * figures.cores;
+    (memory.refaults_a_second >= REREAD && felt >= PRESSED && has_time).then(|| {
         let evidence = format!(
             "{:.0} pages a second had to make room and were read from the disk again{of_limit}, \
              and something waited for that {} of the time",
@@ -58,7 +60,7 @@ pub(super) fn memory(figures: &Figures<'_>) -> Option<Limit> {
 /// not work for it.
 pub(super) fn host(figures: &Figures<'_>) -> Option<Limit> {
     let stolen = if figures.used.seen_s > 0.0 {
-        figures.used.steal_s / figures.used.seen_s / figures.cores
+        figures.used.steal_s / figures.used.seen_s / figures.used.cores_seen.max(1.0)
     } else {
         0.0
     };
@@ -73,7 +75,7 @@ pub(super) fn host(figures: &Figures<'_>) -> Option<Limit> {
     }
     let strangers: Vec<&Neighbour> =
         figures.used.neighbours.iter().filter(|one| one.serves_app != Some(true)).collect();
-    let taken = strangers.iter().map(|one| one.cores).sum::<f64>() / figures.cores;
+    let taken = figures.taken_by(&strangers) / figures.used.cores_seen.max(1.0);
     if taken < TAKEN || figures.cores_busy() < BUSY {
         return None;
     }

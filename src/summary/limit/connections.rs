@@ -33,29 +33,32 @@ pub(super) fn balance(figures: &Figures<'_>) -> Option<Limit> {
     })
 }
 
-/// The proxy answers in the server's place, or closes connections, while the server has time.
+/// The proxy closes connections, or says that nobody took the request, while the server has time.
+/// What else it passes on (503, 504) may be the app's own answer.
 pub(super) fn proxy(figures: &Figures<'_>) -> Option<Limit> {
     if !figures.has_proxy || !figures.has_idle_cpu() {
         return None;
     }
     let load = figures.load;
-    let of_status = |status: &str| load.status.get(status).copied().unwrap_or(0);
-    let refused = of_status("502") + of_status("503") + of_status("504");
+    let not_taken = load.status.get("502").copied().unwrap_or(0);
     let closed = load.errors.reset + load.errors.closed_early + load.errors.refused;
-    let lost = (refused + closed) as f64 / load.due.max(1) as f64;
-    (lost >= LOST).then(|| {
+    let share = |count: u64| count as f64 / load.due.max(1) as f64;
+    let is_closed = share(closed) >= LOST;
+    // A server that ended or whose own queue is full makes a proxy say so, too.
+    let sure = if is_closed { confidence(share(closed), LOST, 0.1, 0.7) } else { 0.5 };
+    (is_closed || share(not_taken) >= LOST).then(|| {
         found(
             LimitKind::Proxy,
-            confidence(lost, LOST, 0.1, 0.7),
+            sure,
             format!(
-                "the proxy answered {refused} of {} requests with 502, 503 or 504 and closed \
-                 {closed} connections, while the cores were {} busy and the busiest worker {}",
+                "of {} requests the proxy closed {closed} connections and answered {not_taken} \
+                 with 502, while the cores were {} busy and the busiest worker {}",
                 load.due,
                 percent(figures.cores_busy()),
                 percent(figures.busiest_worker())
             ),
             "raise its limits (worker_connections, limit_conn, limit_req, the open files it may \
-             have) and its time limits for the server behind it",
+             have), and the listen queue of the server behind it",
         )
     })
 }

@@ -7,6 +7,8 @@ use crate::terms::{Limit, LimitKind};
 const THROTTLED: f64 = 0.30;
 /// This share of the app's CPU spent on collecting, and less garbage would be felt.
 const COLLECTING: f64 = 0.30;
+/// The server and the generator have to explain this much of what the cores did.
+const EXPLAINED: f64 = 0.5;
 
 /// The control group's quota stopped the server again and again.
 pub(super) fn quota(figures: &Figures<'_>) -> Option<Limit> {
@@ -54,10 +56,13 @@ pub(super) fn garbage_collection(figures: &Figures<'_>) -> Option<Limit> {
 /// All cores that the server may use are busy.
 pub(super) fn cores(figures: &Figures<'_>) -> Option<Limit> {
     let busy = figures.cores_busy();
+    let own = figures.used.server_cores() + figures.used.cores_of("generator");
+    // Busy with what, where neither the server nor the generator was it?
+    let is_explained = own >= EXPLAINED * busy * figures.cores;
     (busy >= BUSY).then(|| {
         found(
             LimitKind::Cores,
-            confidence(busy, BUSY, 1.0, 0.6),
+            if is_explained { confidence(busy, BUSY, 1.0, 0.6) } else { 0.5 },
             format!(
                 "the {} cores were {} busy (server {:.2}, load generator {:.2} cores)",
                 figures.cores,

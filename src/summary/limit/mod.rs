@@ -11,7 +11,7 @@ mod connections;
 mod cpu;
 mod waits;
 
-use super::used::Used;
+use super::used::{Neighbour, Used};
 use crate::terms::{Configuration, Limit, LimitKind, LoadSummary};
 
 /// The figures that the rules look at.
@@ -62,10 +62,25 @@ pub fn limit(figures: &Figures<'_>) -> Limit {
 }
 
 impl Figures<'_> {
-    /// Share of the allowed cores that was busy; the generator counts, since it shares them.
+    /// Share of the allowed cores that was busy. The cores themselves show who else ran there, such
+    /// as the generator where it shares them; a quota is less than the cores it is spent on.
     fn cores_busy(&self) -> f64 {
-        let own = self.used.server_cores() + self.used.cores_of("generator");
-        (own / self.cores).max(self.used.host_busy.unwrap_or(0.0)).min(1.0)
+        let server = self.used.server_cores();
+        let by_use = match self.used.host_busy {
+            Some(_) => server,
+            None => server + self.used.cores_of("generator"),
+        };
+        (by_use / self.cores).max(self.used.host_busy.unwrap_or(0.0)).min(1.0)
+    }
+
+    /// What all these processes used of the server's cores: no more than is left of what was busy
+    /// there, as they may also have run elsewhere.
+    fn taken_by(&self, neighbours: &[&Neighbour]) -> f64 {
+        let all: f64 = neighbours.iter().map(|one| one.cores).sum();
+        let busy = self.used.host_busy.unwrap_or(1.0) * self.used.cores_seen;
+        // The generator may have run there as well.
+        let ours = self.used.server_cores() + self.used.cores_of("generator");
+        all.min((busy - ours).max(0.0))
     }
 
     fn busiest_worker(&self) -> f64 {

@@ -46,6 +46,7 @@ fn used(workers: &[f64], generator: f64, host_busy: f64) -> Used {
         cpu_s: cpu_s.into_iter().map(|(role, s)| (role.to_string(), s)).collect(),
         workers: workers.iter().zip(0..).map(share).collect(),
         seen_s: 1.0,
+        cores_seen: 2.0,
         host_busy: Some(host_busy),
         ..Used::default()
     }
@@ -53,7 +54,8 @@ fn used(workers: &[f64], generator: f64, host_busy: f64) -> Used {
 
 /// A valid load whose requests were all answered, 100 a second.
 fn case(configuration: (u16, u16), used: Used, in_flight_mean: f64) -> Case {
-    let load = LoadSummary { valid: true, due: 1000, throughput_rps: 100.0, ..Default::default() };
+    let (due, completed, duration_s) = (1000, 1000, 10.0);
+    let load = LoadSummary { valid: true, due, completed, duration_s, ..Default::default() };
     let (workers, threads) = configuration;
     let (unloaded_s, has_proxy, has_threads) = (None, false, true);
     Case { workers, threads, used, load, in_flight_mean, unloaded_s, has_proxy, has_threads }
@@ -163,8 +165,11 @@ fn memory_is_named_by_a_kill_or_by_waiting_for_it_and_not_by_a_full_cache() {
     let (limit_bytes, most_bytes) = (Some(128 << 20), Some(128 << 20));
     let full = MemoryUse { limit_bytes, most_bytes, ..MemoryUse::default() };
     let reread = MemoryUse { refaults_a_second: 9000.0, pressure: Some(0.4), ..full };
-    assert_eq!(with(reread).kind(), LimitKind::Memory);
-    assert!(with(reread).limit().evidence.contains("(128 MiB of 128 MiB)"));
+    assert_eq!(with(reread).kind(), LimitKind::Cores, "a server that computes all the time");
+    let idle = Used { memory: reread, ..used(&[0.3, 0.3], 0.1, 0.4) };
+    let idle = Case { used: idle, ..busy_pair() };
+    assert_eq!(idle.kind(), LimitKind::Memory);
+    assert!(idle.limit().evidence.contains("(128 MiB of 128 MiB)"));
     // Files that are read once fill the cache up to the limit, and the disk is slow.
     let read_once = MemoryUse { pressure: Some(0.4), ..full };
     assert_eq!(with(read_once).kind(), LimitKind::Cores);
@@ -209,10 +214,17 @@ fn one_busy_worker_beside_an_idle_one_is_the_balance() {
 #[test]
 fn a_proxy_that_turns_requests_away_from_an_idle_server_is_the_limit() {
     let mut case = case((2, 5), used(&[0.2, 0.2], 0.1, 0.3), 40.0);
-    case.load.status.insert("503".to_string(), 400);
+    case.load.errors.closed_early = 400;
     assert_ne!(case.kind(), LimitKind::Proxy, "there is none");
     case.has_proxy = true;
     assert_eq!(case.kind(), LimitKind::Proxy);
+    // What the app itself answers is not the proxy's doing, and who refused is not known for sure.
+    case.load.errors.closed_early = 0;
+    case.load.status.insert("503".to_string(), 400);
+    assert_ne!(case.kind(), LimitKind::Proxy);
+    case.load.status.insert("502".to_string(), 400);
+    assert_eq!((case.kind(), case.limit().confidence), (LimitKind::Proxy, 0.5));
+    case.load.errors.closed_early = 400;
     case.used = used(&[0.95, 0.95], 0.1, 0.99);
     assert_eq!(case.kind(), LimitKind::Cores, "a busy server makes a proxy answer for it");
 }
@@ -235,6 +247,39 @@ fn a_short_listen_queue_overflows_between_idle_moments() {
     // A busy server lets its queue overflow because it is busy.
     case.used = Used { queue, ..used(&[0.95, 0.95], 0.1, 0.99) };
     assert_eq!(case.kind(), LimitKind::Cores);
+}
+
+#[test]
+fn workers_that_hold_many_requests_each_are_not_called_full() {
+    // An event loop: two workers that answer 1000 requests a second of 21 ms each.
+    let mut case = case((2, 1), used(&[0.3, 0.3], 0.02, 0.35), 64.0);
+    case.load.completed = 10_000;
+    case.unloaded_s = Some(0.021);
+    assert_eq!(case.kind(), LimitKind::Unknown);
+}
+
+#[test]
+fn a_service_of_many_threads_that_slows_nobody_is_not_the_limit() {
+    let mut case = case((4, 16), used(&[0.15, 0.15, 0.15, 0.15], 0.05, 0.4), 80.0);
+    case.used.neighbours = vec![neighbour("mysqld", 1.25, Some(true))];
+    // 64 threads that answer 125 requests a second hold each for 512 ms.
+    case.load.completed = 1250;
+    case.unloaded_s = Some(0.5);
+    assert_eq!(case.kind(), LimitKind::Threads);
+}
+
+#[test]
+fn what_neighbours_used_elsewhere_is_not_taken_from_the_server() {
+    let mut case = busy_pair();
+    case.used.cores_seen = 2.0;
+    case.used.neighbours = vec![neighbour("cc1", 3.0, Some(false))];
+    assert_eq!(case.kind(), LimitKind::Cores);
+}
+
+#[test]
+fn a_generator_with_cores_of_its_own_does_not_fill_the_servers() {
+    let case = case((1, 1), used(&[0.98], 1.0, 0.5), 10.0);
+    assert_eq!(case.kind(), LimitKind::Gvl);
 }
 
 #[test]

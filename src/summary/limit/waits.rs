@@ -13,8 +13,9 @@ const ONE_CORE: f64 = 0.85;
 /// Requests that take so many times as long as alone, without CPU to explain it, wait for one
 /// another behind the app.
 const STRETCHED: f64 = 1.5;
-/// What is still one request's own time, measured twice.
+/// What is still one request's own time, measured twice, at most and at least.
 const ALIKE: f64 = 1.25;
+const AT_LEAST: f64 = 0.8;
 
 fn backend_advice(figures: &Figures<'_>) -> String {
     format!(
@@ -29,14 +30,21 @@ pub(super) fn busy_backend(figures: &Figures<'_>) -> Option<Limit> {
     let serving: Vec<&Neighbour> =
         figures.used.neighbours.iter().filter(|one| one.serves_app == Some(true)).collect();
     let busiest = serving.first()?;
-    let all: f64 = serving.iter().map(|one| one.cores).sum();
-    let share = all / (all + figures.used.server_cores());
+    let all = figures.taken_by(&serving);
+    let share = all / (all + figures.used.server_cores()).max(f64::MIN_POSITIVE);
     let takes_the_cores = figures.cores_busy() >= BUSY && share >= MOSTLY;
-    let takes_one = busiest.cores >= ONE_CORE && figures.has_idle_cpu() && figures.is_full();
+    // A service of many threads can use one core's time and have much left: then requests take as
+    // long as they do alone.
+    let stretch = stretch(figures);
+    let takes_one = busiest.cores >= ONE_CORE
+        && figures.has_idle_cpu()
+        && figures.is_full()
+        && stretch.is_none_or(|stretch| stretch >= STRETCHED);
+    let sure = confidence(share, 0.4, 0.8, 0.6);
     (takes_the_cores || takes_one).then(|| {
         found(
             LimitKind::Backend,
-            confidence(share, 0.4, 0.8, 0.6),
+            if takes_the_cores || stretch.is_some() { sure } else { 0.5 },
             format!(
                 "what works behind the app used {all:.2} cores, the server {:.2} of {}: {}",
                 figures.used.server_cores(),
@@ -83,7 +91,12 @@ pub(super) fn threads(figures: &Figures<'_>) -> Option<Limit> {
         return None;
     }
     let (busy, worker) = (figures.cores_busy(), figures.busiest_worker());
-    let stretch = held_s(figures).zip(figures.unloaded_s).map(|(held, alone)| held / alone);
+    let stretch = stretch(figures);
+    // Nothing is held for less time than it takes alone: such a server has more places than workers
+    // and threads, as an event loop has, and they are not known to be taken.
+    if stretch.is_some_and(|stretch| stretch < AT_LEAST) {
+        return None;
+    }
     let sure = match stretch {
         Some(stretch) if stretch <= ALIKE / (1.0 - worker) => {
             (1.0 - busy.max(worker) / 2.0).clamp(0.6, 0.95)
@@ -109,11 +122,17 @@ pub(super) fn threads(figures: &Figures<'_>) -> Option<Limit> {
     ))
 }
 
+/// That, as a multiple of what a request takes alone; `None` when either is not known.
+fn stretch(figures: &Figures<'_>) -> Option<f64> {
+    Some(held_s(figures)? / figures.unloaded_s?)
+}
+
 /// How long a slot is taken by one request when all are taken all the time; `None` when nothing was
 /// answered. Without what waits before a slot, which the client's latency includes.
 fn held_s(figures: &Figures<'_>) -> Option<f64> {
-    let answered_a_second = figures.load.throughput_rps;
-    (answered_a_second > 0.0).then(|| figures.slots() / answered_a_second)
+    // Bad replies take their time as well.
+    let answered = figures.load.completed as f64;
+    (answered > 0.0).then(|| figures.slots() * figures.load.duration_s / answered)
 }
 
 fn a_slot(figures: &Figures<'_>) -> &'static str {
