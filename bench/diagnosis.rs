@@ -12,10 +12,14 @@ mod beside;
 mod bonds;
 #[path = "diagnosis/child.rs"]
 mod child;
-#[path = "diagnosis/interrupt.rs"]
+#[path = "common/environment.rs"]
+mod environment;
+#[path = "common/interrupt.rs"]
 mod interrupt;
 #[path = "diagnosis/judge.rs"]
 mod judge;
+#[path = "common/machine.rs"]
+mod machine;
 #[path = "diagnosis/measure.rs"]
 mod measure;
 #[path = "diagnosis/record.rs"]
@@ -34,7 +38,6 @@ mod situations;
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 use sweetspot::monitor::host;
 use sweetspot::terms::StopSignal;
@@ -71,7 +74,7 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
         [mark, name, number] if mark == child::MARK => one(&settings, name, number, &stop),
-        _ => all(&settings, &stop),
+        _ => all(&settings),
     }
 }
 
@@ -86,7 +89,7 @@ fn one(settings: &Settings, name: &str, number: &str, stop: &StopSignal) -> Resu
 }
 
 /// Measures what is not there yet, and shows what is named.
-fn all(settings: &Settings, stop: &StopSignal) -> Result<()> {
+fn all(settings: &Settings) -> Result<()> {
     let situations = settings.choose(situations::all())?;
     if host::allowed_cores(0).len() < CORES as usize {
         return Err(format!("this takes {CORES} cores").into());
@@ -95,7 +98,7 @@ fn all(settings: &Settings, stop: &StopSignal) -> Result<()> {
     let build = record::build(settings.seconds)?;
     let mut rows = Vec::new();
     let outcome = situations.iter().flat_map(runs).try_for_each(|run| -> Result<()> {
-        let row = row(&run, settings, &build, stop)?;
+        let row = row(&run, settings, &build)?;
         eprintln!("bench: {}", row.line());
         rows.push(row);
         Ok(())
@@ -114,7 +117,7 @@ fn runs(situation: &Situation) -> impl Iterator<Item = Run<'_>> {
 }
 
 /// What is named, from the record that is there or from a new one.
-fn row(run: &Run<'_>, settings: &Settings, build: &str, stop: &StopSignal) -> Result<Row> {
+fn row(run: &Run<'_>, settings: &Settings, build: &str) -> Result<Row> {
     let path = run.record(settings);
     let is_ours = |record: &Record| settings.only_judges || record.build == build;
     if let Some(record) = Record::read(&path).filter(is_ours) {
@@ -123,10 +126,10 @@ fn row(run: &Run<'_>, settings: &Settings, build: &str, stop: &StopSignal) -> Re
     if settings.only_judges {
         return Ok(judge::unmeasured(run, "it was not measured"));
     }
-    interrupt::check(stop)?;
+    interrupt::check()?;
     eprintln!("bench: {} measures {}", run.name(), run.size.text());
     let measured = child::measure(run, settings)?;
-    interrupt::check(stop)?;
+    interrupt::check()?;
     match (measured, Record::read(&path)) {
         (Ok(()), Some(record)) => judge::judge(run, &record),
         (Ok(()), None) => Err(format!("{} can't be read back", path.display()).into()),
@@ -145,19 +148,9 @@ fn lines(rows: &[Row]) -> Result<String> {
 }
 
 fn machine() -> Vec<String> {
-    let commit = Command::new("git").args(["describe", "--always", "--dirty"]).output();
-    let commit = commit.ok().filter(|output| output.status.success());
-    let commit = commit.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string());
-    let memory = host::memory_state().map_or(0.0, |memory| memory.total.0 as f64 / 1e9);
-    vec![
-        format!(
-            "sweetspot {}, commit {}",
-            env!("CARGO_PKG_VERSION"),
-            commit.unwrap_or_else(|| "unknown".to_string())
-        ),
-        format!("{}, {} cores, {memory:.1} GB", host::cpu_model(), host::online_cores().len()),
-        format!("kernel {}", host::kernel()),
-    ]
+    let [hardware, kernel] = machine::hardware();
+    let version = env!("CARGO_PKG_VERSION");
+    vec![format!("sweetspot {version}, commit {}", machine::commit()), hardware, kernel]
 }
 
 /// The command as users run it; it is also the guardian.

@@ -11,10 +11,14 @@ mod case;
 mod child;
 #[path = "load/counters.rs"]
 mod counters;
+#[path = "common/environment.rs"]
+mod environment;
 #[path = "load/figures.rs"]
 mod figures;
-#[path = "load/interrupt.rs"]
+#[path = "common/interrupt.rs"]
 mod interrupt;
+#[path = "common/machine.rs"]
+mod machine;
 #[path = "load/measure.rs"]
 mod measure;
 #[path = "load/nginx.rs"]
@@ -177,17 +181,14 @@ fn build(ours: &Found) -> Result<String> {
 }
 
 fn machine(cores: Cores, ours: &Found) -> Vec<String> {
-    let commit = Command::new("git").args(["describe", "--always", "--dirty"]).output();
-    let commit = commit.ok().filter(|output| output.status.success());
-    let commit = commit.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string());
+    let [hardware, kernel] = machine::hardware();
     let mut nginx = Command::new(nginx::program().unwrap_or("nginx"));
     let server = tool::first_line(nginx.arg("-v")).unwrap_or_default();
-    let memory = host::memory_state().map_or(0.0, |memory| memory.total.0 as f64 / 1e9);
     let load = host::load_averages().map_or(String::new(), |load| format!("{:.2}", load[0]));
     vec![
-        format!("{}, commit {}", ours.version, commit.unwrap_or_else(|| "unknown".to_string())),
-        format!("{}, {} cores, {memory:.1} GB", host::cpu_model(), host::online_cores().len()),
-        format!("kernel {}", host::kernel()),
+        format!("{}, commit {}", ours.version, machine::commit()),
+        hardware,
+        kernel,
         format!("server: {server}, one process on core {}, replies of 11 bytes", cores.server),
         format!("tools: on core {}; the bench itself on core {}", cores.generator, cores.own),
         format!("load average at the end: {load}"),

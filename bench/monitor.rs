@@ -8,14 +8,19 @@
 
 #[path = "monitor/crowd.rs"]
 mod crowd;
+#[path = "common/environment.rs"]
+mod environment;
 #[path = "monitor/group.rs"]
 mod group;
+#[path = "common/machine.rs"]
+mod machine;
 #[path = "monitor/watchers.rs"]
 mod watchers;
 
 use std::time::Duration;
 
 use crowd::{Crowd, Kind};
+use environment::number;
 use watchers::Watcher;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -31,9 +36,9 @@ fn main() -> Result<()> {
     if !arguments.iter().any(|argument| argument == "--bench") {
         return Ok(());
     }
-    let seconds = Duration::from_secs(setting("SECONDS", 10)?);
-    let rounds = setting("ROUNDS", 5)?;
-    println!("{} cores, {}", sweetspot::monitor::host::online_cores().len(), kernel());
+    let seconds = Duration::from_secs(number("SECONDS", 10)?);
+    let rounds = number("ROUNDS", 5)?;
+    println!("commit {}\n{}", machine::commit(), machine::hardware().join("\n"));
     for kind in [Kind::Quiet, Kind::Busy] {
         costs(kind, seconds, rounds)?;
     }
@@ -71,16 +76,4 @@ fn costs(kind: Kind, seconds: Duration, rounds: u64) -> Result<()> {
         );
     }
     Ok(())
-}
-
-fn setting(name: &str, default: u64) -> Result<u64> {
-    match std::env::var(name) {
-        Ok(text) => Ok(text.parse().map_err(|_| format!("{name}={text} is no whole number"))?),
-        Err(_) => Ok(default),
-    }
-}
-
-fn kernel() -> String {
-    use sweetspot::monitor::host;
-    format!("{}, Linux {}", host::cpu_model(), host::kernel())
 }

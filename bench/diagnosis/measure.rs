@@ -37,7 +37,7 @@ struct Serving {
 
 /// Sets the situation up, measures, and clears everything away.
 pub fn measure(size: &Size, settings: &Settings, stop: &StopSignal) -> Result<Record> {
-    if size.beside == Beside::OneCore && load::may_raise_priority() {
+    if size.beside == Beside::OneCore && load::priority_permitted() != load::Priority::Normal {
         return Err("the generator may still come first on its core".into());
     }
     // As `sweetspot load` does: what can't be sent must be late, and not wait for a place.
@@ -51,7 +51,7 @@ pub fn measure(size: &Size, settings: &Settings, stop: &StopSignal) -> Result<Re
         duration: UNLOADED.1,
         seed: 1,
     };
-    let unloaded = trial(place, &serving, &alone, stop)?;
+    let unloaded = trial(place, &serving, &alone)?;
     if let Some(failure) = &unloaded.failure {
         return Err(format!("it did not even stand one client: {failure:?}").into());
     }
@@ -67,7 +67,7 @@ pub fn measure(size: &Size, settings: &Settings, stop: &StopSignal) -> Result<Re
         }
         _ => None,
     };
-    let pushed = trial(place, &serving, &push, stop)?;
+    let pushed = trial(place, &serving, &push)?;
     if let Some(waking) = waking {
         waking.join().map_err(|_| "the workers could not be woken")?;
     }
@@ -86,14 +86,9 @@ fn start(place: &mut Local, configuration: Configuration) -> Result<Serving> {
     }
 }
 
-fn trial(
-    place: &mut Local,
-    serving: &Serving,
-    offer: &Offer,
-    stop: &StopSignal,
-) -> Result<TrialRecord> {
+fn trial(place: &mut Local, serving: &Serving, offer: &Offer) -> Result<TrialRecord> {
     let observed = place.offer(offer, &mut |_| ControlFlow::Continue(()))?;
-    interrupt::check(stop)?;
+    interrupt::check()?;
     Ok(TrialRecord {
         configuration: serving.configuration,
         start: 1,

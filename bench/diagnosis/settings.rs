@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::Result;
+use crate::environment::number;
 use crate::situation::Situation;
 
 /// The defaults are the evidence.
@@ -47,13 +48,6 @@ impl Settings {
     /// Where the records are.
     pub fn records(&self) -> PathBuf {
         self.folder.join("records")
-    }
-}
-
-fn number(name: &str, default: u64) -> Result<u64> {
-    match std::env::var(name) {
-        Ok(text) => text.parse().map_err(|_| format!("{name}: '{text}' is no such number").into()),
-        Err(_) => Ok(default),
     }
 }
 

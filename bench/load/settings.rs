@@ -1,9 +1,9 @@
 //! How long, how often and what, from environment variables.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use crate::Result;
+use crate::environment::number;
 
 /// Small figures try the bench out; the defaults are the evidence.
 pub struct Settings {
@@ -68,13 +68,6 @@ impl Settings {
             }
         }
         Ok(())
-    }
-}
-
-fn number<T: FromStr>(name: &str, default: T) -> Result<T> {
-    match std::env::var(name) {
-        Ok(text) => text.parse().map_err(|_| format!("{name}: '{text}' is no such number").into()),
-        Err(_) => Ok(default),
     }
 }
 

@@ -43,10 +43,23 @@ fn set_affinity(cpus: &[usize]) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// What a thread of ours may have to run before others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    RealTime,
+    /// A better nice level.
+    Nice,
+    Normal,
+}
+
 /// Has the calling thread run before the server's and after the load's own, as far as that is
-/// permitted.
-pub fn come_before_the_server() {
-    let _ = set_real_time(1) || set_raised_nice();
+/// permitted, and says what was.
+pub fn come_before_the_server() -> Priority {
+    match () {
+        () if set_real_time(1) => Priority::RealTime,
+        () if set_raised_nice() => Priority::Nice,
+        () => Priority::Normal,
+    }
 }
 
 /// The lowest real-time priority but one: whoever only watches has the lowest.
@@ -54,10 +67,10 @@ fn come_first_of_all() -> bool {
     set_real_time(2) || set_real_time(1)
 }
 
-/// May a thread of ours run before the server's, by real-time priority or a nice level?
-pub fn may_raise_priority() -> bool {
+/// What a thread of ours may have.
+pub fn priority_permitted() -> Priority {
     // On a thread of its own, so that nothing else keeps the priority.
-    std::thread::spawn(|| set_real_time(1) || set_raised_nice()).join().unwrap_or(false)
+    std::thread::spawn(come_before_the_server).join().unwrap_or(Priority::Normal)
 }
 
 fn set_raised_nice() -> bool {

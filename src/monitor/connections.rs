@@ -4,13 +4,11 @@
 //! opens no connection.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::queue;
-use super::sock_diag::SockDiag;
-use super::sockets::socket_inode;
+use super::sock_diag::{SockDiag, is_in_our_network};
+use super::sockets::open_files;
 
 /// Knows what it found: a connection seen once counts for good.
 #[derive(Default)]
@@ -46,7 +44,7 @@ impl Connections {
 
     fn look(&mut self, other: u32, server: &[u32]) -> io::Result<bool> {
         // The kernel answers for the network of whoever asks, and shows a container's no sockets.
-        if !queue::is_in_our_network(other) {
+        if !is_in_our_network(other) {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let theirs = sockets_of(other)?;
@@ -76,9 +74,7 @@ impl Connections {
 
 /// Numbers of the sockets that a process has open.
 fn sockets_of(pid: u32) -> io::Result<HashSet<u64>> {
-    let entries = fs::read_dir(format!("/proc/{pid}/fd"))?.flatten();
-    let links = entries.filter_map(|entry| fs::read_link(entry.path()).ok());
-    Ok(links.filter_map(|link| socket_inode(&link)).collect())
+    Ok(open_files(pid)?.flatten().collect())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::io::{Read, Seek};
 use std::path::PathBuf;
 
 use super::process::tick_ns;
-use super::text::{self, CoreTicks};
+use super::text::{self, CoreTicks, Throttled};
 use crate::terms::{CoreUse, HostUse};
 
 /// Counts from one call to the next.
@@ -87,29 +87,35 @@ fn between(before: &[CoreTicks], now: &[CoreTicks], chosen: &[u16]) -> HostUse {
 /// How often and how long quotas held a group back: its own and those of the groups around it.
 pub(super) struct Throttling {
     files: Vec<PathBuf>,
-    before: (u64, u64),
+    /// By file; `None` where there is none.
+    before: Vec<Option<Throttled>>,
 }
 
 impl Throttling {
     /// `folders` are control groups with a `cpu.stat`.
     pub fn start(folders: Vec<PathBuf>) -> Self {
         let files = folders.into_iter().map(|folder| folder.join("cpu.stat")).collect();
-        let mut throttling = Self { files, before: (0, 0) };
+        let mut throttling = Self { files, before: Vec::new() };
         throttling.before = throttling.read();
         throttling
     }
 
-    fn read(&self) -> (u64, u64) {
+    fn read(&self) -> Vec<Option<Throttled>> {
         let read = |file: &PathBuf| text::throttled(&fs::read(file).ok()?);
-        let all = self.files.iter().filter_map(read);
-        all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        self.files.iter().map(read).collect()
     }
 
-    /// Throttled periods and seconds since the last call.
-    pub fn used(&mut self) -> (u64, f64) {
+    /// Since the last call. Of several groups, one inside the other, each can stop the server: the
+    /// times add up, and the periods are those of the one with the most.
+    pub fn used(&mut self) -> Throttled {
         let now = self.read();
         let before = std::mem::replace(&mut self.before, now);
-        (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1) as f64 / 1e9)
+        let both = self.before.iter().zip(before).filter_map(|(now, before)| now.zip(before));
+        both.fold(Throttled::default(), |sum, (now, before)| Throttled {
+            periods: sum.periods.max(now.periods.saturating_sub(before.periods)),
+            throttled: sum.throttled + now.throttled.saturating_sub(before.throttled),
+            ns: sum.ns + now.ns.saturating_sub(before.ns),
+        })
     }
 }
 
@@ -147,13 +153,19 @@ mod tests {
 
     #[test]
     fn throttling_sums_the_groups_and_counts_from_the_last_call() {
-        let folder = tempfile::tempdir().unwrap();
-        let write = |text: &str| fs::write(folder.path().join("cpu.stat"), text).unwrap();
-        write("nr_throttled 5\nthrottled_usec 1000\n");
-        let missing = folder.path().join("missing");
-        let mut throttling = Throttling::start(vec![folder.path().to_path_buf(), missing]);
-        write("nr_throttled 8\nthrottled_usec 501000\n");
-        assert_eq!(throttling.used(), (3, 0.5));
-        assert_eq!(throttling.used(), (0, 0.0));
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let write = |group: usize, text: &str| {
+            fs::write(folders[group].path().join("cpu.stat"), text).unwrap();
+        };
+        write(0, "nr_periods 9\nnr_throttled 5\nthrottled_usec 1000\n");
+        write(1, "nr_periods 0\nnr_throttled 0\nthrottled_usec 0\n");
+        let mut paths: Vec<PathBuf> =
+            folders.iter().map(|folder| folder.path().to_path_buf()).collect();
+        paths.push(folders[0].path().join("missing"));
+        let mut throttling = Throttling::start(paths);
+        write(0, "nr_periods 19\nnr_throttled 8\nthrottled_usec 501000\n");
+        write(1, "nr_periods 12\nnr_throttled 1\nthrottled_usec 500000\n");
+        assert_eq!(throttling.used(), Throttled { periods: 12, throttled: 4, ns: 1_000_000_000 });
+        assert_eq!(throttling.used(), Throttled::default());
     }
 }

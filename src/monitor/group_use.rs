@@ -47,8 +47,17 @@ impl GroupFolders {
     }
 }
 
+/// What the files say at one moment.
+#[derive(Debug, Default)]
+struct Reading {
+    totals: Totals,
+    charged: Option<u64>,
+    anonymous: Option<u64>,
+    swap: Option<u64>,
+}
+
 /// Figures that only ever grow.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 struct Totals {
     cpu_s: Option<f64>,
     limit_hits: Option<u64>,
@@ -73,20 +82,20 @@ impl GroupCounters {
             return None;
         }
         let memory_limit = folders.memory.as_deref().and_then(smallest_limit);
-        let before = totals(&folders);
+        let before = Reading::of(&folders).totals;
         Some(Self { folders, memory_limit, before })
     }
 
     /// What was used since the last call.
     pub fn used(&mut self) -> GroupUse {
-        let now = totals(&self.folders);
-        let before = std::mem::replace(&mut self.before, now.clone());
-        let memory = Memory::read(self.folders.memory.as_deref());
+        let Reading { totals, charged, anonymous, swap } = Reading::of(&self.folders);
+        let before = std::mem::replace(&mut self.before, totals);
+        let now = &self.before;
         GroupUse {
             cpu_s: grown(before.cpu_s, now.cpu_s),
-            memory_bytes: memory.charged,
-            anonymous_bytes: memory.anonymous,
-            swap_bytes: memory.swap,
+            memory_bytes: charged,
+            anonymous_bytes: anonymous,
+            swap_bytes: swap,
             memory_limit_bytes: self.memory_limit,
             memory_limit_hits: more(before.limit_hits, now.limit_hits),
             refaulted_pages: more(before.refaulted_pages, now.refaulted_pages),
@@ -112,26 +121,40 @@ fn more(before: Option<u64>, now: Option<u64>) -> Option<u64> {
     Some(now?.saturating_sub(before?))
 }
 
-fn totals(folders: &GroupFolders) -> Totals {
-    let pressure_s = |name: &str| {
-        let text = fs::read(folders.unified.as_ref()?.join(name)).ok()?;
-        Some(text::pressure_us(&text)? as f64 / 1e6)
-    };
-    let memory = |name: &str| fs::read(folders.memory.as_ref()?.join(name)).ok();
-    let events = memory("memory.events");
-    let limit_hits = match &events {
-        Some(events) => text::labelled(events, b"\nmax "),
-        None => memory("memory.failcnt").and_then(|text| text::first_number(&text)),
-    };
-    let kills = events.or_else(|| memory("memory.oom_control"));
-    Totals {
-        cpu_s: cpu_ns(folders).map(|ns| ns as f64 / 1e9),
-        limit_hits,
-        refaulted_pages: memory("memory.stat").and_then(|stat| refaulted(&stat)),
-        out_of_memory_kills: kills.and_then(|text| text::labelled(&text, b"\noom_kill ")),
-        cpu_pressure_s: pressure_s("cpu.pressure"),
-        memory_pressure_s: pressure_s("memory.pressure"),
-        io_pressure_s: pressure_s("io.pressure"),
+impl Reading {
+    /// The names of version 2 first, then those of version 1 that count the groups inside too.
+    fn of(folders: &GroupFolders) -> Self {
+        let memory = |name: &str| fs::read(folders.memory.as_ref()?.join(name)).ok();
+        let number = |name: &str| text::first_number(&memory(name)?);
+        let stat = memory("memory.stat").unwrap_or_default();
+        let named = |new: &[u8], old: &[u8]| {
+            text::labelled(&stat, new).or_else(|| text::labelled(&stat, old))
+        };
+        let limit_hits = match memory("memory.events") {
+            Some(events) => text::labelled(&events, b"\nmax "),
+            None => number("memory.failcnt"),
+        };
+        let pressure_s = |name: &str| {
+            let text = fs::read(folders.unified.as_ref()?.join(name)).ok()?;
+            Some(text::pressure_us(&text)? as f64 / 1e6)
+        };
+        Self {
+            totals: Totals {
+                cpu_s: cpu_ns(folders).map(|ns| ns as f64 / 1e9),
+                limit_hits,
+                refaulted_pages: refaulted(&stat),
+                out_of_memory_kills: folders
+                    .memory
+                    .as_deref()
+                    .and_then(groups::out_of_memory_kills),
+                cpu_pressure_s: pressure_s("cpu.pressure"),
+                memory_pressure_s: pressure_s("memory.pressure"),
+                io_pressure_s: pressure_s("io.pressure"),
+            },
+            charged: number("memory.current").or_else(|| number("memory.usage_in_bytes")),
+            anonymous: named(b"\nanon ", b"\ntotal_rss "),
+            swap: number("memory.swap.current").or_else(|| named(b"\nswap ", b"\ntotal_swap ")),
+        }
     }
 }
 
@@ -155,30 +178,6 @@ fn cpu_ns(folders: &GroupFolders) -> Option<u64> {
         |folder: &PathBuf| text::first_number(&fs::read(folder.join("cpuacct.usage")).ok()?);
     let first = folders.unified.as_ref().and_then(stat);
     first.or_else(|| folders.cpu.as_ref().and_then(|folder| stat(folder).or(account(folder))))
-}
-
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Memory {
-    charged: Option<u64>,
-    anonymous: Option<u64>,
-    swap: Option<u64>,
-}
-
-impl Memory {
-    fn read(folder: Option<&Path>) -> Self {
-        let Some(folder) = folder else { return Self::default() };
-        let number = |name: &str| text::first_number(&fs::read(folder.join(name)).ok()?);
-        let stat = fs::read(folder.join("memory.stat")).unwrap_or_default();
-        // The names of version 2, then those of version 1 that count the groups inside too.
-        let named = |new: &[u8], old: &[u8]| {
-            text::labelled(&stat, new).or_else(|| text::labelled(&stat, old))
-        };
-        Self {
-            charged: number("memory.current").or_else(|| number("memory.usage_in_bytes")),
-            anonymous: named(b"\nanon ", b"\ntotal_rss "),
-            swap: number("memory.swap.current").or_else(|| named(b"\nswap ", b"\ntotal_swap ")),
-        }
-    }
 }
 
 #[cfg(test)]

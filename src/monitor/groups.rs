@@ -155,9 +155,16 @@ pub fn memory_limit_in(folder: &Path) -> Option<Bytes> {
     (limit < UNLIMITED).then_some(Bytes(limit))
 }
 
+/// Processes killed for want of memory in this very folder's group, version 2 or 1; `None` when
+/// nothing counts them.
+pub fn out_of_memory_kills(folder: &Path) -> Option<u64> {
+    let read = |name: &str| text::labelled(&fs::read(folder.join(name)).ok()?, b"\noom_kill ");
+    read("memory.events").or_else(|| read("memory.oom_control"))
+}
+
 fn first_number(file: &Path) -> Option<u64> {
     // `max` and `-1`, both "no limit", are no numbers.
-    text::number(text::fields(&fs::read(file).ok()?).next()?)
+    text::first_number(&fs::read(file).ok()?)
 }
 
 /// The smallest quota on the way up.

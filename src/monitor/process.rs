@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
+use super::sockets::open_files;
 use super::text;
 use crate::terms::{ProcessMemory, ProcessUse, Role};
 
@@ -213,11 +214,16 @@ impl Process {
     /// Brings the counters up to date.
     pub fn look(&mut self, depth: LookDepth, budget: &mut HandleBudget, buffer: &mut [u8]) {
         let before = self.now.cpu_ns;
-        match cpu_clock_ns(self.pid) {
-            Some(cpu_ns) if !depth.reads_stat && !self.has_lost_a_thread => {
-                self.now.cpu_ns = before.max(cpu_ns);
-            }
-            _ => self.look_closely(depth, budget, buffer),
+        let clock_ns = cpu_clock_ns(self.pid);
+        // The clock never runs backwards; a smaller value is of a later process with this id.
+        self.now.cpu_ns = before.max(clock_ns.unwrap_or(0));
+        if depth.reads_stat || self.has_lost_a_thread || clock_ns.is_none() {
+            self.look_closely(depth, budget, buffer);
+        }
+        if clock_ns.is_none() {
+            // A kernel that shows the clock to nobody still counts ticks.
+            let from_ticks = (self.now.user_ticks + self.now.system_ticks) * tick_ns();
+            self.now.cpu_ns = self.now.cpu_ns.max(from_ticks);
         }
         // A thread that was given no core since has waited for none either, as far as the kernel
         // counts: it adds the wait when it ends.
@@ -240,10 +246,6 @@ impl Process {
         self.now.major_faults = seen.major_faults;
         self.now.resident_bytes = seen.resident_pages * page_bytes();
         let (threads, state) = (seen.threads, seen.state);
-        let from_ticks = (seen.user_ticks + seen.system_ticks) * tick_ns();
-        // The clock never runs backwards; a smaller value is of a later process with this id.
-        let cpu_ns = cpu_clock_ns(self.pid).unwrap_or(from_ticks);
-        self.now.cpu_ns = self.now.cpu_ns.max(cpu_ns);
         if matches!(state, b'Z' | b'X') && threads <= 1 {
             self.end(budget);
             return;
@@ -417,11 +419,9 @@ impl OpenFiles {
     /// `None` when it belongs to another user or has ended.
     fn count(pid: u32) -> Option<Self> {
         let mut open = Self { files: 0, sockets: 0 };
-        for entry in fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten() {
+        for socket in open_files(pid).ok()? {
             open.files += 1;
-            // One that was closed in the meantime is counted all the same.
-            let what = fs::read_link(entry.path()).unwrap_or_default();
-            open.sockets += u32::from(what.as_os_str().as_encoded_bytes().starts_with(b"socket:"));
+            open.sockets += u32::from(socket.is_some());
         }
         Some(open)
     }

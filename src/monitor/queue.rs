@@ -6,7 +6,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::sock_diag::{Queue, SockDiag};
+use super::sock_diag::{Queue, SockDiag, is_in_our_network};
 use super::sockets::{self, ListenAddress, Listener, each_tcp_listener, net_folder};
 use super::text;
 
@@ -46,7 +46,6 @@ impl ListenQueue {
         };
         let kernel = if is_in_our_network(pid) { SockDiag::open().ok() } else { None };
         let mut queue = Self { source, pid, kernel, backlog: None, overflows: None };
-        queue.backlog = queue.ask().map(|found| found.backlog);
         queue.overflows = queue.read_overflows();
         Some(queue)
     }
@@ -59,8 +58,11 @@ impl ListenQueue {
         }
     }
 
-    /// How many may wait, as last asked.
-    pub fn backlog(&self) -> Option<u32> {
+    /// How many may wait. Asked until a server listens, and then known.
+    pub fn backlog(&mut self) -> Option<u32> {
+        if self.backlog.is_none() {
+            self.backlog = self.ask().map(|found| found.backlog);
+        }
         self.backlog
     }
 
@@ -68,10 +70,6 @@ impl ListenQueue {
     /// the whole network, as the kernel has no count for one queue. `None` for a unix socket, where
     /// the caller is told at once.
     pub fn overflows(&mut self) -> Option<u64> {
-        if self.backlog.is_none() {
-            // The server was not listening yet when this began.
-            self.backlog = self.ask().map(|found| found.backlog);
-        }
         let now = self.read_overflows();
         let before = std::mem::replace(&mut self.overflows, now);
         Some(now?.saturating_sub(before?))
@@ -120,13 +118,6 @@ fn inode_of(path: &Path, pid: u32) -> Option<u64> {
     listeners.iter().find(|listener| listener.serves(&wanted)).map(|listener| listener.inode)
 }
 
-/// The kernel answers for the network of whoever asks.
-pub(super) fn is_in_our_network(pid: u32) -> bool {
-    let network = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
-    let (own, other) = (network("self"), network(&pid.to_string()));
-    own.is_some() && own == other
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::{TcpListener, TcpStream};
@@ -164,7 +155,7 @@ mod tests {
             assert_eq!(queue.waiting(), None);
             fs::remove_file(&path).unwrap();
         }
-        assert!(queue.backlog().is_none(), "asked when nobody listened");
+        assert!(queue.backlog().is_none(), "nobody listens");
         assert!(ListenQueue::open(None, None, std::process::id()).is_none());
     }
 }

@@ -199,7 +199,7 @@ impl Sampler {
             host,
             listen_queue: depths.deepest,
             listen_queue_mean: depths.mean(),
-            listen_backlog: self.queue.as_ref().and_then(ListenQueue::backlog),
+            listen_backlog: self.queue.as_mut().and_then(ListenQueue::backlog),
             listen_overflows: self.queue.as_mut().and_then(ListenQueue::overflows),
             group,
             inside: self.inside.as_mut().map(Inside::used).unwrap_or_default(),
@@ -209,7 +209,10 @@ impl Sampler {
 
     fn close_host(&mut self, processes: &[ProcessUse], length_s: f64) -> HostUse {
         let mut host = self.cores.used(&self.chosen_cores);
-        (host.throttled_periods, host.throttled_s) = self.throttling.used();
+        let throttled = self.throttling.used();
+        host.periods = throttled.periods;
+        host.throttled_periods = throttled.throttled;
+        host.throttled_s = throttled.ns as f64 / 1e9;
         (host.networks, host.disks) = self.devices.used();
         let busy_s = host.cores_busy.iter().sum::<f64>() * length_s;
         let server_s: f64 = processes.iter().map(|process| process.cpu_s).sum();

@@ -5,6 +5,7 @@
 //! and of that only connections that stand, not the thousands that have ended; opens no connection.
 
 use std::collections::HashMap;
+use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -162,6 +163,13 @@ impl SockDiag {
             }
         }
     }
+}
+
+/// The kernel answers for the network of whoever asks: is that also this process's?
+pub(super) fn is_in_our_network(pid: u32) -> bool {
+    let network = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+    let (own, other) = (network("self"), network(&pid.to_string()));
+    own.is_some() && own == other
 }
 
 /// Goes through what came in one piece; true when the kernel says that it was the last.

@@ -134,9 +134,20 @@ fn core(line: &[u8]) -> Option<CoreTicks> {
     Some(CoreTicks { core, user, system, idle, iowait, steal })
 }
 
-/// Throttled periods and throttled nanoseconds of a control group's `cpu.stat`, version 2 or 1.
-pub(crate) fn throttled(cpu_stat: &[u8]) -> Option<(u64, u64)> {
-    let mut periods = None;
+/// What a quota did, from a control group's `cpu.stat`, version 2 or 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Throttled {
+    /// Periods in which the group ran.
+    pub periods: u64,
+    /// Those of them in which it was stopped.
+    pub throttled: u64,
+    /// How long it was.
+    pub ns: u64,
+}
+
+pub(crate) fn throttled(cpu_stat: &[u8]) -> Option<Throttled> {
+    let mut periods = 0;
+    let mut throttled = None;
     let mut nanoseconds = None;
     for line in lines(cpu_stat) {
         let mut fields = fields(line);
@@ -144,13 +155,14 @@ pub(crate) fn throttled(cpu_stat: &[u8]) -> Option<(u64, u64)> {
             continue;
         };
         match key {
-            b"nr_throttled" => periods = Some(value),
+            b"nr_periods" => periods = value,
+            b"nr_throttled" => throttled = Some(value),
             b"throttled_usec" => nanoseconds = Some(value * 1000),
             b"throttled_time" => nanoseconds = Some(value),
             _ => {}
         }
     }
-    Some((periods?, nanoseconds?))
+    Some(Throttled { periods, throttled: throttled?, ns: nanoseconds? })
 }
 
 /// Microseconds in which something waited, since boot, from a pressure file's line "some".
@@ -391,7 +403,7 @@ mod tests {
     fn throttling_is_the_same_from_both_versions_of_control_groups() {
         let v2 = b"usage_usec 5\nnr_periods 40\nnr_throttled 12\nthrottled_usec 3500\n";
         let v1 = b"nr_periods 40\nnr_throttled 12\nthrottled_time 3500000\n";
-        assert_eq!(throttled(v2), Some((12, 3_500_000)));
+        assert_eq!(throttled(v2), Some(Throttled { periods: 40, throttled: 12, ns: 3_500_000 }));
         assert_eq!(throttled(v1), throttled(v2));
         assert_eq!(throttled(b"usage_usec 5\n"), None);
     }

@@ -64,6 +64,9 @@ fn limit_title(story: &Story, kind: LimitKind) -> &'static str {
 pub fn outcome(trial: &TrialSummary) -> &'static str {
     match (&trial.failure, trial.valid, trial.purpose, trial.verdict) {
         (Some(TrialFailure::Boot(_)), ..) => "did not start",
+        (Some(TrialFailure::Died { .. }), ..) if trial.limit.kind == LimitKind::Memory => {
+            "out of memory"
+        }
         (Some(TrialFailure::Died { .. }), ..) => "server ended",
         (None, false, ..) => "not valid",
         (None, true, TrialPurpose::Unloaded | TrialPurpose::Saturate, _) => "measured",

@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::load;
 use crate::monitor::{self, Cores, groups, host};
 use crate::place::local::cgroup;
 use crate::plan::{self, choose_server};
@@ -50,7 +51,7 @@ pub fn check(settings: &DoctorSettings) -> Vec<Finding> {
             "/sys/devices/system/clocksource/clocksource0/current_clocksource",
         )),
         classify::control_group(&cgroup::permission(&groups::own(Path::new("/")))),
-        classify::priority(probe::may_raise_priority()),
+        classify::priority(load::priority_permitted()),
     ];
     findings.extend(classify::memory(host.memory, host.memory_limit.as_ref().map(|at| at.limit)));
     findings.push(classify::disk(free_disk(&settings.store), &settings.store));

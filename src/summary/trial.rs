@@ -45,10 +45,8 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
     let is_pushed = context.purpose == TrialPurpose::Saturate
         || judgement.verdict == Verdict::No
         || !summary.valid;
-    if is_pushed {
-        summary.warnings.extend(used::doubt_balance(&used));
-    }
     let limit = if is_pushed {
+        summary.warnings.extend(used::doubt_balance(&used));
         name_limit(record, context, &used, &summary, cut)
     } else {
         Limit::unknown("it was not pushed to its limit")

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::stats::{Slope, slope};
 use crate::terms::{
-    GroupUse, InsideUse, MonitorRecord, MonitorSecond, Role, TrialRecord, Warning, WorkerShare,
+    GroupUse, HostUse, InsideUse, MonitorRecord, MonitorSecond, Role, TrialRecord, Warning,
+    WorkerShare,
 };
 
 /// Use over the measured part, warm-up left out.
@@ -24,7 +25,7 @@ pub struct Used {
     pub steal_s: f64,
     /// Total PSS of the server's processes; `None` when it could not be read.
     pub memory_bytes: Option<u64>,
-    /// Share of the scheduling periods in which a quota held the server back, 0..=1.
+    /// Share of the quota's periods in which a quota held the server back, 0..=1.
     pub throttled: f64,
     /// Processes beside the server on its cores, the busiest first.
     pub neighbours: Vec<Neighbour>,
@@ -49,8 +50,6 @@ pub struct Neighbour {
 /// The server's listen queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ListenQueueUse {
-    /// The most connections that waited at any look.
-    pub deepest: Option<u32>,
     /// Mean over all looks.
     pub mean: Option<f64>,
     /// How many may.
@@ -73,20 +72,44 @@ pub struct MemoryUse {
     pub refaults_a_second: f64,
 }
 
-/// The kernel's own length of a scheduling period, and what container engines set.
+/// The kernel's own length of a period of the quota, and what container engines set.
 const PERIODS_A_SECOND: f64 = 10.0;
 
 impl Used {
     /// CPU of one role in cores; 0 when it was not seen.
     pub fn cores_of(&self, role: &str) -> f64 {
-        let seconds = self.cpu_s.get(role).copied().unwrap_or(0.0);
-        if self.seen_s > 0.0 { seconds / self.seen_s } else { 0.0 }
+        per_second(self.cpu_s.get(role).copied().unwrap_or(0.0), self.seen_s)
     }
 
     /// CPU of all the server's processes, cores.
     pub fn server_cores(&self) -> f64 {
         ["master", "worker", "other"].iter().map(|role| self.cores_of(role)).sum()
     }
+
+    /// Share of its cores that the hypervisor gave to others, 0..=1.
+    pub fn stolen(&self) -> f64 {
+        per_second(self.steal_s, self.seen_s) / self.cores_seen.max(1.0)
+    }
+
+    /// CPU use of the worker with the most to do, cores; 0 without workers.
+    pub fn busiest_worker(&self) -> f64 {
+        self.worker_cores().fold(0.0, f64::max)
+    }
+
+    /// CPU use of the worker with the least to do, cores; infinite without workers.
+    pub fn idlest_worker(&self) -> f64 {
+        self.worker_cores().fold(f64::INFINITY, f64::min)
+    }
+
+    /// CPU use of each worker, cores.
+    pub fn worker_cores(&self) -> impl Iterator<Item = f64> + '_ {
+        self.workers.iter().map(|worker| worker.cpu_cores)
+    }
+}
+
+/// A mean over the seconds seen; 0 when nothing was.
+fn per_second(sum: f64, seen_s: f64) -> f64 {
+    if seen_s > 0.0 { sum / seen_s } else { 0.0 }
 }
 
 /// Adds up the intervals that lie wholly between `from_s` and `to_s` of the trial.
@@ -165,8 +188,16 @@ fn host_busy(measured: &[&MonitorSecond]) -> Option<f64> {
 }
 
 fn throttled(measured: &[&MonitorSecond], seen_s: f64) -> f64 {
-    let periods: u64 = measured.iter().map(|second| second.host.throttled_periods).sum();
-    if seen_s > 0.0 { (periods as f64 / (seen_s * PERIODS_A_SECOND)).min(1.0) } else { 0.0 }
+    let sum = |figure: fn(&HostUse) -> u64| -> f64 {
+        measured.iter().map(|second| figure(&second.host)).sum::<u64>() as f64
+    };
+    let periods = match sum(|host| host.periods) {
+        // Recorded before they were counted.
+        0.0 => seen_s * PERIODS_A_SECOND,
+        counted => counted,
+    };
+    let throttled = sum(|host| host.throttled_periods);
+    if periods > 0.0 { (throttled / periods).min(1.0) } else { 0.0 }
 }
 
 fn neighbours(measured: &[&MonitorSecond], seen_s: f64) -> Vec<Neighbour> {
@@ -187,7 +218,6 @@ fn queue(measured: &[&MonitorSecond]) -> ListenQueueUse {
     let means: Vec<f64> = measured.iter().filter_map(|it| it.listen_queue_mean).collect();
     let overflows: Vec<u64> = measured.iter().filter_map(|it| it.listen_overflows).collect();
     ListenQueueUse {
-        deepest: measured.iter().filter_map(|second| second.listen_queue).max(),
         mean: (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64),
         backlog: measured.iter().filter_map(|second| second.listen_backlog).next_back(),
         overflows: (!overflows.is_empty()).then(|| overflows.iter().sum()),
@@ -211,7 +241,7 @@ fn memory_use(measured: &[&MonitorSecond], seen_s: f64) -> MemoryUse {
         most_bytes: groups.iter().filter_map(|group| group.memory_bytes).max(),
         out_of_memory_kills: sum(|group| group.out_of_memory_kills),
         pressure: for_memory.zip(for_disk).map(|(memory, disk)| memory.max(disk)),
-        refaults_a_second: if seen_s > 0.0 { refaults as f64 / seen_s } else { 0.0 },
+        refaults_a_second: per_second(refaults as f64, seen_s),
     }
 }
 
@@ -234,10 +264,8 @@ const UNEVEN: f64 = 0.5;
 /// Says so when some workers had much more to do than others: what was measured was a part of the
 /// server.
 pub fn doubt_balance(used: &Used) -> Option<Warning> {
-    let shares: Vec<f64> = used.workers.iter().map(|worker| worker.cpu_cores).collect();
-    let busiest = shares.iter().copied().fold(0.0, f64::max);
-    let idlest = shares.iter().copied().fold(f64::INFINITY, f64::min);
-    let is_uneven = shares.len() > 1 && busiest >= BUSY_ENOUGH && idlest < UNEVEN * busiest;
+    let (busiest, idlest) = (used.busiest_worker(), used.idlest_worker());
+    let is_uneven = busiest >= BUSY_ENOUGH && idlest < UNEVEN * busiest;
     is_uneven.then(|| {
         Warning::new(
             "uneven_workers",
@@ -286,7 +314,7 @@ fn role_name(role: Role) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{HostUse, NeighbourUse, ProcessUse};
+    use crate::terms::{NeighbourUse, ProcessUse};
 
     fn second(at_s: f64, host: HostUse) -> MonitorSecond {
         MonitorSecond { at_s, length_s: 1.0, host, ..MonitorSecond::default() }
@@ -345,9 +373,13 @@ mod tests {
 
     #[test]
     fn throttling_is_a_share_of_the_periods() {
-        let host = HostUse { throttled_periods: 4, ..HostUse::default() };
-        let seconds = [second(0.0, host.clone()), second(1.0, host)];
-        assert_eq!(throttled(&seconds.iter().collect::<Vec<_>>(), 2.0), 0.4);
+        let of = |periods| {
+            let host = HostUse { throttled_periods: 4, periods, ..HostUse::default() };
+            let seconds = [second(0.0, host.clone()), second(1.0, host)];
+            throttled(&seconds.iter().collect::<Vec<_>>(), 2.0)
+        };
+        assert_eq!(of(5), 0.8, "periods of 200 ms");
+        assert_eq!(of(0), 0.4, "not counted: those of 100 ms");
         assert_eq!(throttled(&[], 0.0), 0.0);
     }
 

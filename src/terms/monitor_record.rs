@@ -121,8 +121,11 @@ pub struct HostUse {
     pub iowait_s: f64,
     /// Seconds the server's control group was throttled.
     pub throttled_s: f64,
-    /// Scheduling periods in which it was throttled.
+    /// Periods of its quota in which it was throttled.
     pub throttled_periods: u64,
+    /// Periods of its quota in which it ran; 0 without a quota.
+    #[serde(default)]
+    pub periods: u64,
     /// What each of these cores did.
     #[serde(default)]
     pub cores: Vec<CoreUse>,

@@ -78,8 +78,14 @@ pub fn tail(path: &Path) -> Vec<String> {
 }
 
 /// The last lines worth showing, oldest first, at most 20: long backtraces would push out the
-/// message that stands above them.
+/// message that stands above them (Ruby) or the one of another process before them (Python).
 pub fn worth_showing(lines: &[String]) -> Vec<String> {
+    let mut shown = without_ruby_frames(&without_python_frames(lines));
+    shown.split_off(shown.len().saturating_sub(SHOWN))
+}
+
+/// Ruby names the innermost frame first: that one stays.
+fn without_ruby_frames(lines: &[String]) -> Vec<String> {
     let mut shown: Vec<String> = Vec::new();
     let mut depth = 0;
     for line in lines {
@@ -95,7 +101,46 @@ pub fn worth_showing(lines: &[String]) -> Vec<String> {
             }
         }
     }
-    shown.split_off(shown.len().saturating_sub(SHOWN))
+    shown
+}
+
+/// Python names the innermost frame last: that one stays, with the source lines below it.
+fn without_python_frames(lines: &[String]) -> Vec<String> {
+    let mut shown: Vec<String> = Vec::new();
+    let mut frames: Vec<&[String]> = Vec::new();
+    let mut rest = lines;
+    while let Some(line) = rest.first() {
+        let length = python_frame_length(rest);
+        if is_python_frame(line) {
+            frames.push(&rest[..length]);
+            rest = &rest[length..];
+        } else {
+            push_innermost(&mut shown, &mut frames);
+            shown.push(line.clone());
+            rest = &rest[1..];
+        }
+    }
+    push_innermost(&mut shown, &mut frames);
+    shown
+}
+
+fn push_innermost(shown: &mut Vec<String>, frames: &mut Vec<&[String]>) {
+    let Some(innermost) = frames.pop() else { return };
+    if !frames.is_empty() {
+        shown.push(format!("  ... {} more", frames.len()));
+    }
+    shown.extend_from_slice(innermost);
+    frames.clear();
+}
+
+/// The frame's own line, and the source with its marks, which are indented further.
+fn python_frame_length(lines: &[String]) -> usize {
+    1 + lines[1..].iter().take_while(|line| line.starts_with("    ")).count()
+}
+
+/// `  File "/srv/app/wsgi.py", line 1, in <module>`.
+fn is_python_frame(line: &str) -> bool {
+    line.starts_with("  File \"") && line.contains("\", line ")
 }
 
 /// A frame below the message: Ruby's own `from file:line:in ...`, or `file:line:in ...` as its
@@ -168,6 +213,46 @@ mod tests {
         assert_eq!(shown[1], "config.ru:1:in `block in <main>'");
         assert_eq!(shown[2], "\t... 40 more");
         assert!(shown[3].ends_with("again (RuntimeError)"));
+    }
+
+    #[test]
+    fn of_a_python_traceback_the_innermost_frame_stays() {
+        let mut text = String::from("Traceback (most recent call last):\n");
+        for n in 0..40 {
+            text.push_str(&format!("  File \"/lib/gunicorn/arbiter.py\", line {n}, in run\n"));
+            text.push_str("    self.sleep()\n    ^^^^^^^^^^^^\n");
+        }
+        text.push_str("  File \"/srv/wsgi.py\", line 1, in <module>\n    import nothing\n");
+        text.push_str("ModuleNotFoundError: No module named 'nothing'\n");
+        let shown = worth_showing(&lines(&text));
+        let expected = [
+            "Traceback (most recent call last):",
+            "  ... 40 more",
+            "  File \"/srv/wsgi.py\", line 1, in <module>",
+            "    import nothing",
+            "ModuleNotFoundError: No module named 'nothing'",
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_traceback_of_the_master_leaves_room_for_its_workers_message() {
+        let frame = "  File \"/lib/gunicorn/arbiter.py\", line 7, in run\n    self.sleep()\n";
+        let worker = "ModuleNotFoundError: No module named 'nothing'\n";
+        let chained = "\nDuring handling of the above exception, another exception occurred:\n\n";
+        let trace = format!("Traceback (most recent call last):\n{}", frame.repeat(12));
+        let master = "gunicorn.errors.HaltServer: <HaltServer 'Worker failed to boot.' 3>\n";
+        let text = format!("{trace}{worker}{trace}StopIteration: 4242\n{chained}{trace}{master}");
+        let shown = worth_showing(&lines(&text));
+        assert!(shown.contains(&worker.trim_end().to_string()), "{shown:?}");
+        assert!(shown.contains(&master.trim_end().to_string()), "{shown:?}");
+    }
+
+    #[test]
+    fn a_single_python_frame_is_shown_as_it_is() {
+        let text =
+            "  File \"wsgi.py\", line 3\n    def (:\n        ^\nSyntaxError: invalid syntax\n";
+        assert_eq!(worth_showing(&lines(text)), lines(text));
     }
 
     #[test]

@@ -311,7 +311,11 @@ impl Local {
     /// it may not step ahead, the server steps behind: among its own processes nothing changes.
     fn nice(&self) -> i32 {
         let is_shared = self.share.generator_cpus.is_empty();
-        if is_shared && !load::may_raise_priority() { NICE_BEHIND } else { 0 }
+        if is_shared && load::priority_permitted() == load::Priority::Normal {
+            NICE_BEHIND
+        } else {
+            0
+        }
     }
 
     /// The load that an offer means, at the running server.
@@ -432,7 +436,8 @@ impl Place for Local {
         let comes_first = self.placement().raised_priority;
         let settle = move || {
             if comes_first {
-                load::come_before_the_server();
+                // Refused, it watches from where it is; `warnings` says who shares the cores.
+                let _ = load::come_before_the_server();
             }
         };
         let monitor = Monitor::start_settled(self.watched(running), Instant::now(), settle);

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::probe::{Priority, Spread};
+use super::probe::Spread;
+use crate::load::Priority;
 use crate::monitor::host::{Host, MemoryState};
 use crate::place::local::cgroup::Permission;
 use crate::terms::FindingState::{Bad, Ok, Warn};

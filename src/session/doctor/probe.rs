@@ -1,4 +1,4 @@
-//! Looks that take the processor: how evenly it computes, and whether we may run before others.
+//! A look that takes the processor: how evenly it computes.
 
 use std::hint::black_box;
 use std::thread;
@@ -94,34 +94,6 @@ fn pin_to(core: u16) -> Option<()> {
     let size = std::mem::size_of_val(&mask);
     // SAFETY: the kernel reads at most the given length of a buffer of that length.
     (unsafe { libc::sched_setaffinity(0, size, mask.as_ptr().cast()) } == 0).then_some(())
-}
-
-/// What we may do to run before the server that we measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Priority {
-    RealTime,
-    /// A better nice value.
-    Nice,
-    Normal,
-}
-
-/// Tries it on a thread that then ends.
-pub(super) fn may_raise_priority() -> Priority {
-    let tried = thread::spawn(|| {
-        let parameter = libc::sched_param { sched_priority: 1 };
-        // SAFETY: plain system calls; they change this thread alone, which ends here.
-        unsafe {
-            if libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) == 0 {
-                return Priority::RealTime;
-            }
-            let own_thread = libc::syscall(libc::SYS_gettid) as libc::id_t;
-            if libc::setpriority(libc::PRIO_PROCESS, own_thread, -5) == 0 {
-                return Priority::Nice;
-            }
-        }
-        Priority::Normal
-    });
-    tried.join().unwrap_or(Priority::Normal)
 }
 
 #[cfg(test)]

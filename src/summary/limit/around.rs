@@ -59,11 +59,7 @@ pub(super) fn memory(figures: &Figures<'_>) -> Option<Limit> {
 /// Others took the cores: other machines on the same host, or processes beside the server that do
 /// not work for it.
 pub(super) fn host(figures: &Figures<'_>) -> Option<Limit> {
-    let stolen = if figures.used.seen_s > 0.0 {
-        figures.used.steal_s / figures.used.seen_s / figures.used.cores_seen.max(1.0)
-    } else {
-        0.0
-    };
+    let stolen = figures.used.stolen();
     if stolen >= STOLEN && figures.cores_busy() + stolen >= BUSY {
         return Some(found(
             LimitKind::Host,

@@ -14,10 +14,8 @@ const DRAINED: f64 = 0.7;
 
 /// One worker does all it can, and another has time: connections are bound to workers.
 pub(super) fn balance(figures: &Figures<'_>) -> Option<Limit> {
-    let busiest = figures.busiest_worker();
-    let idlest = figures.workers().fold(f64::INFINITY, f64::min);
-    let is_uneven = figures.used.workers.len() > 1 && idlest <= LITTLE * busiest;
-    (is_uneven && busiest >= BUSY - 0.05).then(|| {
+    let (busiest, idlest) = (figures.used.busiest_worker(), figures.used.idlest_worker());
+    (idlest <= LITTLE * busiest && busiest >= BUSY - 0.05).then(|| {
         found(
             LimitKind::Balance,
             confidence(1.0 - idlest / busiest, 1.0 - LITTLE, 0.9, 0.7),

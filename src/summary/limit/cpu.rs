@@ -105,5 +105,5 @@ pub(super) fn lock(figures: &Figures<'_>) -> Option<Limit> {
 }
 
 fn mean_worker(figures: &Figures<'_>) -> f64 {
-    figures.workers().sum::<f64>() / figures.used.workers.len().max(1) as f64
+    figures.used.worker_cores().sum::<f64>() / figures.used.workers.len().max(1) as f64
 }

@@ -84,12 +84,7 @@ impl Figures<'_> {
     }
 
     fn busiest_worker(&self) -> f64 {
-        self.workers().fold(0.0, f64::max)
-    }
-
-    /// CPU use of each worker, cores.
-    fn workers(&self) -> impl Iterator<Item = f64> + '_ {
-        self.used.workers.iter().map(|worker| worker.cpu_cores)
+        self.used.busiest_worker()
     }
 
     /// Cores and workers have time left, and there are workers to know it of.
@@ -103,9 +98,9 @@ impl Figures<'_> {
         f64::from(self.configuration.slots())
     }
 
-    /// Every place for a request was taken, and some waited.
-    fn is_full(&self) -> bool {
-        self.in_flight_mean >= 0.95 * self.slots()
+    /// Every place for a request was taken, and the CPU had time: they wait for something else.
+    fn waits_outside(&self) -> bool {
+        self.in_flight_mean >= 0.95 * self.slots() && self.has_idle_cpu()
     }
 
     /// What only lengthens a queue elsewhere.

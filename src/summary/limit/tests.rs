@@ -233,12 +233,7 @@ fn a_proxy_that_turns_requests_away_from_an_idle_server_is_the_limit() {
 fn a_short_listen_queue_overflows_between_idle_moments() {
     let mut case = case((2, 5), used(&[0.2, 0.2], 0.1, 0.3), 40.0);
     case.unloaded_s = Some(0.004);
-    let queue = ListenQueueUse {
-        deepest: Some(9),
-        mean: Some(1.2),
-        backlog: Some(8),
-        overflows: Some(300),
-    };
+    let queue = ListenQueueUse { mean: Some(1.2), backlog: Some(8), overflows: Some(300) };
     case.used.queue = queue;
     assert_eq!(case.kind(), LimitKind::Backlog);
     // Always full: whoever should empty it is slow.

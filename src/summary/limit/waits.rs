@@ -37,8 +37,7 @@ pub(super) fn busy_backend(figures: &Figures<'_>) -> Option<Limit> {
     // long as they do alone.
     let stretch = stretch(figures);
     let takes_one = busiest.cores >= ONE_CORE
-        && figures.has_idle_cpu()
-        && figures.is_full()
+        && figures.waits_outside()
         && stretch.is_none_or(|stretch| stretch >= STRETCHED);
     let sure = confidence(share, 0.4, 0.8, 0.6);
     (takes_the_cores || takes_one).then(|| {
@@ -59,11 +58,10 @@ pub(super) fn busy_backend(figures: &Figures<'_>) -> Option<Limit> {
 /// Every thread is taken, the CPU idles, and a request takes much longer than it does alone: they
 /// wait for one another at something that is not the server's.
 pub(super) fn waiting_backend(figures: &Figures<'_>) -> Option<Limit> {
-    if !figures.is_full() || !figures.has_idle_cpu() {
+    if !figures.waits_outside() {
         return None;
     }
-    let (held, alone) = (held_s(figures)?, figures.unloaded_s?);
-    let stretch = held / alone;
+    let (held, stretch) = (held_s(figures)?, stretch(figures)?);
     // CPU that is shared stretches requests too: by 1 / (1 - busy) at most.
     let explained = 1.0 / (1.0 - figures.cores_busy().max(figures.busiest_worker()));
     let threshold = STRETCHED * explained;
@@ -87,7 +85,7 @@ pub(super) fn waiting_backend(figures: &Figures<'_>) -> Option<Limit> {
 
 /// Every thread is taken by requests that take as long as they do alone, and the CPU idles.
 pub(super) fn threads(figures: &Figures<'_>) -> Option<Limit> {
-    if !figures.is_full() || !figures.has_idle_cpu() {
+    if !figures.waits_outside() {
         return None;
     }
     let (busy, worker) = (figures.cores_busy(), figures.busiest_worker());

@@ -115,11 +115,7 @@ impl Group {
 
     /// How many processes were killed because memory ran out; 0 when nothing counts them.
     pub fn out_of_memory_kills(&self) -> u64 {
-        let read = |name: &str| {
-            let text = fs::read_to_string(self.memory.as_ref()?.join(name)).ok()?;
-            text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
-        };
-        read("memory.events").or_else(|| read("memory.oom_control")).unwrap_or(0)
+        self.memory.as_deref().and_then(groups::out_of_memory_kills).unwrap_or(0)
     }
 
     /// Removes it; its processes must have ended.
