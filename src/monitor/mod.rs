@@ -11,6 +11,7 @@ pub mod groups;
 pub mod host;
 mod inside;
 mod neighbours;
+mod netlink;
 mod process;
 mod queue;
 mod sampler;
@@ -18,6 +19,7 @@ mod serving;
 mod sock_diag;
 pub mod sockets;
 mod stats;
+mod task_stats;
 mod text;
 mod tree;
 

@@ -9,33 +9,38 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
 use super::sockets::open_files;
+use super::task_stats::{Switches, TaskStats};
 use super::text;
 use crate::terms::{ProcessMemory, ProcessUse, Role};
 
-/// Files that may stay open, so that the watcher never takes them from the load generator.
-#[derive(Debug)]
-pub(super) struct HandleBudget(usize);
+/// What looking at processes may use.
+pub(super) struct Means {
+    /// Files that may stay open, so that the watcher never takes them from the load generator.
+    files: usize,
+    /// `None` where the kernel does not answer.
+    task_stats: Option<TaskStats>,
+}
 
-impl HandleBudget {
-    /// An eighth of what this process may open, at most 4096.
+impl Means {
+    /// An eighth of the files that this process may open, at most 4096.
     pub fn of_this_process() -> Self {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: the structure is ours and lives through the call.
         let is_known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0;
         let soft = if is_known { limit.rlim_cur } else { 256 };
-        Self((soft / 8).min(4096) as usize)
+        Self { files: (soft / 8).min(4096) as usize, task_stats: TaskStats::open().ok() }
     }
 
     fn take(&mut self, files: usize) -> bool {
-        let is_enough = self.0 >= files;
+        let is_enough = self.files >= files;
         if is_enough {
-            self.0 -= files;
+            self.files -= files;
         }
         is_enough
     }
 
     fn give_back(&mut self, files: usize) {
-        self.0 += files;
+        self.files += files;
     }
 }
 
@@ -75,7 +80,7 @@ fn page_bytes() -> u64 {
     u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// A thread's files, open between looks when the budget allows.
+/// A thread's files, open between looks when the means allows.
 #[derive(Debug)]
 struct ThreadFiles {
     stat: File,
@@ -129,16 +134,28 @@ pub(super) struct LookDepth {
     pub reads_stat: bool,
     /// List the threads even when none seems to have come or gone.
     pub lists_threads: bool,
-    /// Read the state of each thread, which costs as much as everything else together.
-    pub reads_states: bool,
+    pub states: States,
+}
+
+/// What to learn of the threads' states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum States {
+    Nothing,
+    /// The machine itself says that nothing runs or waits for a disk.
+    AllAsleep,
+    /// Read that of each thread, which costs as much as everything else together.
+    Read,
 }
 
 impl LookDepth {
-    pub const FULL: Self = Self { reads_stat: true, lists_threads: true, reads_states: true };
+    pub const FULL: Self = Self { reads_stat: true, lists_threads: true, states: States::Read };
 }
 
 /// Open files are counted at every so many intervals: each has to be asked what it is.
-const INTERVALS_A_COUNT: u32 = 5;
+const INTERVALS_A_COUNT: u32 = 10;
+
+/// Titles are read at the end of each of the first intervals, then at every so many.
+const INTERVALS_A_TITLE: u32 = 5;
 
 /// One process that is watched.
 #[derive(Debug)]
@@ -154,10 +171,15 @@ pub(super) struct Process {
     at_interval_start: Counters,
     now: Counters,
     interval: Interval,
+    /// As last told of all its threads together.
+    switches: Switches,
     /// Its CPU clock when its threads' states were last read.
     cpu_ns_at_states: u64,
     open_files: Option<OpenFiles>,
+    /// Counts on from another number in each process, so that not all are asked in the same one.
     intervals: u32,
+    /// Intervals since it was found.
+    closed: u32,
     /// It has ended; what it used last is still to be handed out.
     pub is_gone: bool,
     /// A thread could not be read any more, so the list is out of date.
@@ -174,7 +196,7 @@ impl Process {
         pid: u32,
         is_root: bool,
         since_birth: impl FnOnce(u64) -> bool,
-        budget: &mut HandleBudget,
+        means: &mut Means,
         buffer: &mut [u8],
     ) -> io::Result<Self> {
         let stat = File::open(format!("/proc/{pid}/stat"))?;
@@ -193,32 +215,38 @@ impl Process {
             at_interval_start: Counters::default(),
             now: Counters::default(),
             interval: Interval::default(),
+            switches: Switches::default(),
             cpu_ns_at_states: 0,
             open_files: None,
-            // Not all of them in the same interval.
             intervals: pid % INTERVALS_A_COUNT,
+            closed: 0,
             is_gone: false,
             has_lost_a_thread: false,
         };
-        process.look(LookDepth::FULL, budget, buffer);
+        process.look(LookDepth::FULL, means, buffer);
         process.open_files = OpenFiles::count(pid);
         process.read_title(buffer);
         if !since_birth {
             process.at_interval_start = process.now;
-            process.read_switches(buffer);
+            process.read_switches(means, buffer);
             process.interval = Interval::default();
         }
         Ok(process)
     }
 
+    /// How many threads it had when they were last listed.
+    pub fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
     /// Brings the counters up to date.
-    pub fn look(&mut self, depth: LookDepth, budget: &mut HandleBudget, buffer: &mut [u8]) {
+    pub fn look(&mut self, depth: LookDepth, means: &mut Means, buffer: &mut [u8]) {
         let before = self.now.cpu_ns;
         let clock_ns = cpu_clock_ns(self.pid);
         // The clock never runs backwards; a smaller value is of a later process with this id.
         self.now.cpu_ns = before.max(clock_ns.unwrap_or(0));
         if depth.reads_stat || self.has_lost_a_thread || clock_ns.is_none() {
-            self.look_closely(depth, budget, buffer);
+            self.look_closely(depth, means, buffer);
         }
         if clock_ns.is_none() {
             // A kernel that shows the clock to nobody still counts ticks.
@@ -230,14 +258,16 @@ impl Process {
         if self.now.cpu_ns > before {
             self.read_run_delay(buffer);
         }
-        if depth.reads_states {
-            self.read_states(buffer);
+        match depth.states {
+            States::Nothing => {}
+            States::AllAsleep => self.interval.looks += 1,
+            States::Read => self.read_states(buffer),
         }
     }
 
-    fn look_closely(&mut self, depth: LookDepth, budget: &mut HandleBudget, buffer: &mut [u8]) {
+    fn look_closely(&mut self, depth: LookDepth, means: &mut Means, buffer: &mut [u8]) {
         let Some(seen) = read_at_start(&self.stat, buffer).and_then(text::stat) else {
-            self.end(budget);
+            self.end(means);
             return;
         };
         self.now.user_ticks = seen.user_ticks;
@@ -247,23 +277,23 @@ impl Process {
         self.now.resident_bytes = seen.resident_pages * page_bytes();
         let (threads, state) = (seen.threads, seen.state);
         if matches!(state, b'Z' | b'X') && threads <= 1 {
-            self.end(budget);
+            self.end(means);
             return;
         }
         self.thread_count = threads;
         if depth.lists_threads || self.has_lost_a_thread || threads as usize != self.threads.len() {
-            self.list_threads(budget);
+            self.list_threads(means);
         }
     }
 
-    fn end(&mut self, budget: &mut HandleBudget) {
+    fn end(&mut self, means: &mut Means) {
         self.is_gone = true;
         let held = self.threads.iter().filter(|thread| thread.files.is_some()).count();
-        budget.give_back(held * FILES_A_THREAD);
+        means.give_back(held * FILES_A_THREAD);
         self.threads.clear();
     }
 
-    fn list_threads(&mut self, budget: &mut HandleBudget) {
+    fn list_threads(&mut self, means: &mut Means) {
         let Ok(entries) = fs::read_dir(format!("/proc/{}/task", self.pid)) else { return };
         self.has_lost_a_thread = false;
         self.threads.iter_mut().for_each(|thread| thread.is_listed = false);
@@ -273,12 +303,12 @@ impl Process {
             };
             match self.threads.iter_mut().find(|thread| thread.id == id) {
                 Some(thread) => thread.is_listed = true,
-                None => self.threads.push(Thread::open(self.pid, id, budget)),
+                None => self.threads.push(Thread::open(self.pid, id, means)),
             }
         }
         self.threads.retain(|thread| {
             if !thread.is_listed && thread.files.is_some() {
-                budget.give_back(FILES_A_THREAD);
+                means.give_back(FILES_A_THREAD);
             }
             thread.is_listed
         });
@@ -319,9 +349,17 @@ impl Process {
         }
     }
 
-    /// Counts context switches: the costliest file of a thread, so it is read once an interval, and
-    /// only of those that have run.
-    fn read_switches(&mut self, buffer: &mut [u8]) {
+    /// Counts context switches, once an interval: of the process where the kernel answers that,
+    /// else of each thread that has run, from its costliest file.
+    fn read_switches(&mut self, means: &mut Means, buffer: &mut [u8]) {
+        if let Some(kernel) = &mut means.task_stats {
+            // One that has just ended keeps what it had.
+            let now = kernel.switches(self.pid).unwrap_or(self.switches);
+            let before = std::mem::replace(&mut self.switches, now);
+            self.interval.voluntary += now.voluntary.saturating_sub(before.voluntary);
+            self.interval.involuntary += now.involuntary.saturating_sub(before.involuntary);
+            return;
+        }
         for thread in self.threads.iter_mut().filter(|it| it.runs != it.runs_at_switches) {
             thread.runs_at_switches = thread.runs;
             let read = thread.read(ThreadFile::Status, self.pid, buffer).and_then(text::switches);
@@ -332,7 +370,7 @@ impl Process {
         }
     }
 
-    /// Servers change their title after the fork, so it is read again at every interval's end.
+    /// Servers change their title after the fork, so it is read again and again.
     fn read_title(&mut self, buffer: &mut [u8]) {
         let Some(cmdline) = self.cmdline.as_ref().and_then(|file| read_at_start(file, buffer))
         else {
@@ -352,11 +390,15 @@ impl Process {
     }
 
     /// Ends the interval: what was used since the last call. The role and index are the caller's.
-    pub fn close(&mut self, buffer: &mut [u8]) -> ProcessUse {
+    pub fn close(&mut self, means: &mut Means, buffer: &mut [u8]) -> ProcessUse {
         if !self.is_gone {
-            self.read_switches(buffer);
-            self.read_title(buffer);
+            self.read_switches(means, buffer);
             self.intervals += 1;
+            // It changes soon after the fork, or hardly ever.
+            if self.closed < INTERVALS_A_COUNT || self.intervals.is_multiple_of(INTERVALS_A_TITLE) {
+                self.read_title(buffer);
+            }
+            self.closed = self.closed.saturating_add(1);
             if self.intervals.is_multiple_of(INTERVALS_A_COUNT) {
                 self.open_files = OpenFiles::count(self.pid);
             }
@@ -445,12 +487,12 @@ enum ThreadFile {
 }
 
 impl Thread {
-    fn open(pid: u32, id: u32, budget: &mut HandleBudget) -> Self {
+    fn open(pid: u32, id: u32, means: &mut Means) -> Self {
         let mut files = None;
-        if budget.take(FILES_A_THREAD) {
+        if means.take(FILES_A_THREAD) {
             files = ThreadFiles::open(pid, id).ok();
             if files.is_none() {
-                budget.give_back(FILES_A_THREAD);
+                means.give_back(FILES_A_THREAD);
             }
         }
         Self {
@@ -521,12 +563,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_budget_for_open_files_the_same_is_read() {
+    fn without_open_files_and_answers_the_same_is_read() {
         let mut buffer = vec![0; 8192];
-        let mut none = HandleBudget(0);
+        let mut none = Means { files: 0, task_stats: None };
         let pid = std::process::id();
         let mut process = Process::open(pid, true, |_| true, &mut none, &mut buffer).unwrap();
-        let used = process.close(&mut buffer);
+        let used = process.close(&mut none, &mut buffer);
         assert!(used.cpu_s > 0.0 && used.threads >= 1 && used.threads_runnable >= 1.0, "{used:?}");
         assert!(used.minor_faults > 0 && used.open_files > Some(2), "{used:?}");
     }

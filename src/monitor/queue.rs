@@ -12,11 +12,15 @@ use super::text;
 
 /// Where the queue is looked up.
 enum Source {
-    /// `/proc/net/tcp` and `tcp6`, which stay open.
-    Tcp { port: u16, files: Vec<File>, buffer: Box<[u8; 4096]> },
+    Tcp {
+        port: u16,
+    },
     /// The kernel is asked by the socket's number, which is looked up when the server has a new
     /// one.
-    Unix { path: PathBuf, inode: Option<u64> },
+    Unix {
+        path: PathBuf,
+        inode: Option<u64>,
+    },
 }
 
 /// The listen queue of one server.
@@ -35,16 +39,11 @@ impl ListenQueue {
     /// without either.
     pub fn open(port: Option<u16>, socket: Option<&Path>, pid: u32) -> Option<Self> {
         let source = match (port, socket) {
-            (Some(port), _) => {
-                let folder = net_folder(Some(pid));
-                let files = ["tcp", "tcp6"].iter();
-                let files = files.filter_map(|name| File::open(folder.join(name)).ok()).collect();
-                Source::Tcp { port, files, buffer: Box::new([0; 4096]) }
-            }
+            (Some(port), _) => Source::Tcp { port },
             (None, Some(path)) => Source::Unix { path: path.to_path_buf(), inode: None },
             (None, None) => return None,
         };
-        let kernel = if is_in_our_network(pid) { SockDiag::open().ok() } else { None };
+        let kernel = if is_in_our_network(pid) { answering() } else { None };
         let mut queue = Self { source, pid, kernel, backlog: None, overflows: None };
         queue.overflows = queue.read_overflows();
         Some(queue)
@@ -52,9 +51,9 @@ impl ListenQueue {
 
     /// Connections that wait now; `None` when nothing listens or it cannot be seen.
     pub fn waiting(&mut self) -> Option<u32> {
-        match &mut self.source {
-            Source::Tcp { port, files, buffer } => waiting_at(*port, files, &mut buffer[..]),
-            Source::Unix { .. } => self.ask().map(|found| found.waiting),
+        match (&self.source, &self.kernel) {
+            (Source::Tcp { port }, None) => waiting_at(*port, &net_folder(Some(self.pid))),
+            _ => self.ask().map(|found| found.waiting),
         }
     }
 
@@ -83,7 +82,7 @@ impl ListenQueue {
     fn ask(&mut self) -> Option<Queue> {
         let kernel = self.kernel.as_mut()?;
         match &mut self.source {
-            Source::Tcp { port, .. } => kernel.tcp_queue(*port).ok()?,
+            Source::Tcp { port } => kernel.tcp_queue(*port).ok()?,
             Source::Unix { path, inode } => {
                 let number = match *inode {
                     Some(number) => number,
@@ -97,17 +96,27 @@ impl ListenQueue {
     }
 }
 
-/// Over all listeners of the port.
-fn waiting_at(port: u16, files: &mut [File], buffer: &mut [u8]) -> Option<u32> {
+/// Asks once, as a kernel without the answers shows it only then.
+fn answering() -> Option<SockDiag> {
+    let mut kernel = SockDiag::open().ok()?;
+    kernel.each_tcp_listener(&mut |_| {}).ok()?;
+    Some(kernel)
+}
+
+/// Over all listeners of the port, from the files of its network.
+fn waiting_at(port: u16, folder: &Path) -> Option<u32> {
     let mut waiting = None;
-    for file in files {
+    let mut buffer = [0; 4096];
+    for name in ["tcp", "tcp6"] {
         let mut add = |listener: Listener| {
             if matches!(listener.address, ListenAddress::Tcp { port: own, .. } if own == port) {
                 waiting = Some(waiting.unwrap_or(0) + listener.queue.unwrap_or(0));
             }
         };
-        // A file that cannot be read any more (the network is gone) is the same as no listener.
-        drop(each_tcp_listener(file, buffer, &mut add));
+        // A file that cannot be read (the network is gone) is the same as no listener.
+        let read = File::open(folder.join(name))
+            .and_then(|mut file| each_tcp_listener(&mut file, &mut buffer, &mut add));
+        drop(read);
     }
     waiting
 }

@@ -28,6 +28,9 @@ impl Serving {
 
     /// Those of these processes that serve.
     pub fn among(&mut self, pids: &[u32]) -> HashSet<u32> {
+        if self.port.is_none() && self.socket.is_none() {
+            return HashSet::new();
+        }
         self.holders.retain(|pid, _| pids.contains(pid));
         let unknown: Vec<u32> =
             pids.iter().copied().filter(|pid| !self.holders.contains_key(pid)).collect();

@@ -8,11 +8,10 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::OwnedFd;
 
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
-};
+use rustix::net::netlink;
+
+use super::netlink::{DUMPS_ALL, Netlink, attribute, read_u16_be, read_u32};
 
 /// A listener's queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,18 +36,21 @@ impl Ends {
     }
 }
 
+/// A TCP socket on which something listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TcpListening {
+    pub address: SocketAddr,
+    pub queue: Queue,
+    pub user: u32,
+    pub inode: u64,
+}
+
 /// Asks the kernel.
 pub(super) struct SockDiag {
-    socket: OwnedFd,
-    buffer: Vec<u8>,
+    kernel: Netlink,
 }
 
 const BY_FAMILY: u16 = 20;
-const IS_REQUEST: u16 = 0x1;
-const DUMPS_ALL: u16 = 0x300;
-const IS_ERROR: u16 = 2;
-const IS_DONE: u16 = 3;
-const HEADER: usize = 16;
 /// States of TCP, as bits.
 const ESTABLISHED: u32 = 1 << 1;
 const LISTENS: u32 = 1 << 10;
@@ -65,14 +67,7 @@ impl SockDiag {
     /// # Errors
     /// The kernel was built without it, or a sandbox forbids it.
     pub fn open() -> io::Result<Self> {
-        let socket = socket_with(
-            AddressFamily::NETLINK,
-            SocketType::RAW,
-            SocketFlags::CLOEXEC,
-            Some(netlink::SOCK_DIAG),
-        )?;
-        // The kernel never sends more than this in one piece.
-        Ok(Self { socket, buffer: vec![0; 32 * 1024] })
+        Ok(Self { kernel: Netlink::open(netlink::SOCK_DIAG)? })
     }
 
     /// The queues of all listeners on a TCP port together; `None` when nobody listens.
@@ -81,19 +76,30 @@ impl SockDiag {
     /// The kernel does not answer.
     pub fn tcp_queue(&mut self, port: u16) -> io::Result<Option<Queue>> {
         let mut found: Option<Queue> = None;
+        self.each_tcp_listener(&mut |listener| {
+            if listener.address.port() == port {
+                let sum = found.get_or_insert_default();
+                sum.waiting += listener.queue.waiting;
+                sum.backlog = sum.backlog.saturating_add(listener.queue.backlog);
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// Hands all that listens on TCP to `each`. The kernel looks through these alone, while its
+    /// files in `/proc/net` go through every connection as well.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    pub fn each_tcp_listener(&mut self, each: &mut dyn FnMut(TcpListening)) -> io::Result<()> {
         for family in [libc::AF_INET, libc::AF_INET6] {
             self.ask(&inet_request(family, LISTENS), DUMPS_ALL, &mut |answer| {
-                if read_u16_be(answer, 4) == Some(port)
-                    && let (Some(waiting), Some(backlog)) =
-                        (read_u32(answer, 56), read_u32(answer, 60))
-                {
-                    let sum = found.get_or_insert_default();
-                    sum.waiting += waiting;
-                    sum.backlog = sum.backlog.saturating_add(backlog);
+                if let Some(listener) = listening(answer) {
+                    each(listener);
                 }
             })?;
         }
-        Ok(found)
+        Ok(())
     }
 
     /// The queue of a listening unix socket, by its inode; `None` when there is no such socket.
@@ -144,24 +150,8 @@ impl SockDiag {
         Ok(connections)
     }
 
-    /// Sends a question and hands each answer's body to `each`.
     fn ask(&mut self, body: &[u8], flags: u16, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        let mut request = Vec::with_capacity(HEADER + body.len());
-        request.extend(((HEADER + body.len()) as u32).to_ne_bytes());
-        request.extend(BY_FAMILY.to_ne_bytes());
-        request.extend((IS_REQUEST | flags).to_ne_bytes());
-        // A sequence number and a port, of which there is no need: one question at a time.
-        request.extend([0; 8]);
-        request.extend(body);
-        send(&self.socket, &request, SendFlags::empty())?;
-        loop {
-            // The kernel has answered before `send` returns, so this never has to wait.
-            let (_, length) = recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT)?;
-            let is_last = messages(&self.buffer[..length], each)?;
-            if is_last || flags & DUMPS_ALL == 0 {
-                return Ok(());
-            }
-        }
+        self.kernel.ask(BY_FAMILY, flags, body, each)
     }
 }
 
@@ -170,25 +160,6 @@ pub(super) fn is_in_our_network(pid: u32) -> bool {
     let network = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
     let (own, other) = (network("self"), network(&pid.to_string()));
     own.is_some() && own == other
-}
-
-/// Goes through what came in one piece; true when the kernel says that it was the last.
-fn messages(mut piece: &[u8], each: &mut dyn FnMut(&[u8])) -> io::Result<bool> {
-    while let (Some(length), Some(kind)) = (read_u32(piece, 0), read_u16(piece, 4)) {
-        let length = length as usize;
-        let Some(body) = piece.get(HEADER..length) else { break };
-        match kind {
-            IS_DONE => return Ok(true),
-            IS_ERROR => {
-                let code = read_u32(body, 0).unwrap_or_default() as i32;
-                return Err(io::Error::from_raw_os_error(-code));
-            }
-            BY_FAMILY => each(body),
-            _ => {}
-        }
-        piece = piece.get(aligned(length)..).unwrap_or_default();
-    }
-    Ok(false)
 }
 
 /// `struct inet_diag_req_v2`: all TCP sockets of a family in some states.
@@ -232,36 +203,10 @@ fn ends(answer: &[u8]) -> Option<Ends> {
     Some(Ends { own, other })
 }
 
-/// The value of one attribute behind the fixed part of an answer.
-fn attribute(answer: &[u8], fixed: usize, wanted: u16) -> Option<&[u8]> {
-    let mut rest = answer.get(fixed..)?;
-    while let (Some(length), Some(kind)) = (read_u16(rest, 0), read_u16(rest, 2)) {
-        let length = usize::from(length);
-        let value = rest.get(4..length)?;
-        if kind == wanted {
-            return Some(value);
-        }
-        rest = rest.get(aligned(length)..)?;
-    }
-    None
-}
-
-/// Messages and attributes begin at multiples of four.
-fn aligned(length: usize) -> usize {
-    length.next_multiple_of(4)
-}
-
-fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn read_u16(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-/// Ports come in the network's byte order.
-fn read_u16_be(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+fn listening(answer: &[u8]) -> Option<TcpListening> {
+    let queue = Queue { waiting: read_u32(answer, 56)?, backlog: read_u32(answer, 60)? };
+    let inode = u64::from(read_u32(answer, 68)?);
+    Some(TcpListening { address: ends(answer)?.own, queue, user: read_u32(answer, 64)?, inode })
 }
 
 #[cfg(test)]
@@ -320,12 +265,7 @@ mod tests {
 
     #[test]
     fn a_torn_answer_is_left_out() {
-        let mut seen = 0;
-        let piece = [40u32.to_ne_bytes().as_slice(), &[20, 0, 0, 0], &[0; 8]].concat();
-        assert!(!messages(&piece, &mut |_| seen += 1).unwrap());
-        assert_eq!((seen, ends(&[2; 71])), (0, None));
-        assert_eq!(attribute(&[0; 18], UNIX_ANSWER, PEER), None);
-        // An attribute that says it has no length must not be read for ever.
-        assert_eq!(attribute(&[0; 24], UNIX_ANSWER, PEER), None);
+        assert_eq!(ends(&[2; 71]), None);
+        assert_eq!(listening(&[2; 71]), None);
     }
 }

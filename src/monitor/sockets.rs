@@ -12,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use super::sock_diag::{SockDiag, is_in_our_network};
 use super::text;
 
 /// Where a server listens, as users write it.
@@ -170,6 +171,40 @@ pub(super) fn each_tcp_listener(
 /// None of the files below `/proc/PID/net` can be read.
 pub fn listeners(pid: Option<u32>) -> io::Result<Vec<Listener>> {
     let folder = net_folder(pid);
+    let mut failure = None;
+    let is_ours = pid.is_none_or(is_in_our_network);
+    let mut found = is_ours.then(asked_for).and_then(Result::ok).unwrap_or_else(|| {
+        let (found, error) = read_from(&folder);
+        failure = error;
+        found
+    });
+    if let Ok(unix) = fs::read(folder.join("unix")) {
+        found.extend(text::lines(&unix).skip(1).filter_map(unix_row));
+    }
+    match failure {
+        Some(error) if found.is_empty() => Err(error),
+        _ => Ok(found),
+    }
+}
+
+/// All TCP listeners of our own network, from the kernel.
+fn asked_for() -> io::Result<Vec<Listener>> {
+    let mut found = Vec::new();
+    SockDiag::open()?.each_tcp_listener(&mut |one| {
+        let (ip, port) = (one.address.ip(), one.address.port());
+        found.push(Listener {
+            address: ListenAddress::Tcp { address: Some(ip), port },
+            inode: one.inode,
+            queue: Some(one.queue.waiting),
+            user: Some(one.user),
+        });
+    })?;
+    Ok(found)
+}
+
+/// All TCP listeners of the network that a folder shows, and why the first of its files could not
+/// be read.
+fn read_from(folder: &Path) -> (Vec<Listener>, Option<io::Error>) {
     let mut found = Vec::new();
     let mut buffer = [0u8; 4096];
     let mut failure = None;
@@ -179,13 +214,7 @@ pub fn listeners(pid: Option<u32>) -> io::Result<Vec<Listener>> {
         // A machine without IPv6 has no tcp6.
         failure = failure.or(read.err().filter(|_| name == "tcp"));
     }
-    if let Ok(unix) = fs::read(folder.join("unix")) {
-        found.extend(text::lines(&unix).skip(1).filter_map(unix_row));
-    }
-    match failure {
-        Some(error) if found.is_empty() => Err(error),
-        _ => Ok(found),
-    }
+    (found, failure)
 }
 
 pub(super) fn net_folder(pid: Option<u32>) -> PathBuf {

@@ -234,6 +234,12 @@ pub(crate) fn newest_pid(loadavg: &[u8]) -> Option<u64> {
     number(fields(loadavg).nth(4)?)
 }
 
+/// How many threads of the whole machine run or could, and how many wait for a disk, from
+/// `/proc/stat`.
+pub(crate) fn running_and_blocked(stat: &[u8]) -> Option<(u64, u64)> {
+    Some((labelled(stat, b"\nprocs_running ")?, labelled(stat, b"\nprocs_blocked ")?))
+}
+
 /// The three load averages of `/proc/loadavg`.
 pub(crate) fn load_averages(loadavg: &[u8]) -> Option<[f64; 3]> {
     let text = std::str::from_utf8(loadavg).ok()?;
@@ -437,6 +443,13 @@ mod tests {
         let disks = b" 254       0 vda 5093 1188 300 2029 6417 7107 20 11 0 5288 13212 0 0 0 0\n";
         assert_eq!(disk_counters(disks), [device("vda", 300 * 512, 20 * 512, Some(5288))]);
         assert_eq!(disk_counters(b"254 0 vda\n"), []);
+    }
+
+    #[test]
+    fn the_machine_says_how_many_run_and_wait_for_a_disk() {
+        let stat = b"cpu  1 2 3\nctxt 5\nprocs_running 3\nprocs_blocked 1\nsoftirq 1 2\n";
+        assert_eq!(running_and_blocked(stat), Some((3, 1)));
+        assert_eq!(running_and_blocked(b"cpu  1 2 3\nprocs_running 3\n"), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::process::{HandleBudget, LookDepth, Process, tick_ns};
+use super::process::{LookDepth, Means, Process, States, tick_ns};
 use super::text;
 
 /// All process ids that `/proc` shows, in no particular order.
@@ -50,15 +50,24 @@ pub(super) struct Tree {
     /// Processes that were looked at and are not ours, so that a host with many costs little.
     strangers: HashSet<u32>,
     loadavg: Option<File>,
+    machine: Option<File>,
     newest_pid: Option<u64>,
     began_ticks: u64,
-    budget: HandleBudget,
+    pub means: Means,
     scans: u32,
     looks: u32,
+    thorough_looks: u32,
 }
 
 /// Thread states are read at every so many looks, and at an interval's end.
 const LOOKS_A_STATE: u32 = 5;
+
+/// Reading the states of fewer threads than this costs no more than asking the machine.
+const MANY_THREADS: usize = 64;
+
+/// The threads are listed anew at every so many thorough looks, though none seems to have come or
+/// gone: one that ended is noticed when it is looked at, and their number is looked at each time.
+const LOOKS_A_LISTING: u32 = 5;
 
 /// Every so many scans all strangers are looked at again: their ids may have been given out again.
 const SCANS_A_GENERATION: u32 = 25;
@@ -72,11 +81,13 @@ impl Tree {
             processes: Vec::new(),
             strangers: HashSet::new(),
             loadavg: File::open("/proc/loadavg").ok(),
+            machine: File::open("/proc/stat").ok(),
             newest_pid: None,
             began_ticks: ticks_since_boot(),
-            budget: HandleBudget::of_this_process(),
+            means: Means::of_this_process(),
             scans: 0,
             looks: 0,
+            thorough_looks: 0,
         }
     }
 
@@ -91,17 +102,38 @@ impl Tree {
         let may_be_new = thorough || newest.is_none() || newest != self.newest_pid;
         self.newest_pid = newest;
         self.looks += 1;
+        self.thorough_looks += u32::from(thorough);
         // A new thread has a new id as well, and shows in its process's file.
         let depth = LookDepth {
             reads_stat: may_be_new,
-            lists_threads: thorough,
-            reads_states: thorough || self.looks.is_multiple_of(LOOKS_A_STATE),
+            lists_threads: thorough && self.thorough_looks.is_multiple_of(LOOKS_A_LISTING),
+            states: match thorough || self.looks.is_multiple_of(LOOKS_A_STATE) {
+                true => self.states(buffer),
+                false => States::Nothing,
+            },
         };
         for process in self.processes.iter_mut().filter(|process| !process.is_gone) {
-            process.look(depth, &mut self.budget, buffer);
+            process.look(depth, &mut self.means, buffer);
         }
         if may_be_new {
             self.find(buffer);
+        }
+    }
+
+    /// Of many threads it is worth asking the machine first: when it runs nothing but us and nothing
+    /// waits for a disk, all of them sleep.
+    fn states(&self, buffer: &mut [u8]) -> States {
+        let threads: usize = self.processes.iter().map(Process::threads).sum();
+        if threads < MANY_THREADS {
+            return States::Read;
+        }
+        let counts = self.machine.as_ref().and_then(|file| {
+            let length = file.read_at(buffer, 0).ok()?;
+            text::running_and_blocked(&buffer[..length])
+        });
+        match counts {
+            Some((..=1, 0)) => States::AllAsleep,
+            _ => States::Read,
         }
     }
 
@@ -137,7 +169,7 @@ impl Tree {
         let is_root = self.roots.contains(&pid);
         let since_birth = |start: u64| start > began;
         // One that ended between the listing and now is as if it had never been seen.
-        if let Ok(process) = Process::open(pid, is_root, since_birth, &mut self.budget, buffer) {
+        if let Ok(process) = Process::open(pid, is_root, since_birth, &mut self.means, buffer) {
             self.processes.push(process);
         }
     }
