@@ -14,7 +14,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build demo test test-vm test-readers lint fuzz bench-main-job bench-search bench-load bench-monitor bench-diagnosis bench-labs install clean help
+.PHONY: build demo test test-vm test-readers lint fuzz bench-main-job bench-search bench-load bench-monitor bench-model bench-diagnosis bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -71,9 +71,14 @@ bench-load: ## `load` beside wrk, ab and others, about 20 minutes of an idle mac
 	$(say) 'building, then measuring; rows go to target/bench-load/rows.csv, where a cut run goes on'
 	$(CARGO) bench --locked --bench load
 
-bench-monitor: ## what watching 64 processes costs, beside dstat and pidstat, about 8 minutes
+bench-monitor: ## what watching 64 processes costs, beside dstat and pidstat, about 10 minutes
 	@scripts/bootstrap bench-monitor
 	$(CARGO) bench --locked --bench monitor
+
+bench-model: ## are predictions right? Four grids on Puma, four cells of each fitted to (35 minutes)
+	@scripts/bootstrap test
+	$(say) 'building, then measuring; trials go to target/bench-model, where a cut run goes on'
+	$(CARGO) bench --locked --bench model
 
 bench-diagnosis: ## does the diagnosis name the true limit? SITUATIONS='name...' or all (10 minutes)
 	@scripts/bootstrap test

@@ -147,7 +147,7 @@ fn generator() -> Situation {
 /// Somebody else computes on the same cores.
 fn neighbour() -> Situation {
     let sizes = [
-        Size { beside: Beside::Busy(2), ..cpu().of(2, 3).under(24) },
+        Size { beside: Beside::Busy(4), ..cpu().of(2, 3).under(24) },
         Size { beside: Beside::Busy(4), ..cpu().of(1, 5).under(20) },
     ];
     situation("neighbour", LimitKind::Host, sizes)

@@ -8,6 +8,7 @@ mod guardian;
 mod interrupt;
 mod lab;
 mod load;
+mod predict;
 mod report;
 mod sessions;
 mod tune;
@@ -67,6 +68,7 @@ enum Verb {
     Tune(Box<tune::Arguments>),
     Load(load::Arguments),
     Watch(watch::Arguments),
+    Predict(predict::Arguments),
     Report(report::Arguments),
     Sessions(sessions::Arguments),
     Lab(lab::Arguments),
@@ -103,6 +105,7 @@ fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Tune(arguments) => tune::run(*arguments),
         Verb::Load(arguments) => load::run(arguments),
         Verb::Watch(arguments) => watch::run(arguments),
+        Verb::Predict(arguments) => predict::run(arguments),
         Verb::Report(arguments) => report::run(arguments),
         Verb::Sessions(arguments) => sessions::run(arguments),
         Verb::Lab(arguments) => lab::run(arguments),

@@ -6,7 +6,7 @@
 
 use super::{Demand, closed_throughput};
 use crate::stats::{Estimate, normal};
-use crate::terms::Configuration;
+use crate::terms::{Configuration, FittedDemand, FittedFigure};
 
 /// What was measured of one configuration; `None` for what was not.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -107,8 +107,15 @@ impl Fit {
     /// demand, such as `|demand| closed_throughput(demand, configuration, cores)`.
     ///
     /// The figure's logarithm is taken as linear in those of the fitted numbers (delta method); the
-    /// misfit of the measured configurations, at least 5 %, is added. `None` when the figure is 0.
-    pub fn predict(&self, level: f64, figure: impl Fn(&Demand) -> f64) -> Option<Estimate> {
+    /// misfit of the measured configurations, at least 5 %, is added, and so is `extra_sd`, the
+    /// standard deviation of whatever else makes it unsure (of the logarithm). `None` when the
+    /// figure is 0.
+    pub fn predict(
+        &self,
+        level: f64,
+        extra_sd: f64,
+        figure: impl Fn(&Demand) -> f64,
+    ) -> Option<Estimate> {
         let value = figure(&self.demand);
         if !value.is_finite() || value <= 0.0 {
             return None;
@@ -118,7 +125,7 @@ impl Fit {
             let nudged = |by: f64| figure(&nudge(&self.demand, i, by)).max(1e-3 * value).ln();
             (nudged(NUDGE) - nudged(-NUDGE)) / (2.0 * NUDGE)
         });
-        let mut variance = self.misfit.max(MISFIT_SD).powi(2);
+        let mut variance = self.misfit.max(MISFIT_SD).powi(2) + extra_sd.powi(2);
         for (i, row) in self.covariance.iter().enumerate() {
             for (j, covariance) in row.iter().enumerate() {
                 variance += slopes[i] * slopes[j] * covariance;
@@ -127,6 +134,31 @@ impl Fit {
         let half = normal::quantile(0.5 + 0.5 * level) * variance.max(0.0).sqrt();
         let count = self.residuals.len() as u64;
         Some(Estimate { value, low: value * (-half).exp(), high: value * half.exp(), count })
+    }
+}
+
+impl Fit {
+    /// The fitted numbers with their intervals at `level`; those of numbers that were read off
+    /// directly are as wide as their source's.
+    pub fn parts(&self, level: f64) -> FittedDemand {
+        let half = |parameter: usize| {
+            let sd = self.covariance[parameter][parameter].max(0.0).sqrt();
+            normal::quantile(0.5 + 0.5 * level) * sd
+        };
+        let figure = |value: f64, parameter: usize| FittedFigure {
+            value,
+            interval: [value * (-half(parameter)).exp(), value * half(parameter).exp()],
+        };
+        let demand = &self.demand;
+        FittedDemand {
+            cpu_s: figure(demand.cpu_s, 0),
+            cpu_free_s: figure(demand.cpu_free_s, 0),
+            wait_s: figure(demand.wait_s, 1),
+            handoff_s: figure(demand.handoff_s, 2),
+            contention: figure(demand.contention, 3),
+            generator_s: demand.generator_s,
+            cv2: demand.cv2,
+        }
     }
 }
 
@@ -463,7 +495,8 @@ mod tests {
         let truth = Demand { cpu_s: 0.004, wait_s: 0.02, contention: 1.5, ..Demand::default() };
         let few = Fit::to(&[unloaded(&truth)], 4.0).unwrap();
         let more = Fit::to(&[unloaded(&truth), saturated(&truth, at(1, 8), 4.0)], 4.0).unwrap();
-        let of = |fit: &Fit| fit.predict(0.9, |d| closed_throughput(d, at(2, 8), 4.0)).unwrap();
+        let of =
+            |fit: &Fit| fit.predict(0.9, 0.0, |d| closed_throughput(d, at(2, 8), 4.0)).unwrap();
         let true_rate = closed_throughput(&truth, at(2, 8), 4.0);
         for prediction in [of(&few), of(&more)] {
             assert!(prediction.low < true_rate && true_rate < prediction.high, "{prediction:?}");

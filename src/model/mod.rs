@@ -8,16 +8,24 @@
 //! Bare numbers carry their unit in the name: `_s` seconds, `_rps` requests per second.
 
 mod closed;
+mod correction;
 mod demand;
 mod fit;
+mod fleet;
 mod limit;
 mod memory;
+mod observe;
 mod open;
 pub mod simulator;
+mod what_if;
 
 pub use closed::closed_throughput;
+pub use correction::Correction;
 pub use demand::Demand;
 pub use fit::{Fit, Observation, fit};
+pub use fleet::{Fleet, FleetLoad, MachineSize, Simulated};
 pub use limit::limit;
 pub use memory::{MemoryModel, memory, memory_parts};
+pub use observe::Costs;
 pub use open::{OpenLatency, capacity, open_latency};
+pub use what_if::{Expected, Form, Measured, WhatIf};

@@ -55,11 +55,12 @@ pub(super) struct Tree {
     began_ticks: u64,
     pub means: Means,
     scans: u32,
+    /// Since the last thorough one.
     looks: u32,
     thorough_looks: u32,
 }
 
-/// Thread states are read at every so many looks, and at an interval's end.
+/// Thread states are read at an interval's end, and at every so many looks after that.
 const LOOKS_A_STATE: u32 = 5;
 
 /// Reading the states of fewer threads than this costs no more than asking the machine.
@@ -101,13 +102,13 @@ impl Tree {
         });
         let may_be_new = thorough || newest.is_none() || newest != self.newest_pid;
         self.newest_pid = newest;
-        self.looks += 1;
+        self.looks = if thorough { 0 } else { self.looks + 1 };
         self.thorough_looks += u32::from(thorough);
         // A new thread has a new id as well, and shows in its process's file.
         let depth = LookDepth {
             reads_stat: may_be_new,
             lists_threads: thorough && self.thorough_looks.is_multiple_of(LOOKS_A_LISTING),
-            states: match thorough || self.looks.is_multiple_of(LOOKS_A_STATE) {
+            states: match self.looks.is_multiple_of(LOOKS_A_STATE) {
                 true => self.states(buffer),
                 false => States::Nothing,
             },
@@ -120,8 +121,8 @@ impl Tree {
         }
     }
 
-    /// Of many threads it is worth asking the machine first: when it runs nothing but us and nothing
-    /// waits for a disk, all of them sleep.
+    /// Of many threads it is worth asking the machine first: when it runs nothing but us and
+    /// nothing waits for a disk, all of them sleep.
     fn states(&self, buffer: &mut [u8]) -> States {
         let threads: usize = self.processes.iter().map(Process::threads).sum();
         if threads < MANY_THREADS {

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::story::{self, Stored, Story};
 use crate::terms::{
     BootFailure, CurrentSetting, Decision, Event, InsideSummary, Limit, LoadSummary, Machine,
-    MemoryParts, Offered, Prediction, SessionState, TrialFailure, TrialPurpose, TrialSummary,
-    Verdict, WarmUpKind, Warning, WorkerShare,
+    MemoryParts, Offered, Prediction, PredictionScore, SessionState, TrialFailure, TrialPurpose,
+    TrialSummary, Verdict, WarmUpKind, Warning, WorkerShare,
 };
 
 /// What `tune --json` and `report -o json` print.
@@ -38,6 +38,9 @@ pub struct TuneReport {
     pub trials: Vec<TrialReport>,
     /// What the model expects of each configuration.
     pub predicted: Vec<Prediction>,
+    /// What the model expected of each configuration before its first trial, and what came.
+    #[serde(default)]
+    pub scored: Vec<PredictionScore>,
     /// What memory is made of; null when none could be read, or the session ended before.
     #[serde(default)]
     pub memory: Option<MemoryParts>,
@@ -129,6 +132,7 @@ pub fn tune_report(story: &Story) -> TuneReport {
         decision: story.decision.clone(),
         trials: story.trials.iter().map(trial_report).collect(),
         predicted: story.predicted.clone(),
+        scored: story.scored(),
         memory: story.memory.clone(),
         boot_failures: story
             .boot_failures

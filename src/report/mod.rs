@@ -21,6 +21,7 @@ mod words;
 
 pub mod doctor_text;
 pub mod lab_text;
+pub mod predict_text;
 pub mod watch_text;
 
 pub mod capacity_text;

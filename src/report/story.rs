@@ -3,12 +3,14 @@
 //! In: events, oldest first. Out: a [`Story`]. Computes only, and adds nothing that the events do
 //! not say.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::figures;
 use crate::terms::{
     BootFailure, Configuration, CurrentSetting, Decision, Event, EventKind, Machine, MemoryParts,
-    Prediction, SessionState, TrialPurpose, TrialSummary, TuneResult, Verdict, Warning,
+    Prediction, PredictionScore, SessionState, TrialPurpose, TrialSummary, TuneResult, Verdict,
+    Warning,
 };
 
 /// Where a session lies, as far as it lies anywhere.
@@ -44,6 +46,8 @@ pub struct Story {
     pub current: Option<CurrentSetting>,
     pub decision: Option<Decision>,
     pub predicted: Vec<Prediction>,
+    /// What was expected of each configuration before its first trial, where anything was.
+    pub predicted_before: Vec<Prediction>,
     pub memory: Option<MemoryParts>,
     /// Each once, in the order they came up.
     pub warnings: Vec<Warning>,
@@ -75,6 +79,7 @@ impl Default for Story {
             current: None,
             decision: None,
             predicted: Vec::new(),
+            predicted_before: Vec::new(),
             memory: None,
             warnings: Vec::new(),
             notes: Vec::new(),
@@ -144,11 +149,23 @@ impl Story {
         if let Some(slo) = &summary.summary.slo {
             self.slo.clone_from(&slo.text);
         }
+        self.keep_prediction(summary.configuration);
         match self.trials.binary_search_by_key(&summary.id, |trial| trial.id) {
             Ok(at) => self.trials[at] = summary.clone(),
             Err(at) => self.trials.insert(at, summary.clone()),
         }
         self.load_s = self.trials.iter().map(|trial| trial.load_s).sum();
+    }
+
+    /// Called with each trial before it is known: only the first of a configuration finds none.
+    fn keep_prediction(&mut self, configuration: Configuration) {
+        if self.trials.iter().any(|trial| trial.configuration == configuration) {
+            return;
+        }
+        let (workers, threads) = (configuration.workers.get(), configuration.threads.get());
+        let mut predicted = self.predicted.iter();
+        let expected = predicted.find(|one| (one.workers, one.threads) == (workers, threads));
+        self.predicted_before.extend(expected.cloned());
     }
 
     fn conclude(&mut self, result: &TuneResult) {
@@ -181,6 +198,52 @@ impl Story {
         self.probes()
             .filter(|(trial, _)| trial.verdict == Verdict::Yes)
             .max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// The capacity of each configuration, as far as its trials tell: what the session concluded,
+    /// else between the highest rate that held and the lowest that did not.
+    pub fn capacities(&self) -> BTreeMap<Configuration, f64> {
+        let mut bounds: BTreeMap<Configuration, [Option<f64>; 2]> = BTreeMap::new();
+        for (trial, rate) in self.probes().filter(|(trial, _)| trial.failure.is_none()) {
+            let [held, missed] = bounds.entry(trial.configuration).or_default();
+            match trial.verdict {
+                Verdict::Yes => *held = Some(held.map_or(rate, |known| known.max(rate))),
+                Verdict::No => *missed = Some(missed.map_or(rate, |known| known.min(rate))),
+                Verdict::Undecided => {}
+            }
+        }
+        let between = |[held, missed]: [Option<f64>; 2]| Some((held? * missed?).sqrt());
+        let mut capacities: BTreeMap<Configuration, f64> =
+            bounds.into_iter().filter_map(|(at, both)| Some((at, between(both)?))).collect();
+        let current = self.current.as_ref().and_then(|now| now.capacity_rps);
+        capacities.extend(self.current_configuration().zip(current));
+        let chosen = self.decision.as_ref().map(|decision| decision.capacity_rps);
+        capacities.extend(self.chosen().zip(chosen));
+        capacities
+    }
+
+    /// How good the predictions were that were made before anything was measured of a
+    /// configuration.
+    pub fn scored(&self) -> Vec<PredictionScore> {
+        let capacities = self.capacities();
+        let score = |before: &Prediction| {
+            let at = Configuration::new(before.workers, before.threads).ok()?;
+            let is_of_it = |trial: &&TrialSummary| {
+                trial.configuration == at && trial.valid && trial.failure.is_none()
+            };
+            let mut trials = self.trials.iter().filter(is_of_it);
+            let saturated = trials.find(|trial| trial.purpose == TrialPurpose::Saturate);
+            Some(PredictionScore {
+                workers: before.workers,
+                threads: before.threads,
+                predicted_throughput_rps_max: before.throughput_rps_max,
+                measured_throughput_rps_max: saturated.map(|it| it.summary.got_through_rps()),
+                predicted_capacity_rps: before.capacity_rps,
+                predicted_capacity_rps_interval: before.capacity_rps_interval,
+                measured_capacity_rps: capacities.get(&at).copied(),
+            })
+        };
+        self.predicted_before.iter().filter_map(score).collect()
     }
 
     /// A configuration in short: `3 x 5`, or `3 workers` where there are no threads to choose.

@@ -330,6 +330,7 @@ fn how(story: &Story, style: Style) -> Vec<String> {
     if let Some(machine) = &story.machine {
         sentences.push(format!("Measured on {}.", words::machine(machine)));
     }
+    sentences.extend(words::predictions_scored(story));
     if let Some((session, trials)) = story.resumed {
         sentences.push(format!(
             "Took up session {session}, from which {} were known.",

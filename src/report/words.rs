@@ -561,6 +561,34 @@ pub fn failures(story: &Story) -> Vec<(String, Vec<String>)> {
     failures
 }
 
+/// How far the predictions were off that were made before each measurement; `None` when nothing
+/// can be compared.
+pub fn predictions_scored(story: &Story) -> Option<String> {
+    let scored = story.scored();
+    let off = |predicted: f64, measured: Option<f64>| {
+        let measured = measured.filter(|measured| *measured > 0.0 && predicted > 0.0)?;
+        Some((predicted / measured - 1.0).abs())
+    };
+    let throughput = scored
+        .iter()
+        .map(|it| off(it.predicted_throughput_rps_max, it.measured_throughput_rps_max));
+    let capacity = scored.iter().map(|it| off(it.predicted_capacity_rps, it.measured_capacity_rps));
+    let told = [
+        ("throughput", throughput.flatten().collect()),
+        ("capacity", capacity.flatten().collect()),
+    ]
+    .map(|(what, mut errors): (&str, Vec<f64>)| {
+        errors.sort_by(f64::total_cmp);
+        let median = errors.get(errors.len() / 2)?;
+        let count = figures::count(errors.len() as u64, "setting", "settings");
+        Some(format!("{what} by {} ({count})", figures::percent(*median)))
+    });
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| {
+        format!("Predictions made beforehand were off in the median: {}.", told.join(", "))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

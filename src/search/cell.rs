@@ -1,12 +1,13 @@
 //! What is known of one configuration.
 
+use crate::model::Costs;
 use crate::stats::RatePosterior;
 use crate::terms::{Limit, TrialPurpose, TrialSummary, Verdict};
 
 /// One cell of the grid.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cell {
-    /// Throughput of the last saturating closed load, replies/s.
+    /// What the last saturating closed load got through, replies/s.
     pub burst_rps: Option<f64>,
     /// CPU seconds of the server for one request, under saturation.
     pub cpu_per_request_s: Option<f64>,
@@ -74,19 +75,13 @@ impl Cell {
     }
 
     fn take_burst(&mut self, summary: &TrialSummary) {
-        let completed = summary.summary.completed;
-        self.burst_rps = Some(summary.summary.throughput_rps);
-        if completed == 0 {
+        self.burst_rps = Some(summary.summary.got_through_rps());
+        if summary.summary.completed == 0 {
             return;
         }
-        let (generator, server): (Vec<_>, Vec<_>) =
-            summary.cpu_s.iter().partition(|(role, _)| *role == "generator");
-        let per_request = |part: &[(&String, &f64)]| {
-            let seconds: f64 = part.iter().map(|(_, s)| **s).sum();
-            (seconds > 0.0).then(|| seconds / completed as f64)
-        };
-        self.cpu_per_request_s = per_request(&server);
-        self.generator_per_request_s = per_request(&generator);
-        self.worker_busy_cores = summary.workers.iter().map(|w| w.cpu_cores).reduce(f64::max);
+        let costs = Costs::of(summary);
+        self.cpu_per_request_s = costs.server_s;
+        self.generator_per_request_s = costs.generator_s;
+        self.worker_busy_cores = costs.worker_busy_cores;
     }
 }

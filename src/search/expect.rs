@@ -1,13 +1,9 @@
 //! What the model expects of the grid, fitted anew to what is known so far.
 
-use std::time::Duration;
-
 use super::Search;
 use super::cell::Cell;
-use crate::model::{self, Demand, MemoryModel, Observation};
-use crate::terms::{
-    Bytes, Configuration, LimitKind, PredictedLimit, Prediction, QuantileLimit, Ratio,
-};
+use crate::model::{self, Correction, Demand, MemoryModel, Observation};
+use crate::terms::{Bytes, Configuration, LimitKind, PredictedLimit, Prediction, QuantileLimit};
 
 /// A fitted model with its own record of how wrong it was.
 pub(super) struct Expectations {
@@ -15,29 +11,13 @@ pub(super) struct Expectations {
     cores: f64,
     memory: Option<MemoryModel>,
     limit: QuantileLimit,
-    /// What was measured, in relation to what the model says of it: logarithms.
-    residuals: Vec<(Configuration, f64)>,
+    correction: Correction,
     /// Relative error on the cells measured, at least [`ERROR_LEAST`].
     pub error: f64,
 }
 
 /// The model has never been better than this on machines it has not seen.
 const ERROR_LEAST: f64 = 0.10;
-
-/// Configurations with so many times as many workers, or threads, say little of each other: the
-/// width of the correction, a logarithm.
-const LIKE: f64 = 0.7;
-
-/// The correction's weight where nothing was measured.
-const NO_CORRECTION: f64 = 0.5;
-
-/// 1 for the same configuration, near 0 for one of another kind.
-fn likeness(a: Configuration, b: Configuration) -> f64 {
-    let distance = |a: u16, b: u16| (f64::from(a) / f64::from(b)).ln() / LIKE;
-    let workers = distance(a.workers.get(), b.workers.get());
-    let threads = distance(a.threads.get(), b.threads.get());
-    (-0.5 * (workers.powi(2) + threads.powi(2))).exp()
-}
 
 impl Search {
     /// `None` before anything was saturated.
@@ -48,12 +28,12 @@ impl Search {
             demand,
             cores: self.plan.cores,
             memory: model::memory(&self.memory_points()),
-            limit: self.tightest_limit()?,
-            residuals: Vec::new(),
+            limit: self.slo.as_ref()?.tightest(),
+            correction: Correction::default(),
             error: ERROR_LEAST,
         };
         expectations.error = expectations.error_on(&observations);
-        expectations.residuals = expectations.residuals_on(self);
+        expectations.correction = expectations.correction_on(self);
         Some(expectations)
     }
 
@@ -67,6 +47,7 @@ impl Search {
 
     fn observations(&self) -> Vec<Observation> {
         let latency = self.unloaded.map(|u| u.latency_mean_s);
+        let shared = self.plan.generator_shares_cores;
         let unloaded_cpu = self.unloaded.and_then(|u| u.cpu_per_request_s);
         self.cells
             .iter()
@@ -76,21 +57,10 @@ impl Search {
                 cpu_per_request_s: cell.cpu_per_request_s.or(unloaded_cpu),
                 unloaded_latency_s: latency,
                 worker_busy_cores: cell.worker_busy_cores,
-                generator_s: cell.generator_per_request_s,
+                generator_s: cell.generator_per_request_s.filter(|_| shared),
                 ..Observation::of(configuration)
             })
             .collect()
-    }
-
-    /// The quantile that binds first; an SLO on errors alone leaves a second for the 95th
-    /// percentile.
-    fn tightest_limit(&self) -> Option<QuantileLimit> {
-        let slo = self.slo.as_ref()?;
-        let fallback = QuantileLimit {
-            quantile: Ratio::new(0.95).expect("a constant between 0 and 1"),
-            limit: Duration::from_secs(1),
-        };
-        Some(slo.quantiles.iter().copied().min_by_key(|q| q.limit).unwrap_or(fallback))
     }
 }
 
@@ -116,27 +86,16 @@ impl Expectations {
     /// not know of, such as a server that waits for more requests on a kept connection, holds for
     /// like numbers of workers and threads.
     pub fn capacity_rps(&self, configuration: Configuration) -> f64 {
-        self.modelled_rps(configuration) * self.residual(configuration).exp()
+        self.modelled_rps(configuration) * self.correction.factor(configuration)
     }
 
-    /// The weighted mean of the residuals, drawn towards none: far from all that was measured there
-    /// is no correction.
-    fn residual(&self, configuration: Configuration) -> f64 {
-        let weighted = self.residuals.iter().map(|(measured, residual)| {
-            let weight = likeness(*measured, configuration);
-            (weight, weight * residual)
-        });
-        let (weights, sum) = weighted.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
-        sum / (weights + NO_CORRECTION)
-    }
-
-    fn residuals_on(&self, search: &Search) -> Vec<(Configuration, f64)> {
+    fn correction_on(&self, search: &Search) -> Correction {
         let measured = search.cells.iter().filter(|(_, cell)| cell.is_open());
-        let residual = |(&configuration, cell): (&Configuration, &Cell)| {
+        let ratio = |(&configuration, cell): (&Configuration, &Cell)| {
             let (measured, modelled) = (cell.capacity_rps()?, self.modelled_rps(configuration));
-            (modelled > 0.0).then(|| (configuration, (measured / modelled).ln()))
+            (modelled > 0.0).then(|| (configuration, measured / modelled))
         };
-        measured.filter_map(residual).collect()
+        Correction::new(measured.filter_map(ratio))
     }
 
     fn modelled_rps(&self, configuration: Configuration) -> f64 {

@@ -39,6 +39,8 @@ pub struct SearchPlan {
     pub slo: Option<Slo>,
     /// Cores the server may use.
     pub cores: f64,
+    /// The load generator runs on these cores as well.
+    pub generator_shares_cores: bool,
     /// Memory the server may use.
     pub memory: Option<Bytes>,
     /// Most workers x threads that may exist at once.

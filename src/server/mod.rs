@@ -400,6 +400,11 @@ pub trait Adapter: Sync {
         self.about().has_threads
     }
 
+    /// Does a worker work on as many requests at once as come, however few threads it has?
+    fn is_event_loop(&self) -> bool {
+        false
+    }
+
     /// The kind of worker that this text of its own configuration file names, where that decides
     /// what can be chosen.
     fn worker_kind(&self, _config: &str) -> Option<String> {

@@ -9,6 +9,7 @@ pub mod here;
 pub mod lab;
 pub mod load;
 pub mod order;
+pub mod predict;
 pub mod rehearse;
 pub mod report;
 pub mod resume;

@@ -10,7 +10,7 @@ use super::fingerprint;
 use super::grid;
 use super::order::order;
 use super::resume::{self, Resumed};
-use crate::place::{Place, PlaceError};
+use crate::place::{GENERATOR_SHARES_CORES, Place, PlaceError};
 use crate::plan::{Goal, Plan};
 use crate::report::{Reporter, Stored};
 use crate::search::{Ask, Search, SearchPlan, Told, TrialRequest};
@@ -96,7 +96,10 @@ pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
     let (configurations, doubt) = grid::grid(plan, inspection.current, consent);
     doubts.extend(doubt);
     let machine = place.machine().clone();
-    let search_plan = search_plan(plan, &machine, configurations, &inspection);
+    let search_plan = SearchPlan {
+        generator_shares_cores: doubts.iter().any(|one| one.code == GENERATOR_SHARES_CORES),
+        ..search_plan(plan, &machine, configurations, &inspection)
+    };
     let head = SessionHead {
         fingerprint: fingerprint::fingerprint(plan, &machine, &inspection),
         app: plan.app.folder.display().to_string(),
@@ -149,6 +152,7 @@ fn search_plan(
             Goal::FromUnloaded => None,
         },
         cores: machine.cores.get(),
+        generator_shares_cores: false,
         memory: Some(machine.memory_bytes),
         db_connections: plan.db_connections,
         arrivals: plan.arrivals,

@@ -112,13 +112,14 @@ fn per_second(sum: f64, seen_s: f64) -> f64 {
     if seen_s > 0.0 { sum / seen_s } else { 0.0 }
 }
 
-/// Adds up the intervals that lie wholly between `from_s` and `to_s` of the trial.
+/// Adds up the intervals that lie for the most part between `from_s` and `to_s` of the trial: those
+/// of the drain, in which nothing more comes, are left out.
 pub fn used(record: &TrialRecord, from_s: f64, to_s: f64) -> Used {
     let measured: Vec<&MonitorSecond> = record
         .monitor
         .seconds
         .iter()
-        .filter(|second| second.at_s >= from_s - 0.5 && second.at_s + second.length_s <= to_s + 0.5)
+        .filter(|second| (from_s..=to_s).contains(&(second.at_s + 0.5 * second.length_s)))
         .collect();
     let seen_s: f64 = measured.iter().map(|second| second.length_s).sum();
     let mut used = Used {

@@ -107,6 +107,21 @@ pub struct Prediction {
     pub ruled_out: Option<String>,
 }
 
+/// What the model expected of a configuration before its first trial, beside what was measured
+/// then.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictionScore {
+    pub workers: u16,
+    pub threads: u16,
+    pub predicted_throughput_rps_max: f64,
+    /// Of its first saturating closed load; null without one.
+    pub measured_throughput_rps_max: Option<f64>,
+    pub predicted_capacity_rps: f64,
+    pub predicted_capacity_rps_interval: [f64; 2],
+    /// Null when its trials do not tell.
+    pub measured_capacity_rps: Option<f64>,
+}
+
 /// All that `tune --json` prints but the trials, which are added from the store's events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TuneResult {

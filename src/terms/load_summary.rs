@@ -135,3 +135,30 @@ pub struct LoadSummary {
     #[serde(default)]
     pub route: Option<RouteSummary>,
 }
+
+impl LoadSummary {
+    /// Good replies to the requests of the measured part, by its length: what a server under
+    /// clients that send again at once gets through. They send as fast as they are answered; the
+    /// time until the last reply, which `throughput_rps` counts, has a drain in which the server
+    /// runs empty.
+    pub fn got_through_rps(&self) -> f64 {
+        let is_good = |code: &str| code.starts_with(['2', '3']);
+        let statuses = self.status.iter();
+        let good: u64 = statuses.filter(|(code, _)| is_good(code)).map(|(_, count)| count).sum();
+        if self.duration_s > 0.0 { good as f64 / self.duration_s } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_got_through_is_good_replies_over_the_measured_part() {
+        let status = [("200", 90), ("302", 10), ("502", 50)];
+        let status = status.map(|(code, count)| (code.to_string(), count)).into();
+        let summary = LoadSummary { duration_s: 5.0, status, ..LoadSummary::default() };
+        assert_eq!(summary.got_through_rps(), 20.0);
+        assert_eq!(LoadSummary::default().got_through_rps(), 0.0);
+    }
+}

@@ -25,12 +25,13 @@ mod trial;
 mod units;
 mod warning;
 mod watch_second;
+mod what_if;
 
 pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
 pub use configuration::Configuration;
 pub use decision::{
-    CurrentSetting, Decision, Equivalent, MemoryParts, PredictedLimit, Prediction, Settings,
-    TuneResult,
+    CurrentSetting, Decision, Equivalent, MemoryParts, PredictedLimit, Prediction, PredictionScore,
+    Settings, TuneResult,
 };
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
@@ -64,3 +65,7 @@ pub use trial::{
 pub use units::{Bytes, Cores, Rate, Ratio, Threads, UnitError, Workers};
 pub use warning::Warning;
 pub use watch_second::WatchSecond;
+pub use what_if::{
+    FitReport, FitResidual, FittedDemand, FittedFigure, FleetNeed, FleetReport, ModelForm,
+    PredictReport, PredictedLatency, PredictedSetting, SimulatedMachine, Wait, WaitError,
+};

@@ -46,6 +46,16 @@ pub enum SloError {
 }
 
 impl Slo {
+    /// The quantile whose limit is the shortest; a goal on errors alone leaves a second for the
+    /// 95th percentile.
+    pub fn tightest(&self) -> QuantileLimit {
+        let fallback = QuantileLimit {
+            quantile: Ratio::new(0.95).expect("a constant between 0 and 1"),
+            limit: Duration::from_secs(1),
+        };
+        self.quantiles.iter().copied().min_by_key(|q| q.limit).unwrap_or(fallback)
+    }
+
     /// The tightest latency limit, for goodput; `None` when only errors are limited.
     pub fn tightest_limit(&self) -> Option<Duration> {
         self.quantiles.iter().map(|q| q.limit).min()

@@ -11,6 +11,7 @@ mod load;
 mod monitor;
 mod place;
 mod plan;
+mod predict;
 mod rails;
 mod schema;
 mod sessions;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use sweetspot::report::json::{TuneReport, fold};
 use sweetspot::session::sessions::{SessionEntry, list};
 use sweetspot::terms::{
-    CapacitySummary, Finding, LabEntry, LabResult, LabTune, LoadSummary, WatchSecond,
+    CapacitySummary, Finding, LabEntry, LabResult, LabTune, LoadSummary, PredictReport, WatchSecond,
 };
 
 use crate::sessions::sample;
@@ -36,7 +36,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schema").join(name)
 }
 
-fn generated() -> [(&'static str, Schema); 9] {
+fn generated() -> [(&'static str, Schema); 10] {
     [
         ("load.schema.json", schema_of::<LoadSummary>("sweetspot load --json")),
         (
@@ -49,6 +49,7 @@ fn generated() -> [(&'static str, Schema); 9] {
         ("lab.schema.json", schema_of::<LabResult>("sweetspot lab run --json")),
         ("lab-tune.schema.json", schema_of::<LabTune>("sweetspot lab tune --json")),
         ("labs.schema.json", schema_of::<Vec<LabEntry>>("sweetspot lab list --json")),
+        ("predict.schema.json", schema_of::<PredictReport>("sweetspot predict --json")),
         ("sessions.schema.json", schema_of::<Vec<SessionEntry>>("sweetspot sessions list --json")),
     ]
 }

@@ -26,7 +26,7 @@ fn app() -> SimulatedApp {
     SimulatedApp { cpu_s: 0.012, wait_s: 0.048, waits: 2, ..SimulatedApp::default() }
 }
 
-fn plan(folder: &TempDir) -> Plan {
+pub fn plan(folder: &TempDir) -> Plan {
     Plan {
         app: App::new(folder.path().to_path_buf(), Framework::Rack, "config.ru"),
         server: "puma".into(),
@@ -53,14 +53,14 @@ fn plan(folder: &TempDir) -> Plan {
 
 /// Everything a session needs beside its plan and place.
 #[derive(Default)]
-struct Room {
+pub struct Room {
     stop: StopSignal,
     consents: bool,
     asked: u32,
 }
 
 impl Room {
-    fn tune(&mut self, plan: &Plan, place: &mut dyn Place) -> Result<Ended, TuneError> {
+    pub fn tune(&mut self, plan: &Plan, place: &mut dyn Place) -> Result<Ended, TuneError> {
         let mut store = Store::open(&plan.store).unwrap();
         let (consents, asked) = (self.consents, &mut self.asked);
         tune::run(Tune {

@@ -37,7 +37,7 @@ use self::orders::{Order, Reply};
 pub use self::resize::Resized;
 pub use self::settings::{BOOT_PATIENCE, LocalSettings, OWN_PROGRAM, scratch_places};
 use self::started::{Part, StartedProcesses};
-use super::{Observed, Offer, Place, PlaceError, Started};
+use super::{GENERATOR_SHARES_CORES, Observed, Offer, Place, PlaceError, Started};
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::monitor::Monitor;
 use crate::server::{self, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
@@ -366,7 +366,7 @@ impl Place for Local {
         warnings.extend(not_enforced(&self.link.group, &self.share));
         if self.share.generator_cpus.is_empty() {
             warnings.push(Warning::new(
-                "generator_shares_cores",
+                GENERATOR_SHARES_CORES,
                 format!(
                     "the load generator runs on the app server's own {} cores",
                     self.share.machine.cores

@@ -56,6 +56,10 @@ impl Adapter for Node {
         &ABOUT
     }
 
+    fn is_event_loop(&self) -> bool {
+        true
+    }
+
     fn inspect(&self, app: &App) -> Option<CommandLine> {
         let script = format!("{}\n{}", include_str!("looks.js"), include_str!("inspect.js"));
         let arguments = [app.program(&ABOUT).into(), "-e".into(), script, app.entry.clone()];

@@ -52,6 +52,10 @@ impl Adapter for Uvicorn {
         &ABOUT
     }
 
+    fn is_event_loop(&self) -> bool {
+        true
+    }
+
     fn inspect(&self, app: &App) -> Option<CommandLine> {
         let arguments = [app.entry.clone()];
         Some(python::inspect(app, &ABOUT, include_str!("inspect.py"), &arguments))

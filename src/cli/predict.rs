@@ -1,0 +1,112 @@
+//! `sweetspot predict`: arguments.
+
+use super::sessions::StoreArgument;
+use super::{Exit, UsageError};
+use crate::plan::parse_counts;
+use crate::report::predict_text;
+use crate::session::predict::{FleetQuestion, MachineWish, PredictError, Question, predict};
+use crate::session::report::Which;
+use crate::store::Store;
+use crate::terms::{Bytes, Cores, Rate, Slo, Wait};
+
+const EXAMPLES: &str = "\
+Examples:
+  sweetspot predict last
+  sweetspot predict last --cpus 4,8,16 --memory 16GiB
+  sweetspot predict last --fleet 5000/s --zones 3 --machine small=4,8GiB,0.17 \\
+    --machine large=16,32GiB,0.68
+  sweetspot predict 3 --workers 4..12 --threads 5,10 --wait +2s";
+
+/// Says what a measured session means for other cores, settings and waits.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The session's number (see 'sweetspot sessions list'), or 'last'.
+    session: Which,
+    /// Cores the server would have; a list predicts for each [default: as measured].
+    #[arg(long, value_name = "CORES", value_delimiter = ',')]
+    cpus: Vec<Cores>,
+    /// Memory the server would have [default: as measured].
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Bytes>,
+    /// Worker processes, such as 1..16 or 2,4,8 [default: 1 to twice the cores].
+    #[arg(long, value_name = "COUNTS")]
+    workers: Option<String>,
+    /// Threads in each worker [default: those of the session].
+    #[arg(long, value_name = "COUNTS")]
+    threads: Option<String>,
+    /// What a request waits for (database, other services): 2s in all, +500ms more, or x2 as long.
+    #[arg(long, value_name = "TIME")]
+    wait: Option<Wait>,
+    /// The rate at which latency is told [default: 70 % of each capacity].
+    #[arg(long)]
+    rate: Option<Rate>,
+    /// Another goal, such as 'p95<100ms,errors<1%' [default: the session's].
+    #[arg(long)]
+    slo: Option<Slo>,
+    /// How many machines a load needs: its rate, such as 5000/s; with --machine.
+    #[arg(long, value_name = "RATE", requires = "machines")]
+    fleet: Option<Rate>,
+    /// A kind of machine for --fleet, such as large=16,64GiB,0.68: name, cores, memory, and its
+    /// price an hour if it is known. Repeatable.
+    #[arg(long = "machine", value_name = "NAME=CORES,MEMORY[,PRICE]", requires = "fleet")]
+    machines: Vec<MachineWish>,
+    /// Zones over which the machines are spread, any one of which may be lost.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "fleet",
+          value_parser = clap::value_parser!(u16).range(1..=100))]
+    zones: u16,
+    /// Leave out what the load generator took of the server's cores.
+    #[arg(long)]
+    without_generator: bool,
+    #[command(flatten)]
+    store: StoreArgument,
+    /// Print JSON: all settings, the fit with its residuals.
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+    /// Print a line for each number of cores.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
+    let question = Question {
+        cores: arguments.cpus,
+        memory: arguments.memory,
+        workers: counts("--workers", arguments.workers.as_deref())?,
+        threads: counts("--threads", arguments.threads.as_deref())?,
+        wait: arguments.wait.unwrap_or(Wait::Times(1.0)),
+        rate: arguments.rate,
+        slo: arguments.slo,
+        without_generator: arguments.without_generator,
+        fleet: arguments.fleet.map(|rate| FleetQuestion {
+            rate,
+            zones: arguments.zones,
+            machines: arguments.machines,
+        }),
+    };
+    let answer = Store::open_existing(&arguments.store.path)
+        .map_err(|error| PredictError::Session(error.into()))
+        .and_then(|store| predict(&store, arguments.session, &question));
+    let report = answer.map_err(with_exit_code)?;
+    match (arguments.json, arguments.quiet) {
+        (true, _) => print!("{}", predict_text::json(&report)),
+        (_, true) => print!("{}", predict_text::in_short(&report)),
+        _ => print!("{}", predict_text::result(&report)),
+    }
+    Ok(Exit::Done)
+}
+
+fn counts(option: &str, text: Option<&str>) -> Result<Option<Vec<u16>>, UsageError> {
+    let read = |text: &str| {
+        parse_counts(text).map_err(|error| UsageError { message: format!("{option}: {error}") })
+    };
+    text.map(read).transpose()
+}
+
+/// A session that is not there, or that says nothing, is the user's to correct.
+fn with_exit_code(error: PredictError) -> anyhow::Error {
+    match error {
+        PredictError::Session(error) => super::sessions::with_exit_code(error),
+        other => UsageError { message: other.to_string() }.into(),
+    }
+}

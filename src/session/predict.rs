@@ -1,0 +1,319 @@
+//! What `sweetspot predict` does: the model fitted to a stored session, asked about other settings,
+//! other cores, or longer waits.
+//!
+//! In: a store, a session, and what is asked. Out: a [`PredictReport`]. Must not measure.
+
+mod doubts;
+mod fleet;
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+pub use fleet::{FleetQuestion, MachineWish, MachineWishError};
+
+use super::report::{ReportError, Which, replay};
+use crate::model::{self, Correction, Expected, Fit, Form, Measured, Observation, WhatIf};
+use crate::place::GENERATOR_SHARES_CORES;
+use crate::report::Story;
+use crate::server;
+use crate::stats::Estimate;
+use crate::store::Store;
+use crate::terms::{
+    Bytes, Configuration, Cores, FitReport, FitResidual, Machine, MemoryParts, ModelForm, Offered,
+    PredictReport, PredictedLatency, PredictedLimit, PredictedSetting, QuantileLimit, Rate, Slo,
+    SloError, TrialSummary, Wait,
+};
+
+/// What is asked; what is `None` or empty is as it was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// Each is predicted for.
+    pub cores: Vec<Cores>,
+    pub memory: Option<Bytes>,
+    pub workers: Option<Vec<u16>>,
+    pub threads: Option<Vec<u16>>,
+    pub wait: Wait,
+    /// The rate at which latency is told.
+    pub rate: Option<Rate>,
+    pub slo: Option<Slo>,
+    /// Leave out what the load generator took of the server's cores.
+    pub without_generator: bool,
+    /// How many machines would be needed.
+    pub fleet: Option<FleetQuestion>,
+}
+
+/// Why nothing can be predicted.
+#[derive(Debug, Error)]
+pub enum PredictError {
+    #[error(transparent)]
+    Session(#[from] ReportError),
+    #[error(
+        "session {session} has no valid trial to fit the model to (one client alone, or a server \
+         under all it can take); 'sweetspot tune' makes them first, before anything else"
+    )]
+    NothingToFit { session: i64 },
+    #[error("session {session} ended before its goal was settled; give one with --slo")]
+    NoGoal {
+        session: i64,
+        #[source]
+        source: SloError,
+    },
+    #[error("session {session} ended before it looked at its machine, so nothing can be fitted")]
+    NoMachine { session: i64 },
+    #[error("{places} combinations are more than {MOST} to compute; ask for fewer")]
+    TooMany { places: usize },
+}
+
+/// More takes minutes.
+const MOST: usize = 4000;
+
+/// Answers from one session.
+///
+/// # Errors
+/// No such session, or one that nothing can be fitted to.
+pub fn predict(
+    store: &Store,
+    which: Which,
+    question: &Question,
+) -> Result<PredictReport, PredictError> {
+    answer(&replay(store, which)?, question)
+}
+
+/// The same from a session that was put together already.
+///
+/// # Errors
+/// Nothing can be fitted to it.
+pub fn answer(story: &Story, question: &Question) -> Result<PredictReport, PredictError> {
+    let session = story.stored.as_ref().map_or(0, |stored| stored.session);
+    let machine = story.machine.clone().ok_or(PredictError::NoMachine { session })?;
+    let slo = match &question.slo {
+        Some(slo) => slo.clone(),
+        None => story.slo.parse().map_err(|source| PredictError::NoGoal { session, source })?,
+    };
+    let goal = slo.tightest();
+    let known = measured(story, &machine, goal).ok_or(PredictError::NothingToFit { session })?;
+    let cores = match question.cores[..] {
+        [] => vec![machine.cores],
+        _ => question.cores.clone(),
+    };
+    let memory = question.memory.unwrap_or(machine.memory_bytes);
+    let grids: Vec<(Cores, Vec<Configuration>)> =
+        cores.iter().map(|&cores| (cores, grid(story, &known, question, cores))).collect();
+    let places = grids.iter().map(|(_, grid)| grid.len()).sum();
+    if places > MOST {
+        return Err(PredictError::TooMany { places });
+    }
+    let mut predicted = Vec::new();
+    for (cores, grid) in grids {
+        let what_if = what_if(question, goal, cores);
+        let mut settings: Vec<PredictedSetting> = grid
+            .into_iter()
+            .map(|at| setting(at, cores, memory, known.expect(at, &what_if)))
+            .collect();
+        settings.sort_by(|a, b| b.capacity_rps.total_cmp(&a.capacity_rps));
+        predicted.extend(settings);
+    }
+    let fleets = question.fleet.as_ref().map_or_else(Vec::new, |fleet| {
+        let at = |cores| (grid(story, &known, question, cores), what_if(question, goal, cores));
+        fleet::fleets(&known, fleet, at)
+    });
+    let warnings = doubts::warnings(story, &known, question, &predicted);
+    Ok(PredictReport {
+        session,
+        app: story.app.clone(),
+        server: story.server.clone(),
+        slo: slo.to_string(),
+        machine,
+        fit: fit_report(&known, story),
+        predicted,
+        fleets,
+        warnings,
+    })
+}
+
+fn what_if(question: &Question, goal: QuantileLimit, cores: Cores) -> WhatIf {
+    WhatIf {
+        cores: cores.get(),
+        wait: question.wait,
+        has_generator: !question.without_generator,
+        goal,
+        rate: question.rate.map(Rate::as_per_second),
+    }
+}
+
+/// The trials that say what a request costs.
+fn observations(story: &Story, form: Form) -> Vec<Observation> {
+    let is_shared = story.warnings.iter().any(|one| one.code == GENERATOR_SHARES_CORES);
+    let observed = |trial: &TrialSummary| {
+        let observation = Observation::from_trial(trial)?;
+        let configuration = in_flight(trial, form);
+        let generator_s = observation.generator_s.filter(|_| is_shared);
+        Some(Observation { configuration, generator_s, ..observation })
+    };
+    story.trials.iter().filter_map(observed).collect()
+}
+
+/// An event loop works on as many requests as its clients send at once.
+fn in_flight(trial: &TrialSummary, form: Form) -> Configuration {
+    let workers = trial.configuration.workers.get();
+    match (form, trial.offered) {
+        (Form::EventLoop, Offered::Closed { clients, .. }) => {
+            let each = (clients / u32::from(workers)).clamp(1, 1024) as u16;
+            Configuration::new(workers, each).unwrap_or(trial.configuration)
+        }
+        _ => trial.configuration,
+    }
+}
+
+/// `None` when nothing can be fitted.
+fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Measured> {
+    let program = story.server.split(' ').next().unwrap_or_default();
+    let is_event_loop = server::find(program).is_some_and(server::Adapter::is_event_loop);
+    let form = if is_event_loop { Form::EventLoop } else { Form::Threads };
+    let cores = machine.cores.get();
+    let fit = Fit::to(&observations(story, form), cores)?;
+    let tried = || story.trials.iter().filter(|trial| trial.valid).map(|it| it.configuration);
+    let range = |of: fn(Configuration) -> u16| {
+        let counts = || tried().map(of);
+        Some([counts().min()?, counts().max()?])
+    };
+    let memory: Vec<(Configuration, u64)> =
+        story.trials.iter().filter_map(|it| Some((it.configuration, it.memory_bytes?))).collect();
+    let mut known = Measured {
+        throughput_correction: Correction::default(),
+        capacity_correction: Correction::default(),
+        memory: model::memory(&most_of_each(&memory)),
+        form,
+        cores,
+        workers: range(|it| it.workers.get())?,
+        threads: range(|it| it.threads.get())?,
+        fit,
+    };
+    let saturated = story.trials.iter().filter(|trial| is_saturated(trial));
+    let ratios = known.fit.residuals.iter().map(|(_, ratio)| *ratio);
+    known.throughput_correction =
+        Correction::new(saturated.map(|trial| trial.configuration).zip(ratios));
+    let as_measured =
+        WhatIf { cores, wait: Wait::Times(1.0), has_generator: true, goal, rate: None };
+    let capacities = story.capacities();
+    let ratios: Vec<(Configuration, f64)> = capacities
+        .into_iter()
+        .filter_map(|(at, held)| {
+            Some((at, held / known.expect(at, &as_measured).capacity_rps?.value))
+        })
+        .collect();
+    known.capacity_correction = Correction::new(ratios);
+    Some(known)
+}
+
+fn most_of_each(points: &[(Configuration, u64)]) -> Vec<(Configuration, u64)> {
+    let mut most: BTreeMap<Configuration, u64> = BTreeMap::new();
+    for &(configuration, bytes) in points {
+        let known = most.entry(configuration).or_default();
+        *known = bytes.max(*known);
+    }
+    most.into_iter().collect()
+}
+
+fn grid(story: &Story, known: &Measured, question: &Question, cores: Cores) -> Vec<Configuration> {
+    let workers = question.workers.clone().unwrap_or_else(|| usual_workers(cores.get()));
+    let threads = match (&question.threads, known.form) {
+        (_, Form::EventLoop) => vec![1],
+        (Some(threads), Form::Threads) => threads.clone(),
+        (None, Form::Threads) => threads_of(story),
+    };
+    let all = workers.iter().flat_map(|&w| threads.iter().map(move |&t| (w, t)));
+    all.filter_map(|(workers, threads)| Configuration::new(workers, threads).ok()).collect()
+}
+
+/// 1 to twice the cores; of many those that lie close together are left out.
+fn usual_workers(cores: f64) -> Vec<u16> {
+    let most = (2.0 * cores).ceil().clamp(1.0, 1024.0) as u16;
+    let mut workers: Vec<u16> = (1..=most.min(8)).collect();
+    let mut next = 8.0_f64;
+    while next < f64::from(most) {
+        next *= 1.25;
+        workers.push((next.round() as u16).min(most));
+    }
+    // The number of cores is what people ask about.
+    workers.push((cores.round() as u16).max(1));
+    workers.sort_unstable();
+    workers.dedup();
+    workers
+}
+
+/// Those that the session chose among.
+fn threads_of(story: &Story) -> Vec<u16> {
+    let predicted = story.predicted.iter().map(|one| one.threads);
+    let tried = story.trials.iter().map(|trial| trial.configuration.threads.get());
+    let mut threads: Vec<u16> = predicted.chain(tried).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    threads
+}
+
+fn setting(at: Configuration, cores: Cores, memory: Bytes, expected: Expected) -> PredictedSetting {
+    let (throughput, throughput_interval) = figure(expected.throughput_rps.as_ref());
+    let (capacity, capacity_interval) = figure(expected.capacity_rps.as_ref());
+    // A twentieth of the memory stays free.
+    let is_too_much = |needs: &u64| *needs as f64 > memory.0 as f64 * 0.95;
+    let too_much = expected.memory_bytes.filter(is_too_much);
+    PredictedSetting {
+        workers: at.workers.get(),
+        threads: at.threads.get(),
+        cores: cores.get(),
+        throughput_rps_max: throughput,
+        throughput_rps_max_interval: throughput_interval,
+        capacity_rps: capacity,
+        capacity_rps_interval: capacity_interval,
+        latency_s: expected.latency.map(|(at_rps, latency)| PredictedLatency {
+            at_rps,
+            mean: latency.mean_s,
+            p50: latency.p50_s,
+            p95: latency.p95_s,
+            p99: latency.p99_s,
+        }),
+        memory_bytes: expected.memory_bytes,
+        limit: PredictedLimit { kind: expected.limit },
+        ruled_out: too_much.map(|needs| format!("would need about {} of {memory}", Bytes(needs))),
+        distance: expected.distance,
+    }
+}
+
+fn figure(estimate: Option<&Estimate>) -> (f64, [f64; 2]) {
+    estimate.map_or((0.0, [0.0, 0.0]), |it| (it.value, [it.low, it.high]))
+}
+
+fn fit_report(known: &Measured, story: &Story) -> FitReport {
+    let fitted = known.fit.residuals.iter();
+    let residuals = story.trials.iter().filter(|trial| is_saturated(trial)).zip(fitted);
+    FitReport {
+        form: match known.form {
+            Form::Threads => ModelForm::Threads,
+            Form::EventLoop => ModelForm::EventLoop,
+        },
+        demand: known.fit.parts(0.95),
+        misfit: known.fit.misfit,
+        residuals: residuals
+            .map(|(trial, &(_, ratio))| FitResidual {
+                workers: trial.configuration.workers.get(),
+                threads: trial.configuration.threads.get(),
+                measured_rps: trial.summary.got_through_rps(),
+                fitted_rps: trial.summary.got_through_rps() / ratio,
+            })
+            .collect(),
+        memory: memory_parts(story),
+    }
+}
+
+fn is_saturated(trial: &TrialSummary) -> bool {
+    let is_fitted = Observation::from_trial(trial).and_then(|it| it.saturated_rps);
+    is_fitted.is_some_and(|rate| rate.is_finite() && rate > 0.0)
+}
+
+fn memory_parts(story: &Story) -> Option<MemoryParts> {
+    let points: Vec<(Configuration, u64)> =
+        story.trials.iter().filter_map(|it| Some((it.configuration, it.memory_bytes?))).collect();
+    story.memory.clone().or_else(|| model::memory_parts(&most_of_each(&points)))
+}

@@ -1,0 +1,155 @@
+//! What makes predictions doubtful: too little was measured, or it contradicts itself, or what is
+//! asked lies far from it.
+//!
+//! In: a session, the fit, and what was asked. Out: warnings.
+
+use std::collections::BTreeMap;
+
+use super::{Question, is_saturated};
+use crate::model::Measured;
+use crate::report::Story;
+use crate::stats::slope;
+use crate::terms::{Configuration, PredictedSetting, TrialPurpose, TrialSummary, Warning};
+
+/// Fewer saturated settings than this leave much to the priors.
+const FEW: usize = 3;
+/// The same setting's throughput differs by more than this from one time to the next.
+const CONTRADICTS: f64 = 1.3;
+/// The formulas miss what was measured by more than this.
+const POOR_FIT: f64 = 0.25;
+/// Throughput, in relation to what was fitted, changed by more than this over the session.
+const DRIFTS: f64 = 0.10;
+/// Twice as much as was measured, or half.
+const FAR: f64 = 0.7;
+
+pub(super) fn warnings(
+    story: &Story,
+    known: &Measured,
+    question: &Question,
+    predicted: &[PredictedSetting],
+) -> Vec<Warning> {
+    let saturated: Vec<&TrialSummary> =
+        story.trials.iter().filter(|trial| is_saturated(trial)).collect();
+    let drift = drift(known, &saturated);
+    [
+        too_few(story, known, &saturated),
+        // What changed in the course of the session explains trials that contradict each other.
+        drift.or_else(|| contradiction(&saturated)),
+        poor_fit(known),
+        far_away(known, predicted),
+        generator(known, question),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn too_few(story: &Story, known: &Measured, saturated: &[&TrialSummary]) -> Option<Warning> {
+    let mut settings: Vec<Configuration> = saturated.iter().map(|it| it.configuration).collect();
+    settings.sort_unstable();
+    settings.dedup();
+    let is_alone_missing = story.trials.iter().all(|it| it.purpose != TrialPurpose::Unloaded);
+    let missing = match (settings.len(), is_alone_missing) {
+        (_, true) => "one client alone".to_string(),
+        (count, false) if count < FEW => {
+            let [_, workers] = known.workers;
+            let threads = if known.threads[1] > 1 { 1 } else { 5 };
+            format!("{workers} x {threads} under all it can take")
+        }
+        _ => return None,
+    };
+    Some(Warning::new(
+        "few_trials",
+        format!("the model is fitted to {} settings", settings.len()),
+        format!("a trial of {missing} would tell most: let 'tune' run longer, or over more"),
+    ))
+}
+
+fn contradiction(saturated: &[&TrialSummary]) -> Option<Warning> {
+    let mut by_setting: BTreeMap<Configuration, Vec<f64>> = BTreeMap::new();
+    for trial in saturated {
+        by_setting.entry(trial.configuration).or_default().push(trial.summary.got_through_rps());
+    }
+    let spread = |rates: &Vec<f64>| {
+        let most = rates.iter().copied().fold(0.0, f64::max);
+        most / rates.iter().copied().fold(f64::INFINITY, f64::min)
+    };
+    let widest = by_setting
+        .iter()
+        .map(|(at, rates)| (at, spread(rates)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (widest.1 > CONTRADICTS).then(|| {
+        Warning::new(
+            "contradictory_trials",
+            format!("{} gave {:.1} times as much in one trial as in another", widest.0, widest.1),
+            "something else changed between them; the fit lies in between",
+        )
+    })
+}
+
+/// A server, or a machine, that slows down with time.
+fn drift(known: &Measured, saturated: &[&TrialSummary]) -> Option<Warning> {
+    let logs: Vec<f64> = known.fit.residuals.iter().map(|(_, ratio)| ratio.ln()).collect();
+    let found = slope(&logs).filter(|_| logs.len() == saturated.len())?;
+    let steps = (logs.len() - 1) as f64;
+    let whole = (found.per_step * steps).exp_m1();
+    let is_sure = found.high < 0.0 || found.low > 0.0;
+    (is_sure && whole.abs() > DRIFTS).then(|| {
+        let direction = if whole < 0.0 { "less" } else { "more" };
+        Warning::new(
+            "not_steady",
+            format!(
+                "the server got through {:.0} % {direction} at the session's end than at its \
+                 beginning, in relation to its settings",
+                whole.abs() * 100.0
+            ),
+            "a cache that fills, a leak, or a machine that slows down: the predictions are for \
+             neither end",
+        )
+    })
+}
+
+fn poor_fit(known: &Measured) -> Option<Warning> {
+    (known.fit.misfit > POOR_FIT).then(|| {
+        Warning::new(
+            "poor_fit",
+            format!("the model misses what was measured by {:.0} %", known.fit.misfit * 100.0),
+            "waits that grow with concurrency (a database at its limit), a lock of the app's own, \
+             a connection pool smaller than the threads: believe the measured settings",
+        )
+    })
+}
+
+fn far_away(known: &Measured, predicted: &[PredictedSetting]) -> Option<Warning> {
+    let farthest = predicted.iter().max_by(|a, b| a.distance.total_cmp(&b.distance))?;
+    (farthest.distance > FAR).then(|| {
+        let [w0, w1] = known.workers;
+        let [t0, t1] = known.threads;
+        Warning::new(
+            "extrapolation",
+            format!(
+                "measured were {w0} to {w1} workers with {t0} to {t1} threads on {} cores; {} x {} \
+                 on {} cores lies far outside",
+                known.cores, farthest.workers, farthest.threads, farthest.cores
+            ),
+            "the intervals are wide for that, and the model was never checked there: measure \
+             before you rely on it",
+        )
+    })
+}
+
+fn generator(known: &Measured, question: &Question) -> Option<Warning> {
+    let generator_s = known.fit.demand.generator_s;
+    let share = generator_s / (generator_s + known.fit.demand.server_cpu_s());
+    (share > 0.02 && !question.without_generator).then(|| {
+        Warning::new(
+            "generator_included",
+            format!(
+                "the load generator took {:.0} % of the cores when this was measured, and does \
+                 so in the predictions",
+                share * 100.0
+            ),
+            "--without-generator leaves it out, as where the load comes from elsewhere",
+        )
+    })
+}

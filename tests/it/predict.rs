@@ -1,0 +1,194 @@
+//! `predict`: sessions of the simulated place, of which every answer is known, and the verb as a
+//! user types it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use sweetspot::place::simulated::{Simulated, SimulatedApp};
+use sweetspot::session::predict::{FleetQuestion, MachineWish, PredictError, Question, predict};
+use sweetspot::session::report::Which;
+use sweetspot::store::Store;
+use sweetspot::terms::{
+    Bytes, Configuration, Cores, ModelForm, PredictReport, PredictedSetting, Wait,
+};
+use tempfile::TempDir;
+
+use crate::schema::assert_valid;
+use crate::sessions::{filled, sample};
+use crate::tune;
+
+/// 12 ms of CPU and 48 ms of waiting.
+fn app() -> SimulatedApp {
+    SimulatedApp { cpu_s: 0.012, wait_s: 0.048, waits: 2, ..SimulatedApp::default() }
+}
+
+fn as_measured() -> Question {
+    Question {
+        cores: Vec::new(),
+        memory: None,
+        workers: None,
+        threads: None,
+        wait: Wait::Times(1.0),
+        rate: None,
+        slo: None,
+        without_generator: false,
+        fleet: None,
+    }
+}
+
+/// A whole tune on two cores, and the answer to `question` from it.
+fn measured(question: &Question) -> PredictReport {
+    let folder = TempDir::new().unwrap();
+    let plan = tune::plan(&folder);
+    tune::Room::default().tune(&plan, &mut Simulated::new(app(), plan.seed)).unwrap();
+    predict(&Store::open(&plan.store).unwrap(), Which::Last, question).unwrap()
+}
+
+fn find(report: &PredictReport, workers: u16, threads: u16) -> &PredictedSetting {
+    let mut all = report.predicted.iter();
+    all.find(|one| (one.workers, one.threads) == (workers, threads)).unwrap()
+}
+
+fn assert_covers(predicted: &PredictedSetting, truth: f64) {
+    let [low, high] = predicted.capacity_rps_interval;
+    assert!((low..=high).contains(&truth), "the truth is {truth}: {predicted:?}");
+    let error = predicted.capacity_rps / truth - 1.0;
+    assert!(error.abs() < 0.2, "the truth is {truth}: {predicted:?}");
+}
+
+fn truth(app: &SimulatedApp, workers: u16, threads: u16) -> f64 {
+    let at = Configuration::new(workers, threads).unwrap();
+    app.true_capacity(at, Duration::from_millis(200), 0.95)
+}
+
+#[test]
+fn a_machine_with_four_times_the_cores_is_predicted_with_its_truth_in_the_interval() {
+    let cores = vec![Cores::new(2.0).unwrap(), Cores::new(8.0).unwrap()];
+    let workers = Some(vec![2, 8, 12]);
+    let threads = Some(vec![2, 4, 8]);
+    let slo = Some("p95<200ms,errors<0.1%".parse().unwrap());
+    let report = measured(&Question { cores, workers, threads, slo, ..as_measured() });
+    let there = SimulatedApp { cores: 8.0, ..app() };
+    let on_eight: Vec<PredictedSetting> =
+        report.predicted.iter().filter(|one| one.cores == 8.0).cloned().collect();
+    assert_eq!((report.predicted.len(), on_eight.len()), (18, 9));
+    let report = PredictReport { predicted: on_eight, ..report };
+    for (workers, threads) in [(8, 4), (12, 2)] {
+        assert_covers(find(&report, workers, threads), truth(&there, workers, threads));
+    }
+    assert!(report.warnings.iter().any(|one| one.code == "extrapolation"), "{report:?}");
+}
+
+#[test]
+fn longer_waits_are_predicted_with_their_truth_in_the_interval() {
+    let question = Question {
+        wait: Wait::Of(0.1),
+        workers: Some(vec![2]),
+        threads: Some(vec![4, 8]),
+        slo: Some("p95<400ms,errors<0.1%".parse().unwrap()),
+        ..as_measured()
+    };
+    let report = measured(&question);
+    let slower = SimulatedApp { wait_s: 0.1, ..app() };
+    for threads in [4, 8] {
+        let at = Configuration::new(2, threads).unwrap();
+        let truth = slower.true_capacity(at, Duration::from_millis(400), 0.95);
+        assert_covers(find(&report, 2, threads), truth);
+    }
+}
+
+#[test]
+fn what_was_measured_is_met_and_the_fit_is_told() {
+    let report = measured(&as_measured());
+    let fit = &report.fit;
+    assert_eq!(fit.form, ModelForm::Threads);
+    let [low, high] = fit.demand.cpu_s.interval;
+    assert!(low < 0.012 && 0.012 < high, "{fit:?}");
+    assert!(fit.misfit < 0.1 && !fit.residuals.is_empty(), "{fit:?}");
+    assert!(report.predicted.is_sorted_by(|a, b| a.capacity_rps >= b.capacity_rps));
+    for one in report.predicted.iter().filter(|one| one.capacity_rps > 0.0) {
+        let latency = one.latency_s.unwrap();
+        assert!(latency.p50 <= latency.p95 && latency.p95 <= latency.p99, "{one:?}");
+        assert!((latency.at_rps / one.capacity_rps - 0.7).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn memory_that_is_not_there_rules_settings_out() {
+    let memory = Some(Bytes(300 << 20));
+    let report = measured(&Question { memory, ..as_measured() });
+    let ruled_out = |workers, threads| find(&report, workers, threads).ruled_out.is_some();
+    assert!(!ruled_out(1, 1) && ruled_out(4, 8), "{report:?}");
+}
+
+#[test]
+fn a_session_of_which_nothing_was_measured_says_so() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("sweetspot.db");
+    filled(&path, &[sample::started()]);
+    let store = Store::open(&path).unwrap();
+    let question = Question { slo: Some("p95<1s".parse().unwrap()), ..as_measured() };
+    let error = predict(&store, Which::Last, &question).unwrap_err();
+    assert!(matches!(error, PredictError::NothingToFit { session: 1 }), "{error}");
+}
+
+#[test]
+fn a_fleet_stands_the_loss_of_a_zone_and_the_cheapest_comes_first() {
+    let machine = |text: &str| text.parse::<MachineWish>().unwrap();
+    let fleet = FleetQuestion {
+        rate: "3000/s".parse().unwrap(),
+        zones: 3,
+        machines: vec![machine("dear=8,16GiB,1.00"), machine("cheap=8,16GiB,0.30")],
+    };
+    let report = measured(&Question { fleet: Some(fleet), ..as_measured() });
+    let names: Vec<&str> = report.fleets.iter().map(|one| one.machine.as_str()).collect();
+    assert_eq!(names, ["cheap", "dear"]);
+    let need = report.fleets[0].fleet.as_ref().unwrap();
+    assert_eq!((need.machines % 3, need.cost_per_hour), (0, Some(0.3 * need.machines as f64)));
+    let lost = need.zone_lost.unwrap();
+    assert!(lost.p95 < 0.2 && need.ordinary.p95 < lost.p95 && lost.failed == 0.0, "{need:?}");
+}
+
+fn sweetspot(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn the_verb_prints_text_json_and_a_line() {
+    let folder = TempDir::new().unwrap();
+    filled(&folder.path().join(".sweetspot/sweetspot.db"), &sample::events());
+    let run = |arguments: &[&str]| {
+        let output = sweetspot(folder.path(), &[&["predict", "last"], arguments].concat());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let json: serde_json::Value = serde_json::from_str(&run(&["--json", "--cpus", "2,4"])).unwrap();
+    assert_valid("predict.schema.json", &json);
+    let text = run(&["--cpus", "4", "--memory", "8GiB", "--wait", "+50ms"]);
+    assert!(text.contains("on 4 cores") && text.contains("predicted, not measured"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert_eq!(run(&["--quiet", "--cpus", "4,8"]).lines().count(), 2);
+}
+
+#[test]
+fn what_is_typed_wrong_is_named() {
+    let folder = TempDir::new().unwrap();
+    filled(&folder.path().join(".sweetspot/sweetspot.db"), &sample::events());
+    for (arguments, expected) in [
+        (&["predict", "99"][..], "99"),
+        (&["predict", "last", "--workers", "0"], "--workers: 0 is impossible"),
+        (&["predict", "last", "--wait", "soon"], "'soon' is no wait"),
+        (&["predict", "last", "--workers", "1..1024", "--threads", "1..9"], "ask for fewer"),
+    ] {
+        let output = sweetspot(folder.path(), arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains(expected), "{errors}");
+    }
+}
