@@ -41,7 +41,7 @@ pub struct WhatIf {
     /// The load generator takes its part of the cores, as when it was measured.
     pub has_generator: bool,
     pub goal: QuantileLimit,
-    /// Requests/s at which latency is told; `None`: at [`OPERATING_SHARE`] of the capacity.
+    /// Requests/s at which latency is told; `None`: at 70 % of the capacity.
     pub rate: Option<f64>,
 }
 
