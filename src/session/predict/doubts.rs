@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{Question, is_saturated};
 use crate::model::Measured;
-use crate::report::Story;
+use crate::report::{Story, figures};
 use crate::stats::slope;
 use crate::terms::{Configuration, PredictedSetting, TrialPurpose, TrialSummary, Warning};
 
@@ -60,7 +60,10 @@ fn too_few(story: &Story, known: &Measured, saturated: &[&TrialSummary]) -> Opti
     };
     Some(Warning::new(
         "few_trials",
-        format!("the model is fitted to {} settings", settings.len()),
+        format!(
+            "the model is fitted to {}",
+            figures::count(settings.len() as u64, "saturated setting", "saturated settings")
+        ),
         format!("a trial of {missing} would tell most: let 'tune' run longer, or over more"),
     ))
 }
@@ -123,19 +126,27 @@ fn poor_fit(known: &Measured) -> Option<Warning> {
 fn far_away(known: &Measured, predicted: &[PredictedSetting]) -> Option<Warning> {
     let farthest = predicted.iter().max_by(|a, b| a.distance.total_cmp(&b.distance))?;
     (farthest.distance > FAR).then(|| {
-        let [w0, w1] = known.workers;
-        let [t0, t1] = known.threads;
         Warning::new(
             "extrapolation",
             format!(
-                "measured were {w0} to {w1} workers with {t0} to {t1} threads on {} cores; {} x {} \
-                 on {} cores lies far outside",
-                known.cores, farthest.workers, farthest.threads, farthest.cores
+                "measured was {} with {} on {} cores; {} x {} on {} cores lies far outside",
+                range(known.workers, "worker", "workers"),
+                range(known.threads, "thread", "threads"),
+                known.cores,
+                farthest.workers,
+                farthest.threads,
+                farthest.cores
             ),
             "the intervals are wide for that, and the model was never checked there: measure \
              before you rely on it",
         )
     })
+}
+
+/// `1 worker`, `1 to 4 workers`.
+fn range([least, most]: [u16; 2], one: &str, many: &str) -> String {
+    let most_of_them = figures::count(u64::from(most), one, many);
+    if least == most { most_of_them } else { format!("{least} to {most_of_them}") }
 }
 
 fn generator(known: &Measured, question: &Question) -> Option<Warning> {
