@@ -3,7 +3,7 @@
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError};
 use crate::plan::parse_counts;
-use crate::report::predict_text;
+use crate::report::{json, predict_text};
 use crate::session::predict::{FleetQuestion, MachineWish, PredictError, Question, predict};
 use crate::session::report::Which;
 use crate::store::Store;
@@ -89,7 +89,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         .and_then(|store| predict(&store, arguments.session, &question));
     let report = answer.map_err(with_exit_code)?;
     match (arguments.json, arguments.quiet) {
-        (true, _) => print!("{}", predict_text::json(&report)),
+        (true, _) => print!("{}", json::render(&report)),
         (_, true) => print!("{}", predict_text::in_short(&report)),
         _ => print!("{}", predict_text::result(&report)),
     }

@@ -135,9 +135,7 @@ impl Fit {
         let count = self.residuals.len() as u64;
         Some(Estimate { value, low: value * (-half).exp(), high: value * half.exp(), count })
     }
-}
 
-impl Fit {
     /// The fitted numbers with their intervals at `level`; those of numbers that were read off
     /// directly are as wide as their source's.
     pub fn parts(&self, level: f64) -> FittedDemand {

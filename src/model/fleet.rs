@@ -6,10 +6,11 @@
 //! large the fleet, it is one machine that is simulated, request by request.
 
 use super::simulator::{Ending, RequestKind, Server, Simulator};
-use super::what_if::OPERATING_SHARE;
-use super::{Demand, Expected, Measured, WhatIf};
+use super::{Demand, Expected, Measured, WhatIf, fits};
 use crate::stats::Estimate;
-use crate::terms::{Arrivals, Configuration, Offered, Rate};
+use crate::terms::{
+    Arrivals, Bytes, Configuration, OPERATING_SHARE, Offered, Rate, SimulatedMachine,
+};
 
 /// A kind of machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,20 +37,8 @@ pub struct Fleet {
     /// With the upper and the lower end of the capacity's interval.
     pub machines_interval: [u64; 2],
     /// On an ordinary day, and with a zone lost; `None` with one zone.
-    pub ordinary: Simulated,
-    pub zone_lost: Option<Simulated>,
-}
-
-/// One of its machines, simulated.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Simulated {
-    pub rate_rps: f64,
-    pub requests: u64,
-    /// Share without a reply in ten seconds.
-    pub failed: f64,
-    pub p50_s: f64,
-    pub p95_s: f64,
-    pub p99_s: f64,
+    pub ordinary: SimulatedMachine,
+    pub zone_lost: Option<SimulatedMachine>,
 }
 
 /// Requests that are simulated: of a 99th percentile a thousand lie beyond it.
@@ -70,15 +59,13 @@ impl Measured {
         load: &FleetLoad,
     ) -> Option<Fleet> {
         let what_if = WhatIf { cores: size.cores, rate: None, ..*what_if };
-        let fits = |expected: &Expected| {
-            expected
-                .memory_bytes
-                .is_none_or(|needs| needs as f64 <= 0.95 * size.memory_bytes as f64)
+        let has_room = |expected: &Expected| {
+            expected.memory_bytes.is_none_or(|needs| fits(needs, Bytes(size.memory_bytes)))
         };
         let (configuration, expected) = settings
             .iter()
             .map(|&at| (at, self.expect(at, &what_if)))
-            .filter(|(_, expected)| fits(expected) && expected.capacity_rps.is_some())
+            .filter(|(_, expected)| has_room(expected) && expected.capacity_rps.is_some())
             .max_by(|a, b| held(&a.1).total_cmp(&held(&b.1)))?;
         let capacity: Estimate = expected.capacity_rps?;
         let machines = count(load, capacity.value);
@@ -97,7 +84,7 @@ impl Measured {
     }
 
     /// One machine at one rate.
-    fn simulate(&self, at: Configuration, what_if: &WhatIf, rate_rps: f64) -> Simulated {
+    fn simulate(&self, at: Configuration, what_if: &WhatIf, rate_rps: f64) -> SimulatedMachine {
         let demand = self.demand(what_if);
         let places = self.places(at, what_if);
         let server = Server::new(places.workers.get(), places.threads.get(), what_if.cores);
@@ -118,13 +105,13 @@ impl Measured {
             let last = latencies.len().saturating_sub(1);
             latencies.get((q * last as f64).round() as usize).copied().unwrap_or(0.0)
         };
-        Simulated {
+        SimulatedMachine {
             rate_rps,
             requests: latencies.len() as u64,
             failed: failed as f64 / latencies.len().max(1) as f64,
-            p50_s: quantile(0.5),
-            p95_s: quantile(0.95),
-            p99_s: quantile(0.99),
+            p50: quantile(0.5),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
         }
     }
 }
@@ -183,7 +170,7 @@ mod tests {
         let lost = fleet.zone_lost.unwrap();
         assert!(lost.rate_rps <= capacity, "{fleet:?}");
         assert!(fleet.ordinary.rate_rps <= OPERATING_SHARE * capacity * 1.001);
-        assert!(fleet.ordinary.p95_s < lost.p95_s && lost.p95_s < 0.2, "{fleet:?}");
+        assert!(fleet.ordinary.p95 < lost.p95 && lost.p95 < 0.2, "{fleet:?}");
         assert_eq!((fleet.ordinary.failed, lost.failed), (0.0, 0.0));
         let [few, many] = fleet.machines_interval;
         assert!(few <= fleet.machines && fleet.machines <= many);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::stats::t_quantile;
-use crate::terms::{Configuration, MemoryParts};
+use crate::terms::{Bytes, Configuration, MemoryParts};
 
 /// `shared + W (worker + T thread)`, bytes; no part is negative.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,11 @@ impl MemoryModel {
             self.shared_bytes * one + self.worker_bytes * workers + self.thread_bytes * slots;
         bytes.round() as u64
     }
+}
+
+/// Can a server that needs so many bytes run where there are so many? A twentieth stays free.
+pub fn fits(needs: u64, memory: Bytes) -> bool {
+    needs as f64 <= memory.0 as f64 * 0.95
 }
 
 /// With fewer points the spread of a part says nothing.

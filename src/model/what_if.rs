@@ -6,7 +6,7 @@ use super::{
     open_latency,
 };
 use crate::stats::Estimate;
-use crate::terms::{Configuration, LimitKind, QuantileLimit, Wait};
+use crate::terms::{Configuration, LimitKind, OPERATING_SHARE, QuantileLimit, Wait};
 
 /// How a worker takes requests in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +44,6 @@ pub struct WhatIf {
     /// Requests/s at which latency is told; `None`: at 70 % of the capacity.
     pub rate: Option<f64>,
 }
-
-/// Latency is told at this share of the capacity, the rate to run it at day to day.
-pub const OPERATING_SHARE: f64 = 0.7;
 
 /// What is expected of one configuration. Intervals of 95 %.
 #[derive(Debug, Clone, PartialEq)]

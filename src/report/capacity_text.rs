@@ -1,5 +1,6 @@
 //! A capacity that was found at a URL, as text for people, and its search a line a window.
 
+use crate::report::json;
 use crate::report::load::text::{line, time};
 use crate::terms::{CapacityConclusion, CapacitySummary, CapacityWindow, Rate};
 
@@ -31,10 +32,7 @@ pub fn result(description: &[String], summary: &CapacitySummary) -> String {
 
 /// The result as `--json` prints it, ending in a line end.
 pub fn json(summary: &CapacitySummary) -> String {
-    let mut text =
-        serde_json::to_string_pretty(summary).expect("a summary holds nothing that JSON cannot");
-    text.push('\n');
-    text
+    json::render(summary)
 }
 
 /// One window, without a line end.

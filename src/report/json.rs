@@ -183,8 +183,8 @@ fn trial_report(trial: &TrialSummary) -> TrialReport {
     }
 }
 
-/// As it is printed and written: indented, with a line end.
-pub fn render(report: &TuneReport) -> String {
+/// Any report as it is printed and written: indented, with a line end.
+pub fn render<T: Serialize + ?Sized>(report: &T) -> String {
     let mut text = serde_json::to_string_pretty(report)
         .expect("our types have string keys and no failing serializer");
     text.push('\n');

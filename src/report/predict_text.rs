@@ -5,7 +5,9 @@
 use super::figures;
 use super::outside::{line, pad, pad_left, wrap};
 use super::words;
-use crate::terms::{FittedFigure, ModelForm, PredictReport, PredictedSetting, SimulatedMachine};
+use crate::terms::{
+    FittedFigure, ModelForm, OPERATING_SHARE, PredictReport, PredictedSetting, SimulatedMachine,
+};
 
 const WIDTH: usize = 80;
 
@@ -167,7 +169,7 @@ fn heading(best: &PredictedSetting) -> [String; 6] {
     let at = best.latency_s.map_or(String::new(), |latency| {
         let share = latency.at_rps / best.capacity_rps;
         // A share that is the same for all is a rate of each row's own.
-        match (share - 0.7).abs() < 1e-6 {
+        match (share - OPERATING_SHARE).abs() < 1e-6 {
             true => " at 70 %".to_string(),
             false => format!(" at {}", figures::rate(latency.at_rps)),
         }
@@ -199,12 +201,4 @@ fn name(report: &PredictReport, one: &PredictedSetting) -> String {
 
 fn sentences(text: &str) -> String {
     wrap(text, WIDTH).join("\n") + "\n"
-}
-
-/// As `--json` prints it, ending in a line end.
-pub fn json(report: &PredictReport) -> String {
-    let mut text =
-        serde_json::to_string_pretty(report).expect("predictions hold nothing that JSON cannot");
-    text.push('\n');
-    text
 }

@@ -115,10 +115,10 @@ impl Expectations {
         self.memory.as_ref().map(|memory| memory.predict(configuration))
     }
 
-    /// Why it cannot be run here, before trying it; a twentieth of the memory stays free.
+    /// Why it cannot be run here, before trying it.
     pub fn ruled_out(&self, configuration: Configuration, limit: Option<Bytes>) -> Option<String> {
         let (needs, limit) = (self.memory_bytes(configuration)?, limit?);
-        (needs as f64 > limit.0 as f64 * 0.95)
+        (!model::fits(needs, limit))
             .then(|| format!("would need about {} of {limit}", Bytes(needs)))
     }
 

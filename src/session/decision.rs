@@ -5,12 +5,9 @@ use crate::search::{Answer, CapacityEstimate, Choice};
 use crate::server::{self, Inspection};
 use crate::stats::Estimate;
 use crate::terms::{
-    Configuration, CurrentSetting, Decision, Equivalent, Machine, Prediction, Settings, TuneResult,
-    Warning,
+    Configuration, CurrentSetting, Decision, Equivalent, Machine, OPERATING_SHARE, Prediction,
+    Settings, TuneResult, Warning,
 };
-
-/// The share of capacity to run at day to day: what is left absorbs bursts, restarts and slow days.
-const OPERATING_SHARE: f64 = 0.7;
 
 /// What the answer does not know.
 pub struct Facts<'a> {

@@ -178,12 +178,10 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
         let counts = || tried().map(of);
         Some([counts().min()?, counts().max()?])
     };
-    let memory: Vec<(Configuration, u64)> =
-        story.trials.iter().filter_map(|it| Some((it.configuration, it.memory_bytes?))).collect();
     let mut known = Measured {
         throughput_correction: Correction::default(),
         capacity_correction: Correction::default(),
-        memory: model::memory(&most_of_each(&memory)),
+        memory: model::memory(&memory_points(story)),
         form,
         cores,
         workers: range(|it| it.workers.get())?,
@@ -207,11 +205,14 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
     Some(known)
 }
 
-fn most_of_each(points: &[(Configuration, u64)]) -> Vec<(Configuration, u64)> {
+/// The most that each configuration took.
+fn memory_points(story: &Story) -> Vec<(Configuration, u64)> {
     let mut most: BTreeMap<Configuration, u64> = BTreeMap::new();
-    for &(configuration, bytes) in points {
-        let known = most.entry(configuration).or_default();
-        *known = bytes.max(*known);
+    for trial in &story.trials {
+        if let Some(bytes) = trial.memory_bytes {
+            let known = most.entry(trial.configuration).or_default();
+            *known = bytes.max(*known);
+        }
     }
     most.into_iter().collect()
 }
@@ -256,9 +257,7 @@ fn threads_of(story: &Story) -> Vec<u16> {
 fn setting(at: Configuration, cores: Cores, memory: Bytes, expected: Expected) -> PredictedSetting {
     let (throughput, throughput_interval) = figure(expected.throughput_rps.as_ref());
     let (capacity, capacity_interval) = figure(expected.capacity_rps.as_ref());
-    // A twentieth of the memory stays free.
-    let is_too_much = |needs: &u64| *needs as f64 > memory.0 as f64 * 0.95;
-    let too_much = expected.memory_bytes.filter(is_too_much);
+    let too_much = expected.memory_bytes.filter(|&needs| !model::fits(needs, memory));
     PredictedSetting {
         workers: at.workers.get(),
         threads: at.threads.get(),
@@ -313,7 +312,5 @@ fn is_saturated(trial: &TrialSummary) -> bool {
 }
 
 fn memory_parts(story: &Story) -> Option<MemoryParts> {
-    let points: Vec<(Configuration, u64)> =
-        story.trials.iter().filter_map(|it| Some((it.configuration, it.memory_bytes?))).collect();
-    story.memory.clone().or_else(|| model::memory_parts(&most_of_each(&points)))
+    story.memory.clone().or_else(|| model::memory_parts(&memory_points(story)))
 }

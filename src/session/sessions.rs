@@ -78,10 +78,7 @@ pub fn remove(store: &mut Store, which: Which) -> Result<i64, ReportError> {
 
 /// The list as JSON, with a line end.
 pub fn list_json(entries: &[SessionEntry]) -> String {
-    let mut text = serde_json::to_string_pretty(entries)
-        .expect("our types have string keys and no failing serializer");
-    text.push('\n');
-    text
+    report::json::render(entries)
 }
 
 /// The list as a table that keeps to the style's width; the app's folder gives way.

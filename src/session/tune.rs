@@ -96,10 +96,7 @@ pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
     let (configurations, doubt) = grid::grid(plan, inspection.current, consent);
     doubts.extend(doubt);
     let machine = place.machine().clone();
-    let search_plan = SearchPlan {
-        generator_shares_cores: doubts.iter().any(|one| one.code == GENERATOR_SHARES_CORES),
-        ..search_plan(plan, &machine, configurations, &inspection)
-    };
+    let search_plan = search_plan(plan, &machine, configurations, &inspection, &doubts);
     let head = SessionHead {
         fingerprint: fingerprint::fingerprint(plan, &machine, &inspection),
         app: plan.app.folder.display().to_string(),
@@ -143,6 +140,7 @@ fn search_plan(
     machine: &crate::terms::Machine,
     grid: Vec<crate::terms::Configuration>,
     inspection: &Inspection,
+    doubts: &[Warning],
 ) -> SearchPlan {
     SearchPlan {
         grid,
@@ -152,7 +150,7 @@ fn search_plan(
             Goal::FromUnloaded => None,
         },
         cores: machine.cores.get(),
-        generator_shares_cores: false,
+        generator_shares_cores: doubts.iter().any(|one| one.code == GENERATOR_SHARES_CORES),
         memory: Some(machine.memory_bytes),
         db_connections: plan.db_connections,
         arrivals: plan.arrivals,

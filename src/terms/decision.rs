@@ -9,6 +9,9 @@ use super::limit::{Limit, LimitKind};
 use super::machine::Machine;
 use super::warning::Warning;
 
+/// The share of capacity to run at day to day: what is left absorbs bursts, restarts and slow days.
+pub const OPERATING_SHARE: f64 = 0.7;
+
 /// What runs today and what it holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurrentSetting {

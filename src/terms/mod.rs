@@ -30,8 +30,8 @@ mod what_if;
 pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
 pub use configuration::Configuration;
 pub use decision::{
-    CurrentSetting, Decision, Equivalent, MemoryParts, PredictedLimit, Prediction, PredictionScore,
-    Settings, TuneResult,
+    CurrentSetting, Decision, Equivalent, MemoryParts, OPERATING_SHARE, PredictedLimit, Prediction,
+    PredictionScore, Settings, TuneResult,
 };
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};

@@ -1,8 +1,6 @@
 //! `predict`: sessions of the simulated place, of which every answer is known, and the verb as a
 //! user types it.
 
-use std::path::Path;
-use std::process::{Command, Output};
 use std::time::Duration;
 
 use sweetspot::place::simulated::{Simulated, SimulatedApp};
@@ -15,7 +13,7 @@ use sweetspot::terms::{
 use tempfile::TempDir;
 
 use crate::schema::assert_valid;
-use crate::sessions::{filled, sample};
+use crate::sessions::{filled, sample, sweetspot};
 use crate::tune;
 
 /// 12 ms of CPU and 48 ms of waiting.
@@ -148,14 +146,6 @@ fn a_fleet_stands_the_loss_of_a_zone_and_the_cheapest_comes_first() {
     assert_eq!((need.machines % 3, need.cost_per_hour), (0, Some(0.3 * need.machines as f64)));
     let lost = need.zone_lost.unwrap();
     assert!(lost.p95 < 0.2 && need.ordinary.p95 < lost.p95 && lost.failed == 0.0, "{need:?}");
-}
-
-fn sweetspot(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap()
 }
 
 #[test]

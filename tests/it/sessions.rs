@@ -6,3 +6,4 @@ pub mod sample;
 mod store;
 pub use store::{filled, mount_small_disk};
 mod verbs;
+pub use verbs::sweetspot;

@@ -6,10 +6,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::model::{Fleet, FleetLoad, MachineSize, Measured, Simulated, WhatIf};
-use crate::terms::{
-    Bytes, Configuration, Cores, FleetNeed, FleetReport, Rate, SimulatedMachine, UnitError,
-};
+use crate::model::{Fleet, FleetLoad, MachineSize, Measured, WhatIf};
+use crate::terms::{Bytes, Configuration, Cores, FleetNeed, FleetReport, Rate, UnitError};
 
 /// A load, and what it could be spread over.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,22 +106,11 @@ fn need(fleet: &Fleet, price_per_hour: Option<f64>) -> Option<FleetNeed> {
         threads: fleet.configuration.threads.get(),
         capacity_rps: capacity.value,
         capacity_rps_interval: [capacity.low, capacity.high],
-        ordinary: simulated(&fleet.ordinary),
-        zone_lost: fleet.zone_lost.as_ref().map(simulated),
+        ordinary: fleet.ordinary,
+        zone_lost: fleet.zone_lost,
         cost_per_hour: cost(fleet.machines),
         cost_per_hour_interval: cost(few).zip(cost(many)).map(|(low, high)| [low, high]),
     })
-}
-
-fn simulated(one: &Simulated) -> SimulatedMachine {
-    SimulatedMachine {
-        rate_rps: one.rate_rps,
-        requests: one.requests,
-        failed: one.failed,
-        p50: one.p50_s,
-        p95: one.p95_s,
-        p99: one.p99_s,
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::sample;
 use super::store::{as_nobody, filled, head, set_mode};
 
 /// Runs the program in `folder`.
-fn sweetspot(folder: &Path, arguments: &[&str]) -> Output {
+pub fn sweetspot(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
         .args(arguments)
         .current_dir(folder)
