@@ -14,7 +14,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build demo test test-vm test-readers lint fuzz bench-main-job bench-search bench-load bench-monitor bench-model bench-diagnosis bench-labs install clean help
+.PHONY: build demo test test-vm test-readers lint fuzz bench-main-job bench-search bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -75,10 +75,13 @@ bench-monitor: ## what watching 64 processes costs, beside dstat and pidstat, ab
 	@scripts/bootstrap bench-monitor
 	$(CARGO) bench --locked --bench monitor
 
-bench-model: ## are predictions right? Four grids on Puma, four cells of each fitted to (35 minutes)
+bench-model: ## are predictions right? Five grids on Puma, four cells of each fitted to (55 minutes)
 	@scripts/bootstrap test
 	$(say) 'building, then measuring; trials go to target/bench-model, where a cut run goes on'
 	$(CARGO) bench --locked --bench model
+
+bench-simulator: ## how fast the simulator is, fleets by rate against each request, whether intervals cover (10 minutes)
+	$(CARGO) bench --locked --bench simulator
 
 bench-diagnosis: ## does the diagnosis name the true limit? SITUATIONS='name...' or all (10 minutes)
 	@scripts/bootstrap test

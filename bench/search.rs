@@ -92,6 +92,7 @@ fn one(seed: u64, budget: Duration) -> Result<Session, Box<dyn Error>> {
         current: app.current,
         slo: None,
         cores: app.cores,
+        is_event_loop: app.is_event_loop,
         generator_shares_cores: false,
         memory: None,
         db_connections: None,

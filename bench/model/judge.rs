@@ -26,6 +26,7 @@ pub struct Cell {
 pub struct Judged {
     pub name: &'static str,
     pub words: &'static str,
+    pub does_something: bool,
     pub cells: Vec<Cell>,
     pub chosen: Configuration,
     pub best: Configuration,
@@ -48,8 +49,8 @@ impl Judged {
         };
         let blocks = (1..).map_while(|round| Some((of(chosen, round)?, of(best, round)?)));
         let blocks = if chosen == best { Vec::new() } else { blocks.collect() };
-        let (name, words) = (workload.name, workload.words);
-        Ok(Self { name, words, cells, chosen, best, blocks, report })
+        let Workload { name, words, does_something, .. } = *workload;
+        Ok(Self { name, words, does_something, cells, chosen, best, blocks, report })
     }
 }
 
@@ -139,8 +140,11 @@ fn predicted(
         workers: counts(|cell| cell.workers.get()),
         threads: counts(|cell| cell.threads.get()),
         wait: Wait::Times(1.0),
+        others: Vec::new(),
         rate: at.map(|(_, rate)| rate),
         slo: None,
+        is_simulated: false,
+        quantum: None,
         without_generator: false,
         fleet: None,
     };

@@ -179,15 +179,21 @@ fn order(cell: Configuration, kind: Kind, saturated_rps: f64, seconds: u64) -> R
         Kind::Half => open(0.5)?,
         Kind::Most => open(0.8)?,
     };
-    // A 95th percentile needs more requests than a rate does.
-    let is_open = matches!(offered, Offered::Open { .. });
     Ok(Order {
         configuration: cell,
         fresh_start: false,
         offered,
         warm_up: Duration::from_secs(2),
-        duration: Duration::from_secs(if is_open { 2 * seconds } else { seconds }),
+        duration: duration(&offered, kind, seconds),
         seed: u64::from(cell.slots()),
         latency_limit: None,
     })
+}
+
+/// A 95th percentile needs more requests than a rate does, and the more of them the longer a queue
+/// stays once it is there.
+fn duration(offered: &Offered, kind: Kind, seconds: u64) -> Duration {
+    let requests = if kind == Kind::Most { 2500.0 } else { 800.0 };
+    let needs = offered.rate().map_or(0.0, |rate| requests / rate.as_per_second());
+    Duration::from_secs(seconds.max(needs.ceil() as u64))
 }

@@ -8,16 +8,24 @@ use crate::machine;
 /// All tables, as Markdown.
 pub fn of(judged: &[Judged], seconds: u64) -> String {
     let mut text = format!(
-        "commit {}\n{}\n\nsaturated for {seconds} s a cell, open loads for twice as long\n",
+        "commit {}\n{}\n\nsaturated for {seconds} s a cell; open loads of 800 requests at half \
+         and 2500 at four fifths\n",
         machine::commit(),
         machine::hardware().join("\n")
     );
     for one in judged {
         text += &workload(one);
     }
-    text += "\n| over all cells that were not fitted to | |\n|---|---|\n";
-    let cells: Vec<&Cell> =
-        judged.iter().flat_map(|one| &one.cells).filter(|cell| !cell.is_fitted).collect();
+    let (working, all) = (|one: &&Judged| one.does_something, |_: &&Judged| true);
+    text += &totals("that were not fitted to, of requests that do something", judged, working);
+    text += &totals("that were not fitted to, `nothing` as well", judged, all);
+    text
+}
+
+fn totals(which: &str, judged: &[Judged], is_it: impl Fn(&&Judged) -> bool) -> String {
+    let mut text = format!("\n| cells {which} | |\n|---|---|\n");
+    let cells = judged.iter().filter(is_it).flat_map(|one| &one.cells);
+    let cells: Vec<&Cell> = cells.filter(|cell| !cell.is_fitted).collect();
     let throughput: Vec<f64> = cells.iter().map(|cell| error(cell).abs()).collect();
     text += &row("throughput, mean absolute error", mean(&throughput));
     text += &row("throughput, 90th percentile", quantile(&throughput, 0.9));
@@ -29,8 +37,7 @@ pub fn of(judged: &[Judged], seconds: u64) -> String {
         text += &row(&format!("p95 at {at} of it, mean absolute error of {count}"), mean(&errors));
     }
     let covered = cells.iter().filter(|cell| is_covered(cell)).count();
-    text += &format!("| 95 % intervals that cover | {covered} of {} |\n", cells.len());
-    text
+    text + &format!("| 95 % intervals that cover | {covered} of {} |\n", cells.len())
 }
 
 fn workload(one: &Judged) -> String {

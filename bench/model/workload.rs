@@ -1,4 +1,4 @@
-//! What is measured: four kinds of requests, over one grid.
+//! What is measured: kinds of requests, over one grid.
 
 use sweetspot::terms::Configuration;
 
@@ -7,20 +7,30 @@ pub struct Workload {
     pub name: &'static str,
     pub path: &'static str,
     pub words: &'static str,
+    /// False: latencies are those of the machine's scheduling, on which there is no bar.
+    pub does_something: bool,
 }
 
-pub const WORKLOADS: [Workload; 4] = [
-    Workload { name: "nothing", path: "/", words: "answers at once" },
-    Workload { name: "cpu", path: "/?cpu=8", words: "8 ms of computing" },
+pub const WORKLOADS: [Workload; 5] = [
+    Workload { name: "nothing", path: "/", words: "answers at once", does_something: false },
+    Workload {
+        name: "light",
+        path: "/?cpu=1&wait=2&waits=1",
+        words: "1 ms of computing, 2 ms of waiting in one piece",
+        does_something: true,
+    },
+    Workload { name: "cpu", path: "/?cpu=8", words: "8 ms of computing", does_something: true },
     Workload {
         name: "mixed",
         path: "/?cpu=4&wait=12&waits=3",
         words: "4 ms of computing, 12 ms of waiting in three parts",
+        does_something: true,
     },
     Workload {
         name: "io",
         path: "/?cpu=2&wait=60&waits=3",
         words: "2 ms of computing, 60 ms of waiting in three parts",
+        does_something: true,
     },
 ];
 

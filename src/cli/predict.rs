@@ -1,5 +1,7 @@
 //! `sweetspot predict`: arguments.
 
+use std::time::Duration;
+
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError};
 use crate::plan::parse_counts;
@@ -7,15 +9,16 @@ use crate::report::{json, predict_text};
 use crate::session::predict::{FleetQuestion, MachineWish, PredictError, Question, predict};
 use crate::session::report::Which;
 use crate::store::Store;
-use crate::terms::{Bytes, Cores, Rate, Slo, Wait};
+use crate::terms::{Bytes, Cores, OtherRequests, Rate, Ratio, Slo, Wait, parse_duration};
 
 const EXAMPLES: &str = "\
 Examples:
   sweetspot predict last
   sweetspot predict last --cpus 4,8,16 --memory 16GiB
   sweetspot predict last --fleet 5000/s --zones 3 --machine small=4,8GiB,0.17 \\
-    --machine large=16,32GiB,0.68
-  sweetspot predict 3 --workers 4..12 --threads 5,10 --wait +2s";
+    --machine large=16,32GiB,0.68 --trough 30%
+  sweetspot predict 3 --workers 4..12 --threads 5,10 --wait +2s
+  sweetspot predict last --mix 5%:5ms:2s --rate 100/s";
 
 /// Says what a measured session means for other cores, settings and waits.
 #[derive(Debug, clap::Args)]
@@ -38,6 +41,18 @@ pub struct Arguments {
     /// What a request waits for (database, other services): 2s in all, +500ms more, or x2 as long.
     #[arg(long, value_name = "TIME")]
     wait: Option<Wait>,
+    /// Requests of another kind besides those that were measured: their share, CPU and waits, such
+    /// as 5%:5ms:2s. Repeatable; simulates.
+    #[arg(long = "mix", value_name = "SHARE:CPU:WAIT")]
+    others: Vec<OtherRequests>,
+    /// How long a thread may keep the interpreter's lock while others want it, such as 10ms (Ruby:
+    /// RUBY_THREAD_TIMESLICE; Python: sys.setswitchinterval); simulates.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    quantum: Option<Duration>,
+    /// Play requests one by one instead of computing: slower, and closer where requests differ
+    /// widely.
+    #[arg(long)]
+    simulate: bool,
     /// The rate at which latency is told [default: 70 % of each capacity].
     #[arg(long)]
     rate: Option<Rate>,
@@ -55,6 +70,10 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "fleet",
           value_parser = clap::value_parser!(u16).range(1..=100))]
     zones: u16,
+    /// A day of that fleet, scaled with its load: the lowest rate as a share of --fleet's, such as
+    /// 30%.
+    #[arg(long, value_name = "SHARE", requires = "fleet")]
+    trough: Option<Ratio>,
     /// Leave out what the load generator took of the server's cores.
     #[arg(long)]
     without_generator: bool,
@@ -75,12 +94,16 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         workers: counts("--workers", arguments.workers.as_deref())?,
         threads: counts("--threads", arguments.threads.as_deref())?,
         wait: arguments.wait.unwrap_or(Wait::Times(1.0)),
+        others: arguments.others,
         rate: arguments.rate,
         slo: arguments.slo,
+        is_simulated: arguments.simulate,
+        quantum: arguments.quantum,
         without_generator: arguments.without_generator,
         fleet: arguments.fleet.map(|rate| FleetQuestion {
             rate,
             zones: arguments.zones,
+            trough: arguments.trough,
             machines: arguments.machines,
         }),
     };

@@ -433,7 +433,7 @@ mod tests {
             (0.008, 0.002, 1, 0.5, 0.0002),
         ] {
             let kind =
-                RequestKind { cpu_s, wait_s, waits, cv2, handoff_s, weight: 1.0, cpu_free_s: 0.0 };
+                RequestKind { cpu_s, wait_s, waits, cv2, handoff_s, ..RequestKind::default() };
             let mut observations = vec![unloaded(&kind.demand())];
             for threads in [4, 16] {
                 observations.push(Observation {

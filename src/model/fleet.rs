@@ -5,12 +5,10 @@
 //! (Kingman, 1993), so that one machine at its share of the rate stands for all of them: however
 //! large the fleet, it is one machine that is simulated, request by request.
 
-use super::simulator::{Ending, RequestKind, Server, Simulator};
-use super::{Demand, Expected, Measured, WhatIf, fits};
+use super::day::{ByRate, DayPlan, day};
+use super::{Expected, Host, Measured, WhatIf, fits};
 use crate::stats::Estimate;
-use crate::terms::{
-    Arrivals, Bytes, Configuration, OPERATING_SHARE, Offered, Rate, SimulatedMachine,
-};
+use crate::terms::{Bytes, Configuration, FleetDays, OPERATING_SHARE, SimulatedMachine};
 
 /// A kind of machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,6 +23,9 @@ pub struct FleetLoad {
     pub rate_rps: f64,
     /// The machines are spread evenly over so many zones, any one of which may be lost; 1: none.
     pub zones: u16,
+    /// The lowest rate of a day as a share of `rate_rps`, then the highest; `None`: no day is asked
+    /// for.
+    pub trough: Option<f64>,
 }
 
 /// One kind of machine for one load.
@@ -39,15 +40,12 @@ pub struct Fleet {
     /// On an ordinary day, and with a zone lost; `None` with one zone.
     pub ordinary: SimulatedMachine,
     pub zone_lost: Option<SimulatedMachine>,
+    /// Without their cost.
+    pub days: Option<FleetDays>,
 }
 
 /// Requests that are simulated: of a 99th percentile a thousand lie beyond it.
 const REQUESTS: f64 = 100_000.0;
-/// Until then the simulation fills up and is not counted, requests.
-const FILLING: f64 = 5_000.0;
-/// Waits of a request, when nothing is known of their number.
-const WAITS: u16 = 3;
-
 impl Measured {
     /// The setting with the highest capacity that fits, as many machines of it as the load needs,
     /// and one of them simulated. `None` when no setting fits or none meets the goal.
@@ -58,7 +56,7 @@ impl Measured {
         what_if: &WhatIf,
         load: &FleetLoad,
     ) -> Option<Fleet> {
-        let what_if = WhatIf { cores: size.cores, rate: None, ..*what_if };
+        let what_if = WhatIf { cores: size.cores, rate: None, ..what_if.clone() };
         let has_room = |expected: &Expected| {
             expected.memory_bytes.is_none_or(|needs| fits(needs, Bytes(size.memory_bytes)))
         };
@@ -79,45 +77,44 @@ impl Measured {
             machines_interval: [count(load, capacity.high), count(load, capacity.low)],
             ordinary: simulated(0),
             zone_lost: (load.zones > 1).then(|| simulated(1)),
+            days: load.trough.map(|trough| {
+                let machine = self.machine(configuration, &what_if);
+                days(&machine, load, trough, capacity.value)
+            }),
             expected,
         })
     }
 
     /// One machine at one rate.
     fn simulate(&self, at: Configuration, what_if: &WhatIf, rate_rps: f64) -> SimulatedMachine {
-        let demand = self.demand(what_if);
-        let places = self.places(at, what_if);
-        let server = Server::new(places.workers.get(), places.threads.get(), what_if.cores);
-        let mut simulator = Simulator::new(server, vec![request(&demand)], 1);
-        let rate = Rate::per_second(rate_rps).expect("a share of a rate is a rate");
-        simulator.begin(Offered::Open { rate, arrivals: Arrivals::Poisson }, 2);
-        let from_s = FILLING / rate_rps;
-        let (mut latencies, mut failed) = (Vec::new(), 0u64);
-        simulator.run_until((FILLING + REQUESTS) / rate_rps, &mut |outcome| {
-            if outcome.due_s < from_s {
-                return;
-            }
-            failed += u64::from(outcome.ending != Ending::Reply);
-            latencies.push(outcome.ended_s - outcome.due_s);
-        });
-        latencies.sort_by(f64::total_cmp);
-        let quantile = |q: f64| {
-            let last = latencies.len().saturating_sub(1);
-            latencies.get((q * last as f64).round() as usize).copied().unwrap_or(0.0)
-        };
+        let [tally, _] = self.machine(at, what_if).play(rate_rps, REQUESTS);
         SimulatedMachine {
             rate_rps,
-            requests: latencies.len() as u64,
-            failed: failed as f64 / latencies.len().max(1) as f64,
-            p50: quantile(0.5),
-            p95: quantile(0.95),
-            p99: quantile(0.99),
+            requests: tally.requests() as u64,
+            failed: tally.failed_share(),
+            p50: tally.quantile_s(0.5),
+            p95: tally.quantile_s(0.95),
+            p99: tally.quantile_s(0.99),
         }
     }
 }
 
 fn held(expected: &Expected) -> f64 {
     expected.capacity_rps.as_ref().map_or(0.0, |capacity| capacity.value)
+}
+
+/// An autoscaled fleet that gives each machine [`OPERATING_SHARE`] of its capacity.
+fn days(machine: &Host, load: &FleetLoad, trough: f64, capacity_rps: f64) -> FleetDays {
+    let target_rps = OPERATING_SHARE * capacity_rps;
+    let calm = DayPlan::new(load.rate_rps, trough, target_rps, load.zones);
+    let lost = DayPlan { loses_zone: true, ..calm.clone() };
+    let known = ByRate::new(machine, calm.check);
+    FleetDays {
+        trough,
+        ordinary: day(&calm, &mut known.clone()),
+        zone_lost: (load.zones > 1).then(|| day(&lost, &mut known.clone())),
+        cost: None,
+    }
 }
 
 /// Enough to run at [`OPERATING_SHARE`] of the capacity on an ordinary day, and within the capacity
@@ -131,21 +128,6 @@ fn count(load: &FleetLoad, capacity_rps: f64) -> u64 {
     };
     let in_a_zone = (ordinary.max(without_one) / zones).ceil().max(1.0);
     (in_a_zone * zones) as u64
-}
-
-/// A request for the simulator: its steps vary so that all of them together vary as was measured.
-fn request(demand: &Demand) -> RequestKind {
-    let kind = RequestKind {
-        weight: 1.0,
-        cpu_s: demand.cpu_s,
-        cpu_free_s: demand.cpu_free_s,
-        wait_s: demand.wait_s,
-        waits: WAITS,
-        cv2: 1.0,
-        handoff_s: demand.handoff_s,
-    };
-    let of_unit_steps = kind.demand().cv2.max(1e-6);
-    RequestKind { cv2: (demand.cv2 / of_unit_steps).clamp(0.0, 10.0), ..kind }
 }
 
 #[cfg(test)]
@@ -163,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_lost_zone_is_stood_within_the_goal() {
-        let load = FleetLoad { rate_rps: 10_000.0, zones: 3 };
+        let load = FleetLoad { rate_rps: 10_000.0, zones: 3, trough: Some(0.3) };
         let fleet = measured(Form::Threads).fleet(&LARGE, &all(), &asked(8.0), &load).unwrap();
         assert_eq!(fleet.machines % 3, 0);
         let capacity = fleet.expected.capacity_rps.as_ref().unwrap().value;
@@ -174,12 +156,15 @@ mod tests {
         assert_eq!((fleet.ordinary.failed, lost.failed), (0.0, 0.0));
         let [few, many] = fleet.machines_interval;
         assert!(few <= fleet.machines && fleet.machines <= many);
+        let days = fleet.days.unwrap();
+        assert!(days.ordinary.machine_hours < 24.0 * fleet.machines as f64, "{days:?}");
+        assert!(days.zone_lost.unwrap().worst_p95 > days.ordinary.worst_p95, "{days:?}");
     }
 
     #[test]
     fn ten_million_requests_a_second_take_as_long_to_compute_as_ten() {
         let fleet = |rate_rps| {
-            let load = FleetLoad { rate_rps, zones: 1 };
+            let load = FleetLoad { rate_rps, zones: 1, trough: None };
             measured(Form::Threads).fleet(&LARGE, &all(), &asked(8.0), &load).unwrap()
         };
         let (few, many) = (fleet(10.0), fleet(1e7));
@@ -194,7 +179,7 @@ mod tests {
         let memory =
             MemoryModel { shared_bytes: 0.0, worker_bytes: (1u64 << 30) as f64, thread_bytes: 0.0 };
         let known = Measured { memory: Some(memory), ..measured(Form::Threads) };
-        let load = FleetLoad { rate_rps: 100.0, zones: 1 };
+        let load = FleetLoad { rate_rps: 100.0, zones: 1, trough: None };
         let small = MachineSize { memory_bytes: 5 << 30, ..LARGE };
         let fleet = known.fleet(&small, &all(), &asked(8.0), &load).unwrap();
         assert_eq!(fleet.configuration.workers.get(), 4);

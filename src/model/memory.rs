@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::least_squares::nonnegative;
 use crate::stats::t_quantile;
 use crate::terms::{Bytes, Configuration, MemoryParts};
 
@@ -34,17 +35,12 @@ pub fn memory(points: &[(Configuration, u64)]) -> Option<MemoryModel> {
         return None;
     }
     let scale = points.iter().map(|&(_, bytes)| bytes as f64).sum::<f64>() / points.len() as f64;
-    let candidates = [[true, true], [true, false], [false, true], [false, false]];
-    candidates
-        .into_iter()
-        .filter_map(|used| solve(&points, scale, used))
-        .filter(|parts| parts.iter().all(|&part| part >= 0.0))
-        .min_by(|a, b| cost(&points, scale, a).total_cmp(&cost(&points, scale, b)))
-        .map(|[shared, worker, thread]| MemoryModel {
-            shared_bytes: shared,
-            worker_bytes: worker,
-            thread_bytes: thread,
-        })
+    let rows: Vec<[f64; 3]> = points
+        .iter()
+        .map(|&(configuration, bytes)| columns(configuration).map(|column| column / bytes as f64))
+        .collect();
+    let [shared, worker, thread] = nonnegative(&rows, hold(scale), 1)?;
+    Some(MemoryModel { shared_bytes: shared, worker_bytes: worker, thread_bytes: thread })
 }
 
 impl MemoryModel {
@@ -121,62 +117,6 @@ fn columns(configuration: Configuration) -> [f64; 3] {
 /// Ridge per part: shared, worker, thread.
 fn hold(scale: f64) -> [f64; 3] {
     [HOLD / scale.powi(2), 0.0, HOLD * (THREAD_SCALE / scale).powi(2)]
-}
-
-fn cost(points: &[(Configuration, u64)], scale: f64, parts: &[f64; 3]) -> f64 {
-    let residuals: f64 = points
-        .iter()
-        .map(|&(configuration, bytes)| {
-            let row = columns(configuration);
-            let predicted: f64 = row.iter().zip(parts).map(|(a, b)| a * b).sum();
-            (predicted / bytes as f64 - 1.0).powi(2)
-        })
-        .sum();
-    residuals
-        + hold(scale).iter().zip(parts).map(|(weight, part)| weight * part * part).sum::<f64>()
-}
-
-/// Normal equations over the parts in use (the worker's always is); the others are 0.
-fn solve(points: &[(Configuration, u64)], scale: f64, used: [bool; 2]) -> Option<[f64; 3]> {
-    let in_use = [used[0], true, used[1]];
-    let mut matrix = [[0.0; 4]; 3];
-    for &(configuration, bytes) in points {
-        let row = columns(configuration).map(|column| column / bytes as f64);
-        for i in 0..3 {
-            for j in 0..3 {
-                matrix[i][j] += row[i] * row[j];
-            }
-            matrix[i][3] += row[i];
-        }
-    }
-    for (i, weight) in hold(scale).into_iter().enumerate() {
-        matrix[i][i] += weight;
-        if !in_use[i] {
-            matrix[i] = [0.0; 4];
-            matrix.iter_mut().for_each(|row| row[i] = 0.0);
-            matrix[i][i] = 1.0;
-        }
-    }
-    eliminate(matrix)
-}
-
-/// Gauss with the larger pivot first; `None` when the matrix is singular.
-fn eliminate(mut m: [[f64; 4]; 3]) -> Option<[f64; 3]> {
-    for i in 0..3 {
-        let pivot = (i..3).max_by(|&a, &b| m[a][i].abs().total_cmp(&m[b][i].abs()))?;
-        m.swap(i, pivot);
-        if m[i][i] == 0.0 {
-            return None;
-        }
-        for row in 0..3 {
-            if row != i {
-                let factor = m[row][i] / m[i][i];
-                let pivot_row = m[i];
-                m[row].iter_mut().zip(pivot_row).for_each(|(x, p)| *x -= factor * p);
-            }
-        }
-    }
-    Some([m[0][3] / m[0][0], m[1][3] / m[1][1], m[2][3] / m[2][2]])
 }
 
 #[cfg(test)]

@@ -9,14 +9,21 @@
 
 mod closed;
 mod correction;
+pub mod day;
 mod demand;
+pub mod event_loop;
 mod fit;
 mod fleet;
+mod least_squares;
 mod limit;
 mod memory;
+mod mix;
 mod observe;
 mod open;
+mod play;
+mod scalability;
 pub mod simulator;
+mod sizes;
 mod what_if;
 
 pub use closed::closed_throughput;
@@ -28,4 +35,7 @@ pub use limit::limit;
 pub use memory::{MemoryModel, fits, memory, memory_parts};
 pub use observe::Costs;
 pub use open::{OpenLatency, capacity, open_latency};
+pub use play::Host;
+pub use scalability::Scalability;
+pub use sizes::Sizes;
 pub use what_if::{Expected, Form, Measured, WhatIf};

@@ -1,7 +1,7 @@
 //! What a trial says of the cost of a request.
 
-use super::Observation;
-use crate::terms::{LatencySummary, TrialPurpose, TrialSummary};
+use super::{Observation, Sizes};
+use crate::terms::{TrialPurpose, TrialSummary};
 
 impl Observation {
     /// `None` when the trial says nothing of it: not valid, nothing answered, its server died, or
@@ -19,7 +19,7 @@ impl Observation {
         match trial.purpose {
             TrialPurpose::Unloaded => Some(Self {
                 unloaded_latency_s: Some(trial.summary.latency_s.mean),
-                unloaded_cv2: Some(cv2(&trial.summary.latency_s)),
+                unloaded_cv2: Sizes::of(&trial.summary.latency_s).map(|sizes| sizes.cv2()),
                 ..observation
             }),
             TrialPurpose::Saturate => Some(Self {
@@ -60,62 +60,5 @@ impl Costs {
             generator_s: per_request(&generator),
             worker_busy_cores: trial.workers.iter().map(|w| w.cpu_cores).reduce(f64::max),
         }
-    }
-}
-
-/// The squared coefficient of variation of a distribution of which the quantiles are known, taken
-/// as straight lines in between: E[X^2] of such a piece from a to b is (a^2 + ab + b^2) / 3.
-fn cv2(latency: &LatencySummary) -> f64 {
-    let points = [
-        (0.0, latency.min),
-        (0.5, latency.p50),
-        (0.75, latency.p75),
-        (0.9, latency.p90),
-        (0.95, latency.p95),
-        (0.99, latency.p99),
-        (0.999, latency.p999),
-        (1.0, latency.max),
-    ];
-    let (mut mean, mut square) = (0.0, 0.0);
-    for pair in points.windows(2) {
-        let ((from, a), (to, b)) = (pair[0], pair[1]);
-        mean += (to - from) * (a + b) / 2.0;
-        square += (to - from) * (a * a + a * b + b * b) / 3.0;
-    }
-    if mean > 0.0 { (square / (mean * mean) - 1.0).max(0.0) } else { 0.0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_variation_of_an_exponential_is_met_from_its_quantiles() {
-        let q = |p: f64| -(1.0 - p).ln();
-        let latency = LatencySummary {
-            min: 0.0,
-            mean: 1.0,
-            p50: q(0.5),
-            p75: q(0.75),
-            p90: q(0.9),
-            p95: q(0.95),
-            p99: q(0.99),
-            p999: q(0.999),
-            max: q(0.9999),
-        };
-        assert!((cv2(&latency) - 1.0).abs() < 0.2, "{}", cv2(&latency));
-        let constant = LatencySummary {
-            min: 2.0,
-            mean: 2.0,
-            p50: 2.0,
-            p75: 2.0,
-            p90: 2.0,
-            p95: 2.0,
-            p99: 2.0,
-            p999: 2.0,
-            max: 2.0,
-        };
-        assert!(cv2(&constant) < 1e-12);
-        assert_eq!(cv2(&LatencySummary::default()), 0.0);
     }
 }

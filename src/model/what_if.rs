@@ -1,18 +1,22 @@
 //! What a server that was measured would do elsewhere: on other cores, with other settings, or when
 //! what it waits for takes longer.
 
+use super::simulator::{Lock, RequestKind, Server};
 use super::{
-    Correction, Demand, Fit, MemoryModel, OpenLatency, capacity, closed_throughput, limit,
-    open_latency,
+    Correction, Demand, Fit, Host, MemoryModel, OpenLatency, Scalability, Sizes, capacity,
+    closed_throughput, event_loop, limit, mix, open_latency,
 };
-use crate::stats::Estimate;
-use crate::terms::{Configuration, LimitKind, OPERATING_SHARE, QuantileLimit, Wait};
+use crate::stats::{Estimate, normal};
+use crate::terms::{Configuration, LimitKind, OPERATING_SHARE, OtherRequests, QuantileLimit, Wait};
 
 /// How a worker takes requests in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Form {
     /// One a thread.
     Threads,
+    /// One a thread, as far as can be told: of a server that is not known, throughput follows its
+    /// own curve where there are points enough to have one.
+    Unknown(Option<Scalability>),
     /// An event loop: as many as come, while the one that computes holds the others up.
     EventLoop,
 }
@@ -26,6 +30,10 @@ pub struct Measured {
     pub throughput_correction: Correction,
     pub capacity_correction: Correction,
     pub memory: Option<MemoryModel>,
+    /// As the server's runtime has it.
+    pub lock: Lock,
+    /// How requests that met nobody differed; `None` when no trial had one client alone.
+    pub sizes: Option<Sizes>,
     /// Cores that the server had.
     pub cores: f64,
     /// The smallest and the largest number that was measured.
@@ -34,13 +42,20 @@ pub struct Measured {
 }
 
 /// What is asked.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WhatIf {
     pub cores: f64,
     pub wait: Wait,
+    /// Kinds of requests besides those that were measured; together at most all of them.
+    pub others: Vec<OtherRequests>,
     /// The load generator takes its part of the cores, as when it was measured.
     pub has_generator: bool,
     pub goal: QuantileLimit,
+    /// Capacity and latency are found by playing requests instead of by formulas.
+    pub is_played: bool,
+    /// How long a thread may keep the lock while others want it, seconds; `None`: as ever. Counts
+    /// only when requests are played.
+    pub quantum_s: Option<f64>,
     /// Requests/s at which latency is told; `None`: at 70 % of the capacity.
     pub rate: Option<f64>,
 }
@@ -54,6 +69,8 @@ pub struct Expected {
     pub capacity_rps: Option<Estimate>,
     /// The rate and the latency at it; `None` when it cannot keep up.
     pub latency: Option<(f64, OpenLatency)>,
+    /// The same of the requests that were measured alone, when others were added.
+    pub latency_of_measured: Option<OpenLatency>,
     pub limit: LimitKind,
     pub memory_bytes: Option<u64>,
     /// How far it lies outside what was measured: a factor of e counts as 1.
@@ -66,12 +83,54 @@ const LEVEL: f64 = 0.95;
 /// formulas were never checked there on this server.
 const FAR_SD: f64 = 0.10;
 
-/// An event loop never has fewer places than this, nor are more computed with.
-const PLACES: [f64; 2] = [16.0, 256.0];
+/// The least, and for each factor of e outside what was measured, of a curve without a mechanism.
+const CURVE_SD: f64 = 0.08;
+const CURVE_FAR_SD: f64 = 0.3;
+
+/// Requests that are played at each rate: of a 99th percentile 300 lie beyond it.
+const PLAYED: f64 = 30_000.0;
+
+/// Waits of a request, when nothing is known of their number.
+const WAITS: u16 = 3;
 
 impl Measured {
     /// What would become of one configuration.
     pub fn expect(&self, configuration: Configuration, what_if: &WhatIf) -> Expected {
+        match &self.form {
+            Form::Unknown(Some(curve)) => self.along(curve, configuration, what_if),
+            _ => self.by_mechanism(configuration, what_if),
+        }
+    }
+
+    /// What the curve says: of as many threads for each core as were measured, in proportion to the
+    /// cores. It knows of no latency and of no limit.
+    fn along(&self, curve: &Scalability, at: Configuration, what_if: &WhatIf) -> Expected {
+        let distance = self.distance(at, what_if.cores);
+        let cores = what_if.cores / self.cores;
+        let threads = (f64::from(at.slots()) / cores).max(1.0);
+        let rps = cores * curve.rps(threads);
+        let sd = (curve.misfit.max(CURVE_SD).powi(2) + (CURVE_FAR_SD * distance).powi(2)).sqrt();
+        let half = normal::quantile(0.5 + 0.5 * LEVEL) * sd;
+        let estimate = |value: f64| Estimate {
+            value,
+            low: value * (-half).exp(),
+            high: value * half.exp(),
+            count: self.fit.residuals.len() as u64,
+        };
+        // What holds within the goal was measured as a share of what goes through.
+        let held = self.capacity_correction.factor(self.alike(at, what_if.cores));
+        Expected {
+            throughput_rps: Some(estimate(rps)),
+            capacity_rps: Some(estimate(rps * held)),
+            latency: None,
+            latency_of_measured: None,
+            limit: LimitKind::Unknown,
+            memory_bytes: self.memory.as_ref().map(|memory| memory.predict(at)),
+            distance,
+        }
+    }
+
+    fn by_mechanism(&self, configuration: Configuration, what_if: &WhatIf) -> Expected {
         let distance = self.distance(configuration, what_if.cores);
         let predict = |figure: &dyn Fn(&Demand) -> f64| {
             let changed = |fitted: &Demand| figure(&changed(fitted, what_if));
@@ -81,9 +140,17 @@ impl Measured {
         let cores = what_if.cores;
         let throughput = predict(&|demand| closed_throughput(demand, places, cores));
         let goal = what_if.goal;
-        let held = predict(&|demand| {
-            capacity(demand, places, cores, goal.quantile.get(), goal.limit.as_secs_f64())
-        });
+        let (quantile, limit_s) = (goal.quantile.get(), goal.limit.as_secs_f64());
+        let held = predict(&|demand| capacity(demand, places, cores, quantile, limit_s));
+        let played = what_if.is_played.then(|| self.machine(configuration, what_if));
+        let held = match (&played, held) {
+            (Some(machine), Some(held)) => {
+                let found = machine.capacity(held.value, quantile, limit_s, PLAYED);
+                // As unsure as what the formulas say.
+                (found > 0.0).then(|| times(Some(held), found / held.value)).flatten()
+            }
+            (_, held) => held,
+        };
         let alike = self.alike(configuration, cores);
         let throughput_rps = times(throughput, self.throughput_correction.factor(alike));
         let factor = self.capacity_correction.factor(alike);
@@ -92,12 +159,20 @@ impl Measured {
         let demand = self.demand(what_if);
         let latency = rate.and_then(|rate| {
             // A server that holds less than the formulas say waits as they do at a higher rate.
-            Some((rate, open_latency(&demand, places, cores, rate / factor)?))
+            let at = rate / factor;
+            let [all, measured] = match &played {
+                Some(machine) => machine.latency(at, PLAYED)?,
+                None => [open_latency(&demand, places, cores, at)?; 2],
+            };
+            Some((rate, all, measured))
         });
         Expected {
             throughput_rps,
             capacity_rps,
-            latency,
+            latency: latency.map(|(rate, all, _)| (rate, all)),
+            latency_of_measured: latency
+                .filter(|_| !what_if.others.is_empty())
+                .map(|(_, _, measured)| measured),
             limit: limit(&demand, places, cores),
             memory_bytes: self.memory.as_ref().map(|memory| memory.predict(configuration)),
             distance,
@@ -109,18 +184,31 @@ impl Measured {
         changed(&self.fit.demand, what_if)
     }
 
+    /// One machine as the simulator knows it.
+    pub(super) fn machine(&self, at: Configuration, what_if: &WhatIf) -> Host {
+        let places = self.places(at, what_if);
+        let lock = match (self.lock, what_if.quantum_s) {
+            (lock @ Lock::None, _) | (lock, None) => lock,
+            (Lock::Ruby26 { .. }, Some(quantum_s)) => Lock::Ruby26 { quantum_s },
+            (Lock::Ruby33 { .. }, Some(quantum_s)) => Lock::Ruby33 { quantum_s },
+            (Lock::CPython { .. }, Some(interval_s)) => Lock::CPython { interval_s },
+        };
+        let server = Server::new(places.workers.get(), places.threads.get(), what_if.cores);
+        Host {
+            server: Server { lock, ..server },
+            requests: mix::kinds(
+                request(&longer(&self.fit.demand, what_if), self.sizes),
+                &what_if.others,
+            ),
+        }
+    }
+
     /// The configuration as the formulas know it: an event loop has as many threads as may be of
     /// use.
     pub(super) fn places(&self, configuration: Configuration, what_if: &WhatIf) -> Configuration {
         match self.form {
-            Form::Threads => configuration,
-            Form::EventLoop => {
-                let demand = self.demand(what_if);
-                let held = demand.unloaded_latency_s() / demand.server_cpu_s().max(1e-9);
-                let places = (3.0 * held).ceil().clamp(PLACES[0], PLACES[1]) as u16;
-                let workers = configuration.workers.get();
-                Configuration::new(workers, places).unwrap_or(configuration)
-            }
+            Form::Threads | Form::Unknown(_) => configuration,
+            Form::EventLoop => event_loop::as_threads(configuration, &self.demand(what_if)),
         }
     }
 
@@ -135,7 +223,7 @@ impl Measured {
         let of_cores = (cores / self.cores).ln().abs();
         let of_workers = outside(configuration.workers.get(), self.workers);
         let of_threads = match self.form {
-            Form::Threads => outside(configuration.threads.get(), self.threads),
+            Form::Threads | Form::Unknown(_) => outside(configuration.threads.get(), self.threads),
             Form::EventLoop => 0.0,
         };
         // More cores go with more workers: that is one step and not two.
@@ -148,8 +236,13 @@ fn outside(count: u16, [least, most]: [u16; 2]) -> f64 {
     (count / most).ln().max((least / count).ln()).max(0.0)
 }
 
-/// A request as fitted, with what is asked in place of what was measured.
+/// A request as fitted, with what is asked in place of what was measured, the mean of the mix.
 fn changed(fitted: &Demand, what_if: &WhatIf) -> Demand {
+    mix::mixed(&longer(fitted, what_if), &what_if.others)
+}
+
+/// The same without what else is in the mix.
+fn longer(fitted: &Demand, what_if: &WhatIf) -> Demand {
     let wait_s = match what_if.wait {
         Wait::Times(factor) => fitted.wait_s * factor,
         Wait::Longer(seconds) => fitted.wait_s + seconds,
@@ -157,6 +250,26 @@ fn changed(fitted: &Demand, what_if: &WhatIf) -> Demand {
     };
     let generator_s = if what_if.has_generator { fitted.generator_s } else { 0.0 };
     Demand { wait_s, generator_s, ..*fitted }
+}
+
+/// A request for the simulator: as a whole it varies as was measured of requests that met nobody;
+/// where none was, its steps vary so that together they vary as was fitted.
+fn request(demand: &Demand, sizes: Option<Sizes>) -> RequestKind {
+    let kind = RequestKind {
+        weight: 1.0,
+        cpu_s: demand.cpu_s,
+        cpu_free_s: demand.cpu_free_s,
+        wait_s: demand.wait_s,
+        waits: WAITS,
+        cv2: if sizes.is_some() { 0.0 } else { 1.0 },
+        handoff_s: demand.handoff_s,
+        sizes,
+    };
+    if sizes.is_some() {
+        return kind;
+    }
+    let of_unit_steps = kind.demand().cv2.max(1e-6);
+    RequestKind { cv2: (demand.cv2 / of_unit_steps).clamp(0.0, 10.0), ..kind }
 }
 
 fn times(estimate: Option<Estimate>, factor: f64) -> Option<Estimate> {
@@ -198,6 +311,8 @@ pub(super) mod tests {
             throughput_correction: Correction::default(),
             capacity_correction: Correction::default(),
             memory: None,
+            lock: Lock::Ruby26 { quantum_s: 0.1 },
+            sizes: None,
             cores: 2.0,
             workers: [1, 4],
             threads: [1, 5],
@@ -209,7 +324,16 @@ pub(super) mod tests {
             quantile: Ratio::new(0.95).unwrap(),
             limit: Duration::from_millis(200),
         };
-        WhatIf { cores, wait: Wait::Times(1.0), has_generator: true, goal, rate: None }
+        WhatIf {
+            cores,
+            wait: Wait::Times(1.0),
+            has_generator: true,
+            goal,
+            others: Vec::new(),
+            is_played: false,
+            quantum_s: None,
+            rate: None,
+        }
     }
 
     #[test]
@@ -248,6 +372,57 @@ pub(super) mod tests {
         let throughput = expected.throughput_rps.unwrap().value;
         assert!((320.0..401.0).contains(&throughput), "{throughput}");
         assert_ne!(expected.limit, LimitKind::Threads);
+    }
+
+    #[test]
+    fn what_is_played_agrees_with_the_formulas_and_knows_the_quantum() {
+        let known = measured(Form::Threads);
+        let played = WhatIf { is_played: true, ..asked(2.0) };
+        let (formulas, simulated) =
+            (known.expect(at(2, 5), &asked(2.0)), known.expect(at(2, 5), &played));
+        let (formulas, simulated) =
+            (formulas.capacity_rps.unwrap().value, simulated.capacity_rps.unwrap().value);
+        assert!((simulated / formulas - 1.0).abs() < 0.1, "{simulated} {formulas}");
+        // Of one request in twenty that computes for 300 ms the others wait for no more than a
+        // quantum.
+        let large = OtherRequests { share: Ratio::new(0.05).unwrap(), cpu_s: 0.3, wait_s: 0.0 };
+        let p95 = |quantum_s| {
+            let rate = Some(40.0);
+            let asked = WhatIf { quantum_s, rate, others: vec![large], ..played.clone() };
+            known.expect(at(2, 5), &asked).latency_of_measured.unwrap().p95_s
+        };
+        assert!(p95(Some(0.01)) < 0.7 * p95(None), "{} {}", p95(Some(0.01)), p95(None));
+    }
+
+    #[test]
+    fn a_few_long_waits_take_the_threads_from_all_the_others() {
+        let known = measured(Form::Threads);
+        let slow = OtherRequests { share: Ratio::new(0.05).unwrap(), cpu_s: 0.005, wait_s: 2.0 };
+        let mixed = WhatIf { others: vec![slow], is_played: true, rate: Some(80.0), ..asked(2.0) };
+        let alone = WhatIf { others: Vec::new(), ..mixed.clone() };
+        let few = known.expect(at(2, 5), &mixed).latency_of_measured.unwrap();
+        let many = known.expect(at(2, 30), &mixed).latency_of_measured.unwrap();
+        let without = known.expect(at(2, 5), &alone);
+        assert_eq!(without.latency_of_measured, None);
+        let (_, without) = without.latency.unwrap();
+        assert!(few.p95_s > 5.0 * without.p95_s, "{few:?} {without:?}");
+        assert!(many.p95_s < 2.0 * without.p95_s, "{many:?} {without:?}");
+    }
+
+    #[test]
+    fn an_unknown_server_goes_on_along_its_own_curve() {
+        let law = Scalability { one_rps: 50.0, contention: 0.1, coherency: 0.01, misfit: 0.02 };
+        let unknown = measured(Form::Unknown(Some(law)));
+        let here = unknown.expect(at(4, 1), &asked(2.0));
+        let rps = here.throughput_rps.unwrap();
+        assert!((rps.value / law.rps(4.0) - 1.0).abs() < 1e-9, "{rps:?}");
+        assert_eq!((here.latency, here.limit), (None, LimitKind::Unknown));
+        // Twice the cores and twice the workers do twice as much, and are less sure.
+        let there = unknown.expect(at(8, 1), &asked(4.0)).throughput_rps.unwrap();
+        assert!((there.value / rps.value - 2.0).abs() < 1e-9);
+        assert!(there.relative_half_width() > rps.relative_half_width());
+        let without = measured(Form::Unknown(None)).expect(at(4, 1), &asked(2.0));
+        assert!(without.latency.is_some());
     }
 
     #[test]

@@ -6,7 +6,8 @@ use super::figures;
 use super::outside::{line, pad, pad_left, wrap};
 use super::words;
 use crate::terms::{
-    FittedFigure, ModelForm, OPERATING_SHARE, PredictReport, PredictedSetting, SimulatedMachine,
+    FittedFigure, FleetDay, FleetDays, ModelForm, OPERATING_SHARE, PredictReport, PredictedSetting,
+    SimulatedMachine,
 };
 
 const WIDTH: usize = 80;
@@ -119,8 +120,42 @@ fn fleets(report: &PredictReport) -> String {
         if let Some(lost) = &fleet.zone_lost {
             text += &simulated("with a zone lost", lost);
         }
+        if let Some(days) = &fleet.days {
+            text += &of_days(days);
+        }
     }
     text
+}
+
+/// A day of the fleet when it is scaled with its load.
+fn of_days(days: &FleetDays) -> String {
+    let FleetDay { machines: [least, most], machine_hours, .. } = days.ordinary;
+    let cost = days.cost.map(|cost| format!(", {} a day", figures::number(cost)));
+    let mut text = sentences(&format!(
+        "  scaled with a day's load: {least} to {most} machines, {} machine hours{}",
+        figures::number(machine_hours),
+        cost.unwrap_or_default()
+    ));
+    text += &one_day("all day", &days.ordinary);
+    if let Some(lost) = &days.zone_lost {
+        text += &one_day("losing a zone at the busiest time", lost);
+    }
+    text
+}
+
+fn one_day(which: &str, day: &FleetDay) -> String {
+    let failed = |share: f64| match share {
+        0.0 => String::new(),
+        share => format!(", {} fail", figures::percent(share)),
+    };
+    sentences(&format!(
+        "  {which}: p95 {}, p99 {}{}; in the worst five minutes p95 {}{}",
+        figures::latency(day.p95),
+        figures::latency(day.p99),
+        failed(day.failed),
+        figures::latency(day.worst_p95),
+        failed(day.worst_failed)
+    ))
 }
 
 fn simulated(when: &str, one: &SimulatedMachine) -> String {
@@ -159,6 +194,15 @@ fn on_cores(report: &PredictReport, settings: &[PredictedSetting]) -> String {
         }
         text += &format!("{shown}  {}\n", row[5]);
     }
+    if let Some(latency) = &best.latency_of_measured_s {
+        text += &sentences(&format!(
+            "  with {}, at {}, the requests that were measured take p95 {}, p99 {}",
+            name(report, best),
+            figures::rate(latency.at_rps),
+            figures::latency(latency.p95),
+            figures::latency(latency.p99)
+        ));
+    }
     if settings.len() > SHOWN {
         text += &format!("  (the best {SHOWN} of {}; --json has all)\n", settings.len());
     }
@@ -194,7 +238,9 @@ fn row(report: &PredictReport, one: &PredictedSetting) -> [String; 6] {
 
 fn name(report: &PredictReport, one: &PredictedSetting) -> String {
     match report.fit.form {
-        ModelForm::Threads => format!("{} x {}", one.workers, one.threads),
+        ModelForm::Threads | ModelForm::Scalability => {
+            format!("{} x {}", one.workers, one.threads)
+        }
         ModelForm::EventLoop => figures::count(u64::from(one.workers), "worker", "workers"),
     }
 }

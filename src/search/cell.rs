@@ -9,6 +9,8 @@ use crate::terms::{Limit, TrialPurpose, TrialSummary, Verdict};
 pub(super) struct Cell {
     /// What the last saturating closed load got through, replies/s.
     pub burst_rps: Option<f64>,
+    /// The clients of that load.
+    pub burst_clients: Option<u32>,
     /// CPU seconds of the server for one request, under saturation.
     pub cpu_per_request_s: Option<f64>,
     /// What of the cores the generator took for one request.
@@ -76,6 +78,7 @@ impl Cell {
 
     fn take_burst(&mut self, summary: &TrialSummary) {
         self.burst_rps = Some(summary.summary.got_through_rps());
+        self.burst_clients = summary.offered.clients();
         if summary.summary.completed == 0 {
             return;
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::rate::{self, WindowAnswer};
 use super::{Search, TrialRequest};
+use crate::model::event_loop;
 use crate::stats::RatePosterior;
 use crate::terms::{Configuration, Offered, Rate, TrialPurpose, TrialSummary, Verdict};
 
@@ -64,9 +65,14 @@ impl Search {
     }
 
     pub(super) fn burst_request(&self, configuration: Configuration) -> TrialRequest {
-        // Twice the slots keep every thread busy while replies travel; more only lengthens the
-        // queue.
-        let clients = (configuration.slots() * 2).clamp(4, 512);
+        let clients = match self.unloaded.filter(|_| self.plan.is_event_loop) {
+            Some(alone) => {
+                let cpu_s = alone.cpu_per_request_s.unwrap_or(alone.latency_mean_s);
+                let each = event_loop::places(alone.latency_mean_s, cpu_s);
+                u32::from(each) * u32::from(configuration.workers.get())
+            }
+            None => burst_clients(configuration),
+        };
         let is_reference = configuration == self.plan.current && self.starts <= 1;
         TrialRequest {
             configuration,

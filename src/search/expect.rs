@@ -2,13 +2,16 @@
 
 use super::Search;
 use super::cell::Cell;
-use crate::model::{self, Correction, Demand, MemoryModel, Observation};
+use crate::model::{
+    self, Correction, Demand, MemoryModel, Observation, closed_throughput, event_loop,
+};
 use crate::terms::{Bytes, Configuration, LimitKind, PredictedLimit, Prediction, QuantileLimit};
 
 /// A fitted model with its own record of how wrong it was.
 pub(super) struct Expectations {
     demand: Demand,
     cores: f64,
+    is_event_loop: bool,
     memory: Option<MemoryModel>,
     limit: QuantileLimit,
     correction: Correction,
@@ -27,6 +30,7 @@ impl Search {
         let mut expectations = Expectations {
             demand,
             cores: self.plan.cores,
+            is_event_loop: self.plan.is_event_loop,
             memory: model::memory(&self.memory_points()),
             limit: self.slo.as_ref()?.tightest(),
             correction: Correction::default(),
@@ -53,6 +57,12 @@ impl Search {
             .iter()
             .filter(|(_, cell)| cell.burst_rps.is_some_and(|rps| rps > 0.0))
             .map(|(&configuration, cell)| Observation {
+                configuration: match cell.burst_clients {
+                    Some(clients) if self.plan.is_event_loop => {
+                        event_loop::occupied(configuration, clients)
+                    }
+                    _ => configuration,
+                },
                 saturated_rps: cell.burst_rps,
                 cpu_per_request_s: cell.cpu_per_request_s.or(unloaded_cpu),
                 unloaded_latency_s: latency,
@@ -71,7 +81,8 @@ impl Expectations {
             .iter()
             .filter_map(|o| {
                 let measured = o.saturated_rps?;
-                Some((self.saturated_rps(o.configuration) / measured).ln().powi(2))
+                let modelled = closed_throughput(&self.demand, o.configuration, self.cores);
+                Some((modelled / measured).ln().powi(2))
             })
             .collect();
         let mean = squares.iter().sum::<f64>() / squares.len().max(1) as f64;
@@ -79,7 +90,16 @@ impl Expectations {
     }
 
     fn saturated_rps(&self, configuration: Configuration) -> f64 {
-        model::closed_throughput(&self.demand, configuration, self.cores)
+        closed_throughput(&self.demand, self.places(configuration), self.cores)
+    }
+
+    /// The configuration as the formulas know it.
+    fn places(&self, configuration: Configuration) -> Configuration {
+        if self.is_event_loop {
+            event_loop::as_threads(configuration, &self.demand)
+        } else {
+            configuration
+        }
     }
 
     /// What the model says, corrected by how wrong it was on what was measured nearby: what it does
@@ -101,7 +121,7 @@ impl Expectations {
     fn modelled_rps(&self, configuration: Configuration) -> f64 {
         let quantile = self.limit.quantile.get();
         let limit_s = self.limit.limit.as_secs_f64();
-        model::capacity(&self.demand, configuration, self.cores, quantile, limit_s)
+        model::capacity(&self.demand, self.places(configuration), self.cores, quantile, limit_s)
     }
 
     /// Capacity within the goal as a share of what saturation gives; `None` when nothing is
@@ -133,7 +153,7 @@ impl Expectations {
         let cell = &search.cells[&configuration];
         let ruled_out =
             cell.ruled_out.clone().or_else(|| self.ruled_out(configuration, search.plan.memory));
-        let kind: LimitKind = model::limit(&self.demand, configuration, self.cores);
+        let kind: LimitKind = model::limit(&self.demand, self.places(configuration), self.cores);
         Prediction {
             workers: configuration.workers.get(),
             threads: configuration.threads.get(),

@@ -39,6 +39,8 @@ pub struct SearchPlan {
     pub slo: Option<Slo>,
     /// Cores the server may use.
     pub cores: f64,
+    /// A worker takes in as many requests as come, however few threads it has.
+    pub is_event_loop: bool,
     /// The load generator runs on these cores as well.
     pub generator_shares_cores: bool,
     /// Memory the server may use.

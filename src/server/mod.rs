@@ -405,6 +405,11 @@ pub trait Adapter: Sync {
         false
     }
 
+    /// False: nothing is known of how it works.
+    fn is_known(&self) -> bool {
+        true
+    }
+
     /// The kind of worker that this text of its own configuration file names, where that decides
     /// what can be chosen.
     fn worker_kind(&self, _config: &str) -> Option<String> {

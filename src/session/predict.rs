@@ -7,13 +7,18 @@ mod doubts;
 mod fleet;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use thiserror::Error;
 
 pub use fleet::{FleetQuestion, MachineWish, MachineWishError};
 
 use super::report::{ReportError, Which, replay};
-use crate::model::{self, Correction, Expected, Fit, Form, Measured, Observation, WhatIf};
+use crate::model::simulator::Lock;
+use crate::model::{
+    self, Correction, Expected, Fit, Form, Measured, Observation, OpenLatency, Scalability, Sizes,
+    WhatIf, event_loop,
+};
 use crate::place::GENERATOR_SHARES_CORES;
 use crate::report::Story;
 use crate::server;
@@ -21,8 +26,8 @@ use crate::stats::Estimate;
 use crate::store::Store;
 use crate::terms::{
     Bytes, Configuration, Cores, FitReport, FitResidual, Machine, MemoryParts, ModelForm, Offered,
-    PredictReport, PredictedLatency, PredictedLimit, PredictedSetting, QuantileLimit, Rate, Slo,
-    SloError, TrialSummary, Wait,
+    OtherRequests, PredictReport, PredictedLatency, PredictedLimit, PredictedSetting,
+    QuantileLimit, Rate, Slo, SloError, TrialPurpose, TrialSummary, Wait,
 };
 
 /// What is asked; what is `None` or empty is as it was measured.
@@ -34,13 +39,26 @@ pub struct Question {
     pub workers: Option<Vec<u16>>,
     pub threads: Option<Vec<u16>>,
     pub wait: Wait,
+    /// Kinds of requests besides those that were measured; asks for a simulation.
+    pub others: Vec<OtherRequests>,
     /// The rate at which latency is told.
     pub rate: Option<Rate>,
     pub slo: Option<Slo>,
+    /// Play requests one by one instead of computing.
+    pub is_simulated: bool,
+    /// How long a thread may keep the interpreter's lock; asks for a simulation.
+    pub quantum: Option<Duration>,
     /// Leave out what the load generator took of the server's cores.
     pub without_generator: bool,
     /// How many machines would be needed.
     pub fleet: Option<FleetQuestion>,
+}
+
+impl Question {
+    /// The formulas know of no quantum and of no requests that differ.
+    fn is_played(&self) -> bool {
+        self.is_simulated || self.quantum.is_some() || !self.others.is_empty()
+    }
 }
 
 /// Why nothing can be predicted.
@@ -63,10 +81,13 @@ pub enum PredictError {
     NoMachine { session: i64 },
     #[error("{places} combinations are more than {MOST} to compute; ask for fewer")]
     TooMany { places: usize },
+    #[error("the kinds of requests given with --mix are more than all requests together")]
+    MoreThanAll,
 }
 
-/// More takes minutes.
+/// More takes minutes, when it is computed and when it is simulated.
 const MOST: usize = 4000;
+const MOST_SIMULATED: usize = 100;
 
 /// Answers from one session.
 ///
@@ -86,6 +107,9 @@ pub fn predict(
 /// Nothing can be fitted to it.
 pub fn answer(story: &Story, question: &Question) -> Result<PredictReport, PredictError> {
     let session = story.stored.as_ref().map_or(0, |stored| stored.session);
+    if question.others.iter().map(|other| other.share.get()).sum::<f64>() > 1.0 {
+        return Err(PredictError::MoreThanAll);
+    }
     let machine = story.machine.clone().ok_or(PredictError::NoMachine { session })?;
     let slo = match &question.slo {
         Some(slo) => slo.clone(),
@@ -101,7 +125,7 @@ pub fn answer(story: &Story, question: &Question) -> Result<PredictReport, Predi
     let grids: Vec<(Cores, Vec<Configuration>)> =
         cores.iter().map(|&cores| (cores, grid(story, &known, question, cores))).collect();
     let places = grids.iter().map(|(_, grid)| grid.len()).sum();
-    if places > MOST {
+    if places > if question.is_played() { MOST_SIMULATED } else { MOST } {
         return Err(PredictError::TooMany { places });
     }
     let mut predicted = Vec::new();
@@ -138,6 +162,9 @@ fn what_if(question: &Question, goal: QuantileLimit, cores: Cores) -> WhatIf {
         wait: question.wait,
         has_generator: !question.without_generator,
         goal,
+        others: question.others.clone(),
+        is_played: question.is_played(),
+        quantum_s: question.quantum.map(|quantum| quantum.as_secs_f64()),
         rate: question.rate.map(Rate::as_per_second),
     }
 }
@@ -154,13 +181,11 @@ fn observations(story: &Story, form: Form) -> Vec<Observation> {
     story.trials.iter().filter_map(observed).collect()
 }
 
-/// An event loop works on as many requests as its clients send at once.
+/// What a trial's clients kept busy.
 fn in_flight(trial: &TrialSummary, form: Form) -> Configuration {
-    let workers = trial.configuration.workers.get();
     match (form, trial.offered) {
         (Form::EventLoop, Offered::Closed { clients, .. }) => {
-            let each = (clients / u32::from(workers)).clamp(1, 1024) as u16;
-            Configuration::new(workers, each).unwrap_or(trial.configuration)
+            event_loop::occupied(trial.configuration, clients)
         }
         _ => trial.configuration,
     }
@@ -170,7 +195,11 @@ fn in_flight(trial: &TrialSummary, form: Form) -> Configuration {
 fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Measured> {
     let program = story.server.split(' ').next().unwrap_or_default();
     let is_event_loop = server::find(program).is_some_and(server::Adapter::is_event_loop);
-    let form = if is_event_loop { Form::EventLoop } else { Form::Threads };
+    let form = match server::find(program) {
+        _ if is_event_loop => Form::EventLoop,
+        Some(adapter) if adapter.is_known() => Form::Threads,
+        _ => Form::Unknown(curve(story)),
+    };
     let cores = machine.cores.get();
     let fit = Fit::to(&observations(story, form), cores)?;
     let tried = || story.trials.iter().filter(|trial| trial.valid).map(|it| it.configuration);
@@ -182,6 +211,8 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
         throughput_correction: Correction::default(),
         capacity_correction: Correction::default(),
         memory: model::memory(&memory_points(story)),
+        lock: lock(story, form),
+        sizes: sizes(story),
         form,
         cores,
         workers: range(|it| it.workers.get())?,
@@ -192,8 +223,16 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
     let ratios = known.fit.residuals.iter().map(|(_, ratio)| *ratio);
     known.throughput_correction =
         Correction::new(saturated.map(|trial| trial.configuration).zip(ratios));
-    let as_measured =
-        WhatIf { cores, wait: Wait::Times(1.0), has_generator: true, goal, rate: None };
+    let as_measured = WhatIf {
+        cores,
+        wait: Wait::Times(1.0),
+        has_generator: true,
+        goal,
+        others: Vec::new(),
+        is_played: false,
+        quantum_s: None,
+        rate: None,
+    };
     let capacities = story.capacities();
     let ratios: Vec<(Configuration, f64)> = capacities
         .into_iter()
@@ -201,8 +240,48 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
             Some((at, held / known.expect(at, &as_measured).capacity_rps?.value))
         })
         .collect();
-    known.capacity_correction = Correction::new(ratios);
+    known.capacity_correction = match known.form {
+        Form::Unknown(Some(_)) => Correction::new(ratios).everywhere(),
+        _ => Correction::new(ratios),
+    };
     Some(known)
+}
+
+/// How requests of one client alone differed.
+fn sizes(story: &Story) -> Option<Sizes> {
+    let is_alone = |trial: &&TrialSummary| {
+        trial.valid && trial.failure.is_none() && trial.purpose == TrialPurpose::Unloaded
+    };
+    Sizes::of(&story.trials.iter().find(is_alone)?.summary.latency_s)
+}
+
+/// The interpreter's lock, by the runtime's name and version; where that is not known, the
+/// commonest.
+fn lock(story: &Story, form: Form) -> Lock {
+    // A loop runs each piece to its end.
+    if form == Form::EventLoop {
+        return Lock::Ruby33 { quantum_s: 3600.0 };
+    }
+    let runtime = story.plan.iter().find(|(what, ..)| what == "runtime");
+    let runtime = runtime.map_or("", |(_, value, _)| value.as_str());
+    let (name, version) = runtime.split_once(' ').unwrap_or((runtime, ""));
+    let mut numbers = version.split('.').map_while(|part| part.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    match name {
+        "ruby" if version >= (3, 3) => Lock::Ruby33 { quantum_s: 0.1 },
+        "Python" => Lock::CPython { interval_s: 0.005 },
+        "jruby" | "truffleruby" | "php" => Lock::None,
+        _ => Lock::Ruby26 { quantum_s: 0.1 },
+    }
+}
+
+/// Of a server that is not known: how its throughput grows with its threads.
+fn curve(story: &Story) -> Option<Scalability> {
+    let saturated = story.trials.iter().filter(|trial| is_saturated(trial));
+    let point = |trial: &TrialSummary| {
+        (f64::from(trial.configuration.slots()), trial.summary.got_through_rps())
+    };
+    Scalability::fit(&saturated.map(point).collect::<Vec<_>>())
 }
 
 /// The most that each configuration took.
@@ -221,8 +300,8 @@ fn grid(story: &Story, known: &Measured, question: &Question, cores: Cores) -> V
     let workers = question.workers.clone().unwrap_or_else(|| usual_workers(cores.get()));
     let threads = match (&question.threads, known.form) {
         (_, Form::EventLoop) => vec![1],
-        (Some(threads), Form::Threads) => threads.clone(),
-        (None, Form::Threads) => threads_of(story),
+        (Some(threads), _) => threads.clone(),
+        (None, _) => threads_of(story),
     };
     let all = workers.iter().flat_map(|&w| threads.iter().map(move |&t| (w, t)));
     all.filter_map(|(workers, threads)| Configuration::new(workers, threads).ok()).collect()
@@ -266,17 +345,25 @@ fn setting(at: Configuration, cores: Cores, memory: Bytes, expected: Expected) -
         throughput_rps_max_interval: throughput_interval,
         capacity_rps: capacity,
         capacity_rps_interval: capacity_interval,
-        latency_s: expected.latency.map(|(at_rps, latency)| PredictedLatency {
-            at_rps,
-            mean: latency.mean_s,
-            p50: latency.p50_s,
-            p95: latency.p95_s,
-            p99: latency.p99_s,
-        }),
+        latency_s: expected.latency.map(|(at_rps, all)| latency(at_rps, &all)),
+        latency_of_measured_s: expected
+            .latency
+            .zip(expected.latency_of_measured)
+            .map(|((at_rps, _), measured)| latency(at_rps, &measured)),
         memory_bytes: expected.memory_bytes,
         limit: PredictedLimit { kind: expected.limit },
         ruled_out: too_much.map(|needs| format!("would need about {} of {memory}", Bytes(needs))),
         distance: expected.distance,
+    }
+}
+
+fn latency(at_rps: f64, latency: &OpenLatency) -> PredictedLatency {
+    PredictedLatency {
+        at_rps,
+        mean: latency.mean_s,
+        p50: latency.p50_s,
+        p95: latency.p95_s,
+        p99: latency.p99_s,
     }
 }
 
@@ -289,7 +376,8 @@ fn fit_report(known: &Measured, story: &Story) -> FitReport {
     let residuals = story.trials.iter().filter(|trial| is_saturated(trial)).zip(fitted);
     FitReport {
         form: match known.form {
-            Form::Threads => ModelForm::Threads,
+            Form::Threads | Form::Unknown(None) => ModelForm::Threads,
+            Form::Unknown(Some(_)) => ModelForm::Scalability,
             Form::EventLoop => ModelForm::EventLoop,
         },
         demand: known.fit.parts(0.95),

@@ -14,7 +14,7 @@ use crate::place::{GENERATOR_SHARES_CORES, Place, PlaceError};
 use crate::plan::{Goal, Plan};
 use crate::report::{Reporter, Stored};
 use crate::search::{Ask, Search, SearchPlan, Told, TrialRequest};
-use crate::server::{Inspection, Proxy};
+use crate::server::{self, Inspection, Proxy};
 use crate::store::{SessionHead, SessionId, Store, StoreError};
 use crate::summary::trial::{self as trial_summary, Context};
 use crate::terms::{
@@ -150,6 +150,7 @@ fn search_plan(
             Goal::FromUnloaded => None,
         },
         cores: machine.cores.get(),
+        is_event_loop: server::find(&plan.server).is_some_and(server::Adapter::is_event_loop),
         generator_shares_cores: doubts.iter().any(|one| one.code == GENERATOR_SHARES_CORES),
         memory: Some(machine.memory_bytes),
         db_connections: plan.db_connections,

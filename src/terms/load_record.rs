@@ -37,6 +37,14 @@ impl Offered {
             Self::Closed { .. } => None,
         }
     }
+
+    /// The clients of a closed model.
+    pub fn clients(&self) -> Option<u32> {
+        match self {
+            Self::Open { .. } => None,
+            Self::Closed { clients, .. } => Some(*clients),
+        }
+    }
 }
 
 /// Requests that ended without a status line we could read, each in exactly one class.

@@ -66,6 +66,7 @@ pub use units::{Bytes, Cores, Rate, Ratio, Threads, UnitError, Workers};
 pub use warning::Warning;
 pub use watch_second::WatchSecond;
 pub use what_if::{
-    FitReport, FitResidual, FittedDemand, FittedFigure, FleetNeed, FleetReport, ModelForm,
-    PredictReport, PredictedLatency, PredictedSetting, SimulatedMachine, Wait, WaitError,
+    FitReport, FitResidual, FittedDemand, FittedFigure, FleetDay, FleetDays, FleetNeed,
+    FleetReport, ModelForm, OtherRequests, PredictReport, PredictedLatency, PredictedSetting,
+    SimulatedMachine, Wait, WaitError,
 };

@@ -101,6 +101,21 @@ impl Ratio {
     }
 }
 
+impl FromStr for Ratio {
+    type Err = UnitError;
+
+    /// `30%` or `0.3`.
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let expected = "a share, such as 30% or 0.3";
+        let unreadable = || UnitError::Unreadable { text: text.to_string(), expected };
+        let read = |text: &str| text.trim().parse::<f64>().map_err(|_| unreadable());
+        match text.trim().strip_suffix('%') {
+            Some(percent) => Self::new(read(percent)? / 100.0),
+            None => Self::new(read(text)?),
+        }
+    }
+}
+
 /// An amount of memory.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,

@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::decision::{MemoryParts, PredictedLimit};
 use super::duration::parse_duration;
 use super::machine::Machine;
+use super::units::Ratio;
 use super::warning::Warning;
 
 /// What a request waits for, in relation to what was measured.
@@ -47,6 +48,38 @@ impl FromStr for Wait {
             Some(more) => seconds(more).map(Self::Longer),
             None => seconds(text).map(Self::Of),
         }
+    }
+}
+
+/// Requests of another kind besides those that were measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OtherRequests {
+    /// Of all requests.
+    pub share: Ratio,
+    pub cpu_s: f64,
+    pub wait_s: f64,
+}
+
+/// Text that is no kind of requests.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("'{0}' is no kind of requests; write SHARE:CPU:WAIT, as in 5%:300ms:0s or 0.02:5ms:2s")]
+pub struct OtherRequestsError(String);
+
+impl FromStr for OtherRequests {
+    type Err = OtherRequestsError;
+
+    fn from_str(text: &str) -> Result<Self, OtherRequestsError> {
+        let error = || OtherRequestsError(text.to_string());
+        let mut fields = text.split(':').map(str::trim);
+        let mut next = || fields.next().ok_or_else(error);
+        let (share, cpu, wait) = (next()?, next()?, next()?);
+        let seconds =
+            |text: &str| parse_duration(text).map(|time| time.as_secs_f64()).map_err(|_| error());
+        let share = share.parse().map_err(|_| error())?;
+        if next().is_ok() {
+            return Err(error());
+        }
+        Ok(Self { share, cpu_s: seconds(cpu)?, wait_s: seconds(wait)? })
     }
 }
 
@@ -94,6 +127,9 @@ pub enum ModelForm {
     Threads,
     /// Workers that each take in as many requests as come.
     EventLoop,
+    /// A server that is not known: throughput by its own curve over its threads (the universal
+    /// scalability law), nothing of latency.
+    Scalability,
 }
 
 /// What the predictions are made from.
@@ -133,6 +169,8 @@ pub struct PredictedSetting {
     pub capacity_rps_interval: [f64; 2],
     /// At 70 % of the capacity, or at the rate asked for; null when it cannot keep up.
     pub latency_s: Option<PredictedLatency>,
+    /// The same of the requests that were measured, when others were added with `--mix`; else null.
+    pub latency_of_measured_s: Option<PredictedLatency>,
     pub memory_bytes: Option<u64>,
     pub limit: PredictedLimit,
     /// Why it can't be run (memory); null when it can.
@@ -153,6 +191,35 @@ pub struct SimulatedMachine {
     pub p50: f64,
     pub p95: f64,
     pub p99: f64,
+}
+
+/// A day of an autoscaled fleet. Latencies in seconds, of the requests that got a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetDay {
+    pub requests: f64,
+    /// Share of them without a reply.
+    pub failed: f64,
+    pub p50: f64,
+    pub p95: f64,
+    pub p99: f64,
+    /// p95, and the share that failed, of the worst five minutes.
+    pub worst_p95: f64,
+    pub worst_failed: f64,
+    /// At the quietest and the busiest time.
+    pub machines: [u64; 2],
+    pub machine_hours: f64,
+}
+
+/// The days of a fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetDays {
+    /// The lowest rate of the day as a share of the highest.
+    pub trough: f64,
+    pub ordinary: FleetDay,
+    /// With a zone lost at the busiest time; null with one zone.
+    pub zone_lost: Option<FleetDay>,
+    /// Of an ordinary day's machines; null without a price.
+    pub cost: Option<f64>,
 }
 
 /// How many machines of one kind a load needs.
@@ -184,6 +251,8 @@ pub struct FleetNeed {
     /// Of all machines; null without a price.
     pub cost_per_hour: Option<f64>,
     pub cost_per_hour_interval: Option<[f64; 2]>,
+    /// Scaled with the load over a day; null unless asked for.
+    pub days: Option<FleetDays>,
 }
 
 /// What `predict --json` prints.
@@ -209,6 +278,16 @@ pub struct PredictReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kinds_of_requests_are_read_with_share_cpu_and_wait() {
+        let read = |text: &str| text.parse::<OtherRequests>();
+        let slow = read("5%:300ms:2s").unwrap();
+        assert_eq!((slow.share.get(), slow.cpu_s, slow.wait_s), (0.05, 0.3, 2.0));
+        for text in ["", "5%", "5%:1ms", "5%:1ms:1s:1", "105%:1ms:1s", "x:1ms:1s", "5%:fast:1s"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn waits_are_read_in_all_more_and_times() {

@@ -12,6 +12,7 @@ mod monitor;
 mod place;
 mod plan;
 mod predict;
+mod published;
 mod rails;
 mod schema;
 mod sessions;

@@ -28,8 +28,11 @@ fn as_measured() -> Question {
         workers: None,
         threads: None,
         wait: Wait::Times(1.0),
+        others: Vec::new(),
         rate: None,
         slo: None,
+        is_simulated: false,
+        quantum: None,
         without_generator: false,
         fleet: None,
     }
@@ -137,6 +140,7 @@ fn a_fleet_stands_the_loss_of_a_zone_and_the_cheapest_comes_first() {
     let fleet = FleetQuestion {
         rate: "3000/s".parse().unwrap(),
         zones: 3,
+        trough: Some("30%".parse().unwrap()),
         machines: vec![machine("dear=8,16GiB,1.00"), machine("cheap=8,16GiB,0.30")],
     };
     let report = measured(&Question { fleet: Some(fleet), ..as_measured() });
@@ -146,6 +150,11 @@ fn a_fleet_stands_the_loss_of_a_zone_and_the_cheapest_comes_first() {
     assert_eq!((need.machines % 3, need.cost_per_hour), (0, Some(0.3 * need.machines as f64)));
     let lost = need.zone_lost.unwrap();
     assert!(lost.p95 < 0.2 && need.ordinary.p95 < lost.p95 && lost.failed == 0.0, "{need:?}");
+    let days = need.days.unwrap();
+    let of_the_day = 0.3 * days.ordinary.machine_hours;
+    assert!((days.cost.unwrap() / of_the_day - 1.0).abs() < 1e-9, "{days:?}");
+    assert!(of_the_day < 24.0 * need.cost_per_hour.unwrap(), "a scaled fleet costs less");
+    assert!(days.zone_lost.unwrap().worst_p95 >= days.ordinary.worst_p95, "{days:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
+use sweetspot::model::simulator::Lock;
 use sweetspot::place::simulated::{Simulated, SimulatedApp};
 use sweetspot::place::{Observed, Offer, Place, PlaceError, Started};
 use sweetspot::plan::{Goal, Plan, Source};
@@ -133,6 +134,37 @@ fn a_session_finds_a_configuration_close_to_the_known_best_within_its_budget() {
     assert!(decision.capacity_rps < decision.capacity_rps_interval[1]);
     assert!(ended.result.elapsed_s < 200.0, "{} s of 180", ended.result.elapsed_s);
     assert_eq!(ended.state, SessionState::Done);
+}
+
+#[test]
+fn an_event_loop_that_waits_a_lot_is_not_taken_for_a_server_with_one_thread() {
+    // 4 ms of CPU and 120 ms of waiting: a worker holds a hundred times what one request at a time
+    // would.
+    let app = SimulatedApp {
+        cpu_s: 0.004,
+        wait_s: 0.12,
+        is_event_loop: true,
+        lock: Lock::Ruby33 { quantum_s: 3600.0 },
+        current: Configuration::new(1, 1).unwrap(),
+        ..SimulatedApp::default()
+    };
+    let folder = TempDir::new().unwrap();
+    let plan = Plan {
+        server: "uvicorn".into(),
+        goal: Goal::Given("p95<500ms".parse().unwrap()),
+        has_threads: false,
+        threads: vec![Threads::new(1).unwrap()],
+        ..plan(&folder)
+    };
+    let ended = tune_app(&plan, app.clone());
+    let decision = ended.result.decision.as_ref().unwrap();
+    let chosen = chosen(&ended);
+    assert!(chosen.workers.get() >= 2, "{chosen} on two cores");
+    let truth = app.true_capacity(chosen, Duration::from_millis(500), 0.95);
+    assert!(truth > 300.0, "{truth}");
+    assert!((decision.capacity_rps / truth - 1.0).abs() < 0.1, "{decision:?} of {truth}");
+    let before = ended.result.predicted.iter().find(|one| one.workers == 2).unwrap();
+    assert!((before.capacity_rps / truth - 1.0).abs() < 0.25, "{before:?} of {truth}");
 }
 
 #[test]

@@ -13,7 +13,9 @@ pub(super) enum Due {
     /// A worker's lock timer.
     Tick { worker: u32 },
     /// A client of this load sends its next request.
-    ClientReady { load: u32 },
+    ClientReady { load: u32, client: u32 },
+    /// A thread has waited long enough for more on a connection.
+    HoldOver { connection: u32, hold: u32 },
     /// A connection that found the listen queue full is tried again.
     Retry { request: u32, attempt: u32 },
 }

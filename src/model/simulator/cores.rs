@@ -7,6 +7,11 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use super::quota::{Allowance, Quota};
+
+/// Work that is left when a job ends by its own time, seconds: rounding, and no more.
+const ROUNDING_S: f64 = 1e-9;
+
 /// A piece of CPU work being done.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job {
@@ -54,6 +59,7 @@ pub(super) struct Progress {
 #[derive(Debug, Clone)]
 pub(super) struct Cores {
     cores: f64,
+    allowance: Option<Allowance>,
     jobs: BinaryHeap<Job>,
     made: u64,
     virtual_now: f64,
@@ -62,20 +68,25 @@ pub(super) struct Cores {
 }
 
 impl Cores {
-    pub(super) fn new(cores: f64) -> Self {
-        Self { cores, jobs: BinaryHeap::new(), made: 0, virtual_now: 0.0, now: 0.0 }
+    pub(super) fn new(cores: f64, quota: Option<Quota>) -> Self {
+        let allowance = quota.map(Allowance::new);
+        Self { cores, allowance, jobs: BinaryHeap::new(), made: 0, virtual_now: 0.0, now: 0.0 }
     }
 
+    /// CPU seconds that each job gets in a second.
     fn rate(&self) -> f64 {
-        (self.cores / self.jobs.len() as f64).min(1.0)
+        match &self.allowance {
+            Some(allowance) if allowance.is_used_up() => 0.0,
+            _ => (self.cores / self.jobs.len() as f64).min(1.0),
+        }
     }
 
     fn advance(&mut self, now: f64) {
-        if self.jobs.is_empty() {
-            // Starting anew keeps the virtual clock small and so exact.
-            self.virtual_now = 0.0;
-        } else {
-            self.virtual_now += (now - self.now) * self.rate();
+        let each_s = if self.jobs.is_empty() { 0.0 } else { (now - self.now) * self.rate() };
+        // Starting anew keeps the virtual clock small and so exact.
+        self.virtual_now = if self.jobs.is_empty() { 0.0 } else { self.virtual_now + each_s };
+        if let Some(allowance) = &mut self.allowance {
+            allowance.use_up(each_s * self.jobs.len() as f64, now);
         }
         self.now = now;
     }
@@ -93,17 +104,32 @@ impl Cores {
         });
     }
 
-    /// When the next job ends; infinity when none runs.
+    /// When the next job ends, or the quota stops or lets go on what runs; infinity when nothing
+    /// runs.
     pub(super) fn next_time(&self) -> f64 {
-        match self.jobs.peek() {
-            None => f64::INFINITY,
-            Some(job) => self.now + (job.finish - self.virtual_now).max(0.0) / self.rate(),
+        let Some(job) = self.jobs.peek() else { return f64::INFINITY };
+        let rate = self.rate();
+        let ends = match rate > 0.0 {
+            true => self.now + (job.finish - self.virtual_now).max(0.0) / rate,
+            false => f64::INFINITY,
+        };
+        match &self.allowance {
+            None => ends,
+            Some(allowance) => {
+                let used = rate * self.jobs.len() as f64;
+                ends.min(allowance.next_time(self.now, used))
+            }
         }
     }
 
-    /// Ends the job that [`next_time`](Self::next_time) spoke of.
+    /// Ends the job that [`next_time`](Self::next_time) spoke of; `None` when it spoke of the
+    /// quota.
     pub(super) fn finish_next(&mut self, now: f64) -> Option<(Job, Progress)> {
         self.advance(now);
+        let first = self.jobs.peek()?;
+        if self.allowance.is_some() && first.finish - self.virtual_now > ROUNDING_S {
+            return None;
+        }
         let job = self.jobs.pop()?;
         let run_delay_s = (now - job.started_s - job.work_s).max(0.0);
         Some((job, Progress { worker: job.worker, cpu_s: job.work_s, run_delay_s }))

@@ -1,11 +1,14 @@
 //! The simulation's state and what each event does to it.
 
+mod seats;
+
 use std::collections::VecDeque;
 
 use super::calendar::{Calendar, Due};
+use super::connection::{Connections, KeepAlive};
 use super::cores::{Cores, Progress};
 use super::lock::{Lock, Tick, Worker};
-use super::request::{RequestKind, Requests, Step};
+use super::request::{Begun, RequestKind, Requests, Step};
 use super::sample::Random;
 use super::{Admission, Ending, Outcome, Server, Usage, WorkerUsage};
 use crate::terms::{Arrivals, Offered};
@@ -61,9 +64,12 @@ pub struct Simulator {
     cores: Cores,
     requests: Requests,
     workers: Vec<Worker>,
-    /// Workers with a free thread, in no order (not under split admission).
+    /// Workers with a free thread, in no order (not where each has a queue of its own).
     open: Vec<u32>,
+    /// The worker whose turn is next.
+    turn: u32,
     backlog: VecDeque<u32>,
+    connections: Connections,
     load: Option<Load>,
     loads: u32,
     /// In the order of time, since the timeout is the same for all.
@@ -71,6 +77,7 @@ pub struct Simulator {
     in_flight: u64,
     in_flight_area_s: f64,
     in_flight_since: f64,
+    events: u64,
     /// Of the event being dealt with.
     outcomes: Vec<Outcome>,
 }
@@ -79,25 +86,36 @@ impl Simulator {
     /// An idle server at time zero. `kinds` must not be empty; their weights set the mix.
     pub fn new(server: Server, kinds: Vec<RequestKind>, seed: u64) -> Self {
         assert!(!kinds.is_empty(), "a server without requests has nothing to simulate");
-        let workers = u32::from(server.workers);
+        let count = u32::from(server.workers);
+        let mut random = Random::new(seed);
+        let mut workers = vec![Worker::default(); count as usize];
+        if let Some(pauses) = &server.pauses {
+            // They do not collect their garbage all at once.
+            workers.iter_mut().for_each(|worker| {
+                worker.since_pause = random.below(pauses.every as usize) as u32;
+            });
+        }
         Self {
-            cores: Cores::new(server.cores),
+            cores: Cores::new(server.cores, server.quota),
             kinds,
             slowness: 1.0,
             is_dead: false,
             now: 0.0,
-            random: Random::new(seed),
+            random,
             calendar: Calendar::default(),
             requests: Requests::default(),
-            workers: vec![Worker::default(); workers as usize],
-            open: (0..workers).collect(),
+            workers,
+            open: (0..count).collect(),
+            turn: 0,
             backlog: VecDeque::new(),
+            connections: Connections::default(),
             load: None,
             loads: 0,
             deadlines: VecDeque::new(),
             in_flight: 0,
             in_flight_area_s: 0.0,
             in_flight_since: 0.0,
+            events: 0,
             outcomes: Vec::new(),
             server,
         }
@@ -113,6 +131,11 @@ impl Simulator {
         self.in_flight
     }
 
+    /// What has happened so far: arrivals, ends of bursts, of waits and of patience, ticks.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
     /// Makes everything that begins from now on last `factor` times as long as its kind says.
     pub fn set_slowness(&mut self, factor: f64) {
         self.slowness = factor;
@@ -121,6 +144,7 @@ impl Simulator {
     /// Begins to offer a load, now; the one before ends. `seed` decides its arrivals and its mix.
     pub fn begin(&mut self, offered: Offered, seed: u64) {
         self.loads += 1;
+        self.close_connections();
         let random = Random::new(seed);
         let mut load = Load { offered, began_s: self.now, count: 0, next_s: f64::INFINITY, random };
         match offered {
@@ -130,8 +154,8 @@ impl Simulator {
             }
             Offered::Open { .. } => {}
             Offered::Closed { clients, .. } => {
-                for _ in 0..clients {
-                    self.calendar.add(self.now, Due::ClientReady { load: self.loads });
+                for client in 0..clients {
+                    self.calendar.add(self.now, Due::ClientReady { load: self.loads, client });
                 }
             }
         }
@@ -152,6 +176,7 @@ impl Simulator {
                 self.end_for_client(request, Ending::Timeout);
             }
         }
+        self.close_connections();
         self.outcomes.drain(..).for_each(see);
     }
 
@@ -164,6 +189,7 @@ impl Simulator {
         self.cores.clear();
         self.backlog.clear();
         self.open.clear();
+        self.connections.close_all();
         self.workers.iter_mut().for_each(Worker::clear);
         for request in self.requests.live() {
             if self.requests.get(request).is_awaited {
@@ -188,6 +214,7 @@ impl Simulator {
                 break;
             }
             self.now = self.now.max(next);
+            self.events += 1;
             // At the same instant: replies before giving up, and both before new arrivals.
             if event <= job && event <= deadline && event <= arrival {
                 self.on_event();
@@ -213,11 +240,8 @@ impl Simulator {
             count(usage, progress);
             usage.runnable += 1;
         }
-        let waiting = if self.server.admission == Admission::Split {
-            self.workers.iter().map(|worker| worker.queue.len()).sum()
-        } else {
-            self.backlog.len()
-        };
+        let in_workers: usize = self.workers.iter().map(|worker| worker.queue.len()).sum();
+        let waiting = in_workers + self.backlog.len();
         Usage {
             workers,
             backlog: waiting as u32,
@@ -237,8 +261,9 @@ impl Simulator {
             }
             Some(Due::Tick { worker }) => self.on_tick(worker),
             // A client of a load that has ended has nothing more to ask.
-            Some(Due::ClientReady { load }) if load != self.loads => {}
-            Some(Due::ClientReady { .. }) => self.add_request(),
+            Some(Due::ClientReady { load, .. }) if load != self.loads => {}
+            Some(Due::ClientReady { client, .. }) => self.add_request(client),
+            Some(Due::HoldOver { connection, hold }) => self.on_hold_over(connection, hold),
             Some(Due::Retry { request, attempt }) => {
                 if self.requests.get(request).is_awaited {
                     self.connect(request, attempt);
@@ -250,18 +275,37 @@ impl Simulator {
     }
 
     fn on_arrival(&mut self) {
-        self.add_request();
+        let connection = match self.server.keep_alive {
+            KeepAlive::Closed => 0,
+            _ => self.connections.take(),
+        };
+        self.add_request(connection);
         if let Some(load) = &mut self.load {
             load.advance();
         }
     }
 
-    /// A request is due now.
-    fn add_request(&mut self) {
+    /// A request of the load is due now; over this connection, when those are kept.
+    fn add_request(&mut self, connection: u32) {
         let Some(load) = &mut self.load else { return };
         load.count += 1;
         let kind = draw_kind(&self.kinds, &mut load.random);
-        let request = self.requests.add(self.now, kind, self.loads);
+        let size = self.kinds[kind as usize].size(&mut load.random);
+        let connection = (self.server.keep_alive != KeepAlive::Closed).then_some(connection);
+        let (due_s, load) = (self.now, self.loads);
+        self.start_request(Begun { due_s, kind, load, size, connection });
+    }
+
+    /// Sends one request of a kind besides the load, over a connection of its own.
+    pub fn send(&mut self, kind: u16) {
+        let size = self.kinds[kind as usize].size(&mut self.random);
+        // It belongs to no load: no client asks again when it ends.
+        let (due_s, load) = (self.now, 0);
+        self.start_request(Begun { due_s, kind, load, size, connection: None });
+    }
+
+    fn start_request(&mut self, due: Begun) {
+        let request = self.requests.add(due);
         self.count_in_flight();
         self.in_flight += 1;
         self.deadlines.push_back(Deadline {
@@ -272,77 +316,41 @@ impl Simulator {
         self.connect(request, 0);
     }
 
-    /// The request's connection reaches the server's host.
-    fn connect(&mut self, request: u32, attempt: u32) {
-        if self.is_dead {
-            self.end_for_client(request, Ending::Refused);
-            self.requests.remove(request);
-        } else if self.server.admission == Admission::Split {
-            let worker = self.random.below(self.workers.len()) as u32;
-            if self.workers[worker as usize].busy < u32::from(self.server.threads) {
-                self.accept(request, worker);
-            } else {
-                self.workers[worker as usize].queue.push_back(request);
-            }
-        } else if !self.open.is_empty() {
-            let worker = self.choose_worker();
-            self.accept(request, worker);
-        } else if self.backlog.len() < self.server.backlog {
-            self.backlog.push_back(request);
-        } else {
-            // TCP sends the lost segment again after 1, 2, 4, ... seconds.
-            let pause = f64::from(1_u32 << attempt.min(6));
-            self.calendar.add(self.now + pause, Due::Retry { request, attempt: attempt + 1 });
-        }
-    }
-
-    /// One of the workers with a free thread; there is one.
-    fn choose_worker(&mut self) -> u32 {
-        if self.server.admission == Admission::Random {
-            return self.open[self.random.below(self.open.len())];
-        }
-        let busy = |worker: &u32| self.workers[*worker as usize].busy;
-        let least = self.open.iter().map(busy).min().unwrap_or(0);
-        let ties = self.open.iter().filter(|worker| busy(worker) == least).count();
-        let chosen = self.random.below(ties);
-        let mut candidates = self.open.iter().filter(|worker| busy(worker) == least);
-        *candidates.nth(chosen).expect("fewer than the number of ties was drawn")
-    }
-
-    fn accept(&mut self, request: u32, worker: u32) {
-        let threads = u32::from(self.server.threads);
-        let state = &mut self.workers[worker as usize];
-        state.busy += 1;
-        if state.busy == threads {
-            self.open.retain(|&other| other != worker);
-        }
-        self.requests.get(request).worker = worker;
-        self.next_step(request);
-    }
-
     /// Whatever the request did is done; it goes on.
     fn next_step(&mut self, request: u32) {
         let state = self.requests.get(request);
         let step = state.step;
         state.step += 1;
-        let (kind, worker) = (state.kind, state.worker);
+        let (kind, worker, factor) = (state.kind, state.worker, state.size * self.slowness);
         match self.kinds[kind as usize].step(step, &mut self.random) {
             None => self.finish(request, worker),
             Some(Step::Burst(work_s)) => {
+                let pause_s = self.pause(worker);
                 let state = self.requests.get(request);
-                state.burst_s = work_s * self.slowness;
+                state.burst_s = work_s * factor + pause_s;
                 state.is_locked = true;
                 self.acquire(request, worker);
             }
             Some(Step::Free(work_s)) => {
                 self.requests.get(request).is_locked = false;
-                self.cores.start(self.now, request, worker, work_s * self.slowness);
+                self.cores.start(self.now, request, worker, work_s * factor);
             }
             Some(Step::Wait(wait_s)) => {
                 self.workers[worker as usize].usage.voluntary_switches += 1;
-                self.calendar.add(self.now + wait_s * self.slowness, Due::WaitOver { request });
+                self.calendar.add(self.now + wait_s * factor, Due::WaitOver { request });
             }
         }
+    }
+
+    /// The garbage collection that a burst of this worker has to do first, seconds.
+    fn pause(&mut self, worker: u32) -> f64 {
+        let Some(pauses) = &self.server.pauses else { return 0.0 };
+        let state = &mut self.workers[worker as usize];
+        if state.since_pause < pauses.every {
+            return 0.0;
+        }
+        state.since_pause = 0;
+        pauses.length_s * self.slowness
     }
 
     fn acquire(&mut self, request: u32, worker: u32) {
@@ -384,7 +392,10 @@ impl Simulator {
 
     /// The lock is free for the next who waits.
     fn release(&mut self, worker: u32) {
-        let Some(next) = self.workers[worker as usize].release() else { return };
+        let is_by_chance = matches!(self.server.lock, Lock::CPython { .. });
+        let random = &mut self.random;
+        let choose = |count| if is_by_chance { random.below(count) } else { 0 };
+        let Some(next) = self.workers[worker as usize].release(choose) else { return };
         if !self.workers[worker as usize].waiting.is_empty() {
             self.arm(worker);
         }
@@ -419,46 +430,36 @@ impl Simulator {
         self.release(worker);
     }
 
-    /// The request's work is done: its thread is free.
-    fn finish(&mut self, request: u32, worker: u32) {
-        if self.requests.get(request).is_awaited {
-            self.end_for_client(request, Ending::Reply);
-        }
-        self.requests.remove(request);
-        let state = &mut self.workers[worker as usize];
-        state.usage.served += 1;
-        state.busy -= 1;
-        if self.server.admission == Admission::Split {
-            if let Some(next) = state.queue.pop_front() {
-                self.accept(next, worker);
-            }
-            return;
-        }
-        if state.busy + 1 == u32::from(self.server.threads) {
-            self.open.push(worker);
-        }
-        if let Some(next) = self.backlog.pop_front() {
-            let worker = self.choose_worker();
-            self.accept(next, worker);
-        }
-    }
-
     /// What the client sees of the request has ended; in the closed model it asks again.
     fn end_for_client(&mut self, request: u32, ending: Ending) {
         let state = self.requests.get(request);
         state.is_awaited = false;
         let (due_s, kind, load) = (state.due_s, state.kind, state.load);
+        let connection = state.connection;
         self.count_in_flight();
         self.in_flight -= 1;
         self.outcomes.push(Outcome { due_s, ended_s: self.now, kind, ending });
         self.forget_deadlines();
+        self.part_with(connection, ending);
         let Some(current) = &self.load else { return };
         if let Offered::Closed { think, .. } = current.offered
             && load == self.loads
         {
             let pause = if ending == Ending::Refused { REFUSAL_S } else { 0.0 };
             let at = self.now + think.as_secs_f64() + pause;
-            self.calendar.add(at, Due::ClientReady { load });
+            let client = connection.unwrap_or(0);
+            self.calendar.add(at, Due::ClientReady { load, client });
+        }
+    }
+
+    /// A client without a reply hangs up; one with a reply has its connection for the next request.
+    fn part_with(&mut self, connection: Option<u32>, ending: Ending) {
+        let Some(connection) = connection else { return };
+        if ending != Ending::Reply {
+            self.connections.close(connection);
+        }
+        if self.load.as_ref().is_some_and(|load| matches!(load.offered, Offered::Open { .. })) {
+            self.connections.give_back(connection);
         }
     }
 

@@ -4,7 +4,8 @@
 //! the first of them keeps one absolute deadline for the process, set a quantum ahead when the lock
 //! was taken without contention or the last deadline passed, and *kept* over contended hand-overs;
 //! at the deadline whoever holds the lock then goes to the tail. 3.3 and later: the quantum counts
-//! from each hand-over, in ticks of 10 ms.
+//! from each hand-over, in ticks of 10 ms. CPython (`ceval_gil.c`): who waits asks for the lock
+//! when it has not changed hands for an interval, and the operating system decides who gets it.
 
 use std::collections::VecDeque;
 
@@ -17,6 +18,9 @@ pub enum Lock {
     Ruby26 { quantum_s: f64 },
     /// Ruby 3.3 and later; the quantum is 0.1 s unless set otherwise.
     Ruby33 { quantum_s: f64 },
+    /// CPython: who waits asks for it after the interval (0.005 s) and any of those who wait may
+    /// get it.
+    CPython { interval_s: f64 },
     /// Threads run in parallel.
     None,
 }
@@ -40,7 +44,10 @@ pub(super) struct Worker {
     timer: Option<f64>,
     /// An event for the timer is in the calendar: one at a time, at or before `timer`.
     is_tick_due: bool,
-    /// Requests bound to this worker that found no thread free (split admission).
+    /// Requests answered since its garbage was last collected.
+    pub(super) since_pause: u32,
+    /// Requests bound to this worker that found no thread free (a queue of its own, or a connection
+    /// that it keeps).
     pub(super) queue: VecDeque<u32>,
     /// Counters; what its running jobs have used so far is not in them yet.
     pub(super) usage: WorkerUsage,
@@ -70,14 +77,19 @@ impl Worker {
             Lock::None => return None,
             Lock::Ruby26 { quantum_s } => (*self.deadline.get_or_insert(now + quantum_s)).max(now),
             Lock::Ruby33 { quantum_s } => now + (quantum_s / TICK_S).ceil() * TICK_S,
+            Lock::CPython { interval_s } => now + interval_s,
         };
         self.timer = Some(at);
         (!std::mem::replace(&mut self.is_tick_due, true)).then_some(at)
     }
 
-    /// The owner lets go; the first who waits becomes the owner and is returned.
-    pub(super) fn release(&mut self) -> Option<u32> {
-        self.owner = self.waiting.pop_front();
+    /// The owner lets go; of those who wait the one that `choose` picks (given how many there are)
+    /// becomes the owner and is returned.
+    pub(super) fn release(&mut self, choose: impl FnOnce(usize) -> usize) -> Option<u32> {
+        self.owner = match self.waiting.len() {
+            0 => None,
+            count => self.waiting.remove(choose(count)),
+        };
         self.timer = None;
         self.owner
     }

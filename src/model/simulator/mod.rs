@@ -5,23 +5,28 @@
 //! request that was due, and counters of what the workers used ([`Usage`]). Deterministic by seed;
 //! memory is bounded by what is in flight, not by the length of the run.
 //!
-//! What is modelled: processor sharing on the cores; a first-come-first-served lock in each process
-//! with the quantum rules of Ruby's versions; a listen queue of bounded length, overflow being
-//! retried after 1, 3, 7, ... seconds as TCP does; a worker accepts while it has a free thread;
+//! What is modelled: processor sharing on the cores; a control group's quota and its periods; a
+//! first-come-first-served lock in each process with the quantum rules of Ruby's versions; garbage
+//! collections that stop a worker; a listen queue of bounded length, overflow being retried after
+//! 1, 3, 7, ... seconds as TCP does; who takes a connection, and what becomes of it after a reply;
 //! clients that give up leave their request behind in the server. What is not: scheduling slices of
-//! the operating system, caches, keep-alive.
+//! the operating system, caches.
 
 mod calendar;
+mod connection;
 mod cores;
 mod engine;
 mod lock;
+mod quota;
 mod request;
 mod sample;
 #[cfg(test)]
 mod tests;
 
+pub use connection::KeepAlive;
 pub use engine::Simulator;
 pub use lock::Lock;
+pub use quota::Quota;
 pub use request::RequestKind;
 
 /// Which worker takes the next connection.
@@ -33,6 +38,25 @@ pub enum Admission {
     LeastBusy,
     /// A random worker at once, however busy: every worker has its own queue.
     Split,
+    /// The workers in turn, however busy: a proxy before servers with a port each.
+    InTurn,
+}
+
+impl Admission {
+    /// Every worker has a queue of its own: a request waits for its worker even when another is
+    /// idle.
+    pub(super) fn has_own_queues(self) -> bool {
+        matches!(self, Self::Split | Self::InTurn)
+    }
+}
+
+/// Garbage collection that stops a worker: CPU under its lock, at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pauses {
+    /// One for so many requests of a worker.
+    pub every: u32,
+    /// How long one takes, seconds.
+    pub length_s: f64,
 }
 
 /// The simulated server and what it runs on.
@@ -42,8 +66,13 @@ pub struct Server {
     pub threads: u16,
     /// Cores its processes share; may be a fraction.
     pub cores: f64,
+    /// A limit on the CPU time of all its processes; `None`: the cores are the limit.
+    pub quota: Option<Quota>,
     pub lock: Lock,
+    /// Garbage collection beyond what is in the requests' CPU.
+    pub pauses: Option<Pauses>,
     pub admission: Admission,
+    pub keep_alive: KeepAlive,
     /// Connections the listen queue holds.
     pub backlog: usize,
     /// After this long from when it was due, a client gives up; seconds.
@@ -52,14 +81,17 @@ pub struct Server {
 
 impl Server {
     /// A server as Puma is on Ruby before 3.3: random admission, 100 ms quantum, listen queue of
-    /// 1024, timeout 10 s.
+    /// 1024, timeout 10 s; every request over a connection of its own; without quota or pauses.
     pub fn new(workers: u16, threads: u16, cores: f64) -> Self {
         Self {
             workers: workers.max(1),
             threads: threads.max(1),
             cores,
+            quota: None,
             lock: Lock::Ruby26 { quantum_s: 0.1 },
+            pauses: None,
             admission: Admission::Random,
+            keep_alive: KeepAlive::Closed,
             backlog: 1024,
             timeout_s: 10.0,
         }

@@ -1,7 +1,7 @@
 //! Requests: what kinds there are, what they go through, and where those in flight are kept.
 
 use super::sample::Random;
-use crate::model::Demand;
+use crate::model::{Demand, Sizes};
 
 /// What one kind of request costs. It alternates between bursts of CPU under the lock and waits:
 /// burst, (CPU without the lock,) wait, burst, ..., wait, burst.
@@ -23,6 +23,9 @@ pub struct RequestKind {
     /// Lock time lost in all its bursts when the lock passes from one thread straight to another,
     /// seconds.
     pub handoff_s: f64,
+    /// How requests of this kind differ as a whole, as measured: each takes this many times as long
+    /// in every step. `None`: they differ in nothing but their steps.
+    pub sizes: Option<Sizes>,
 }
 
 impl Default for RequestKind {
@@ -36,6 +39,7 @@ impl Default for RequestKind {
             waits: 1,
             cv2: 1.0,
             handoff_s: 0.0,
+            sizes: None,
         }
     }
 }
@@ -56,16 +60,23 @@ impl RequestKind {
         // Of independent steps the variances add up.
         let squares =
             self.cpu_s.powi(2) / bursts + self.cpu_free_s.powi(2) + self.wait_s.powi(2) / waits;
+        let of_steps = self.cv2 * squares / total_s.powi(2).max(f64::MIN_POSITIVE);
+        let of_sizes = self.sizes.map_or(0.0, |sizes| sizes.cv2());
         Demand {
             cpu_s: self.cpu_s,
             cpu_free_s: self.cpu_free_s,
             wait_s: self.wait_s,
             handoff_s: self.handoff_s,
-            cv2: self.cv2 * squares / total_s.powi(2).max(f64::MIN_POSITIVE),
+            cv2: product_cv2(of_steps, of_sizes),
             // The mean rest of a hold that is met: (1 + cv2) / 2 of a mean hold.
-            contention: 0.5 * (1.0 + self.cv2),
+            contention: 0.5 * (1.0 + product_cv2(self.cv2, of_sizes)),
             generator_s: 0.0,
         }
+    }
+
+    /// Draws how large a request is: 1 is the mean.
+    pub(super) fn size(&self, random: &mut Random) -> f64 {
+        self.sizes.map_or(1.0, |sizes| sizes.quantile(random.unit()))
     }
 
     /// The hand-over before one burst, when there is one; seconds.
@@ -92,6 +103,11 @@ impl RequestKind {
     }
 }
 
+/// Of a product of independent variables.
+fn product_cv2(a: f64, b: f64) -> f64 {
+    (1.0 + a) * (1.0 + b) - 1.0
+}
+
 /// One step of a request, with its duration in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Step {
@@ -100,6 +116,16 @@ pub(super) enum Step {
     /// CPU outside it.
     Free(f64),
     Wait(f64),
+}
+
+/// A request as it becomes due.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun {
+    pub(super) due_s: f64,
+    pub(super) kind: u16,
+    pub(super) load: u32,
+    pub(super) size: f64,
+    pub(super) connection: Option<u32>,
 }
 
 /// A request between its arrival and its end in the server.
@@ -111,6 +137,10 @@ pub(super) struct Request {
     pub(super) load: u32,
     pub(super) worker: u32,
     pub(super) step: u16,
+    /// Every step takes this many times as long as its kind says.
+    pub(super) size: f64,
+    /// The connection it came over, when those are kept.
+    pub(super) connection: Option<u32>,
     /// Work of its burst that waits for the lock, seconds.
     pub(super) burst_s: f64,
     /// It runs, or waits to run, under the lock.
@@ -130,13 +160,15 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub(super) fn add(&mut self, due_s: f64, kind: u16, load: u32) -> u32 {
+    pub(super) fn add(&mut self, due: Begun) -> u32 {
         let mut request = Request {
-            due_s,
-            kind,
-            load,
+            due_s: due.due_s,
+            kind: due.kind,
+            load: due.load,
             worker: 0,
             step: 0,
+            size: due.size,
+            connection: due.connection,
             burst_s: 0.0,
             is_locked: false,
             is_awaited: true,
@@ -205,12 +237,13 @@ mod tests {
     #[test]
     fn a_slot_used_again_is_another_request() {
         let mut requests = Requests::default();
-        let first = requests.add(0.0, 0, 1);
+        let due = |due_s| Begun { due_s, kind: 0, load: 1, size: 1.0, connection: None };
+        let first = requests.add(due(0.0));
         let generation = requests.get(first).generation;
         assert!(requests.is_awaited(first, generation));
         requests.remove(first);
         assert!(!requests.is_awaited(first, generation));
-        assert_eq!(requests.add(1.0, 0, 1), first);
+        assert_eq!(requests.add(due(1.0)), first);
         assert!(!requests.is_awaited(first, generation));
         assert_eq!(requests.live(), [first]);
     }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::model::simulator::{Admission, Ending, Lock, RequestKind, Server, Simulator};
-use crate::model::{self, Demand};
-use crate::terms::{Arrivals, Configuration, Offered, Rate};
+use crate::model::simulator::{Admission, Lock, Pauses, RequestKind, Server, Simulator};
+use crate::model::{self, Demand, Host};
+use crate::terms::Configuration;
 
 /// An app under its server on its machine. Seconds are those of one request without queueing.
 #[derive(Debug, Clone)]
@@ -23,11 +23,15 @@ pub struct SimulatedApp {
     pub handoff_s: f64,
     pub cores: f64,
     pub lock: Lock,
+    /// Garbage collection beyond what is in the requests' CPU.
+    pub pauses: Option<Pauses>,
     pub admission: Admission,
     /// Connections the listen queue holds.
     pub backlog: usize,
     /// After this long clients give up.
     pub timeout: Duration,
+    /// Its workers take in as many requests as come.
+    pub is_event_loop: bool,
     /// As the app runs today.
     pub current: Configuration,
     pub memory: SimulatedMemory,
@@ -97,9 +101,11 @@ impl Default for SimulatedApp {
             handoff_s: 0.0,
             cores: 2.0,
             lock: Lock::Ruby26 { quantum_s: 0.1 },
+            pauses: None,
             admission: Admission::Random,
             backlog: 1024,
             timeout: Duration::from_secs(10),
+            is_event_loop: false,
             current: Configuration::new(1, 5).expect("one and five are not zero"),
             memory: SimulatedMemory {
                 shared_bytes: 40 << 20,
@@ -116,10 +122,11 @@ impl Default for SimulatedApp {
     }
 }
 
+/// More requests than this are never in one event loop here.
+const LOOP_PLACES: u16 = 4096;
+
 /// Requests in one simulation of [`SimulatedApp::true_capacity`].
 const PROBE_REQUESTS: f64 = 100_000.0;
-/// Halvings of its bracket: 2.5 / 2^9 is half a percent.
-const PROBES: u32 = 9;
 
 impl SimulatedApp {
     /// What a request costs.
@@ -132,6 +139,7 @@ impl SimulatedApp {
             waits: self.waits,
             cv2: self.cv2,
             handoff_s: self.handoff_s,
+            sizes: None,
         }
     }
 
@@ -142,16 +150,20 @@ impl SimulatedApp {
 
     /// The server in virtual time, just booted.
     pub(super) fn simulator(&self, configuration: Configuration, seed: u64) -> Simulator {
-        let server = Server {
-            workers: configuration.workers.get(),
-            threads: configuration.threads.get(),
-            cores: self.cores,
+        Simulator::new(self.server(configuration), vec![self.request()], seed)
+    }
+
+    fn server(&self, configuration: Configuration) -> Server {
+        let (workers, threads) = (configuration.workers.get(), configuration.threads.get());
+        let threads = if self.is_event_loop { LOOP_PLACES } else { threads };
+        Server {
             lock: self.lock,
+            pauses: self.pauses,
             admission: self.admission,
             backlog: self.backlog,
             timeout_s: self.timeout.as_secs_f64(),
-        };
-        Simulator::new(server, vec![self.request()], seed)
+            ..Server::new(workers, threads, self.cores)
+        }
     }
 
     /// The known answer: the highest Poisson arrival rate (requests/s) of a configuration, without
@@ -169,48 +181,7 @@ impl SimulatedApp {
             model::capacity(&demand, configuration, self.cores, quantile, limit.as_secs_f64());
         // The formulas may say 0 by a hair.
         let guess = guess.max(0.1 / demand.unloaded_latency_s());
-        let (mut low, mut high) = (0.0, 1.5 * guess);
-        while self.holds(configuration, high, limit, quantile) {
-            (low, high) = (high, 1.5 * high);
-        }
-        for _ in 0..PROBES {
-            let middle = 0.5 * (low + high);
-            if self.holds(configuration, middle, limit, quantile) {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        low
-    }
-
-    fn holds(
-        &self,
-        configuration: Configuration,
-        rate: f64,
-        limit: Duration,
-        quantile: f64,
-    ) -> bool {
-        let allowed = ((1.0 - quantile) * PROBE_REQUESTS) as u64;
-        let mut simulator = self.simulator(configuration, 1);
-        let offered = Rate::per_second(rate).expect("a bisected rate is finite and positive");
-        simulator.begin(Offered::Open { rate: offered, arrivals: Arrivals::Poisson }, 2);
-        let length_s = PROBE_REQUESTS / rate;
-        let mut violations = 0;
-        for part in 1..=20 {
-            simulator.run_until(length_s * f64::from(part) / 20.0, &mut |outcome| {
-                let latency_s = outcome.ended_s - outcome.due_s;
-                if outcome.ending != Ending::Reply || latency_s >= limit.as_secs_f64() {
-                    violations += 1;
-                }
-            });
-            if violations > allowed {
-                return false;
-            }
-        }
-        simulator.end();
-        // What has not ended yet has not been judged: more than the threads hold is a queue that
-        // grew.
-        simulator.in_flight() + violations <= allowed + u64::from(configuration.slots())
+        let machine = Host { server: self.server(configuration), requests: vec![self.request()] };
+        machine.capacity(guess, quantile, limit.as_secs_f64(), PROBE_REQUESTS)
     }
 }

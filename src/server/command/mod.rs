@@ -39,6 +39,10 @@ impl Adapter for Command {
         &ABOUT
     }
 
+    fn is_known(&self) -> bool {
+        false
+    }
+
     fn has_threads(&self, app: &App) -> bool {
         app.command.as_ref().is_some_and(|command| command.uses(&app.env, "threads"))
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Question, is_saturated};
-use crate::model::Measured;
+use crate::model::{Form, Measured};
 use crate::report::{Story, figures};
 use crate::stats::slope;
 use crate::terms::{Configuration, PredictedSetting, TrialPurpose, TrialSummary, Warning};
@@ -36,6 +36,8 @@ pub(super) fn warnings(
         // What changed in the course of the session explains trials that contradict each other.
         drift.or_else(|| contradiction(&saturated)),
         poor_fit(known),
+        unknown_server(story, known),
+        no_quantum(story, question),
         far_away(known, predicted),
         generator(known, question),
     ]
@@ -108,6 +110,44 @@ fn drift(known: &Measured, saturated: &[&TrialSummary]) -> Option<Warning> {
             ),
             "a cache that fills, a leak, or a machine that slows down: the predictions are for \
              neither end",
+        )
+    })
+}
+
+/// A server that no adapter knows, by its own curve or by what a server with threads would do.
+fn unknown_server(story: &Story, known: &Measured) -> Option<Warning> {
+    let Form::Unknown(curve) = &known.form else { return None };
+    let (how, advice) = match curve {
+        Some(curve) => (
+            format!(
+                "throughput follows a universal scalability curve through what was measured \
+                 (contention {:.3}, coherency {:.4}, misfit {:.0} %)",
+                curve.contention,
+                curve.coherency,
+                curve.misfit * 100.0
+            ),
+            "it says nothing about latency or why; beyond what was measured it is a guess",
+        ),
+        None => (
+            "it is taken for one whose threads take a request each".to_string(),
+            "with three or more numbers of workers in a session a curve of its own is fitted",
+        ),
+    };
+    let server = story.server.as_str();
+    Some(Warning::new("unknown_server", format!("how {server} works is not known: {how}"), advice))
+}
+
+/// The runtime has no setting for what is asked.
+fn no_quantum(story: &Story, question: &Question) -> Option<Warning> {
+    question.quantum?;
+    let (_, runtime, _) = story.plan.iter().find(|(what, ..)| what == "runtime")?;
+    let mut version = runtime.strip_prefix("ruby ")?.split('.').map_while(|it| it.parse().ok());
+    let version: (u32, u32) = (version.next()?, version.next()?);
+    (version < (3, 4)).then(|| {
+        Warning::new(
+            "no_quantum",
+            format!("{runtime} has no setting for how long a thread keeps the lock"),
+            "RUBY_THREAD_TIMESLICE is there from Ruby 3.4 on",
         )
     })
 }

@@ -7,7 +7,9 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::model::{Fleet, FleetLoad, MachineSize, Measured, WhatIf};
-use crate::terms::{Bytes, Configuration, Cores, FleetNeed, FleetReport, Rate, UnitError};
+use crate::terms::{
+    Bytes, Configuration, Cores, FleetDays, FleetNeed, FleetReport, Rate, Ratio, UnitError,
+};
 
 /// A load, and what it could be spread over.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +17,8 @@ pub struct FleetQuestion {
     pub rate: Rate,
     /// At least 1.
     pub zones: u16,
+    /// The lowest rate of a day, as a share of `rate`: asks for a day of an autoscaled fleet.
+    pub trough: Option<Ratio>,
     pub machines: Vec<MachineWish>,
 }
 
@@ -75,7 +79,11 @@ pub(super) fn fleets(
     question: &FleetQuestion,
     at: impl Fn(Cores) -> (Vec<Configuration>, WhatIf),
 ) -> Vec<FleetReport> {
-    let load = FleetLoad { rate_rps: question.rate.as_per_second(), zones: question.zones.max(1) };
+    let load = FleetLoad {
+        rate_rps: question.rate.as_per_second(),
+        zones: question.zones.max(1),
+        trough: question.trough.map(Ratio::get),
+    };
     let report = |wish: &MachineWish| {
         let size = MachineSize { cores: wish.cores.get(), memory_bytes: wish.memory.0 };
         let (settings, what_if) = at(wish.cores);
@@ -110,6 +118,10 @@ fn need(fleet: &Fleet, price_per_hour: Option<f64>) -> Option<FleetNeed> {
         zone_lost: fleet.zone_lost,
         cost_per_hour: cost(fleet.machines),
         cost_per_hour_interval: cost(few).zip(cost(many)).map(|(low, high)| [low, high]),
+        days: fleet.days.map(|days| {
+            let of_day = |price: f64| price * days.ordinary.machine_hours;
+            FleetDays { cost: price_per_hour.map(of_day), ..days }
+        }),
     })
 }
 

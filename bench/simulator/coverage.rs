@@ -1,0 +1,210 @@
+//! How often a 90 % prediction interval covers what is then measured, over applications of many
+//! kinds on the simulated place: four settings are fitted to, one other is predicted and measured.
+//!
+//! The applications are not all as the formulas have it: starts and machines differ, garbage is
+//! collected, requests are of different sizes, locks and accept rules are those of several servers.
+
+use std::time::Duration;
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use sweetspot::model::simulator::{Admission, Lock, Pauses};
+use sweetspot::place::Place as _;
+use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
+use sweetspot::report::Story;
+use sweetspot::session::predict::{Question, answer};
+use sweetspot::stats::normal;
+use sweetspot::summary::trial::{Context, summarise};
+use sweetspot::terms::{Configuration, Offered, TrialPurpose, TrialSummary, Wait};
+use sweetspot::trial::{Order, Outcome, Runner};
+
+use crate::Result;
+
+const LEVEL: f64 = 0.9;
+
+pub fn run(apps: u64) -> Result<()> {
+    let mut all = Vec::new();
+    for seed in 1..=apps {
+        all.push(one(seed)?);
+    }
+    let covered = all.iter().filter(|one| one.is_covered).count();
+    let mut errors: Vec<f64> = all.iter().map(|one| one.error.abs()).collect();
+    errors.sort_by(f64::total_cmp);
+    let quantile = |share: f64| errors[((errors.len() - 1) as f64 * share) as usize] * 100.0;
+    println!("| {apps} simulated applications, one setting of each predicted | |\n|---|---|");
+    println!("| 90 % intervals that cover | {:.1} % |", 100.0 * covered as f64 / apps as f64);
+    println!("| mean absolute error | {:.1} % |", 100.0 * mean(&errors));
+    println!(
+        "| median, 90th percentile, largest | {:.1} %, {:.1} %, {:.1} % |",
+        quantile(0.5),
+        quantile(0.9),
+        quantile(1.0)
+    );
+    let mut widths: Vec<f64> = all.iter().map(|one| one.half_width).collect();
+    widths.sort_by(f64::total_cmp);
+    println!("| half width of an interval, median | {:.1} % |", widths[widths.len() / 2] * 100.0);
+    for (words, is_it) in GROUPS {
+        let group: Vec<&Predicted> = all.iter().filter(|one| is_it(&one.app)).collect();
+        let covered = group.iter().filter(|one| one.is_covered).count();
+        println!(
+            "| of {} with {words} | {:.1} % |",
+            group.len(),
+            100.0 * covered as f64 / group.len().max(1) as f64
+        );
+    }
+    println!();
+    Ok(())
+}
+
+type Group = (&'static str, fn(&SimulatedApp) -> bool);
+
+const GROUPS: [Group; 4] = [
+    ("garbage collections", |app| app.pauses.is_some()),
+    ("queues of their own", |app| app.admission == Admission::Split),
+    ("no lock", |app| app.lock == Lock::None),
+    ("steps that vary widely", |app| app.cv2 > 1.5),
+];
+
+struct Predicted {
+    app: SimulatedApp,
+    /// Predicted over measured, less 1.
+    error: f64,
+    is_covered: bool,
+    /// Relative.
+    half_width: f64,
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn random_app(random: &mut Xoshiro256PlusPlus) -> SimulatedApp {
+    let mut one_of = |count: usize| random.random_range(0..count);
+    let lock = [
+        Lock::Ruby26 { quantum_s: 0.1 },
+        Lock::Ruby26 { quantum_s: 0.1 },
+        Lock::Ruby33 { quantum_s: 0.1 },
+        Lock::None,
+    ][one_of(4)];
+    let admission = [Admission::Random, Admission::LeastBusy, Admission::Split][one_of(3)];
+    let cv2 = [0.1, 0.5, 1.0, 2.0][one_of(4)];
+    let cores = [1.0, 2.0, 2.0, 4.0, 4.0, 8.0][one_of(6)];
+    let has_pauses = one_of(3) == 0;
+    let total_s = 0.005 * 20f64.powf(random.random::<f64>());
+    let io_share = random.random::<f64>() * 0.95;
+    let cpu_s = total_s * (1.0 - io_share);
+    let free = if random.random_range(0..3) == 0 { 0.3 * random.random::<f64>() } else { 0.0 };
+    let pause = |random: &mut Xoshiro256PlusPlus| Pauses {
+        every: random.random_range(20..200),
+        length_s: cpu_s * (1.0 + 9.0 * random.random::<f64>()),
+    };
+    SimulatedApp {
+        cpu_s: cpu_s * (1.0 - free),
+        cpu_free_s: cpu_s * free,
+        wait_s: total_s * io_share,
+        waits: random.random_range(1..6),
+        cv2,
+        handoff_s: 0.1 * cpu_s * random.random::<f64>(),
+        cores,
+        lock,
+        admission,
+        pauses: has_pauses.then(|| pause(random)),
+        drift: Drift { start: 0.03, window: 0.02, ..Drift::default() },
+        ..SimulatedApp::default()
+    }
+}
+
+fn one(seed: u64) -> Result<Predicted> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let app = random_app(&mut random);
+    let cores = app.cores as u16;
+    let threads = [1, 3, 8];
+    let fitted = [(1, 1), (1, 8), (cores.max(2), 3), (2 * cores, 1)];
+    let others: Vec<(u16, u16)> = (1..=2 * cores)
+        .flat_map(|workers| threads.map(|threads| (workers, threads)))
+        .filter(|cell| !fitted.contains(cell))
+        .collect();
+    let asked = others[random.random_range(0..others.len())];
+    let mut place = Simulated::new(app.clone(), seed);
+    let mut trials = vec![trial(&mut place, &app, (1, 1), TrialPurpose::Unloaded, seed)?];
+    for cell in fitted {
+        trials.push(trial(&mut place, &app, cell, TrialPurpose::Saturate, seed)?);
+    }
+    let measured = trial(&mut place, &app, asked, TrialPurpose::Saturate, seed)?;
+    let measured_rps = measured.summary.got_through_rps();
+    let story = Story {
+        server: "puma".to_string(),
+        slo: "p95<10s".to_string(),
+        machine: Some(place.machine().clone()),
+        trials,
+        ..Story::default()
+    };
+    let question = Question {
+        cores: Vec::new(),
+        memory: None,
+        workers: Some(vec![asked.0]),
+        threads: Some(vec![asked.1]),
+        wait: Wait::Times(1.0),
+        others: Vec::new(),
+        rate: None,
+        slo: None,
+        is_simulated: false,
+        quantum: None,
+        without_generator: true,
+        fleet: None,
+    };
+    let report = answer(&story, &question)?;
+    let predicted = report.predicted.first().ok_or("nothing was predicted")?;
+    let value = predicted.throughput_rps_max;
+    // The interval is printed for 95 %; it is even on a logarithmic scale.
+    let half = (predicted.throughput_rps_max_interval[1] / value).ln()
+        * (normal::quantile(0.5 + 0.5 * LEVEL) / normal::quantile(0.975));
+    let error = value / measured_rps;
+    Ok(Predicted {
+        app,
+        error: error - 1.0,
+        is_covered: error.ln().abs() <= half,
+        half_width: half.exp() - 1.0,
+    })
+}
+
+fn trial(
+    place: &mut Simulated,
+    app: &SimulatedApp,
+    (workers, threads): (u16, u16),
+    purpose: TrialPurpose,
+    seed: u64,
+) -> Result<TrialSummary> {
+    let configuration = Configuration::new(workers, threads)?;
+    let clients = match purpose {
+        TrialPurpose::Unloaded => 1,
+        _ => (2 * configuration.slots()).max(4),
+    };
+    let order = Order {
+        configuration,
+        fresh_start: true,
+        offered: Offered::Closed { clients, think: Duration::ZERO },
+        warm_up: Duration::from_secs(1),
+        duration: Duration::from_secs(4),
+        seed,
+        latency_limit: None,
+    };
+    let mut runner = Runner::new(place, 0);
+    let record = match runner.run(&order, &mut |_| {})? {
+        Outcome::BootFailed(failure) => return Err(failure.message.into()),
+        Outcome::Recorded(record) => record,
+    };
+    let context = Context {
+        id: 1,
+        purpose,
+        slo: None,
+        cores: app.cores,
+        unloaded_s: None,
+        has_proxy: false,
+        has_threads: true,
+        ended_s: runner.elapsed().as_secs_f64(),
+    };
+    let summary = summarise(&record, &context);
+    runner.finish()?;
+    Ok(summary)
+}

@@ -1,0 +1,157 @@
+//! A fleet without its requests: what a machine does at a rate is simulated once for a few dozen
+//! rates and looked up afterwards.
+//!
+//! A balancer that picks a machine by chance gives each of n machines Poisson arrivals at a share
+//! of the rate (Kingman, 1993), and the rate changes slowly against the life of a queue: so each
+//! machine is, at any time, one that has run at its rate for long. Beyond what it can take its
+//! queue grows, and later shrinks, by the difference between what comes and what it can do (a fluid
+//! queue: Kurtz, 1970).
+
+use std::time::Duration;
+
+use super::{HealthCheck, Machines, Tally};
+use crate::model::Host;
+use crate::model::simulator::{Server, Simulator};
+use crate::terms::Offered;
+
+/// Requests simulated at each rate.
+const REQUESTS: f64 = 60_000.0;
+/// Rates in the table, as shares of what a machine can take: closer where latencies rise.
+const SHARES: [f64; 16] = [
+    0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.62, 0.69, 0.75, 0.8, 0.84, 0.88, 0.91, 0.935, 0.955, 0.97,
+];
+/// Beyond this share of what a machine can take, the queue is taken as a fluid.
+const STEADY: f64 = SHARES[SHARES.len() - 1];
+
+/// All machines alike, and nothing kept of any one of them.
+#[derive(Debug, Clone)]
+pub struct ByRate {
+    check: HealthCheck,
+    /// What one machine can take, requests/s.
+    most_rps: f64,
+    timeout_s: f64,
+    /// Requests that a machine can have waiting.
+    room: f64,
+    /// Latencies at each of [`SHARES`], of one request in all.
+    table: Vec<Tally>,
+    machines: f64,
+    /// Share of them that the balancer sends to.
+    in_service: f64,
+    /// Requests that wait in each machine beyond what its rate explains.
+    queue: f64,
+}
+
+impl ByRate {
+    /// No machine yet; simulates some million requests of one.
+    pub fn new(machine: &Host, check: HealthCheck) -> Self {
+        let most_rps = saturated_rps(machine);
+        let table = SHARES.iter().map(|share| steady(machine, share * most_rps)).collect();
+        let server = &machine.server;
+        Self {
+            check,
+            most_rps,
+            timeout_s: server.timeout_s,
+            room: server.backlog as f64,
+            table,
+            machines: 0.0,
+            in_service: 1.0,
+            queue: 0.0,
+        }
+    }
+
+    /// Latencies of a machine that has run at this rate for long: those of the two nearest rates,
+    /// in proportion.
+    fn at(&self, rate_rps: f64) -> Tally {
+        let share = (rate_rps / self.most_rps).clamp(SHARES[0], STEADY);
+        let above = SHARES.iter().position(|&known| known >= share).unwrap_or(SHARES.len() - 1);
+        let below = above.saturating_sub(1);
+        let width = (SHARES[above] - SHARES[below]).max(f64::MIN_POSITIVE);
+        let along = ((share - SHARES[below]) / width).clamp(0.0, 1.0);
+        let mut tally = Tally::default();
+        tally.add_times(&self.table[below], 1.0 - along);
+        tally.add_times(&self.table[above], along);
+        tally
+    }
+}
+
+impl Machines for ByRate {
+    fn resize(&mut self, count: u64, _: &mut Tally) {
+        let count = count as f64;
+        if count > self.machines {
+            // New ones are empty and in service.
+            let known = if count > 0.0 { self.machines / count } else { 0.0 };
+            self.queue *= known;
+            self.in_service = 1.0 - known * (1.0 - self.in_service);
+        }
+        self.machines = count;
+    }
+
+    fn lose(&mut self, count: u64, tally: &mut Tally) {
+        tally.fail(count as f64 * self.queue);
+        self.machines = (self.machines - count as f64).max(1.0);
+    }
+
+    fn pass(&mut self, rate_rps: f64, length_s: f64, tally: &mut Tally) {
+        let serving = if self.in_service > 1e-9 { self.in_service } else { 1.0 };
+        let each_rps = rate_rps / (self.machines * serving);
+        let steady = self.at(each_rps);
+        let steady_most_rps = STEADY * self.most_rps;
+        let before = self.queue;
+        let after = (before + (each_rps - steady_most_rps) * length_s).max(0.0);
+        self.queue = after.min(self.room);
+        let refused = (after - self.queue) / (each_rps * length_s).max(f64::MIN_POSITIVE);
+        let requests = rate_rps * length_s;
+        tally.fail(requests * refused.min(1.0));
+        // The queue changes evenly: a few points of it stand for the step.
+        const POINTS: u32 = 4;
+        let each = requests * (1.0 - refused.min(1.0)) / f64::from(POINTS);
+        for point in 0..POINTS {
+            let along = (f64::from(point) + 0.5) / f64::from(POINTS);
+            let waiting = before + along * (self.queue - before);
+            tally.add_later(&steady, each, waiting / self.most_rps, self.timeout_s);
+        }
+        self.heed(&steady);
+    }
+}
+
+impl ByRate {
+    /// Checks that fail in a row take a machine out of service; without requests it passes them
+    /// soon, and comes back.
+    fn heed(&mut self, steady: &Tally) {
+        let left_s = self.check.timeout_s - self.queue / self.most_rps;
+        let fails = if left_s > 0.0 { steady.share_above(left_s) } else { 1.0 };
+        let goes = self.in_service * fails.powi(self.check.fails as i32);
+        let comes = (1.0 - self.in_service) / f64::from(self.check.passes);
+        self.in_service = (self.in_service - goes + comes).clamp(0.0, 1.0);
+    }
+}
+
+/// What one machine takes from clients that send again at once, requests/s.
+fn saturated_rps(machine: &Host) -> f64 {
+    let mut simulator = Simulator::new(machine.server.clone(), machine.requests.clone(), 1);
+    let slots = u32::from(machine.server.workers) * u32::from(machine.server.threads);
+    simulator.begin(Offered::Closed { clients: 2 * slots + 2, think: Duration::ZERO }, 2);
+    let (mut replies, mut first_s, mut last_s) = (0.0, 0.0, 0.0);
+    let mut until_s = 0.0;
+    while replies < REQUESTS {
+        until_s += 1.0;
+        simulator.run_until(until_s, &mut |outcome| {
+            replies += 1.0;
+            first_s = if replies == 1.0 { outcome.ended_s } else { first_s };
+            last_s = outcome.ended_s;
+        });
+        if until_s > 1e6 {
+            break;
+        }
+    }
+    (replies - 1.0) / (last_s - first_s).max(f64::MIN_POSITIVE)
+}
+
+/// The latencies at one rate, together one request.
+fn steady(machine: &Host, rate_rps: f64) -> Tally {
+    let server = Server { timeout_s: 1e9, ..machine.server.clone() };
+    let [tally, _] = Host { server, ..machine.clone() }.play(rate_rps, REQUESTS);
+    let mut one = Tally::default();
+    one.add_times(&tally, 1.0 / tally.requests().max(1.0));
+    one
+}
