@@ -60,11 +60,14 @@ impl Measured {
         let has_room = |expected: &Expected| {
             expected.memory_bytes.is_none_or(|needs| fits(needs, Bytes(size.memory_bytes)))
         };
-        let (configuration, expected) = settings
+        // By the formulas: a hundred settings are too many to play.
+        let computed = WhatIf { is_played: false, ..what_if.clone() };
+        let (configuration, _) = settings
             .iter()
-            .map(|&at| (at, self.expect(at, &what_if)))
+            .map(|&at| (at, self.expect(at, &computed)))
             .filter(|(_, expected)| has_room(expected) && expected.capacity_rps.is_some())
             .max_by(|a, b| held(&a.1).total_cmp(&held(&b.1)))?;
+        let expected = self.expect(configuration, &what_if);
         let capacity: Estimate = expected.capacity_rps?;
         let machines = count(load, capacity.value);
         let simulated = |lost: u16| {

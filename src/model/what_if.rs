@@ -1,7 +1,7 @@
 //! What a server that was measured would do elsewhere: on other cores, with other settings, or when
 //! what it waits for takes longer.
 
-use super::simulator::{Lock, RequestKind, Server};
+use super::simulator::{Admission, Lock, RequestKind, Server};
 use super::{
     Correction, Demand, Fit, Host, MemoryModel, OpenLatency, Scalability, Sizes, capacity,
     closed_throughput, event_loop, limit, mix, open_latency,
@@ -32,6 +32,7 @@ pub struct Measured {
     pub memory: Option<MemoryModel>,
     /// As the server's runtime has it.
     pub lock: Lock,
+    pub admission: Admission,
     /// How requests that met nobody differed; `None` when no trial had one client alone.
     pub sizes: Option<Sizes>,
     /// Cores that the server had.
@@ -58,6 +59,13 @@ pub struct WhatIf {
     pub quantum_s: Option<f64>,
     /// Requests/s at which latency is told; `None`: at 70 % of the capacity.
     pub rate: Option<f64>,
+}
+
+impl WhatIf {
+    /// Requests are as they were measured.
+    fn is_same_request(&self) -> bool {
+        self.wait == Wait::Times(1.0) && self.others.is_empty() && self.quantum_s.is_none()
+    }
 }
 
 /// What is expected of one configuration. Intervals of 95 %.
@@ -97,7 +105,10 @@ impl Measured {
     /// What would become of one configuration.
     pub fn expect(&self, configuration: Configuration, what_if: &WhatIf) -> Expected {
         match &self.form {
-            Form::Unknown(Some(curve)) => self.along(curve, configuration, what_if),
+            // A curve knows nothing of what a request does.
+            Form::Unknown(Some(curve)) if what_if.is_same_request() => {
+                self.along(curve, configuration, what_if)
+            }
             _ => self.by_mechanism(configuration, what_if),
         }
     }
@@ -195,7 +206,7 @@ impl Measured {
         };
         let server = Server::new(places.workers.get(), places.threads.get(), what_if.cores);
         Host {
-            server: Server { lock, ..server },
+            server: Server { lock, admission: self.admission, ..server },
             requests: mix::kinds(
                 request(&longer(&self.fit.demand, what_if), self.sizes),
                 &what_if.others,
@@ -312,6 +323,7 @@ pub(super) mod tests {
             capacity_correction: Correction::default(),
             memory: None,
             lock: Lock::Ruby26 { quantum_s: 0.1 },
+            admission: Admission::Random,
             sizes: None,
             cores: 2.0,
             workers: [1, 4],
@@ -421,6 +433,8 @@ pub(super) mod tests {
         let there = unknown.expect(at(8, 1), &asked(4.0)).throughput_rps.unwrap();
         assert!((there.value / rps.value - 2.0).abs() < 1e-9);
         assert!(there.relative_half_width() > rps.relative_half_width());
+        let slower = WhatIf { wait: Wait::Of(1.0), ..asked(2.0) };
+        assert!(unknown.expect(at(4, 1), &slower).throughput_rps.unwrap().value < 5.0);
         let without = measured(Form::Unknown(None)).expect(at(4, 1), &asked(2.0));
         assert!(without.latency.is_some());
     }

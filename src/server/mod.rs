@@ -385,6 +385,19 @@ pub struct InspectionError {
     pub message: String,
 }
 
+/// Who takes a new connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accepts {
+    /// A worker with a free thread: all wait at one queue.
+    Free,
+    /// Any worker, whether it has a thread free or not.
+    Any,
+    /// The same where workers have several threads, else one that is free.
+    AnyWithThreads,
+    /// The workers in turn, as the proxy before them has it.
+    InTurn,
+}
+
 /// An app server.
 pub trait Adapter: Sync {
     /// Its names, files and abilities.
@@ -403,6 +416,11 @@ pub trait Adapter: Sync {
     /// Does a worker work on as many requests at once as come, however few threads it has?
     fn is_event_loop(&self) -> bool {
         false
+    }
+
+    /// Who takes a new connection, in a version (its first two numbers).
+    fn accepts(&self, _version: (u32, u32)) -> Accepts {
+        Accepts::Free
     }
 
     /// False: nothing is known of how it works.

@@ -5,6 +5,7 @@
 
 mod doubts;
 mod fleet;
+mod runtime;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +15,6 @@ use thiserror::Error;
 pub use fleet::{FleetQuestion, MachineWish, MachineWishError};
 
 use super::report::{ReportError, Which, replay};
-use crate::model::simulator::Lock;
 use crate::model::{
     self, Correction, Expected, Fit, Form, Measured, Observation, OpenLatency, Scalability, Sizes,
     WhatIf, event_loop,
@@ -79,8 +79,8 @@ pub enum PredictError {
     },
     #[error("session {session} ended before it looked at its machine, so nothing can be fitted")]
     NoMachine { session: i64 },
-    #[error("{places} combinations are more than {MOST} to compute; ask for fewer")]
-    TooMany { places: usize },
+    #[error("{places} combinations are more than {most} to compute; ask for fewer")]
+    TooMany { places: usize, most: usize },
     #[error("the kinds of requests given with --mix are more than all requests together")]
     MoreThanAll,
 }
@@ -125,8 +125,9 @@ pub fn answer(story: &Story, question: &Question) -> Result<PredictReport, Predi
     let grids: Vec<(Cores, Vec<Configuration>)> =
         cores.iter().map(|&cores| (cores, grid(story, &known, question, cores))).collect();
     let places = grids.iter().map(|(_, grid)| grid.len()).sum();
-    if places > if question.is_played() { MOST_SIMULATED } else { MOST } {
-        return Err(PredictError::TooMany { places });
+    let most = if question.is_played() { MOST_SIMULATED } else { MOST };
+    if places > most {
+        return Err(PredictError::TooMany { places, most });
     }
     let mut predicted = Vec::new();
     for (cores, grid) in grids {
@@ -211,7 +212,8 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
         throughput_correction: Correction::default(),
         capacity_correction: Correction::default(),
         memory: model::memory(&memory_points(story)),
-        lock: lock(story, form),
+        lock: runtime::lock(story, form),
+        admission: runtime::admission(story),
         sizes: sizes(story),
         form,
         cores,
@@ -253,26 +255,6 @@ fn sizes(story: &Story) -> Option<Sizes> {
         trial.valid && trial.failure.is_none() && trial.purpose == TrialPurpose::Unloaded
     };
     Sizes::of(&story.trials.iter().find(is_alone)?.summary.latency_s)
-}
-
-/// The interpreter's lock, by the runtime's name and version; where that is not known, the
-/// commonest.
-fn lock(story: &Story, form: Form) -> Lock {
-    // A loop runs each piece to its end.
-    if form == Form::EventLoop {
-        return Lock::Ruby33 { quantum_s: 3600.0 };
-    }
-    let runtime = story.plan.iter().find(|(what, ..)| what == "runtime");
-    let runtime = runtime.map_or("", |(_, value, _)| value.as_str());
-    let (name, version) = runtime.split_once(' ').unwrap_or((runtime, ""));
-    let mut numbers = version.split('.').map_while(|part| part.parse::<u32>().ok());
-    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    match name {
-        "ruby" if version >= (3, 3) => Lock::Ruby33 { quantum_s: 0.1 },
-        "Python" => Lock::CPython { interval_s: 0.005 },
-        "jruby" | "truffleruby" | "php" => Lock::None,
-        _ => Lock::Ruby26 { quantum_s: 0.1 },
-    }
 }
 
 /// Of a server that is not known: how its throughput grows with its threads.

@@ -4,8 +4,11 @@
 use std::time::Duration;
 
 use sweetspot::place::simulated::{Simulated, SimulatedApp};
-use sweetspot::session::predict::{FleetQuestion, MachineWish, PredictError, Question, predict};
-use sweetspot::session::report::Which;
+use sweetspot::report::Story;
+use sweetspot::session::predict::{
+    FleetQuestion, MachineWish, PredictError, Question, answer, predict,
+};
+use sweetspot::session::report::{Which, replay};
 use sweetspot::store::Store;
 use sweetspot::terms::{
     Bytes, Configuration, Cores, ModelForm, PredictReport, PredictedSetting, Wait,
@@ -173,6 +176,51 @@ fn the_verb_prints_text_json_and_a_line() {
     assert!(text.contains("on 4 cores") && text.contains("predicted, not measured"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert_eq!(run(&["--quiet", "--cpus", "4,8"]).lines().count(), 2);
+    let fleet = ["--fleet", "5000/s", "--zones", "3", "--trough", "30%"];
+    let machine = ["--machine", "small=2,4GiB,0.1"];
+    let few = ["--workers", "2,4", "--threads", "5", "--mix", "1%:5ms:2s", "--quantum", "10ms"];
+    let text = run(&[&fleet[..], &machine, &few].concat());
+    for expected in ["scaled with a day's load", "the worst five minutes", "were measured take p95"]
+    {
+        assert!(text.replace('\n', " ").contains(expected), "{expected}: {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let json = run(&[&fleet[..], &machine, &few, &["--json"]].concat());
+    assert_valid("predict.schema.json", &serde_json::from_str(&json).unwrap());
+}
+
+#[test]
+fn a_new_slow_endpoint_takes_the_threads_from_the_others_until_there_are_more() {
+    let slow = "5%:5ms:2s".parse().unwrap();
+    let rate = Some("30/s".parse().unwrap());
+    let workers = Some(vec![2]);
+    let question = Question { others: vec![slow], rate, workers, ..as_measured() };
+    let report = measured(&Question { threads: Some(vec![2, 16]), ..question });
+    let p95 = |threads| find(&report, 2, threads).latency_of_measured_s.map(|it| it.p95);
+    // Thirty a second, a twentieth of which wait for two seconds, keep three of four threads busy.
+    let (few, many) = (p95(2), p95(16).unwrap());
+    assert!(few.is_none_or(|few| few > 5.0 * many) && many < 0.2, "{few:?} {many}");
+}
+
+#[test]
+fn a_server_that_is_not_known_follows_a_curve_and_says_so() {
+    let folder = TempDir::new().unwrap();
+    let plan = tune::plan(&folder);
+    let mut place = Simulated::new(app(), plan.seed);
+    tune::Room::default().tune(&plan, &mut place).unwrap();
+    let store = Store::open(&plan.store).unwrap();
+    let known = replay(&store, Which::Last).unwrap();
+    let unknown = Story { server: "command bin/serve".into(), ..known };
+    let report = answer(&unknown, &as_measured()).unwrap();
+    assert_eq!(report.fit.form, ModelForm::Scalability);
+    assert!(report.warnings.iter().any(|one| one.code == "unknown_server"), "{report:?}");
+    let two = find(&report, 2, 4);
+    assert_eq!(two.latency_s, None);
+    assert!((two.capacity_rps / truth(&app(), 2, 4) - 1.0).abs() < 0.4, "{two:?}");
+    // Asked for longer waits there is nothing but the mechanism to go by.
+    let wait = Wait::Times(2.0);
+    let slower = answer(&unknown, &Question { wait, ..as_measured() }).unwrap();
+    assert!(find(&slower, 2, 4).latency_s.is_some());
 }
 
 #[test]
@@ -184,6 +232,10 @@ fn what_is_typed_wrong_is_named() {
         (&["predict", "last", "--workers", "0"], "--workers: 0 is impossible"),
         (&["predict", "last", "--wait", "soon"], "'soon' is no wait"),
         (&["predict", "last", "--workers", "1..1024", "--threads", "1..9"], "ask for fewer"),
+        (&["predict", "last", "--workers", "1..101", "--threads", "1", "--simulate"], "than 100"),
+        (&["predict", "last", "--mix", "60%:1ms:0s", "--mix", "50%:1ms:0s"], "more than all"),
+        (&["predict", "last", "--mix", "lots"], "'lots' is no kind of requests"),
+        (&["predict", "last", "--trough", "30%"], "--fleet"),
     ] {
         let output = sweetspot(folder.path(), arguments);
         let errors = String::from_utf8_lossy(&output.stderr);

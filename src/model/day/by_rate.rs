@@ -3,9 +3,9 @@
 //!
 //! A balancer that picks a machine by chance gives each of n machines Poisson arrivals at a share
 //! of the rate (Kingman, 1993), and the rate changes slowly against the life of a queue: so each
-//! machine is, at any time, one that has run at its rate for long. Beyond what it can take its
-//! queue grows, and later shrinks, by the difference between what comes and what it can do (a fluid
-//! queue: Kurtz, 1970).
+//! machine is, at any time, one that has run at its rate for long. Near and beyond what it can take
+//! its queue grows, and later shrinks, by the difference between what comes and what a machine with
+//! so many in it can do (Agnew, 1976).
 
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ const REQUESTS: f64 = 60_000.0;
 const SHARES: [f64; 16] = [
     0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.62, 0.69, 0.75, 0.8, 0.84, 0.88, 0.91, 0.935, 0.955, 0.97,
 ];
+/// Parts of a step, in each of which what waits is taken as even.
+const POINTS: u32 = 4;
 /// Beyond this share of what a machine can take, the queue is taken as a fluid.
 const STEADY: f64 = SHARES[SHARES.len() - 1];
 
@@ -37,15 +39,19 @@ pub struct ByRate {
     machines: f64,
     /// Share of them that the balancer sends to.
     in_service: f64,
-    /// Requests that wait in each machine beyond what its rate explains.
+    /// Requests in each machine beyond those of the table's last rate.
     queue: f64,
+    /// Requests in a machine that runs at the table's last rate.
+    crowd: f64,
 }
 
 impl ByRate {
     /// No machine yet; simulates some million requests of one.
     pub fn new(machine: &Host, check: HealthCheck) -> Self {
         let most_rps = saturated_rps(machine);
-        let table = SHARES.iter().map(|share| steady(machine, share * most_rps)).collect();
+        let table: Vec<Tally> =
+            SHARES.iter().map(|share| steady(machine, share * most_rps)).collect();
+        let crowd = STEADY * most_rps * table[table.len() - 1].mean_s();
         let server = &machine.server;
         Self {
             check,
@@ -56,6 +62,7 @@ impl ByRate {
             machines: 0.0,
             in_service: 1.0,
             queue: 0.0,
+            crowd,
         }
     }
 
@@ -95,26 +102,37 @@ impl Machines for ByRate {
         let serving = if self.in_service > 1e-9 { self.in_service } else { 1.0 };
         let each_rps = rate_rps / (self.machines * serving);
         let steady = self.at(each_rps);
-        let steady_most_rps = STEADY * self.most_rps;
-        let before = self.queue;
-        let after = (before + (each_rps - steady_most_rps) * length_s).max(0.0);
-        self.queue = after.min(self.room);
-        let refused = (after - self.queue) / (each_rps * length_s).max(f64::MIN_POSITIVE);
-        let requests = rate_rps * length_s;
-        tally.fail(requests * refused.min(1.0));
-        // The queue changes evenly: a few points of it stand for the step.
-        const POINTS: u32 = 4;
-        let each = requests * (1.0 - refused.min(1.0)) / f64::from(POINTS);
-        for point in 0..POINTS {
-            let along = (f64::from(point) + 0.5) / f64::from(POINTS);
-            let waiting = before + along * (self.queue - before);
-            tally.add_later(&steady, each, waiting / self.most_rps, self.timeout_s);
+        let requests = rate_rps * length_s / f64::from(POINTS);
+        for _ in 0..POINTS {
+            let before = self.queue;
+            let refused = self.let_queue_change(each_rps, length_s / f64::from(POINTS));
+            tally.fail(requests * refused);
+            let waiting_s = 0.5 * (before + self.queue) / self.most_rps;
+            tally.add_later(&steady, requests * (1.0 - refused), waiting_s, self.timeout_s);
         }
         self.heed(&steady);
     }
 }
 
 impl ByRate {
+    /// What is in a machine, n, changes by what comes less what a machine with so many in it can
+    /// do: dn/dt = rate - most n / (n + a), a being such that n is steady where the table ends.
+    /// Returns the share of the requests that find no room.
+    fn let_queue_change(&mut self, each_rps: f64, length_s: f64) -> f64 {
+        const STEPS: u32 = 50;
+        let step_s = length_s / f64::from(STEPS);
+        let spare = self.crowd * (1.0 / STEADY - 1.0);
+        let mut refused = 0.0;
+        for _ in 0..STEPS {
+            let inside = self.queue + self.crowd;
+            let done_rps = self.most_rps * inside / (inside + spare);
+            let after = (self.queue + (each_rps - done_rps) * step_s).max(0.0);
+            self.queue = after.min(self.room);
+            refused += after - self.queue;
+        }
+        (refused / (each_rps * length_s).max(f64::MIN_POSITIVE)).min(1.0)
+    }
+
     /// Checks that fail in a row take a machine out of service; without requests it passes them
     /// soon, and comes back.
     fn heed(&mut self, steady: &Tally) {

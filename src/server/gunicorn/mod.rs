@@ -15,8 +15,8 @@ use super::command_line::text;
 use super::python;
 use super::signals::SIGTERM;
 use super::{
-    About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Listen, ProcessFacts,
-    Recipe, Resize,
+    About, Accepts, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Listen,
+    ProcessFacts, Recipe, Resize,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
@@ -78,6 +78,11 @@ fn worker_class(config: &str) -> Option<String> {
 impl Adapter for Gunicorn {
     fn about(&self) -> &'static About {
         &ABOUT
+    }
+
+    /// Its threads' worker accepts without looking for a free one.
+    fn accepts(&self, _version: (u32, u32)) -> Accepts {
+        Accepts::AnyWithThreads
     }
 
     fn has_threads(&self, app: &App) -> bool {

@@ -15,8 +15,8 @@ use super::command_line::text;
 use super::rack;
 use super::signals::SIGTERM;
 use super::{
-    About, Adapter, App, CommandLine, Inspection, InspectionError, Listen, ProcessFacts, ReadyLine,
-    Recipe, Resize, Stats,
+    About, Accepts, Adapter, App, CommandLine, Inspection, InspectionError, Listen, ProcessFacts,
+    ReadyLine, Recipe, Resize, Stats,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings, WorkerStats};
 
@@ -44,6 +44,11 @@ const ABOUT: About = About {
 impl Adapter for Puma {
     fn about(&self) -> &'static About {
         &ABOUT
+    }
+
+    /// From 7 on it accepts without looking for a free thread.
+    fn accepts(&self, version: (u32, u32)) -> Accepts {
+        if version >= (7, 0) { Accepts::Any } else { Accepts::Free }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {

@@ -16,7 +16,7 @@ use super::failure;
 use super::rack;
 use super::signals::SIGQUIT;
 use super::{
-    About, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
+    About, Accepts, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
     ProcessFacts, ReadyLine, Recipe, Upstream,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
@@ -45,6 +45,10 @@ const OVERLAY: &str = "overlay.rb";
 impl Adapter for Thin {
     fn about(&self) -> &'static About {
         &ABOUT
+    }
+
+    fn accepts(&self, _version: (u32, u32)) -> Accepts {
+        Accepts::InTurn
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Question, is_saturated};
+use super::{Question, is_saturated, runtime};
 use crate::model::{Form, Measured};
 use crate::report::{Story, figures};
 use crate::stats::slope;
@@ -140,10 +140,9 @@ fn unknown_server(story: &Story, known: &Measured) -> Option<Warning> {
 /// The runtime has no setting for what is asked.
 fn no_quantum(story: &Story, question: &Question) -> Option<Warning> {
     question.quantum?;
-    let (_, runtime, _) = story.plan.iter().find(|(what, ..)| what == "runtime")?;
-    let mut version = runtime.strip_prefix("ruby ")?.split('.').map_while(|it| it.parse().ok());
-    let version: (u32, u32) = (version.next()?, version.next()?);
-    (version < (3, 4)).then(|| {
+    let runtime = runtime::words(story);
+    let (name, version) = runtime::named(runtime);
+    (name == "ruby" && version < (3, 4)).then(|| {
         Warning::new(
             "no_quantum",
             format!("{runtime} has no setting for how long a thread keeps the lock"),
