@@ -15,32 +15,18 @@ const NO_CORRECTION: f64 = 0.5;
 pub struct Correction {
     /// Logarithms of measured over predicted.
     residuals: Vec<(Configuration, f64)>,
-    /// One factor for all configurations instead.
-    everywhere: Option<f64>,
 }
 
 impl Correction {
     /// From pairs of configuration and measured over predicted; what is not above zero is left out.
     pub fn new(ratios: impl IntoIterator<Item = (Configuration, f64)>) -> Self {
         let usable = ratios.into_iter().filter(|(_, ratio)| ratio.is_finite() && *ratio > 0.0);
-        let residuals = usable.map(|(of, ratio)| (of, ratio.ln())).collect();
-        Self { residuals, everywhere: None }
-    }
-
-    /// The geometric mean of the same for every configuration: for a figure that is a share of the
-    /// predicted one everywhere, and not only where it was measured.
-    pub fn everywhere(self) -> Self {
-        let count = self.residuals.len().max(1) as f64;
-        let mean = self.residuals.iter().map(|(_, residual)| residual).sum::<f64>() / count;
-        Self { everywhere: Some(mean.exp()), ..self }
+        Self { residuals: usable.map(|(of, ratio)| (of, ratio.ln())).collect() }
     }
 
     /// What to multiply the prediction for a configuration by: the weighted mean of the residuals,
     /// drawn towards none.
     pub fn factor(&self, configuration: Configuration) -> f64 {
-        if let Some(everywhere) = self.everywhere {
-            return everywhere;
-        }
         let weighted = self.residuals.iter().map(|(measured, residual)| {
             let weight = likeness(*measured, configuration);
             (weight, weight * residual)
@@ -82,9 +68,6 @@ mod tests {
     #[test]
     fn nothing_measured_corrects_nothing() {
         assert_eq!(Correction::default().factor(at(2, 2)), 1.0);
-        assert_eq!(Correction::default().everywhere().factor(at(2, 2)), 1.0);
-        let half = Correction::new([(at(1, 1), 0.25), (at(2, 1), 1.0)]).everywhere();
-        assert!((half.factor(at(50, 50)) - 0.5).abs() < 1e-9);
         assert_eq!(Correction::new([(at(1, 1), 0.0), (at(1, 1), f64::NAN)]).factor(at(1, 1)), 1.0);
     }
 }

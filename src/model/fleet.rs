@@ -8,7 +8,7 @@
 use super::day::{ByRate, DayPlan, day};
 use super::{Expected, Host, Measured, WhatIf, fits};
 use crate::stats::Estimate;
-use crate::terms::{Bytes, Configuration, FleetDays, OPERATING_SHARE, SimulatedMachine};
+use crate::terms::{Bytes, Configuration, FleetDay, FleetDays, OPERATING_SHARE, SimulatedMachine};
 
 /// A kind of machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,19 +60,22 @@ impl Measured {
         let has_room = |expected: &Expected| {
             expected.memory_bytes.is_none_or(|needs| fits(needs, Bytes(size.memory_bytes)))
         };
-        // By the formulas: a hundred settings are too many to play.
+        // By the formulas: a hundred settings are too many to play. Of a mix they may see no
+        // capacity.
         let computed = WhatIf { is_played: false, ..what_if.clone() };
         let (configuration, _) = settings
             .iter()
             .map(|&at| (at, self.expect(at, &computed)))
-            .filter(|(_, expected)| has_room(expected) && expected.capacity_rps.is_some())
-            .max_by(|a, b| held(&a.1).total_cmp(&held(&b.1)))?;
+            .filter(|(_, expected)| has_room(expected))
+            .filter(|(_, expected)| what_if.is_played || expected.capacity_rps.is_some())
+            .max_by(|a, b| most(&a.1, &what_if).total_cmp(&most(&b.1, &what_if)))?;
         let expected = self.expect(configuration, &what_if);
         let capacity: Estimate = expected.capacity_rps?;
         let machines = count(load, capacity.value);
         let simulated = |lost: u16| {
             let share = f64::from(load.zones - lost) / f64::from(load.zones);
-            self.simulate(configuration, &what_if, load.rate_rps / (machines as f64 * share))
+            let rate_rps = load.rate_rps / (machines as f64 * share);
+            self.simulate(configuration, &what_if, rate_rps, expected.correction)
         };
         Some(Fleet {
             configuration,
@@ -82,15 +85,22 @@ impl Measured {
             zone_lost: (load.zones > 1).then(|| simulated(1)),
             days: load.trough.map(|trough| {
                 let machine = self.machine(configuration, &what_if);
-                days(&machine, load, trough, capacity.value)
+                days(&machine, load, trough, capacity.value, expected.correction)
             }),
             expected,
         })
     }
 
     /// One machine at one rate.
-    fn simulate(&self, at: Configuration, what_if: &WhatIf, rate_rps: f64) -> SimulatedMachine {
-        let [tally, _] = self.machine(at, what_if).play(rate_rps, REQUESTS);
+    fn simulate(
+        &self,
+        at: Configuration,
+        what_if: &WhatIf,
+        rate_rps: f64,
+        correction: f64,
+    ) -> SimulatedMachine {
+        let played = self.machine(at, what_if).play(rate_rps / correction, REQUESTS);
+        let tally = &played.all;
         SimulatedMachine {
             rate_rps,
             requests: tally.requests() as u64,
@@ -102,20 +112,35 @@ impl Measured {
     }
 }
 
-fn held(expected: &Expected) -> f64 {
-    expected.capacity_rps.as_ref().map_or(0.0, |capacity| capacity.value)
+/// What it holds; where that is to be simulated, what goes through.
+fn most(expected: &Expected, what_if: &WhatIf) -> f64 {
+    let rps = if what_if.is_played { expected.throughput_rps } else { expected.capacity_rps };
+    rps.map_or(0.0, |rps| rps.value)
 }
 
 /// An autoscaled fleet that gives each machine [`OPERATING_SHARE`] of its capacity.
-fn days(machine: &Host, load: &FleetLoad, trough: f64, capacity_rps: f64) -> FleetDays {
-    let target_rps = OPERATING_SHARE * capacity_rps;
-    let calm = DayPlan::new(load.rate_rps, trough, target_rps, load.zones);
+///
+/// What a machine is expected to hold is `correction` times what is simulated: so all rates are
+/// divided by it, and the requests counted back.
+fn days(
+    machine: &Host,
+    load: &FleetLoad,
+    trough: f64,
+    capacity_rps: f64,
+    correction: f64,
+) -> FleetDays {
+    let target_rps = OPERATING_SHARE * capacity_rps / correction;
+    let calm = DayPlan::new(load.rate_rps / correction, trough, target_rps, load.zones);
     let lost = DayPlan { loses_zone: true, ..calm.clone() };
     let known = ByRate::new(machine, calm.check);
+    let of = |plan: &DayPlan| {
+        let day = day(plan, &mut known.clone());
+        FleetDay { requests: day.requests * correction, ..day }
+    };
     FleetDays {
         trough,
-        ordinary: day(&calm, &mut known.clone()),
-        zone_lost: (load.zones > 1).then(|| day(&lost, &mut known.clone())),
+        ordinary: of(&calm),
+        zone_lost: (load.zones > 1).then(|| of(&lost)),
         cost: None,
     }
 }

@@ -44,6 +44,7 @@ pub(super) fn kinds(measured: RequestKind, others: &[OtherRequests]) -> Vec<Requ
         wait_s: other.wait_s,
         waits: 1,
         cv2: 0.0,
+        handoff_s: measured.handoff_s,
         ..RequestKind::default()
     };
     let first = RequestKind { weight: rest(others), ..measured };

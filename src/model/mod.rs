@@ -35,7 +35,7 @@ pub use limit::limit;
 pub use memory::{MemoryModel, fits, memory, memory_parts};
 pub use observe::Costs;
 pub use open::{OpenLatency, capacity, open_latency};
-pub use play::Host;
+pub use play::{Host, Played};
 pub use scalability::Scalability;
 pub use sizes::Sizes;
 pub use what_if::{Expected, Form, Measured, WhatIf};

@@ -20,6 +20,18 @@ pub struct OpenLatency {
     pub p99_s: f64,
 }
 
+impl OpenLatency {
+    /// The same with so much more for every request.
+    pub fn later(self, by_s: f64) -> Self {
+        Self {
+            mean_s: self.mean_s + by_s,
+            p50_s: self.p50_s + by_s,
+            p95_s: self.p95_s + by_s,
+            p99_s: self.p99_s + by_s,
+        }
+    }
+}
+
 /// Latency at `rate` (requests/s, Poisson); `None` when the server cannot keep up. At rate 0:
 /// unloaded.
 pub fn open_latency(

@@ -3,11 +3,38 @@
 
 use super::OpenLatency;
 use super::day::Tally;
-use super::simulator::{Ending, RequestKind, Server, Simulator};
+use super::simulator::{Ending, Outcome, RequestKind, Server, Simulator};
 use crate::terms::{Arrivals, Offered, Rate};
 
-/// Halvings of a bracket that is 1.5 wide: half a percent.
+/// Halvings of a bracket that is two wide: half a percent.
 const PROBES: u32 = 9;
+/// A guess is never off by more than 2^20.
+const DOUBLINGS: u32 = 20;
+/// Nobody waits longer for the last reply, seconds.
+const LAST_REPLY_S: f64 = 600.0;
+
+/// What came of the requests that were played.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Played {
+    pub all: Tally,
+    /// Of the first kind.
+    pub first: Tally,
+    /// False: what comes is more than can be done.
+    pub is_kept_up_with: bool,
+}
+
+impl Played {
+    fn note(&mut self, outcome: &Outcome) {
+        let count = |tally: &mut Tally| match outcome.ending {
+            Ending::Reply => tally.reply(outcome.ended_s - outcome.due_s, 1.0),
+            _ => tally.fail(1.0),
+        };
+        count(&mut self.all);
+        if outcome.kind == 0 {
+            count(&mut self.first);
+        }
+    }
+}
 
 /// A kind of machine: its server, and what comes to it.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,46 +45,49 @@ pub struct Host {
 }
 
 impl Host {
-    /// Plays so many requests that arrive at `rate` (requests/s, Poisson), a tenth as many before
-    /// that are not counted. Of all, and of the first kind.
-    pub fn play(&self, rate: f64, requests: f64) -> [Tally; 2] {
+    /// Plays so many requests that arrive at `rate` (requests/s, Poisson), after a tenth as many
+    /// that are not counted, until each has ended.
+    pub fn play(&self, rate: f64, requests: f64) -> Played {
         let mut simulator = self.simulator();
         begin(&mut simulator, rate);
-        let from_s = 0.1 * requests / rate;
-        let [mut all, mut first] = [Tally::default(), Tally::default()];
-        simulator.run_until(1.1 * requests / rate, &mut |outcome| {
-            if outcome.due_s < from_s {
-                return;
+        let (from_s, until_s) = (0.1 * requests / rate, 1.1 * requests / rate);
+        let mut played = Played::default();
+        let mut note = |outcome: Outcome| {
+            if outcome.due_s >= from_s && outcome.due_s < until_s {
+                played.note(&outcome);
             }
-            let note = |tally: &mut Tally| match outcome.ending {
-                Ending::Reply => tally.reply(outcome.ended_s - outcome.due_s, 1.0),
-                _ => tally.fail(1.0),
-            };
-            note(&mut all);
-            if outcome.kind == 0 {
-                note(&mut first);
-            }
-        });
-        [all, first]
+        };
+        simulator.run_until(0.5 * (from_s + until_s), &mut note);
+        let half_way = simulator.in_flight();
+        simulator.run_until(until_s, &mut note);
+        let grown = simulator.in_flight().saturating_sub(half_way);
+        simulator.end();
+        simulator.run_until(until_s + self.server.timeout_s.min(LAST_REPLY_S), &mut note);
+        // In a queue that grows: what comes and what can be done differ by three percent or more.
+        played.is_kept_up_with =
+            (grown as f64) < 0.03 * 0.5 * requests && played.all.failed_share() < 0.01;
+        played
     }
 
-    /// Latency at `rate` of all requests, and of the first kind; `None` when so many do not get
-    /// through.
-    pub fn latency(&self, rate: f64, requests: f64) -> Option<[OpenLatency; 2]> {
-        let [all, first] = self.play(rate, requests);
-        // What has not ended yet waits in a queue that grows.
-        let is_kept_up_with = all.requests() > 0.97 * requests && all.failed_share() < 0.01;
-        is_kept_up_with.then(|| [latency(&all), latency(&first)])
+    /// Latency at `rate` of all requests, and of the first kind if there were any; `None` when so
+    /// many do not get through.
+    pub fn latency(&self, rate: f64, requests: f64) -> Option<(OpenLatency, Option<OpenLatency>)> {
+        let played = self.play(rate, requests);
+        let first = (played.first.requests() > 0.0).then(|| latency(&played.first));
+        played.is_kept_up_with.then(|| (latency(&played.all), first))
     }
 
-    /// The highest rate at which at most 1 - `quantile` of so many requests take `limit_s` or
-    /// longer, or get no reply; 0 when no rate does. To about 1 %, from a `guess`, by bisection
-    /// over simulations with the same seed.
+    /// The highest rate at which at most 1 - `quantile` of the requests take `limit_s` or longer,
+    /// or get no reply; 0 when no rate does. To about 1 %, from a `guess`, by bisection over
+    /// simulations of `requests` and more with the same seed; at most a million times the guess.
     pub fn capacity(&self, guess: f64, quantile: f64, limit_s: f64, requests: f64) -> f64 {
         let holds = |rate: f64| self.holds(rate, quantile, limit_s, requests);
         let (mut low, mut high) = (0.0, 1.5 * guess);
-        while holds(high) {
-            (low, high) = (high, 1.5 * high);
+        for _ in 0..DOUBLINGS {
+            if !holds(high) {
+                break;
+            }
+            (low, high) = (high, 2.0 * high);
         }
         for _ in 0..PROBES {
             let middle = 0.5 * (low + high);
@@ -67,27 +97,31 @@ impl Host {
     }
 
     fn holds(&self, rate: f64, quantile: f64, limit_s: f64, requests: f64) -> bool {
-        let allowed = ((1.0 - quantile) * requests) as u64;
+        // A queue that grows slowly needs many times the limit to show; not more than can be
+        // played.
+        let length_s = (requests / rate).max((20.0 * limit_s).min(10.0 * requests / rate));
+        let allowed = (1.0 - quantile) * rate * length_s;
         let mut simulator = self.simulator();
         begin(&mut simulator, rate);
-        let length_s = requests / rate;
-        let mut violations = 0;
+        let mut violations = 0.0;
+        let mut note = |outcome: Outcome| {
+            let latency_s = outcome.ended_s - outcome.due_s;
+            let is_good = outcome.ending == Ending::Reply && latency_s < limit_s;
+            violations += f64::from(u8::from(!is_good));
+            violations > allowed
+        };
+        let mut is_over = false;
         for part in 1..=20 {
-            simulator.run_until(length_s * f64::from(part) / 20.0, &mut |outcome| {
-                let latency_s = outcome.ended_s - outcome.due_s;
-                if outcome.ending != Ending::Reply || latency_s >= limit_s {
-                    violations += 1;
-                }
-            });
-            if violations > allowed {
+            let until_s = length_s * f64::from(part) / 20.0;
+            simulator.run_until(until_s, &mut |outcome| is_over |= note(outcome));
+            if is_over {
                 return false;
             }
         }
         simulator.end();
-        // What has not ended yet has not been judged: more than the threads hold is a queue that
-        // grew.
-        let slots = u64::from(self.server.workers) * u64::from(self.server.threads);
-        simulator.in_flight() + violations <= allowed + slots
+        simulator.run_until(length_s + limit_s, &mut |outcome| is_over |= note(outcome));
+        // What is still there is older than the limit.
+        violations + simulator.in_flight() as f64 <= allowed
     }
 
     fn simulator(&self) -> Simulator {

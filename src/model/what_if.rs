@@ -32,7 +32,12 @@ pub struct Measured {
     pub memory: Option<MemoryModel>,
     /// As the server's runtime has it.
     pub lock: Lock,
-    pub admission: Admission,
+    /// Of workers with one thread, and with several.
+    pub admission: [Admission; 2],
+    /// The goal that capacities were measured within; `None` when none was settled.
+    pub goal: Option<QuantileLimit>,
+    /// Of a server that is not known: what it held as a share of what went through.
+    pub held_share: f64,
     /// How requests that met nobody differed; `None` when no trial had one client alone.
     pub sizes: Option<Sizes>,
     /// Cores that the server had.
@@ -83,6 +88,8 @@ pub struct Expected {
     pub memory_bytes: Option<u64>,
     /// How far it lies outside what was measured: a factor of e counts as 1.
     pub distance: f64,
+    /// What is expected over what is computed or simulated, of a rate.
+    pub correction: f64,
 }
 
 const LEVEL: f64 = 0.95;
@@ -106,7 +113,9 @@ impl Measured {
     pub fn expect(&self, configuration: Configuration, what_if: &WhatIf) -> Expected {
         match &self.form {
             // A curve knows nothing of what a request does.
-            Form::Unknown(Some(curve)) if what_if.is_same_request() => {
+            Form::Unknown(Some(curve))
+                if what_if.is_same_request() && self.goal == Some(what_if.goal) =>
+            {
                 self.along(curve, configuration, what_if)
             }
             _ => self.by_mechanism(configuration, what_if),
@@ -128,16 +137,17 @@ impl Measured {
             high: value * half.exp(),
             count: self.fit.residuals.len() as u64,
         };
-        // What holds within the goal was measured as a share of what goes through.
-        let held = self.capacity_correction.factor(self.alike(at, what_if.cores));
+        let mechanism = self.by_mechanism(at, what_if).capacity_rps;
+        let held_rps = rps * self.held_share;
         Expected {
             throughput_rps: Some(estimate(rps)),
-            capacity_rps: Some(estimate(rps * held)),
+            capacity_rps: Some(estimate(held_rps)),
             latency: None,
             latency_of_measured: None,
             limit: LimitKind::Unknown,
             memory_bytes: self.memory.as_ref().map(|memory| memory.predict(at)),
             distance,
+            correction: mechanism.map_or(1.0, |it| held_rps / it.value),
         }
     }
 
@@ -149,33 +159,45 @@ impl Measured {
         };
         let places = self.places(configuration, what_if);
         let cores = what_if.cores;
-        let throughput = predict(&|demand| closed_throughput(demand, places, cores));
+        let throughput = predict(&|demand| closed_throughput(&self.seen(demand).0, places, cores));
         let goal = what_if.goal;
         let (quantile, limit_s) = (goal.quantile.get(), goal.limit.as_secs_f64());
-        let held = predict(&|demand| capacity(demand, places, cores, quantile, limit_s));
+        let held = predict(&|demand| {
+            let (demand, less_s) = self.seen(demand);
+            capacity(&demand, places, cores, quantile, limit_s - less_s)
+        });
         let played = what_if.is_played.then(|| self.machine(configuration, what_if));
-        let held = match (&played, held) {
-            (Some(machine), Some(held)) => {
-                let found = machine.capacity(held.value, quantile, limit_s, PLAYED);
-                // As unsure as what the formulas say.
-                (found > 0.0).then(|| times(Some(held), found / held.value)).flatten()
-            }
-            (_, held) => held,
+        let held = match &played {
+            None => held,
+            // As unsure as what the formulas say; of what they know nothing of, as its throughput.
+            Some(machine) => held.or(throughput).and_then(|guess| {
+                let found = machine.capacity(guess.value, quantile, limit_s, PLAYED);
+                (found > 0.0).then(|| times(Some(guess), found / guess.value)).flatten()
+            }),
         };
         let alike = self.alike(configuration, cores);
         let throughput_rps = times(throughput, self.throughput_correction.factor(alike));
-        let factor = self.capacity_correction.factor(alike);
+        // Queues of the workers' own are simulated, and unknown to the formulas: that is in what
+        // they are corrected by.
+        let is_counted_twice = played.as_ref().is_some_and(|it| it.server.has_own_queues());
+        let factor = if is_counted_twice { 1.0 } else { self.capacity_correction.factor(alike) };
         let capacity_rps = times(held, factor);
         let rate = what_if.rate.or(capacity_rps.map(|it| OPERATING_SHARE * it.value));
         let demand = self.demand(what_if);
         let latency = rate.and_then(|rate| {
             // A server that holds less than the formulas say waits as they do at a higher rate.
             let at = rate / factor;
-            let [all, measured] = match &played {
-                Some(machine) => machine.latency(at, PLAYED)?,
-                None => [open_latency(&demand, places, cores, at)?; 2],
-            };
-            Some((rate, all, measured))
+            match &played {
+                Some(machine) => {
+                    let (all, measured) = machine.latency(at, PLAYED)?;
+                    Some((rate, all, measured))
+                }
+                None => {
+                    let (demand, less_s) = self.seen(&demand);
+                    let all = open_latency(&demand, places, cores, at)?.later(less_s);
+                    Some((rate, all, None))
+                }
+            }
         });
         Expected {
             throughput_rps,
@@ -183,10 +205,11 @@ impl Measured {
             latency: latency.map(|(rate, all, _)| (rate, all)),
             latency_of_measured: latency
                 .filter(|_| !what_if.others.is_empty())
-                .map(|(_, _, measured)| measured),
-            limit: limit(&demand, places, cores),
+                .and_then(|(_, _, measured)| measured),
+            limit: limit(&self.seen(&demand).0, places, cores),
             memory_bytes: self.memory.as_ref().map(|memory| memory.predict(configuration)),
             distance,
+            correction: factor,
         }
     }
 
@@ -197,20 +220,39 @@ impl Measured {
 
     /// One machine as the simulator knows it.
     pub(super) fn machine(&self, at: Configuration, what_if: &WhatIf) -> Host {
-        let places = self.places(at, what_if);
-        let lock = match (self.lock, what_if.quantum_s) {
+        let demand = self.demand(what_if);
+        let places = match self.form {
+            Form::EventLoop => event_loop::as_many_threads(at, &demand),
+            Form::Threads | Form::Unknown(_) => at,
+        };
+        // A loop runs each piece to its end, whatever is asked.
+        let quantum_s = what_if.quantum_s.filter(|_| self.form != Form::EventLoop);
+        let lock = match (self.lock, quantum_s) {
             (lock @ Lock::None, _) | (lock, None) => lock,
             (Lock::Ruby26 { .. }, Some(quantum_s)) => Lock::Ruby26 { quantum_s },
             (Lock::Ruby33 { .. }, Some(quantum_s)) => Lock::Ruby33 { quantum_s },
             (Lock::CPython { .. }, Some(interval_s)) => Lock::CPython { interval_s },
         };
-        let server = Server::new(places.workers.get(), places.threads.get(), what_if.cores);
+        // The generator takes its part of the cores for every request.
+        let cpu_s = demand.server_cpu_s();
+        let left = if cpu_s > 0.0 { cpu_s / (cpu_s + demand.generator_s) } else { 1.0 };
+        let cores = what_if.cores * left;
+        let server = Server::new(places.workers.get(), places.threads.get(), cores);
+        let admission = self.admission[usize::from(at.threads.get() > 1)];
         Host {
-            server: Server { lock, admission: self.admission, ..server },
+            server: Server { lock, admission, ..server },
             requests: mix::kinds(
                 request(&longer(&self.fit.demand, what_if), self.sizes),
                 &what_if.others,
             ),
+        }
+    }
+
+    /// The request as the formulas know it, and by how much less it waits there, seconds.
+    fn seen(&self, demand: &Demand) -> (Demand, f64) {
+        match self.form {
+            Form::EventLoop => event_loop::squeezed(demand),
+            Form::Threads | Form::Unknown(_) => (*demand, 0.0),
         }
     }
 
@@ -323,7 +365,9 @@ pub(super) mod tests {
             capacity_correction: Correction::default(),
             memory: None,
             lock: Lock::Ruby26 { quantum_s: 0.1 },
-            admission: Admission::Random,
+            admission: [Admission::Random; 2],
+            goal: Some(asked(2.0).goal),
+            held_share: 0.8,
             sizes: None,
             cores: 2.0,
             workers: [1, 4],
@@ -407,6 +451,26 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_mix_of_which_the_slow_part_is_within_the_quantile_holds_nearly_as_much() {
+        let slow = OtherRequests { share: Ratio::new(0.02).unwrap(), cpu_s: 0.005, wait_s: 2.0 };
+        let mixed = WhatIf { others: vec![slow], is_played: true, ..asked(2.0) };
+        let known = measured(Form::Threads);
+        let held = known.expect(at(2, 32), &mixed).capacity_rps.unwrap().value;
+        let alone = known.expect(at(2, 32), &asked(2.0)).capacity_rps.unwrap().value;
+        assert!((0.6..1.05).contains(&(held / alone)), "{held} of {alone}");
+    }
+
+    #[test]
+    fn an_event_loop_holds_what_it_can_compute_however_long_it_waits() {
+        let known = measured(Form::EventLoop);
+        let goal = QuantileLimit { limit: Duration::from_secs(20), ..asked(2.0).goal };
+        let slow = WhatIf { wait: Wait::Of(3.0), goal, ..asked(2.0) };
+        let expected = known.expect(at(2, 1), &slow);
+        assert!(expected.capacity_rps.unwrap().value > 300.0, "{expected:?}");
+        assert!(expected.latency.unwrap().1.p50_s > 2.5 && expected.limit != LimitKind::Threads);
+    }
+
+    #[test]
     fn a_few_long_waits_take_the_threads_from_all_the_others() {
         let known = measured(Form::Threads);
         let slow = OtherRequests { share: Ratio::new(0.05).unwrap(), cpu_s: 0.005, wait_s: 2.0 };
@@ -429,6 +493,7 @@ pub(super) mod tests {
         let rps = here.throughput_rps.unwrap();
         assert!((rps.value / law.rps(4.0) - 1.0).abs() < 1e-9, "{rps:?}");
         assert_eq!((here.latency, here.limit), (None, LimitKind::Unknown));
+        assert!((here.capacity_rps.unwrap().value / rps.value - 0.8).abs() < 1e-9);
         // Twice the cores and twice the workers do twice as much, and are less sure.
         let there = unknown.expect(at(8, 1), &asked(4.0)).throughput_rps.unwrap();
         assert!((there.value / rps.value - 2.0).abs() < 1e-9);

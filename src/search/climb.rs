@@ -69,7 +69,7 @@ impl Search {
             Some(alone) => {
                 let cpu_s = alone.cpu_per_request_s.unwrap_or(alone.latency_mean_s);
                 let each = event_loop::places(alone.latency_mean_s, cpu_s);
-                u32::from(each) * u32::from(configuration.workers.get())
+                (u32::from(each) * u32::from(configuration.workers.get())).min(LOOP_CLIENTS)
             }
             None => burst_clients(configuration),
         };
@@ -168,6 +168,9 @@ impl Search {
         }
     }
 }
+
+/// More connections than this are more than a process may have open by default, here or there.
+const LOOP_CLIENTS: u32 = 900;
 
 /// Clients that saturate it: twice the slots keep every thread busy while replies travel; more only
 /// lengthens the queue.

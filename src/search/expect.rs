@@ -90,7 +90,12 @@ impl Expectations {
     }
 
     fn saturated_rps(&self, configuration: Configuration) -> f64 {
-        closed_throughput(&self.demand, self.places(configuration), self.cores)
+        closed_throughput(&self.seen().0, self.places(configuration), self.cores)
+    }
+
+    /// The request as the formulas know it, and by how much less it waits there, seconds.
+    fn seen(&self) -> (Demand, f64) {
+        if self.is_event_loop { event_loop::squeezed(&self.demand) } else { (self.demand, 0.0) }
     }
 
     /// The configuration as the formulas know it.
@@ -121,7 +126,8 @@ impl Expectations {
     fn modelled_rps(&self, configuration: Configuration) -> f64 {
         let quantile = self.limit.quantile.get();
         let limit_s = self.limit.limit.as_secs_f64();
-        model::capacity(&self.demand, self.places(configuration), self.cores, quantile, limit_s)
+        let (demand, less_s) = self.seen();
+        model::capacity(&demand, self.places(configuration), self.cores, quantile, limit_s - less_s)
     }
 
     /// Capacity within the goal as a share of what saturation gives; `None` when nothing is
@@ -153,7 +159,7 @@ impl Expectations {
         let cell = &search.cells[&configuration];
         let ruled_out =
             cell.ruled_out.clone().or_else(|| self.ruled_out(configuration, search.plan.memory));
-        let kind: LimitKind = model::limit(&self.demand, self.places(configuration), self.cores);
+        let kind: LimitKind = model::limit(&self.seen().0, self.places(configuration), self.cores);
         Prediction {
             workers: configuration.workers.get(),
             threads: configuration.threads.get(),

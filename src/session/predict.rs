@@ -83,7 +83,12 @@ pub enum PredictError {
     TooMany { places: usize, most: usize },
     #[error("the kinds of requests given with --mix are more than all requests together")]
     MoreThanAll,
+    #[error("--quantum {quantum:?} is shorter than any timer's; give at least 1ms")]
+    QuantumTooShort { quantum: Duration },
 }
+
+/// Interpreters' timers tick in milliseconds.
+const QUANTUM_LEAST: Duration = Duration::from_millis(1);
 
 /// More takes minutes, when it is computed and when it is simulated.
 const MOST: usize = 4000;
@@ -107,7 +112,10 @@ pub fn predict(
 /// Nothing can be fitted to it.
 pub fn answer(story: &Story, question: &Question) -> Result<PredictReport, PredictError> {
     let session = story.stored.as_ref().map_or(0, |stored| stored.session);
-    if question.others.iter().map(|other| other.share.get()).sum::<f64>() > 1.0 {
+    if let Some(quantum) = question.quantum.filter(|quantum| *quantum < QUANTUM_LEAST) {
+        return Err(PredictError::QuantumTooShort { quantum });
+    }
+    if question.others.iter().map(|other| other.share.get()).sum::<f64>() > 1.0 + 1e-9 {
         return Err(PredictError::MoreThanAll);
     }
     let machine = story.machine.clone().ok_or(PredictError::NoMachine { session })?;
@@ -202,6 +210,7 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
         _ => Form::Unknown(curve(story)),
     };
     let cores = machine.cores.get();
+    let measured_goal = story.slo.parse::<Slo>().ok().map(|slo| slo.tightest());
     let fit = Fit::to(&observations(story, form), cores)?;
     let tried = || story.trials.iter().filter(|trial| trial.valid).map(|it| it.configuration);
     let range = |of: fn(Configuration) -> u16| {
@@ -214,6 +223,8 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
         memory: model::memory(&memory_points(story)),
         lock: runtime::lock(story, form),
         admission: runtime::admission(story),
+        goal: measured_goal,
+        held_share: 1.0,
         sizes: sizes(story),
         form,
         cores,
@@ -225,11 +236,16 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
     let ratios = known.fit.residuals.iter().map(|(_, ratio)| *ratio);
     known.throughput_correction =
         Correction::new(saturated.map(|trial| trial.configuration).zip(ratios));
+    if let Form::Unknown(Some(curve)) = form {
+        known.held_share = held_share(&story.capacities(), &curve);
+        // What the mechanism is off by is asked of the mechanism.
+        known.form = Form::Unknown(None);
+    }
     let as_measured = WhatIf {
         cores,
         wait: Wait::Times(1.0),
         has_generator: true,
-        goal,
+        goal: measured_goal.unwrap_or(goal),
         others: Vec::new(),
         is_played: false,
         quantum_s: None,
@@ -242,11 +258,17 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
             Some((at, held / known.expect(at, &as_measured).capacity_rps?.value))
         })
         .collect();
-    known.capacity_correction = match known.form {
-        Form::Unknown(Some(_)) => Correction::new(ratios).everywhere(),
-        _ => Correction::new(ratios),
-    };
+    known.capacity_correction = Correction::new(ratios);
+    known.form = form;
     Some(known)
+}
+
+/// What was held as a share of what the curve says goes through: the geometric mean; 1 when nothing
+/// was.
+fn held_share(capacities: &BTreeMap<Configuration, f64>, curve: &Scalability) -> f64 {
+    let log = |(at, held): (&Configuration, &f64)| (held / curve.rps(f64::from(at.slots()))).ln();
+    let logs: Vec<f64> = capacities.iter().map(log).filter(|log| log.is_finite()).collect();
+    (logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp()
 }
 
 /// How requests of one client alone differed.
@@ -299,7 +321,7 @@ fn usual_workers(cores: f64) -> Vec<u16> {
         workers.push((next.round() as u16).min(most));
     }
     // The number of cores is what people ask about.
-    workers.push((cores.round() as u16).max(1));
+    workers.push(cores.round().clamp(1.0, 1024.0) as u16);
     workers.sort_unstable();
     workers.dedup();
     workers

@@ -79,7 +79,9 @@ impl FromStr for OtherRequests {
         if next().is_ok() {
             return Err(error());
         }
-        Ok(Self { share, cpu_s: seconds(cpu)?, wait_s: seconds(wait)? })
+        let other = Self { share, cpu_s: seconds(cpu)?, wait_s: seconds(wait)? };
+        // What takes no time at all comes as often as can be said.
+        if other.cpu_s + other.wait_s > 0.0 { Ok(other) } else { Err(error()) }
     }
 }
 
@@ -284,7 +286,9 @@ mod tests {
         let read = |text: &str| text.parse::<OtherRequests>();
         let slow = read("5%:300ms:2s").unwrap();
         assert_eq!((slow.share.get(), slow.cpu_s, slow.wait_s), (0.05, 0.3, 2.0));
-        for text in ["", "5%", "5%:1ms", "5%:1ms:1s:1", "105%:1ms:1s", "x:1ms:1s", "5%:fast:1s"] {
+        for text in
+            ["", "5%", "5%:1ms", "5%:1ms:1s:1", "105%:1ms:1s", "x:1ms:1s", "5%:fast:1s", "5%:0s:0s"]
+        {
             assert!(read(text).is_err(), "{text}");
         }
     }

@@ -11,7 +11,7 @@ use sweetspot::session::predict::{
 use sweetspot::session::report::{Which, replay};
 use sweetspot::store::Store;
 use sweetspot::terms::{
-    Bytes, Configuration, Cores, ModelForm, PredictReport, PredictedSetting, Wait,
+    Bytes, Configuration, Cores, ModelForm, PredictReport, PredictedSetting, Slo, Wait,
 };
 use tempfile::TempDir;
 
@@ -192,14 +192,14 @@ fn the_verb_prints_text_json_and_a_line() {
 #[test]
 fn a_new_slow_endpoint_takes_the_threads_from_the_others_until_there_are_more() {
     let slow = "5%:5ms:2s".parse().unwrap();
-    let rate = Some("30/s".parse().unwrap());
+    let rate = Some("20/s".parse().unwrap());
     let workers = Some(vec![2]);
     let question = Question { others: vec![slow], rate, workers, ..as_measured() };
     let report = measured(&Question { threads: Some(vec![2, 16]), ..question });
     let p95 = |threads| find(&report, 2, threads).latency_of_measured_s.map(|it| it.p95);
-    // Thirty a second, a twentieth of which wait for two seconds, keep three of four threads busy.
-    let (few, many) = (p95(2), p95(16).unwrap());
-    assert!(few.is_none_or(|few| few > 5.0 * many) && many < 0.2, "{few:?} {many}");
+    // Twenty a second, a twentieth of which wait for two seconds, keep three of four threads busy.
+    let (few, many) = (p95(2).unwrap(), p95(16).unwrap());
+    assert!(few > 3.0 * many && many < 0.2, "{few} {many}");
 }
 
 #[test]
@@ -216,11 +216,19 @@ fn a_server_that_is_not_known_follows_a_curve_and_says_so() {
     assert!(report.warnings.iter().any(|one| one.code == "unknown_server"), "{report:?}");
     let two = find(&report, 2, 4);
     assert_eq!(two.latency_s, None);
-    assert!((two.capacity_rps / truth(&app(), 2, 4) - 1.0).abs() < 0.4, "{two:?}");
+    // Within the goal that the session settled itself.
+    let limit = report.slo.parse::<Slo>().unwrap().tightest().limit;
+    let holds =
+        |app: &SimulatedApp| app.true_capacity(Configuration::new(2, 4).unwrap(), limit, 0.95);
+    assert!((two.capacity_rps / holds(&app()) - 1.0).abs() < 0.25, "{two:?}");
     // Asked for longer waits there is nothing but the mechanism to go by.
     let wait = Wait::Times(2.0);
     let slower = answer(&unknown, &Question { wait, ..as_measured() }).unwrap();
-    assert!(find(&slower, 2, 4).latency_s.is_some());
+    let slower = find(&slower, 2, 4);
+    assert!(slower.latency_s.is_some());
+    let twice = SimulatedApp { wait_s: 2.0 * app().wait_s, ..app() };
+    let ratio = slower.capacity_rps / holds(&twice);
+    assert!((0.75..1.25).contains(&ratio), "{ratio}: {slower:?}");
 }
 
 #[test]
@@ -234,6 +242,7 @@ fn what_is_typed_wrong_is_named() {
         (&["predict", "last", "--workers", "1..1024", "--threads", "1..9"], "ask for fewer"),
         (&["predict", "last", "--workers", "1..101", "--threads", "1", "--simulate"], "than 100"),
         (&["predict", "last", "--mix", "60%:1ms:0s", "--mix", "50%:1ms:0s"], "more than all"),
+        (&["predict", "last", "--quantum", "0s"], "at least 1ms"),
         (&["predict", "last", "--mix", "lots"], "'lots' is no kind of requests"),
         (&["predict", "last", "--trough", "30%"], "--fleet"),
     ] {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::{HealthCheck, Machines, Tally};
 use crate::model::Host;
-use crate::model::simulator::{Server, Simulator};
+use crate::model::simulator::{Ending, Server, Simulator};
 use crate::terms::Offered;
 
 /// Requests simulated at each rate.
@@ -32,6 +32,8 @@ pub struct ByRate {
     /// What one machine can take, requests/s.
     most_rps: f64,
     timeout_s: f64,
+    /// Latency of a request that meets nobody: the median at the table's first rate.
+    unloaded_s: f64,
     /// Requests that a machine can have waiting.
     room: f64,
     /// Latencies at each of [`SHARES`], of one request in all.
@@ -57,6 +59,7 @@ impl ByRate {
             check,
             most_rps,
             timeout_s: server.timeout_s,
+            unloaded_s: table[0].quantile_s(0.5),
             room: server.backlog as f64,
             table,
             machines: 0.0,
@@ -136,8 +139,12 @@ impl ByRate {
     /// Checks that fail in a row take a machine out of service; without requests it passes them
     /// soon, and comes back.
     fn heed(&mut self, steady: &Tally) {
+        // A check waits as a request does, and is over as soon as it runs.
         let left_s = self.check.timeout_s - self.queue / self.most_rps;
-        let fails = if left_s > 0.0 { steady.share_above(left_s) } else { 1.0 };
+        let fails = match left_s > 0.0 {
+            true => steady.share_above(left_s + self.unloaded_s),
+            false => 1.0,
+        };
         let goes = self.in_service * fails.powi(self.check.fails as i32);
         let comes = (1.0 - self.in_service) / f64::from(self.check.passes);
         self.in_service = (self.in_service - goes + comes).clamp(0.0, 1.0);
@@ -146,14 +153,20 @@ impl ByRate {
 
 /// What one machine takes from clients that send again at once, requests/s.
 fn saturated_rps(machine: &Host) -> f64 {
-    let mut simulator = Simulator::new(machine.server.clone(), machine.requests.clone(), 1);
+    let server = Server { timeout_s: 1e9, ..machine.server.clone() };
+    let mut simulator = Simulator::new(server, machine.requests.clone(), 1);
     let slots = u32::from(machine.server.workers) * u32::from(machine.server.threads);
-    simulator.begin(Offered::Closed { clients: 2 * slots + 2, think: Duration::ZERO }, 2);
+    // Spread over queues of the workers' own, it takes many to leave no worker idle.
+    let each = if machine.server.has_own_queues() { 20 } else { 2 };
+    simulator.begin(Offered::Closed { clients: each * slots + 2, think: Duration::ZERO }, 2);
     let (mut replies, mut first_s, mut last_s) = (0.0, 0.0, 0.0);
     let mut until_s = 0.0;
     while replies < REQUESTS {
         until_s += 1.0;
         simulator.run_until(until_s, &mut |outcome| {
+            if outcome.ending != Ending::Reply {
+                return;
+            }
             replies += 1.0;
             first_s = if replies == 1.0 { outcome.ended_s } else { first_s };
             last_s = outcome.ended_s;
@@ -162,13 +175,13 @@ fn saturated_rps(machine: &Host) -> f64 {
             break;
         }
     }
-    (replies - 1.0) / (last_s - first_s).max(f64::MIN_POSITIVE)
+    ((replies - 1.0) / (last_s - first_s).max(f64::MIN_POSITIVE)).max(1e-6)
 }
 
 /// The latencies at one rate, together one request.
 fn steady(machine: &Host, rate_rps: f64) -> Tally {
     let server = Server { timeout_s: 1e9, ..machine.server.clone() };
-    let [tally, _] = Host { server, ..machine.clone() }.play(rate_rps, REQUESTS);
+    let tally = Host { server, ..machine.clone() }.play(rate_rps, REQUESTS).all;
     let mut one = Tally::default();
     one.add_times(&tally, 1.0 / tally.requests().max(1.0));
     one

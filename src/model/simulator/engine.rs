@@ -424,10 +424,14 @@ impl Simulator {
         let Some((left_s, progress)) = self.cores.interrupt(self.now, owner) else { return };
         count(&mut self.workers[progress.worker as usize].usage, progress);
         self.requests.get(owner).burst_s = left_s;
-        let state = &mut self.workers[worker as usize];
-        state.usage.involuntary_switches += 1;
-        state.waiting.push_back(owner);
+        self.workers[worker as usize].usage.involuntary_switches += 1;
+        // Whoever waits, never the one that has just been stopped.
         self.release(worker);
+        let state = &mut self.workers[worker as usize];
+        state.waiting.push_back(owner);
+        if state.waiting.len() == 1 {
+            self.arm(worker);
+        }
     }
 
     /// What the client sees of the request has ended; in the closed model it asks again.

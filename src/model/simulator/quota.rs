@@ -4,7 +4,7 @@
 //! stand still until the next one begins.
 
 /// So little left counts as used up, seconds: far below any burst, far above rounding.
-const NOTHING_S: f64 = 1e-9;
+const NOTHING_S: f64 = 1e-7;
 
 /// CPU time a period.
 #[derive(Debug, Clone, Copy, PartialEq)]

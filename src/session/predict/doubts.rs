@@ -37,7 +37,7 @@ pub(super) fn warnings(
         drift.or_else(|| contradiction(&saturated)),
         poor_fit(known),
         unknown_server(story, known),
-        no_quantum(story, question),
+        no_quantum(story, known, question),
         far_away(known, predicted),
         generator(known, question),
     ]
@@ -138,15 +138,19 @@ fn unknown_server(story: &Story, known: &Measured) -> Option<Warning> {
 }
 
 /// The runtime has no setting for what is asked.
-fn no_quantum(story: &Story, question: &Question) -> Option<Warning> {
+fn no_quantum(story: &Story, known: &Measured, question: &Question) -> Option<Warning> {
     question.quantum?;
     let runtime = runtime::words(story);
-    let (name, version) = runtime::named(runtime);
-    (name == "ruby" && version < (3, 4)).then(|| {
+    let has_setting = match runtime::named(runtime) {
+        ("ruby", version) => version >= (3, 4),
+        (name, _) => name == "Python" && known.form != Form::EventLoop,
+    };
+    let whose = if runtime.is_empty() { "a runtime that is not known" } else { runtime };
+    (!has_setting).then(|| {
         Warning::new(
             "no_quantum",
-            format!("{runtime} has no setting for how long a thread keeps the lock"),
-            "RUBY_THREAD_TIMESLICE is there from Ruby 3.4 on",
+            format!("{whose} has no setting for how long a thread keeps the lock"),
+            "RUBY_THREAD_TIMESLICE is there from Ruby 3.4 on, sys.setswitchinterval in Python",
         )
     })
 }

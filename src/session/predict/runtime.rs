@@ -20,15 +20,15 @@ pub(super) fn lock(story: &Story, form: Form) -> Lock {
     }
 }
 
-/// Who takes a connection; of a server that is not known, whoever has a thread free.
-pub(super) fn admission(story: &Story) -> Admission {
-    let has_threads = story.trials.iter().any(|trial| trial.configuration.threads.get() > 1);
+/// Who takes a connection, of workers with one thread and with several; of a server that is not
+/// known, whoever has a thread free.
+pub(super) fn admission(story: &Story) -> [Admission; 2] {
     let (name, version) = named(&story.server);
     match server::find(name).map_or(Accepts::Free, |adapter| adapter.accepts(version)) {
-        Accepts::Any => Admission::Split,
-        Accepts::AnyWithThreads if has_threads => Admission::Split,
-        Accepts::InTurn => Admission::InTurn,
-        Accepts::Free | Accepts::AnyWithThreads => Admission::Random,
+        Accepts::Free => [Admission::Random; 2],
+        Accepts::Any => [Admission::Split; 2],
+        Accepts::AnyWithThreads => [Admission::Random, Admission::Split],
+        Accepts::InTurn => [Admission::InTurn; 2],
     }
 }
 
@@ -70,12 +70,12 @@ mod tests {
     #[test]
     fn who_takes_a_connection_depends_on_the_server_and_its_version() {
         for (server, expected) in [
-            ("puma 5.6.5", Admission::Random),
-            ("puma 7.1.0", Admission::Split),
-            ("unicorn 6.0.0", Admission::Random),
-            ("gunicorn 20.1.0", Admission::Random),
-            ("thin 1.8.1", Admission::InTurn),
-            ("command bin/serve", Admission::Random),
+            ("puma 5.6.5", [Admission::Random; 2]),
+            ("puma 7.1.0", [Admission::Split; 2]),
+            ("unicorn 6.0.0", [Admission::Random; 2]),
+            ("gunicorn 20.1.0", [Admission::Random, Admission::Split]),
+            ("thin 1.8.1", [Admission::InTurn; 2]),
+            ("command bin/serve", [Admission::Random; 2]),
         ] {
             assert_eq!(admission(&story(server, "")), expected, "{server}");
         }

@@ -130,6 +130,10 @@ impl Simulator {
 
     /// Every client hangs up: threads that waited for more are free.
     pub(super) fn close_connections(&mut self) {
+        // What is under way no longer belongs to any of them: their numbers are given out again.
+        for request in self.requests.live() {
+            self.requests.get(request).connection = None;
+        }
         for worker in self.connections.close_all() {
             self.free_thread(worker);
         }
