@@ -7,8 +7,9 @@ use crate::terms::Configuration;
 const LEAST: f64 = 16.0;
 /// No more are simulated.
 const MOST: f64 = 4096.0;
-/// No more are computed with: the formulas' work grows with the square.
-const MOST_COMPUTED: f64 = 256.0;
+/// No more in all workers together are computed with, nor in one of them: the formulas' work grows
+/// with the square.
+const MOST_COMPUTED: [f64; 2] = [512.0, 256.0];
 /// Times as many as fit beside each other in a latency.
 const PLENTY: f64 = 3.0;
 
@@ -21,7 +22,13 @@ pub fn places(unloaded_latency_s: f64, cpu_s: f64) -> u16 {
 /// A worker as the formulas know it: as one with a thread for each place.
 pub fn as_threads(configuration: Configuration, demand: &Demand) -> Configuration {
     let places = places(demand.unloaded_latency_s(), demand.server_cpu_s());
-    with_threads(configuration, places.min(MOST_COMPUTED as u16))
+    with_threads(configuration, places.min(computed(configuration) as u16))
+}
+
+/// So many places in each worker can be computed with.
+fn computed(configuration: Configuration) -> f64 {
+    let [together, each] = MOST_COMPUTED;
+    (together / f64::from(configuration.workers.get())).clamp(LEAST, each)
 }
 
 /// The same with as many threads as the simulator can have.
@@ -32,9 +39,9 @@ pub fn as_many_threads(configuration: Configuration, demand: &Demand) -> Configu
 /// A request that waits so long that more places would be needed than can be computed with, waiting
 /// less, and by how much less, seconds: what a loop gets through does not depend on it, and latency
 /// is longer by just that.
-pub fn squeezed(demand: &Demand) -> (Demand, f64) {
+pub fn squeezed(configuration: Configuration, demand: &Demand) -> (Demand, f64) {
     let latency_s = demand.unloaded_latency_s();
-    let short_s = demand.server_cpu_s() * MOST_COMPUTED / PLENTY;
+    let short_s = demand.server_cpu_s() * computed(configuration) / PLENTY;
     if latency_s <= short_s || short_s <= 0.0 {
         return (*demand, 0.0);
     }
@@ -72,10 +79,10 @@ mod tests {
     fn long_waits_are_squeezed_without_a_change_to_what_goes_through() {
         let demand = Demand { cpu_s: 0.001, wait_s: 2.0, cv2: 0.01, ..Demand::default() };
         let one = Configuration::new(1, 1).unwrap();
-        let (short, less_s) = squeezed(&demand);
+        let (short, less_s) = squeezed(one, &demand);
         assert!((short.unloaded_latency_s() + less_s - 2.001).abs() < 1e-9);
         let rps = closed_throughput(&short, as_threads(one, &demand), 1.0);
         assert!((900.0..=1000.1).contains(&rps), "{rps}");
-        assert_eq!(squeezed(&Demand { wait_s: 0.01, ..demand }).1, 0.0);
+        assert_eq!(squeezed(one, &Demand { wait_s: 0.01, ..demand }).1, 0.0);
     }
 }

@@ -159,11 +159,13 @@ impl Measured {
         };
         let places = self.places(configuration, what_if);
         let cores = what_if.cores;
-        let throughput = predict(&|demand| closed_throughput(&self.seen(demand).0, places, cores));
+        let throughput = predict(&|demand| {
+            closed_throughput(&self.seen(configuration, demand).0, places, cores)
+        });
         let goal = what_if.goal;
         let (quantile, limit_s) = (goal.quantile.get(), goal.limit.as_secs_f64());
         let held = predict(&|demand| {
-            let (demand, less_s) = self.seen(demand);
+            let (demand, less_s) = self.seen(configuration, demand);
             capacity(&demand, places, cores, quantile, limit_s - less_s)
         });
         let played = what_if.is_played.then(|| self.machine(configuration, what_if));
@@ -193,7 +195,7 @@ impl Measured {
                     Some((rate, all, measured))
                 }
                 None => {
-                    let (demand, less_s) = self.seen(&demand);
+                    let (demand, less_s) = self.seen(configuration, &demand);
                     let all = open_latency(&demand, places, cores, at)?.later(less_s);
                     Some((rate, all, None))
                 }
@@ -206,7 +208,7 @@ impl Measured {
             latency_of_measured: latency
                 .filter(|_| !what_if.others.is_empty())
                 .and_then(|(_, _, measured)| measured),
-            limit: limit(&self.seen(&demand).0, places, cores),
+            limit: limit(&self.seen(configuration, &demand).0, places, cores),
             memory_bytes: self.memory.as_ref().map(|memory| memory.predict(configuration)),
             distance,
             correction: factor,
@@ -249,9 +251,9 @@ impl Measured {
     }
 
     /// The request as the formulas know it, and by how much less it waits there, seconds.
-    fn seen(&self, demand: &Demand) -> (Demand, f64) {
+    fn seen(&self, at: Configuration, demand: &Demand) -> (Demand, f64) {
         match self.form {
-            Form::EventLoop => event_loop::squeezed(demand),
+            Form::EventLoop => event_loop::squeezed(at, demand),
             Form::Threads | Form::Unknown(_) => (*demand, 0.0),
         }
     }

@@ -90,12 +90,12 @@ impl Expectations {
     }
 
     fn saturated_rps(&self, configuration: Configuration) -> f64 {
-        closed_throughput(&self.seen().0, self.places(configuration), self.cores)
+        closed_throughput(&self.seen(configuration).0, self.places(configuration), self.cores)
     }
 
     /// The request as the formulas know it, and by how much less it waits there, seconds.
-    fn seen(&self) -> (Demand, f64) {
-        if self.is_event_loop { event_loop::squeezed(&self.demand) } else { (self.demand, 0.0) }
+    fn seen(&self, at: Configuration) -> (Demand, f64) {
+        if self.is_event_loop { event_loop::squeezed(at, &self.demand) } else { (self.demand, 0.0) }
     }
 
     /// The configuration as the formulas know it.
@@ -126,7 +126,7 @@ impl Expectations {
     fn modelled_rps(&self, configuration: Configuration) -> f64 {
         let quantile = self.limit.quantile.get();
         let limit_s = self.limit.limit.as_secs_f64();
-        let (demand, less_s) = self.seen();
+        let (demand, less_s) = self.seen(configuration);
         model::capacity(&demand, self.places(configuration), self.cores, quantile, limit_s - less_s)
     }
 
@@ -159,7 +159,8 @@ impl Expectations {
         let cell = &search.cells[&configuration];
         let ruled_out =
             cell.ruled_out.clone().or_else(|| self.ruled_out(configuration, search.plan.memory));
-        let kind: LimitKind = model::limit(&self.seen().0, self.places(configuration), self.cores);
+        let kind: LimitKind =
+            model::limit(&self.seen(configuration).0, self.places(configuration), self.cores);
         Prediction {
             workers: configuration.workers.get(),
             threads: configuration.threads.get(),

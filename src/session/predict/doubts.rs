@@ -55,8 +55,12 @@ fn too_few(story: &Story, known: &Measured, saturated: &[&TrialSummary]) -> Opti
         (_, true) => "one client alone".to_string(),
         (count, false) if count < FEW => {
             let [_, workers] = known.workers;
-            let threads = if known.threads[1] > 1 { 1 } else { 5 };
-            format!("{workers} x {threads} under all it can take")
+            let other = match known.form {
+                Form::EventLoop => figures::count(u64::from(workers) * 2, "worker", "workers"),
+                _ if known.threads[1] > 1 => format!("{workers} x 1"),
+                _ => format!("{workers} x 5"),
+            };
+            format!("{other} under all it can take")
         }
         _ => return None,
     };
@@ -142,10 +146,15 @@ fn no_quantum(story: &Story, known: &Measured, question: &Question) -> Option<Wa
     question.quantum?;
     let runtime = runtime::words(story);
     let has_setting = match runtime::named(runtime) {
+        _ if known.form == Form::EventLoop => false,
         ("ruby", version) => version >= (3, 4),
-        (name, _) => name == "Python" && known.form != Form::EventLoop,
+        (name, _) => name == "Python",
     };
-    let whose = if runtime.is_empty() { "a runtime that is not known" } else { runtime };
+    let whose = match runtime {
+        _ if known.form == Form::EventLoop => "a worker that is an event loop",
+        "" => "a runtime that is not known",
+        known => known,
+    };
     (!has_setting).then(|| {
         Warning::new(
             "no_quantum",
