@@ -20,6 +20,8 @@ mod measure;
 mod report;
 #[path = "model/rows.rs"]
 mod rows;
+#[path = "common/trial.rs"]
+mod trial;
 #[path = "model/workload.rs"]
 mod workload;
 

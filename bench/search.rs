@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use sweetspot::model::Form;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::search::SearchPlan;
 use sweetspot::session::rehearse;
@@ -92,7 +93,7 @@ fn one(seed: u64, budget: Duration) -> Result<Session, Box<dyn Error>> {
         current: app.current,
         slo: None,
         cores: app.cores,
-        is_event_loop: app.is_event_loop,
+        form: if app.is_event_loop { Form::EventLoop } else { Form::Threads },
         generator_shares_cores: false,
         memory: None,
         db_connections: None,

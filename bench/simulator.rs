@@ -14,6 +14,8 @@ mod environment;
 mod machine;
 #[path = "simulator/speed.rs"]
 mod speed;
+#[path = "common/trial.rs"]
+mod trial;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 

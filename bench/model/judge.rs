@@ -4,7 +4,7 @@
 use sweetspot::report::Story;
 use sweetspot::session::predict::{Question, answer};
 use sweetspot::terms::{
-    Configuration, PredictReport, PredictedSetting, Rate, TrialSummary, Wait, Warning,
+    Configuration, PredictReport, PredictedSetting, Rate, TrialSummary, Warning,
 };
 
 use crate::Result;
@@ -135,18 +135,10 @@ fn predicted(
         Some(counts)
     };
     let question = Question {
-        cores: Vec::new(),
-        memory: None,
         workers: counts(|cell| cell.workers.get()),
         threads: counts(|cell| cell.threads.get()),
-        wait: Wait::Times(1.0),
-        others: Vec::new(),
         rate: at.map(|(_, rate)| rate),
-        slo: None,
-        is_simulated: false,
-        quantum: None,
-        without_generator: false,
-        fleet: None,
+        ..Question::as_measured()
     };
     Ok(answer(&story, &question)?)
 }

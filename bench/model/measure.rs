@@ -14,15 +14,14 @@ use sweetspot::place::{GENERATOR_SHARES_CORES, Place as _};
 use sweetspot::plan::{check_programs, choose_server, recognise};
 use sweetspot::server;
 use sweetspot::session::here;
-use sweetspot::summary::trial::{Context, summarise};
 use sweetspot::terms::{
     Arrivals, Configuration, ConnectionMode, Offered, Rate, StopSignal, Target, TrialPurpose,
 };
-use sweetspot::trial::{Order, Outcome, Runner};
+use sweetspot::trial::{Order, Runner};
 
 use crate::rows::{Kind, Row, Rows};
 use crate::workload::{Workload, grid as all_cells};
-use crate::{Result, interrupt};
+use crate::{Result, interrupt, trial};
 
 /// Every cell once, in an order of chance.
 pub fn grid(workload: &Workload, seconds: u64, rows: &mut Rows, stop: &StopSignal) -> Result<()> {
@@ -129,21 +128,7 @@ impl<'a> Site<'a> {
             let saturated = rows.find(self.workload.name, Kind::Saturated, cell);
             let rate = saturated.map_or(0.0, |row| row.summary.summary.got_through_rps());
             let order = order(cell, kind, rate, self.seconds)?;
-            let record = match runner.run(&order, &mut |_| {})? {
-                Outcome::BootFailed(failure) => return Err(failure.message.into()),
-                Outcome::Recorded(record) => record,
-            };
-            let context = Context {
-                id: 1,
-                purpose: purpose(kind),
-                slo: None,
-                cores: machine.cores.get(),
-                unloaded_s: None,
-                has_proxy: false,
-                has_threads: true,
-                ended_s: runner.elapsed().as_secs_f64(),
-            };
-            let summary = summarise(&record, &context);
+            let summary = trial::run(&mut runner, &order, purpose(kind), machine.cores.get())?;
             // Of a rate that the generator cannot keep there is no latency; a closed load that it
             // cannot keep says nothing at all.
             if !summary.valid && !matches!(kind, Kind::Half | Kind::Most) {

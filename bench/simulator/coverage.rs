@@ -14,9 +14,8 @@ use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::report::Story;
 use sweetspot::session::predict::{Question, answer};
 use sweetspot::stats::normal;
-use sweetspot::summary::trial::{Context, summarise};
-use sweetspot::terms::{Configuration, Offered, TrialPurpose, TrialSummary, Wait};
-use sweetspot::trial::{Order, Outcome, Runner};
+use sweetspot::terms::{Configuration, Offered, TrialPurpose, TrialSummary};
+use sweetspot::trial::{Order, Runner};
 
 use crate::Result;
 
@@ -140,18 +139,10 @@ fn one(seed: u64) -> Result<Predicted> {
         ..Story::default()
     };
     let question = Question {
-        cores: Vec::new(),
-        memory: None,
         workers: Some(vec![asked.0]),
         threads: Some(vec![asked.1]),
-        wait: Wait::Times(1.0),
-        others: Vec::new(),
-        rate: None,
-        slo: None,
-        is_simulated: false,
-        quantum: None,
         without_generator: true,
-        fleet: None,
+        ..Question::as_measured()
     };
     let report = answer(&story, &question)?;
     let predicted = report.predicted.first().ok_or("nothing was predicted")?;
@@ -190,21 +181,7 @@ fn trial(
         latency_limit: None,
     };
     let mut runner = Runner::new(place, 0);
-    let record = match runner.run(&order, &mut |_| {})? {
-        Outcome::BootFailed(failure) => return Err(failure.message.into()),
-        Outcome::Recorded(record) => record,
-    };
-    let context = Context {
-        id: 1,
-        purpose,
-        slo: None,
-        cores: app.cores,
-        unloaded_s: None,
-        has_proxy: false,
-        has_threads: true,
-        ended_s: runner.elapsed().as_secs_f64(),
-    };
-    let summary = summarise(&record, &context);
+    let summary = crate::trial::run(&mut runner, &order, purpose, app.cores)?;
     runner.finish()?;
     Ok(summary)
 }

@@ -20,7 +20,7 @@ pub fn places(unloaded_latency_s: f64, cpu_s: f64) -> u16 {
 }
 
 /// A worker as the formulas know it: as one with a thread for each place.
-pub fn as_threads(configuration: Configuration, demand: &Demand) -> Configuration {
+pub(super) fn as_threads(configuration: Configuration, demand: &Demand) -> Configuration {
     let places = places(demand.unloaded_latency_s(), demand.server_cpu_s());
     with_threads(configuration, places.min(computed(configuration) as u16))
 }
@@ -32,14 +32,14 @@ fn computed(configuration: Configuration) -> f64 {
 }
 
 /// The same with as many threads as the simulator can have.
-pub fn as_many_threads(configuration: Configuration, demand: &Demand) -> Configuration {
+pub(super) fn as_many_threads(configuration: Configuration, demand: &Demand) -> Configuration {
     with_threads(configuration, places(demand.unloaded_latency_s(), demand.server_cpu_s()))
 }
 
 /// A request that waits so long that more places would be needed than can be computed with, waiting
 /// less, and by how much less, seconds: what a loop gets through does not depend on it, and latency
 /// is longer by just that.
-pub fn squeezed(configuration: Configuration, demand: &Demand) -> (Demand, f64) {
+pub(super) fn squeezed(configuration: Configuration, demand: &Demand) -> (Demand, f64) {
     let latency_s = demand.unloaded_latency_s();
     let short_s = demand.server_cpu_s() * computed(configuration) / PLENTY;
     if latency_s <= short_s || short_s <= 0.0 {
@@ -51,7 +51,7 @@ pub fn squeezed(configuration: Configuration, demand: &Demand) -> (Demand, f64) 
 }
 
 /// The same under a closed load: it works on as many requests as its clients send at once.
-pub fn occupied(configuration: Configuration, clients: u32) -> Configuration {
+pub(super) fn occupied(configuration: Configuration, clients: u32) -> Configuration {
     let each = clients / u32::from(configuration.workers.get());
     with_threads(configuration, each.clamp(1, 1024) as u16)
 }

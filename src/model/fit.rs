@@ -336,7 +336,7 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn geometric_mean(values: &[f64]) -> Option<f64> {
+pub(super) fn geometric_mean(values: &[f64]) -> Option<f64> {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     mean(&logs).map(f64::exp)
 }

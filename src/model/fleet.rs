@@ -71,11 +71,12 @@ impl Measured {
             .max_by(|a, b| most(&a.1, &what_if).total_cmp(&most(&b.1, &what_if)))?;
         let expected = self.expect(configuration, &what_if);
         let capacity: Estimate = expected.capacity_rps?;
+        let correction = self.correction(configuration, &what_if, &capacity);
         let machines = count(load, capacity.value);
         let simulated = |lost: u16| {
             let share = f64::from(load.zones - lost) / f64::from(load.zones);
             let rate_rps = load.rate_rps / (machines as f64 * share);
-            self.simulate(configuration, &what_if, rate_rps, expected.correction)
+            self.simulate(configuration, &what_if, rate_rps, correction)
         };
         Some(Fleet {
             configuration,
@@ -85,7 +86,7 @@ impl Measured {
             zone_lost: (load.zones > 1).then(|| simulated(1)),
             days: load.trough.map(|trough| {
                 let machine = self.machine(configuration, &what_if);
-                days(&machine, load, trough, capacity.value, expected.correction)
+                days(&machine, load, trough, capacity.value, correction)
             }),
             expected,
         })

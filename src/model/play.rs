@@ -25,13 +25,9 @@ pub struct Played {
 
 impl Played {
     fn note(&mut self, outcome: &Outcome) {
-        let count = |tally: &mut Tally| match outcome.ending {
-            Ending::Reply => tally.reply(outcome.ended_s - outcome.due_s, 1.0),
-            _ => tally.fail(1.0),
-        };
-        count(&mut self.all);
+        self.all.note(outcome);
         if outcome.kind == 0 {
-            count(&mut self.first);
+            self.first.note(outcome);
         }
     }
 }
@@ -103,23 +99,20 @@ impl Host {
         let allowed = (1.0 - quantile) * rate * length_s;
         let mut simulator = self.simulator();
         begin(&mut simulator, rate);
-        let mut violations = 0.0;
-        let mut note = |outcome: Outcome| {
-            let latency_s = outcome.ended_s - outcome.due_s;
-            let is_good = outcome.ending == Ending::Reply && latency_s < limit_s;
-            violations += f64::from(u8::from(!is_good));
-            violations > allowed
+        let violates = |outcome: Outcome| {
+            outcome.ending != Ending::Reply || outcome.ended_s - outcome.due_s >= limit_s
         };
-        let mut is_over = false;
+        let mut violations = 0.0;
         for part in 1..=20 {
             let until_s = length_s * f64::from(part) / 20.0;
-            simulator.run_until(until_s, &mut |outcome| is_over |= note(outcome));
-            if is_over {
+            simulator.run_until(until_s, &mut |it| violations += f64::from(violates(it)));
+            if violations > allowed {
                 return false;
             }
         }
         simulator.end();
-        simulator.run_until(length_s + limit_s, &mut |outcome| is_over |= note(outcome));
+        let until_s = length_s + limit_s;
+        simulator.run_until(until_s, &mut |it| violations += f64::from(violates(it)));
         // What is still there is older than the limit.
         violations + simulator.in_flight() as f64 <= allowed
     }

@@ -1,6 +1,10 @@
 //! Throughput of a server whose inside is not known, from nothing but throughputs.
 
+use std::collections::BTreeMap;
+
+use super::fit::geometric_mean;
 use super::least_squares::nonnegative;
+use crate::terms::Configuration;
 
 /// The universal scalability law (Gunther, 1993), n being the threads of all workers together:
 ///
@@ -56,6 +60,15 @@ impl Scalability {
         let squares: f64 = points.iter().map(square).sum();
         fitted.misfit = (squares / points.len() as f64).sqrt();
         Some(fitted)
+    }
+
+    /// What was held within a goal as a share of what goes through, by the curve: the geometric
+    /// mean; 1 when nothing was held.
+    pub fn held_share(&self, capacities: &BTreeMap<Configuration, f64>) -> f64 {
+        let share = |(at, held): (&Configuration, &f64)| held / self.rps(f64::from(at.slots()));
+        let shares: Vec<f64> =
+            capacities.iter().map(share).filter(|share| share.ln().is_finite()).collect();
+        geometric_mean(&shares).unwrap_or(1.0)
     }
 
     /// Requests/s of n threads.

@@ -52,10 +52,11 @@ fn pieces(values: &[f64; 8]) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn with(quantile: impl Fn(f64) -> f64) -> LatencySummary {
+    /// Latencies of which the quantiles are these.
+    pub fn with(quantile: impl Fn(f64) -> f64) -> LatencySummary {
         LatencySummary {
             min: quantile(0.0),
             mean: 1.0,

@@ -3,23 +3,11 @@
 
 use super::simulator::{Admission, Lock, RequestKind, Server};
 use super::{
-    Correction, Demand, Fit, Host, MemoryModel, OpenLatency, Scalability, Sizes, capacity,
+    Correction, Demand, Fit, Form, Host, MemoryModel, OpenLatency, Scalability, Sizes, capacity,
     closed_throughput, event_loop, limit, mix, open_latency,
 };
 use crate::stats::{Estimate, normal};
 use crate::terms::{Configuration, LimitKind, OPERATING_SHARE, OtherRequests, QuantileLimit, Wait};
-
-/// How a worker takes requests in.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Form {
-    /// One a thread.
-    Threads,
-    /// One a thread, as far as can be told: of a server that is not known, throughput follows its
-    /// own curve where there are points enough to have one.
-    Unknown(Option<Scalability>),
-    /// An event loop: as many as come, while the one that computes holds the others up.
-    EventLoop,
-}
 
 /// What is known of a server from one session.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +55,20 @@ pub struct WhatIf {
 }
 
 impl WhatIf {
+    /// Nothing is otherwise than it was measured, on so many cores.
+    pub fn as_measured(cores: f64, goal: QuantileLimit) -> Self {
+        Self {
+            cores,
+            wait: Wait::Times(1.0),
+            others: Vec::new(),
+            has_generator: true,
+            goal,
+            is_played: false,
+            quantum_s: None,
+            rate: None,
+        }
+    }
+
     /// Requests are as they were measured.
     fn is_same_request(&self) -> bool {
         self.wait == Wait::Times(1.0) && self.others.is_empty() && self.quantum_s.is_none()
@@ -88,8 +90,6 @@ pub struct Expected {
     pub memory_bytes: Option<u64>,
     /// How far it lies outside what was measured: a factor of e counts as 1.
     pub distance: f64,
-    /// What is expected over what is computed or simulated, of a rate.
-    pub correction: f64,
 }
 
 const LEVEL: f64 = 0.95;
@@ -111,15 +111,46 @@ const WAITS: u16 = 3;
 impl Measured {
     /// What would become of one configuration.
     pub fn expect(&self, configuration: Configuration, what_if: &WhatIf) -> Expected {
-        match &self.form {
-            // A curve knows nothing of what a request does.
-            Form::Unknown(Some(curve))
-                if what_if.is_same_request() && self.goal == Some(what_if.goal) =>
-            {
-                self.along(curve, configuration, what_if)
-            }
-            _ => self.by_mechanism(configuration, what_if),
+        match self.curve(what_if) {
+            Some(curve) => self.along(curve, configuration, what_if),
+            None => self.by_mechanism(configuration, what_if),
         }
+    }
+
+    /// The curve of a server that is not known, where it has an answer: it knows nothing of what a
+    /// request does, nor of other goals.
+    fn curve(&self, what_if: &WhatIf) -> Option<&Scalability> {
+        let Form::Unknown(Some(curve)) = &self.form else { return None };
+        (what_if.is_same_request() && self.goal == Some(what_if.goal)).then_some(curve)
+    }
+
+    /// By what a rate is divided before it is computed or simulated, since so many times as much is
+    /// `expected`.
+    pub(super) fn correction(
+        &self,
+        configuration: Configuration,
+        what_if: &WhatIf,
+        expected: &Estimate,
+    ) -> f64 {
+        if self.curve(what_if).is_none() {
+            return self.factor(configuration, what_if);
+        }
+        let mechanism = self.by_mechanism(configuration, what_if).capacity_rps;
+        mechanism.map_or(1.0, |it| expected.value / it.value)
+    }
+
+    /// What was held over what was computed, of its like.
+    fn factor(&self, configuration: Configuration, what_if: &WhatIf) -> f64 {
+        // Queues of the workers' own are simulated, and unknown to the formulas: that is in what
+        // they are corrected by.
+        if what_if.is_played && self.admission_of(configuration).has_own_queues() {
+            return 1.0;
+        }
+        self.capacity_correction.factor(self.alike(configuration, what_if.cores))
+    }
+
+    fn admission_of(&self, configuration: Configuration) -> Admission {
+        self.admission[usize::from(configuration.threads.get() > 1)]
     }
 
     /// What the curve says: of as many threads for each core as were measured, in proportion to the
@@ -137,17 +168,14 @@ impl Measured {
             high: value * half.exp(),
             count: self.fit.residuals.len() as u64,
         };
-        let mechanism = self.by_mechanism(at, what_if).capacity_rps;
-        let held_rps = rps * self.held_share;
         Expected {
             throughput_rps: Some(estimate(rps)),
-            capacity_rps: Some(estimate(held_rps)),
+            capacity_rps: Some(estimate(rps * self.held_share)),
             latency: None,
             latency_of_measured: None,
             limit: LimitKind::Unknown,
             memory_bytes: self.memory.as_ref().map(|memory| memory.predict(at)),
             distance,
-            correction: mechanism.map_or(1.0, |it| held_rps / it.value),
         }
     }
 
@@ -157,15 +185,16 @@ impl Measured {
             let changed = |fitted: &Demand| figure(&changed(fitted, what_if));
             self.fit.predict(LEVEL, FAR_SD * distance, changed)
         };
-        let places = self.places(configuration, what_if);
+        let demand = self.demand(what_if);
+        let places = self.form.places(configuration, &demand);
         let cores = what_if.cores;
         let throughput = predict(&|demand| {
-            closed_throughput(&self.seen(configuration, demand).0, places, cores)
+            closed_throughput(&self.form.computed(configuration, demand).0, places, cores)
         });
         let goal = what_if.goal;
         let (quantile, limit_s) = (goal.quantile.get(), goal.limit.as_secs_f64());
         let held = predict(&|demand| {
-            let (demand, less_s) = self.seen(configuration, demand);
+            let (demand, less_s) = self.form.computed(configuration, demand);
             capacity(&demand, places, cores, quantile, limit_s - less_s)
         });
         let played = what_if.is_played.then(|| self.machine(configuration, what_if));
@@ -179,13 +208,9 @@ impl Measured {
         };
         let alike = self.alike(configuration, cores);
         let throughput_rps = times(throughput, self.throughput_correction.factor(alike));
-        // Queues of the workers' own are simulated, and unknown to the formulas: that is in what
-        // they are corrected by.
-        let is_counted_twice = played.as_ref().is_some_and(|it| it.server.has_own_queues());
-        let factor = if is_counted_twice { 1.0 } else { self.capacity_correction.factor(alike) };
+        let factor = self.factor(configuration, what_if);
         let capacity_rps = times(held, factor);
         let rate = what_if.rate.or(capacity_rps.map(|it| OPERATING_SHARE * it.value));
-        let demand = self.demand(what_if);
         let latency = rate.and_then(|rate| {
             // A server that holds less than the formulas say waits as they do at a higher rate.
             let at = rate / factor;
@@ -195,7 +220,7 @@ impl Measured {
                     Some((rate, all, measured))
                 }
                 None => {
-                    let (demand, less_s) = self.seen(configuration, &demand);
+                    let (demand, less_s) = self.form.computed(configuration, &demand);
                     let all = open_latency(&demand, places, cores, at)?.later(less_s);
                     Some((rate, all, None))
                 }
@@ -208,15 +233,14 @@ impl Measured {
             latency_of_measured: latency
                 .filter(|_| !what_if.others.is_empty())
                 .and_then(|(_, _, measured)| measured),
-            limit: limit(&self.seen(configuration, &demand).0, places, cores),
+            limit: limit(&self.form.computed(configuration, &demand).0, places, cores),
             memory_bytes: self.memory.as_ref().map(|memory| memory.predict(configuration)),
             distance,
-            correction: factor,
         }
     }
 
     /// The request that is asked about.
-    pub(super) fn demand(&self, what_if: &WhatIf) -> Demand {
+    fn demand(&self, what_if: &WhatIf) -> Demand {
         changed(&self.fit.demand, what_if)
     }
 
@@ -240,30 +264,12 @@ impl Measured {
         let left = if cpu_s > 0.0 { cpu_s / (cpu_s + demand.generator_s) } else { 1.0 };
         let cores = what_if.cores * left;
         let server = Server::new(places.workers.get(), places.threads.get(), cores);
-        let admission = self.admission[usize::from(at.threads.get() > 1)];
         Host {
-            server: Server { lock, admission, ..server },
+            server: Server { lock, admission: self.admission_of(at), ..server },
             requests: mix::kinds(
                 request(&longer(&self.fit.demand, what_if), self.sizes),
                 &what_if.others,
             ),
-        }
-    }
-
-    /// The request as the formulas know it, and by how much less it waits there, seconds.
-    fn seen(&self, at: Configuration, demand: &Demand) -> (Demand, f64) {
-        match self.form {
-            Form::EventLoop => event_loop::squeezed(at, demand),
-            Form::Threads | Form::Unknown(_) => (*demand, 0.0),
-        }
-    }
-
-    /// The configuration as the formulas know it: an event loop has as many threads as may be of
-    /// use.
-    pub(super) fn places(&self, configuration: Configuration, what_if: &WhatIf) -> Configuration {
-        match self.form {
-            Form::Threads | Form::Unknown(_) => configuration,
-            Form::EventLoop => event_loop::as_threads(configuration, &self.demand(what_if)),
         }
     }
 
@@ -382,16 +388,7 @@ pub(super) mod tests {
             quantile: Ratio::new(0.95).unwrap(),
             limit: Duration::from_millis(200),
         };
-        WhatIf {
-            cores,
-            wait: Wait::Times(1.0),
-            has_generator: true,
-            goal,
-            others: Vec::new(),
-            is_played: false,
-            quantum_s: None,
-            rate: None,
-        }
+        WhatIf::as_measured(cores, goal)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::rate::{self, WindowAnswer};
 use super::{Search, TrialRequest};
-use crate::model::event_loop;
+use crate::model::{Form, event_loop};
 use crate::stats::RatePosterior;
 use crate::terms::{Configuration, Offered, Rate, TrialPurpose, TrialSummary, Verdict};
 
@@ -65,7 +65,7 @@ impl Search {
     }
 
     pub(super) fn burst_request(&self, configuration: Configuration) -> TrialRequest {
-        let clients = match self.unloaded.filter(|_| self.plan.is_event_loop) {
+        let clients = match self.unloaded.filter(|_| self.plan.form == Form::EventLoop) {
             Some(alone) => {
                 let cpu_s = alone.cpu_per_request_s.unwrap_or(alone.latency_mean_s);
                 let each = event_loop::places(alone.latency_mean_s, cpu_s);

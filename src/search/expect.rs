@@ -2,16 +2,14 @@
 
 use super::Search;
 use super::cell::Cell;
-use crate::model::{
-    self, Correction, Demand, MemoryModel, Observation, closed_throughput, event_loop,
-};
+use crate::model::{self, Correction, Demand, Form, MemoryModel, Observation, closed_throughput};
 use crate::terms::{Bytes, Configuration, LimitKind, PredictedLimit, Prediction, QuantileLimit};
 
 /// A fitted model with its own record of how wrong it was.
 pub(super) struct Expectations {
     demand: Demand,
     cores: f64,
-    is_event_loop: bool,
+    form: Form,
     memory: Option<MemoryModel>,
     limit: QuantileLimit,
     correction: Correction,
@@ -30,7 +28,7 @@ impl Search {
         let mut expectations = Expectations {
             demand,
             cores: self.plan.cores,
-            is_event_loop: self.plan.is_event_loop,
+            form: self.plan.form,
             memory: model::memory(&self.memory_points()),
             limit: self.slo.as_ref()?.tightest(),
             correction: Correction::default(),
@@ -57,12 +55,7 @@ impl Search {
             .iter()
             .filter(|(_, cell)| cell.burst_rps.is_some_and(|rps| rps > 0.0))
             .map(|(&configuration, cell)| Observation {
-                configuration: match cell.burst_clients {
-                    Some(clients) if self.plan.is_event_loop => {
-                        event_loop::occupied(configuration, clients)
-                    }
-                    _ => configuration,
-                },
+                configuration: self.plan.form.occupied(configuration, cell.burst_clients),
                 saturated_rps: cell.burst_rps,
                 cpu_per_request_s: cell.cpu_per_request_s.or(unloaded_cpu),
                 unloaded_latency_s: latency,
@@ -90,21 +83,11 @@ impl Expectations {
     }
 
     fn saturated_rps(&self, configuration: Configuration) -> f64 {
-        closed_throughput(&self.seen(configuration).0, self.places(configuration), self.cores)
-    }
-
-    /// The request as the formulas know it, and by how much less it waits there, seconds.
-    fn seen(&self, at: Configuration) -> (Demand, f64) {
-        if self.is_event_loop { event_loop::squeezed(at, &self.demand) } else { (self.demand, 0.0) }
-    }
-
-    /// The configuration as the formulas know it.
-    fn places(&self, configuration: Configuration) -> Configuration {
-        if self.is_event_loop {
-            event_loop::as_threads(configuration, &self.demand)
-        } else {
-            configuration
-        }
+        closed_throughput(
+            &self.form.computed(configuration, &self.demand).0,
+            self.form.places(configuration, &self.demand),
+            self.cores,
+        )
     }
 
     /// What the model says, corrected by how wrong it was on what was measured nearby: what it does
@@ -126,8 +109,14 @@ impl Expectations {
     fn modelled_rps(&self, configuration: Configuration) -> f64 {
         let quantile = self.limit.quantile.get();
         let limit_s = self.limit.limit.as_secs_f64();
-        let (demand, less_s) = self.seen(configuration);
-        model::capacity(&demand, self.places(configuration), self.cores, quantile, limit_s - less_s)
+        let (demand, less_s) = self.form.computed(configuration, &self.demand);
+        model::capacity(
+            &demand,
+            self.form.places(configuration, &self.demand),
+            self.cores,
+            quantile,
+            limit_s - less_s,
+        )
     }
 
     /// Capacity within the goal as a share of what saturation gives; `None` when nothing is
@@ -159,8 +148,11 @@ impl Expectations {
         let cell = &search.cells[&configuration];
         let ruled_out =
             cell.ruled_out.clone().or_else(|| self.ruled_out(configuration, search.plan.memory));
-        let kind: LimitKind =
-            model::limit(&self.seen(configuration).0, self.places(configuration), self.cores);
+        let kind: LimitKind = model::limit(
+            &self.form.computed(configuration, &self.demand).0,
+            self.form.places(configuration, &self.demand),
+            self.cores,
+        );
         Prediction {
             workers: configuration.workers.get(),
             threads: configuration.threads.get(),

@@ -16,6 +16,7 @@ mod rate;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::model::Form;
 use crate::terms::{
     Arrivals, Bytes, Configuration, Offered, Prediction, QuantileLimit, Ratio, Slo, TrialPurpose,
     TrialSummary, Verdict,
@@ -39,8 +40,8 @@ pub struct SearchPlan {
     pub slo: Option<Slo>,
     /// Cores the server may use.
     pub cores: f64,
-    /// A worker takes in as many requests as come, however few threads it has.
-    pub is_event_loop: bool,
+    /// How its workers take requests in.
+    pub form: Form,
     /// The load generator runs on these cores as well.
     pub generator_shares_cores: bool,
     /// Memory the server may use.

@@ -17,7 +17,7 @@ pub use fleet::{FleetQuestion, MachineWish, MachineWishError};
 use super::report::{ReportError, Which, replay};
 use crate::model::{
     self, Correction, Expected, Fit, Form, Measured, Observation, OpenLatency, Scalability, Sizes,
-    WhatIf, event_loop,
+    WhatIf,
 };
 use crate::place::GENERATOR_SHARES_CORES;
 use crate::report::Story;
@@ -25,7 +25,7 @@ use crate::server;
 use crate::stats::Estimate;
 use crate::store::Store;
 use crate::terms::{
-    Bytes, Configuration, Cores, FitReport, FitResidual, Machine, MemoryParts, ModelForm, Offered,
+    Bytes, Configuration, Cores, FitReport, FitResidual, Machine, MemoryParts, ModelForm,
     OtherRequests, PredictReport, PredictedLatency, PredictedLimit, PredictedSetting,
     QuantileLimit, Rate, Slo, SloError, TrialPurpose, TrialSummary, Wait,
 };
@@ -55,6 +55,24 @@ pub struct Question {
 }
 
 impl Question {
+    /// What the session says as it was measured.
+    pub fn as_measured() -> Self {
+        Self {
+            cores: Vec::new(),
+            memory: None,
+            workers: None,
+            threads: None,
+            wait: Wait::Times(1.0),
+            others: Vec::new(),
+            rate: None,
+            slo: None,
+            is_simulated: false,
+            quantum: None,
+            without_generator: false,
+            fleet: None,
+        }
+    }
+
     /// The formulas know of no quantum and of no requests that differ.
     fn is_played(&self) -> bool {
         self.is_simulated || self.quantum.is_some() || !self.others.is_empty()
@@ -183,29 +201,18 @@ fn observations(story: &Story, form: Form) -> Vec<Observation> {
     let is_shared = story.warnings.iter().any(|one| one.code == GENERATOR_SHARES_CORES);
     let observed = |trial: &TrialSummary| {
         let observation = Observation::from_trial(trial)?;
-        let configuration = in_flight(trial, form);
+        let configuration = form.occupied(trial.configuration, trial.offered.clients());
         let generator_s = observation.generator_s.filter(|_| is_shared);
         Some(Observation { configuration, generator_s, ..observation })
     };
     story.trials.iter().filter_map(observed).collect()
 }
 
-/// What a trial's clients kept busy.
-fn in_flight(trial: &TrialSummary, form: Form) -> Configuration {
-    match (form, trial.offered) {
-        (Form::EventLoop, Offered::Closed { clients, .. }) => {
-            event_loop::occupied(trial.configuration, clients)
-        }
-        _ => trial.configuration,
-    }
-}
-
 /// `None` when nothing can be fitted.
 fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Measured> {
     let program = story.server.split(' ').next().unwrap_or_default();
-    let is_event_loop = server::find(program).is_some_and(server::Adapter::is_event_loop);
     let form = match server::find(program) {
-        _ if is_event_loop => Form::EventLoop,
+        Some(adapter) if adapter.is_event_loop() => Form::EventLoop,
         Some(adapter) if adapter.is_known() => Form::Threads,
         _ => Form::Unknown(curve(story)),
     };
@@ -237,20 +244,11 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
     known.throughput_correction =
         Correction::new(saturated.map(|trial| trial.configuration).zip(ratios));
     if let Form::Unknown(Some(curve)) = form {
-        known.held_share = held_share(&story.capacities(), &curve);
+        known.held_share = curve.held_share(&story.capacities());
         // What the mechanism is off by is asked of the mechanism.
         known.form = Form::Unknown(None);
     }
-    let as_measured = WhatIf {
-        cores,
-        wait: Wait::Times(1.0),
-        has_generator: true,
-        goal: measured_goal.unwrap_or(goal),
-        others: Vec::new(),
-        is_played: false,
-        quantum_s: None,
-        rate: None,
-    };
+    let as_measured = WhatIf::as_measured(cores, measured_goal.unwrap_or(goal));
     let capacities = story.capacities();
     let ratios: Vec<(Configuration, f64)> = capacities
         .into_iter()
@@ -261,14 +259,6 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
     known.capacity_correction = Correction::new(ratios);
     known.form = form;
     Some(known)
-}
-
-/// What was held as a share of what the curve says goes through: the geometric mean; 1 when nothing
-/// was.
-fn held_share(capacities: &BTreeMap<Configuration, f64>, curve: &Scalability) -> f64 {
-    let log = |(at, held): (&Configuration, &f64)| (held / curve.rps(f64::from(at.slots()))).ln();
-    let logs: Vec<f64> = capacities.iter().map(log).filter(|log| log.is_finite()).collect();
-    (logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp()
 }
 
 /// How requests of one client alone differed.

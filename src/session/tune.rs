@@ -10,6 +10,7 @@ use super::fingerprint;
 use super::grid;
 use super::order::order;
 use super::resume::{self, Resumed};
+use crate::model::Form;
 use crate::place::{GENERATOR_SHARES_CORES, Place, PlaceError};
 use crate::plan::{Goal, Plan};
 use crate::report::{Reporter, Stored};
@@ -150,7 +151,11 @@ fn search_plan(
             Goal::FromUnloaded => None,
         },
         cores: machine.cores.get(),
-        is_event_loop: server::find(&plan.server).is_some_and(server::Adapter::is_event_loop),
+        // How an unknown server grows is not needed while it is measured.
+        form: match server::find(&plan.server) {
+            Some(adapter) if adapter.is_event_loop() => Form::EventLoop,
+            _ => Form::Threads,
+        },
         generator_shares_cores: doubts.iter().any(|one| one.code == GENERATOR_SHARES_CORES),
         memory: Some(machine.memory_bytes),
         db_connections: plan.db_connections,

@@ -127,9 +127,6 @@ fn note(outcome: &Outcome, check_kind: u16, tally: &mut Tally) -> bool {
     if outcome.kind == check_kind {
         return false;
     }
-    match outcome.ending {
-        Ending::Reply => tally.reply(outcome.ended_s - outcome.due_s, 1.0),
-        _ => tally.fail(1.0),
-    }
+    tally.note(outcome);
     true
 }

@@ -1,5 +1,7 @@
 //! Latencies by the million million: counts in bins of one percent.
 
+use crate::model::simulator::{Ending, Outcome};
+
 /// The shortest latency that is told apart, seconds.
 const SHORTEST_S: f64 = 1e-6;
 /// A bin's width, as a logarithm.
@@ -31,6 +33,14 @@ impl Tally {
     /// So many without a reply.
     pub fn fail(&mut self, count: f64) {
         self.failed += count;
+    }
+
+    /// One request that was simulated.
+    pub fn note(&mut self, outcome: &Outcome) {
+        match outcome.ending {
+            Ending::Reply => self.reply(outcome.ended_s - outcome.due_s, 1.0),
+            _ => self.fail(1.0),
+        }
     }
 
     pub fn add(&mut self, other: &Self) {

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::*;
 use crate::model::Sizes;
+use crate::model::sizes::tests::with;
 use crate::stats::{Estimate, t_interval};
-use crate::terms::{Arrivals, LatencySummary, Offered, Rate};
+use crate::terms::{Arrivals, Offered, Rate};
 
 /// A long run, its first tenth left out.
 struct Run {
@@ -210,17 +211,7 @@ fn garbage_collections_cost_throughput_and_lengthen_the_tail() {
 #[test]
 fn requests_differ_as_a_whole_as_they_were_measured_to() {
     let quantile = |share: f64| 0.01 + 0.03 * share.powi(4);
-    let sizes = Sizes::of(&LatencySummary {
-        min: quantile(0.0),
-        mean: 0.016,
-        p50: quantile(0.5),
-        p75: quantile(0.75),
-        p90: quantile(0.9),
-        p95: quantile(0.95),
-        p99: quantile(0.99),
-        p999: quantile(0.999),
-        max: quantile(1.0),
-    });
+    let sizes = Sizes::of(&with(quantile));
     let kind = RequestKind { cv2: 0.0, sizes, ..web(0.008, 0.008, 3) };
     let run = run(patient(64, 1, 64.0), &[kind], open(20.0), 2_000.0, 2);
     // Alone, a request takes its 16 ms times its size.

@@ -1,0 +1,29 @@
+//! One trial on a place, and what it says.
+
+use sweetspot::summary::trial::{Context, summarise};
+use sweetspot::terms::{TrialPurpose, TrialSummary};
+use sweetspot::trial::{Order, Outcome, Runner};
+
+/// Runs a trial whose server has `cores`, and sums it up without a goal.
+pub fn run(
+    runner: &mut Runner<'_>,
+    order: &Order,
+    purpose: TrialPurpose,
+    cores: f64,
+) -> crate::Result<TrialSummary> {
+    let record = match runner.run(order, &mut |_| {})? {
+        Outcome::BootFailed(failure) => return Err(failure.message.into()),
+        Outcome::Recorded(record) => record,
+    };
+    let context = Context {
+        id: 1,
+        purpose,
+        slo: None,
+        cores,
+        unloaded_s: None,
+        has_proxy: false,
+        has_threads: true,
+        ended_s: runner.elapsed().as_secs_f64(),
+    };
+    Ok(summarise(&record, &context))
+}
