@@ -114,6 +114,8 @@ pub struct Search {
     start_cost_s: f64,
     starts: u32,
     notes: Vec<String>,
+    /// What would not fit into memory, by what is known now, and why.
+    too_large: BTreeMap<Configuration, String>,
     /// Invalid or broken trials in a row; the search gives up on a configuration after two.
     setbacks: u32,
 }
@@ -161,6 +163,7 @@ impl Search {
             start_cost_s: 2.0,
             starts: 0,
             notes: Vec::new(),
+            too_large: BTreeMap::new(),
             setbacks: 0,
         }
     }
@@ -280,7 +283,7 @@ impl Search {
             purpose: TrialPurpose::Unloaded,
             offered: Offered::Closed { clients: 1, think: Duration::ZERO },
             warm_up: Duration::from_secs(2),
-            duration: self.seconds(0.02, 3.0, 15.0),
+            duration: self.seconds(0.015, 3.0, 15.0),
         }
     }
 

@@ -27,6 +27,18 @@ pub struct Rehearsed {
 /// # Errors
 /// The place fails us; a server that fails is a result.
 pub fn run(plan: &SearchPlan, place: &mut dyn Place) -> Result<Rehearsed, PlaceError> {
+    run_watched(plan, place, &mut |_, _| {})
+}
+
+/// The same; `watch` is shown the search after each trial, with the place's clock.
+///
+/// # Errors
+/// The place fails us; a server that fails is a result.
+pub fn run_watched(
+    plan: &SearchPlan,
+    place: &mut dyn Place,
+    watch: &mut dyn FnMut(&Search, Duration),
+) -> Result<Rehearsed, PlaceError> {
     let mut search = Search::new(plan.clone());
     let mut runner = Runner::new(place, 0);
     let mut trials: Vec<TrialSummary> = Vec::new();
@@ -58,6 +70,7 @@ pub fn run(plan: &SearchPlan, place: &mut dyn Place) -> Result<Rehearsed, PlaceE
             }
         };
         search.tell(told);
+        watch(&search, runner.elapsed());
     }
     runner.finish()?;
     let elapsed = runner.elapsed();
