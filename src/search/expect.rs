@@ -30,7 +30,7 @@ impl Search {
             cores: self.plan.cores,
             form: self.plan.form,
             memory: model::memory(&self.memory_points()),
-            limit: self.slo.as_ref()?.tightest(),
+            limit: self.limit?,
             correction: Correction::default(),
             error: ERROR_LEAST,
         };

@@ -17,6 +17,8 @@ pub struct SimulatedApp {
     pub wait_s: f64,
     /// How many waits.
     pub waits: u16,
+    /// Requests to other targets of the mix, each kind by its weight; those above have weight 1.
+    pub others: Vec<RequestKind>,
     /// Squared coefficient of variation of every burst of CPU and of every wait.
     pub cv2: f64,
     /// Lock time lost when threads queue for the lock.
@@ -97,6 +99,7 @@ impl Default for SimulatedApp {
             cpu_free_s: 0.0,
             wait_s: 0.012,
             waits: 3,
+            others: Vec::new(),
             cv2: 0.5,
             handoff_s: 0.0,
             cores: 2.0,
@@ -143,6 +146,11 @@ impl SimulatedApp {
         }
     }
 
+    /// Every kind of request, in the order of the mix.
+    pub fn requests(&self) -> Vec<RequestKind> {
+        std::iter::once(self.request()).chain(self.others.iter().copied()).collect()
+    }
+
     /// The same as the formulas know it.
     pub fn demand(&self) -> Demand {
         self.request().demand()
@@ -150,7 +158,7 @@ impl SimulatedApp {
 
     /// The server in virtual time, just booted.
     pub(super) fn simulator(&self, configuration: Configuration, seed: u64) -> Simulator {
-        Simulator::new(self.server(configuration), vec![self.request()], seed)
+        Simulator::new(self.server(configuration), self.requests(), seed)
     }
 
     fn server(&self, configuration: Configuration) -> Server {
