@@ -1,5 +1,5 @@
-//! Several goals, or several targets, as lines for people: whose goal it is, whether it was met, and
-//! the figures that it was judged by.
+//! Several goals, or several targets, as lines for people: whose goal it is, whether it was met,
+//! and the figures that it was judged by.
 //!
 //! In: the goals of a load. Out: sentences. Computes only, and judges nothing.
 

@@ -77,8 +77,8 @@ fn resolution(offered: Offered, due: u64) -> f64 {
     (2.0 * ((arrivals + 1.0) / due.max(1) as f64).sqrt()).min(1.0)
 }
 
-/// What the plain quantiles and the plain error ratios say, without any test. A goal that no request
-/// was about says nothing.
+/// What the plain quantiles and the plain error ratios say, without any test. A goal that no
+/// request was about says nothing.
 fn leaning(said: &[Said]) -> Verdict {
     let parts = || said.iter().flat_map(|goal| &goal.parts).filter(|part| part.of > 0);
     match parts().next() {

@@ -1,5 +1,5 @@
-//! A mix of targets with goals of their own: on the simulated place, seeded and in virtual time, and
-//! on a real Puma with a quick and a slow page.
+//! A mix of targets with goals of their own: on the simulated place, seeded and in virtual time,
+//! and on a real Puma with a quick and a slow page.
 
 use std::time::Duration;
 
