@@ -6,7 +6,7 @@ use sweetspot::model::Form;
 use sweetspot::place::simulated::Simulated;
 use sweetspot::search::{Answer, SearchPlan};
 use sweetspot::session::rehearse::{self, Rehearsed};
-use sweetspot::terms::{Arrivals, Bytes, Configuration, Prediction, TrialSummary};
+use sweetspot::terms::{Arrivals, Bytes, Configuration, Goals, Prediction, TrialSummary};
 
 use crate::Result;
 use crate::apps::Case;
@@ -45,15 +45,19 @@ pub fn run(case: &Case, budget: Duration, seed: u64) -> Result<Option<Ended>> {
     let is_traced = std::env::var_os("TRACE").is_some();
     let mut course = Vec::new();
     let mut predictions = Vec::new();
-    let rehearsed =
-        rehearse::run_watched(&plan(case, budget, seed), &mut place, &mut |search, elapsed| {
+    let rehearsed = rehearse::run_watched(
+        &plan(case, budget, seed),
+        &Goals::default(),
+        &mut place,
+        &mut |search, elapsed| {
             if is_traced {
                 predictions = search.predictions();
             }
             if let Some(choice) = search.answer().choice {
                 course.push((elapsed.as_secs_f64(), choice.capacity.configuration));
             }
-        })?;
+        },
+    )?;
     if is_traced {
         rehearsed.trials.iter().for_each(trace);
         predictions.iter().for_each(expected);

@@ -8,7 +8,7 @@ use super::settings::{Settings, Sourced};
 use super::{Goal, PlanLine, Source, Surroundings};
 use crate::server::{self, Adapter, App, Framework, Proxy};
 use crate::terms::{
-    Arrivals, Bytes, ConnectionMode, Cores, Target, Threads, Workers, format_duration,
+    Arrivals, Bytes, ConnectionMode, Cores, Goals, Target, Threads, Workers, format_duration,
 };
 
 /// The settled values with their sources.
@@ -25,6 +25,7 @@ pub struct Printed<'a> {
     pub threads: Sourced<Vec<Threads>>,
     pub targets: Sourced<Vec<Target>>,
     pub goal: Sourced<Goal>,
+    pub goals: Goals,
     pub cores: Sourced<Option<Cores>>,
     pub memory: Sourced<Option<Bytes>>,
     pub arrivals: Sourced<Arrivals>,
@@ -49,7 +50,7 @@ impl Printed<'_> {
             line("workers", &self.workers, |_| format_counts(&workers)),
             line("threads", &self.threads, |_| format_counts(&threads)),
             line("targets", &self.targets, |targets| targets_text(targets)),
-            line("SLO", &self.goal, goal_text),
+            line("SLO", &self.goal, |goal| goal_text(goal, &self.goals)),
             line("cores", &self.cores, |cores| {
                 cores.map_or_else(|| all_of(self.surroundings.cores), |cores| cores.to_string())
             }),
@@ -179,10 +180,15 @@ fn targets_text(targets: &[Target]) -> String {
     targets.iter().map(Target::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn goal_text(goal: &Goal) -> String {
-    match goal {
+fn goal_text(goal: &Goal, goals: &Goals) -> String {
+    let common = match goal {
+        _ if !goals.has_common() => return "each target's own".to_string(),
         Goal::Given(slo) => slo.to_string(),
         Goal::FromUnloaded => "p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %".to_string(),
+    };
+    match goals.has_own() {
+        true => format!("{common} for targets without their own"),
+        false => common,
     }
 }
 

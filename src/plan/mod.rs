@@ -40,7 +40,7 @@ pub use targets::read_targets;
 pub use variable::VariableError;
 
 use crate::server::App;
-use crate::terms::{Arrivals, Bytes, ConnectionMode, Cores, Slo, Target, Threads, Workers};
+use crate::terms::{Arrivals, Bytes, ConnectionMode, Cores, Goals, Slo, Target, Threads, Workers};
 
 /// What was typed, unchecked; flags that were left out are `None` or empty. No `Debug`: header
 /// values may be secret.
@@ -166,6 +166,14 @@ pub struct Plan {
     pub allow_public: bool,
     /// What is printed with the plan: what, value, and where it came from; in printing order.
     pub lines: Vec<PlanLine>,
+}
+
+impl Plan {
+    /// The goals of all targets; the common one only where it was given.
+    pub fn goals(&self) -> Goals {
+        resolve::goals_of(&self.targets, &self.goal)
+            .expect("a plan whose goals contradict each other is refused")
+    }
 }
 
 /// One printed line of the plan. Holds no secret: neither header values, nor bodies, nor queries.

@@ -6,7 +6,7 @@
 use super::map::{self, Map, Mark};
 use super::outside::{markdown as escape, markdown_block, markdown_code};
 use super::story::Story;
-use super::{figures, words};
+use super::{figures, goals_text, words};
 use crate::terms::{Decision, TrialPurpose, TrialSummary, Warning};
 
 /// The whole page.
@@ -19,6 +19,10 @@ pub fn render(story: &Story) -> String {
     if let Some(decision) = &story.decision {
         settings(&mut page, story, decision);
         equivalents(&mut page, story, decision);
+        if let Some(heading) = goals_text::heading(decision) {
+            let lines = goals_text::lines(&decision.goals);
+            page.heading_list(&heading, lines.iter().map(|line| escape(line)));
+        }
     }
     map_section(&mut page, story, &map::draw(story));
     confirmed(&mut page, story);

@@ -8,6 +8,7 @@
 
 pub mod csv;
 pub mod figures;
+mod goals_text;
 pub mod json;
 pub mod load;
 pub mod map;

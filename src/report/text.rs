@@ -7,7 +7,7 @@ use super::figures;
 use super::map::{Cell, Map, Mark};
 use super::outside::{line, lines, pad, pad_left, shorten, truncate, width, wrap};
 use super::story::Story;
-use super::{map, words};
+use super::{goals_text, map, words};
 use crate::terms::{BootFailure, Configuration, Decision, TrialSummary, Warning};
 
 /// How text may look.
@@ -93,6 +93,7 @@ pub fn decision(story: &Story, style: Style) -> Vec<String> {
         sections.push(settings(story, decision, style));
         sections.push(equivalents(story, decision, style));
     }
+    sections.push(targets(story, style));
     sections.push(map_lines(story, &map::draw(story), style));
     sections.push(failures(story, style));
     let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
@@ -182,6 +183,13 @@ fn settings(story: &Story, decision: &Decision, style: Style) -> Vec<String> {
     }
     text.extend(items(&settings.advice, style));
     text
+}
+
+/// Each goal of several, at the rate that was confirmed.
+fn targets(story: &Story, style: Style) -> Vec<String> {
+    let Some(decision) = &story.decision else { return Vec::new() };
+    let heading = goals_text::heading(decision);
+    heading.map_or_else(Vec::new, |it| bullets(&it, &goals_text::lines(&decision.goals), style))
 }
 
 fn equivalents(story: &Story, decision: &Decision, style: Style) -> Vec<String> {

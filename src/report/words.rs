@@ -611,6 +611,8 @@ mod tests {
             gain_ratio_interval: gain.map(|gain| [gain - 0.05, gain + 0.05]),
             operating_rps: 70.0,
             limit: Limit::unknown("no resource was busy"),
+            goals: Vec::new(),
+            goals_rps: None,
             equivalent: Vec::new(),
             settings: Settings::default(),
             memory_bytes: None,

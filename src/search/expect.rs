@@ -37,7 +37,7 @@ impl Search {
             form: self.plan.form,
             memory: model::memory(&self.memory_points()),
             same_workers: same_workers(&self.memory_points()),
-            limit: self.slo.as_ref()?.tightest(),
+            limit: self.limit?,
             correction: Correction::default(),
             error: ERROR_LEAST,
         };

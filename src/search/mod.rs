@@ -16,7 +16,7 @@ mod rate;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::model::Form;
+use crate::model::{self, Form};
 use crate::terms::{
     Arrivals, Bytes, Configuration, Offered, Prediction, QuantileLimit, Ratio, Slo, TrialPurpose,
     TrialSummary, Verdict,
@@ -106,6 +106,8 @@ pub struct Search {
     plan: SearchPlan,
     slo: Option<Slo>,
     unloaded: Option<Unloaded>,
+    /// Of the goals, the limit that the model asks its formulas about.
+    limit: Option<QuantileLimit>,
     cells: BTreeMap<Configuration, Cell>,
     stage: Stage,
     /// Time of the last thing told, seconds since the session began.
@@ -157,6 +159,7 @@ impl Search {
             plan,
             slo,
             unloaded: None,
+            limit: None,
             cells,
             stage: Stage::Unloaded,
             now_s: 0.0,
@@ -301,11 +304,13 @@ impl Search {
             cpu_per_request_s: (completed > 0 && server_cpu_s > 0.0)
                 .then(|| server_cpu_s / completed as f64),
         });
-        let p95 = Duration::from_secs_f64(summary.summary.latency_s.p95);
+        let p95 = Duration::from_secs_f64(model::common_p95_s(&summary.summary));
         let slo = self.slo.get_or_insert_with(|| goal_from_unloaded(p95)).clone();
+        self.limit = Some(model::limit_that_binds(&summary.summary, &slo));
         if summary.verdict == Verdict::No {
+            let goals = summary.summary.slo.as_ref().map_or(slo.to_string(), |it| it.text.clone());
             let message = format!(
-                "nothing can meet {slo}: one client alone sees p95 {:.0} ms ({})",
+                "nothing can meet {goals}: one client alone sees p95 {:.0} ms ({})",
                 p95.as_secs_f64() * 1e3,
                 summary.reason
             );

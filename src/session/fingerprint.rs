@@ -27,6 +27,8 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> S
         // Secrets take part as a hash only.
         target.headers.iter().for_each(|(name, value)| hash.add(&format!("{name}: {value}")));
         hash.add_bytes(&target.body);
+        // Absent without one, as in sessions from before targets could have any.
+        target.slo.iter().for_each(|slo| hash.add(&format!("slo {slo}")));
     }
     let mut files = Vec::new();
     list(&plan.app.folder, 0, &mut files);

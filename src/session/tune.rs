@@ -131,6 +131,7 @@ pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
         starts: resumed.as_ref().map_or(0, |resumed| resumed.starts),
         trials: resumed.as_ref().map_or(0, |resumed| resumed.trials),
         load_s: resumed.as_ref().map_or(0.0, |resumed| resumed.load_s),
+        mixed: resumed.iter().flat_map(Resumed::mixed).cloned().collect(),
     };
     let search = work.begin(resumed, search_plan, doubts, place.elapsed())?;
     work.drive(search, place)
@@ -217,6 +218,8 @@ struct Work<'a> {
     starts: u32,
     trials: u32,
     load_s: f64,
+    /// Trials that told several targets apart.
+    mixed: Vec<TrialSummary>,
 }
 
 /// Why the loop ended.
@@ -256,9 +259,16 @@ impl Work<'_> {
     }
 
     fn started(&self) -> EventKind {
+        let goals = self.plan.goals();
         let goal = match &self.plan.goal {
-            Goal::Given(slo) => slo.to_string(),
-            Goal::FromUnloaded => "p95 < max(200ms, 3 x unloaded p95), errors<0.1%".to_string(),
+            Goal::FromUnloaded if goals.has_common() => {
+                let of_others = "p95 < max(200ms, 3 x unloaded p95), errors<0.1%";
+                match goals.has_own() {
+                    true => format!("{of_others}; {goals}"),
+                    false => of_others.to_string(),
+                }
+            }
+            _ => goals.to_string(),
         };
         let mut plan: Vec<(String, String, String)> = self
             .plan
@@ -304,6 +314,7 @@ impl Work<'_> {
                 elapsed_s: self.log.at_s(elapsed),
                 load_s: self.load_s,
                 warnings: self.log.warned.clone(),
+                mixed: &self.mixed,
             },
         );
         let state = match &end {
@@ -363,7 +374,8 @@ impl Work<'_> {
     ) -> Result<Option<Told>, TuneError> {
         let id = self.trials + 1;
         let seed = self.plan.seed.wrapping_add(u64::from(id));
-        let order = order(request, seed, search.slo());
+        let goals = self.plan.goals().with_common(search.slo());
+        let order = order(request, seed, &goals);
         let left = search.time_left();
         let outcome = {
             let began = runner.elapsed();
@@ -389,7 +401,7 @@ impl Work<'_> {
                 let context = Context {
                     id,
                     purpose: request.purpose,
-                    slo: search.slo(),
+                    goals: &goals,
                     cores: self.machine.cores.get(),
                     unloaded_s: search.unloaded_s(),
                     has_proxy: self.plan.app.proxy != Proxy::None,
@@ -404,6 +416,9 @@ impl Work<'_> {
                 self.trials = id;
                 self.starts = record.start;
                 self.load_s += summary.load_s;
+                if !summary.summary.goals.is_empty() {
+                    self.mixed.push(summary.clone());
+                }
                 // That a load was ended early is the verdict's to say.
                 let doubts = summary.summary.warnings.iter().filter(|w| w.code != "cut_short");
                 for warning in doubts {

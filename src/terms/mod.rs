@@ -10,6 +10,7 @@ mod decision;
 mod duration;
 mod event;
 mod finding;
+mod goals;
 mod lab;
 mod latencies;
 mod limit;
@@ -36,6 +37,7 @@ pub use decision::{
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
 pub use finding::{Finding, FindingState};
+pub use goals::{Goals, GoalsError, Part};
 pub use lab::{
     Holds, LabChoice, LabConclusion, LabEntry, LabEvidence, LabFigures, LabLatency, LabPair,
     LabResult, LabRun, LabSetting, LabTargetFigures, LabTune,
@@ -43,11 +45,12 @@ pub use lab::{
 pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
 pub use load_record::{
-    Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadRun, LoadSecond, Offered, TlsTrouble,
+    Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadRun, LoadSecond, Offered, TargetSecond,
+    TlsTrouble,
 };
 pub use load_summary::{
-    GeneratorSummary, LatencySummary, LoadSummary, RouteSummary, SendLagSummary, SloSummary,
-    Window, WindowLatency,
+    GeneratorSummary, GoalSummary, LatencySummary, LoadSummary, RouteSummary, SendLagSummary,
+    SloSummary, TargetSummary, Window, WindowLatency,
 };
 pub use machine::Machine;
 pub use monitor_record::{

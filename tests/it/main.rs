@@ -8,6 +8,7 @@ mod failures;
 mod fuzz;
 mod lab;
 mod load;
+mod mix;
 mod monitor;
 mod place;
 mod plan;

@@ -380,7 +380,7 @@ fn what_was_measured_without_the_probe_is_not_taken_up_with_it() {
 }
 
 /// Stores the first `count` events of a session as a program that was killed leaves them.
-fn first_events(plan: &Plan, whole: &Ended, count: usize) -> i64 {
+pub fn first_events(plan: &Plan, whole: &Ended, count: usize) -> i64 {
     let mut other = Store::open(&folder_of(plan).join("whole.db")).unwrap();
     let head = other.sessions().unwrap().remove(0).head;
     other.remove(whole.session).unwrap();

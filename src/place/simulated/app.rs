@@ -18,6 +18,8 @@ pub struct SimulatedApp {
     pub wait_s: f64,
     /// How many waits.
     pub waits: u16,
+    /// Requests to other targets of the mix, each kind by its weight; those above have weight 1.
+    pub others: Vec<RequestKind>,
     /// Squared coefficient of variation of every burst of CPU and of every wait.
     pub cv2: f64,
     /// Lock time lost when threads queue for the lock.
@@ -133,6 +135,7 @@ impl Default for SimulatedApp {
             cpu_free_s: 0.0,
             wait_s: 0.012,
             waits: 3,
+            others: Vec::new(),
             cv2: 0.5,
             handoff_s: 0.0,
             cores: 2.0,
@@ -181,17 +184,22 @@ impl SimulatedApp {
         }
     }
 
-    /// What it costs with this configuration.
-    fn request_of(&self, configuration: Configuration) -> RequestKind {
+    /// Every kind of request, in the order of the mix.
+    pub fn requests(&self) -> Vec<RequestKind> {
+        std::iter::once(self.request()).chain(self.others.iter().copied()).collect()
+    }
+
+    /// What they cost with this configuration.
+    fn requests_of(&self, configuration: Configuration) -> Vec<RequestKind> {
         let factor: f64 = self.bumps.iter().map(|bump| bump.of(configuration)).product();
-        let request = self.request();
-        RequestKind {
+        let longer = |request: RequestKind| RequestKind {
             cpu_s: request.cpu_s * factor,
             cpu_free_s: request.cpu_free_s * factor,
             wait_s: request.wait_s * factor,
             handoff_s: request.handoff_s * factor,
             ..request
-        }
+        };
+        self.requests().into_iter().map(longer).collect()
     }
 
     /// The same as the formulas know it.
@@ -201,7 +209,7 @@ impl SimulatedApp {
 
     /// The server in virtual time, just booted.
     pub(super) fn simulator(&self, configuration: Configuration, seed: u64) -> Simulator {
-        Simulator::new(self.server(configuration), vec![self.request_of(configuration)], seed)
+        Simulator::new(self.server(configuration), self.requests_of(configuration), seed)
     }
 
     fn server(&self, configuration: Configuration) -> Server {
@@ -228,8 +236,7 @@ impl SimulatedApp {
         limit: Duration,
         quantile: f64,
     ) -> f64 {
-        let request = self.request_of(configuration);
-        let (demand, limit_s) = (request.demand(), limit.as_secs_f64());
+        let (demand, limit_s) = (self.demand(), limit.as_secs_f64());
         let guess = model::capacity(&demand, configuration, self.cores, quantile, limit_s);
         // The formulas may say 0 by a hair.
         let guess = guess.max(0.1 / demand.unloaded_latency_s());
@@ -238,7 +245,6 @@ impl SimulatedApp {
 
     /// The machine with one configuration, without drift.
     pub fn host(&self, configuration: Configuration) -> Host {
-        let requests = vec![self.request_of(configuration)];
-        Host { server: self.server(configuration), requests }
+        Host { server: self.server(configuration), requests: self.requests_of(configuration) }
     }
 }

@@ -190,7 +190,7 @@ impl Place for Simulated {
             status: "killed by signal 9".into(),
             last_lines: Vec::new(),
         });
-        Ok(Observed { load, monitor, by_target: Vec::new(), failure })
+        Ok(Observed { load, monitor, failure })
     }
 
     fn stop(&mut self) -> Result<(), PlaceError> {
