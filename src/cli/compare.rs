@@ -24,8 +24,8 @@ pub struct Arguments {
     a: Source,
     /// What is judged.
     b: Source,
-    /// The machine is what is compared: its CPU and cores may differ. Takes at least three starts on
-    /// each side.
+    /// The machine is what is compared: its CPU and cores may differ. Takes at least three starts
+    /// on each side.
     #[arg(long)]
     machines: bool,
     #[command(flatten)]

@@ -22,7 +22,7 @@ Examples:
   sweetspot verify 3 --budget 5m --json
   sweetspot verify 3 -H 'Authorization: Bearer abc' --env API_KEY=xyz   # what is never stored
 
-Exit codes: 0 still right; 3 no longer right; 4 undecided, or another machine; 1 could not measure.";
+Exit codes: 0 still right; 3 no longer right; 4 undecided, or another machine; 1 not measured.";
 
 /// Measures whether a session's recommendation is still right; about two minutes.
 #[derive(Debug, clap::Args)]

@@ -30,7 +30,9 @@ use cell::Cell;
 use climb::Climb;
 use confirm::Confirm;
 pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch, WindowAnswer};
-pub use starts::{Start, spread_of, start_variance, starts};
+pub use starts::{
+    Start, capacity_of, mean_rps, ratio_apart, ratio_in_blocks, start_variance, starts,
+};
 pub use verify::{Verify, VerifyAnswer, VerifyPlan, VerifySetting};
 
 /// What is searched, and within what.

@@ -5,7 +5,7 @@
 
 use super::answer::{START_SD_DEGREES, START_SD_LOG};
 use super::climb::{cap, observe};
-use crate::stats::{PriorSpread, RatePosterior};
+use crate::stats::{Estimate, LogRatio, RatePosterior, weighed_mean};
 use crate::terms::{Configuration, TrialPurpose, TrialSummary};
 
 /// One start of a server, and the capacity that was measured on it.
@@ -17,7 +17,7 @@ pub struct Start {
     pub block: u32,
     /// Median of what is believed after its trials.
     pub rps: f64,
-    /// How unsure that is: standard deviation of its logarithm.
+    /// How unsure that is: standard deviation of its logarithm, as [`width`] has it.
     pub sd_log: f64,
     /// The most that any of its trials took.
     pub memory_bytes: Option<u64>,
@@ -65,19 +65,63 @@ pub fn starts(trials: &[TrialSummary]) -> Vec<Start> {
                 configuration: group.configuration,
                 block,
                 rps: belief.median(),
-                sd_log: belief.sd_log(),
+                sd_log: width(belief),
                 memory_bytes: group.memory_bytes,
             })
         })
         .collect()
 }
 
-/// What two starts of one configuration differ by before any are compared: the probes' own
-/// uncertainty and the spread between starts. Of the logarithm of one start's capacity.
-pub fn spread_of<'a>(starts: impl IntoIterator<Item = &'a Start>) -> PriorSpread {
-    let variances: Vec<f64> = starts.into_iter().map(|start| start.sd_log.powi(2)).collect();
-    let probes = variances.iter().sum::<f64>() / variances.len().max(1) as f64;
-    PriorSpread { variance: probes + START_SD_LOG.powi(2), degrees: START_SD_DEGREES }
+/// How unsure a belief is: half the width of its middle 68 %, on the logarithm's scale. Its
+/// standard deviation is mostly that of the tails which let a wrong prior give way.
+pub(super) fn width(belief: &RatePosterior) -> f64 {
+    let (low, high) = belief.interval(0.6827);
+    (high / low).ln() / 2.0
+}
+
+/// `b`'s capacity divided by `a`'s, of starts that were made apart. What a start is expected to
+/// scatter by is worth as many measured starts as in the search's own answer.
+pub fn ratio_apart(a: &[Start], b: &[Start]) -> Option<LogRatio> {
+    let weighed = |starts: &[Start]| starts.iter().map(Start::weighed).collect::<Vec<_>>();
+    LogRatio::between(&weighed(a), &weighed(b), START_SD_DEGREES)
+}
+
+/// The same within blocks that have both.
+pub fn ratio_in_blocks(a: &[Start], b: &[Start]) -> Option<LogRatio> {
+    let pair = |of_a: &Start| {
+        let of_b = b.iter().find(|it| it.block == of_a.block && it.block > 0)?;
+        Some((of_a.rps, of_b.rps, of_a.variance() + of_b.variance()))
+    };
+    LogRatio::paired(&a.iter().filter_map(pair).collect::<Vec<_>>(), START_SD_DEGREES)
+}
+
+/// What these starts held, taken together; NaN when there is none.
+pub fn mean_rps(starts: &[Start]) -> f64 {
+    weighed_mean(&starts.iter().map(Start::weighed).collect::<Vec<_>>())
+}
+
+/// The same with its 95 % interval, requests/s.
+pub fn capacity_of(starts: &[Start]) -> Option<Estimate> {
+    let beside_one = starts.iter().map(|start| (1.0, start.rps, start.variance()));
+    let ratio = LogRatio::paired(&beside_one.collect::<Vec<_>>(), START_SD_DEGREES);
+    Some(ratio?.estimate(0.95))
+}
+
+impl Start {
+    /// One that only its conclusion is known of: a capacity with its 95 % interval.
+    pub fn concluded(configuration: Configuration, rps: f64, interval: [f64; 2]) -> Self {
+        let sd_log = (interval[1] / interval[0]).ln() / (2.0 * 1.96);
+        Self { configuration, block: 0, rps, sd_log, memory_bytes: None }
+    }
+
+    /// Of the logarithm of what it held: what its trials left open, and what starts differ by.
+    fn variance(&self) -> f64 {
+        self.sd_log.powi(2) + START_SD_LOG.powi(2)
+    }
+
+    fn weighed(&self) -> (f64, f64) {
+        (self.rps, self.variance())
+    }
 }
 
 /// Variance of the logarithm of what one start shows, where nothing else is known of it.

@@ -1,5 +1,5 @@
-//! Is a recommendation still right? The recommended setting and the one that was current then are
-//! measured again, on fresh starts, interleaved in random order, and set beside what they held then.
+//! Is a recommendation still right? The recommended setting and the one that was current then
+//! are measured again, on fresh starts, interleaved in random order, and set beside what they held.
 //!
 //! In: a [`VerifyPlan`], then the result of every trial it asked for. Out: the next one, and a
 //! [`VerifyAnswer`] at any moment. A state machine as [`Search`](super::Search) is: no clock.
@@ -12,9 +12,9 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::climb::{burst_clients, cap, observe};
-use super::starts::{Start, spread_of};
+use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, width};
 use super::{Ask, Told, TrialRequest};
-use crate::stats::{Beside, Estimate, LogRatio, PriorSpread, RatePosterior, shrunk_interval};
+use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
 use crate::terms::{
     Arrivals, Configuration, Limit, LimitKind, Offered, Rate, TrialPurpose, TrialSummary, Verdict,
 };
@@ -25,7 +25,7 @@ pub struct VerifySetting {
     pub configuration: Configuration,
     /// What it held, requests/s: each search for its rate begins there.
     pub held_rps: f64,
-    /// What each of its starts held; empty where only the figure above is known.
+    /// What each of its starts held; never empty.
     pub starts: Vec<Start>,
     /// The clients of the load that saturated it; `None`: twice its slots.
     pub clients: Option<u32>,
@@ -94,7 +94,7 @@ pub struct Verify {
 /// As equal count settings whose ratio lies this near to one.
 const BAND: f64 = 0.03;
 /// An answer that could not have noticed a fall of this much says nothing.
-const NOTICED: f64 = 0.10;
+const NOTICED: f64 = 0.15;
 const PROBES: u32 = 3;
 /// Around what was held then: wide, so that what is measured now decides.
 const PRIOR_SD_LOG: f64 = 0.15;
@@ -173,7 +173,13 @@ impl Verify {
         }
         self.block += 1;
         self.block_began_s = self.now_s;
+        // Once it is beaten beyond doubt, the rest of the time is the recommended setting's.
+        let is_beaten = self.against_current().is_some_and(|ratio| {
+            ratio.beside(BAND) == Beside::Above && ratio.estimate(0.99).low > 1.0 + NOTICED
+        });
         self.queue.clone_from(&self.settings);
+        let recommended = self.recommended();
+        self.queue.retain(|&one| one == recommended || !is_beaten);
         let seed = self.plan.seed.wrapping_mul(1_000_003).wrapping_add(u64::from(self.block));
         self.queue.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         true
@@ -259,7 +265,7 @@ impl Verify {
             configuration: summary.configuration,
             block: self.block,
             rps: belief.median(),
-            sd_log: belief.sd_log(),
+            sd_log: width(belief),
             memory_bytes: summary.memory_bytes,
         };
         measured.starts.push(start);
@@ -314,26 +320,12 @@ impl Verify {
     }
 
     fn against_then(&self) -> Option<LogRatio> {
-        let now = self.starts(self.recommended());
-        let then = &self.plan.recommended.starts;
-        let spread = spread_of(then.iter().chain(now));
-        let rates = |starts: &[Start]| starts.iter().map(|start| start.rps).collect::<Vec<_>>();
-        // A figure without its starts counts as one.
-        let then = if then.is_empty() { vec![self.plan.recommended.held_rps] } else { rates(then) };
-        LogRatio::between(&then, &rates(now), Some(spread))
+        ratio_apart(&self.plan.recommended.starts, self.starts(self.recommended()))
     }
 
     fn against_current(&self) -> Option<LogRatio> {
         let current = self.plan.current.as_ref()?.configuration;
-        let (of_current, of_recommended) = (self.starts(current), self.starts(self.recommended()));
-        let pair = |start: &Start| {
-            let other = of_recommended.iter().find(|other| other.block == start.block)?;
-            Some((start.rps, other.rps))
-        };
-        let pairs: Vec<(f64, f64)> = of_current.iter().filter_map(pair).collect();
-        let one = spread_of(of_current.iter().chain(of_recommended));
-        // Two starts take part in each ratio.
-        LogRatio::paired(&pairs, PriorSpread { variance: 2.0 * one.variance, ..one })
+        ratio_in_blocks(self.starts(current), self.starts(self.recommended()))
     }
 
     /// The answer so far.
@@ -362,10 +354,7 @@ impl Verify {
 
     fn capacity(&self, configuration: Configuration) -> Option<Estimate> {
         let starts = self.starts(configuration);
-        let logs: Vec<f64> = starts.iter().map(|start| start.rps.ln()).collect();
-        let log = shrunk_interval(&logs, spread_of(starts), 0.95)?;
-        let [value, low, high] = [log.value, log.low, log.high].map(f64::exp);
-        Some(Estimate { value, low, high, count: log.count })
+        Some(Estimate { count: starts.len() as u64, ..capacity_of(starts)? })
     }
 
     fn judge(&self, then: Option<&LogRatio>, current: Option<&LogRatio>) -> (Verdict, String) {
@@ -384,13 +373,12 @@ impl Verify {
             return (Verdict::No, reason);
         }
         let is_missing = has_rival && current.is_none();
-        let is_good = |ratio: &LogRatio| ratio.value.exp() >= 1.0 - BAND && noticed(ratio);
-        if !is_missing && is_good(then) && current.is_none_or(is_good) {
+        if !is_missing && noticed(then) && current.is_none_or(noticed) {
             let low = then.estimate(0.95).low;
             let reason = match low >= 1.0 {
                 true => "it holds at least what it did".to_string(),
                 false => format!(
-                    "it holds what it did; a fall of more than {:.0} % is ruled out",
+                    "it shows no fall, and one of more than {:.0} % is ruled out",
                     (1.0 - low) * 100.0
                 ),
             };
@@ -419,15 +407,16 @@ impl Verify {
 
 /// How many times the observations it would take; `None` when no number would do.
 fn more_to_decide(ratio: &LogRatio) -> Option<f64> {
-    if ratio.value < (1.0 - BAND).ln() {
+    let limit = (1.0 - NOTICED).ln();
+    if ratio.value < limit + 0.01 {
         return ratio.more_to_decide(BAND);
     }
     let half = ratio.value - ratio.estimate(0.95).low.ln();
-    let share = half / (ratio.value - (1.0 - NOTICED).ln());
+    let share = half / (ratio.value - limit);
     (share < 10.0).then(|| share.powi(2))
 }
 
-/// A fall of a tenth would have been noticed.
+/// A fall of [`NOTICED`] is ruled out.
 fn noticed(ratio: &LogRatio) -> bool {
     ratio.estimate(0.95).low > 1.0 - NOTICED
 }

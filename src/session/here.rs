@@ -1,4 +1,5 @@
-//! A tune, or a verification of one, on this machine: doctor's checks, the local place and the store, put together.
+//! A tune, or a verification of one, on this machine: doctor's checks, the local place and the
+//! store, put together.
 
 use std::env;
 use std::io;

@@ -116,12 +116,13 @@ fn of_story(story: Story, session: i64) -> Result<Claim, VerifyError> {
     let decision = story.decision.as_ref().ok_or_else(missing)?;
     let chosen = story.chosen().ok_or_else(missing)?;
     let all = starts(&story.trials);
-    let recommended = setting(&story, &all, chosen, decision.capacity_rps);
+    let held = (decision.capacity_rps, decision.capacity_rps_interval);
+    let recommended = setting(&story, &all, chosen, held);
     let current_then = story.current_configuration().unwrap_or(chosen);
-    let held = story.current.as_ref().and_then(|current| current.capacity_rps);
+    let held = story.current.as_ref().and_then(|it| it.capacity_rps.zip(it.capacity_rps_interval));
     let current = held
         .filter(|_| current_then != chosen)
-        .map(|held_rps| setting(&story, &all, current_then, held_rps));
+        .map(|held| setting(&story, &all, current_then, held));
     let is_alone = |purpose| purpose == TrialPurpose::Unloaded;
     let alone = story.trials.iter().find(|trial| is_alone(trial.purpose) && trial.valid);
     let slo = story.slo.parse().map_err(|source| VerifyError::NoGoal { session, source })?;
@@ -136,12 +137,23 @@ fn of_story(story: Story, session: i64) -> Result<Claim, VerifyError> {
     })
 }
 
-fn setting(story: &Story, all: &[Start], at: Configuration, held_rps: f64) -> VerifySetting {
+/// One setting as the session knew it: by its starts, or where these are not told apart any more by
+/// what it concluded.
+fn setting(
+    story: &Story,
+    all: &[Start],
+    at: Configuration,
+    (held_rps, interval): (f64, [f64; 2]),
+) -> VerifySetting {
+    let mut starts: Vec<Start> = all.iter().filter(|it| it.configuration == at).copied().collect();
+    if starts.is_empty() {
+        starts.push(Start::concluded(at, held_rps, interval));
+    }
     let mut saturated = story.trials.iter().filter(|it| it.configuration == at);
     VerifySetting {
         configuration: at,
         held_rps,
-        starts: all.iter().filter(|start| start.configuration == at).copied().collect(),
+        starts,
         clients: saturated.find_map(|trial| trial.offered.clients().filter(|n| *n > 1)),
     }
 }

@@ -1,7 +1,7 @@
 //! Is one thing more than another? A ratio with its interval, and what it says beside a band within
 //! which two things count as equal.
 
-use super::{Estimate, PriorSpread, t_quantile};
+use super::{Estimate, t_quantile};
 
 /// A ratio on the logarithm's scale, with its standard error and its degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,12 +32,12 @@ pub enum Beside {
 const DEGREES_MOST: f64 = 1e4;
 
 impl LogRatio {
-    /// b / a from values that were taken in pairs, one pair a block: `(a, b)`. What both share of a
-    /// block falls out. `prior`: the variance of one ln(b / a). `None` without a pair, or when a
-    /// value is not above zero.
-    pub fn paired(pairs: &[(f64, f64)], prior: PriorSpread) -> Option<Self> {
-        let logs = pairs.iter().map(|&(a, b)| Some(log(b)? - log(a)?));
-        let one = Sample::of(&logs.collect::<Option<Vec<_>>>()?, Some(prior))?;
+    /// b / a from values that were taken in pairs, one pair a block: `(a, b, variance)`, this of
+    /// ln(b / a) as it is expected. What both share of a block falls out. `None` without a pair, or
+    /// when a value is not above zero.
+    pub fn paired(pairs: &[(f64, f64, f64)], degrees: f64) -> Option<Self> {
+        let logs = pairs.iter().map(|&(a, b, variance)| Some((log(b)? - log(a)?, variance)));
+        let one = Sample::weighed(&logs.collect::<Option<Vec<_>>>()?, degrees)?;
         Some(Self {
             value: one.mean,
             error: one.error_squared.sqrt(),
@@ -46,20 +46,32 @@ impl LogRatio {
         })
     }
 
-    /// b / a of two sets of values that were taken apart. `prior`: the variance of one ln(value).
-    /// `None` when a value is not above zero, when a side is empty, and without a prior also when
-    /// one has a single value.
+    /// b / a of two sets of `(value, variance)` that were taken apart; the variance is that of
+    /// ln(value) as it is expected, a guess worth `degrees` observations. `None` when a value is
+    /// not above zero, or a side is empty.
     ///
-    /// Mean difference of the logarithms with Welch's (1947) error and degrees of freedom:
-    /// `e^2 = va / na + vb / nb`, `d = e^4 / ((va / na)^2 / da + (vb / nb)^2 / db)`; va, da and vb,
-    /// db as in [`shrunk_interval`](super::shrunk_interval).
-    pub fn between(a: &[f64], b: &[f64], prior: Option<PriorSpread>) -> Option<Self> {
-        let logs = |values: &[f64]| values.iter().map(|&value| log(value)).collect::<Option<_>>();
-        let (a_logs, b_logs): (Vec<f64>, Vec<f64>) = (logs(a)?, logs(b)?);
-        let (a, b) = (Sample::of(&a_logs, prior)?, Sample::of(&b_logs, prior)?);
+    /// The difference of the weighed means of the logarithms, with Welch's (1947) degrees of
+    /// freedom: `d = (ea^2 + eb^2)^2 / (ea^4 / da + eb^4 / db)`.
+    pub fn between(a: &[(f64, f64)], b: &[(f64, f64)], degrees: f64) -> Option<Self> {
+        let sample = |values: &[(f64, f64)]| {
+            let logs = values.iter().map(|&(value, variance)| Some((log(value)?, variance)));
+            Sample::weighed(&logs.collect::<Option<Vec<_>>>()?, degrees)
+        };
+        Some(Self::of_samples(&sample(a)?, &sample(b)?, [a.len() as u64, b.len() as u64]))
+    }
+
+    /// The same where nothing is known beforehand: from two values a side.
+    pub fn plain(a: &[f64], b: &[f64]) -> Option<Self> {
+        let sample = |values: &[f64]| {
+            let logs: Option<Vec<f64>> = values.iter().map(|&value| log(value)).collect();
+            Sample::plain(&logs?)
+        };
+        Some(Self::of_samples(&sample(a)?, &sample(b)?, [a.len() as u64, b.len() as u64]))
+    }
+
+    fn of_samples(a: &Sample, b: &Sample, count: [u64; 2]) -> Self {
         let parts = [(a.error_squared, a.degrees), (b.error_squared, b.degrees)];
-        let value = b.mean - a.mean;
-        Some(Self::of_parts(value, &parts, [a_logs.len() as u64, b_logs.len() as u64]))
+        Self::of_parts(b.mean - a.mean, &parts, count)
     }
 
     /// b / a of two figures of which only the 95 % intervals are known, independent of each other.
@@ -108,8 +120,8 @@ impl LogRatio {
         }
     }
 
-    /// How many times as many observations would decide, if the ratio stays where it is; `None` when
-    /// it lies where no number of them would.
+    /// How many times as many observations would decide, if the ratio stays where it is; `None`
+    /// when it lies where no number of them would.
     pub fn more_to_decide(&self, band: f64) -> Option<f64> {
         let (low, high) = ((1.0 - band).ln(), (1.0 + band).ln());
         let share = if (low..=high).contains(&self.value) {
@@ -137,18 +149,32 @@ struct Sample {
 }
 
 impl Sample {
-    fn of(logs: &[f64], prior: Option<PriorSpread>) -> Option<Self> {
-        let n = logs.len() as f64;
-        let known = prior.unwrap_or(PriorSpread { variance: 0.0, degrees: 0.0 });
-        let degrees = known.degrees + n - 1.0;
-        if logs.is_empty() || degrees <= 0.0 {
-            return None;
-        }
-        let mean = logs.iter().sum::<f64>() / n;
-        let squares: f64 = logs.iter().map(|x| (x - mean).powi(2)).sum();
-        let variance = (known.degrees * known.variance + squares) / degrees;
-        Some(Self { mean, error_squared: variance / n, degrees })
+    /// `mean = sum(w x) / sum(w)`, w = 1 / variance; `error^2 = s^2 / sum(w)` with
+    /// `s^2 = (d0 + sum(w (x - mean)^2)) / (d0 + n - 1)`: the spread that was seen, beside the one
+    /// that was expected, as in [`shrunk_interval`](super::shrunk_interval).
+    fn weighed(logs: &[(f64, f64)], degrees: f64) -> Option<Self> {
+        let total: f64 = logs.iter().map(|(_, variance)| 1.0 / variance).sum();
+        let degrees_left = degrees + logs.len() as f64 - 1.0;
+        let mean = logs.iter().map(|(x, variance)| x / variance).sum::<f64>() / total;
+        let squares: f64 = logs.iter().map(|(x, variance)| (x - mean).powi(2) / variance).sum();
+        let scale = (degrees + squares) / degrees_left;
+        let is_known = !logs.is_empty() && degrees_left > 0.0 && total.is_finite();
+        is_known.then(|| Self { mean, error_squared: scale / total, degrees: degrees_left })
     }
+
+    fn plain(logs: &[f64]) -> Option<Self> {
+        let degrees = logs.len() as f64 - 1.0;
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let squares: f64 = logs.iter().map(|x| (x - mean).powi(2)).sum();
+        let error_squared = squares / degrees / logs.len() as f64;
+        (degrees > 0.0).then_some(Self { mean, error_squared, degrees })
+    }
+}
+
+/// The mean of `(value, variance of its logarithm)`, as ratios of them are made; NaN when empty.
+pub fn weighed_mean(values: &[(f64, f64)]) -> f64 {
+    let total: f64 = values.iter().map(|(_, variance)| 1.0 / variance).sum();
+    (values.iter().map(|(value, variance)| value.ln() / variance).sum::<f64>() / total).exp()
 }
 
 fn log(value: f64) -> Option<f64> {
@@ -164,7 +190,17 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     const BAND: f64 = 0.03;
-    const PRIOR: PriorSpread = PriorSpread { variance: 0.0009, degrees: 4.0 };
+    /// As is expected of a start: 3 %.
+    const VARIANCE: f64 = 0.0009;
+    const DEGREES: f64 = 4.0;
+
+    fn weighed(values: &[f64]) -> Vec<(f64, f64)> {
+        values.iter().map(|&value| (value, VARIANCE)).collect()
+    }
+
+    fn between(a: &[f64], b: &[f64]) -> Option<LogRatio> {
+        LogRatio::between(&weighed(a), &weighed(b), DEGREES)
+    }
 
     fn starts(random: &mut Xoshiro256PlusPlus, count: usize, mean: f64, sd: f64) -> Vec<f64> {
         let mut one = || normal::quantile(random.random_range(1e-9..1.0 - 1e-9));
@@ -183,13 +219,10 @@ mod tests {
         let hits = (0..2000).filter(|_| {
             let a = starts(&mut random, count, 100.0, sd);
             let b = starts(&mut random, count, 100.0 * ratio, sd);
-            let of_two = PriorSpread { variance: 2.0 * PRIOR.variance, ..PRIOR };
+            let pairs = a.iter().zip(&b).map(|(&a, &b)| (a, b, 2.0 * VARIANCE));
             let compared = match is_paired {
-                true => {
-                    let pairs: Vec<_> = a.into_iter().zip(b).collect();
-                    LogRatio::paired(&pairs, of_two)
-                }
-                false => LogRatio::between(&a, &b, Some(PRIOR)),
+                true => LogRatio::paired(&pairs.collect::<Vec<_>>(), DEGREES),
+                false => between(&a, &b),
             };
             is_it(compared.unwrap().beside(BAND))
         });
@@ -233,20 +266,31 @@ mod tests {
 
     #[test]
     fn an_interval_worked_by_hand() {
-        // ln(b / a): 0.1 and 0.3; mean 0.2, s^2 = 0.02, n = 2, prior of no weight: t(1) = 12.706.
-        let pairs = [(1.0, 0.1_f64.exp()), (1.0, 0.3_f64.exp())];
-        let none = PriorSpread { variance: 1.0, degrees: 0.0 };
-        let found = LogRatio::paired(&pairs, none).unwrap();
+        // ln(b / a): 0.1 and 0.3; mean 0.2, s^2 = 0.02, n = 2, and t(1) = 12.706.
+        let pairs = [(1.0, 0.1_f64.exp(), 1.0), (1.0, 0.3_f64.exp(), 1.0)];
+        let found = LogRatio::paired(&pairs, 0.0).unwrap();
         let high = found.estimate(0.95).high.ln();
         assert!((high - (0.2 + 12.7062 * 0.1)).abs() < 1e-3, "{high}");
+        // The same spread as expected, of which 4 are known: s^2 = (4 + 0.02 / 0.02) / 5 x 0.02.
+        let pairs = pairs.map(|(a, b, _)| (a, b, 0.02));
+        let high = LogRatio::paired(&pairs, 4.0).unwrap().estimate(0.95).high.ln();
+        assert!((high - (0.2 + 2.5706 * 0.1)).abs() < 1e-3, "{high}");
     }
 
     #[test]
-    fn without_a_prior_two_values_a_side_are_the_least() {
-        assert_eq!(LogRatio::between(&[1.0], &[1.0, 2.0], None), None);
-        assert!(LogRatio::between(&[1.0, 1.1], &[1.0, 2.0], None).is_some());
-        assert_eq!(LogRatio::between(&[], &[1.0], Some(PRIOR)), None);
-        assert_eq!(LogRatio::between(&[0.0], &[1.0], Some(PRIOR)), None);
+    fn a_value_that_is_hardly_known_hardly_counts() {
+        let a = [(100.0, 0.001), (150.0, 0.1)];
+        assert!((weighed_mean(&a) / 100.0 - 1.0).abs() < 0.01);
+        let found = LogRatio::between(&a, &[(100.0, 0.001)], DEGREES).unwrap();
+        assert!((found.value.exp() - 1.0).abs() < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn without_anything_known_two_values_a_side_are_the_least() {
+        assert_eq!(LogRatio::plain(&[1.0], &[1.0, 2.0]), None);
+        assert!(LogRatio::plain(&[1.0, 1.1], &[1.0, 2.0]).is_some());
+        assert_eq!(between(&[], &[1.0]), None);
+        assert_eq!(between(&[0.0], &[1.0]), None);
     }
 
     #[test]
@@ -263,8 +307,7 @@ mod tests {
             a in proptest::collection::vec(1.0..100.0_f64, 1..8),
             b in proptest::collection::vec(1.0..100.0_f64, 1..8),
         ) {
-            let one = LogRatio::between(&a, &b, Some(PRIOR)).unwrap();
-            let other = LogRatio::between(&b, &a, Some(PRIOR)).unwrap();
+            let (one, other) = (between(&a, &b).unwrap(), between(&b, &a).unwrap());
             prop_assert!((one.value + other.value).abs() < 1e-9);
             let (one, other) = (one.estimate(0.95), other.estimate(0.95));
             prop_assert!((one.low * other.high - 1.0).abs() < 1e-6);
@@ -278,8 +321,8 @@ mod tests {
             factor in 0.01..100.0_f64,
         ) {
             let times = |values: &[f64]| values.iter().map(|v| v * factor).collect::<Vec<_>>();
-            let one = LogRatio::between(&a, &b, None);
-            let other = LogRatio::between(&times(&a), &times(&b), None);
+            let one = LogRatio::plain(&a, &b);
+            let other = LogRatio::plain(&times(&a), &times(&b));
             if let (Some(one), Some(other)) = (one, other) {
                 prop_assert!((one.value - other.value).abs() < 1e-9);
                 prop_assert!((one.error - other.error).abs() < 1e-9);

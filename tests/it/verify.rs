@@ -22,7 +22,11 @@ fn app() -> SimulatedApp {
 }
 
 fn plan(folder: &TempDir) -> Plan {
-    Plan { goal: Goal::Given("p95<200ms".parse().unwrap()), ..tune::plan(folder) }
+    Plan {
+        goal: Goal::Given("p95<200ms".parse().unwrap()),
+        budget: Duration::from_secs(600),
+        ..tune::plan(folder)
+    }
 }
 
 /// A folder with a store in which the app was tuned.

@@ -186,3 +186,81 @@ pub fn capacity(a: &CapacitySummary, b: &CapacitySummary) -> Found {
         observations: [a.count, b.count],
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::{LatencySummary, WindowLatency};
+
+    /// Thirty seconds at 100/s after five of warm-up, with this p95, give or take a few percent.
+    fn load(p95: f64, failed: u64) -> LoadSummary {
+        let window = |second: u32| Window {
+            start_s: f64::from(second),
+            due: 100,
+            sent: 100,
+            completed: 100,
+            errors: 0,
+            latency_s: WindowLatency {
+                p50: p95 / 2.0,
+                p95: p95 * (1.0 + 0.03 * f64::from(second * 7 % 5) - 0.06),
+                p99: p95 * 1.5,
+                max: p95 * 2.0,
+            },
+            in_flight: 1,
+        };
+        let status = [("200".to_string(), 3000 - failed), ("500".to_string(), failed)];
+        LoadSummary {
+            offered_load_rps: Some(100.0),
+            duration_s: 30.0,
+            warm_up_s: 5.0,
+            due: 3000,
+            completed: 3000,
+            throughput_rps: 100.0,
+            latency_s: LatencySummary { p50: p95 / 2.0, p95, p99: p95 * 1.5, ..Default::default() },
+            status: status.into(),
+            windows: (0..35).map(window).collect(),
+            valid: true,
+            ..LoadSummary::default()
+        }
+    }
+
+    fn p95(a: &LoadSummary, b: &LoadSummary) -> LogRatio {
+        let found = figures(a, b).into_iter().flatten();
+        let mut of_p95 = found.filter(|pair| pair.kind == FigureKind::LatencyP95);
+        of_p95.next().unwrap().ratio.unwrap()
+    }
+
+    #[test]
+    fn a_latency_half_as_long_again_is_above_and_the_same_one_is_not() {
+        let ratio = p95(&load(0.1, 0), &load(0.15, 0));
+        assert_eq!(ratio.beside(0.03), crate::stats::Beside::Above, "{ratio:?}");
+        let same = p95(&load(0.1, 0), &load(0.1, 0)).estimate(0.95);
+        assert!(same.low < 1.0 && 1.0 < same.high, "{same:?}");
+        assert!(same.relative_half_width() > 0.05, "what starts differ by is in it: {same:?}");
+    }
+
+    #[test]
+    fn errors_that_came_are_worse_and_few_of_them_are_not_yet() {
+        let (clean, few, many) = (load(0.1, 0), load(0.1, 2), load(0.1, 60));
+        assert_eq!(errors(&clean, &many).1, Change::Worse);
+        assert_eq!(errors(&many, &clean).1, Change::Better);
+        assert_eq!(errors(&clean, &few).1, Change::Undecided);
+        assert_eq!(errors(&clean, &clean).1, Change::Equivalent);
+    }
+
+    #[test]
+    fn loads_that_are_not_the_same_load_are_refused() {
+        let faster = LoadSummary { offered_load_rps: Some(120.0), ..load(0.1, 0) };
+        assert!(refusals(&load(0.1, 0), &faster)[0].contains("the loads differ"));
+        let invalid = LoadSummary { valid: false, ..load(0.1, 0) };
+        assert!(refusals(&load(0.1, 0), &invalid)[0].contains("B is invalid"));
+        assert!(refusals(&load(0.1, 0), &load(0.2, 0)).is_empty());
+    }
+
+    #[test]
+    fn a_load_of_a_few_seconds_has_no_interval() {
+        let short = LoadSummary { duration_s: 2.0, ..load(0.1, 0) };
+        let found = figures(&short, &load(0.1, 0));
+        assert!(found[0].as_ref().is_ok_and(|pair| pair.ratio.is_none()), "{found:?}");
+    }
+}

@@ -4,8 +4,8 @@
 
 use crate::model::Costs;
 use crate::report::Story;
-use crate::search::{Start, spread_of, starts};
-use crate::stats::{Estimate, LogRatio, PriorSpread};
+use crate::search::{Start, mean_rps, ratio_apart, ratio_in_blocks, starts};
+use crate::stats::{Estimate, LogRatio};
 use crate::terms::{Configuration, FigureKind, TrialPurpose, TrialSummary};
 
 /// One side: a session and the setting of it that is meant.
@@ -55,16 +55,14 @@ impl<'a> Measured<'a> {
     }
 
     /// What the session itself concluded; all there is where its trials don't tell.
-    fn concluded(&self, at: Configuration) -> Option<Estimate> {
-        let estimate = |value: f64, [low, high]: [f64; 2]| Estimate { value, low, high, count: 1 };
-        let chosen = self.story.decision.as_ref().filter(|_| self.story.chosen() == Some(at));
-        let of_chosen = chosen.map(|it| estimate(it.capacity_rps, it.capacity_rps_interval));
+    fn concluded(&self, at: Configuration) -> Vec<Start> {
+        let decision = self.story.decision.as_ref().filter(|_| self.story.chosen() == Some(at));
+        let of_chosen = decision.map(|it| (it.capacity_rps, it.capacity_rps_interval));
         let is_current = self.story.current_configuration() == Some(at);
         let current = self.story.current.as_ref().filter(|_| is_current);
-        of_chosen.or_else(|| {
-            let current = current?;
-            Some(estimate(current.capacity_rps?, current.capacity_rps_interval?))
-        })
+        let of_current = current.and_then(|it| it.capacity_rps.zip(it.capacity_rps_interval));
+        let known = of_chosen.or(of_current);
+        known.map(|(rps, interval)| Start::concluded(at, rps, interval)).into_iter().collect()
     }
 
     fn trials(&self) -> impl Iterator<Item = &TrialSummary> {
@@ -94,42 +92,22 @@ fn capacity_of(
     (b, at_b): (&Measured<'_>, Configuration),
     is_one_session: bool,
 ) -> Found {
-    let (of_a, of_b): (Vec<&Start>, Vec<&Start>) = (a.of(at_a).collect(), b.of(at_b).collect());
-    let spread = spread_of(of_a.iter().chain(&of_b).copied());
-    let pairs = if is_one_session { in_blocks(&of_a, &of_b) } else { Vec::new() };
-    let observations = [of_a.len(), of_b.len()].map(|count| count.max(1) as u64);
-    if !pairs.is_empty() {
-        let ratio = LogRatio::paired(
-            &pairs,
-            // Two starts take part in each ratio.
-            PriorSpread { variance: 2.0 * spread.variance, ..spread },
-        );
-        let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-        let observations = [pairs.len() as u64; 2];
-        let (a, b) = (mean(&a), mean(&b));
-        return Ok(Pair { kind, a, b, ratio, within_blocks: true, observations });
-    }
-    let rates = |starts: &[&Start]| starts.iter().map(|start| start.rps).collect::<Vec<_>>();
-    let (rates_a, rates_b) = (rates(&of_a), rates(&of_b));
-    if !rates_a.is_empty() && !rates_b.is_empty() {
-        let ratio = LogRatio::between(&rates_a, &rates_b, Some(spread));
-        let (a, b) = (mean(&rates_a), mean(&rates_b));
-        return Ok(Pair { kind, a, b, ratio, within_blocks: false, observations });
-    }
-    let missing = |side: &str, at: Configuration| {
-        format!("{kind}: {at} holds nothing in {side}, or was not measured there")
+    let of = |side: &Measured<'_>, name: &str, at: Configuration| {
+        let starts: Vec<Start> = side.of(at).copied().collect();
+        let found = if starts.is_empty() { side.concluded(at) } else { starts };
+        let missing = || format!("{kind}: {at} holds nothing in {name}, or was not measured there");
+        if found.is_empty() { Err(missing()) } else { Ok(found) }
     };
-    let a = a.concluded(at_a).ok_or_else(|| missing("A", at_a))?;
-    let b = b.concluded(at_b).ok_or_else(|| missing("B", at_b))?;
-    let ratio = LogRatio::of_estimates(&a, &b);
-    let (a, b) = (a.value, b.value);
-    Ok(Pair { kind, a, b, ratio, within_blocks: false, observations })
-}
-
-/// What both held in the blocks that have both.
-fn in_blocks(a: &[&Start], b: &[&Start]) -> Vec<(f64, f64)> {
-    let other = |start: &Start| b.iter().find(|it| it.block == start.block && start.block > 0);
-    a.iter().filter_map(|start| Some((start.rps, other(start)?.rps))).collect()
+    let (of_a, of_b) = (of(a, "A", at_a)?, of(b, "B", at_b)?);
+    let in_blocks = if is_one_session { ratio_in_blocks(&of_a, &of_b) } else { None };
+    Ok(Pair {
+        kind,
+        a: mean_rps(&of_a),
+        b: mean_rps(&of_b),
+        ratio: in_blocks.or_else(|| ratio_apart(&of_a, &of_b)),
+        within_blocks: in_blocks.is_some(),
+        observations: [of_a.len() as u64, of_b.len() as u64],
+    })
 }
 
 /// How much more than the current setting the recommended one holds, in each.
@@ -201,7 +179,7 @@ fn plain(kind: FigureKind, a: &[f64], b: &[f64]) -> Found {
         kind,
         a: mean(a),
         b: mean(b),
-        ratio: LogRatio::between(a, b, None),
+        ratio: LogRatio::plain(a, b),
         within_blocks: false,
         observations: [a.len() as u64, b.len() as u64],
     })
