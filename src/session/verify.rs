@@ -137,8 +137,7 @@ fn of_story(story: Story, session: i64) -> Result<Claim, VerifyError> {
     })
 }
 
-/// One setting as the session knew it: by its starts, or where these are not told apart any more by
-/// what it concluded.
+/// One setting as the session knew it: by its starts after the choice, else by what it concluded.
 fn setting(
     story: &Story,
     all: &[Start],
@@ -146,7 +145,8 @@ fn setting(
     (held_rps, interval): (f64, [f64; 2]),
 ) -> VerifySetting {
     let mut starts: Vec<Start> = all.iter().filter(|it| it.configuration == at).copied().collect();
-    if starts.is_empty() {
+    if starts.iter().all(|start| start.block == 0) {
+        starts.clear();
         starts.push(Start::concluded(at, held_rps, interval));
     }
     let mut saturated = story.trials.iter().filter(|it| it.configuration == at);

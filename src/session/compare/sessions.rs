@@ -94,7 +94,10 @@ fn capacity_of(
 ) -> Found {
     let of = |side: &Measured<'_>, name: &str, at: Configuration| {
         let starts: Vec<Start> = side.of(at).copied().collect();
-        let found = if starts.is_empty() { side.concluded(at) } else { starts };
+        // Of the race's own starts the session knew more than their trials tell.
+        let is_confirmed = starts.iter().any(|start| start.block > 0);
+        let concluded = side.concluded(at);
+        let found = if is_confirmed || concluded.is_empty() { starts } else { concluded };
         let missing = || format!("{kind}: {at} holds nothing in {name}, or was not measured there");
         if found.is_empty() { Err(missing()) } else { Ok(found) }
     };
