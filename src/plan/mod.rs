@@ -3,6 +3,7 @@
 //! In: what was typed ([`Typed`]) and the files it names. Out: a plan in which every value says
 //! where it came from. Reads the app's folder and the files named; starts nothing, changes nothing.
 
+mod again;
 mod app;
 mod bundle;
 mod error;
@@ -26,6 +27,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use again::{Unlike, typed_again, unlike};
 pub use app::{AppError, Wish, recognise, recognise_as};
 pub use error::{Origin, PlanError, Problem};
 #[cfg(fuzzing)]

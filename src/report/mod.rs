@@ -20,9 +20,11 @@ pub mod text;
 mod used_words;
 mod words;
 
+pub mod compare_text;
 pub mod doctor_text;
 pub mod lab_text;
 pub mod predict_text;
+pub mod verify_text;
 pub mod watch_text;
 
 pub mod capacity_text;

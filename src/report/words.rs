@@ -108,6 +108,9 @@ pub fn configurations(story: &Story) -> &'static str {
 
 /// The session in one sentence: what to set, or why there is nothing to set.
 pub fn headline(story: &Story) -> String {
+    if let Some(found) = &story.verification {
+        return super::verify_text::headline(story, found);
+    }
     let goal = goal(story);
     let Some(decision) = &story.decision else { return without_decision(story, &goal) };
     let chosen = in_full(story, decision.workers, decision.threads);

@@ -49,9 +49,9 @@ pub struct Answer {
 
 /// Two fresh starts of one configuration differ by about this much on a quiet machine: the part of
 /// the spread that no number of probes on one start removes.
-const START_SD_LOG: f64 = 0.02;
+pub(super) const START_SD_LOG: f64 = 0.02;
 /// The prior spread counts as this many measured starts.
-const START_SD_DEGREES: f64 = 4.0;
+pub(super) const START_SD_DEGREES: f64 = 4.0;
 /// A machine's speed over some minutes differs by about this much from what it is over the day; it
 /// counts as this many comparisons.
 const DRIFT_SD_LOG: f64 = 0.02;

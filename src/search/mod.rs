@@ -12,6 +12,8 @@ mod confirm;
 mod expect;
 mod race;
 mod rate;
+mod starts;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,6 +30,10 @@ use cell::Cell;
 use climb::Climb;
 use confirm::Confirm;
 pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch, WindowAnswer};
+pub use starts::{
+    Start, capacity_of, mean_rps, ratio_apart, ratio_in_blocks, start_variance, starts,
+};
+pub use verify::{Verify, VerifyAnswer, VerifyPlan, VerifySetting};
 
 /// What is searched, and within what.
 #[derive(Debug, Clone, PartialEq)]

@@ -37,6 +37,13 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> S
     hash.text()
 }
 
+/// Of a session that verifies another: never that of a tune, so that none takes it up.
+pub fn of_verification(session: i64, started_at: &str) -> String {
+    let mut hash = Fnv::default();
+    hash.add(&format!("verifies {session} {started_at}"));
+    hash.text()
+}
+
 /// Appends "path size time" of every source file; folders that apps write to are passed over.
 fn list(folder: &Path, depth: usize, files: &mut Vec<String>) {
     const WRITTEN: &[&str] = &["log", "tmp", "node_modules", "storage", "coverage", "vendor"];

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 pub use fleet::{FleetQuestion, MachineWish, MachineWishError};
 
-use super::report::{ReportError, Which, replay};
+use super::report::{ReportError, Which, replay, tuned};
 use crate::model::{
     self, Correction, Expected, Fit, Form, Measured, Observation, OpenLatency, Scalability, Sizes,
     WhatIf,
@@ -121,7 +121,7 @@ pub fn predict(
     which: Which,
     question: &Question,
 ) -> Result<PredictReport, PredictError> {
-    answer(&replay(store, which)?, question)
+    answer(&replay(store, tuned(store, which)?)?, question)
 }
 
 /// The same from a session that was put together already.

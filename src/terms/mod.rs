@@ -5,6 +5,7 @@
 //! are what is stored and what scripts read, so a field is added, never renamed.
 
 mod capacity_summary;
+mod comparison;
 mod configuration;
 mod decision;
 mod duration;
@@ -29,6 +30,9 @@ mod watch_second;
 mod what_if;
 
 pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
+pub use comparison::{
+    Change, CompareReport, ComparedFigure, ComparedSide, FigureKind, Verification, VerifiedSetting,
+};
 pub use configuration::Configuration;
 pub use decision::{
     CurrentSetting, Decision, Equivalent, MemoryParts, OPERATING_SHARE, PredictedLimit, Prediction,

@@ -3,6 +3,7 @@
 mod bench_diagnosis;
 mod bench_load;
 mod bootstrap;
+mod compare;
 mod doctor;
 mod failures;
 mod fuzz;
@@ -20,3 +21,4 @@ mod sessions;
 mod tidy;
 mod tune;
 mod turn;
+mod verify;

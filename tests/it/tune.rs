@@ -55,7 +55,7 @@ pub fn plan(folder: &TempDir) -> Plan {
 /// Everything a session needs beside its plan and place.
 #[derive(Default)]
 pub struct Room {
-    stop: StopSignal,
+    pub stop: StopSignal,
     consents: bool,
     asked: u32,
 }
@@ -283,13 +283,13 @@ fn an_app_with_one_thread_is_asked_before_it_gets_more() {
 }
 
 /// A place that raises the stop signal, or fails us, in the course of its n-th offer.
-struct Interrupted {
-    inner: Simulated,
-    offers_left: u32,
-    end: End,
+pub struct Interrupted {
+    pub inner: Simulated,
+    pub offers_left: u32,
+    pub end: End,
 }
 
-enum End {
+pub enum End {
     Stop(StopSignal),
     Fail,
 }
