@@ -6,7 +6,9 @@ use sweetspot::model::Form;
 use sweetspot::place::simulated::Simulated;
 use sweetspot::search::{Answer, SearchPlan};
 use sweetspot::session::rehearse::{self, Rehearsed};
-use sweetspot::terms::{Arrivals, Bytes, Configuration, Goals, Prediction, TrialSummary};
+use sweetspot::terms::{
+    Arrivals, Bytes, Configuration, Goals, Objective, Prediction, TrialSummary,
+};
 
 use crate::Result;
 use crate::apps::Case;
@@ -34,6 +36,7 @@ pub fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
         memory: Some(Bytes(case.app.memory.limit_bytes)),
         db_connections: None,
         arrivals: Arrivals::Poisson,
+        objective: Objective::default(),
         budget,
         seed,
     }

@@ -14,7 +14,7 @@ use crate::report::{Format, fold};
 use crate::session::here::{self, Wishes};
 use crate::session::report;
 use crate::session::tune::Ended;
-use crate::terms::SessionState;
+use crate::terms::{SessionState, Verdict};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,6 +23,8 @@ Examples:
   sweetspot tune --target 'GET /' --target 'GET /orders weight=3' --slo 'p95<200ms,errors<1%'
   sweetspot tune --target 'GET / weight=9' --target 'GET /report slo=p95<2s'   # its own goal
   sweetspot tune --workers 1..4 --threads 1,2,4,8 --cpus 2 --memory 4GiB --budget 20m
+  sweetspot tune --rate 120/s          # the least memory that holds it
+  sweetspot tune --price-per-core-hour 0.04 --price-per-gib-hour 0.005   # the cheapest request
   sweetspot tune quick.toml -o markdown=tuning.md
   sweetspot tune --start 'bin/serve --workers {workers} --port {port}'   # any other server
 
@@ -46,6 +48,8 @@ pub struct Arguments {
     pub subject: Subject,
     #[command(flatten, next_help_heading = "What is asked of it")]
     pub load: Load,
+    #[command(flatten, next_help_heading = "What is best")]
+    pub best: Best,
     #[command(flatten, next_help_heading = "What it may use")]
     pub limits: Limits,
     #[command(flatten, next_help_heading = "How it is run")]
@@ -127,6 +131,24 @@ pub struct Load {
 }
 
 #[derive(Debug, clap::Args)]
+pub struct Best {
+    /// What is looked for within the latency goal: the highest capacity; the least memory or the
+    /// lowest latency for --rate; the lowest cost [default: capacity; cost with a price, else
+    /// memory with a rate]
+    #[arg(long, value_name = "capacity|memory|latency|cost")]
+    pub goal: Option<String>,
+    /// The rate to be served, such as 120/s
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<String>,
+    /// What a core costs an hour, such as 0.04 [default: 0]
+    #[arg(long, value_name = "PRICE", allow_hyphen_values = true)]
+    pub price_per_core_hour: Option<String>,
+    /// What a GiB of memory costs an hour, such as 0.005 [default: 0]
+    #[arg(long, value_name = "PRICE", allow_hyphen_values = true)]
+    pub price_per_gib_hour: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
 pub struct Limits {
     /// Cores for the app server, such as 2 or 1.5 [default: all]
     #[arg(long, value_name = "CORES")]
@@ -191,7 +213,7 @@ pub struct Output {
 impl Arguments {
     /// What was typed, for the plan.
     pub fn typed(&self) -> Typed {
-        let Self { subject, load, limits, course, .. } = self;
+        let Self { subject, load, best, limits, course, .. } = self;
         Typed {
             plan: self.plan.clone(),
             app: subject.app.clone(),
@@ -208,6 +230,10 @@ impl Arguments {
             targets: load.targets.clone(),
             header: load.header.clone(),
             slo: load.slo.clone(),
+            goal: best.goal.clone(),
+            rate: best.rate.clone(),
+            price_per_core_hour: best.price_per_core_hour.clone(),
+            price_per_gib_hour: best.price_per_gib_hour.clone(),
             arrivals: load.arrivals.clone(),
             connection: load.connection.clone(),
             timeout: load.timeout.clone(),
@@ -290,10 +316,12 @@ fn ask(question: &str) -> bool {
     is_read && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
-/// An answer is success, also when the user stopped the search early.
+/// An answer is success, also when the user stopped the search early; but for a rate that was asked
+/// for and that nothing holds.
 fn exit(ended: &Ended) -> Exit {
     if ended.result.decision.is_some() {
-        return Exit::Done;
+        let held = ended.result.objective.as_ref().and_then(|objective| objective.held);
+        return if held == Some(Verdict::No) { Exit::NotMet } else { Exit::Done };
     }
     match ended.state {
         SessionState::Done if ended.has_valid_trial() => Exit::NotMet,
@@ -355,7 +383,8 @@ mod tests {
                     --targets g -H h:1 --header i:2 --slo j --cpus k --memory l --budget m \
                     --arrivals n --connection o --ready p --db-connections q --place r --seed s \
                     --store t --timeout u --yes --allow-public --entry v --proxy w --start x \
-                    --stop-signal y --env z=1 --env z=2 --probe=aa";
+                    --stop-signal y --env z=1 --env z=2 --probe=aa --goal bb --rate cc \
+                    --price-per-core-hour dd --price-per-gib-hour ee";
         let arguments: Vec<_> = text.split_whitespace().collect();
         let Typed {
             plan,
@@ -372,6 +401,10 @@ mod tests {
             targets,
             header,
             slo,
+            goal,
+            rate,
+            price_per_core_hour,
+            price_per_gib_hour,
             cpus,
             memory,
             arrivals,
@@ -412,10 +445,14 @@ mod tests {
             start,
             stop_signal,
             probe,
+            goal,
+            rate,
+            price_per_core_hour,
+            price_per_gib_hour,
         ];
         let expected = [
             "b", "c", "d", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "u", "v", "w", "x",
-            "y", "aa",
+            "y", "aa", "bb", "cc", "dd", "ee",
         ];
         assert_eq!(texts.map(Option::unwrap), expected);
         assert_eq!(env, ["z=1", "z=2"]);

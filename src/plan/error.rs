@@ -170,6 +170,26 @@ pub enum Problem {
          where the number belongs, or in a variable such as --env {variable}={{{place}}}"
     )]
     NoPlace { place: &'static str, variable: &'static str },
+    #[error(
+        "it needs the rate to be served; give it with --rate, such as --rate 120/s, or ask for the \
+         highest capacity"
+    )]
+    GoalNeedsRate,
+    #[error(
+        "it needs a price; give --price-per-core-hour, --price-per-gib-hour or both, such as 0.04"
+    )]
+    GoalNeedsPrice,
+    #[error("nobody would be served; give the rate that is to be served, such as 120/s")]
+    NoRate,
+    #[error(
+        "the highest capacity is asked for at no rate; leave the rate out, or ask for --goal \
+         memory, latency or cost"
+    )]
+    RateForCapacity,
+    #[error("it is no price; give what an hour costs, 0 or more, such as 0.04")]
+    Price,
+    #[error("nothing would cost anything; give a price above 0 for cores, memory or both")]
+    AllFree,
     #[error("it is no signal; choose {}, or a number from 1 to 31", names.join(", "))]
     Signal { names: Vec<&'static str> },
 }

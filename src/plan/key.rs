@@ -13,6 +13,10 @@ pub enum Key {
     Threads,
     Targets,
     Slo,
+    Goal,
+    Rate,
+    PricePerCoreHour,
+    PricePerGibHour,
     Cpus,
     Memory,
     Arrivals,
@@ -42,7 +46,7 @@ pub enum Form {
 
 impl Key {
     /// Every setting, in the order in which they are explained.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 26] = [
         Self::App,
         Self::Entry,
         Self::Server,
@@ -53,6 +57,10 @@ impl Key {
         Self::Threads,
         Self::Targets,
         Self::Slo,
+        Self::Goal,
+        Self::Rate,
+        Self::PricePerCoreHour,
+        Self::PricePerGibHour,
         Self::Cpus,
         Self::Memory,
         Self::Arrivals,
@@ -80,6 +88,10 @@ impl Key {
             Self::Threads => "threads",
             Self::Targets => "targets",
             Self::Slo => "slo",
+            Self::Goal => "goal",
+            Self::Rate => "rate",
+            Self::PricePerCoreHour => "price-per-core-hour",
+            Self::PricePerGibHour => "price-per-gib-hour",
             Self::Cpus => "cpus",
             Self::Memory => "memory",
             Self::Arrivals => "arrivals",
@@ -100,6 +112,7 @@ impl Key {
         match self {
             Self::Workers | Self::Threads => Form::Counts,
             Self::Cpus | Self::DbConnections | Self::Seed => Form::Number,
+            Self::Rate | Self::PricePerCoreHour | Self::PricePerGibHour => Form::Number,
             Self::Probe => Form::Switch,
             _ => Form::Text,
         }
@@ -118,6 +131,10 @@ impl Key {
             Self::Threads => "\"1..8\" or [1, 2, 4, 8]",
             Self::Targets => "\"targets.txt\"",
             Self::Slo => "\"p95<200ms,errors<1%\"",
+            Self::Goal => "\"memory\"",
+            Self::Rate => "\"120/s\"",
+            Self::PricePerCoreHour => "0.04",
+            Self::PricePerGibHour => "0.005",
             Self::Cpus => "2",
             Self::Memory => "\"4GiB\"",
             Self::Arrivals => "\"poisson\"",

@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::objective::objective_text;
 use super::range::format_counts;
 use super::settings::{Settings, Sourced};
 use super::{Goal, PlanLine, Source, Surroundings};
 use crate::server::{self, Adapter, App, Framework, Proxy};
 use crate::terms::{
-    Arrivals, Bytes, ConnectionMode, Cores, Goals, Target, Threads, Workers, format_duration,
+    Arrivals, Bytes, ConnectionMode, Cores, Goals, Objective, Target, Threads, Workers,
+    format_duration,
 };
 
 /// The settled values with their sources.
@@ -26,6 +28,7 @@ pub struct Printed<'a> {
     pub targets: Sourced<Vec<Target>>,
     pub goal: Sourced<Goal>,
     pub goals: Goals,
+    pub objective: Sourced<Objective>,
     pub cores: Sourced<Option<Cores>>,
     pub memory: Sourced<Option<Bytes>>,
     pub arrivals: Sourced<Arrivals>,
@@ -51,6 +54,7 @@ impl Printed<'_> {
             line("threads", &self.threads, |_| format_counts(&threads)),
             line("targets", &self.targets, |targets| targets_text(targets)),
             line("SLO", &self.goal, |goal| goal_text(goal, &self.goals)),
+            line("goal", &self.objective, objective_text),
             line("cores", &self.cores, |cores| {
                 cores.map_or_else(|| all_of(self.surroundings.cores), |cores| cores.to_string())
             }),

@@ -12,6 +12,7 @@ mod header;
 mod key;
 mod lines;
 mod node;
+mod objective;
 mod php;
 mod python;
 mod range;
@@ -42,7 +43,9 @@ pub use targets::read_targets;
 pub use variable::VariableError;
 
 use crate::server::App;
-use crate::terms::{Arrivals, Bytes, ConnectionMode, Cores, Goals, Slo, Target, Threads, Workers};
+use crate::terms::{
+    Arrivals, Bytes, ConnectionMode, Cores, Goals, Objective, Slo, Target, Threads, Workers,
+};
 
 /// What was typed, unchecked; flags that were left out are `None` or empty. No `Debug`: header
 /// values may be secret.
@@ -69,6 +72,12 @@ pub struct Typed {
     /// `Name: value`, sent with every request.
     pub header: Vec<String>,
     pub slo: Option<String>,
+    /// `capacity`, `memory`, `latency` or `cost`.
+    pub goal: Option<String>,
+    /// To be served.
+    pub rate: Option<String>,
+    pub price_per_core_hour: Option<String>,
+    pub price_per_gib_hour: Option<String>,
     pub cpus: Option<String>,
     pub memory: Option<String>,
     pub arrivals: Option<String>,
@@ -149,6 +158,8 @@ pub struct Plan {
     pub threads_source: Source,
     pub targets: Vec<Target>,
     pub goal: Goal,
+    /// What the best setting has most or least of.
+    pub objective: Objective,
     /// `None`: all that this process may use.
     pub cores: Option<Cores>,
     pub memory: Option<Bytes>,

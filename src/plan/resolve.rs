@@ -9,6 +9,7 @@ use super::error::{Origin, PlanError, Problem};
 use super::header::{parse_header, set_header};
 use super::key::Key;
 use super::lines::Printed;
+use super::objective::objective;
 use super::range::{LARGEST_COUNT, parse_counts};
 use super::server::{check_programs, choose_server};
 use super::settings::{Given, Settings, Sourced};
@@ -90,6 +91,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
         targets,
         goal,
         goals,
+        objective: objective(&settings)?,
         cores,
         memory,
         arrivals: arrivals(&settings)?,
@@ -120,6 +122,7 @@ fn plan(typed: &Typed, printed: Printed<'_>) -> Plan {
         threads_source,
         targets: printed.targets.value,
         goal: printed.goal.value,
+        objective: printed.objective.value,
         cores: printed.cores.value,
         memory: printed.memory.value,
         budget: printed.budget.value,

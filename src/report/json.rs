@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::story::{self, Stored, Story};
 use crate::terms::{
     Arrivals, BootFailure, Configuration, CurrentSetting, Decision, Event, InsideSummary, Limit,
-    LoadSummary, Machine, MemoryParts, Offered, Prediction, PredictionScore, Rate, SessionState,
-    TrialFailure, TrialPurpose, TrialSummary, Verdict, Verification, WarmUp, WarmUpKind, Warning,
-    WorkerShare,
+    LoadSummary, Machine, MemoryParts, ObjectiveReport, Offered, Prediction, PredictionScore, Rate,
+    SessionState, TrialFailure, TrialPurpose, TrialSummary, Verdict, Verification, WarmUp,
+    WarmUpKind, Warning, WorkerShare,
 };
 
 /// What `tune --json` and `report -o json` print.
@@ -53,6 +53,10 @@ pub struct TuneReport {
     /// What memory is made of; null when none could be read, or the session ended before.
     #[serde(default)]
     pub memory: Option<MemoryParts>,
+    /// What was looked for, and the settings that no other beats; null when the session ended before
+    /// it could say.
+    #[serde(default)]
+    pub objective: Option<ObjectiveReport>,
     /// Configurations that never became ready.
     pub boot_failures: Vec<BootFailureReport>,
     /// Seconds from start to end.
@@ -161,6 +165,7 @@ pub fn tune_report(story: &Story) -> TuneReport {
         predicted: story.predicted.clone(),
         scored: story.scored(),
         memory: story.memory.clone(),
+        objective: story.objective.clone(),
         boot_failures: story
             .boot_failures
             .iter()
@@ -196,6 +201,7 @@ pub fn story_of(report: &TuneReport) -> Story {
         decision: report.decision.clone(),
         predicted: report.predicted.clone(),
         memory: report.memory.clone(),
+        objective: report.objective.clone(),
         warnings: report.warnings.clone(),
         notes: report.notes.clone(),
         state: report.state,

@@ -6,7 +6,7 @@
 use super::map::{self, Map, Mark};
 use super::outside::{markdown as escape, markdown_block, markdown_code};
 use super::story::Story;
-use super::{figures, goals_text, verify_text, words};
+use super::{figures, goals_text, objective_text, verify_text, words};
 use crate::terms::{Decision, TrialPurpose, TrialSummary, Warning};
 
 /// The whole page.
@@ -28,6 +28,10 @@ pub fn render(story: &Story) -> String {
             let lines = goals_text::lines(&decision.goals);
             page.heading_list(&heading, lines.iter().map(|line| escape(line)));
         }
+    }
+    if let Some((head, rows)) = objective_text::front(story) {
+        page.heading(objective_text::heading(story));
+        page.table(&head, &rows, 1);
     }
     map_section(&mut page, story, &map::draw(story));
     confirmed(&mut page, story);

@@ -13,6 +13,7 @@ pub mod json;
 pub mod load;
 pub mod map;
 pub mod markdown;
+mod objective_text;
 pub mod outside;
 pub mod story;
 pub mod terminal;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::figures;
 use crate::terms::{
     BootFailure, Configuration, CurrentSetting, Decision, Event, EventKind, Machine, MemoryParts,
-    Prediction, PredictionScore, SessionState, TrialPurpose, TrialSummary, TuneResult, Verdict,
-    Verification, Warning,
+    ObjectiveReport, Prediction, PredictionScore, SessionState, TrialPurpose, TrialSummary,
+    TuneResult, Verdict, Verification, Warning,
 };
 
 /// Where a session lies, as far as it lies anywhere.
@@ -53,6 +53,7 @@ pub struct Story {
     /// What was expected of each configuration before its first trial, where anything was.
     pub predicted_before: Vec<Prediction>,
     pub memory: Option<MemoryParts>,
+    pub objective: Option<ObjectiveReport>,
     /// Each once, in the order they came up.
     pub warnings: Vec<Warning>,
     pub notes: Vec<String>,
@@ -87,6 +88,7 @@ impl Default for Story {
             predicted: Vec::new(),
             predicted_before: Vec::new(),
             memory: None,
+            objective: None,
             warnings: Vec::new(),
             notes: Vec::new(),
             state: SessionState::Running,
@@ -183,6 +185,7 @@ impl Story {
             self.predicted.clone_from(&result.predicted);
         }
         self.memory.clone_from(&result.memory);
+        self.objective.clone_from(&result.objective);
         self.machine = Some(result.machine.clone());
         self.notes.clone_from(&result.notes);
         self.elapsed_s = result.elapsed_s;

@@ -7,7 +7,7 @@ use super::figures;
 use super::map::{Cell, Map, Mark};
 use super::outside::{line, lines, pad, pad_left, shorten, truncate, width, wrap};
 use super::story::Story;
-use super::{goals_text, map, verify_text, words};
+use super::{goals_text, map, objective_text, verify_text, words};
 use crate::terms::{
     BootFailure, Configuration, Decision, TrialSummary, Verdict, Verification, Warning,
 };
@@ -99,6 +99,7 @@ pub fn decision(story: &Story, style: Style) -> Vec<String> {
         sections.push(equivalents(story, decision, style));
     }
     sections.push(targets(story, style));
+    sections.push(front(story, style));
     sections.push(map_lines(story, &map::draw(story), style));
     sections.push(failures(story, style));
     let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
@@ -230,6 +231,24 @@ fn equivalents(story: &Story, decision: &Decision, style: Style) -> Vec<String> 
         let row = format!("  {}  {}  {memory}", pad(name, first), pad(share, second));
         text.push(row.trim_end().to_string());
     }
+    text
+}
+
+/// The settings that no other beats.
+fn front(story: &Story, style: Style) -> Vec<String> {
+    let Some((head, rows)) = objective_text::front(story) else { return Vec::new() };
+    let columns: Vec<usize> = (0..head.len())
+        .map(|at| rows.iter().chain([&head]).map(|row| width(&row[at])).max().unwrap_or(0))
+        .collect();
+    let laid_out = |row: &[String]| {
+        let cells = row.iter().zip(&columns).map(|(cell, columns)| pad(cell, *columns));
+        let row = format!("  {}", cells.collect::<Vec<_>>().join("  "));
+        truncate(row.trim_end(), style.columns())
+    };
+    let heading = wrap(objective_text::heading(story), style.columns());
+    let mut text: Vec<String> = heading.iter().map(|part| style.bold(part)).collect();
+    text.push(style.dim(&laid_out(&head)));
+    text.extend(rows.iter().map(|row| laid_out(row)));
     text
 }
 

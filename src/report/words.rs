@@ -4,7 +4,7 @@
 //! did not judge.
 
 use super::story::Story;
-use super::{figures, used_words};
+use super::{figures, objective_text, used_words};
 use crate::terms::{
     Arrivals, BootFailure, Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered,
     SessionState, Slo, TrialFailure, TrialPurpose, TrialSummary, Verdict,
@@ -115,6 +115,18 @@ pub fn headline(story: &Story) -> String {
     let Some(decision) = &story.decision else { return without_decision(story, &goal) };
     let chosen = in_full(story, decision.workers, decision.threads);
     let holds = format!("{} requests/s within {goal}", figures::number(decision.capacity_rps));
+    if let Some(misses) = objective_text::misses(story) {
+        return format!("{misses}; the most is {holds}, with {chosen}.");
+    }
+    if let Some(why) = objective_text::why(story) {
+        let is_today = story.chosen() == story.current_configuration();
+        let run = if is_today {
+            format!("Keep {chosen}, as it runs today")
+        } else {
+            format!("Run {chosen}")
+        };
+        return format!("{run}: {why}; it holds {holds}.");
+    }
     if story.chosen() == story.current_configuration() {
         if was_the_only_one(story) {
             return format!(

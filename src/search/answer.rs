@@ -2,9 +2,10 @@
 
 use super::Search;
 use super::cell::Cell;
+use super::objective::{self, Weighed};
 use crate::model;
 use crate::stats::{self, Estimate, PriorSpread};
-use crate::terms::{Configuration, Limit, MemoryParts};
+use crate::terms::{Configuration, Limit, MemoryParts, Objective, Verdict};
 
 /// A capacity with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,6 +36,16 @@ pub struct Choice {
     pub equivalent: Vec<EquivalentChoice>,
 }
 
+/// How the question that the session asks is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObjectiveAnswer {
+    pub objective: Objective,
+    /// Does the chosen configuration hold the rate? `None` without one.
+    pub held: Option<Verdict>,
+    /// Measured configurations that no other beats in capacity and memory, least memory first.
+    pub front: Vec<Weighed>,
+}
+
 /// The answer at this moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
@@ -43,6 +54,8 @@ pub struct Answer {
     pub choice: Option<Choice>,
     /// `None` when no memory was read.
     pub memory: Option<MemoryParts>,
+    /// `None` where nothing was looked for.
+    pub objective: Option<ObjectiveAnswer>,
     /// Sentences: why the search ended, what more minutes would buy.
     pub notes: Vec<String>,
 }
@@ -63,9 +76,18 @@ impl Search {
     /// The answer so far.
     pub fn answer(&self) -> Answer {
         let current = self.capacity(self.plan.current);
-        let choice = self.chosen().and_then(|chosen| self.choice(chosen));
+        let picked = self.picked();
+        let chosen = picked.map(|pick| pick.configuration).or_else(|| self.chosen());
+        let choice = chosen.and_then(|chosen| self.choice(chosen));
         let memory = model::memory_parts(&self.memory_points());
-        Answer { current, choice, memory, notes: self.notes.clone() }
+        let objective = Some(ObjectiveAnswer {
+            objective: self.plan.objective,
+            held: picked.and_then(|pick| pick.held),
+            front: objective::front(&self.weighed(), chosen),
+        });
+        let mut notes = self.notes.clone();
+        notes.extend(picked.iter().flat_map(|pick| self.pursuit_notes(pick)));
+        Answer { current, choice, memory, objective, notes }
     }
 
     fn choice(&self, chosen: Configuration) -> Option<Choice> {
@@ -78,7 +100,11 @@ impl Search {
             gain: self.gain(chosen),
             limit: cell.limit().cloned().unwrap_or_else(unknown),
             memory_bytes: memory,
-            equivalent: self.equivalent_to(chosen),
+            // Where something else is asked for, as much capacity is not as good.
+            equivalent: match self.pursues() {
+                true => Vec::new(),
+                false => self.equivalent_to(chosen),
+            },
         })
     }
 
@@ -153,7 +179,7 @@ impl Search {
 
     /// From fresh starts made after the choice; from the race alone when there was no time for
     /// them.
-    fn capacity(&self, configuration: Configuration) -> Option<CapacityEstimate> {
+    pub(super) fn capacity(&self, configuration: Configuration) -> Option<CapacityEstimate> {
         let cell = self.cells.get(&configuration)?;
         let rps = if cell.blocks.is_empty() {
             race_estimate(cell)?

@@ -25,6 +25,8 @@ pub(super) struct Confirm {
     has_held: bool,
     has_missed: bool,
     belief: Option<RatePosterior>,
+    /// Its capacity is known; what is left is its latency at this rate.
+    latency_rps: Option<f64>,
     /// When this block began, seconds of the session.
     block_began_s: f64,
 }
@@ -42,6 +44,7 @@ impl PartialEq for Confirm {
             && self.block == other.block
             && self.queue == other.queue
             && self.probes == other.probes
+            && self.latency_rps == other.latency_rps
     }
 }
 
@@ -54,7 +57,7 @@ const PROBES_MOST: u32 = 6;
 const PRIOR_SD_LOG: f64 = 0.15;
 const BLOCKS_MAX: u32 = 8;
 /// Before so many nobody is out.
-const BLOCKS_LEAST: usize = 2;
+pub(super) const BLOCKS_LEAST: usize = 2;
 /// Out: the whole interval of its capacity by the best one's lies below this.
 const BEATEN: f64 = 0.99;
 /// Enough: half the interval's width, relative.
@@ -64,13 +67,17 @@ const WARM_BURST: Duration = Duration::from_secs(3);
 
 impl Search {
     pub(super) fn begin_confirm(&mut self) -> Option<Confirm> {
-        let (winner, best_rps) = self.best_in_race()?;
+        let pursued = self.pursued_in_race();
+        let (winner, best_rps) = pursued.or_else(|| self.best_in_race())?;
         let mut finalists = vec![winner];
         let reference = self.plan.current;
         if winner != reference && self.cells[&reference].capacity_rps().is_some() {
             finalists.push(reference);
         }
-        let close = self.close_to(best_rps, &finalists);
+        let close = match pursued {
+            Some(_) => self.pursued_finalists(&finalists),
+            None => self.close_to(best_rps, &finalists),
+        };
         let block_s = |count: usize| count as f64 * self.confirm_cost_s(best_rps);
         let left_s = self.time_left().as_secs_f64();
         for configuration in close {
@@ -108,13 +115,27 @@ impl Search {
         queue.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         let belief = None;
         let (has_held, has_missed, block_began_s) = (false, false, self.now_s);
-        Confirm { finalists, block, queue, probes: 0, has_held, has_missed, belief, block_began_s }
+        let latency_rps = None;
+        Confirm {
+            finalists,
+            block,
+            queue,
+            probes: 0,
+            has_held,
+            has_missed,
+            belief,
+            latency_rps,
+            block_began_s,
+        }
     }
 
     /// Each start begins with a burst: it warms the server up as it did in the race, so that no
     /// probe meets a cold one.
     pub(super) fn confirm_request(&self, confirm: &Confirm) -> Option<TrialRequest> {
         let &configuration = confirm.queue.last()?;
+        if let Some(rate_rps) = confirm.latency_rps {
+            return Some(self.probe_request(configuration, rate_rps, TrialPurpose::Confirm));
+        }
         Some(match &confirm.belief {
             None => TrialRequest {
                 fresh_start: true,
@@ -140,6 +161,11 @@ impl Search {
     pub(super) fn take_confirm(&mut self, summary: &TrialSummary) {
         let Some(rate) = summary.offered.rate() else { return };
         let super::Stage::Confirm(confirm) = &mut self.stage else { return };
+        if confirm.latency_rps.take().is_some() {
+            confirm.queue.pop();
+            self.take_latency(summary);
+            return;
+        }
         let Some(belief) = &mut confirm.belief else { return };
         observe(belief, rate.as_per_second(), summary);
         confirm.probes += 1;
@@ -153,8 +179,13 @@ impl Search {
         let start = (confirm.block, belief.median(), belief.sd_log());
         confirm.belief = None;
         confirm.probes = 0;
-        confirm.queue.pop();
         self.cell_mut(summary.configuration).blocks.push(start);
+        let latency_rps = self.latency_rate(start.1);
+        let super::Stage::Confirm(confirm) = &mut self.stage else { return };
+        confirm.latency_rps = latency_rps;
+        if latency_rps.is_none() {
+            confirm.queue.pop();
+        }
     }
 
     /// The next block, while it fits into the budget and would still sharpen the answer.
@@ -165,7 +196,7 @@ impl Search {
             done.queue.retain(is_open);
             done.finalists.retain(is_open);
             (done.probes, done.has_held, done.has_missed) = (0, false, false);
-            done.belief = None;
+            (done.belief, done.latency_rps) = (None, None);
             return (!done.finalists.is_empty()).then_some(done);
         }
         let each_s = (self.now_s - done.block_began_s) / done.finalists.len().max(1) as f64;
@@ -180,6 +211,9 @@ impl Search {
 
     /// Finalists that are not beaten: another block of those that are would say nothing more.
     fn still_in(&self, done: &Confirm) -> Vec<Configuration> {
+        if let Some(finalists) = self.still_pursued(done) {
+            return finalists;
+        }
         let Some(best) = self.best_confirmed() else { return done.finalists.clone() };
         let is_beaten = |c: &Configuration| {
             *c != best
@@ -192,6 +226,9 @@ impl Search {
     /// What is printed would hardly change: the best one's capacity is known, and what is left
     /// beside it differs from it by what is known too.
     fn is_sharp(&self, finalists: &[Configuration]) -> bool {
+        if let Some(is_over) = self.is_pursuit_over(finalists) {
+            return is_over;
+        }
         let Some(best) = self.best_confirmed() else { return false };
         let blocks = &self.cells[&best].blocks;
         let width = |estimate: &Estimate| (estimate.high / estimate.low).ln() / 2.0;

@@ -145,6 +145,19 @@ impl Expectations {
         self.memory.as_ref().map(|memory| memory.predict(configuration))
     }
 
+    /// p95 at this rate, seconds; `None` where it cannot keep up.
+    pub fn p95_s(&self, configuration: Configuration, rate_rps: f64) -> Option<f64> {
+        let (demand, more_s) = self.form.computed(configuration, &self.demand);
+        let places = self.form.places(configuration, &self.demand);
+        let latency = model::open_latency(&demand, places, self.cores, rate_rps)?;
+        Some(latency.p95_s + more_s)
+    }
+
+    /// What a request takes of the cores, whatever the configuration.
+    pub fn cpu_per_request_s(&self) -> f64 {
+        self.demand.cpu_s + self.demand.cpu_free_s
+    }
+
     /// Why it cannot be run here, before trying it.
     pub fn ruled_out(&self, configuration: Configuration, limit: Option<Bytes>) -> Option<String> {
         let (expected, limit) = (self.memory_bytes(configuration)?, limit?);

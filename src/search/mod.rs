@@ -10,6 +10,8 @@ mod cell;
 mod climb;
 mod confirm;
 mod expect;
+mod objective;
+mod pursue;
 mod race;
 mod rate;
 mod starts;
@@ -20,15 +22,16 @@ use std::time::Duration;
 
 use crate::model::{self, Form};
 use crate::terms::{
-    Arrivals, Bytes, Configuration, Offered, Prediction, QuantileLimit, Ratio, Slo, TrialPurpose,
-    TrialSummary, Verdict,
+    Arrivals, Bytes, Configuration, Objective, Offered, Prediction, QuantileLimit, Ratio, Slo,
+    TrialPurpose, TrialSummary, Verdict,
 };
 
-pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice};
+pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice, ObjectiveAnswer};
 pub use capacity::CapacitySearch;
 use cell::Cell;
 use climb::Climb;
 use confirm::Confirm;
+pub use objective::{Cost, Weighed};
 pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch, WindowAnswer};
 pub use starts::{
     Start, capacity_of, mean_rps, ratio_apart, ratio_in_blocks, start_variance, starts,
@@ -55,6 +58,8 @@ pub struct SearchPlan {
     /// Most workers x threads that may exist at once.
     pub db_connections: Option<u32>,
     pub arrivals: Arrivals,
+    /// What the best setting has most or least of.
+    pub objective: Objective,
     pub budget: Duration,
     pub seed: u64,
 }

@@ -23,12 +23,16 @@ impl Search {
             return None;
         }
         let best = self.best_in_race();
-        let bar_rps = best.map(|(_, rps)| rps);
-        let candidate = self
-            .rule_of_thumb()
-            .or_else(|| self.promising(bar_rps))
-            .or_else(|| self.neighbour(best))?;
-        Some(Climb::new(candidate, bar_rps))
+        let best_rps = best.map(|(_, rps)| rps);
+        let candidate =
+            self.rule_of_thumb().or_else(|| self.pursued_candidate()).or_else(|| {
+                match self.pursued_in_race() {
+                    // Whether another one holds more is not what is asked.
+                    Some(_) => None,
+                    None => self.promising(best_rps).or_else(|| self.neighbour(best)),
+                }
+            })?;
+        Some(Climb::new(candidate, self.bar(best_rps)))
     }
 
     /// The best measured configuration so far, with its median capacity.
@@ -51,7 +55,7 @@ impl Search {
         self.cells.keys().filter_map(|c| Some((*c, reason(c)?))).collect()
     }
 
-    fn untried(&self) -> impl Iterator<Item = Configuration> + '_ {
+    pub(super) fn untried(&self) -> impl Iterator<Item = Configuration> + '_ {
         self.cells
             .iter()
             .filter(|(c, cell)| {

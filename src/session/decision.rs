@@ -1,13 +1,14 @@
 //! The search's answer as the decision that is printed: with the setting as the server spells it.
 
 use crate::plan::Plan;
-use crate::search::{Answer, CapacityEstimate, Choice};
+use crate::search::{Answer, CapacityEstimate, Choice, ObjectiveAnswer, Weighed};
 use crate::server::{self, Inspection};
 use crate::stats::Estimate;
 use crate::summary::goals;
 use crate::terms::{
-    Configuration, CurrentSetting, Decision, Equivalent, GoalSummary, Machine, OPERATING_SHARE,
-    Prediction, Settings, TrialPurpose, TrialSummary, TuneResult, Verdict, Warning,
+    Configuration, CurrentSetting, Decision, Equivalent, FrontSetting, GoalSummary, Machine,
+    OPERATING_SHARE, Objective, ObjectiveReport, Prediction, Settings, TrialPurpose, TrialSummary,
+    TuneResult, Verdict, Warning,
 };
 
 /// What the answer does not know.
@@ -35,6 +36,7 @@ pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
         decision: answer.choice.as_ref().map(|choice| decision(choice, &facts)),
         predicted: facts.predicted,
         memory: answer.memory.clone(),
+        objective: answer.objective.as_ref().map(|it| objective(it, chosen)),
         elapsed_s: facts.elapsed_s,
         load_s: facts.load_s,
         machine: facts.machine.clone(),
@@ -143,6 +145,40 @@ fn equivalent(choice: &crate::search::EquivalentChoice) -> Equivalent {
         ratio_interval: interval(&choice.ratio),
         memory_bytes: choice.memory_bytes,
     }
+}
+
+fn objective(answer: &ObjectiveAnswer, chosen: Option<Configuration>) -> ObjectiveReport {
+    let asked = answer.objective;
+    let front = answer.front.iter();
+    ObjectiveReport {
+        goal: asked.kind,
+        rate_rps: asked.rate_rps(),
+        price_per_core_hour: asked.prices.map(|prices| prices.per_core_hour),
+        price_per_gib_hour: asked.prices.map(|prices| prices.per_gib_hour),
+        held: answer.held,
+        front: front.filter_map(|it| front_setting(it, &asked, chosen)).collect(),
+    }
+}
+
+/// `None` without memory.
+fn front_setting(
+    it: &Weighed,
+    asked: &Objective,
+    chosen: Option<Configuration>,
+) -> Option<FrontSetting> {
+    let cost = it.cost(asked);
+    Some(FrontSetting {
+        workers: it.configuration.workers.get(),
+        threads: it.configuration.threads.get(),
+        chosen: Some(it.configuration) == chosen,
+        capacity_rps: it.capacity.value,
+        capacity_rps_interval: interval(&it.capacity),
+        confirmed: it.is_confirmed,
+        memory_bytes: it.memory_bytes?,
+        latency_s_p95: it.p95_s,
+        cost_per_hour: cost.map(|cost| cost.per_hour),
+        cost_per_million_requests: cost.map(|cost| cost.per_million_requests),
+    })
 }
 
 fn interval(estimate: &Estimate) -> [f64; 2] {

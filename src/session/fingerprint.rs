@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::plan::Plan;
 use crate::server::Inspection;
-use crate::terms::Machine;
+use crate::terms::{Machine, Objective};
 
 /// Files of an app looked at, at most; and how deep.
 const FILES_MAX: usize = 20_000;
@@ -35,6 +35,17 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> S
     files.sort();
     files.iter().for_each(|file| hash.add(file));
     hash.text()
+}
+
+/// Of a session that asks this about its trials: their fingerprint comes first, since another
+/// question may be answered from the same trials; but none goes on where another one stopped.
+pub fn of_question(plan: &Plan, trials: &str) -> String {
+    if plan.objective == Objective::default() {
+        return trials.to_string();
+    }
+    let mut hash = Fnv::default();
+    hash.add(&format!("{:?}", plan.objective));
+    format!("{trials}-{}", hash.text())
 }
 
 /// Of a session that verifies another: never that of a tune, so that none takes it up.

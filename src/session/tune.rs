@@ -99,7 +99,10 @@ pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
     let machine = place.machine().clone();
     let search_plan = search_plan(plan, &machine, configurations, &inspection, &doubts);
     let head = SessionHead {
-        fingerprint: fingerprint::fingerprint(plan, &machine, &inspection),
+        fingerprint: fingerprint::of_question(
+            plan,
+            &fingerprint::fingerprint(plan, &machine, &inspection),
+        ),
         app: plan.app.folder.display().to_string(),
         server: format!("{} {}", plan.server, inspection.server_version),
     };
@@ -161,6 +164,7 @@ fn search_plan(
         memory: Some(machine.memory_bytes),
         db_connections: plan.db_connections,
         arrivals: plan.arrivals,
+        objective: plan.objective,
         budget: plan.budget,
         seed: plan.seed,
     }

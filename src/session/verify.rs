@@ -392,6 +392,7 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
             equivalent: Vec::new(),
         }),
         memory: None,
+        objective: None,
         notes: answer.notes.clone(),
     }
 }

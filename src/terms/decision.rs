@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::limit::{Limit, LimitKind};
 use super::load_summary::GoalSummary;
 use super::machine::Machine;
+use super::objective::ObjectiveReport;
 use super::warning::Warning;
 
 /// The share of capacity to run at day to day: what is left absorbs bursts, restarts and slow days.
@@ -143,6 +144,9 @@ pub struct TuneResult {
     /// `None` when no memory could be read.
     #[serde(default)]
     pub memory: Option<MemoryParts>,
+    /// What was looked for, and what comes near; `None` in sessions from before it could be said.
+    #[serde(default)]
+    pub objective: Option<ObjectiveReport>,
     /// Seconds from start to end.
     pub elapsed_s: f64,
     /// Seconds under load.

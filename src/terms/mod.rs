@@ -19,6 +19,7 @@ mod load_record;
 mod load_summary;
 mod machine;
 mod monitor_record;
+mod objective;
 mod request_row;
 mod slo;
 mod stop;
@@ -61,6 +62,7 @@ pub use monitor_record::{
     CoreUse, DeviceUse, GroupUse, HostUse, InsideUse, MonitorRecord, MonitorSecond, NeighbourUse,
     ProcessMemory, ProcessUse, Role, WorkerStats,
 };
+pub use objective::{FrontSetting, Objective, ObjectiveKind, ObjectiveReport, Prices};
 pub use request_row::{RequestError, RequestRow};
 pub use slo::{QuantileLimit, Slo, SloError};
 pub use stop::{StopRequest, StopSignal};

@@ -7,6 +7,7 @@ mod compare;
 mod doctor;
 mod failures;
 mod fuzz;
+mod goals;
 mod lab;
 mod load;
 mod mix;

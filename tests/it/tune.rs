@@ -14,8 +14,8 @@ use sweetspot::server::{App, Framework, Inspection};
 use sweetspot::session::tune::{self, Ended, Tune, TuneError};
 use sweetspot::store::Store;
 use sweetspot::terms::{
-    Arrivals, Configuration, ConnectionMode, Event, EventKind, LiveSecond, Machine, SessionState,
-    StopSignal, Target, Threads, TrialPurpose, Warning, Workers,
+    Arrivals, Configuration, ConnectionMode, Event, EventKind, LiveSecond, Machine, Objective,
+    SessionState, StopSignal, Target, Threads, TrialPurpose, Warning, Workers,
 };
 use tempfile::TempDir;
 
@@ -37,6 +37,7 @@ pub fn plan(folder: &TempDir) -> Plan {
         threads_source: Source::Flag,
         targets: vec![Target::get("/")],
         goal: Goal::FromUnloaded,
+        objective: Objective::default(),
         cores: None,
         memory: None,
         budget: Duration::from_secs(180),

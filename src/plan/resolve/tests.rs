@@ -73,6 +73,7 @@ fn without_flags_and_plan_everything_has_its_default() {
             ("threads", "1..3,5,8,16", &Source::Default),
             ("targets", "GET /", &Source::Default),
             ("SLO", "p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %", &Source::Default),
+            ("goal", "the highest capacity", &Source::Default),
             ("cores", "all (2)", &Source::Default),
             ("memory", "all (8.0 GiB)", &Source::Default),
             ("arrivals", "poisson", &Source::Default),
@@ -99,6 +100,14 @@ const EVERY_SETTING: &[(Key, &str, &str, &str, &str)] = &[
     (Key::Workers, "workers", "[4, 2]", "1..=3", "1..3"),
     (Key::Threads, "threads", "\"1..8\"", "2", "2"),
     (Key::Slo, "SLO", "\"p99<1s\"", "p95<300ms, errors<1%", "p95<300ms,errors<1%"),
+    (Key::Rate, "goal", "60", "120/s", "the least memory for 120/s"),
+    (
+        Key::PricePerCoreHour,
+        "goal",
+        "0.04",
+        "0.05",
+        "the lowest cost (0.05 a core and hour, 0 a GiB and hour)",
+    ),
     (Key::Cpus, "cores", "1", "1.5", "1.5"),
     (Key::Memory, "memory", "\"1GiB\"", "512m", "512 MiB"),
     (Key::Arrivals, "arrivals", "\"poisson\"", "uniform", "uniform"),
@@ -121,6 +130,10 @@ fn set(typed: &mut Typed, key: Key, value: &str) {
         Key::Workers => &mut typed.workers,
         Key::Threads => &mut typed.threads,
         Key::Slo => &mut typed.slo,
+        Key::Goal => &mut typed.goal,
+        Key::Rate => &mut typed.rate,
+        Key::PricePerCoreHour => &mut typed.price_per_core_hour,
+        Key::PricePerGibHour => &mut typed.price_per_gib_hour,
         Key::Cpus => &mut typed.cpus,
         Key::Memory => &mut typed.memory,
         Key::Arrivals => &mut typed.arrivals,
@@ -179,6 +192,42 @@ fn more_workers_are_tried_by_default_where_a_worker_has_one_thread() {
 }
 
 #[test]
+fn the_goal_follows_from_what_is_given() {
+    let typed = |goal: &str, rate: &str, price: &str| Typed {
+        goal: Some(goal.to_string()).filter(|it| !it.is_empty()),
+        rate: Some(rate.to_string()).filter(|it| !it.is_empty()),
+        price_per_gib_hour: Some(price.to_string()).filter(|it| !it.is_empty()),
+        ..Typed::default()
+    };
+    for (goal, rate, price, expected, source) in [
+        ("", "", "", "the highest capacity", Source::Default),
+        ("", "120/s", "", "the least memory for 120/s", Source::Flag),
+        ("latency", "90/m", "", "the lowest p95 at 1.50/s", Source::Flag),
+        (
+            "",
+            "",
+            "0.005",
+            "the lowest cost (0 a core and hour, 0.005 a GiB and hour)",
+            Source::Flag,
+        ),
+        (
+            "",
+            "50",
+            "1",
+            "the lowest cost at 50.0/s (0 a core and hour, 1 a GiB and hour)",
+            Source::Flag,
+        ),
+    ] {
+        let plan = Here::new("").resolve(&typed(goal, rate, price));
+        assert_eq!(line(&plan, "goal"), (expected, &source), "{goal} {rate} {price}");
+    }
+    let plan = Here::new("rate = 120\ngoal = \"latency\"\n").resolve(&Typed::default());
+    assert_eq!(line(&plan, "goal").0, "the lowest p95 at 120/s");
+    let error = Here::new("").refuse(&typed("capacity", "120/s", ""));
+    assert!(error.contains("--rate '120/s': the highest capacity is asked for at no rate"));
+}
+
+#[test]
 fn impossible_values_are_named_with_place_value_and_way_out() {
     for (key, value, expected) in [
         (Key::Workers, "4..1", "4..1 ends before it begins; write 1..4"),
@@ -189,6 +238,15 @@ fn impossible_values_are_named_with_place_value_and_way_out() {
         (Key::Server, "pumq", "it is unknown (did you mean 'puma'?); choose puma, unicorn, "),
         (Key::Server, "iodine", "it is unknown; choose puma, unicorn, thin, uvicorn, "),
         (Key::Slo, "p95", "'p95' is no SLO term; write a quantile such as 'p95<200ms' or"),
+        (Key::Goal, "speed", "it is unknown; choose capacity, memory, latency or cost"),
+        (Key::Goal, "memory", "it needs the rate to be served; give it with --rate, such as"),
+        (Key::Goal, "latency", "it needs the rate to be served; give it with --rate, such as"),
+        (Key::Goal, "cost", "it needs a price; give --price-per-core-hour, --price-per-gib-hour"),
+        (Key::Rate, "0", "nobody would be served; give the rate that is to be served, such as"),
+        (Key::Rate, "-5/s", "-5 is not a rate such as 200/s or 90/m"),
+        (Key::PricePerCoreHour, "-0.04", "it is no price; give what an hour costs, 0 or more"),
+        (Key::PricePerGibHour, "cheap", "it is no price; give what an hour costs, 0 or more"),
+        (Key::PricePerGibHour, "0", "nothing would cost anything; give a price above 0 for"),
         (Key::Cpus, "0", "0 is not a number of cores above zero"),
         (Key::Cpus, "nan", "NaN is not a number of cores above zero"),
         (Key::Cpus, "64", "this machine has 2 cores; ask for at most that, or leave it out to"),

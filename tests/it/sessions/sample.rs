@@ -395,6 +395,34 @@ pub fn decision() -> Decision {
     }
 }
 
+/// Three settings that no other beats, the second one chosen.
+fn objective() -> ObjectiveReport {
+    let setting = |(workers, threads), capacity_rps: f64, mib: u64| FrontSetting {
+        workers,
+        threads,
+        chosen: (workers, threads) == (3, 5),
+        capacity_rps,
+        capacity_rps_interval: [capacity_rps * 0.97, capacity_rps * 1.03],
+        confirmed: (workers, threads) != (1, 16),
+        memory_bytes: mib << 20,
+        latency_s_p95: None,
+        cost_per_hour: Some(0.081_37),
+        cost_per_million_requests: Some(0.078_29),
+    };
+    ObjectiveReport {
+        goal: ObjectiveKind::Capacity,
+        rate_rps: None,
+        price_per_core_hour: Some(0.04),
+        price_per_gib_hour: Some(0.005),
+        held: None,
+        front: vec![
+            setting((1, 5), 270.1, 79),
+            setting((1, 16), 281.0, 90),
+            setting((3, 5), 412.4, 227),
+        ],
+    }
+}
+
 fn result() -> TuneResult {
     TuneResult {
         current: Some(CurrentSetting {
@@ -413,6 +441,7 @@ fn result() -> TuneResult {
             thread_bytes: 1 << 20,
             thread_bytes_interval: None,
         }),
+        objective: Some(objective()),
         elapsed_s: 371.8,
         load_s: 184.8,
         machine: machine(),
