@@ -30,8 +30,8 @@ pub fn render(story: &Story) -> String {
         }
     }
     if let Some((head, rows)) = objective_text::front(story) {
-        page.heading(objective_text::heading(story));
-        page.table(&head, &rows, 1);
+        page.heading(&objective_text::heading(story));
+        page.table(&head, &rows, 2);
     }
     map_section(&mut page, story, &map::draw(story));
     confirmed(&mut page, story);

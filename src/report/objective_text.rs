@@ -4,7 +4,7 @@
 
 use super::figures;
 use super::story::Story;
-use crate::terms::{FrontSetting, ObjectiveKind, ObjectiveReport, Verdict};
+use crate::terms::{FrontSetting, ObjectiveKind, Verdict};
 
 /// What makes the chosen setting the best, where that is not its capacity: `the least memory (112
 /// MiB) of those that hold 120/s`. `None` where it is, or where nothing holds the rate.
@@ -51,20 +51,19 @@ pub fn misses(story: &Story) -> Option<String> {
 /// The table of the front with its head; `None` where one setting beats all others.
 pub fn front(story: &Story) -> Option<(Vec<String>, Vec<Vec<String>>)> {
     let objective = story.objective.as_ref().filter(|objective| objective.front.len() > 1)?;
-    let mut head = vec![super::words::configurations(story), "capacity", "memory"]
-        .into_iter()
-        .map(String::from)
-        .collect::<Vec<_>>();
+    let name = if story.has_threads { "setting" } else { "workers" };
+    let mut head: Vec<String> = [name, "", "capacity", "memory"].map(String::from).to_vec();
     let has = |of: fn(&FrontSetting) -> bool| objective.front.iter().any(of);
     let (has_latency, has_cost) =
         (has(|it| it.latency_s_p95.is_some()), has(|it| it.cost_per_hour.is_some()));
     if has_latency {
-        head.push(format!("p95 at {}", figures::rate(objective.rate_rps.unwrap_or_default())));
+        head.push("p95".to_string());
     }
     if has_cost {
-        head.extend(["cost an hour", "a million requests"].map(String::from));
+        // Of the cost, what is compared comes last: a table is 80 columns wide.
+        head.extend((!has_latency).then(|| "an hour".to_string()));
+        head.push("a million".to_string());
     }
-    head.push(String::new());
     let rows = objective.front.iter().map(|it| row(story, it, has_latency, has_cost));
     Some((head, rows.collect()))
 }
@@ -73,6 +72,11 @@ fn row(story: &Story, it: &FrontSetting, has_latency: bool, has_cost: bool) -> V
     let interval = figures::interval(it.capacity_rps_interval);
     let mut row = vec![
         story.name_of(it.workers, it.threads),
+        match (it.chosen, it.confirmed) {
+            (true, _) => "chosen".to_string(),
+            (false, true) => String::new(),
+            (false, false) => "unconfirmed".to_string(),
+        },
         format!("{} ({interval})", figures::rate(it.capacity_rps)),
         figures::bytes(it.memory_bytes),
     ];
@@ -81,25 +85,26 @@ fn row(story: &Story, it: &FrontSetting, has_latency: bool, has_cost: bool) -> V
         row.push(or_dash(it.latency_s_p95.map(figures::latency)));
     }
     if has_cost {
-        row.push(or_dash(it.cost_per_hour.map(money)));
+        row.extend((!has_latency).then(|| or_dash(it.cost_per_hour.map(money))));
         row.push(or_dash(it.cost_per_million_requests.map(money)));
     }
-    row.push(match (it.chosen, it.confirmed) {
-        (true, _) => "chosen".to_string(),
-        (false, true) => String::new(),
-        (false, false) => "as the search saw it".to_string(),
-    });
     row
 }
 
 /// What stands above the table.
-pub fn heading(story: &Story) -> &'static str {
-    match story.objective.as_ref().map(|objective| (objective.price_per_core_hour, objective)) {
-        Some((Some(_), ObjectiveReport { rate_rps: None, .. })) => {
-            "Capacity against memory, least memory first; costs at 70 % of capacity"
-        }
-        _ => "Capacity against memory, least memory first",
-    }
+pub fn heading(story: &Story) -> String {
+    let Some(objective) = &story.objective else { return String::new() };
+    let figures = match (objective.goal, objective.price_per_core_hour) {
+        (ObjectiveKind::Latency, Some(_)) => "p95 and cost of requests",
+        (ObjectiveKind::Latency, None) => "p95",
+        (_, Some(_)) => "cost of an hour and of a million requests",
+        (_, None) => return "Capacity against memory".to_string(),
+    };
+    let at = match objective.rate_rps {
+        Some(rate) => figures::rate(rate),
+        None => "70 % of capacity".to_string(),
+    };
+    format!("Capacity against memory; {figures} at {at}")
 }
 
 /// Four significant digits: prices are given in fractions of a cent.

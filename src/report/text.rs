@@ -245,7 +245,7 @@ fn front(story: &Story, style: Style) -> Vec<String> {
         let row = format!("  {}", cells.collect::<Vec<_>>().join("  "));
         truncate(row.trim_end(), style.columns())
     };
-    let heading = wrap(objective_text::heading(story), style.columns());
+    let heading = wrap(&objective_text::heading(story), style.columns());
     let mut text: Vec<String> = heading.iter().map(|part| style.bold(part)).collect();
     text.push(style.dim(&laid_out(&head)));
     text.extend(rows.iter().map(|row| laid_out(row)));

@@ -26,7 +26,7 @@ fn plan(folder: &TempDir, objective: Objective, seed: u64) -> Plan {
         goal: Goal::Given("p95<250ms".parse().unwrap()),
         objective,
         seed,
-        budget: Duration::from_secs(400),
+        budget: Duration::from_secs(300),
         ..tune::plan(folder)
     }
 }
@@ -67,9 +67,14 @@ fn text(ended: &Ended) -> String {
     report::text::decision(&story, report::text::Style::PLAIN).join("\n")
 }
 
+/// The same without line breaks.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn the_least_memory_that_holds_a_rate_is_found() {
-    for (rate, seed) in [(30.0, 1), (50.0, 2), (100.0, 3), (120.0, 4)] {
+    for (rate, seed) in [(30.0, 1), (50.0, 2), (100.0, 3)] {
         let folder = TempDir::new().unwrap();
         let plan = plan(&folder, asked(ObjectiveKind::Memory, rate), seed);
         let ended = tune_app(&plan);
@@ -82,9 +87,10 @@ fn the_least_memory_that_holds_a_rate_is_found() {
         let share = memory.of(found) as f64 / least as f64;
         assert!(share < 1.02, "{rate}/s with seed {seed}: {found} needs {share} of the least");
         let text = text(&ended);
-        assert!(text.contains("it needs the least memory of those that hold"), "{text}");
+        let reason = "it needs the least memory of those that hold";
+        assert!(flat(&text).contains(reason), "{text}");
         assert!(text.contains("Capacity against memory"), "{text}");
-        assert!(text.lines().any(|line| line.ends_with("chosen")), "{text}");
+        assert!(text.lines().any(|line| line.contains("  chosen  ")), "{text}");
         let json = serde_json::to_value(report::json::fold(&ended.events, None)).unwrap();
         assert_valid("tune.schema.json", &json);
         assert_eq!(json["objective"]["goal"], "memory");
@@ -105,7 +111,8 @@ fn a_rate_that_nothing_holds_is_said_with_the_most_that_holds() {
     assert!(notes.contains("no setting that was measured holds 400/s"), "{notes}");
     assert!(notes.contains("sweetspot predict"), "{notes}");
     let text = text(&ended);
-    assert!(text.starts_with("No setting that was measured holds 400/s; the most is"), "{text}");
+    let said = "No setting that was measured holds 400/s; the most is";
+    assert!(flat(&text).starts_with(said), "{text}");
 }
 
 #[test]
@@ -132,7 +139,7 @@ fn the_lowest_latency_at_a_rate_is_as_low_as_the_truth_allows() {
         _ => false,
     };
     assert!(ended.events.iter().filter(|event| at_rate(event)).count() >= 2);
-    assert!(text(&ended).contains("p95 at 50.0/s"), "{}", text(&ended));
+    assert!(text(&ended).contains("; p95 at 50.0/s"), "{}", text(&ended));
 }
 
 #[test]
@@ -151,7 +158,8 @@ fn the_cheapest_request_is_as_cheap_as_the_truth_allows() {
         let least = grid(&plan).into_iter().map(cost).fold(f64::INFINITY, f64::min);
         let share = cost(chosen(&ended)) / least;
         assert!(share < 1.06, "{} costs {share} of the least", chosen(&ended));
-        assert!(text(&ended).contains("a million requests cost least with it"));
+        let text = flat(&text(&ended));
+        assert!(text.contains("a million requests cost least with it"), "{text}");
         let found = &ended.result.objective.as_ref().unwrap().front;
         let million = found.iter().find(|it| it.chosen).unwrap().cost_per_million_requests;
         let truth = cost(chosen(&ended)) / 3600.0 * 1e6;

@@ -577,7 +577,13 @@ pub fn invalid_events() -> Vec<Event> {
         summary.reason = "the machine's cores were stolen 31 % of the time".to_string();
         events.extend(trial_events(trial, summary));
     }
-    let result = TuneResult { current: None, decision: None, predicted: Vec::new(), ..result() };
+    let result = TuneResult {
+        current: None,
+        decision: None,
+        predicted: Vec::new(),
+        objective: None,
+        ..result()
+    };
     events.push(event(
         100.0,
         EventKind::SessionEnded {
