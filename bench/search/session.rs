@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use sweetspot::model::Form;
 use sweetspot::place::simulated::Simulated;
-use sweetspot::search::{Answer, SearchPlan};
+use sweetspot::search::{Answer, PRECISION, SearchPlan};
 use sweetspot::session::rehearse::{self, Rehearsed};
+use sweetspot::stats::Estimate;
 use sweetspot::terms::{Arrivals, Bytes, Configuration, Goals, Prediction, TrialSummary};
 
 use crate::Result;
@@ -21,6 +22,8 @@ pub struct Ended {
     pub elapsed_s: f64,
     /// What it would have answered after each trial: seconds, and the setting.
     pub course: Vec<(f64, Configuration)>,
+    /// The last setting's capacity by the current one's, at the end.
+    pub last_by_current: Option<Estimate>,
 }
 
 pub fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
@@ -35,6 +38,7 @@ pub fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
         db_connections: None,
         arrivals: Arrivals::Poisson,
         budget,
+        precision: PRECISION,
         seed,
     }
 }
@@ -43,6 +47,7 @@ pub fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
 pub fn run(case: &Case, budget: Duration, seed: u64) -> Result<Option<Ended>> {
     let mut place = Simulated::new(case.app.clone(), seed);
     let is_traced = std::env::var_os("TRACE").is_some();
+    let (last, mut last_by_current) = (case.grid.last().copied(), None);
     let mut course = Vec::new();
     let mut predictions = Vec::new();
     let rehearsed = rehearse::run_watched(
@@ -53,6 +58,7 @@ pub fn run(case: &Case, budget: Duration, seed: u64) -> Result<Option<Ended>> {
             if is_traced {
                 predictions = search.predictions();
             }
+            last_by_current = last.and_then(|last| search.compared(last, case.app.current));
             if let Some(choice) = search.answer().choice {
                 course.push((elapsed.as_secs_f64(), choice.capacity.configuration));
             }
@@ -71,6 +77,7 @@ pub fn run(case: &Case, budget: Duration, seed: u64) -> Result<Option<Ended>> {
         load_s: trials.iter().map(|trial| trial.load_s).sum(),
         elapsed_s: elapsed.as_secs_f64(),
         course,
+        last_by_current,
     }))
 }
 

@@ -19,6 +19,7 @@ pub enum Key {
     Connection,
     Timeout,
     Budget,
+    Precision,
     Place,
     Probe,
     Ready,
@@ -42,7 +43,7 @@ pub enum Form {
 
 impl Key {
     /// Every setting, in the order in which they are explained.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::App,
         Self::Entry,
         Self::Server,
@@ -59,6 +60,7 @@ impl Key {
         Self::Connection,
         Self::Timeout,
         Self::Budget,
+        Self::Precision,
         Self::Place,
         Self::Probe,
         Self::Ready,
@@ -86,6 +88,7 @@ impl Key {
             Self::Connection => "connection",
             Self::Timeout => "timeout",
             Self::Budget => "budget",
+            Self::Precision => "precision",
             Self::Place => "place",
             Self::Probe => "probe",
             Self::Ready => "ready",
@@ -124,6 +127,7 @@ impl Key {
             Self::Connection => "\"fresh\"",
             Self::Timeout => "\"10s\"",
             Self::Budget => "\"10m\"",
+            Self::Precision => "\"3%\"",
             Self::Place => "\"local\"",
             Self::Probe => "true",
             Self::Ready => "\"/up\"",

@@ -42,7 +42,9 @@ pub use targets::read_targets;
 pub use variable::VariableError;
 
 use crate::server::App;
-use crate::terms::{Arrivals, Bytes, ConnectionMode, Cores, Goals, Slo, Target, Threads, Workers};
+use crate::terms::{
+    Arrivals, Bytes, ConnectionMode, Cores, Goals, Ratio, Slo, Target, Threads, Workers,
+};
 
 /// What was typed, unchecked; flags that were left out are `None` or empty. No `Debug`: header
 /// values may be secret.
@@ -75,6 +77,7 @@ pub struct Typed {
     pub connection: Option<String>,
     pub timeout: Option<String>,
     pub budget: Option<String>,
+    pub precision: Option<String>,
     pub place: Option<String>,
     /// `true` or `false`.
     pub probe: Option<String>,
@@ -153,6 +156,8 @@ pub struct Plan {
     pub cores: Option<Cores>,
     pub memory: Option<Bytes>,
     pub budget: Duration,
+    /// How well the capacity is to be known, half an interval's width; `None`: nobody asked.
+    pub precision: Option<Ratio>,
     pub arrivals: Arrivals,
     pub connection: ConnectionMode,
     /// From due to the last byte; longer than every limit of the goal that is known.

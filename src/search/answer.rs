@@ -4,7 +4,7 @@ use super::Search;
 use super::cell::Cell;
 use crate::model;
 use crate::stats::{self, Estimate, PriorSpread};
-use crate::terms::{Configuration, Limit, MemoryParts};
+use crate::terms::{Configuration, Limit, MemoryParts, Precision};
 
 /// A capacity with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,6 +29,7 @@ pub struct Choice {
     /// Against the current configuration; exactly 1 when that is the choice, `None` when it holds
     /// nothing.
     pub gain: Option<Estimate>,
+    pub precision: Option<Precision>,
     pub limit: Limit,
     pub memory_bytes: Option<u64>,
     /// Least memory first.
@@ -65,7 +66,17 @@ impl Search {
         let current = self.capacity(self.plan.current);
         let choice = self.chosen().and_then(|chosen| self.choice(chosen));
         let memory = model::memory_parts(&self.memory_points());
-        Answer { current, choice, memory, notes: self.notes.clone() }
+        let mut notes = self.notes.clone();
+        let precision = choice.as_ref().and_then(|choice| choice.precision);
+        notes.extend(precision.and_then(|it| self.more_minutes(&it)));
+        Answer { current, choice, memory, notes }
+    }
+
+    /// One measured setting's capacity divided by another's, with its 95 % interval; `None` before
+    /// both were measured.
+    pub fn compared(&self, a: Configuration, b: Configuration) -> Option<Estimate> {
+        let is_known = |c: &Configuration| self.cells.contains_key(c);
+        (is_known(&a) && is_known(&b)).then(|| self.ratio(a, b, 0.95)).flatten()
     }
 
     fn choice(&self, chosen: Configuration) -> Option<Choice> {
@@ -76,6 +87,7 @@ impl Search {
         Some(Choice {
             capacity: self.capacity(chosen)?,
             gain: self.gain(chosen),
+            precision: Some(self.precision(chosen)),
             limit: cell.limit().cloned().unwrap_or_else(unknown),
             memory_bytes: memory,
             equivalent: self.equivalent_to(chosen),

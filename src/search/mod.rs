@@ -10,6 +10,7 @@ mod cell;
 mod climb;
 mod confirm;
 mod expect;
+mod precision;
 mod race;
 mod rate;
 mod starts;
@@ -56,8 +57,13 @@ pub struct SearchPlan {
     pub db_connections: Option<u32>,
     pub arrivals: Arrivals,
     pub budget: Duration,
+    /// Enough: half the width of a 95 % interval of capacity, relative.
+    pub precision: f64,
     pub seed: u64,
 }
+
+/// As precise as it gets when nobody asks for more: differences below it are none.
+pub const PRECISION: f64 = 0.03;
 
 /// One trial that the search wants.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -39,6 +39,7 @@ pub fn plan(folder: &TempDir) -> Plan {
         goal: Goal::FromUnloaded,
         cores: None,
         memory: None,
+        precision: None,
         budget: Duration::from_secs(180),
         arrivals: Arrivals::Poisson,
         connection: ConnectionMode::Fresh,
