@@ -36,7 +36,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Result<()> {
     let parts = std::env::var("PARTS").unwrap_or_else(|_| "sessions,pairs,peers".to_string());
-    let budget = Duration::from_secs(number("BUDGET_S", 600)?);
+    let budget = Duration::from_secs(number("BUDGET_S", 480)?);
     let first: u64 = number("SEED", 1)?;
     let began = Instant::now();
     println!("{}; commit {}", machine::hardware().join("; "), machine::commit());

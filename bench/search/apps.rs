@@ -86,6 +86,32 @@ pub fn random(seed: u64) -> Case {
     Case { app: with_truth(app, truth, &workers, random), truth, grid }
 }
 
+/// Two settings of one app that differ by nothing but that the second's capacity is `ratio` times
+/// the first's, which runs today; within a p95 of `limit`.
+pub fn pair(seed: u64, ratio: f64, limit: Duration) -> Case {
+    let case = Case { truth: Truth::Model, ..random(seed) };
+    let current = case.app.current;
+    let (workers, threads) = (current.workers.get(), current.threads.get());
+    let other = Configuration::new(workers, threads + 1).expect("neither number is zero");
+    let app = SimulatedApp {
+        serves_as: Some(current),
+        backend: None,
+        bumps: Vec::new(),
+        dies_at: None,
+        memory: SimulatedMemory { limit_bytes: 1 << 40, ..case.app.memory },
+        ..case.app
+    };
+    let faster = |factor: f64| {
+        let bump = Bump { workers: 1..=u16::MAX, threads: threads + 1..=threads + 1, factor };
+        SimulatedApp { bumps: vec![bump], ..app.clone() }
+    };
+    let capacity = |app: &SimulatedApp, c| app.true_capacity(c, limit, 0.95);
+    // A request that is a tenth shorter gains more than a tenth where the goal is tight.
+    let rises = (capacity(&faster(1.0 / ratio), other) / capacity(&app, current)).ln();
+    let power = if ratio == 1.0 { 0.0 } else { ratio.ln() / rises.max(1e-3) };
+    Case { app: faster(ratio.powf(-power)), grid: vec![current, other], ..case }
+}
+
 /// Around the number of cores.
 fn workers(cores: u16) -> [u16; 4] {
     match cores {

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use sweetspot::model::Form;
 use sweetspot::place::simulated::Simulated;
-use sweetspot::search::{Answer, SearchPlan};
+use sweetspot::search::{Answer, PRECISION, SearchPlan};
 use sweetspot::session::rehearse::{self, Rehearsed};
+use sweetspot::stats::Estimate;
 use sweetspot::terms::{
     Arrivals, Bytes, Configuration, Goals, Objective, Prediction, TrialSummary,
 };
@@ -23,6 +24,8 @@ pub struct Ended {
     pub elapsed_s: f64,
     /// What it would have answered after each trial: seconds, and the setting.
     pub course: Vec<(f64, Configuration)>,
+    /// The last setting's capacity by the current one's, at the end.
+    pub last_by_current: Option<Estimate>,
 }
 
 pub fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
@@ -38,6 +41,7 @@ pub fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
         arrivals: Arrivals::Poisson,
         objective: Objective::default(),
         budget,
+        precision: PRECISION,
         seed,
     }
 }
@@ -46,6 +50,7 @@ pub fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
 pub fn run(case: &Case, budget: Duration, seed: u64) -> Result<Option<Ended>> {
     let mut place = Simulated::new(case.app.clone(), seed);
     let is_traced = std::env::var_os("TRACE").is_some();
+    let (last, mut last_by_current) = (case.grid.last().copied(), None);
     let mut course = Vec::new();
     let mut predictions = Vec::new();
     let rehearsed = rehearse::run_watched(
@@ -56,6 +61,7 @@ pub fn run(case: &Case, budget: Duration, seed: u64) -> Result<Option<Ended>> {
             if is_traced {
                 predictions = search.predictions();
             }
+            last_by_current = last.and_then(|last| search.compared(last, case.app.current));
             if let Some(choice) = search.answer().choice {
                 course.push((elapsed.as_secs_f64(), choice.capacity.configuration));
             }
@@ -74,6 +80,7 @@ pub fn run(case: &Case, budget: Duration, seed: u64) -> Result<Option<Ended>> {
         load_s: trials.iter().map(|trial| trial.load_s).sum(),
         elapsed_s: elapsed.as_secs_f64(),
         course,
+        last_by_current,
     }))
 }
 

@@ -14,7 +14,7 @@ use crate::report::{Format, fold};
 use crate::session::here::{self, Wishes};
 use crate::session::report;
 use crate::session::tune::Ended;
-use crate::terms::{SessionState, Verdict};
+use crate::terms::{Precision, Ratio, SessionState, Verdict};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +35,9 @@ A plan file holds the same settings by the same names, and flags come before it:
   path = \"/orders\"
   weight = 3
   slo = \"p95<2s\"          # its own; the others keep the one above";
+
+/// The budget of `--quick`.
+const QUICK: &str = "1m";
 
 /// Finds, by measuring, how many workers and threads the app of this folder should run with.
 #[derive(Debug, clap::Args)]
@@ -159,9 +162,16 @@ pub struct Limits {
     /// Most database connections that may be open at once [default: no limit]
     #[arg(long, value_name = "N")]
     pub db_connections: Option<String>,
-    /// Time for everything, from 20s to 24h [default: 10m]
+    /// Time for everything, from 20s to 24h [default: 8m]
     #[arg(long, value_name = "DURATION")]
     pub budget: Option<String>,
+    /// About a minute: the answer is less sure, and says by how much; the same as --budget 1m
+    #[arg(long, conflicts_with = "budget")]
+    pub quick: bool,
+    /// End as soon as the capacity is known this well, such as 3% either way, and with exit code 4
+    /// when the budget does not suffice for it [default: as the budget allows, 3% at best]
+    #[arg(long, value_name = "SHARE")]
+    pub precision: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -241,7 +251,8 @@ impl Arguments {
             cpus: limits.cpus.clone(),
             memory: limits.memory.clone(),
             db_connections: limits.db_connections.clone(),
-            budget: limits.budget.clone(),
+            budget: limits.quick.then(|| QUICK.to_string()).or_else(|| limits.budget.clone()),
+            precision: limits.precision.clone(),
             place: course.place.clone(),
             probe: course.probe.clone(),
             seed: course.seed.clone(),
@@ -269,7 +280,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     }
     report::check(&outputs).map_err(|error| UsageError { message: error.to_string() })?;
     let ended = tune(&plan, &outputs, arguments.output.quiet, !arguments.course.fresh_session)?;
-    Ok(exit(&ended))
+    Ok(exit(&ended, plan.precision))
 }
 
 /// Measures, and writes the reports asked for.
@@ -317,11 +328,17 @@ fn ask(question: &str) -> bool {
 }
 
 /// An answer is success, also when the user stopped the search early; but for a rate that was asked
-/// for and that nothing holds.
-fn exit(ended: &Ended) -> Exit {
-    if ended.result.decision.is_some() {
+/// for and that nothing holds, and one that is not as precise as was asked for.
+fn exit(ended: &Ended, asked: Option<Ratio>) -> Exit {
+    if let Some(decision) = &ended.result.decision {
         let held = ended.result.objective.as_ref().and_then(|objective| objective.held);
-        return if held == Some(Verdict::No) { Exit::NotMet } else { Exit::Done };
+        let is_reached = |precision: Precision| precision.is_reached();
+        let is_enough = asked.is_none() || decision.precision.is_some_and(is_reached);
+        return match (held, is_enough) {
+            (Some(Verdict::No), _) => Exit::NotMet,
+            (_, true) => Exit::Done,
+            (_, false) => Exit::Invalid,
+        };
     }
     match ended.state {
         SessionState::Done if ended.has_valid_trial() => Exit::NotMet,
@@ -383,8 +400,8 @@ mod tests {
                     --targets g -H h:1 --header i:2 --slo j --cpus k --memory l --budget m \
                     --arrivals n --connection o --ready p --db-connections q --place r --seed s \
                     --store t --timeout u --yes --allow-public --entry v --proxy w --start x \
-                    --stop-signal y --env z=1 --env z=2 --probe=aa --goal bb --rate cc \
-                    --price-per-core-hour dd --price-per-gib-hour ee";
+                    --stop-signal y --env z=1 --env z=2 --probe=aa --precision bb --goal cc \
+                    --rate dd --price-per-core-hour ee --price-per-gib-hour ff";
         let arguments: Vec<_> = text.split_whitespace().collect();
         let Typed {
             plan,
@@ -411,6 +428,7 @@ mod tests {
             connection,
             timeout,
             budget,
+            precision,
             place,
             probe,
             ready,
@@ -445,6 +463,7 @@ mod tests {
             start,
             stop_signal,
             probe,
+            precision,
             goal,
             rate,
             price_per_core_hour,
@@ -452,7 +471,7 @@ mod tests {
         ];
         let expected = [
             "b", "c", "d", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "u", "v", "w", "x",
-            "y", "aa", "bb", "cc", "dd", "ee",
+            "y", "aa", "bb", "cc", "dd", "ee", "ff",
         ];
         assert_eq!(texts.map(Option::unwrap), expected);
         assert_eq!(env, ["z=1", "z=2"]);

@@ -23,6 +23,7 @@ pub enum Key {
     Connection,
     Timeout,
     Budget,
+    Precision,
     Place,
     Probe,
     Ready,
@@ -46,7 +47,7 @@ pub enum Form {
 
 impl Key {
     /// Every setting, in the order in which they are explained.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::App,
         Self::Entry,
         Self::Server,
@@ -67,6 +68,7 @@ impl Key {
         Self::Connection,
         Self::Timeout,
         Self::Budget,
+        Self::Precision,
         Self::Place,
         Self::Probe,
         Self::Ready,
@@ -98,6 +100,7 @@ impl Key {
             Self::Connection => "connection",
             Self::Timeout => "timeout",
             Self::Budget => "budget",
+            Self::Precision => "precision",
             Self::Place => "place",
             Self::Probe => "probe",
             Self::Ready => "ready",
@@ -141,6 +144,7 @@ impl Key {
             Self::Connection => "\"fresh\"",
             Self::Timeout => "\"10s\"",
             Self::Budget => "\"10m\"",
+            Self::Precision => "\"3%\"",
             Self::Place => "\"local\"",
             Self::Probe => "true",
             Self::Ready => "\"/up\"",

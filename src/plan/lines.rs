@@ -9,7 +9,7 @@ use super::settings::{Settings, Sourced};
 use super::{Goal, PlanLine, Source, Surroundings};
 use crate::server::{self, Adapter, App, Framework, Proxy};
 use crate::terms::{
-    Arrivals, Bytes, ConnectionMode, Cores, Goals, Objective, Target, Threads, Workers,
+    Arrivals, Bytes, ConnectionMode, Cores, Goals, Objective, Ratio, Target, Threads, Workers,
     format_duration,
 };
 
@@ -35,6 +35,7 @@ pub struct Printed<'a> {
     pub connection: Sourced<ConnectionMode>,
     pub timeout: Sourced<Duration>,
     pub budget: Sourced<Duration>,
+    pub precision: Sourced<Option<Ratio>>,
     pub ready: Sourced<String>,
     pub db_connections: Sourced<Option<u32>>,
     pub seed: Sourced<u64>,
@@ -65,6 +66,7 @@ impl Printed<'_> {
             line("connection", &self.connection, |mode| mode.to_string()),
             line("timeout", &self.timeout, |timeout| format_duration(*timeout)),
             line("budget", &self.budget, |budget| format_duration(*budget)),
+            line("precision", &self.precision, |asked| precision_text(*asked)),
             line("probe", &self.probe, |is_on| on_or_off(*is_on)),
             self.environment(),
             line("ready path", &self.ready, |path| without_query(path)),
@@ -152,6 +154,13 @@ impl Printed<'_> {
 
 fn line<T>(what: &str, sourced: &Sourced<T>, text: impl FnOnce(&T) -> String) -> PlanLine {
     PlanLine { what: what.to_string(), value: text(&sourced.value), source: sourced.source.clone() }
+}
+
+fn precision_text(asked: Option<Ratio>) -> String {
+    asked.map_or_else(
+        || "as the budget allows".to_string(),
+        |asked| format!("\u{b1}{} %", asked.get() * 100.0),
+    )
 }
 
 fn app_text(app: &App) -> String {

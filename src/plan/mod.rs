@@ -44,7 +44,7 @@ pub use variable::VariableError;
 
 use crate::server::App;
 use crate::terms::{
-    Arrivals, Bytes, ConnectionMode, Cores, Goals, Objective, Slo, Target, Threads, Workers,
+    Arrivals, Bytes, ConnectionMode, Cores, Goals, Objective, Ratio, Slo, Target, Threads, Workers,
 };
 
 /// What was typed, unchecked; flags that were left out are `None` or empty. No `Debug`: header
@@ -84,6 +84,7 @@ pub struct Typed {
     pub connection: Option<String>,
     pub timeout: Option<String>,
     pub budget: Option<String>,
+    pub precision: Option<String>,
     pub place: Option<String>,
     /// `true` or `false`.
     pub probe: Option<String>,
@@ -164,6 +165,8 @@ pub struct Plan {
     pub cores: Option<Cores>,
     pub memory: Option<Bytes>,
     pub budget: Duration,
+    /// How well the capacity is to be known, half an interval's width; `None`: nobody asked.
+    pub precision: Option<Ratio>,
     pub arrivals: Arrivals,
     pub connection: ConnectionMode,
     /// From due to the last byte; longer than every limit of the goal that is known.

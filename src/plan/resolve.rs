@@ -18,12 +18,15 @@ use super::variable::parse_variable;
 use super::{Goal, Plan, Source, Surroundings, Typed, start};
 use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, Proxy};
 use crate::terms::{
-    Arrivals, Bytes, ConnectionMode, Cores, Goals, GoalsError, Slo, Target, Threads, Workers,
-    format_duration, parse_duration,
+    Arrivals, Bytes, ConnectionMode, Cores, Goals, GoalsError, Ratio, Slo, Target, Threads,
+    Workers, format_duration, parse_duration,
 };
 
 const DEFAULT_THREADS: [u16; 6] = [1, 2, 3, 5, 8, 16];
-const DEFAULT_BUDGET: Duration = Duration::from_secs(600);
+const DEFAULT_BUDGET: Duration = Duration::from_secs(480);
+/// Half an interval's width that can be asked for: finer than any machine is steady, and coarser
+/// than any answer.
+const PRECISION: std::ops::RangeInclusive<f64> = 0.005..=0.5;
 /// Less does not hold one trial of each kind.
 const LEAST_BUDGET: Duration = Duration::from_secs(20);
 const MOST_BUDGET: Duration = Duration::from_secs(24 * 3600);
@@ -98,6 +101,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
         connection: connection(&settings)?,
         timeout,
         budget: budget(&settings)?,
+        precision: precision(&settings)?,
         ready,
         db_connections,
         seed: or_default(settings.get(Key::Seed), DEFAULT_SEED, |given| given.number(0, u64::MAX))?,
@@ -126,6 +130,7 @@ fn plan(typed: &Typed, printed: Printed<'_>) -> Plan {
         cores: printed.cores.value,
         memory: printed.memory.value,
         budget: printed.budget.value,
+        precision: printed.precision.value,
         arrivals: printed.arrivals.value,
         connection: printed.connection.value,
         timeout: printed.timeout.value,
@@ -439,6 +444,17 @@ fn timeout(
 fn budget(settings: &Settings<'_>) -> Result<Sourced<Duration>, PlanError> {
     or_default(settings.get(Key::Budget), DEFAULT_BUDGET, |given| {
         duration_within(given, LEAST_BUDGET, MOST_BUDGET)
+    })
+}
+
+fn precision(settings: &Settings<'_>) -> Result<Sourced<Option<Ratio>>, PlanError> {
+    or_default(settings.get(Key::Precision), None, |given| {
+        let asked = given.read(str::parse::<Ratio>)?;
+        if PRECISION.contains(&asked.value.get()) {
+            return Ok(Sourced { value: Some(asked.value), source: asked.source });
+        }
+        let (least, most) = ("0.5%".to_string(), "50%".to_string());
+        Err(given.problem(Problem::Bounds { least, most }))
     })
 }
 

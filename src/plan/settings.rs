@@ -160,6 +160,7 @@ impl<'a> Settings<'a> {
             Key::Connection => &typed.connection,
             Key::Timeout => &typed.timeout,
             Key::Budget => &typed.budget,
+            Key::Precision => &typed.precision,
             Key::Place => &typed.place,
             Key::Probe => &typed.probe,
             Key::Ready => &typed.ready,

@@ -624,6 +624,7 @@ mod tests {
             capacity_rps_interval: [95.0, 105.0],
             gain_ratio: gain,
             gain_ratio_interval: gain.map(|gain| [gain - 0.05, gain + 0.05]),
+            precision: None,
             operating_rps: 70.0,
             limit: Limit::unknown("no resource was busy"),
             goals: Vec::new(),

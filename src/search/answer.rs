@@ -5,7 +5,7 @@ use super::cell::Cell;
 use super::objective::{self, Weighed};
 use crate::model;
 use crate::stats::{self, Estimate, PriorSpread};
-use crate::terms::{Configuration, Limit, MemoryParts, Objective, Verdict};
+use crate::terms::{Configuration, Limit, MemoryParts, Objective, Precision, Verdict};
 
 /// A capacity with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,6 +30,7 @@ pub struct Choice {
     /// Against the current configuration; exactly 1 when that is the choice, `None` when it holds
     /// nothing.
     pub gain: Option<Estimate>,
+    pub precision: Option<Precision>,
     pub limit: Limit,
     pub memory_bytes: Option<u64>,
     /// Least memory first.
@@ -87,7 +88,16 @@ impl Search {
         });
         let mut notes = self.notes.clone();
         notes.extend(picked.iter().flat_map(|pick| self.pursuit_notes(pick)));
+        let precision = choice.as_ref().and_then(|choice| choice.precision);
+        notes.extend(precision.and_then(|it| self.more_minutes(&it)));
         Answer { current, choice, memory, objective, notes }
+    }
+
+    /// One measured setting's capacity divided by another's, with its 95 % interval; `None` before
+    /// both were measured.
+    pub fn compared(&self, a: Configuration, b: Configuration) -> Option<Estimate> {
+        let is_known = |c: &Configuration| self.cells.contains_key(c);
+        (is_known(&a) && is_known(&b)).then(|| self.ratio(a, b, 0.95)).flatten()
     }
 
     fn choice(&self, chosen: Configuration) -> Option<Choice> {
@@ -98,6 +108,7 @@ impl Search {
         Some(Choice {
             capacity: self.capacity(chosen)?,
             gain: self.gain(chosen),
+            precision: Some(self.precision(chosen)),
             limit: cell.limit().cloned().unwrap_or_else(unknown),
             memory_bytes: memory,
             // Where something else is asked for, as much capacity is not as good.

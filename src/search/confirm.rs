@@ -8,8 +8,9 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::climb::{cap, observe};
-use super::{Search, TrialRequest};
-use crate::stats::{Estimate, RatePosterior};
+use super::precision::half_width;
+use super::{PRECISION, Search, TrialRequest};
+use crate::stats::RatePosterior;
 use crate::terms::{Configuration, TrialPurpose, TrialSummary, Verdict};
 
 /// The blocks measured and to come.
@@ -55,13 +56,13 @@ const PROBES_MOST: u32 = 6;
 /// Before it is probed, a start holds what the race said, give or take this: wide enough that the
 /// race, which chose the luckiest, has little say in the figure that is printed.
 const PRIOR_SD_LOG: f64 = 0.15;
-const BLOCKS_MAX: u32 = 8;
+/// More for a precision beyond the usual.
+const BLOCKS_MAX: f64 = 8.0;
+const BLOCKS_EVER: f64 = 60.0;
 /// Before so many nobody is out.
 pub(super) const BLOCKS_LEAST: usize = 2;
 /// Out: the whole interval of its capacity by the best one's lies below this.
 const BEATEN: f64 = 0.99;
-/// Enough: half the interval's width, relative.
-const PRECISION: f64 = 0.03;
 /// A burst that is only to warm the server up.
 const WARM_BURST: Duration = Duration::from_secs(3);
 
@@ -202,7 +203,9 @@ impl Search {
         let each_s = (self.now_s - done.block_began_s) / done.finalists.len().max(1) as f64;
         let finalists = self.still_in(&done);
         let next_s = each_s * finalists.len() as f64;
-        let is_over = done.block >= BLOCKS_MAX || self.is_sharp(&finalists);
+        let finer = (PRECISION / self.plan.precision).powi(2).max(1.0);
+        let blocks_most = (BLOCKS_MAX * finer).min(BLOCKS_EVER) as u32;
+        let is_over = done.block >= blocks_most || self.is_sharp(&finalists);
         if is_over || next_s > self.time_left().as_secs_f64() {
             return None;
         }
@@ -231,13 +234,13 @@ impl Search {
         }
         let Some(best) = self.best_confirmed() else { return false };
         let blocks = &self.cells[&best].blocks;
-        let width = |estimate: &Estimate| (estimate.high / estimate.low).ln() / 2.0;
         blocks.len() > BLOCKS_LEAST
-            && self.blocks_estimate(best).is_some_and(|it| width(&it) <= PRECISION)
+            && self.blocks_estimate(best).is_some_and(|it| half_width(&it) <= self.plan.precision)
             && finalists
                 .iter()
                 .filter(|c| **c != best)
-                .all(|c| self.ratio(*c, best, 0.95).is_some_and(|it| width(&it) <= PRECISION))
+                .filter_map(|c| self.ratio(*c, best, 0.95))
+                .all(|ratio| half_width(&ratio) <= self.plan.precision.max(PRECISION))
     }
 
     /// Capacities of two configurations in the blocks that measured both, by block.
@@ -253,7 +256,7 @@ impl Search {
             .collect()
     }
 
-    fn confirm_cost_s(&self, rate_rps: f64) -> f64 {
+    pub(super) fn confirm_cost_s(&self, rate_rps: f64) -> f64 {
         let request = self.probe_request(self.plan.current, rate_rps, TrialPurpose::Confirm);
         let probe_s = (request.warm_up + request.duration).as_secs_f64();
         let burst_s = (request.warm_up + WARM_BURST).as_secs_f64();

@@ -11,6 +11,7 @@ mod climb;
 mod confirm;
 mod expect;
 mod objective;
+mod precision;
 mod pursue;
 mod race;
 mod rate;
@@ -61,8 +62,13 @@ pub struct SearchPlan {
     /// What the best setting has most or least of.
     pub objective: Objective,
     pub budget: Duration,
+    /// Enough: half the width of a 95 % interval of capacity, relative.
+    pub precision: f64,
     pub seed: u64,
 }
+
+/// As precise as it gets when nobody asks for more: differences below it are none.
+pub const PRECISION: f64 = 0.03;
 
 /// One trial that the search wants.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,6 +8,7 @@ use super::Search;
 use super::confirm::{BLOCKS_LEAST, Confirm};
 use super::expect::Expectations;
 use super::objective::{self, Pick, Weighed};
+use super::precision::half_width;
 use crate::terms::{Configuration, OPERATING_SHARE, ObjectiveKind, TrialSummary, Verdict};
 
 /// A measured setting may hold a rate that is so much above its median in the race.
@@ -178,6 +179,10 @@ impl Search {
         }
         let pick = self.picked()?;
         let blocks = self.cells[&pick.configuration].blocks.len();
+        let known = self.blocks_estimate(pick.configuration);
+        if known.is_none_or(|it| half_width(&it) > self.plan.precision) {
+            return Some(false);
+        }
         if self.plan.objective.kind == ObjectiveKind::Memory {
             let is_alone = finalists.iter().all(|c| *c == pick.configuration);
             return Some(is_alone && pick.held == Some(Verdict::Yes) && blocks > BLOCKS_LEAST);

@@ -19,7 +19,7 @@ impl Search {
         // With a budget this short, an answer that compares nothing would be none.
         let share = if self.has_compared() { RACE_SHARE } else { 1.0 };
         if self.now_s + self.climb_cost_s() > budget_s * share {
-            self.notes.push("the budget ended the race; more minutes would try more".to_string());
+            self.notes.extend(self.left_untried());
             return None;
         }
         let best = self.best_in_race();
@@ -33,6 +33,28 @@ impl Search {
                 }
             })?;
         Some(Climb::new(candidate, self.bar(best_rps)))
+    }
+
+    /// What would have been tried next, had there been time.
+    fn left_untried(&self) -> Option<String> {
+        if self.pursued_in_race().is_some() {
+            let untried = self.pursued_candidate()?;
+            return Some(format!(
+                "the budget ended the race before {untried} was tried, which may answer better; \
+                 more minutes would try more"
+            ));
+        }
+        let (_, bar_rps) = self.best_in_race()?;
+        let untried = self.promising(Some(bar_rps))?;
+        let expected = self.expectations().map(|e| e.capacity_rps(untried) / bar_rps);
+        let hope = match expected.filter(|ratio| *ratio > 1.0 + super::PRECISION) {
+            Some(ratio) => format!(", of which {:.0} % more is expected", (ratio - 1.0) * 100.0),
+            None => String::new(),
+        };
+        Some(format!(
+            "the budget ended the race before {untried} was tried{hope}: what is chosen may not be \
+             the best; more minutes would try more"
+        ))
     }
 
     /// The best measured configuration so far, with its median capacity.

@@ -119,6 +119,7 @@ fn decision(choice: &Choice, facts: &Facts<'_>) -> Decision {
         capacity_rps_interval: interval(&choice.capacity.rps),
         gain_ratio: choice.gain.map(|gain| gain.value),
         gain_ratio_interval: choice.gain.as_ref().map(interval),
+        precision: choice.precision,
         operating_rps: choice.capacity.rps.value * OPERATING_SHARE,
         limit: choice.limit.clone(),
         goals: confirmed.map(|(trial, _)| trial.summary.goals.clone()).unwrap_or_default(),

@@ -14,12 +14,13 @@ use crate::model::Form;
 use crate::place::{GENERATOR_SHARES_CORES, Place, PlaceError};
 use crate::plan::{Goal, Plan};
 use crate::report::{Reporter, Stored};
-use crate::search::{Ask, Search, SearchPlan, Told, TrialRequest};
+use crate::search::{self, Ask, Search, SearchPlan, Told, TrialRequest};
 use crate::server::{self, Inspection, Proxy};
 use crate::store::{SessionHead, SessionId, Store, StoreError};
 use crate::summary::trial::{self as trial_summary, Context};
 use crate::terms::{
-    BootFailure, Event, EventKind, SessionState, Slo, StopSignal, TrialSummary, TuneResult, Warning,
+    BootFailure, Event, EventKind, Ratio, SessionState, Slo, StopSignal, TrialSummary, TuneResult,
+    Warning,
 };
 use crate::trial::{Outcome, Progress, Runner};
 
@@ -166,6 +167,7 @@ fn search_plan(
         arrivals: plan.arrivals,
         objective: plan.objective,
         budget: plan.budget,
+        precision: plan.precision.map_or(search::PRECISION, Ratio::get),
         seed: plan.seed,
     }
 }

@@ -387,6 +387,7 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
         choice: capacity.map(|capacity| Choice {
             capacity,
             gain: answer.against_current.or(same),
+            precision: None,
             limit: answer.limit.clone(),
             memory_bytes: answer.memory_bytes,
             equivalent: Vec::new(),

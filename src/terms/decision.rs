@@ -63,6 +63,9 @@ pub struct Decision {
     /// Capacity divided by the current setting's; null when that holds nothing.
     pub gain_ratio: Option<f64>,
     pub gain_ratio_interval: Option<[f64; 2]>,
+    /// How well the capacity is known.
+    #[serde(default)]
+    pub precision: Option<Precision>,
     /// The rate to run it at day to day.
     pub operating_rps: f64,
     pub limit: Limit,
@@ -79,6 +82,25 @@ pub struct Decision {
     pub memory_bytes: Option<u64>,
     /// Connections its workers x threads can hold at once.
     pub database_connections: u32,
+}
+
+/// How well a capacity is known from the fresh starts of its session, and what it would take to know
+/// it better. How a machine differs from one day to the next is not in it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Precision {
+    /// Half the width of a 95 % interval that was asked for, relative.
+    pub asked_ratio: f64,
+    /// The one reached; null while nothing was measured after the choice.
+    pub reached_ratio: Option<f64>,
+    /// More time that would reach it, about; 0 when it is reached, null when that can't be told.
+    pub more_s: Option<f64>,
+}
+
+impl Precision {
+    /// It is known as well as was asked.
+    pub fn is_reached(&self) -> bool {
+        self.reached_ratio.is_some_and(|reached| reached <= self.asked_ratio)
+    }
 }
 
 /// What memory is made of: `shared + workers x (worker + threads x thread)`, as fitted to all that

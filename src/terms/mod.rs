@@ -36,8 +36,8 @@ pub use comparison::{
 };
 pub use configuration::Configuration;
 pub use decision::{
-    CurrentSetting, Decision, Equivalent, MemoryParts, OPERATING_SHARE, PredictedLimit, Prediction,
-    PredictionScore, Settings, TuneResult,
+    CurrentSetting, Decision, Equivalent, MemoryParts, OPERATING_SHARE, Precision, PredictedLimit,
+    Prediction, PredictionScore, Settings, TuneResult,
 };
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};

@@ -40,6 +40,7 @@ pub fn plan(folder: &TempDir) -> Plan {
         objective: Objective::default(),
         cores: None,
         memory: None,
+        precision: None,
         budget: Duration::from_secs(180),
         arrivals: Arrivals::Poisson,
         connection: ConnectionMode::Fresh,

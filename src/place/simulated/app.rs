@@ -32,6 +32,8 @@ pub struct SimulatedApp {
     pub backend: Option<Backend>,
     /// Configurations for which everything takes longer or shorter than the rest says.
     pub bumps: Vec<Bump>,
+    /// Every configuration serves as this one does; but for bumps and memory they are all the same.
+    pub serves_as: Option<Configuration>,
     pub admission: Admission,
     /// Connections the listen queue holds.
     pub backlog: usize,
@@ -143,6 +145,7 @@ impl Default for SimulatedApp {
             pauses: None,
             backend: None,
             bumps: Vec::new(),
+            serves_as: None,
             admission: Admission::Random,
             backlog: 1024,
             timeout: Duration::from_secs(10),
@@ -213,6 +216,7 @@ impl SimulatedApp {
     }
 
     fn server(&self, configuration: Configuration) -> Server {
+        let configuration = self.serves_as.unwrap_or(configuration);
         let (workers, threads) = (configuration.workers.get(), configuration.threads.get());
         let threads = if self.is_event_loop { LOOP_PLACES } else { threads };
         Server {

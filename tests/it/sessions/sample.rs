@@ -353,6 +353,7 @@ pub fn decision() -> Decision {
         capacity_rps_interval: [401.6, 421.3],
         gain_ratio: Some(1.527),
         gain_ratio_interval: Some([1.461, 1.596]),
+        precision: None,
         operating_rps: 288.7,
         limit: Limit {
             kind: LimitKind::Cores,
