@@ -53,8 +53,8 @@ pub struct TuneReport {
     /// What memory is made of; null when none could be read, or the session ended before.
     #[serde(default)]
     pub memory: Option<MemoryParts>,
-    /// What was looked for, and the settings that no other beats; null when the session ended before
-    /// it could say.
+    /// What was looked for, and the settings that no other beats; null when the session ended
+    /// before it could say.
     #[serde(default)]
     pub objective: Option<ObjectiveReport>,
     /// Configurations that never became ready.

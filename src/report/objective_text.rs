@@ -6,9 +6,23 @@ use super::figures;
 use super::story::Story;
 use crate::terms::{FrontSetting, ObjectiveKind, Verdict};
 
+/// The session in one sentence, where something else than its capacity makes the chosen setting the
+/// best, or where nothing holds the rate. `chosen` and `holds` as they are said elsewhere.
+pub fn headline(story: &Story, chosen: &str, holds: &str) -> Option<String> {
+    if let Some(misses) = misses(story) {
+        return Some(format!("{misses}; the most is {holds}, with {chosen}."));
+    }
+    let why = why(story)?;
+    let run = match story.chosen() == story.current_configuration() {
+        true => format!("Keep {chosen}, as it runs today"),
+        false => format!("Run {chosen}"),
+    };
+    Some(format!("{run}: {why}; it holds {holds}."))
+}
+
 /// What makes the chosen setting the best, where that is not its capacity: `the least memory (112
 /// MiB) of those that hold 120/s`. `None` where it is, or where nothing holds the rate.
-pub fn why(story: &Story) -> Option<String> {
+fn why(story: &Story) -> Option<String> {
     let objective = story.objective.as_ref()?;
     let chosen = objective.front.iter().find(|setting| setting.chosen)?;
     if objective.held == Some(Verdict::No) {
@@ -42,7 +56,7 @@ pub fn why(story: &Story) -> Option<String> {
 }
 
 /// That no setting holds the rate.
-pub fn misses(story: &Story) -> Option<String> {
+fn misses(story: &Story) -> Option<String> {
     let objective = story.objective.as_ref()?;
     let rate = objective.rate_rps.filter(|_| objective.held == Some(Verdict::No))?;
     Some(format!("No setting that was measured holds {}", figures::rate(rate)))

@@ -115,17 +115,8 @@ pub fn headline(story: &Story) -> String {
     let Some(decision) = &story.decision else { return without_decision(story, &goal) };
     let chosen = in_full(story, decision.workers, decision.threads);
     let holds = format!("{} requests/s within {goal}", figures::number(decision.capacity_rps));
-    if let Some(misses) = objective_text::misses(story) {
-        return format!("{misses}; the most is {holds}, with {chosen}.");
-    }
-    if let Some(why) = objective_text::why(story) {
-        let is_today = story.chosen() == story.current_configuration();
-        let run = if is_today {
-            format!("Keep {chosen}, as it runs today")
-        } else {
-            format!("Run {chosen}")
-        };
-        return format!("{run}: {why}; it holds {holds}.");
+    if let Some(text) = objective_text::headline(story, &chosen, &holds) {
+        return text;
     }
     if story.chosen() == story.current_configuration() {
         if was_the_only_one(story) {

@@ -1,8 +1,8 @@
 //! How the search looks for the answer to another question than the highest capacity: which
 //! settings are tried, which are measured again, and when enough is known.
 //!
-//! In: what the race and the blocks have shown. Out: candidates, finalists, and the answer. Computes
-//! only.
+//! In: what the race and the blocks have shown. Out: candidates, finalists, and the answer.
+//! Computes only.
 
 use super::Search;
 use super::confirm::{BLOCKS_LEAST, Confirm};
