@@ -98,6 +98,7 @@ fn one(seed: u64, budget: Duration) -> Result<Session, Box<dyn Error>> {
         memory: None,
         db_connections: None,
         arrivals: Arrivals::Poisson,
+        changes: Vec::new(),
         budget,
         seed,
     };

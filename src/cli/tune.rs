@@ -22,6 +22,7 @@ Examples:
   sweetspot tune --dry-run             # only shows what would be done, and why
   sweetspot tune --target 'GET /' --target 'GET /orders weight=3' --slo 'p95<200ms,errors<1%'
   sweetspot tune --workers 1..4 --threads 1,2,4,8 --cpus 2 --memory 4GiB --budget 20m
+  sweetspot tune --knob MALLOC_ARENA_MAX=2 --knob preload_app=true,false
   sweetspot tune quick.toml -o markdown=tuning.md
   sweetspot tune --start 'bin/serve --workers {workers} --port {port}'   # any other server
 
@@ -30,7 +31,10 @@ A plan file holds the same settings by the same names, and flags come before it:
   slo = \"p95<200ms\"
   [[target]]
   path = \"/orders\"
-  weight = 3";
+  weight = 3
+  [[knob]]
+  name = \"jemalloc\"
+  env = { LD_PRELOAD = \"libjemalloc.so.2\" }";
 
 /// Finds, by measuring, how many workers and threads the app of this folder should run with.
 #[derive(Debug, clap::Args)]
@@ -79,6 +83,10 @@ pub struct Subject {
     /// A variable for the app; its value is never stored or shown; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
+    /// Try a variable (in capitals) or a setting of the server's once workers and threads are
+    /// chosen, each value after a comma beside what is set today; shown and stored; repeatable
+    #[arg(long, value_name = "NAME=VALUES")]
+    pub knob: Vec<String>,
     /// Worker processes to consider, such as 1..4 or 1,2,4 [default: 1 to twice the
     /// cores; to eight times where workers have one thread]
     #[arg(long, value_name = "RANGE")]
@@ -199,6 +207,7 @@ impl Arguments {
             start: subject.start.clone(),
             stop_signal: subject.stop_signal.clone(),
             env: subject.env.clone(),
+            knob: subject.knob.clone(),
             workers: subject.workers.clone(),
             threads: subject.threads.clone(),
             ready: subject.ready.clone(),
@@ -353,7 +362,8 @@ mod tests {
                     --targets g -H h:1 --header i:2 --slo j --cpus k --memory l --budget m \
                     --arrivals n --connection o --ready p --db-connections q --place r --seed s \
                     --store t --timeout u --yes --allow-public --entry v --proxy w --start x \
-                    --stop-signal y --env z=1 --env z=2 --probe=aa";
+                    --stop-signal y --env z=1 --env z=2 --probe=aa --knob A=1,2 \
+                    --knob b=3";
         let arguments: Vec<_> = text.split_whitespace().collect();
         let Typed {
             plan,
@@ -364,6 +374,7 @@ mod tests {
             start,
             stop_signal,
             env,
+            knob,
             workers,
             threads,
             target,
@@ -417,6 +428,7 @@ mod tests {
         ];
         assert_eq!(texts.map(Option::unwrap), expected);
         assert_eq!(env, ["z=1", "z=2"]);
+        assert_eq!(knob, ["A=1,2", "b=3"]);
         assert_eq!(
             (target, header),
             (vec!["e".into(), "f".into()], vec!["h:1".into(), "i:2".into()])

@@ -9,6 +9,7 @@ mod error;
 mod file;
 mod header;
 mod key;
+mod knobs;
 mod lines;
 mod node;
 mod php;
@@ -40,7 +41,7 @@ pub use targets::read_targets;
 pub use variable::VariableError;
 
 use crate::server::App;
-use crate::terms::{Arrivals, Bytes, ConnectionMode, Cores, Slo, Target, Threads, Workers};
+use crate::terms::{Arrivals, Bytes, Change, ConnectionMode, Cores, Slo, Target, Threads, Workers};
 
 /// What was typed, unchecked; flags that were left out are `None` or empty. No `Debug`: header
 /// values may be secret.
@@ -58,6 +59,8 @@ pub struct Typed {
     pub stop_signal: Option<String>,
     /// `NAME=value`, for the app.
     pub env: Vec<String>,
+    /// `NAME=value`, or several values after commas: tried once workers and threads are chosen.
+    pub knob: Vec<String>,
     pub workers: Option<String>,
     pub threads: Option<String>,
     /// As [`Target`] is read from text.
@@ -158,6 +161,8 @@ pub struct Plan {
     /// Most database connections that may be open at once.
     pub db_connections: Option<u32>,
     pub seed: u64,
+    /// What is tried beside workers and threads, a value each.
+    pub changes: Vec<Change>,
     /// Absolute.
     pub store: PathBuf,
     /// The user answers every question with yes beforehand.

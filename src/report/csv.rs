@@ -6,7 +6,7 @@
 use super::outside;
 use super::story::Story;
 use super::words;
-use crate::terms::{Offered, TrialSummary};
+use crate::terms::{Change, Offered, TrialSummary};
 
 const HEADER: &[&str] = &[
     "id",
@@ -39,6 +39,7 @@ const HEADER: &[&str] = &[
     "limit_evidence",
     "reason",
     "ended_s",
+    "changes",
 ];
 
 /// All trials.
@@ -46,13 +47,13 @@ pub fn render(story: &Story) -> String {
     let mut text = HEADER.join(",");
     text.push('\n');
     for trial in &story.trials {
-        text.push_str(&row(trial).join(","));
+        text.push_str(&row(trial, &story.changes).join(","));
         text.push('\n');
     }
     text
 }
 
-fn row(trial: &TrialSummary) -> Vec<String> {
+fn row(trial: &TrialSummary, changes: &[Change]) -> Vec<String> {
     let summary = &trial.summary;
     let cpu = |role: &str| optional(trial.cpu_s.get(role));
     let clients = match trial.offered {
@@ -90,6 +91,7 @@ fn row(trial: &TrialSummary) -> Vec<String> {
         outside::csv(&trial.limit.evidence),
         outside::csv(&trial.reason),
         trial.ended_s.to_string(),
+        outside::csv(&trial.variant.names(changes).join(" ")),
     ]
 }
 

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::story::{self, Stored, Story};
 use crate::terms::{
-    BootFailure, CurrentSetting, Decision, Event, InsideSummary, Limit, LoadSummary, Machine,
-    MemoryParts, Offered, Prediction, PredictionScore, SessionState, TrialFailure, TrialPurpose,
-    TrialSummary, Verdict, WarmUpKind, Warning, WorkerShare,
+    BootFailure, Change, Configuration, CurrentSetting, Decision, Event, InsideSummary,
+    KnobsReport, Limit, LoadSummary, Machine, MemoryParts, Offered, Prediction, PredictionScore,
+    SessionState, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict, WarmUpKind, Warning,
+    WorkerShare,
 };
 
 /// What `tune --json` and `report -o json` print.
@@ -44,6 +45,9 @@ pub struct TuneReport {
     /// What memory is made of; null when none could be read, or the session ended before.
     #[serde(default)]
     pub memory: Option<MemoryParts>,
+    /// What the plan's knobs do; null without any, or when the session ended before.
+    #[serde(default)]
+    pub knobs: Option<KnobsReport>,
     /// Configurations that never became ready.
     pub boot_failures: Vec<BootFailureReport>,
     /// Seconds from start to end.
@@ -64,6 +68,9 @@ pub struct TrialReport {
     pub id: u32,
     pub workers: u16,
     pub threads: u16,
+    /// Changes of knobs that it ran with; empty for the app as it is.
+    #[serde(default)]
+    pub changes: Vec<String>,
     pub purpose: TrialPurpose,
     /// Trials with the same number share a process start.
     pub start: u32,
@@ -110,6 +117,9 @@ pub struct TrialReport {
 pub struct BootFailureReport {
     pub workers: u16,
     pub threads: u16,
+    /// Changes of knobs that it did not become ready with; empty for the app as it is.
+    #[serde(default)]
+    pub changes: Vec<String>,
     pub failure: BootFailure,
 }
 
@@ -130,19 +140,12 @@ pub fn tune_report(story: &Story) -> TuneReport {
         slo: story.slo.clone(),
         current: story.current.clone(),
         decision: story.decision.clone(),
-        trials: story.trials.iter().map(trial_report).collect(),
+        trials: story.trials.iter().map(|trial| trial_report(trial, &story.changes)).collect(),
         predicted: story.predicted.clone(),
         scored: story.scored(),
         memory: story.memory.clone(),
-        boot_failures: story
-            .boot_failures
-            .iter()
-            .map(|(configuration, failure)| BootFailureReport {
-                workers: configuration.workers.get(),
-                threads: configuration.threads.get(),
-                failure: failure.clone(),
-            })
-            .collect(),
+        knobs: story.knobs.clone(),
+        boot_failures: boot_failures(story),
         elapsed_s: story.elapsed_s,
         load_s: story.load_s,
         machine: story.machine.clone(),
@@ -151,11 +154,25 @@ pub fn tune_report(story: &Story) -> TuneReport {
     }
 }
 
-fn trial_report(trial: &TrialSummary) -> TrialReport {
+fn boot_failures(story: &Story) -> Vec<BootFailureReport> {
+    let as_it_is = story.boot_failures.iter().map(|(at, it)| (*at, Variant::AS_IT_IS, it));
+    let changed = story.variant_failures.iter().map(|(at, variant, it)| (*at, *variant, it));
+    let report =
+        |(at, variant, failure): (Configuration, Variant, &BootFailure)| BootFailureReport {
+            workers: at.workers.get(),
+            threads: at.threads.get(),
+            changes: variant.names(&story.changes),
+            failure: failure.clone(),
+        };
+    as_it_is.chain(changed).map(report).collect()
+}
+
+fn trial_report(trial: &TrialSummary, changes: &[Change]) -> TrialReport {
     TrialReport {
         id: trial.id,
         workers: trial.configuration.workers.get(),
         threads: trial.configuration.threads.get(),
+        changes: trial.variant.names(changes),
         purpose: trial.purpose,
         start: trial.start,
         offered_load_rps: trial.offered.rate().map(|rate| rate.as_per_second()),

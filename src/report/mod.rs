@@ -9,8 +9,9 @@
 pub mod csv;
 pub mod figures;
 pub mod json;
+mod knob_words;
 pub mod load;
-pub mod map;
+mod map;
 pub mod markdown;
 pub mod outside;
 pub mod story;

@@ -2,6 +2,7 @@
 
 use super::Search;
 use super::cell::Cell;
+use super::screened::KnobsAnswer;
 use crate::model;
 use crate::stats::{self, Estimate, PriorSpread};
 use crate::terms::{Configuration, Limit, MemoryParts};
@@ -43,17 +44,19 @@ pub struct Answer {
     pub choice: Option<Choice>,
     /// `None` when no memory was read.
     pub memory: Option<MemoryParts>,
+    /// `None` where the plan names none.
+    pub knobs: Option<KnobsAnswer>,
     /// Sentences: why the search ended, what more minutes would buy.
     pub notes: Vec<String>,
 }
 
 /// Two fresh starts of one configuration differ by about this much on a quiet machine: the part of
 /// the spread that no number of probes on one start removes.
-const START_SD_LOG: f64 = 0.02;
+pub(super) const START_SD_LOG: f64 = 0.02;
 /// The prior spread counts as this many measured starts.
-const START_SD_DEGREES: f64 = 4.0;
+pub(super) const START_SD_DEGREES: f64 = 4.0;
 /// Equivalent: the ratio's 90 % interval lies within this much of one.
-const EQUIVALENCE: f64 = 0.03;
+pub(super) const EQUIVALENCE: f64 = 0.03;
 
 impl Search {
     /// The answer so far.
@@ -61,7 +64,7 @@ impl Search {
         let current = self.capacity(self.plan.current);
         let choice = self.chosen().and_then(|chosen| self.choice(chosen));
         let memory = model::memory_parts(&self.memory_points());
-        Answer { current, choice, memory, notes: self.notes.clone() }
+        Answer { current, choice, memory, knobs: self.knobs_answer(), notes: self.notes.clone() }
     }
 
     fn choice(&self, chosen: Configuration) -> Option<Choice> {
@@ -88,7 +91,7 @@ impl Search {
 
     /// The highest capacity among what was made sure of (else of the race). One that is proven
     /// equivalent and needs less memory wins over it.
-    fn chosen(&self) -> Option<Configuration> {
+    pub(super) fn chosen(&self) -> Option<Configuration> {
         let best = self.best_confirmed().or_else(|| self.best_in_race().map(|(c, _)| c))?;
         let saves = |c: &Configuration| {
             self.cells[c].memory_bytes.unwrap_or(u64::MAX)

@@ -6,7 +6,7 @@ use super::rate::{self, WindowAnswer};
 use super::{Search, TrialRequest};
 use crate::model::{Form, event_loop};
 use crate::stats::RatePosterior;
-use crate::terms::{Configuration, Offered, Rate, TrialPurpose, TrialSummary, Verdict};
+use crate::terms::{Configuration, Offered, Rate, TrialPurpose, TrialSummary, Variant, Verdict};
 
 /// A configuration that is being measured on one start of its server.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,6 +76,7 @@ impl Search {
         let is_reference = configuration == self.plan.current && self.starts <= 1;
         TrialRequest {
             configuration,
+            variant: Variant::AS_IT_IS,
             fresh_start: !is_reference || self.setbacks > 0,
             purpose: TrialPurpose::Saturate,
             offered: Offered::Closed { clients, think: Duration::ZERO },
@@ -98,6 +99,7 @@ impl Search {
         let rate = Rate::per_second(rate_rps).expect("a belief's median is finite and positive");
         TrialRequest {
             configuration,
+            variant: Variant::AS_IT_IS,
             fresh_start: self.setbacks > 0,
             purpose,
             offered: Offered::Open { rate, arrivals: self.plan.arrivals },

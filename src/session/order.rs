@@ -9,6 +9,7 @@ use crate::trial::Order;
 pub fn order(request: &TrialRequest, seed: u64, slo: Option<&Slo>) -> Order {
     Order {
         configuration: request.configuration,
+        variant: request.variant,
         fresh_start: request.fresh_start,
         offered: request.offered,
         warm_up: request.warm_up,

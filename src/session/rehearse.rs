@@ -52,7 +52,8 @@ pub fn run(plan: &SearchPlan, place: &mut dyn Place) -> Result<Rehearsed, PlaceE
                     has_threads: true,
                     ended_s,
                 };
-                let summary = summarise(&record, &context);
+                let summary =
+                    TrialSummary { variant: request.variant, ..summarise(&record, &context) };
                 trials.push(summary.clone());
                 Told::Trial(Box::new(summary))
             }

@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::decision;
 use super::fingerprint;
 use super::grid;
+use super::knobs;
 use super::order::order;
 use super::resume::{self, Resumed};
 use crate::model::Form;
@@ -94,6 +95,7 @@ pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
         tune;
     let inspection = place.inspect()?;
     doubts.extend(place.warnings());
+    doubts.extend(knobs::doubts(plan, &inspection));
     let (configurations, doubt) = grid::grid(plan, inspection.current, consent);
     doubts.extend(doubt);
     let machine = place.machine().clone();
@@ -160,6 +162,7 @@ fn search_plan(
         memory: Some(machine.memory_bytes),
         db_connections: plan.db_connections,
         arrivals: plan.arrivals,
+        changes: knobs::changes(plan, inspection),
         budget: plan.budget,
         seed: plan.seed,
     }
@@ -284,6 +287,7 @@ impl Work<'_> {
             machine: self.machine.clone(),
             plan,
             budget: Some(self.plan.budget),
+            changes: self.plan.changes.clone(),
         }
     }
 
@@ -364,7 +368,7 @@ impl Work<'_> {
         let id = self.trials + 1;
         let seed = self.plan.seed.wrapping_add(u64::from(id));
         let order = order(request, seed, search.slo());
-        let left = search.time_left();
+        let left = search.session_time_left();
         let outcome = {
             let began = runner.elapsed();
             let log = &mut self.log;
@@ -397,6 +401,7 @@ impl Work<'_> {
                     ended_s: self.log.at_s(elapsed),
                 };
                 let mut summary = trial_summary::summarise(&record, &context);
+                summary.variant = request.variant;
                 let is_stopped = self.stop.is_raised();
                 if is_stopped {
                     mark_stopped(&mut summary);
@@ -429,7 +434,8 @@ impl Work<'_> {
         elapsed: Duration,
     ) -> Result<Told, TuneError> {
         let configuration = request.configuration;
-        let kind = EventKind::BootFailed { configuration, failure: failure.clone() };
+        let (variant, failure_too) = (request.variant, failure.clone());
+        let kind = EventKind::BootFailed { configuration, variant, failure: failure_too };
         self.log.emit(elapsed, kind)?;
         if self.trials == 0 {
             return Err(TuneError::DoesNotStart(failure));
@@ -465,8 +471,8 @@ fn show_progress(
     progress: Progress,
 ) -> Result<(), TuneError> {
     match progress {
-        Progress::Starting { configuration, start } => {
-            log.emit(began, EventKind::ServerStarting { configuration, start })
+        Progress::Starting { configuration, variant, start } => {
+            log.emit(began, EventKind::ServerStarting { configuration, variant, start })
         }
         Progress::Loading => log.emit(
             began,
@@ -474,6 +480,7 @@ fn show_progress(
                 id,
                 purpose: request.purpose,
                 configuration: request.configuration,
+                variant: request.variant,
                 offered: request.offered,
                 duration: request.warm_up + request.duration,
                 left: Some(left),

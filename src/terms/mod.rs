@@ -10,6 +10,7 @@ mod decision;
 mod duration;
 mod event;
 mod finding;
+mod knob;
 mod lab;
 mod latencies;
 mod limit;
@@ -30,12 +31,13 @@ mod what_if;
 pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
 pub use configuration::Configuration;
 pub use decision::{
-    CurrentSetting, Decision, Equivalent, MemoryParts, OPERATING_SHARE, PredictedLimit, Prediction,
-    PredictionScore, Settings, TuneResult,
+    CurrentSetting, Decision, Equivalent, KnobLine, MemoryParts, OPERATING_SHARE, PredictedLimit,
+    Prediction, PredictionScore, Settings, TuneResult,
 };
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
 pub use finding::{Finding, FindingState};
+pub use knob::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant};
 pub use lab::{
     Holds, LabChoice, LabConclusion, LabEntry, LabEvidence, LabFigures, LabLatency, LabPair,
     LabResult, LabRun, LabSetting, LabTargetFigures, LabTune,

@@ -6,6 +6,7 @@ mod bootstrap;
 mod doctor;
 mod failures;
 mod fuzz;
+mod knobs;
 mod lab;
 mod load;
 mod monitor;

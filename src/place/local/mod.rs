@@ -40,10 +40,10 @@ use self::started::{Part, StartedProcesses};
 use super::{GENERATOR_SHARES_CORES, Observed, Offer, Place, PlaceError, Started};
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::monitor::Monitor;
-use crate::server::{self, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
+use crate::server::{self, App, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
 use crate::terms::{
     BootFailure, BootFailureKind, Configuration, LiveSecond, Machine, Phase, RequestRow,
-    StopRequest, StopSignal, Target, TrialFailure, Warning,
+    StopRequest, StopSignal, Target, TrialFailure, Variant, Warning,
 };
 
 /// Where servers and proxies are installed that not every user's `PATH` leads to: they are looked
@@ -144,13 +144,17 @@ impl Local {
         self.running.as_ref().map(|running| running.address)
     }
 
-    fn start_once(&mut self, configuration: Configuration) -> Result<Started, PlaceError> {
+    fn start_once(
+        &mut self,
+        configuration: Configuration,
+        app: &App,
+    ) -> Result<Started, PlaceError> {
         let port = match self.settings.port {
             Some(port) => port,
             None => free_port().map_err(|error| environment("find a free port", error))?,
         };
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let (app, adapter) = (&self.settings.app, self.settings.adapter);
+        let adapter = self.settings.adapter;
         let recipe = server::recipe(app, adapter, configuration, port, &self.link.scratch);
         files::write(&recipe, &self.link.scratch)?;
         self.starts += 1;
@@ -175,7 +179,7 @@ impl Local {
         let boot = Boot {
             link: &self.link,
             adapter: self.settings.adapter,
-            app: &self.settings.app,
+            app,
             targets: &self.settings.targets,
             stop: &self.stop,
             recipe: &recipe,
@@ -188,10 +192,16 @@ impl Local {
         let outcome = boot.wait();
         running.has_answered = matches!(outcome, Outcome::Ready);
         match outcome {
-            Outcome::Ready => {
-                self.count_workers();
-                Ok(Started::Ready { boot: started.elapsed() })
-            }
+            Outcome::Ready => match boot::ignored(app, &log) {
+                Some(failure) => {
+                    self.stop()?;
+                    Ok(Started::Failed(failure))
+                }
+                None => {
+                    self.count_workers();
+                    Ok(Started::Ready { boot: started.elapsed() })
+                }
+            },
             Outcome::Failed(failure) => {
                 self.stop()?;
                 Ok(Started::Failed(boot::with_connections_needed(failure, configuration)))
@@ -407,17 +417,23 @@ impl Place for Local {
         Err(self.unread(error, &lines))
     }
 
-    fn start(&mut self, configuration: Configuration) -> Result<Started, PlaceError> {
+    fn start_variant(
+        &mut self,
+        configuration: Configuration,
+        variant: Variant,
+    ) -> Result<Started, PlaceError> {
         self.stop()?;
+        let changes = variant.of_list(&self.settings.changes);
+        let app = self.settings.app.with_changes(changes);
         for _ in 1..PORT_ATTEMPTS {
-            match self.start_once(configuration)? {
+            match self.start_once(configuration, &app)? {
                 Started::Failed(failure)
                     if failure.kind == BootFailureKind::PortTaken
                         && self.settings.port.is_none() => {}
                 started => return Ok(started),
             }
         }
-        self.start_once(configuration)
+        self.start_once(configuration, &app)
     }
 
     fn offer(
