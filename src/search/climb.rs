@@ -30,7 +30,7 @@ const PROBE_REQUESTS: f64 = 2500.0;
 
 /// Before each window the queue gets used to the rate. Near its capacity a server needs seconds to
 /// build the queue it will have: what is measured before reads too well.
-const SETTLE: Duration = Duration::from_secs(2);
+pub(super) const SETTLE: Duration = Duration::from_secs(2);
 
 impl Climb {
     pub fn new(configuration: Configuration, bar_rps: Option<f64>) -> Self {

@@ -1,14 +1,32 @@
 //! The capacity of one fresh start: a burst, then some probes where the belief is most divided.
 
-use super::climb::{cap, observe};
+use std::time::Duration;
+
+use super::climb::{SETTLE, cap, observe};
 use super::{Search, TrialRequest};
 use crate::stats::RatePosterior;
 use crate::terms::{Configuration, TrialPurpose, TrialSummary, Variant};
 
-/// Probes on each start.
-pub(super) const PROBES: u32 = 3;
-/// Before it is probed, a start holds what is known beforehand, give or take this.
-const PRIOR_SD_LOG: f64 = 0.15;
+/// A change lets as much more arrive as it lets through at most, give or take this: before a start
+/// is probed, its burst says where its capacity is.
+const PRIOR_SD_LOG: f64 = 0.08;
+/// No window is shorter, whatever the time.
+const PROBE_LEAST_S: f64 = 4.0;
+const PROBE_MOST_S: f64 = 20.0;
+
+/// How long is looked at each start: many short looks at many starts tell more of what a change
+/// does than long ones at few.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Pace {
+    probes: u32,
+    duration_s: f64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { probes: 1, duration_s: PROBE_LEAST_S }
+    }
+}
 
 /// What is started: a configuration of a variant of the app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,21 +65,30 @@ pub(super) struct Capacity {
 
 impl Search {
     /// The next trial of a start.
-    pub(super) fn fresh_request(&self, arm: Arm, start: &FreshStart) -> TrialRequest {
+    pub(super) fn fresh_request(&self, arm: Arm, start: &FreshStart, pace: Pace) -> TrialRequest {
         let request = match &start.belief {
             None => TrialRequest { fresh_start: true, ..self.burst_request(arm.configuration) },
-            Some(belief) => {
-                self.probe_request(arm.configuration, belief.median(), TrialPurpose::Screen)
-            }
+            Some(belief) => TrialRequest {
+                duration: Duration::from_secs_f64(pace.duration_s),
+                ..self.probe_request(arm.configuration, belief.median(), TrialPurpose::Screen)
+            },
         };
         TrialRequest { purpose: TrialPurpose::Screen, variant: arm.variant, ..request }
     }
 
+    /// The pace at which each start takes about `each_s` seconds, as far as that is possible.
+    pub(super) fn pace(&self, each_s: f64) -> Pace {
+        let settle_s = SETTLE.as_secs_f64();
+        let free_s = each_s - self.start_cost_s - self.burst_s();
+        let probes = if free_s < PROBE_LEAST_S + 1.5 * settle_s { 1 } else { 2 };
+        let duration_s = free_s / f64::from(probes) - settle_s;
+        Pace { probes, duration_s: duration_s.clamp(PROBE_LEAST_S, PROBE_MOST_S).round() }
+    }
+
     /// Seconds that one start takes, load included.
-    pub(super) fn fresh_cost_s(&self, rate_rps: f64) -> f64 {
-        let request = self.probe_request(self.plan.current, rate_rps, TrialPurpose::Screen);
-        let probe_s = (request.warm_up + request.duration).as_secs_f64();
-        self.start_cost_s + self.burst_s() + f64::from(PROBES) * probe_s
+    pub(super) fn fresh_cost_s(&self, pace: Pace) -> f64 {
+        let probe_s = SETTLE.as_secs_f64() + pace.duration_s;
+        self.start_cost_s + self.burst_s() + f64::from(pace.probes) * probe_s
     }
 }
 
@@ -69,7 +96,12 @@ impl FreshStart {
     /// Takes the next result; the capacity once all probes are done. `known`: the capacity and the
     /// burst of the same configuration of the app as it is; a change that lets twice as much
     /// through begins its search there.
-    pub(super) fn take(&mut self, summary: &TrialSummary, known: Known) -> Option<Capacity> {
+    pub(super) fn take(
+        &mut self,
+        summary: &TrialSummary,
+        known: Known,
+        pace: Pace,
+    ) -> Option<Capacity> {
         let Some(rate) = summary.offered.rate() else {
             let burst_rps = summary.summary.throughput_rps;
             let prior = known.capacity_rps * burst_rps / known.burst_rps;
@@ -81,7 +113,7 @@ impl FreshStart {
         let belief = self.belief.as_mut()?;
         observe(belief, rate.as_per_second(), summary);
         self.probes += 1;
-        (self.probes >= PROBES).then(|| Capacity {
+        (self.probes >= pace.probes).then(|| Capacity {
             rps: belief.median(),
             sd_log: belief.sd_log(),
             memory_bytes: summary.memory_bytes,

@@ -11,7 +11,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::fresh::{Arm, Capacity, FreshStart, Known};
+use super::fresh::{Arm, Capacity, FreshStart, Known, Pace};
 use super::{Search, SearchPlan, Stage, TrialRequest};
 use crate::terms::{Configuration, TrialSummary, Variant};
 
@@ -69,6 +69,7 @@ pub(super) struct Knobs {
     pub untried: BTreeMap<usize, String>,
     /// Blocks begun so far, over all rounds.
     blocks: u32,
+    pub pace: Pace,
 }
 
 /// Knobs get at most this share of the budget; a single change less.
@@ -77,8 +78,11 @@ const SHARE_OF_ONE: f64 = 0.3;
 /// A change is not judged before so many blocks.
 pub(super) const BLOCKS_LEAST: u32 = 2;
 const BLOCKS_MOST: u32 = 8;
-/// The same for what helpful changes do together, and at other numbers of threads.
-const BLOCKS_MOST_AFTER: u32 = 4;
+/// So many blocks should fit into the time.
+const BLOCKS_AIMED: f64 = 5.0;
+/// The most for what helpful changes do together, and at other numbers of threads.
+const BLOCKS_MOST_TOGETHER: u32 = 2;
+const BLOCKS_MOST_NEIGHBOURS: u32 = 4;
 /// While a change seems to help, so much of the time left is kept for what has to be checked then.
 const KEPT_FOR_CHECKS: f64 = 0.3;
 
@@ -100,9 +104,12 @@ impl Search {
             changes.filter(|(_, it)| it.ruled_out.is_none()).map(|(at, _)| at).collect();
         let Some(at) = self.chosen().filter(|_| !tried.is_empty()) else { return Stage::Done };
         self.knobs.at = Some(at);
-        let start_s = self.fresh_cost_s(self.chosen_rps());
+        let left_s = self.whole_time_left_s();
+        let arms = tried.len() as f64 + 1.0;
+        self.knobs.pace = self.pace(left_s / (BLOCKS_AIMED * arms));
+        let start_s = self.fresh_cost_s(self.knobs.pace);
         // Of each block one start is the app as it is.
-        let block_starts = self.whole_time_left_s() / (f64::from(BLOCKS_LEAST) * start_s);
+        let block_starts = left_s / (f64::from(BLOCKS_LEAST) * start_s);
         let fitting = (block_starts.floor() as usize).saturating_sub(1).min(tried.len());
         let minutes = f64::from(BLOCKS_LEAST) * 2.0 * start_s / 60.0;
         for &change in &tried[fitting..] {
@@ -120,14 +127,9 @@ impl Search {
         (self.whole_budget.as_secs_f64() - self.now_s).max(0.0)
     }
 
-    fn chosen_rps(&self) -> f64 {
-        let chosen = self.chosen().and_then(|chosen| self.cells[&chosen].capacity_rps());
-        chosen.unwrap_or(1.0)
-    }
-
     pub(super) fn screen_request(&self, screen: &Screen) -> Option<TrialRequest> {
         let &arm = screen.queue.last()?;
-        let request = self.fresh_request(arm, &screen.start);
+        let request = self.fresh_request(arm, &screen.start, self.knobs.pace);
         Some(TrialRequest { fresh_start: request.fresh_start || self.setbacks > 0, ..request })
     }
 
@@ -138,7 +140,7 @@ impl Search {
     pub(super) fn take_screen(&mut self, summary: &TrialSummary) {
         let Some(known) = self.known_of(summary.configuration) else { return };
         let Stage::Screen(screen) = &mut self.stage else { return };
-        let Some(capacity) = screen.start.take(summary, known) else { return };
+        let Some(capacity) = screen.start.take(summary, known, self.knobs.pace) else { return };
         screen.start = FreshStart::default();
         let Some(arm) = screen.queue.pop() else { return };
         self.knobs.measured.push(Measured { block: self.knobs.blocks, arm, capacity });
@@ -178,7 +180,11 @@ impl Search {
     /// The next block of this round, or of the next.
     pub(super) fn after_screen_block(&mut self, screen: &Screen) -> Stage {
         let took_s = self.now_s - screen.block_began_s;
-        let most = if screen.round == Round::Alone { BLOCKS_MOST } else { BLOCKS_MOST_AFTER };
+        let most = match screen.round {
+            Round::Alone => BLOCKS_MOST,
+            Round::Together => BLOCKS_MOST_TOGETHER,
+            Round::Neighbours => BLOCKS_MOST_NEIGHBOURS,
+        };
         let kept = match screen.round {
             Round::Alone if self.seems_to_help() => KEPT_FOR_CHECKS,
             _ => 0.0,
@@ -192,7 +198,7 @@ impl Search {
             Round::Together => &[Round::Neighbours],
             Round::Neighbours => &[],
         };
-        let start_s = self.fresh_cost_s(self.chosen_rps());
+        let start_s = self.fresh_cost_s(self.knobs.pace);
         let fits = |round: &&Round| {
             let arms = self.arms(**round).len();
             arms > 1 && arms as f64 * start_s <= self.whole_time_left_s()

@@ -171,8 +171,7 @@ impl Search {
         let off = capacity.value.ln().abs();
         let needed = off.max(EQUIVALENCE - off).max(EQUIVALENCE / 3.0);
         let blocks = capacity.count as f64 * ((half / needed).powi(2) - 1.0).max(1.0);
-        let rate = self.cells.values().filter_map(|cell| cell.capacity_rps()).fold(1.0, f64::max);
-        blocks * STARTS * self.fresh_cost_s(rate)
+        blocks * STARTS * self.fresh_cost_s(self.knobs.pace)
     }
 
     /// The best helpful change of each knob, the best first.
@@ -243,8 +242,8 @@ impl Search {
         let answer = |configuration: Configuration| {
             let arm = Arm { configuration, variant };
             let beside = Arm { configuration: self.knobs.at?, variant };
-            let capacity = self.ratio_of(arm, beside, level, |it| Some(it.capacity.rps))?;
-            let memory = self.ratio_of(arm, beside, level, memory);
+            let capacity = self.ratio_of(arm, beside, level, Figure::Capacity)?;
+            let memory = self.ratio_of(arm, beside, level, Figure::Memory);
             Some(VariantAnswer { variant, configuration, capacity, memory })
         };
         if variant.is_as_it_is() {
@@ -255,12 +254,12 @@ impl Search {
 
     fn capacity_ratio(&self, variant: Variant, level: f64) -> Option<Estimate> {
         let (arm, beside) = self.beside_as_it_is(variant)?;
-        self.ratio_of(arm, beside, level, |it| Some(it.capacity.rps))
+        self.ratio_of(arm, beside, level, Figure::Capacity)
     }
 
     fn memory_ratio(&self, variant: Variant, level: f64) -> Option<Estimate> {
         let (arm, beside) = self.beside_as_it_is(variant)?;
-        self.ratio_of(arm, beside, level, memory)
+        self.ratio_of(arm, beside, level, Figure::Memory)
     }
 
     fn beside_as_it_is(&self, variant: Variant) -> Option<(Arm, Arm)> {
@@ -270,13 +269,7 @@ impl Search {
     }
 
     /// Geometric mean over the blocks that measured both.
-    fn ratio_of(
-        &self,
-        arm: Arm,
-        beside: Arm,
-        level: f64,
-        of: impl Fn(&Measured) -> Option<f64>,
-    ) -> Option<Estimate> {
+    fn ratio_of(&self, arm: Arm, beside: Arm, level: f64, figure: Figure) -> Option<Estimate> {
         let measured = &self.knobs.measured;
         let in_block = |block: u32| move |it: &&Measured| it.block == block && it.arm == beside;
         let logs: Vec<f64> = measured
@@ -284,26 +277,41 @@ impl Search {
             .filter(|it| it.arm == arm)
             .filter_map(|it| {
                 let other = measured.iter().find(in_block(it.block))?;
-                Some((of(it)? / of(other)?).ln())
+                Some((figure.of(it)? / figure.of(other)?).ln())
             })
             .collect();
-        let log = stats::shrunk_interval(&logs, self.screen_spread(), level)?;
+        let log = stats::shrunk_interval(&logs, self.screen_spread(figure), level)?;
         let [value, low, high] = [log.value, log.low, log.high].map(f64::exp);
         Some(Estimate { value, low, high, count: log.count })
     }
 
     /// What a ratio of two starts scatters by before any is compared.
-    fn screen_spread(&self) -> PriorSpread {
+    fn screen_spread(&self, figure: Figure) -> PriorSpread {
         let measured = &self.knobs.measured;
-        let probes = measured.iter().map(|it| it.capacity.sd_log.powi(2)).sum::<f64>()
-            / measured.len().max(1) as f64;
+        let squares = measured.iter().map(|it| it.capacity.sd_log.powi(2)).sum::<f64>();
+        let probes = match figure {
+            Figure::Capacity => squares / measured.len().max(1) as f64,
+            Figure::Memory => 0.0,
+        };
         let variance = STARTS * (probes + START_SD_LOG.powi(2));
         PriorSpread { variance, degrees: START_SD_DEGREES }
     }
 }
 
-fn memory(measured: &Measured) -> Option<f64> {
-    measured.capacity.memory_bytes.filter(|bytes| *bytes > 0).map(|bytes| bytes as f64)
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Figure {
+    Capacity,
+    Memory,
+}
+
+impl Figure {
+    fn of(self, measured: &Measured) -> Option<f64> {
+        match self {
+            Self::Capacity => Some(measured.capacity.rps),
+            Self::Memory => measured.capacity.memory_bytes.filter(|it| *it > 0).map(|it| it as f64),
+        }
+    }
 }
 
 fn is_within_band(ratio: &Estimate) -> bool {
