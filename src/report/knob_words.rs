@@ -5,7 +5,7 @@
 
 use super::figures;
 use super::story::Story;
-use crate::terms::{Configuration, KnobResult, KnobVerdict, KnobsReport, Variant};
+use crate::terms::{BootFailure, Configuration, KnobResult, KnobVerdict, KnobsReport, Variant};
 
 /// The heads of the table's columns.
 pub const HEAD: [&str; 4] = ["change", "capacity beside without", "memory", "verdict"];
@@ -17,6 +17,17 @@ pub fn name(story: &Story, configuration: Configuration, variant: Variant) -> St
         true => story.name(configuration),
         false => format!("{} with {}", story.name(configuration), names.join(" and ")),
     }
+}
+
+/// Who did not start, why, and what to do.
+pub fn did_not_start(
+    story: &Story,
+    configuration: Configuration,
+    variant: Variant,
+    failure: &BootFailure,
+) -> String {
+    let name = name(story, configuration, variant);
+    format!("{name} did not start: {}; {}", failure.message, failure.advice)
 }
 
 /// A row for each change, then those that were tried together and with other threads.

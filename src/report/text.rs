@@ -453,7 +453,7 @@ pub fn boot_failure(
     failure: &BootFailure,
     style: Style,
 ) -> Vec<String> {
-    let sentence = words::did_not_start(story, configuration, variant, failure);
+    let sentence = knob_words::did_not_start(story, configuration, variant, failure);
     let mut text: Vec<String> =
         wrap(&sentence, style.columns()).iter().map(|part| style.red(part)).collect();
     text.extend(log(&failure.last_lines, style));

@@ -539,29 +539,18 @@ pub fn equivalents(story: &Story, decision: &Decision) -> Vec<[String; 3]> {
         .collect()
 }
 
-/// Who did not start, why, and what to do.
-pub fn did_not_start(
-    story: &Story,
-    configuration: Configuration,
-    variant: Variant,
-    failure: &BootFailure,
-) -> String {
-    let name = knob_words::name(story, configuration, variant);
-    format!("{name} did not start: {}; {}", failure.message, failure.advice)
-}
-
 /// A configuration that never became ready, or whose server ended: who, what, and its last lines.
 pub fn failures(story: &Story) -> Vec<(String, Vec<String>)> {
     let mut failures: Vec<(String, Vec<String>)> = story
         .boot_failures
         .iter()
         .map(|(configuration, failure)| {
-            let what = did_not_start(story, *configuration, Variant::AS_IT_IS, failure);
+            let what = knob_words::did_not_start(story, *configuration, Variant::AS_IT_IS, failure);
             (what, failure.last_lines.clone())
         })
         .collect();
     failures.extend(story.variant_failures.iter().map(|(configuration, variant, failure)| {
-        let what = did_not_start(story, *configuration, *variant, failure);
+        let what = knob_words::did_not_start(story, *configuration, *variant, failure);
         (what, failure.last_lines.clone())
     }));
     for trial in &story.trials {

@@ -186,7 +186,9 @@ impl Search {
             Round::Neighbours => BLOCKS_MOST_NEIGHBOURS,
         };
         let kept = match screen.round {
-            Round::Alone if self.seems_to_help() => KEPT_FOR_CHECKS,
+            Round::Alone if screen.blocks >= BLOCKS_LEAST && self.seems_to_help() => {
+                KEPT_FOR_CHECKS
+            }
             _ => 0.0,
         };
         let has_time = took_s <= self.whole_time_left_s() * (1.0 - kept);

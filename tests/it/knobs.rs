@@ -2,17 +2,20 @@
 //! on a real Puma, whose speed follows a variable.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use sweetspot::place::local::{Local, LocalSettings};
 use sweetspot::place::simulated::{ChangeEffect, Drift, Simulated, SimulatedApp};
+use sweetspot::place::{Place, Started};
 use sweetspot::plan::{Goal, Plan};
 use sweetspot::report;
-use sweetspot::server::find;
+use sweetspot::server::{App, Proxy, find};
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::{
-    Change, Configuration, EventKind, KnobResult, KnobVerdict, KnobsReport, StopSignal, Threads,
-    TrialPurpose, Variant, Workers,
+    Change, Configuration, EventKind, KnobResult, KnobVerdict, KnobsReport, StopSignal, Target,
+    Threads, TrialPurpose, Variant, Workers,
 };
 use tempfile::TempDir;
 
@@ -273,4 +276,85 @@ fn a_variable_that_makes_a_real_app_faster_is_found_with_its_sign() {
     assert!(found.capacity_ratio.unwrap() > 1.5, "{found:?}");
     assert_eq!(found.verdict, KnobVerdict::Helps, "{found:?}");
     assert_eq!(knobs(&ended).recommended, ["WORK=20000"]);
+}
+
+/// Who loaded the app: the process that answers, or the one that it was forked from.
+const WHO: &str = "loaded_by = Process.pid\n\
+    run ->(_) { [200, {}, [loaded_by == Process.pid ? 'itself' : 'its master']] }\n";
+
+/// A place for this app with these changes, and two workers that answer through `proxy`.
+fn real(folder: &TempDir, proxy: Proxy, changes: Vec<Change>) -> Local {
+    fs::write(folder.path().join("config.ru"), WHO).unwrap();
+    let app = App { proxy, ..plan(folder).app };
+    let settings = LocalSettings {
+        changes,
+        guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
+        ..LocalSettings::new(app, find("puma").unwrap(), vec![Target::get("/")])
+    };
+    Local::new(settings, StopSignal::default()).unwrap()
+}
+
+fn setting(name: &str, value: &str) -> Change {
+    let settings = [(name.to_string(), value.to_string())].into();
+    Change { settings, env: Default::default(), ..change(name, value) }
+}
+
+/// What the running server answers.
+fn page(place: &Local) -> String {
+    let mut stream = TcpStream::connect(place.address().unwrap()).unwrap();
+    stream.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    reply.split("\r\n\r\n").nth(1).unwrap_or_default().to_string()
+}
+
+#[test]
+fn a_setting_takes_effect_on_a_real_server_for_its_variant_alone() {
+    let folder = TempDir::new().unwrap();
+    let changes = vec![setting("preload_app", "true"), setting("preload_app", "false")];
+    let mut place = real(&folder, Proxy::None, changes);
+    let two = Configuration::new(2, 1).unwrap();
+    for (change, expected) in [(0, "its master"), (1, "itself"), (0, "its master")] {
+        let started = place.start_variant(two, Variant::of(change)).unwrap();
+        assert!(matches!(started, Started::Ready { .. }), "{started:?}");
+        assert_eq!(page(&place), expected, "change {change}");
+    }
+}
+
+#[test]
+fn every_setting_of_this_puma_and_of_nginx_starts() {
+    let folder = TempDir::new().unwrap();
+    let changes = vec![
+        setting("nakayoshi_fork", "true"),
+        setting("wait_for_less_busy_worker", "0.001"),
+        setting("backlog", "64"),
+        setting("queue_requests", "false"),
+        setting("persistent_timeout", "5"),
+        setting("max_fast_inline", "3"),
+        setting("io_selector_backend", "auto"),
+        setting("nginx.worker_processes", "1"),
+        setting("nginx.worker_connections", "512"),
+        setting("nginx.multi_accept", "true"),
+        setting("nginx.sendfile", "false"),
+        setting("nginx.tcp_nopush", "false"),
+        setting("nginx.proxy_buffering", "false"),
+        setting("nginx.gzip", "true"),
+    ];
+    let all = Variant::of_all(0..changes.len());
+    let mut place = real(&folder, Proxy::Nginx, changes);
+    let started = place.start_variant(Configuration::new(2, 1).unwrap(), all).unwrap();
+    assert!(matches!(started, Started::Ready { .. }), "{started:?}");
+}
+
+#[test]
+fn a_library_that_cannot_be_preloaded_is_no_variant_that_makes_no_difference() {
+    let folder = TempDir::new().unwrap();
+    let changes = vec![change("LD_PRELOAD", "libnobody_has_this.so.9")];
+    let mut place = real(&folder, Proxy::None, changes);
+    let one = Configuration::new(1, 1).unwrap();
+    let started = place.start_variant(one, Variant::of(0)).unwrap();
+    let Started::Failed(failure) = started else { panic!("{started:?}") };
+    assert!(failure.message.contains("libnobody_has_this.so.9"), "{failure:?}");
+    let started = place.start(one).unwrap();
+    assert!(matches!(started, Started::Ready { .. }), "{started:?}");
 }

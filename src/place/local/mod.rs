@@ -192,16 +192,11 @@ impl Local {
         let outcome = boot.wait();
         running.has_answered = matches!(outcome, Outcome::Ready);
         match outcome {
-            Outcome::Ready => match boot::ignored(app, &log) {
-                Some(failure) => {
-                    self.stop()?;
-                    Ok(Started::Failed(failure))
-                }
-                None => {
-                    self.count_workers();
-                    Ok(Started::Ready { boot: started.elapsed() })
-                }
-            },
+            Outcome::Ready => {
+                let boot = started.elapsed();
+                self.count_workers();
+                self.unless_ignored(app, &log, boot)
+            }
             Outcome::Failed(failure) => {
                 self.stop()?;
                 Ok(Started::Failed(boot::with_connections_needed(failure, configuration)))
@@ -215,6 +210,18 @@ impl Local {
                 Err(guardian_gone())
             }
         }
+    }
+
+    /// A server that is ready, and runs with what was changed.
+    fn unless_ignored(
+        &mut self,
+        app: &App,
+        log: &Path,
+        boot: Duration,
+    ) -> Result<Started, PlaceError> {
+        let Some(failure) = boot::ignored(app, log) else { return Ok(Started::Ready { boot }) };
+        self.stop()?;
+        Ok(Started::Failed(failure))
     }
 
     /// Starts the server's processes, then its proxy. The inner error: a program is not there.
