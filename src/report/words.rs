@@ -6,8 +6,8 @@
 use super::story::Story;
 use super::{figures, knob_words, used_words};
 use crate::terms::{
-    Arrivals, BootFailure, Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered,
-    SessionState, Slo, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict,
+    Arrivals, Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered, SessionState,
+    Slo, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict,
 };
 
 /// As in JSON.
@@ -594,7 +594,7 @@ pub fn predictions_scored(story: &Story) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{BootFailureKind, Limit, Settings};
+    use crate::terms::{BootFailure, BootFailureKind, Limit, Settings};
     use crate::terms::{PredictedLimit, Prediction};
 
     fn story(today: Option<(u16, u16, Option<f64>)>, gain: Option<f64>) -> Story {
