@@ -593,6 +593,7 @@ pub fn hopeless_events() -> Vec<Event> {
             capacity_rps_interval: None,
         }),
         decision: None,
+        knobs: None,
         predicted: Vec::new(),
         notes: Vec::new(),
         ..result()
@@ -618,7 +619,13 @@ pub fn invalid_events() -> Vec<Event> {
         summary.reason = "the machine's cores were stolen 31 % of the time".to_string();
         events.extend(trial_events(trial, summary));
     }
-    let result = TuneResult { current: None, decision: None, predicted: Vec::new(), ..result() };
+    let result = TuneResult {
+        current: None,
+        decision: None,
+        knobs: None,
+        predicted: Vec::new(),
+        ..result()
+    };
     events.push(event(
         100.0,
         EventKind::SessionEnded {
