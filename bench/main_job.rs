@@ -23,7 +23,7 @@ use sweetspot::session::here;
 use sweetspot::session::order::order;
 use sweetspot::stats;
 use sweetspot::summary::trial::{Context, summarise};
-use sweetspot::terms::{Configuration, Slo, StopSignal};
+use sweetspot::terms::{Configuration, Goals, StopSignal};
 use sweetspot::trial::{Outcome, Runner};
 
 const SLO: &str = "p95<200ms,errors<0.1%";
@@ -201,7 +201,7 @@ fn measure(
     if rows.find(phase, round, configuration).is_some() {
         return Ok(());
     }
-    let slo: Slo = SLO.parse()?;
+    let goals = Goals::one(SLO.parse()?);
     let plan = demo_plan()?;
     let settings = LocalSettings { guardian: program(), ..here::settings(&plan)? };
     let mut place = Local::new(settings, StopSignal::default())?;
@@ -216,7 +216,7 @@ fn measure(
     while let Some(request) = search.next() {
         id += 1;
         let seed = u64::from(round) * 1000 + u64::from(id);
-        let order = order(&request, seed, Some(&slo));
+        let order = order(&request, seed, &goals);
         match runner.run(&order, &mut |_| {})? {
             Outcome::BootFailed(failure) => return Err(failure.message.into()),
             Outcome::Recorded(record) => {
@@ -225,7 +225,7 @@ fn measure(
                 let context = Context {
                     id,
                     purpose,
-                    slo: Some(&slo),
+                    goals: &goals,
                     cores,
                     unloaded_s: None,
                     has_proxy: false,

@@ -1,7 +1,7 @@
 //! One trial on a place, and what it says.
 
 use sweetspot::summary::trial::{Context, summarise};
-use sweetspot::terms::{TrialPurpose, TrialSummary};
+use sweetspot::terms::{Goals, TrialPurpose, TrialSummary};
 use sweetspot::trial::{Order, Outcome, Runner};
 
 /// Runs a trial whose server has `cores`, and sums it up without a goal.
@@ -18,7 +18,7 @@ pub fn run(
     let context = Context {
         id: 1,
         purpose,
-        slo: None,
+        goals: &Goals::default(),
         cores,
         unloaded_s: None,
         has_proxy: false,

@@ -3,7 +3,7 @@
 //! In: a record. Out: a row. The rules see the record's figures and nothing of the situation.
 
 use sweetspot::summary::trial::{Context, summarise};
-use sweetspot::terms::{Slo, TrialPurpose};
+use sweetspot::terms::{Goals, TrialPurpose};
 
 use crate::record::Record;
 use crate::report::Row;
@@ -15,11 +15,11 @@ const GOAL: &str = "p95<200ms,errors<1%";
 
 /// What the rules make of a record.
 pub fn judge(run: &Run<'_>, record: &Record) -> Result<Row> {
-    let goal: Slo = GOAL.parse()?;
+    let goals = Goals::one(GOAL.parse()?);
     let alone = Context {
         id: 1,
         purpose: TrialPurpose::Unloaded,
-        slo: Some(&goal),
+        goals: &goals,
         cores: record.cores,
         ended_s: 0.0,
         unloaded_s: None,

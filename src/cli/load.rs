@@ -32,7 +32,7 @@ const AFTER_HELP: &str = r#"Examples:
   sweetspot load 127.0.0.1:9292 --find-capacity --slo 'p95<200ms,errors<1%'
 
 A targets file has requests as vegeta writes them, with weights; blank lines and # lines separate:
-  GET /orders weight=3
+  GET /orders weight=3 slo=p95<2s
   POST /orders
   Content-Type: application/json
   @order.json
@@ -80,7 +80,7 @@ struct Options {
 
     /// Find the highest rate at which the SLO is met: rates one after another, near the answer
     /// [with --rate: where to begin; with --duration: the time in all, default 90s]
-    #[arg(long, requires = "slo")]
+    #[arg(long)]
     #[arg(conflicts_with_all = ["clients", "requests", "think", "steps", "ramp", "replay"])]
     find_capacity: bool,
 
@@ -123,7 +123,8 @@ struct Options {
     #[arg(default_value_if("find_capacity", "true", "2s"))]
     warmup: Duration,
 
-    /// A request of the mix, such as 'GET /orders' or 'POST /orders weight=3'; may be repeated
+    /// A request of the mix, such as 'GET /orders' or 'POST /orders weight=3 slo=p95<2s', which is
+    /// then judged by its own goal; may be repeated
     #[arg(long = "target", value_name = "TARGET")]
     target: Vec<Target>,
 
@@ -212,7 +213,8 @@ struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     loops: Option<u16>,
 
-    /// Latency goal to judge by, such as 'p95<200ms,errors<1%'
+    /// Latency goal to judge by, such as 'p95<200ms,errors<1%': of all targets without one of their
+    /// own
     #[arg(long, value_name = "SLO")]
     slo: Option<Slo>,
 

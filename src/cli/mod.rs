@@ -3,6 +3,7 @@
 //! In: what was typed. Out: an exit code. A file a verb translates its arguments for `session/`;
 //! must not measure or compute.
 
+mod compare;
 mod doctor;
 mod guardian;
 mod interrupt;
@@ -12,6 +13,7 @@ mod predict;
 mod report;
 mod sessions;
 mod tune;
+mod verify;
 mod watch;
 
 use std::ffi::OsString;
@@ -69,6 +71,9 @@ enum Verb {
     Load(load::Arguments),
     Watch(watch::Arguments),
     Predict(predict::Arguments),
+    Compare(compare::Arguments),
+    // Boxed: it has many fields as well.
+    Verify(Box<verify::Arguments>),
     Report(report::Arguments),
     Sessions(sessions::Arguments),
     Lab(lab::Arguments),
@@ -106,6 +111,8 @@ fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Load(arguments) => load::run(arguments),
         Verb::Watch(arguments) => watch::run(arguments),
         Verb::Predict(arguments) => predict::run(arguments),
+        Verb::Compare(arguments) => compare::run(arguments),
+        Verb::Verify(arguments) => verify::run(*arguments),
         Verb::Report(arguments) => report::run(arguments),
         Verb::Sessions(arguments) => sessions::run(arguments),
         Verb::Lab(arguments) => lab::run(arguments),

@@ -21,6 +21,7 @@ Examples:
   sweetspot tune                       # the app of the current folder, everything by default
   sweetspot tune --dry-run             # only shows what would be done, and why
   sweetspot tune --target 'GET /' --target 'GET /orders weight=3' --slo 'p95<200ms,errors<1%'
+  sweetspot tune --target 'GET / weight=9' --target 'GET /report slo=p95<2s'   # its own goal
   sweetspot tune --workers 1..4 --threads 1,2,4,8 --cpus 2 --memory 4GiB --budget 20m
   sweetspot tune --knob MALLOC_ARENA_MAX=2 --knob preload_app=true,false
   sweetspot tune quick.toml -o markdown=tuning.md
@@ -32,6 +33,7 @@ A plan file holds the same settings by the same names, and flags come before it:
   [[target]]
   path = \"/orders\"
   weight = 3
+  slo = \"p95<2s\"          # its own; the others keep the one above
   [[knob]]
   name = \"jemalloc\"
   env = { LD_PRELOAD = \"libjemalloc.so.2\" }";
@@ -101,8 +103,8 @@ pub struct Subject {
 
 #[derive(Debug, clap::Args)]
 pub struct Load {
-    /// A request of the mix, such as 'GET /' or 'POST /orders weight=3'; repeatable
-    /// [default: GET /]
+    /// A request of the mix, such as 'GET /' or 'POST /orders weight=3 slo=p95<2s', which is then
+    /// judged by its own goal; repeatable [default: GET /]
     #[arg(long, value_name = "TARGET")]
     pub target: Vec<String>,
     /// A file with more of them, one a line; # begins a comment
@@ -111,7 +113,7 @@ pub struct Load {
     /// A header for every request; its value is never stored or shown; repeatable
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
     pub header: Vec<String>,
-    /// The latency goal, such as 'p95<200ms,errors<1%'
+    /// The latency goal, such as 'p95<200ms,errors<1%', of all targets without one of their own
     /// [default: p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %]
     #[arg(long, value_name = "GOAL")]
     pub slo: Option<String>,

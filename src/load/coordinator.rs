@@ -57,6 +57,7 @@ pub fn run(
         closing: spec.closing,
         tls: spec.tls.as_ref().map(|tls| tls.speaking(spec.protocol)),
         sharing: sharing(spec)?,
+        targets_apart: if spec.tells_targets_apart { spec.targets.len() } else { 0 },
         keeps_rows: spec.keeps_rows,
         keeps_cookies: spec.keeps_cookies,
         timeout: nanoseconds(spec.timeout),

@@ -115,6 +115,8 @@ pub struct Common {
     pub tls: Option<TlsSettings>,
     /// HTTP/2 is spoken.
     pub sharing: Option<Sharing>,
+    /// How many targets are told apart; 0: none.
+    pub targets_apart: usize,
     pub keeps_rows: bool,
     pub keeps_cookies: bool,
     /// Nanoseconds.
@@ -245,7 +247,7 @@ impl<'a> EventLoop<'a> {
             in_flight: 0,
             max_in_flight: setup.max_in_flight,
             max_lingering: setup.max_lingering,
-            recorder: Recorder::default(),
+            recorder: Recorder::apart(common.targets_apart),
             rounds: Rounds::default(),
             rows: Rows::new(common.keeps_rows),
             now: 0,

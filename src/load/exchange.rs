@@ -444,6 +444,7 @@ impl EventLoop<'_> {
     ) {
         let sent = flight.sent.unwrap_or(flight.begun);
         self.recorder.answered(flight.due, sent, arrived, status, passed.received, marks);
+        self.recorder.of_target(flight.due, flight.target, arrived - flight.due, Ok(status));
         self.source.answered(flight.client, arrived);
         if self.rows.is_wanted() {
             let row = row(flight, arrived - flight.due, passed);
@@ -493,6 +494,7 @@ impl EventLoop<'_> {
     pub(super) fn fail(&mut self, flight: &Flight, failure: Failure, passed: Passed) {
         let after = self.now.saturating_sub(flight.due).min(self.common.timeout);
         self.recorder.failed(flight.due, after, failure, passed.received);
+        self.recorder.of_target(flight.due, flight.target, after, Err(failure));
         self.source.failed(flight.client, self.now);
         if self.rows.is_wanted() {
             self.keep_row(RequestRow { error: Some(failure), ..row(flight, after, passed) });

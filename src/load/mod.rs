@@ -109,6 +109,8 @@ pub struct LoadSpec {
     pub connection: ConnectionMode,
     pub closing: Closing,
     pub protocol: Protocol,
+    /// Record each target's requests by themselves as well; takes room for each of them.
+    pub tells_targets_apart: bool,
     /// Tell of each request; see [`Callbacks::rows`].
     pub keeps_rows: bool,
     /// `None`: plain HTTP.
@@ -182,21 +184,9 @@ pub fn run(
     stop: &StopSignal,
     watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
 ) -> Result<LoadRecord, LoadError> {
-    run_with_rows(spec, stop, watch, &mut |_| {})
-}
-
-/// As [`run`], and tells of each request if the load keeps rows.
-///
-/// # Errors
-/// As [`stream`].
-pub fn run_with_rows(
-    spec: &LoadSpec,
-    stop: &StopSignal,
-    watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
-    rows: &mut dyn FnMut(&[RequestRow]),
-) -> Result<LoadRecord, LoadError> {
     let mut seconds = Vec::new();
-    let callbacks = Callbacks { watch, second: &mut |second| seconds.push(second), rows };
-    let run = stream(spec, stop, callbacks)?;
+    let mut nobody = |_: &[RequestRow]| {};
+    let second = &mut |second| seconds.push(second);
+    let run = stream(spec, stop, Callbacks { watch, second, rows: &mut nobody })?;
     Ok(LoadRecord { run, seconds })
 }

@@ -9,7 +9,7 @@ use super::clock::SECOND;
 use super::durations::Durations;
 use super::marks::Marks;
 pub use crate::terms::RequestError as Failure;
-use crate::terms::{ErrorCounts, Latencies, LoadSecond};
+use crate::terms::{ErrorCounts, Latencies, LoadSecond, TargetSecond};
 
 /// One second of one loop by the clock, for whoever watches.
 #[derive(Debug, Default)]
@@ -57,17 +57,38 @@ struct Tally {
     replies: u64,
     in_flight: u64,
     in_flight_mean: f64,
+    /// Each target's, where they are told apart.
+    by_target: Vec<OfTarget>,
+}
+
+/// What is counted of one target's requests due in one second.
+#[derive(Debug, Default)]
+struct OfTarget {
+    status: Vec<(u16, u64)>,
+    errors: ErrorCounts,
+    latency: Durations,
+}
+
+impl OfTarget {
+    /// As [`Tally::pour`].
+    fn pour(&mut self) -> TargetSecond {
+        TargetSecond {
+            status: self.status.drain(..).collect(),
+            errors: std::mem::take(&mut self.errors),
+            latency: self.latency.pour(),
+        }
+    }
+}
+
+#[inline]
+fn count_status(counts: &mut Vec<(u16, u64)>, status: u16) {
+    match counts.iter_mut().find(|(known, _)| *known == status) {
+        Some((_, count)) => *count += 1,
+        None => counts.push((status, 1)),
+    }
 }
 
 impl Tally {
-    #[inline]
-    fn count_status(&mut self, status: u16) {
-        match self.status.iter_mut().find(|(known, _)| *known == status) {
-            Some((_, count)) => *count += 1,
-            None => self.status.push((status, 1)),
-        }
-    }
-
     /// The second it counted; itself it is as new, but keeps its room.
     fn pour(&mut self) -> LoadSecond {
         let second = LoadSecond {
@@ -86,9 +107,10 @@ impl Tally {
             retries: self.retries,
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
+            by_target: self.by_target.iter_mut().map(OfTarget::pour).collect(),
         };
-        let Self { status, latency, exchange_time, send_lag, .. } = std::mem::take(self);
-        *self = Self { status, latency, exchange_time, send_lag, ..Self::default() };
+        let Self { status, latency, exchange_time, send_lag, by_target, .. } = std::mem::take(self);
+        *self = Self { status, latency, exchange_time, send_lag, by_target, ..Self::default() };
         second
     }
 }
@@ -96,6 +118,8 @@ impl Tally {
 /// Times are nanoseconds since the load began; "due" names the second that an entry belongs to.
 #[derive(Debug, Default)]
 pub struct Recorder {
+    /// How many are told apart; 0: none.
+    targets: usize,
     /// The second of `open[0]`.
     first: u64,
     open: VecDeque<Tally>,
@@ -109,6 +133,28 @@ pub struct Recorder {
 }
 
 impl Recorder {
+    /// One that tells so many targets apart.
+    pub fn apart(targets: usize) -> Self {
+        Self { targets, ..Self::default() }
+    }
+
+    /// Counts for its target what became of a request, which has been told as
+    /// [`answered`](Self::answered) or [`failed`](Self::failed) as well. `after`: nanoseconds from
+    /// due.
+    #[inline]
+    pub fn of_target(&mut self, due: u64, target: u32, after: u64, end: Result<u16, Failure>) {
+        if self.targets == 0 {
+            return;
+        }
+        if let Some(one) = self.open(due / SECOND).by_target.get_mut(target as usize) {
+            one.latency.record(after);
+            match end {
+                Ok(status) => count_status(&mut one.status, status),
+                Err(failure) => one.errors.count(failure),
+            }
+        }
+    }
+
     /// A request is due.
     #[inline]
     pub fn due(&mut self, due: u64) {
@@ -150,7 +196,7 @@ impl Recorder {
         let latency = now - due;
         let tally = self.open(due / SECOND);
         tally.ended += 1;
-        tally.count_status(status);
+        count_status(&mut tally.status, status);
         tally.latency.record(latency);
         tally.exchange_time.record(now - sent);
         tally.cached += u64::from(marks.is_cached);
@@ -240,7 +286,9 @@ impl Recorder {
         debug_assert!(second >= self.first, "second {second} was handed over already");
         let at = second.saturating_sub(self.first) as usize;
         while self.open.len() <= at {
-            self.open.push_back(self.spare.pop().unwrap_or_default());
+            let mut tally = self.spare.pop().unwrap_or_default();
+            tally.by_target.resize_with(self.targets, OfTarget::default);
+            self.open.push_back(tally);
         }
         &mut self.open[at]
     }
@@ -280,6 +328,27 @@ mod tests {
         recorder.second_over(0, false);
         assert!(recorder.take_finished().is_some());
         assert_eq!(recorder.take_finished(), None);
+    }
+
+    #[test]
+    fn targets_told_apart_add_up_to_the_whole_and_begin_each_second_at_nothing() {
+        let mut recorder = Recorder::apart(2);
+        for (due, target) in [(0, 0), (1, 1), (SECOND, 1)] {
+            recorder.due(due);
+            recorder.answered(due, due, due + 5 * MS, 200, 10, Marks::default());
+            recorder.of_target(due, target, 5 * MS, Ok(200));
+        }
+        recorder.due(2);
+        recorder.failed(2, MS, Failure::Reset, 0);
+        recorder.of_target(2, 1, MS, Err(Failure::Reset));
+        let due: Vec<Vec<u64>> = std::iter::from_fn(|| recorder.take_front())
+            .map(|(_, second)| {
+                let due: Vec<u64> = second.by_target.iter().map(TargetSecond::due).collect();
+                assert_eq!(due.iter().sum::<u64>(), second.due);
+                due
+            })
+            .collect();
+        assert_eq!(due, [[1, 2], [0, 1]]);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use crate::terms::{Arrivals, Offered, Rate};
 
 /// Halvings of a bracket that is two wide: half a percent.
 const PROBES: u32 = 9;
+/// Halvings of one that is a tenth wide: the same.
+const NEAR_PROBES: u32 = 5;
 /// A guess is never off by more than 2^20.
 const DOUBLINGS: u32 = 20;
 /// Nobody waits longer for the last reply, seconds.
@@ -92,7 +94,23 @@ impl Host {
         low
     }
 
-    fn holds(&self, rate: f64, quantile: f64, limit_s: f64, requests: f64) -> bool {
+    /// The same where a capacity is known to be within a few percent of `guess`.
+    pub fn capacity_near(&self, guess: f64, quantile: f64, limit_s: f64, requests: f64) -> f64 {
+        let holds = |rate: f64| self.holds(rate, quantile, limit_s, requests);
+        let (mut low, mut high) = (0.94 * guess, 1.06 * guess);
+        if guess <= 0.0 || !holds(low) || holds(high) {
+            return self.capacity(guess, quantile, limit_s, requests);
+        }
+        for _ in 0..NEAR_PROBES {
+            let middle = 0.5 * (low + high);
+            if holds(middle) { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    /// Whether at most 1 - `quantile` of the requests at `rate` take `limit_s` or longer, or get no
+    /// reply; from `requests` of them and more.
+    pub fn holds(&self, rate: f64, quantile: f64, limit_s: f64, requests: f64) -> bool {
         // A queue that grows slowly needs many times the limit to show; not more than can be
         // played.
         let length_s = (requests / rate).max((20.0 * limit_s).min(10.0 * requests / rate));

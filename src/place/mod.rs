@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::load::LoadError;
 use crate::server::Inspection;
 use crate::terms::{
-    BootFailure, Configuration, Latencies, LiveSecond, LoadRecord, Machine, MonitorRecord, Offered,
+    BootFailure, Configuration, LiveSecond, LoadRecord, Machine, MonitorRecord, Offered,
     TrialFailure, Variant, Warning,
 };
 
@@ -43,24 +43,11 @@ pub enum Started {
     Failed(BootFailure),
 }
 
-/// What became of the requests of one target.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct TargetSeen {
-    pub due: u64,
-    /// 2xx and 3xx replies.
-    pub good: u64,
-    /// From due to the last byte, or until it was given up; by the second in which it was due.
-    pub seconds: Vec<Latencies>,
-}
-
 /// What one offer showed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
     pub load: LoadRecord,
     pub monitor: MonitorRecord,
-    /// Of the measured part, each target's own figures, in their order; empty unless the place was
-    /// told to keep them apart.
-    pub by_target: Vec<TargetSeen>,
     /// The server ended before the load did.
     pub failure: Option<TrialFailure>,
 }

@@ -12,7 +12,7 @@ use super::knobs::WrittenError;
 use super::range::RangeError;
 use super::start::StartError;
 use super::variable::VariableError;
-use crate::terms::{SloError, TargetError, UnitError};
+use crate::terms::{GoalsError, SloError, TargetError, UnitError};
 
 /// Where a text was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +96,8 @@ pub enum Problem {
     Slo(#[from] SloError),
     #[error(transparent)]
     Target(#[from] TargetError),
+    #[error(transparent)]
+    Goals(#[from] GoalsError),
     #[error(transparent)]
     Header(#[from] HeaderError),
     #[error(transparent)]

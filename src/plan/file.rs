@@ -17,7 +17,7 @@ use super::key::{Form, Key};
 use super::knobs::Written;
 use super::suggest::closest;
 use super::variable::check_variable;
-use crate::terms::{Target, TargetError};
+use crate::terms::{Slo, Target, TargetError};
 
 /// The name under which a plan is looked for.
 pub const FILE_NAME: &str = "sweetspot.toml";
@@ -26,7 +26,7 @@ const TARGET: &str = "target";
 const HEADERS: &str = "headers";
 const ENV: &str = "env";
 const KNOB: &str = "knob";
-const TARGET_KEYS: [&str; 5] = ["method", "path", "weight", "headers", "body"];
+const TARGET_KEYS: [&str; 6] = ["method", "path", "weight", "slo", "headers", "body"];
 
 /// Something of the file with the line it stands on, from 1.
 #[derive(Clone, PartialEq)]
@@ -268,6 +268,11 @@ impl Reader<'_> {
                 .map_err(|_| TargetError::Weight { text: number.to_string() })
                 .and_then(|weight| target.with_weight(weight))
                 .map_err(|error| self.problem(entry, error))?;
+        }
+        if let Some(entry) = find("slo") {
+            let text = self.text(entry, "a text such as \"p95<2s,errors<1%\"")?;
+            let slo = text.parse::<Slo>().map_err(|error| self.problem(entry, error))?;
+            target.slo = Some(slo);
         }
         if let Some(entry) = find("headers") {
             target.headers = self.headers(entry)?.value;

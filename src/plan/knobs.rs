@@ -12,6 +12,9 @@ use super::variable::{VariableError, check_variable};
 use crate::server::{self, Adapter, App, KnobError};
 use crate::terms::{Change, Variant};
 
+/// What a line of the plan that names a knob is called.
+pub const LINE: &str = "knob";
+
 /// One knob as it was written, with the values to try.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {

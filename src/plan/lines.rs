@@ -9,7 +9,8 @@ use super::settings::{Settings, Sourced};
 use super::{Goal, PlanLine, Source, Surroundings};
 use crate::server::{self, Adapter, App, Framework, Proxy};
 use crate::terms::{
-    Arrivals, Bytes, Change, ConnectionMode, Cores, Target, Threads, Workers, format_duration,
+    Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, Target, Threads, Workers,
+    format_duration,
 };
 
 /// The settled values with their sources.
@@ -26,6 +27,7 @@ pub struct Printed<'a> {
     pub threads: Sourced<Vec<Threads>>,
     pub targets: Sourced<Vec<Target>>,
     pub goal: Sourced<Goal>,
+    pub goals: Goals,
     pub cores: Sourced<Option<Cores>>,
     pub memory: Sourced<Option<Bytes>>,
     pub arrivals: Sourced<Arrivals>,
@@ -51,7 +53,7 @@ impl Printed<'_> {
             line("workers", &self.workers, |_| format_counts(&workers)),
             line("threads", &self.threads, |_| format_counts(&threads)),
             line("targets", &self.targets, |targets| targets_text(targets)),
-            line("SLO", &self.goal, goal_text),
+            line("SLO", &self.goal, |goal| goal_text(goal, &self.goals)),
             line("cores", &self.cores, |cores| {
                 cores.map_or_else(|| all_of(self.surroundings.cores), |cores| cores.to_string())
             }),
@@ -86,7 +88,7 @@ impl Printed<'_> {
         }
         let before_targets = lines.iter().position(|line| line.what == "targets");
         for (value, source) in knobs::lines(&self.knobs).collect::<Vec<_>>().into_iter().rev() {
-            let knob = PlanLine { what: "knob".to_string(), value, source };
+            let knob = PlanLine { what: knobs::LINE.to_string(), value, source };
             lines.insert(before_targets.unwrap_or(lines.len()), knob);
         }
         if let Some(headers) = self.headers() {
@@ -186,10 +188,15 @@ fn targets_text(targets: &[Target]) -> String {
     targets.iter().map(Target::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn goal_text(goal: &Goal) -> String {
-    match goal {
+fn goal_text(goal: &Goal, goals: &Goals) -> String {
+    let common = match goal {
+        _ if !goals.has_common() => return "each target's own".to_string(),
         Goal::Given(slo) => slo.to_string(),
         Goal::FromUnloaded => "p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %".to_string(),
+    };
+    match goals.has_own() {
+        true => format!("{common} for targets without their own"),
+        false => common,
     }
 }
 

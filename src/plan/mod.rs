@@ -3,6 +3,7 @@
 //! In: what was typed ([`Typed`]) and the files it names. Out: a plan in which every value says
 //! where it came from. Reads the app's folder and the files named; starts nothing, changes nothing.
 
+mod again;
 mod app;
 mod bundle;
 mod error;
@@ -27,6 +28,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use again::{Unlike, typed_again, unlike, without_knobs};
 pub use app::{AppError, Wish, recognise, recognise_as};
 pub use error::{Origin, PlanError, Problem};
 #[cfg(fuzzing)]
@@ -41,7 +43,9 @@ pub use targets::read_targets;
 pub use variable::VariableError;
 
 use crate::server::App;
-use crate::terms::{Arrivals, Bytes, Change, ConnectionMode, Cores, Slo, Target, Threads, Workers};
+use crate::terms::{
+    Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, Slo, Target, Threads, Workers,
+};
 
 /// What was typed, unchecked; flags that were left out are `None` or empty. No `Debug`: header
 /// values may be secret.
@@ -171,6 +175,14 @@ pub struct Plan {
     pub allow_public: bool,
     /// What is printed with the plan: what, value, and where it came from; in printing order.
     pub lines: Vec<PlanLine>,
+}
+
+impl Plan {
+    /// The goals of all targets; the common one only where it was given.
+    pub fn goals(&self) -> Goals {
+        resolve::goals_of(&self.targets, &self.goal)
+            .expect("a plan whose goals contradict each other is refused")
+    }
 }
 
 /// One printed line of the plan. Holds no secret: neither header values, nor bodies, nor queries.

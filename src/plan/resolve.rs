@@ -18,8 +18,8 @@ use super::variable::parse_variable;
 use super::{Goal, Plan, Source, Surroundings, Typed, start};
 use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, Proxy};
 use crate::terms::{
-    Arrivals, Bytes, ConnectionMode, Cores, Slo, Target, Threads, Workers, format_duration,
-    parse_duration,
+    Arrivals, Bytes, ConnectionMode, Cores, Goals, GoalsError, Slo, Target, Threads, Workers,
+    format_duration, parse_duration,
 };
 
 const DEFAULT_THREADS: [u16; 6] = [1, 2, 3, 5, 8, 16];
@@ -71,7 +71,8 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let threads = threads(&settings, server.value, has_threads)?;
     let targets = targets(&settings)?;
     let goal = goal(&settings)?;
-    let timeout = timeout(&settings, &goal.value)?;
+    let goals = goals(&settings, &targets, &goal)?;
+    let timeout = timeout(&settings, &goal.value, &goals)?;
     let ready = ready(&settings, &targets.value)?;
     let slots = (workers.value[0], threads.value[0]);
     let db_connections = db_connections(&settings, slots, has_threads)?;
@@ -90,6 +91,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
         threads,
         targets,
         goal,
+        goals,
         cores,
         memory,
         arrivals: arrivals(&settings)?,
@@ -387,14 +389,43 @@ fn goal(settings: &Settings<'_>) -> Result<Sourced<Goal>, PlanError> {
     })
 }
 
+/// The goals of a mix.
+pub(super) fn goals_of(targets: &[Target], goal: &Goal) -> Result<Goals, GoalsError> {
+    let common = match goal {
+        Goal::Given(slo) => Some(slo.clone()),
+        Goal::FromUnloaded => None,
+    };
+    Goals::of(targets, common, true)
+}
+
+/// The goals of all targets; those of their own must leave the common one somebody.
+fn goals(
+    settings: &Settings<'_>,
+    targets: &Sourced<Vec<Target>>,
+    goal: &Sourced<Goal>,
+) -> Result<Goals, PlanError> {
+    goals_of(&targets.value, &goal.value).map_err(|error| {
+        let of_slo = settings.get(Key::Slo).filter(|_| error == GoalsError::NobodyLeft);
+        match of_slo {
+            Some(given) => given.problem(error),
+            None => hidden(settings.origin_of_targets(&targets.source), error),
+        }
+    })
+}
+
 /// A request that was given up counts with the time given up; only a timeout above the goal's
 /// limits makes that a violation. The default grows with the goal, a timeout that was given is
 /// checked.
-fn timeout(settings: &Settings<'_>, goal: &Goal) -> Result<Sourced<Duration>, PlanError> {
-    let limit = match goal {
-        Goal::Given(slo) => slo.quantiles.iter().map(|q| q.limit).max().unwrap_or_default(),
-        Goal::FromUnloaded => LEAST_FROM_UNLOADED,
+fn timeout(
+    settings: &Settings<'_>,
+    goal: &Goal,
+    goals: &Goals,
+) -> Result<Sourced<Duration>, PlanError> {
+    let least = match goal {
+        Goal::FromUnloaded if goals.has_common() => LEAST_FROM_UNLOADED,
+        _ => Duration::ZERO,
     };
+    let limit = goals.longest_limit().unwrap_or_default().max(least);
     let default = DEFAULT_TIMEOUT.max(limit * 2);
     or_default(settings.get(Key::Timeout), default, |given| {
         let timeout = duration_within(given, LEAST_TIMEOUT, MOST_TIMEOUT)?;

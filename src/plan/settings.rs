@@ -186,6 +186,16 @@ impl<'a> Settings<'a> {
         Some(Sourced { value: self.plan_folder.join(given.text), source: given.source() })
     }
 
+    /// Where targets that have this source were written.
+    pub fn origin_of_targets(&self, source: &Source) -> Origin {
+        match (source, &self.file) {
+            (Source::File { line }, Some(file)) => {
+                Origin::Plan { path: file.path.clone(), line: *line, key: "target".to_string() }
+            }
+            _ => Origin::Flag { name: "target" },
+        }
+    }
+
     fn in_file(&self, key: Key) -> Option<Given<'_>> {
         let file = self.file.as_ref()?;
         let entry = file.values.get(&key)?;

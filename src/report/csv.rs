@@ -3,9 +3,9 @@
 //! In: a [`Story`]. Out: CSV (RFC 4180 quoting, a header, line feeds). Computes only. An empty
 //! field is a value that is not known or does not apply.
 
-use super::outside;
 use super::story::Story;
 use super::words;
+use super::{goals_text, outside};
 use crate::terms::{Change, Offered, TrialSummary};
 
 const HEADER: &[&str] = &[
@@ -39,6 +39,7 @@ const HEADER: &[&str] = &[
     "limit_evidence",
     "reason",
     "ended_s",
+    "goals",
     "changes",
 ];
 
@@ -91,6 +92,7 @@ fn row(trial: &TrialSummary, changes: &[Change]) -> Vec<String> {
         outside::csv(&trial.limit.evidence),
         outside::csv(&trial.reason),
         trial.ended_s.to_string(),
+        outside::csv(&goals_text::lines(&summary.goals).join("; ")),
         outside::csv(&trial.variant.names(changes).join(" ")),
     ]
 }

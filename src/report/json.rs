@@ -3,16 +3,17 @@
 //! In: a [`Story`]. Out: a [`TuneReport`]. Computes only.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::story::{self, Stored, Story};
 use crate::terms::{
-    BootFailure, Change, Configuration, CurrentSetting, Decision, Event, InsideSummary,
+    Arrivals, BootFailure, Change, Configuration, CurrentSetting, Decision, Event, InsideSummary,
     KnobsReport, Limit, LoadSummary, Machine, MemoryParts, Offered, Prediction, PredictionScore,
-    SessionState, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict, WarmUpKind, Warning,
-    WorkerShare,
+    Rate, SessionState, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict, Verification,
+    WarmUp, WarmUpKind, Warning, WorkerShare,
 };
 
 /// What `tune --json` and `report -o json` print.
@@ -35,6 +36,13 @@ pub struct TuneReport {
     pub current: Option<CurrentSetting>,
     /// Null when nothing met the SLO, or the session ended before it could decide.
     pub decision: Option<Decision>,
+    /// What was asked for, in printing order; empty when the session ended before it was known.
+    #[serde(default)]
+    pub plan: Vec<PlanValue>,
+    /// Whether another session's recommendation is still right; null for a session that looks for
+    /// one itself.
+    #[serde(default)]
+    pub verification: Option<Verification>,
     /// In the order they were run.
     pub trials: Vec<TrialReport>,
     /// What the model expects of each configuration.
@@ -61,6 +69,19 @@ pub struct TuneReport {
     pub notes: Vec<String>,
 }
 
+/// One line of the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanValue {
+    pub what: String,
+    pub value: String,
+    /// Where the value came from.
+    pub source: String,
+}
+
+fn undecided() -> Verdict {
+    Verdict::Undecided
+}
+
 /// One trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialReport {
@@ -79,6 +100,9 @@ pub struct TrialReport {
     /// Null when open.
     pub clients: Option<u32>,
     pub verdict: Verdict,
+    /// What the plain figures say where the verdict is undecided; else the verdict.
+    #[serde(default = "undecided")]
+    pub leaning: Verdict,
     /// Why this verdict.
     pub reason: String,
     /// Smallest relative difference in rate that this trial can tell apart.
@@ -140,6 +164,8 @@ pub fn tune_report(story: &Story) -> TuneReport {
         slo: story.slo.clone(),
         current: story.current.clone(),
         decision: story.decision.clone(),
+        plan: story.plan.iter().map(plan_value).collect(),
+        verification: story.verification.clone(),
         trials: story.trials.iter().map(|trial| trial_report(trial, &story.changes)).collect(),
         predicted: story.predicted.clone(),
         scored: story.scored(),
@@ -167,6 +193,73 @@ fn boot_failures(story: &Story) -> Vec<BootFailureReport> {
     as_it_is.chain(changed).map(report).collect()
 }
 
+fn plan_value((what, value, source): &(String, String, String)) -> PlanValue {
+    PlanValue { what: what.clone(), value: value.clone(), source: source.clone() }
+}
+
+/// The session as a report tells it: all but what a report leaves out, such as where it is stored,
+/// and but for variants of the app, whose changes it only names.
+pub fn story_of(report: &TuneReport) -> Story {
+    let line = |it: &PlanValue| (it.what.clone(), it.value.clone(), it.source.clone());
+    let as_it_is = report.trials.iter().filter(|trial| trial.changes.is_empty());
+    Story {
+        app: report.app.clone(),
+        server: report.server.clone(),
+        slo: report.slo.clone(),
+        machine: report.machine.clone(),
+        plan: report.plan.iter().map(line).collect(),
+        trials: as_it_is.filter_map(trial_of).collect(),
+        current: report.current.clone(),
+        decision: report.decision.clone(),
+        predicted: report.predicted.clone(),
+        memory: report.memory.clone(),
+        warnings: report.warnings.clone(),
+        notes: report.notes.clone(),
+        state: report.state,
+        error: report.error.clone(),
+        elapsed_s: report.elapsed_s,
+        load_s: report.load_s,
+        verification: report.verification.clone(),
+        knobs: report.knobs.clone(),
+        ..Story::default()
+    }
+}
+
+/// `None` when its numbers are none that a trial has. How requests arrived is the plan's to say.
+fn trial_of(report: &TrialReport) -> Option<TrialSummary> {
+    let offered = match (report.offered_load_rps, report.clients) {
+        (Some(rate), _) => {
+            Offered::Open { rate: Rate::per_second(rate).ok()?, arrivals: Arrivals::Poisson }
+        }
+        (None, clients) => Offered::Closed { clients: clients?, think: Duration::ZERO },
+    };
+    Some(TrialSummary {
+        id: report.id,
+        purpose: report.purpose,
+        configuration: Configuration::new(report.workers, report.threads).ok()?,
+        variant: Variant::AS_IT_IS,
+        start: report.start,
+        offered,
+        verdict: report.verdict,
+        leaning: report.leaning,
+        reason: report.reason.clone(),
+        resolution: report.resolution,
+        valid: report.valid,
+        warm_up: WarmUp { kind: report.warm_up, left_out_s: report.warm_up_s },
+        summary: report.summary.clone(),
+        cpu_s: report.cpu_s.clone(),
+        workers: report.worker_shares.clone(),
+        memory_bytes: report.memory_bytes,
+        memory_growth_bytes_s: report.memory_growth_bytes_s,
+        memory_growth_bytes_s_interval: report.memory_growth_bytes_s_interval,
+        inside: report.inside,
+        limit: report.limit.clone(),
+        failure: report.failure.clone(),
+        load_s: report.load_s,
+        ended_s: report.ended_s,
+    })
+}
+
 fn trial_report(trial: &TrialSummary, changes: &[Change]) -> TrialReport {
     TrialReport {
         id: trial.id,
@@ -181,6 +274,7 @@ fn trial_report(trial: &TrialSummary, changes: &[Change]) -> TrialReport {
             Offered::Open { .. } => None,
         },
         verdict: trial.verdict,
+        leaning: trial.leaning,
         reason: trial.reason.clone(),
         resolution: trial.resolution,
         valid: trial.valid,

@@ -6,19 +6,28 @@
 use super::map::{self, Map, Mark};
 use super::outside::{markdown as escape, markdown_block, markdown_code};
 use super::story::Story;
-use super::{figures, knob_words, words};
+use super::{figures, goals_text, knob_words, verify_text, words};
 use crate::terms::{Decision, TrialPurpose, TrialSummary, Warning};
 
 /// The whole page.
 pub fn render(story: &Story) -> String {
     let mut page = Page::default();
     page.paragraph(&format!("**{}**", escape(&words::headline(story))));
+    if let Some(found) = &story.verification {
+        let table = verify_text::table(story, found).join("\n");
+        page.block(&markdown_block("", &table));
+        page.heading_list("Notes", found.notes.iter().map(|note| escape(note)));
+    }
     let facts = words::facts(story);
     page.list(facts.iter().map(|(what, text)| format!("**{what}** {}", escape(text))));
     page.heading_list("What to do", words::ways_out(story).iter().map(|way| escape(way)));
     if let Some(decision) = &story.decision {
         settings(&mut page, story, decision);
         equivalents(&mut page, story, decision);
+        if let Some(heading) = goals_text::heading(decision) {
+            let lines = goals_text::lines(&decision.goals);
+            page.heading_list(&heading, lines.iter().map(|line| escape(line)));
+        }
     }
     knobs(&mut page, story);
     map_section(&mut page, story, &map::draw(story));

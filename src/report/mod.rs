@@ -8,6 +8,7 @@
 
 pub mod csv;
 pub mod figures;
+mod goals_text;
 pub mod json;
 mod knob_words;
 pub mod load;
@@ -20,9 +21,11 @@ pub mod text;
 mod used_words;
 mod words;
 
+pub mod compare_text;
 pub mod doctor_text;
 pub mod lab_text;
 pub mod predict_text;
+pub mod verify_text;
 pub mod watch_text;
 
 pub mod capacity_text;

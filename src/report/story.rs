@@ -10,7 +10,7 @@ use super::figures;
 use crate::terms::{
     BootFailure, Change, Configuration, CurrentSetting, Decision, Event, EventKind, KnobsReport,
     Machine, MemoryParts, Prediction, PredictionScore, SessionState, TrialPurpose, TrialSummary,
-    TuneResult, Variant, Verdict, Warning,
+    TuneResult, Variant, Verdict, Verification, Warning,
 };
 
 /// Where a session lies, as far as it lies anywhere.
@@ -39,6 +39,10 @@ pub struct Story {
     pub budget: Option<Duration>,
     /// The session taken up, and how many trials were known from it.
     pub resumed: Option<(i64, u32)>,
+    /// The session whose recommendation this one verifies.
+    pub verifies: Option<i64>,
+    /// Whether that is still right, once it is known.
+    pub verification: Option<Verification>,
     /// Configurations that never became ready, one entry each.
     pub boot_failures: Vec<(Configuration, BootFailure)>,
     /// What variants are made of.
@@ -80,6 +84,8 @@ impl Default for Story {
             plan: Vec::new(),
             budget: None,
             resumed: None,
+            verifies: None,
+            verification: None,
             boot_failures: Vec::new(),
             changes: Vec::new(),
             variant_failures: Vec::new(),
@@ -146,6 +152,8 @@ impl Story {
                 self.boot_failures.push((*configuration, failure.clone()));
             }
             EventKind::TrialFinished { summary, .. } => self.add_trial(summary),
+            EventKind::Verifying { session } => self.verifies = Some(*session),
+            EventKind::Verified(found) => self.verification = Some((**found).clone()),
             EventKind::Predicted(predicted) => self.predicted.clone_from(predicted),
             EventKind::SessionEnded { state, result, error } => {
                 self.state = *state;

@@ -7,8 +7,10 @@ use super::figures;
 use super::map::{Cell, Map, Mark};
 use super::outside::{line, lines, pad, pad_left, shorten, truncate, width, wrap};
 use super::story::Story;
-use super::{knob_words, map, words};
-use crate::terms::{BootFailure, Configuration, Decision, TrialSummary, Variant, Warning};
+use super::{goals_text, knob_words, map, verify_text, words};
+use crate::terms::{
+    BootFailure, Configuration, Decision, TrialSummary, Variant, Verdict, Verification, Warning,
+};
 
 /// How text may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,12 +89,16 @@ pub fn plan(story: &Story, style: Style) -> Vec<String> {
 
 /// The decision: all that `tune` prints at the end.
 pub fn decision(story: &Story, style: Style) -> Vec<String> {
+    if let Some(found) = &story.verification {
+        return verification(story, found, style);
+    }
     let mut sections = vec![headline(story, style), facts(story, style)];
     sections.push(bullets("What to do", &words::ways_out(story), style));
     if let Some(decision) = &story.decision {
         sections.push(settings(story, decision, style));
         sections.push(equivalents(story, decision, style));
     }
+    sections.push(targets(story, style));
     sections.push(knobs(story, style));
     sections.push(map_lines(story, &map::draw(story), style));
     sections.push(failures(story, style));
@@ -101,6 +107,26 @@ pub fn decision(story: &Story, style: Style) -> Vec<String> {
     sections.push(bullets("Notes", &story.notes, style));
     sections.push(how(story, style));
     join(sections)
+}
+
+/// Whether a recommendation is still right: all that `verify` prints at the end.
+fn verification(story: &Story, found: &Verification, style: Style) -> Vec<String> {
+    let headline = wrap(&verify_text::headline(story, found), style.columns());
+    let painted = headline.iter().map(|part| match found.verdict {
+        Verdict::Yes => style.green(part),
+        Verdict::No => style.red(part),
+        Verdict::Undecided => style.yellow(part),
+    });
+    let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
+    join(vec![
+        painted.collect(),
+        verify_text::table(story, found),
+        bullets("Differs from then", &found.differences, style),
+        failures(story, style),
+        bullets("Warnings", &warnings, style),
+        bullets("Notes", &found.notes, style),
+        how(story, style),
+    ])
 }
 
 /// The whole session: plan, trials and decision.
@@ -201,6 +227,13 @@ fn knob_settings(decision: &Decision) -> Vec<String> {
         text.push(format!("    {}", line(&knob.line)));
     }
     text
+}
+
+/// Each goal of several, at the rate that was confirmed.
+fn targets(story: &Story, style: Style) -> Vec<String> {
+    let Some(decision) = &story.decision else { return Vec::new() };
+    let heading = goals_text::heading(decision);
+    heading.map_or_else(Vec::new, |it| bullets(&it, &goals_text::lines(&decision.goals), style))
 }
 
 fn equivalents(story: &Story, decision: &Decision, style: Style) -> Vec<String> {

@@ -110,6 +110,9 @@ pub fn configurations(story: &Story) -> &'static str {
 
 /// The session in one sentence: what to set, or why there is nothing to set.
 pub fn headline(story: &Story) -> String {
+    if let Some(found) = &story.verification {
+        return super::verify_text::headline(story, found);
+    }
     let goal = goal(story);
     let Some(decision) = &story.decision else { return without_decision(story, &goal) };
     let chosen = in_full(story, decision.workers, decision.threads);
@@ -613,6 +616,8 @@ mod tests {
             gain_ratio_interval: gain.map(|gain| [gain - 0.05, gain + 0.05]),
             operating_rps: 70.0,
             limit: Limit::unknown("no resource was busy"),
+            goals: Vec::new(),
+            goals_rps: None,
             equivalent: Vec::new(),
             settings: Settings::default(),
             memory_bytes: None,

@@ -55,6 +55,10 @@ pub struct Answer {
 pub(super) const START_SD_LOG: f64 = 0.02;
 /// The prior spread counts as this many measured starts.
 pub(super) const START_SD_DEGREES: f64 = 4.0;
+/// A machine's speed over some minutes differs by about this much from what it is over the day; it
+/// counts as this many comparisons.
+const DRIFT_SD_LOG: f64 = 0.02;
+const DRIFT_DEGREES: f64 = 2.0;
 /// Equivalent: the ratio's 90 % interval lies within this much of one.
 pub(super) const EQUIVALENCE: f64 = 0.03;
 
@@ -92,7 +96,7 @@ impl Search {
     /// The highest capacity among what was made sure of (else of the race). One that is proven
     /// equivalent and needs less memory wins over it.
     pub(super) fn chosen(&self) -> Option<Configuration> {
-        let best = self.best_confirmed().or_else(|| self.best_in_race().map(|(c, _)| c))?;
+        let best = self.best_finalist().or_else(|| self.best_so_far())?;
         let saves = |c: &Configuration| {
             self.cells[c].memory_bytes.unwrap_or(u64::MAX)
                 < self.cells[&best].memory_bytes.unwrap_or(u64::MAX)
@@ -105,6 +109,27 @@ impl Search {
         Some(cheaper.unwrap_or(best))
     }
 
+    /// While the first block is under way the race speaks for those that are still to come.
+    fn best_finalist(&self) -> Option<Configuration> {
+        match &self.stage {
+            super::Stage::Confirm(confirm) if confirm.is_first_block() => {
+                let is_open = |c: &Configuration| self.cells[c].is_open();
+                self.best_of(confirm.finalists.iter().copied().filter(is_open))
+            }
+            _ => self.best_confirmed(),
+        }
+    }
+
+    /// By whatever is known of each, a burst and the model at the least.
+    fn best_so_far(&self) -> Option<Configuration> {
+        self.cells
+            .iter()
+            .filter(|(_, cell)| cell.is_open())
+            .filter_map(|(&configuration, cell)| Some((configuration, cell.race_mean_sd()?.0)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(configuration, _)| configuration)
+    }
+
     /// Usable configurations that were measured on fresh starts after the race.
     fn confirmed(&self) -> impl Iterator<Item = Configuration> + '_ {
         self.cells
@@ -113,13 +138,19 @@ impl Search {
             .map(|(&configuration, _)| configuration)
     }
 
-    /// By the mean over starts; the worst start breaks a tie.
-    fn best_confirmed(&self) -> Option<Configuration> {
-        let most = self.confirmed().map(|c| self.cells[&c].blocks.len()).max()?;
+    /// By all that is known of each, its starts and the race; the worst start breaks a tie. Who was
+    /// beaten has fewer blocks than the others.
+    pub(super) fn best_confirmed(&self) -> Option<Configuration> {
+        self.best_of(self.confirmed())
+    }
+
+    fn best_of(&self, finalists: impl Iterator<Item = Configuration>) -> Option<Configuration> {
+        let spread = self.start_spread(1.0).variance;
+        let score = |cell: &Cell| cell.score(spread);
         let worst = |cell: &Cell| cell.blocks.iter().map(|b| b.1).fold(f64::INFINITY, f64::min);
-        self.confirmed().filter(|c| self.cells[c].blocks.len() == most).max_by(|a, b| {
+        finalists.max_by(|a, b| {
             let (a, b) = (&self.cells[a], &self.cells[b]);
-            mean_log(a).total_cmp(&mean_log(b)).then(worst(a).total_cmp(&worst(b)))
+            score(a).total_cmp(&score(b)).then(worst(a).total_cmp(&worst(b)))
         })
     }
 
@@ -130,14 +161,36 @@ impl Search {
         let rps = if cell.blocks.is_empty() {
             race_estimate(cell)?
         } else {
-            let logs: Vec<f64> = cell.blocks.iter().map(|block| block.1.ln()).collect();
-            exp(stats::shrunk_interval(&logs, self.start_spread(1.0), 0.95)?)
+            widened(self.blocks_estimate(configuration)?, 1.96 * self.drift_sd_log())
         };
         Some(CapacityEstimate { configuration, rps })
     }
 
+    /// From the blocks as they were, whatever the machine did meanwhile.
+    pub(super) fn blocks_estimate(&self, configuration: Configuration) -> Option<Estimate> {
+        let blocks = &self.cells.get(&configuration)?.blocks;
+        let logs: Vec<f64> = blocks.iter().map(|block| block.1.ln()).collect();
+        Some(exp(stats::shrunk_interval(&logs, self.start_spread(1.0), 0.95)?))
+    }
+
+    /// How far the machine's speed is from its usual one over the minutes of the blocks, which the
+    /// blocks themselves cannot show: from how far what was confirmed lies from what the race had
+    /// found some minutes before, beyond what chance explains.
+    fn drift_sd_log(&self) -> f64 {
+        let (mut variance, mut degrees) = (DRIFT_SD_LOG.powi(2) * DRIFT_DEGREES, DRIFT_DEGREES);
+        let spread = self.start_spread(1.0).variance;
+        for cell in self.cells.values().filter(|cell| cell.probes > 0 && !cell.blocks.is_empty()) {
+            let Some((race, sd)) = cell.race_mean_sd() else { continue };
+            let by_chance = sd.powi(2) + START_SD_LOG.powi(2) + spread / cell.blocks.len() as f64;
+            // The two differ by twice the variance of each.
+            variance += 0.5 * ((mean_log(cell) - race).powi(2) - by_chance).max(0.0);
+            degrees += 1.0;
+        }
+        (variance / degrees).sqrt()
+    }
+
     /// `a`'s capacity divided by `b`'s, within blocks where both were measured on fresh starts.
-    fn ratio(&self, a: Configuration, b: Configuration, level: f64) -> Option<Estimate> {
+    pub(super) fn ratio(&self, a: Configuration, b: Configuration, level: f64) -> Option<Estimate> {
         let logs: Vec<f64> = self.paired_blocks(a, b).iter().map(|(a, b)| (a / b).ln()).collect();
         if !logs.is_empty() {
             // Two starts take part in each ratio.
@@ -188,8 +241,17 @@ impl Search {
 impl Cell {
     /// Logarithm of the race's capacity and its standard deviation.
     fn race_mean_sd(&self) -> Option<(f64, f64)> {
-        let belief = self.race.as_ref().filter(|_| self.probes > 0)?;
+        let belief = self.race.as_ref()?;
         Some((belief.median().ln(), belief.sd_log()))
+    }
+
+    /// Logarithm of the capacity by its blocks and by the race, each as far as it is to be trusted.
+    /// `spread`: variance of one block.
+    fn score(&self, spread: f64) -> f64 {
+        let blocks = self.blocks.len() as f64 / spread.max(1e-6);
+        let (race, sd) = self.race_mean_sd().unwrap_or((0.0, f64::INFINITY));
+        let race_weight = 1.0 / (sd.powi(2) + START_SD_LOG.powi(2));
+        (mean_log(self) * blocks + race * race_weight) / (blocks + race_weight)
     }
 }
 
@@ -202,6 +264,12 @@ fn race_estimate(cell: &Cell) -> Option<Estimate> {
     let (mean, sd) = cell.race_mean_sd()?;
     let half = 1.96 * (sd.powi(2) + START_SD_LOG.powi(2)).sqrt();
     Some(exp(Estimate { value: mean, low: mean - half, high: mean + half, count: 1 }))
+}
+
+/// With another, independent error of the logarithm, of this half width.
+fn widened(estimate: Estimate, half: f64) -> Estimate {
+    let wider = (estimate.high / estimate.value).ln().hypot(half).exp();
+    Estimate { low: estimate.value / wider, high: estimate.value * wider, ..estimate }
 }
 
 fn is_equivalent(ratio: &Estimate) -> bool {

@@ -11,6 +11,8 @@ pub(super) struct Cell {
     pub burst_rps: Option<f64>,
     /// The clients of that load.
     pub burst_clients: Option<u32>,
+    /// The first such load got less through than one client alone would.
+    pub has_collapsed: bool,
     /// CPU seconds of the server for one request, under saturation.
     pub cpu_per_request_s: Option<f64>,
     /// What of the cores the generator took for one request.

@@ -22,8 +22,10 @@ pub(super) struct Climb {
 /// Enough: the belief's relative standard deviation.
 const PRECISION: f64 = 0.025;
 /// More probes on one start buy little beside a fresh start; a short budget buys fewer still.
-const PROBES_MAX: f64 = 5.0;
+const PROBES_MAX: f64 = 3.0;
 const BUDGET_PER_PROBE_S: f64 = 100.0;
+/// The reference is measured again with whatever wins: two tell what is to be beaten.
+const REFERENCE_PROBES: u32 = 2;
 /// Requests a probe should see, so that it tells some 5 % apart (METHOD: 2 sqrt(2 / N) for
 /// Poisson).
 const PROBE_REQUESTS: f64 = 2500.0;
@@ -50,6 +52,10 @@ impl Search {
         let belief = cell.race.as_ref()?;
         let probes_most =
             (self.plan.budget.as_secs_f64() / BUDGET_PER_PROBE_S).clamp(2.0, PROBES_MAX) as u32;
+        let probes_most = match climb.bar_rps {
+            Some(_) => probes_most,
+            None => probes_most.min(REFERENCE_PROBES),
+        };
         let is_enough = climb.probes >= probes_most
             || (climb.probes >= 2 && belief.sd_log() <= PRECISION)
             || (climb.probes >= 1 && self.time_left() < self.plan.budget.mul_f64(0.25));
@@ -73,16 +79,28 @@ impl Search {
             }
             None => burst_clients(configuration),
         };
+        let has_collapsed = self.cells.get(&configuration).is_some_and(|cell| cell.has_collapsed);
+        let clients = if has_collapsed { (clients / FEWER).max(2) } else { clients };
         let is_reference = configuration == self.plan.current && self.starts <= 1;
         TrialRequest {
             configuration,
             variant: Variant::AS_IT_IS,
-            fresh_start: !is_reference || self.setbacks > 0,
+            fresh_start: !is_reference || has_collapsed || self.setbacks > 0,
             purpose: TrialPurpose::Saturate,
             offered: Offered::Closed { clients, think: Duration::ZERO },
             warm_up: Duration::from_secs(2),
-            duration: self.seconds(0.015, 3.0, 8.0),
+            duration: self.burst_duration(configuration),
         }
+    }
+
+    /// Long enough for [`BURST_REQUESTS`] as far as is known.
+    fn burst_duration(&self, configuration: Configuration) -> Duration {
+        let most = self.seconds(0.015, 3.0, 8.0);
+        let Some(expected_rps) = self.expectations().map(|e| e.saturated_rps(configuration)) else {
+            return most;
+        };
+        let needed_s = (BURST_REQUESTS / expected_rps.max(1.0)).ceil();
+        Duration::from_secs_f64(needed_s.max(3.0)).min(most)
     }
 
     /// One window at one rate, on the server that runs; long enough for [`PROBE_REQUESTS`] within
@@ -123,7 +141,11 @@ impl Search {
     }
 
     pub(super) fn take_burst(&mut self, summary: &TrialSummary) {
-        let burst_rps = summary.summary.throughput_rps;
+        let burst_rps = summary.summary.got_through_rps();
+        if self.has_collapsed(summary) {
+            self.cell_mut(summary.configuration).has_collapsed = true;
+            return;
+        }
         let prior = self.prior(summary.configuration, burst_rps);
         let Some(climb) = self.climb_mut() else { return };
         climb.has_burst = true;
@@ -138,6 +160,15 @@ impl Search {
         }
     }
 
+    /// So many clients at once got less than one alone would: they wait for something that only one
+    /// can have, and what they were given says nothing of what fewer would get.
+    fn has_collapsed(&self, summary: &TrialSummary) -> bool {
+        let alone_rps = self.unloaded_s().map_or(0.0, |unloaded_s| 1.0 / unloaded_s.max(1e-6));
+        let is_second = self.cells[&summary.configuration].has_collapsed;
+        let is_many = summary.offered.clients().is_some_and(|clients| clients >= 2 * FEWER);
+        !is_second && is_many && summary.summary.throughput_rps < 0.8 * alone_rps
+    }
+
     /// What the burst says of the capacity. It cannot hold more than it gets when saturated, and
     /// how much less depends on the goal: the model says, with room for its error.
     fn prior(&self, configuration: Configuration, burst_rps: f64) -> RatePosterior {
@@ -145,8 +176,13 @@ impl Search {
             .expectations()
             .and_then(|e| e.capacity_share(configuration))
             .unwrap_or(0.9)
-            .clamp(0.02, 0.97);
-        let sd_log = if share > 0.8 { 0.12 } else { 0.35 };
+            .clamp(0.1, 0.97);
+        let sd_log = match share {
+            0.8.. => 0.12,
+            0.4.. => 0.35,
+            // The goal allows little of what goes through, or the model knows little of it.
+            _ => 0.8,
+        };
         let mut belief = RatePosterior::with_prior((burst_rps * share).max(0.01), sd_log);
         cap(&mut belief, burst_rps);
         belief
@@ -171,6 +207,10 @@ impl Search {
     }
 }
 
+/// Replies of a burst from which its throughput is known to a few percent.
+const BURST_REQUESTS: f64 = 2000.0;
+/// Clients that got nothing are tried again with so many times fewer.
+const FEWER: u32 = 16;
 /// More connections than this are more than a process may have open by default, here or there.
 const LOOP_CLIENTS: u32 = 900;
 

@@ -1,14 +1,16 @@
 //! Making sure: the winner, the reference and whatever is close are measured again on fresh starts,
 //! interleaved in random order, and only these figures are printed.
 
+use std::time::Duration;
+
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::climb::{cap, observe};
 use super::{Search, TrialRequest};
-use crate::stats::{self, RatePosterior};
-use crate::terms::{Configuration, TrialPurpose, TrialSummary};
+use crate::stats::{Estimate, RatePosterior};
+use crate::terms::{Configuration, TrialPurpose, TrialSummary, Verdict};
 
 /// The blocks measured and to come.
 #[derive(Debug, Clone)]
@@ -20,9 +22,18 @@ pub(super) struct Confirm {
     queue: Vec<Configuration>,
     /// Probes done on the present start, and what they say.
     probes: u32,
+    has_held: bool,
+    has_missed: bool,
     belief: Option<RatePosterior>,
     /// When this block began, seconds of the session.
     block_began_s: f64,
+}
+
+impl Confirm {
+    /// Not every finalist has been measured again yet.
+    pub fn is_first_block(&self) -> bool {
+        self.block == 1
+    }
 }
 
 impl PartialEq for Confirm {
@@ -34,12 +45,22 @@ impl PartialEq for Confirm {
     }
 }
 
-/// Probes on each fresh start.
+/// Probes on each fresh start; more where none was held, or none missed: what lies on one side of
+/// all of them is hardly known.
 const PROBES: u32 = 3;
+const PROBES_MOST: u32 = 6;
 /// Before it is probed, a start holds what the race said, give or take this: wide enough that the
 /// race, which chose the luckiest, has little say in the figure that is printed.
 const PRIOR_SD_LOG: f64 = 0.15;
 const BLOCKS_MAX: u32 = 8;
+/// Before so many nobody is out.
+const BLOCKS_LEAST: usize = 2;
+/// Out: the whole interval of its capacity by the best one's lies below this.
+const BEATEN: f64 = 0.99;
+/// Enough: half the interval's width, relative.
+const PRECISION: f64 = 0.03;
+/// A burst that is only to warm the server up.
+const WARM_BURST: Duration = Duration::from_secs(3);
 
 impl Search {
     pub(super) fn begin_confirm(&mut self) -> Option<Confirm> {
@@ -86,7 +107,8 @@ impl Search {
         let seed = self.plan.seed.wrapping_mul(1_000_003).wrapping_add(u64::from(block));
         queue.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         let belief = None;
-        Confirm { finalists, block, queue, probes: 0, belief, block_began_s: self.now_s }
+        let (has_held, has_missed, block_began_s) = (false, false, self.now_s);
+        Confirm { finalists, block, queue, probes: 0, has_held, has_missed, belief, block_began_s }
     }
 
     /// Each start begins with a burst: it warms the server up as it did in the race, so that no
@@ -94,7 +116,11 @@ impl Search {
     pub(super) fn confirm_request(&self, confirm: &Confirm) -> Option<TrialRequest> {
         let &configuration = confirm.queue.last()?;
         Some(match &confirm.belief {
-            None => TrialRequest { fresh_start: true, ..self.burst_request(configuration) },
+            None => TrialRequest {
+                fresh_start: true,
+                duration: WARM_BURST,
+                ..self.burst_request(configuration)
+            },
             Some(belief) => {
                 self.probe_request(configuration, belief.median(), TrialPurpose::Confirm)
             }
@@ -102,7 +128,7 @@ impl Search {
     }
 
     pub(super) fn take_confirm_burst(&mut self, summary: &TrialSummary) {
-        let burst_rps = summary.summary.throughput_rps;
+        let burst_rps = summary.summary.got_through_rps();
         let known = self.cells[&summary.configuration].capacity_rps();
         let mut belief = RatePosterior::with_prior(known.unwrap_or(burst_rps), PRIOR_SD_LOG);
         cap(&mut belief, burst_rps);
@@ -117,9 +143,13 @@ impl Search {
         let Some(belief) = &mut confirm.belief else { return };
         observe(belief, rate.as_per_second(), summary);
         confirm.probes += 1;
-        if confirm.probes < PROBES {
+        confirm.has_held |= summary.leaning == Verdict::Yes;
+        confirm.has_missed |= summary.leaning == Verdict::No;
+        let is_between = confirm.has_held && confirm.has_missed;
+        if confirm.probes < PROBES || (!is_between && confirm.probes < PROBES_MOST) {
             return;
         }
+        (confirm.has_held, confirm.has_missed) = (false, false);
         let start = (confirm.block, belief.median(), belief.sd_log());
         confirm.belief = None;
         confirm.probes = 0;
@@ -134,24 +164,43 @@ impl Search {
         if done.queue.last().is_some_and(|c| !is_open(c)) {
             done.queue.retain(is_open);
             done.finalists.retain(is_open);
-            done.probes = 0;
+            (done.probes, done.has_held, done.has_missed) = (0, false, false);
             done.belief = None;
             return (!done.finalists.is_empty()).then_some(done);
         }
-        let took_s = self.now_s - done.block_began_s;
-        let is_sharp = self.gain_width(&done).is_some_and(|width| width < 0.03);
-        if done.block >= BLOCKS_MAX || is_sharp || took_s > self.time_left().as_secs_f64() {
+        let each_s = (self.now_s - done.block_began_s) / done.finalists.len().max(1) as f64;
+        let finalists = self.still_in(&done);
+        let next_s = each_s * finalists.len() as f64;
+        let is_over = done.block >= BLOCKS_MAX || self.is_sharp(&finalists);
+        if is_over || next_s > self.time_left().as_secs_f64() {
             return None;
         }
-        Some(self.block(done.finalists, done.block + 1))
+        Some(self.block(finalists, done.block + 1))
     }
 
-    /// Half width of the gain's 95 % interval, relative.
-    fn gain_width(&self, confirm: &Confirm) -> Option<f64> {
-        let [winner, reference, ..] = confirm.finalists[..] else { return None };
-        let pairs = self.paired_blocks(winner, reference);
-        let gain = stats::log_ratio_interval(&pairs, 0.95).filter(|_| pairs.len() >= 3)?;
-        Some((gain.high / gain.low).ln() / 2.0)
+    /// Finalists that are not beaten: another block of those that are would say nothing more.
+    fn still_in(&self, done: &Confirm) -> Vec<Configuration> {
+        let Some(best) = self.best_confirmed() else { return done.finalists.clone() };
+        let is_beaten = |c: &Configuration| {
+            *c != best
+                && self.paired_blocks(*c, best).len() >= BLOCKS_LEAST
+                && self.ratio(*c, best, 0.95).is_some_and(|ratio| ratio.high < BEATEN)
+        };
+        done.finalists.iter().copied().filter(|c| !is_beaten(c)).collect()
+    }
+
+    /// What is printed would hardly change: the best one's capacity is known, and what is left
+    /// beside it differs from it by what is known too.
+    fn is_sharp(&self, finalists: &[Configuration]) -> bool {
+        let Some(best) = self.best_confirmed() else { return false };
+        let blocks = &self.cells[&best].blocks;
+        let width = |estimate: &Estimate| (estimate.high / estimate.low).ln() / 2.0;
+        blocks.len() > BLOCKS_LEAST
+            && self.blocks_estimate(best).is_some_and(|it| width(&it) <= PRECISION)
+            && finalists
+                .iter()
+                .filter(|c| **c != best)
+                .all(|c| self.ratio(*c, best, 0.95).is_some_and(|it| width(&it) <= PRECISION))
     }
 
     /// Capacities of two configurations in the blocks that measured both, by block.
@@ -170,6 +219,7 @@ impl Search {
     fn confirm_cost_s(&self, rate_rps: f64) -> f64 {
         let request = self.probe_request(self.plan.current, rate_rps, TrialPurpose::Confirm);
         let probe_s = (request.warm_up + request.duration).as_secs_f64();
-        self.start_cost_s + self.burst_s() + f64::from(PROBES) * probe_s
+        let burst_s = (request.warm_up + WARM_BURST).as_secs_f64();
+        self.start_cost_s + burst_s + f64::from(PROBES) * probe_s
     }
 }

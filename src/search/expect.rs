@@ -11,6 +11,9 @@ pub(super) struct Expectations {
     cores: f64,
     form: Form,
     memory: Option<MemoryModel>,
+    /// The most that was measured with one number of workers, as long as that is the only one:
+    /// how much of it they share is not known then.
+    same_workers: Option<(u16, u64)>,
     limit: QuantileLimit,
     correction: Correction,
     /// Relative error on the cells measured, at least [`ERROR_LEAST`].
@@ -19,6 +22,9 @@ pub(super) struct Expectations {
 
 /// The model has never been better than this on machines it has not seen.
 const ERROR_LEAST: f64 = 0.10;
+
+/// A worker shares at most this much with the others: one more needs half as much again at least.
+const OWN_SHARE_LEAST: f64 = 0.5;
 
 impl Search {
     /// `None` before anything was saturated.
@@ -30,7 +36,8 @@ impl Search {
             cores: self.plan.cores,
             form: self.plan.form,
             memory: model::memory(&self.memory_points()),
-            limit: self.slo.as_ref()?.tightest(),
+            same_workers: same_workers(&self.memory_points()),
+            limit: self.limit?,
             correction: Correction::default(),
             error: ERROR_LEAST,
         };
@@ -67,6 +74,13 @@ impl Search {
     }
 }
 
+fn same_workers(points: &[(Configuration, u64)]) -> Option<(u16, u64)> {
+    let workers = points.first()?.0.workers.get();
+    let is_only = points.iter().all(|(configuration, _)| configuration.workers.get() == workers);
+    let most = points.iter().map(|(_, bytes)| *bytes).max()?;
+    is_only.then_some((workers, most))
+}
+
 impl Expectations {
     /// Root mean square of the relative error over the saturated trials.
     fn error_on(&self, observations: &[Observation]) -> f64 {
@@ -82,7 +96,8 @@ impl Expectations {
         mean.sqrt().max(ERROR_LEAST)
     }
 
-    fn saturated_rps(&self, configuration: Configuration) -> f64 {
+    /// What it answers when there is always more to do, requests/s.
+    pub fn saturated_rps(&self, configuration: Configuration) -> f64 {
         closed_throughput(
             &self.form.computed(configuration, &self.demand).0,
             self.form.places(configuration, &self.demand),
@@ -132,7 +147,14 @@ impl Expectations {
 
     /// Why it cannot be run here, before trying it.
     pub fn ruled_out(&self, configuration: Configuration, limit: Option<Bytes>) -> Option<String> {
-        let (needs, limit) = (self.memory_bytes(configuration)?, limit?);
+        let (expected, limit) = (self.memory_bytes(configuration)?, limit?);
+        let needs = match self.same_workers {
+            Some((workers, bytes)) if configuration.workers.get() > workers => {
+                let more = f64::from(configuration.workers.get() - workers) / f64::from(workers);
+                expected.min((bytes as f64 * (1.0 + OWN_SHARE_LEAST * more)) as u64)
+            }
+            _ => expected,
+        };
         (!model::fits(needs, limit))
             .then(|| format!("would need about {} of {limit}", Bytes(needs)))
     }

@@ -103,7 +103,7 @@ impl FreshStart {
         pace: Pace,
     ) -> Option<Capacity> {
         let Some(rate) = summary.offered.rate() else {
-            let burst_rps = summary.summary.throughput_rps;
+            let burst_rps = summary.summary.got_through_rps();
             let prior = known.capacity_rps * burst_rps / known.burst_rps;
             let mut belief = RatePosterior::with_prior(prior.max(0.01), PRIOR_SD_LOG);
             cap(&mut belief, burst_rps);

@@ -15,11 +15,13 @@ mod race;
 mod rate;
 mod screen;
 mod screened;
+mod starts;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::model::Form;
+use crate::model::{self, Form};
 use crate::terms::{
     Arrivals, Bytes, Configuration, Offered, Prediction, QuantileLimit, Ratio, Slo, TrialPurpose,
     TrialSummary, Variant, Verdict,
@@ -35,6 +37,10 @@ use screen::{Knobs, Screen};
 pub use screened::{ChangeAnswer, KnobsAnswer, VariantAnswer};
 
 pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch, WindowAnswer};
+pub use starts::{
+    Start, capacity_of, mean_rps, ratio_apart, ratio_in_blocks, start_variance, starts,
+};
+pub use verify::{Verify, VerifyAnswer, VerifyPlan, VerifySetting};
 
 /// What is searched, and within what.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,6 +129,8 @@ pub struct Search {
     knobs: Knobs,
     slo: Option<Slo>,
     unloaded: Option<Unloaded>,
+    /// Of the goals, the limit that the model asks its formulas about.
+    limit: Option<QuantileLimit>,
     cells: BTreeMap<Configuration, Cell>,
     stage: Stage,
     /// Time of the last thing told, seconds since the session began.
@@ -131,6 +139,8 @@ pub struct Search {
     start_cost_s: f64,
     starts: u32,
     notes: Vec<String>,
+    /// What would not fit into memory, by what is known now, and why.
+    too_large: BTreeMap<Configuration, String>,
     /// Invalid or broken trials in a row; the search gives up on a configuration after two.
     setbacks: u32,
 }
@@ -176,12 +186,14 @@ impl Search {
             knobs: Knobs::default(),
             slo,
             unloaded: None,
+            limit: None,
             cells,
             stage: Stage::Unloaded,
             now_s: 0.0,
             start_cost_s: 2.0,
             starts: 0,
             notes: Vec::new(),
+            too_large: BTreeMap::new(),
             setbacks: 0,
         }
     }
@@ -322,7 +334,7 @@ impl Search {
             purpose: TrialPurpose::Unloaded,
             offered: Offered::Closed { clients: 1, think: Duration::ZERO },
             warm_up: Duration::from_secs(2),
-            duration: self.seconds(0.02, 3.0, 15.0),
+            duration: self.seconds(0.015, 3.0, 15.0),
         }
     }
 
@@ -340,11 +352,13 @@ impl Search {
             cpu_per_request_s: (completed > 0 && server_cpu_s > 0.0)
                 .then(|| server_cpu_s / completed as f64),
         });
-        let p95 = Duration::from_secs_f64(summary.summary.latency_s.p95);
+        let p95 = Duration::from_secs_f64(model::common_p95_s(&summary.summary));
         let slo = self.slo.get_or_insert_with(|| goal_from_unloaded(p95)).clone();
+        self.limit = Some(model::limit_that_binds(&summary.summary, &slo));
         if summary.verdict == Verdict::No {
+            let goals = summary.summary.slo.as_ref().map_or(slo.to_string(), |it| it.text.clone());
             let message = format!(
-                "nothing can meet {slo}: one client alone sees p95 {:.0} ms ({})",
+                "nothing can meet {goals}: one client alone sees p95 {:.0} ms ({})",
                 p95.as_secs_f64() * 1e3,
                 summary.reason
             );

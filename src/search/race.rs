@@ -2,17 +2,19 @@
 //! neighbours of the best, until nothing unmeasured could still win or the time is better spent on
 //! making sure.
 
+use std::collections::BTreeMap;
+
 use super::Search;
 use super::climb::Climb;
 use crate::terms::Configuration;
 
 /// The part of the budget after which no new configuration is begun: the rest makes sure.
-const RACE_SHARE: f64 = 0.58;
+const RACE_SHARE: f64 = 0.55;
 
 impl Search {
     /// The next configuration to climb, or `None` when the race is over.
     pub(super) fn next_candidate(&mut self) -> Option<Climb> {
-        self.rule_out_by_memory();
+        self.too_large = self.too_large();
         let budget_s = self.plan.budget.as_secs_f64();
         // With a budget this short, an answer that compares nothing would be none.
         let share = if self.has_compared() { RACE_SHARE } else { 1.0 };
@@ -42,19 +44,19 @@ impl Search {
         self.cells.iter().any(|(&c, cell)| c != self.plan.current && cell.burst_rps.is_some())
     }
 
-    fn rule_out_by_memory(&mut self) {
-        let Some(expectations) = self.expectations() else { return };
-        for (&configuration, cell) in &mut self.cells {
-            if let Some(reason) = expectations.ruled_out(configuration, self.plan.memory) {
-                cell.rule_out(reason);
-            }
-        }
+    /// Worked out anew each time: what is known of memory after one trial is little.
+    fn too_large(&self) -> BTreeMap<Configuration, String> {
+        let Some(expectations) = self.expectations() else { return BTreeMap::new() };
+        let reason = |c: &Configuration| expectations.ruled_out(*c, self.plan.memory);
+        self.cells.keys().filter_map(|c| Some((*c, reason(c)?))).collect()
     }
 
     fn untried(&self) -> impl Iterator<Item = Configuration> + '_ {
         self.cells
             .iter()
-            .filter(|(_, cell)| cell.is_open() && cell.burst_rps.is_none())
+            .filter(|(c, cell)| {
+                cell.is_open() && cell.burst_rps.is_none() && !self.too_large.contains_key(c)
+            })
             .map(|(&configuration, _)| configuration)
     }
 

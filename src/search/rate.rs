@@ -108,6 +108,8 @@ const RATE_MOST: f64 = 900_000.0;
 const NOISE_SD_LOG: f64 = 0.02;
 /// An interval whose ends lie further apart answers nothing.
 const INTERVAL_WIDEST: f64 = 2.5;
+/// With fewer arrivals than this their number is chance.
+const FEWEST_ARRIVALS: u64 = 30;
 /// Some hundred requests: from fewer, no capacity is named. They leave the bursts' word, and that
 /// is not about latency.
 const RESOLUTION_COARSEST: f64 = 0.25;
@@ -388,7 +390,7 @@ impl RateSearch {
 impl WindowAnswer {
     pub(super) fn of_trial(rate_rps: f64, summary: &TrialSummary) -> Self {
         Self {
-            rate_rps,
+            rate_rps: arrived_rps(summary).unwrap_or(rate_rps),
             verdict: summary.verdict,
             leaning: summary.leaning,
             resolution: summary.resolution,
@@ -409,6 +411,14 @@ pub(super) fn observe(belief: &mut RatePosterior, answer: &WindowAnswer) {
         Verdict::Undecided => (answer.leaning == Verdict::Yes, sd * 2.0),
     };
     belief.observe(answer.rate_rps, held, sd);
+}
+
+/// What came in the measured seconds, requests/s: of Poisson arrivals at a rate as many come as
+/// chance has it, and the server met those, not the rate. `None` when the load ended early.
+fn arrived_rps(summary: &TrialSummary) -> Option<f64> {
+    let load = &summary.summary;
+    let is_whole = load.due >= FEWEST_ARRIVALS && summary.offered.rate().is_some();
+    (is_whole && load.duration_s > 0.0).then(|| load.due as f64 / load.duration_s)
 }
 
 /// Whether more clients got more through, beyond what so few replies can show by chance.

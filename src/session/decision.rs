@@ -5,9 +5,10 @@ use crate::plan::Plan;
 use crate::search::{Answer, CapacityEstimate, Choice, KnobsAnswer};
 use crate::server::{self, Inspection};
 use crate::stats::Estimate;
+use crate::summary::goals;
 use crate::terms::{
-    Configuration, CurrentSetting, Decision, Equivalent, Machine, OPERATING_SHARE, Prediction,
-    Settings, TuneResult, Variant, Warning,
+    Configuration, CurrentSetting, Decision, Equivalent, GoalSummary, Machine, OPERATING_SHARE,
+    Prediction, Settings, TrialPurpose, TrialSummary, TuneResult, Variant, Verdict, Warning,
 };
 
 /// What the answer does not know.
@@ -19,6 +20,8 @@ pub struct Facts<'a> {
     pub elapsed_s: f64,
     pub load_s: f64,
     pub warnings: Vec<Warning>,
+    /// Of several targets, the trials that told them apart.
+    pub mixed: &'a [TrialSummary],
 }
 
 /// The whole result of a tune.
@@ -27,6 +30,8 @@ pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
     let chosen = answer.choice.as_ref().map(|choice| choice.capacity.configuration);
     notes.extend(answer.knobs.iter().flat_map(|found| knobs::notes(facts.plan, found)));
     notes.extend(chosen.into_iter().flat_map(|chosen| at_the_edge(facts.plan, chosen)));
+    let confirmed = chosen.and_then(|chosen| confirmed(facts.mixed, chosen));
+    notes.extend(confirmed.into_iter().flat_map(|(trial, rate)| uncertain(trial, rate)));
     TuneResult {
         current: Some(current(facts.inspection.current, answer.current.as_ref())),
         decision: answer
@@ -61,6 +66,44 @@ fn at_the_edge(plan: &Plan, chosen: Configuration) -> Vec<String> {
     of_workers.into_iter().chain(plan.has_threads.then(of_threads).flatten()).collect()
 }
 
+/// The trial that shows the goals of the chosen configuration, with its rate: the highest rate that
+/// held when the choice was confirmed, else when it was raced.
+fn confirmed(mixed: &[TrialSummary], chosen: Configuration) -> Option<(&TrialSummary, f64)> {
+    let held = mixed.iter().filter(|trial| {
+        let may_be_believed = trial.valid && trial.failure.is_none();
+        may_be_believed && trial.configuration == chosen && trial.leaning == Verdict::Yes
+    });
+    let of_purpose = |purpose| {
+        let trials = held.clone().filter(move |trial| trial.purpose == purpose);
+        let rates = trials.filter_map(|trial| Some((trial, trial.offered.rate()?.as_per_second())));
+        rates.max_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    of_purpose(TrialPurpose::Confirm).or_else(|| of_purpose(TrialPurpose::Probe))
+}
+
+/// Goals that too few requests were about to be certain of their latencies.
+fn uncertain(trial: &TrialSummary, rate: f64) -> Vec<String> {
+    let all = &trial.summary.goals;
+    let note = |goal: &GoalSummary| {
+        let (needed, slo) = (goals::lacking(goal)?, goal.slo.as_ref()?);
+        let seconds = trial.summary.duration_s;
+        let longer = match goal.due {
+            0 => String::new(),
+            due => {
+                format!(", which takes {:.0} s at this rate", needed as f64 / due as f64 * seconds)
+            }
+        };
+        Some(format!(
+            "{slo} of {} is not certain: {} came to it in {seconds:.0} s at {rate:.1}/s, and \
+             {needed} are needed even if none misses it{longer}; a larger --budget makes longer \
+             trials, a larger weight more requests",
+            goal.name(all.len()),
+            if goal.due == 1 { "1 request".to_string() } else { format!("{} requests", goal.due) },
+        ))
+    };
+    all.iter().filter(|goal| goal.met.is_none()).filter_map(note).collect()
+}
+
 fn current(configuration: Configuration, capacity: Option<&CapacityEstimate>) -> CurrentSetting {
     CurrentSetting {
         workers: configuration.workers.get(),
@@ -72,6 +115,7 @@ fn current(configuration: Configuration, capacity: Option<&CapacityEstimate>) ->
 
 fn decision(choice: &Choice, found: Option<&KnobsAnswer>, facts: &Facts<'_>) -> Decision {
     let configuration = choice.capacity.configuration;
+    let confirmed = confirmed(facts.mixed, configuration);
     Decision {
         workers: configuration.workers.get(),
         threads: configuration.threads.get(),
@@ -81,6 +125,8 @@ fn decision(choice: &Choice, found: Option<&KnobsAnswer>, facts: &Facts<'_>) -> 
         gain_ratio_interval: choice.gain.as_ref().map(interval),
         operating_rps: choice.capacity.rps.value * OPERATING_SHARE,
         limit: choice.limit.clone(),
+        goals: confirmed.map(|(trial, _)| trial.summary.goals.clone()).unwrap_or_default(),
+        goals_rps: confirmed.map(|(_, rate)| rate),
         equivalent: choice.equivalent.iter().map(equivalent).collect(),
         settings: settings(facts, configuration, found),
         memory_bytes: choice.memory_bytes,

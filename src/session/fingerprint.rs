@@ -28,11 +28,20 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> S
         // Secrets take part as a hash only.
         target.headers.iter().for_each(|(name, value)| hash.add(&format!("{name}: {value}")));
         hash.add_bytes(&target.body);
+        // Absent without one, as in sessions from before targets could have any.
+        target.slo.iter().for_each(|slo| hash.add(&format!("slo {slo}")));
     }
     let mut files = Vec::new();
     list(&plan.app.folder, 0, &mut files);
     files.sort();
     files.iter().for_each(|file| hash.add(file));
+    hash.text()
+}
+
+/// Of a session that verifies another: never that of a tune, so that none takes it up.
+pub fn of_verification(session: i64, started_at: &str) -> String {
+    let mut hash = Fnv::default();
+    hash.add(&format!("verifies {session} {started_at}"));
     hash.text()
 }
 

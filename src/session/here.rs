@@ -1,4 +1,5 @@
-//! A tune on this machine: doctor's checks, the local place and the store, put together.
+//! A tune, or a verification of one, on this machine: doctor's checks, the local place and the
+//! store, put together.
 
 use std::env;
 use std::io;
@@ -6,6 +7,7 @@ use std::path::PathBuf;
 
 use super::doctor::{self, DoctorSettings};
 use super::tune::{self, Ended, Tune, TuneError};
+use super::verify::{self, Claim, Verified, VerifyError, Verifying};
 use crate::monitor::host;
 use crate::place::PlaceError;
 use crate::place::local::{Local, LocalSettings, SYSTEM_PROGRAMS};
@@ -46,11 +48,48 @@ pub fn tune(plan: &Plan, wishes: Wishes<'_>) -> Result<Ended, TuneError> {
         store: &mut store,
         reporters: wishes.reporters,
         stop: wishes.stop,
-        started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        started_at: now(),
         doubts: doctor::warnings(&findings),
         consent: wishes.consent,
         may_resume: wishes.may_resume,
     })
+}
+
+/// Measures on this machine whether a session's recommendation is still right. `plan` is that
+/// session's again; of the wishes, nobody is asked for consent and nothing is taken up.
+///
+/// # Errors
+/// As [`verify::run`]; also when the store cannot be opened or the machine cannot host the app.
+pub fn verify(
+    claim: &Claim,
+    plan: &Plan,
+    compares_machines: bool,
+    wishes: Wishes<'_>,
+) -> Result<Verified, VerifyError> {
+    let mut store = Store::open(&plan.store).map_err(TuneError::from)?;
+    let settings = settings(plan).map_err(TuneError::from)?;
+    let findings = doctor::check(&DoctorSettings {
+        quick: true,
+        app: plan.app.folder.clone(),
+        store: plan.store.clone(),
+    });
+    let mut place = Local::new(settings, wishes.stop.clone()).map_err(TuneError::from)?;
+    verify::run(Verifying {
+        claim,
+        plan,
+        place: &mut place,
+        store: &mut store,
+        reporters: wishes.reporters,
+        stop: wishes.stop,
+        started_at: now(),
+        doubts: doctor::warnings(&findings),
+        compares_machines,
+    })
+}
+
+/// RFC 3339, UTC.
+fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Where this was typed, as the plan has to know it.

@@ -32,8 +32,8 @@ pub use crate::load::{Closing, Length, Protocol, TlsOptions};
 use crate::report::load::{About, RequestLine};
 use crate::summary::load::{Fold, Rules};
 use crate::terms::{
-    ConnectionMode, LiveSecond, LoadRun, LoadSecond, LoadSummary, Rate, RequestRow, RouteSummary,
-    Slo, StopSignal, Target, Warning,
+    ConnectionMode, Goals, LiveSecond, LoadRun, LoadSecond, LoadSummary, Rate, RequestRow,
+    RouteSummary, Slo, StopSignal, Target, Warning,
 };
 pub use access_log::{LogSpec, Speed};
 use access_log::{Traffic, replay};
@@ -129,7 +129,7 @@ impl LoadVerbError {
 pub struct Prepared {
     url: Url,
     spec: LoadSpec,
-    slo: Option<Slo>,
+    goals: Goals,
     /// Doubts about what is sent.
     warnings: Vec<Warning>,
     /// What is going to be done, for people; without secrets.
@@ -200,6 +200,8 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         return Err(LoadVerbError::Usage("the duration must be above zero, such as 10s".into()));
     }
     let targets = targets_of(&asked, &url, targets_text.as_deref(), traffic.as_ref())?;
+    let goals = Goals::of(&targets, asked.slo.clone(), false)
+        .map_err(|error| LoadVerbError::Usage(error.to_string()))?;
     let address = match &asked.unix {
         Some(path) => Address::Unix(path.clone()),
         None => Address::Tcp(addresses(&url, asked.allows_public)?),
@@ -221,6 +223,7 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         length: asked.length,
         connection: asked.connection,
         closing: asked.closing,
+        tells_targets_apart: goals.are_apart(),
         keeps_rows: false,
         protocol: asked.protocol,
         tls,
@@ -230,7 +233,7 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         seed: asked.seed,
         placement: asked.placement,
     };
-    Ok(Prepared { url, spec, slo: asked.slo, warnings, description })
+    Ok(Prepared { url, spec, goals, warnings, description })
 }
 
 /// A loop sends several times as much on a core of its own; shared with a server it may be less.
@@ -292,8 +295,7 @@ pub fn run(
 ) -> Result<Finished, LoadVerbError> {
     let (mut spec, route) = on_the_way(prepared, stop);
     spec.keeps_rows = told.rows.is_some();
-    let slo = prepared.slo.as_ref();
-    let mut fold = Fold::new(spec.warm_up, slo);
+    let mut fold = Fold::new(spec.warm_up, &prepared.goals);
     let mut index = 0;
     let mut second = |second: LoadSecond| {
         fold.take(&second);
@@ -316,7 +318,7 @@ pub fn run(
     summary.warnings.extend(tls::warning(&run, &summary.errors));
     summary.warnings.extend(rows_left_out(&run));
     summary.warnings.extend(prepared.warnings.iter().cloned());
-    route::add(route, slo, &mut summary);
+    route::add(route, prepared.goals.tightest_limit(), &mut summary);
     Ok(Finished { summary, all })
 }
 

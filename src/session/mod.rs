@@ -1,5 +1,6 @@
 //! What a verb does, a file each; the only folder that knows all stages.
 
+pub mod compare;
 mod decision;
 pub mod doctor;
 mod fingerprint;
@@ -16,4 +17,5 @@ pub mod report;
 pub mod resume;
 pub mod sessions;
 pub mod tune;
+pub mod verify;
 pub mod watch;

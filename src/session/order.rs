@@ -1,12 +1,13 @@
 //! What the search asks for, as the order that a trial is run by.
 
 use crate::search::TrialRequest;
-use crate::terms::Slo;
+use crate::terms::{Goals, Slo};
 use crate::trial::Order;
 
-/// The order of one request. `slo`: the goal as far as it is settled, so that a load which clearly
-/// cannot meet it ends early.
-pub fn order(request: &TrialRequest, seed: u64, slo: Option<&Slo>) -> Order {
+/// The order of one request. `goals`: as far as they are settled, so that a load which clearly
+/// cannot meet them ends early. By Little's law no more are in flight than come within the limits
+/// of their own goals, each as often as it is asked for: within the mean of these limits.
+pub fn order(request: &TrialRequest, seed: u64, goals: &Goals) -> Order {
     Order {
         configuration: request.configuration,
         variant: request.variant,
@@ -15,6 +16,6 @@ pub fn order(request: &TrialRequest, seed: u64, slo: Option<&Slo>) -> Order {
         warm_up: request.warm_up,
         duration: request.duration,
         seed,
-        latency_limit: slo.and_then(Slo::tightest_limit),
+        latency_limit: goals.mean_limit(Slo::tightest_limit),
     }
 }

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 pub use fleet::{FleetQuestion, MachineWish, MachineWishError};
 
-use super::report::{ReportError, Which, replay};
+use super::report::{ReportError, Which, replay, tuned};
 use crate::model::{
     self, Correction, Expected, Fit, Form, Measured, Observation, OpenLatency, Scalability, Sizes,
     WhatIf,
@@ -121,7 +121,7 @@ pub fn predict(
     which: Which,
     question: &Question,
 ) -> Result<PredictReport, PredictError> {
-    answer(&replay(store, which)?, question)
+    answer(&replay(store, tuned(store, which)?)?, question)
 }
 
 /// The same from a session that was put together already.
@@ -137,11 +137,13 @@ pub fn answer(story: &Story, question: &Question) -> Result<PredictReport, Predi
         return Err(PredictError::MoreThanAll);
     }
     let machine = story.machine.clone().ok_or(PredictError::NoMachine { session })?;
-    let slo = match &question.slo {
-        Some(slo) => slo.clone(),
-        None => story.slo.parse().map_err(|source| PredictError::NoGoal { session, source })?,
+    let (slo, goal) = match &question.slo {
+        Some(slo) => (slo.to_string(), slo.tightest()),
+        None => (
+            story.slo.clone(),
+            goal_of(story).map_err(|source| PredictError::NoGoal { session, source })?,
+        ),
     };
-    let goal = slo.tightest();
     let known = measured(story, &machine, goal).ok_or(PredictError::NothingToFit { session })?;
     let cores = match question.cores[..] {
         [] => vec![machine.cores],
@@ -174,13 +176,46 @@ pub fn answer(story: &Story, question: &Question) -> Result<PredictReport, Predi
         session,
         app: story.app.clone(),
         server: story.server.clone(),
-        slo: slo.to_string(),
+        slo,
         machine,
         fit: fit_report(&known, story),
         predicted,
         fleets,
         warnings,
     })
+}
+
+/// The limit that the session's trials were judged by; of several goals the one that stands for all
+/// of them.
+///
+/// # Errors
+/// The session ended before there was one.
+fn goal_of(story: &Story) -> Result<QuantileLimit, SloError> {
+    let alone = story.trials.iter().find(|it| it.valid && it.purpose == TrialPurpose::Unloaded);
+    match alone.filter(|_| has_several_goals(story)) {
+        Some(alone) => {
+            // The last trials know the common goal; without one every target has its own.
+            let settled = story.trials.iter().rev().flat_map(|trial| &trial.summary.goals);
+            let common = settled.filter(|goal| !goal.own).find_map(|goal| goal.slo.clone());
+            let common = common.map_or(Ok(None), |slo| slo.parse().map(Some))?;
+            let own = alone
+                .summary
+                .goals
+                .iter()
+                .map(|goal| if goal.own { goal.slo.as_ref() } else { None });
+            // Where nobody is left for a common one, any will do in its place.
+            let own: Option<Vec<&String>> = own.collect();
+            let own = own.and_then(|own| own.first()?.parse().ok());
+            let common: Slo = common.or(own).ok_or(SloError::Empty)?;
+            Ok(model::limit_that_binds(&alone.summary, &common))
+        }
+        None => story.slo.parse().map(|slo: Slo| slo.tightest()),
+    }
+}
+
+/// Some target was judged by a goal of its own.
+fn has_several_goals(story: &Story) -> bool {
+    story.trials.iter().any(|trial| trial.summary.goals.iter().any(|goal| goal.own))
 }
 
 fn what_if(question: &Question, goal: QuantileLimit, cores: Cores) -> WhatIf {
@@ -217,7 +252,7 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
         _ => Form::Unknown(curve(story)),
     };
     let cores = machine.cores.get();
-    let measured_goal = story.slo.parse::<Slo>().ok().map(|slo| slo.tightest());
+    let measured_goal = goal_of(story).ok();
     let fit = Fit::to(&observations(story, form), cores)?;
     let tried = || story.trials.iter().filter(|trial| trial.valid).map(|it| it.configuration);
     let range = |of: fn(Configuration) -> u16| {

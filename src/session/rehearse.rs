@@ -7,7 +7,7 @@ use super::order::order;
 use crate::place::{Place, PlaceError};
 use crate::search::{Answer, Ask, Search, SearchPlan, Told};
 use crate::summary::trial::{Context, summarise};
-use crate::terms::{Slo, TrialSummary};
+use crate::terms::{Goals, Slo, TrialSummary};
 use crate::trial::{Outcome, Runner};
 
 /// How a rehearsal ended.
@@ -22,17 +22,43 @@ pub struct Rehearsed {
     pub elapsed: Duration,
 }
 
-/// Runs the search to its end.
+/// Runs the search to its end, with one goal for all requests.
 ///
 /// # Errors
 /// The place fails us; a server that fails is a result.
 pub fn run(plan: &SearchPlan, place: &mut dyn Place) -> Result<Rehearsed, PlaceError> {
+    run_mix(plan, &Goals::default(), place)
+}
+
+/// The same with a mix: `goals` has those of its targets' own.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_mix(
+    plan: &SearchPlan,
+    goals: &Goals,
+    place: &mut dyn Place,
+) -> Result<Rehearsed, PlaceError> {
+    run_watched(plan, goals, place, &mut |_, _| {})
+}
+
+/// The same; `watch` is shown the search after each trial, with the place's clock.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(
+    plan: &SearchPlan,
+    goals: &Goals,
+    place: &mut dyn Place,
+    watch: &mut dyn FnMut(&Search, Duration),
+) -> Result<Rehearsed, PlaceError> {
     let mut search = Search::new(plan.clone());
     let mut runner = Runner::new(place, 0);
     let mut trials: Vec<TrialSummary> = Vec::new();
     while let Ask::Trial(request) = search.ask() {
         let id = trials.len() as u32 + 1;
-        let order = order(&request, plan.seed.wrapping_add(u64::from(id)), search.slo());
+        let goals = goals.with_common(search.slo());
+        let order = order(&request, plan.seed.wrapping_add(u64::from(id)), &goals);
         let outcome = runner.run(&order, &mut |_| {})?;
         let ended_s = runner.elapsed().as_secs_f64();
         let told = match outcome {
@@ -45,7 +71,7 @@ pub fn run(plan: &SearchPlan, place: &mut dyn Place) -> Result<Rehearsed, PlaceE
                 let context = Context {
                     id,
                     purpose: request.purpose,
-                    slo: search.slo(),
+                    goals: &goals,
                     cores: plan.cores,
                     unloaded_s: search.unloaded_s(),
                     has_proxy: false,
@@ -59,6 +85,7 @@ pub fn run(plan: &SearchPlan, place: &mut dyn Place) -> Result<Rehearsed, PlaceE
             }
         };
         search.tell(told);
+        watch(&search, runner.elapsed());
     }
     runner.finish()?;
     let elapsed = runner.elapsed();

@@ -109,6 +109,20 @@ pub fn find(store: &Store, which: Which) -> Result<SessionRow, ReportError> {
     }
 }
 
+/// The same session, where 'last' is the newest that looked for a setting itself: one that verifies
+/// another tried two settings only.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn tuned(store: &Store, which: Which) -> Result<Which, ReportError> {
+    if which != Which::Last {
+        return Ok(which);
+    }
+    let rows = store.sessions()?;
+    let tuned = rows.iter().find(|row| row.verifies.is_none());
+    Ok(tuned.map_or(which, |row| Which::Id(row.id)))
+}
+
 /// The session put together from its stored events.
 ///
 /// # Errors

@@ -19,6 +19,13 @@ pub struct Resumed {
     pub warned: Vec<Warning>,
 }
 
+impl Resumed {
+    /// Its trials that told several targets apart.
+    pub fn mixed(&self) -> impl Iterator<Item = &TrialSummary> {
+        self.events.iter().filter_map(trial).filter(|trial| !trial.summary.goals.is_empty())
+    }
+}
+
 /// The unfinished session of this plan, with its search brought up to date; `None` when there is
 /// none or when what it holds does not fit this program's search any more.
 ///

@@ -34,7 +34,11 @@ pub struct SessionEntry {
     pub app: String,
     pub server: String,
     pub state: ListedState,
-    /// Null while there is none.
+    /// The session whose recommendation it verifies; null for one that looks for one itself.
+    #[serde(default)]
+    pub verifies: Option<i64>,
+    /// Null while there is none; of a session that verifies another, that one's decision with what
+    /// it holds now.
     pub decision: Option<Decision>,
 }
 
@@ -53,6 +57,7 @@ impl From<SessionRow> for SessionEntry {
             app: row.head.app,
             server: row.head.server,
             state,
+            verifies: row.verifies,
             decision: row.decision,
         }
     }
@@ -115,9 +120,19 @@ fn cells(entry: &SessionEntry) -> [String; 6] {
         outside::line(&started),
         state_name(entry.state).to_string(),
         outside::truncate(&outside::line(&entry.server), 12),
-        entry.decision.as_ref().map_or_else(|| "-".to_string(), |found| in_short(entry, found)),
+        decided(entry),
         outside::line(&entry.app),
     ]
+}
+
+/// What it decided, or of which session it asked whether that decided rightly.
+fn decided(entry: &SessionEntry) -> String {
+    let decision = entry.decision.as_ref().map(|found| in_short(entry, found));
+    match (entry.verifies, decision) {
+        (Some(session), Some(decision)) => format!("of {session} again: {decision}"),
+        (Some(session), None) => format!("of {session} again"),
+        (None, decision) => decision.unwrap_or_else(|| "-".to_string()),
+    }
 }
 
 fn in_short(entry: &SessionEntry, decision: &Decision) -> String {

@@ -20,7 +20,7 @@ use crate::server::{self, Inspection, Proxy};
 use crate::store::{SessionHead, SessionId, Store, StoreError};
 use crate::summary::trial::{self as trial_summary, Context};
 use crate::terms::{
-    BootFailure, Event, EventKind, SessionState, StopSignal, TrialSummary, TuneResult, Warning,
+    BootFailure, Event, EventKind, SessionState, Slo, StopSignal, TrialSummary, TuneResult, Warning,
 };
 use crate::trial::{Outcome, Progress, Runner};
 
@@ -133,6 +133,7 @@ pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
         starts: resumed.as_ref().map_or(0, |resumed| resumed.starts),
         trials: resumed.as_ref().map_or(0, |resumed| resumed.trials),
         load_s: resumed.as_ref().map_or(0.0, |resumed| resumed.load_s),
+        mixed: resumed.iter().flat_map(Resumed::mixed).cloned().collect(),
     };
     let search = work.begin(resumed, search_plan, doubts, place.elapsed())?;
     work.drive(search, place)
@@ -169,7 +170,7 @@ fn search_plan(
 }
 
 /// Where events go: the store first, then whoever shows them.
-struct Log<'a> {
+pub(super) struct Log<'a> {
     store: &'a mut Store,
     session: SessionId,
     reporters: &'a mut Vec<Box<dyn Reporter>>,
@@ -179,17 +180,48 @@ struct Log<'a> {
     warned: Vec<Warning>,
 }
 
-impl Log<'_> {
-    fn at_s(&self, elapsed: Duration) -> f64 {
+impl<'a> Log<'a> {
+    /// Of a session that begins now.
+    pub(super) fn new(
+        store: &'a mut Store,
+        session: SessionId,
+        reporters: &'a mut Vec<Box<dyn Reporter>>,
+    ) -> Self {
+        Self { store, session, reporters, clock_offset_s: 0.0, warned: Vec::new() }
+    }
+
+    pub(super) fn at_s(&self, elapsed: Duration) -> f64 {
         self.clock_offset_s + elapsed.as_secs_f64()
     }
 
-    fn emit(&mut self, elapsed: Duration, kind: EventKind) -> Result<(), TuneError> {
+    pub(super) fn emit(&mut self, elapsed: Duration, kind: EventKind) -> Result<(), TuneError> {
         let event = Event { at_s: self.at_s(elapsed), kind };
         if !matches!(event.kind, EventKind::Second(_)) {
             self.store.append(self.session, &event)?;
         }
         self.show(&event)
+    }
+
+    /// The last word of a session that failed. The store may be what failed: those who watch are
+    /// told all the same.
+    pub(super) fn emit_at_any_rate(
+        &mut self,
+        elapsed: Duration,
+        kind: EventKind,
+    ) -> Result<(), TuneError> {
+        let event = Event { at_s: self.at_s(elapsed), kind };
+        drop(self.store.append(self.session, &event));
+        self.show(&event)
+    }
+
+    /// All events of the session, stored ones only.
+    pub(super) fn events(&self) -> Result<Vec<Event>, TuneError> {
+        Ok(self.store.events(self.session)?)
+    }
+
+    /// Doubts that were raised so far.
+    pub(super) fn warned(&self) -> &[Warning] {
+        &self.warned
     }
 
     fn show(&mut self, event: &Event) -> Result<(), TuneError> {
@@ -200,7 +232,7 @@ impl Log<'_> {
     }
 
     /// A doubt that was raised before is not raised again.
-    fn warn(&mut self, elapsed: Duration, warning: Warning) -> Result<(), TuneError> {
+    pub(super) fn warn(&mut self, elapsed: Duration, warning: Warning) -> Result<(), TuneError> {
         if self.warned.iter().any(|known| known.code == warning.code) {
             return Ok(());
         }
@@ -209,17 +241,29 @@ impl Log<'_> {
     }
 }
 
-/// A tune at work.
-struct Work<'a> {
-    plan: &'a Plan,
-    server: String,
-    inspection: Inspection,
-    machine: crate::terms::Machine,
-    stop: StopSignal,
-    log: Log<'a>,
-    starts: u32,
-    trials: u32,
-    load_s: f64,
+/// A tune, or a verification, at work.
+pub(super) struct Work<'a> {
+    pub plan: &'a Plan,
+    pub server: String,
+    pub inspection: Inspection,
+    pub machine: crate::terms::Machine,
+    pub stop: StopSignal,
+    pub log: Log<'a>,
+    pub starts: u32,
+    pub trials: u32,
+    pub load_s: f64,
+    /// Trials that told several targets apart.
+    pub mixed: Vec<TrialSummary>,
+}
+
+/// What is known when a trial begins.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub slo: Option<&'a Slo>,
+    /// Mean latency of one client alone, seconds.
+    pub unloaded_s: Option<f64>,
+    /// Of the budget.
+    pub left: Duration,
 }
 
 /// Why the loop ended.
@@ -258,10 +302,17 @@ impl Work<'_> {
         Ok(search)
     }
 
-    fn started(&self) -> EventKind {
+    pub(super) fn started(&self) -> EventKind {
+        let goals = self.plan.goals();
         let goal = match &self.plan.goal {
-            Goal::Given(slo) => slo.to_string(),
-            Goal::FromUnloaded => "p95 < max(200ms, 3 x unloaded p95), errors<0.1%".to_string(),
+            Goal::FromUnloaded if goals.has_common() => {
+                let of_others = "p95 < max(200ms, 3 x unloaded p95), errors<0.1%";
+                match goals.has_own() {
+                    true => format!("{of_others}; {goals}"),
+                    false => of_others.to_string(),
+                }
+            }
+            _ => goals.to_string(),
         };
         let mut plan: Vec<(String, String, String)> = self
             .plan
@@ -308,6 +359,7 @@ impl Work<'_> {
                 elapsed_s: self.log.at_s(elapsed),
                 load_s: self.load_s,
                 warnings: self.log.warned.clone(),
+                mixed: &self.mixed,
             },
         );
         let state = match &end {
@@ -322,16 +374,13 @@ impl Work<'_> {
         };
         match end {
             Ok(_) => self.log.emit(elapsed, kind)?,
-            // The store may be what failed: those who watch are told all the same.
             Err(error) => {
-                let event = Event { at_s: self.log.at_s(elapsed), kind };
-                drop(self.log.store.append(self.log.session, &event));
-                self.log.show(&event)?;
+                self.log.emit_at_any_rate(elapsed, kind)?;
                 return Err(error);
             }
         }
         stopped?;
-        let events = self.log.store.events(self.log.session)?;
+        let events = self.log.events()?;
         Ok(Ended { session: self.log.session, state, result, events })
     }
 
@@ -344,7 +393,12 @@ impl Work<'_> {
                 Ask::Done => return Ok(End::Decided),
                 Ask::Trial(request) => request,
             };
-            let Some(told) = self.trial(search, runner, &request)? else {
+            let known = Known {
+                slo: search.slo(),
+                unloaded_s: search.unloaded_s(),
+                left: search.session_time_left(),
+            };
+            let Some(told) = self.trial(known, runner, &request)? else {
                 return Ok(End::Stopped);
             };
             let is_measured = matches!(&told, Told::Trial(_));
@@ -359,16 +413,17 @@ impl Work<'_> {
     }
 
     /// One trial; `None` when the user stopped it.
-    fn trial(
+    pub(super) fn trial(
         &mut self,
-        search: &Search,
+        known: Known<'_>,
         runner: &mut Runner<'_>,
         request: &TrialRequest,
     ) -> Result<Option<Told>, TuneError> {
         let id = self.trials + 1;
         let seed = self.plan.seed.wrapping_add(u64::from(id));
-        let order = order(request, seed, search.slo());
-        let left = search.session_time_left();
+        let goals = self.plan.goals().with_common(known.slo);
+        let order = order(request, seed, &goals);
+        let left = known.left;
         let outcome = {
             let began = runner.elapsed();
             let log = &mut self.log;
@@ -393,9 +448,9 @@ impl Work<'_> {
                 let context = Context {
                     id,
                     purpose: request.purpose,
-                    slo: search.slo(),
+                    goals: &goals,
                     cores: self.machine.cores.get(),
-                    unloaded_s: search.unloaded_s(),
+                    unloaded_s: known.unloaded_s,
                     has_proxy: self.plan.app.proxy != Proxy::None,
                     has_threads: self.plan.has_threads,
                     ended_s: self.log.at_s(elapsed),
@@ -409,6 +464,9 @@ impl Work<'_> {
                 self.trials = id;
                 self.starts = record.start;
                 self.load_s += summary.load_s;
+                if !summary.summary.goals.is_empty() {
+                    self.mixed.push(summary.clone());
+                }
                 // That a load was ended early is the verdict's to say.
                 let doubts = summary.summary.warnings.iter().filter(|w| w.code != "cut_short");
                 for warning in doubts {

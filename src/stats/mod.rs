@@ -6,6 +6,7 @@
 pub mod binomial;
 mod estimate;
 mod interval;
+mod log_ratio;
 mod mser;
 pub mod normal;
 mod rate_posterior;
@@ -14,6 +15,7 @@ mod slope;
 
 pub use estimate::Estimate;
 pub use interval::{log_ratio_interval, t_interval, t_quantile};
+pub use log_ratio::{Beside, LogRatio, weighed_mean};
 pub use mser::{Cut, mser5};
 pub use rate_posterior::RatePosterior;
 pub use shrunk::{PriorSpread, shrunk_interval};

@@ -50,6 +50,8 @@ pub struct SessionRow {
     /// True while the program that writes it lives. `Running` without it: the program died.
     pub is_alive: bool,
     pub decision: Option<Decision>,
+    /// The session whose recommendation this one verifies, as its first event says.
+    pub verifies: Option<i64>,
 }
 
 /// One open store.
@@ -278,11 +280,13 @@ impl Store {
         let mut statement = self
             .connection
             .prepare(
-                "SELECT id, started_at, fingerprint, app, server, state, owner, decision
+                "SELECT id, started_at, fingerprint, app, server, state, owner, decision,
+                 (SELECT json_extract(json, '$.kind.verifying.session') FROM events
+                  WHERE session = id AND seq = 1 AND kind = ?1 AND json_valid(json))
                  FROM sessions ORDER BY id DESC",
             )
             .map_err(broken)?;
-        let rows = statement.query_map([], read_row).map_err(broken)?;
+        let rows = statement.query_map([VERIFYING], read_row).map_err(broken)?;
         rows.collect::<Result<Vec<_>, _>>().map_err(broken)
     }
 
@@ -478,6 +482,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
             .map(|json| serde_json::from_str(&json))
             .transpose()
             .map_err(|error| unreadable(7, error))?,
+        verifies: row.get(8)?,
     })
 }
 
@@ -494,8 +499,12 @@ fn state_name(state: SessionState) -> String {
     word(&state)
 }
 
+/// What the first event of a session is called that verifies another.
+const VERIFYING: &str = "verifying";
+
 fn kind_name(kind: &EventKind) -> &'static str {
     match kind {
+        EventKind::Verifying { .. } => VERIFYING,
         EventKind::SessionStarted { .. } => "session_started",
         EventKind::Resumed { .. } => "resumed",
         EventKind::Warned(_) => "warned",
@@ -505,6 +514,7 @@ fn kind_name(kind: &EventKind) -> &'static str {
         EventKind::Second(_) => "second",
         EventKind::TrialFinished { .. } => "trial_finished",
         EventKind::Predicted(_) => "predicted",
+        EventKind::Verified(_) => "verified",
         EventKind::SessionEnded { .. } => "session_ended",
     }
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::terms::{LoadSecond, RouteSummary, Slo, Warning};
+use crate::terms::{LoadSecond, RouteSummary, Warning};
 
 /// With fewer connect times their 90th percentile is hardly more than the longest.
 const FEWEST_SAMPLES: usize = 15;
@@ -35,9 +35,9 @@ pub fn route(connects: &[Duration]) -> Option<RouteSummary> {
     })
 }
 
-/// The route varies by as much as would matter for the SLO.
-pub fn doubt_route(route: &RouteSummary, slo: Option<&Slo>) -> Option<Warning> {
-    let limit_s = slo.and_then(Slo::tightest_limit)?.as_secs_f64();
+/// The route varies by as much as would matter for the SLO, whose tightest limit this is.
+pub fn doubt_route(route: &RouteSummary, tightest: Option<Duration>) -> Option<Warning> {
+    let limit_s = tightest?.as_secs_f64();
     let jitter_s = route.jitter_s.filter(|jitter| *jitter > JITTER_THAT_MATTERS * limit_s)?;
     Some(Warning::new(
         "route_jitter",
@@ -101,7 +101,8 @@ mod tests {
     fn jitter_is_a_doubt_beside_a_tight_limit_only() {
         let route = RouteSummary { connect_s: 0.02, jitter_s: Some(0.006), samples: 15 };
         let code = |slo: &str| {
-            doubt_route(&route, Some(&slo.parse().unwrap())).map(|warning| warning.code)
+            let slo: crate::terms::Slo = slo.parse().unwrap();
+            doubt_route(&route, slo.tightest_limit()).map(|warning| warning.code)
         };
         assert_eq!(code("p95<100ms").as_deref(), Some("route_jitter"));
         assert_eq!(code("p95<200ms"), None);

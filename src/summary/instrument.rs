@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::{between, slo};
-use crate::terms::{LoadRun, LoadSecond, Slo, Warning};
+use crate::terms::{LoadRun, LoadSecond, Warning};
 
 /// When the generator itself is what was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,11 +57,12 @@ pub struct Seen<'a> {
     pub duration: Duration,
 }
 
-/// Whether the generator did what it was asked to, with every doubt.
-pub fn check(seen: &Seen<'_>, slo: Option<&Slo>, rules: &Rules) -> (bool, Vec<Warning>) {
+/// Whether the generator did what it was asked to, with every doubt. `tightest`: the shortest limit
+/// of all goals.
+pub fn check(seen: &Seen<'_>, tightest: Option<Duration>, rules: &Rules) -> (bool, Vec<Warning>) {
     let Seen { run, all, in_flight, duration } = *seen;
     let failures = [
-        check_send_lag(all, slo, rules),
+        check_send_lag(all, tightest, rules),
         check_cpu(run, rules),
         check_addresses(all, rules),
         check_little(in_flight, all, duration, rules),
@@ -81,8 +82,8 @@ pub fn check(seen: &Seen<'_>, slo: Option<&Slo>, rules: &Rules) -> (bool, Vec<Wa
     (is_valid, warnings.collect())
 }
 
-fn check_send_lag(all: &LoadSecond, slo: Option<&Slo>, rules: &Rules) -> Option<Warning> {
-    let that_matters = match slo.and_then(Slo::tightest_limit) {
+fn check_send_lag(all: &LoadSecond, tightest: Option<Duration>, rules: &Rules) -> Option<Warning> {
+    let that_matters = match tightest {
         Some(limit) => limit,
         None => all.latency.quantile(0.5).unwrap_or_default(),
     };

@@ -5,22 +5,23 @@
 
 use std::time::Duration;
 
+use super::goals::{self, Judge};
 pub use super::instrument::Rules;
 use super::instrument::{self, InFlight, Seen};
-use super::slo::{self, Judge};
+use super::slo;
 use crate::terms::{
-    GeneratorSummary, Latencies, LatencySummary, LoadRecord, LoadRun, LoadSecond, LoadSummary,
-    Offered, SendLagSummary, Slo, Window, WindowLatency,
+    GeneratorSummary, Goals, Latencies, LatencySummary, LoadRecord, LoadRun, LoadSecond,
+    LoadSummary, Offered, SendLagSummary, Window,
 };
 
 /// The result of a load without its first `warm_up` (cut to whole seconds).
 pub fn summarise(
     record: &LoadRecord,
     warm_up: Duration,
-    slo: Option<&Slo>,
+    goals: &Goals,
     rules: &Rules,
 ) -> LoadSummary {
-    let mut fold = Fold::new(warm_up, slo);
+    let mut fold = Fold::new(warm_up, goals);
     record.seconds.iter().for_each(|second| fold.take(second));
     fold.finish(&record.run, rules).0
 }
@@ -30,8 +31,8 @@ pub fn summarise(
 pub struct Fold<'a> {
     /// Seconds at the beginning that are left out.
     cut: usize,
-    slo: Option<&'a Slo>,
-    judge: Option<Judge<'a>>,
+    goals: &'a Goals,
+    judge: Judge<'a>,
     /// The measured seconds as one; the fields that go by the clock stay empty.
     all: LoadSecond,
     /// Of every second, warm-up included.
@@ -42,11 +43,11 @@ pub struct Fold<'a> {
 
 impl<'a> Fold<'a> {
     /// The first `warm_up` (cut to whole seconds) will be left out of everything but the windows.
-    pub fn new(warm_up: Duration, slo: Option<&'a Slo>) -> Self {
+    pub fn new(warm_up: Duration, goals: &'a Goals) -> Self {
         Self {
             cut: warm_up.as_secs() as usize,
-            slo,
-            judge: slo.map(Judge::new),
+            goals,
+            judge: Judge::new(goals),
             all: LoadSecond::default(),
             windows: Vec::new(),
             in_flight: Vec::new(),
@@ -62,23 +63,21 @@ impl<'a> Fold<'a> {
         }
         self.all.add_requests(second);
         self.in_flight.push(InFlight { at_end: second.in_flight, mean: second.in_flight_mean });
-        if let Some(judge) = &mut self.judge {
-            judge.take(second);
-        }
+        self.judge.take(second);
     }
 
     /// The load is over: its summary, and the measured seconds as one, with their whole
     /// distributions.
     pub fn finish(self, run: &LoadRun, rules: &Rules) -> (LoadSummary, LoadSecond) {
-        let Self { slo, all, .. } = self;
+        let Self { goals, all, judge, .. } = self;
         let warm_up = Duration::from_secs(self.cut.min(self.windows.len()) as u64);
         let duration = run.duration.saturating_sub(warm_up);
         let good = slo::good(&all);
         let span = span(run, warm_up).as_secs_f64();
         let per_second = |count: u64| if span > 0.0 { count as f64 / span } else { 0.0 };
-        let within = slo.map(|slo| good_within(&all, good, slo.tightest_limit()));
+        let within = judge.good_within(&all);
         let seen = Seen { run, all: &all, in_flight: &self.in_flight, duration };
-        let (is_valid, warnings) = instrument::check(&seen, slo, rules);
+        let (is_valid, warnings) = instrument::check(&seen, goals.tightest_limit(), rules);
         let summary = LoadSummary {
             offered_load_rps: run.offered.rate().map(|rate| rate.as_per_second()),
             clients: match run.offered {
@@ -108,7 +107,7 @@ impl<'a> Fold<'a> {
                 cpu_system_s: run.generator.cpu_system.as_secs_f64(),
                 rss_bytes_max: run.generator.rss_bytes_max,
             },
-            slo: self.judge.map(|judge| judge.conclude()),
+            slo: judge.conclude(),
             valid: is_valid,
             warnings,
             warm_up_s: warm_up.as_secs_f64(),
@@ -116,6 +115,7 @@ impl<'a> Fold<'a> {
             via: all.via,
             retries: all.retries,
             route: None,
+            goals: judge.summaries(),
         };
         (summary, all)
     }
@@ -126,15 +126,6 @@ impl<'a> Fold<'a> {
 /// more).
 fn span(run: &LoadRun, warm_up: Duration) -> Duration {
     run.duration.max(run.last_reply).saturating_sub(warm_up)
-}
-
-/// 2xx and 3xx replies within the limit. Slow replies of other statuses cannot be told apart from
-/// slow good ones and count against these: never too many.
-fn good_within(all: &LoadSecond, good: u64, limit: Option<Duration>) -> u64 {
-    let Some(limit) = limit else { return good };
-    let given_up = all.errors.timeout + all.errors.dropped;
-    let slow_replies = all.latency.count_above(limit).saturating_sub(given_up);
-    good.saturating_sub(slow_replies)
 }
 
 fn quantile(latencies: &Latencies, q: f64) -> f64 {
@@ -157,19 +148,13 @@ fn distribution(latencies: &Latencies) -> LatencySummary {
 }
 
 fn window(at: u32, second: &LoadSecond) -> Window {
-    let at_quantile = |q| quantile(&second.latency, q);
     Window {
         start_s: f64::from(at),
         due: second.due,
         sent: second.sent,
         completed: second.completed(),
         errors: second.errors.total(),
-        latency_s: WindowLatency {
-            p50: at_quantile(0.5),
-            p95: at_quantile(0.95),
-            p99: at_quantile(0.99),
-            max: at_quantile(1.0),
-        },
+        latency_s: goals::quantiles(&second.latency),
         in_flight: second.in_flight,
     }
 }
@@ -215,8 +200,8 @@ mod tests {
     }
 
     fn summary(record: &LoadRecord, slo: Option<&str>) -> LoadSummary {
-        let slo: Option<Slo> = slo.map(|slo| slo.parse().unwrap());
-        summarise(record, record.run.warm_up, slo.as_ref(), &Rules::default())
+        let goals = slo.map(|slo| Goals::one(slo.parse().unwrap())).unwrap_or_default();
+        summarise(record, record.run.warm_up, &goals, &Rules::default())
     }
 
     fn codes(summary: &LoadSummary) -> Vec<&str> {

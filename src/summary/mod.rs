@@ -4,6 +4,7 @@
 
 pub mod between;
 pub mod flow;
+pub mod goals;
 mod instrument;
 pub mod limit;
 pub mod load;

@@ -6,9 +6,12 @@
 //! effect: by how much more the share varies between blocks of one second than it would by chance
 //! (Kish, Survey Sampling, 1965, section 8.2).
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use statrs::function::beta::beta_reg;
 
-use crate::terms::{LoadSecond, QuantileLimit, Slo, SloSummary, Verdict};
+use crate::terms::{ErrorCounts, Latencies, LoadSecond, QuantileLimit, Slo, TargetSecond, Verdict};
 
 /// Probability of calling a goal met, or not met, that is exactly at its limit.
 pub const ALPHA: f64 = 0.05;
@@ -24,11 +27,57 @@ pub struct Violations {
     pub of: u64,
 }
 
-/// Whether the goal is met by these seconds, in order; see [`Judge`].
-pub fn judge(slo: &Slo, seconds: &[LoadSecond]) -> SloSummary {
-    let mut judge = Judge::new(slo);
-    seconds.iter().for_each(|second| judge.take(second));
-    judge.conclude()
+/// What became of requests that were due in one second: all of a load's, or some targets'.
+#[derive(Debug, Clone, Copy)]
+pub struct Ends<'a> {
+    pub due: u64,
+    pub status: &'a BTreeMap<u16, u64>,
+    pub errors: &'a ErrorCounts,
+    pub latency: &'a Latencies,
+}
+
+impl<'a> From<&'a LoadSecond> for Ends<'a> {
+    fn from(second: &'a LoadSecond) -> Self {
+        let LoadSecond { due, status, errors, latency, .. } = second;
+        Self { due: *due, status, errors, latency }
+    }
+}
+
+impl<'a> From<&'a TargetSecond> for Ends<'a> {
+    fn from(second: &'a TargetSecond) -> Self {
+        let TargetSecond { status, errors, latency } = second;
+        Self { due: second.due(), status, errors, latency }
+    }
+}
+
+/// What the requests say of one part of a goal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    pub verdict: Verdict,
+    /// With the part's name and the figures.
+    pub reason: String,
+    /// The plain figures meet it, without any test.
+    pub leans: bool,
+    /// There were so many requests...
+    pub of: u64,
+    /// ...and it takes so many to be certain even if none breaks it.
+    pub needed: u64,
+    /// It is about errors, and not about latency.
+    pub is_errors: bool,
+}
+
+/// What follows from all parts of a goal, with the reasons that decide: a goal is missed for one
+/// reason, whatever the other parts say.
+pub fn together(parts: &[Judged]) -> (Verdict, String) {
+    let has = |verdict| parts.iter().any(|part| part.verdict == verdict);
+    let verdict = match (has(Verdict::No), has(Verdict::Undecided)) {
+        (true, _) => Verdict::No,
+        (false, true) => Verdict::Undecided,
+        (false, false) => Verdict::Yes,
+    };
+    let decisive = parts.iter().filter(|part| part.verdict == verdict);
+    let reasons: Vec<&str> = decisive.map(|part| part.reason.as_str()).collect();
+    (verdict, reasons.join("; "))
 }
 
 /// A goal and, for each part of it, what broke it in each second so far.
@@ -55,7 +104,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Takes the next second that counts.
-    pub fn take(&mut self, second: &LoadSecond) {
+    pub fn take(&mut self, second: Ends<'_>) {
         let counted = if self.slo.errors.is_some() { slower } else { slower_or_failed };
         for (limit, part) in self.slo.quantiles.iter().zip(&mut self.quantiles) {
             let block = counted(limit, second);
@@ -67,34 +116,16 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Whether the goal is met, with the reason. Undecided when the requests are too few to tell: a
-    /// p95 needs 59 without a violation, a p99 299.
-    pub fn conclude(&self) -> SloSummary {
-        let parts = self.parts();
-        let has = |verdict| parts.iter().any(|(part, _)| *part == verdict);
-        let met = match (has(Verdict::No), has(Verdict::Undecided)) {
-            (true, _) => Some(false),
-            (false, true) => None,
-            (false, false) => Some(true),
-        };
-        // What decides comes alone: a goal is missed for one reason, whatever the other parts say.
-        let decisive = match met {
-            Some(true) => Verdict::Yes,
-            Some(false) => Verdict::No,
-            None => Verdict::Undecided,
-        };
-        let reasons: Vec<String> = parts
-            .into_iter()
-            .filter(|(part, _)| *part == decisive)
-            .map(|(_, reason)| reason)
-            .collect();
-        SloSummary { met, text: self.slo.to_string(), reason: reasons.join("; ") }
-    }
-
-    fn parts(&self) -> Vec<(Verdict, String)> {
+    /// What is to be said of each part of the goal. Undecided when the requests are too few to
+    /// tell: a p95 needs 59 without a violation, a p99 299.
+    pub fn parts(&self) -> Vec<Judged> {
         let judged = |name: Slo, allowed: f64, part: &Part, what: &str| {
-            let (verdict, figures) = judge_share(&part.blocks, allowed, what);
-            (verdict, format!("{name}: {figures}"))
+            let judged = judge_share(&part.blocks, allowed, what);
+            Judged {
+                reason: format!("{name}: {}", judged.reason),
+                is_errors: name.quantiles.is_empty(),
+                ..judged
+            }
         };
         let quantiles = self.slo.quantiles.iter().zip(&self.quantiles).map(|(limit, part)| {
             let what = match part.is_about_failures {
@@ -113,7 +144,7 @@ impl<'a> Judge<'a> {
 }
 
 /// Requests above the limit, or never answered.
-pub fn slower(part: &QuantileLimit, second: &LoadSecond) -> Violations {
+fn slower(part: &QuantileLimit, second: Ends<'_>) -> Violations {
     let above = second.latency.count_above(part.limit);
     // Those given up count with the time given up and so are mostly above the limit already; other
     // errors came quickly, as a rule, and break the goal all the same.
@@ -124,32 +155,49 @@ pub fn slower(part: &QuantileLimit, second: &LoadSecond) -> Violations {
 
 /// The same for a goal that says nothing of errors: a quick 500 must not meet it. Which of the slow
 /// ones failed is not known, so the greater of the two counts: never too many.
-fn slower_or_failed(part: &QuantileLimit, second: &LoadSecond) -> Violations {
+fn slower_or_failed(part: &QuantileLimit, second: Ends<'_>) -> Violations {
     let (slower, failed) = (slower(part, second), failed(second));
     Violations { count: slower.count.max(failed.count), of: second.due }
 }
 
 /// Requests without a reply, or with one that is neither 2xx nor 3xx.
-pub fn failed(second: &LoadSecond) -> Violations {
-    let good: u64 = good(second);
+pub fn failed(second: Ends<'_>) -> Violations {
+    let good = good_of(second.status);
     Violations { count: second.due.saturating_sub(good), of: second.due }
 }
 
 /// 2xx and 3xx replies.
 pub fn good(second: &LoadSecond) -> u64 {
-    second.status.range(200..400).map(|(_, count)| count).sum()
+    good_of(&second.status)
+}
+
+fn good_of(status: &BTreeMap<u16, u64>) -> u64 {
+    status.range(200..400).map(|(_, count)| count).sum()
+}
+
+/// 2xx and 3xx replies within the limit. Slow replies of other statuses cannot be told apart from
+/// slow good ones and count against these: never too many.
+pub fn good_within(all: Ends<'_>, limit: Option<Duration>) -> u64 {
+    let good = good_of(all.status);
+    let Some(limit) = limit else { return good };
+    let given_up = all.errors.timeout + all.errors.dropped;
+    let slow_replies = all.latency.count_above(limit).saturating_sub(given_up);
+    good.saturating_sub(slow_replies)
 }
 
 /// Is the share of violations below `allowed`?
-fn judge_share(blocks: &[Violations], allowed: f64, what: &str) -> (Verdict, String) {
+fn judge_share(blocks: &[Violations], allowed: f64, what: &str) -> Judged {
     let count: u64 = blocks.iter().map(|block| block.count).sum();
     let of: u64 = blocks.iter().map(|block| block.of).sum();
     let allowed_percent = percent(allowed);
     let observed = percent(count as f64 / of.max(1) as f64);
     let figures = format!("{count} of {of} {what} ({observed}, {allowed_percent} may)");
+    let needed = if allowed == 0.0 { 1 } else { needed_without_violation(allowed) };
+    let leans = count as f64 <= allowed * of as f64;
+    let judged = |verdict, reason| Judged { verdict, reason, leans, of, needed, is_errors: false };
     if allowed == 0.0 {
         let verdict = if count > 0 { Verdict::No } else { Verdict::Yes };
-        return (if of == 0 { Verdict::Undecided } else { verdict }, figures);
+        return judged(if of == 0 { Verdict::Undecided } else { verdict }, figures);
     }
     let effect = design_effect(blocks);
     let (k, n) = (count as f64 / effect, of as f64 / effect);
@@ -159,17 +207,16 @@ fn judge_share(blocks: &[Violations], allowed: f64, what: &str) -> (Verdict, Str
         String::new()
     };
     if at_most(k, n, allowed) <= ALPHA {
-        (Verdict::Yes, format!("{figures}{correlation}"))
+        judged(Verdict::Yes, format!("{figures}{correlation}"))
     } else if at_least(k, n, allowed) <= ALPHA {
-        (Verdict::No, format!("{figures}{correlation}"))
+        judged(Verdict::No, format!("{figures}{correlation}"))
     } else {
-        let needed = needed_without_violation(allowed);
         let advice = if of < needed {
             format!("even without one, {needed} requests are needed; run it longer")
         } else {
             "too close to tell; run it longer".to_string()
         };
-        (Verdict::Undecided, format!("{figures}{correlation}; {advice}"))
+        judged(Verdict::Undecided, format!("{figures}{correlation}; {advice}"))
     }
 }
 
@@ -237,8 +284,19 @@ mod tests {
         second
     }
 
+    fn judged(slo: &str, seconds: &[LoadSecond]) -> (Verdict, String) {
+        let slo = slo.parse().unwrap();
+        let mut judge = Judge::new(&slo);
+        seconds.iter().for_each(|second| judge.take(second.into()));
+        together(&judge.parts())
+    }
+
     fn met(slo: &str, seconds: &[LoadSecond]) -> Option<bool> {
-        judge(&slo.parse().unwrap(), seconds).met
+        match judged(slo, seconds).0 {
+            Verdict::Yes => Some(true),
+            Verdict::No => Some(false),
+            Verdict::Undecided => None,
+        }
     }
 
     #[test]
@@ -280,14 +338,14 @@ mod tests {
         given_up.errors = ErrorCounts { timeout: 20, ..Default::default() };
         given_up.latency.record_n(Duration::from_secs(10), 20);
         let part = "p95<200ms".parse::<Slo>().unwrap().quantiles[0];
-        assert_eq!(slower(&part, &given_up).count, 20, "counted once");
+        assert_eq!(slower(&part, (&given_up).into()).count, 20, "counted once");
     }
 
     #[test]
     fn replies_that_are_no_success_count_as_errors() {
         let mut broken = second(400, 0);
         broken.status = [(200, 300), (302, 50), (500, 50)].into();
-        assert_eq!(failed(&broken), Violations { count: 50, of: 400 });
+        assert_eq!(failed((&broken).into()), Violations { count: 50, of: 400 });
         assert_eq!(met("errors<1%", &[broken]), Some(false));
     }
 
@@ -295,9 +353,9 @@ mod tests {
     fn quick_failures_do_not_meet_a_goal_that_says_nothing_of_errors() {
         let mut broken = second(400, 0);
         broken.status = [(200, 300), (500, 100)].into();
-        let judged = judge(&"p95<200ms".parse().unwrap(), std::slice::from_ref(&broken));
-        assert_eq!(judged.met, Some(false));
-        assert_eq!(judged.reason, "p95<200ms: 100 of 400 were slower or failed (25 %, 5 % may)");
+        let (verdict, reason) = judged("p95<200ms", std::slice::from_ref(&broken));
+        assert_eq!(verdict, Verdict::No);
+        assert_eq!(reason, "p95<200ms: 100 of 400 were slower or failed (25 %, 5 % may)");
         assert_eq!(met("p95<200ms,errors<50%", &[broken]), Some(true), "where they are allowed");
     }
 
@@ -309,7 +367,7 @@ mod tests {
             (0..10).map(|n| if n == 0 { second(80, 20) } else { second(100, 0) }).collect();
         assert_eq!(met("p95<200ms", &even), Some(true));
         assert_eq!(met("p95<200ms", &uneven), None);
-        let reason = judge(&"p95<200ms".parse().unwrap(), &uneven).reason;
+        let (_, reason) = judged("p95<200ms", &uneven);
         assert!(reason.contains("fared alike"), "{reason}");
     }
 

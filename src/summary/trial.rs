@@ -9,7 +9,7 @@ use super::used::{self, Used};
 use super::verdict::{self, Judgement};
 use super::warm_up::warm_up;
 use crate::terms::{
-    InsideSummary, InsideUse, Limit, LoadSummary, Slo, TrialPurpose, TrialRecord, TrialSummary,
+    Goals, InsideSummary, InsideUse, Limit, LoadSummary, TrialPurpose, TrialRecord, TrialSummary,
     Variant, Verdict, Warning,
 };
 
@@ -18,8 +18,8 @@ use crate::terms::{
 pub struct Context<'a> {
     pub id: u32,
     pub purpose: TrialPurpose,
-    /// `None` before it is settled.
-    pub slo: Option<&'a Slo>,
+    /// As far as they are settled.
+    pub goals: &'a Goals,
     /// Cores the server may use.
     pub cores: f64,
     /// Mean latency of one client alone, seconds; `None` before it was measured.
@@ -36,7 +36,7 @@ pub struct Context<'a> {
 pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
     let warm_up = warm_up(record);
     let cut = Duration::from_secs_f64(warm_up.left_out_s);
-    let mut summary = load::summarise(&record.load, cut, context.slo, &load::Rules::default());
+    let mut summary = load::summarise(&record.load, cut, context.goals, &load::Rules::default());
     let load_s = record.load.run.duration.max(record.load.run.last_reply).as_secs_f64();
     let used = used::used(record, cut.as_secs_f64(), record.load.run.duration.as_secs_f64());
     summary.warnings.extend(record.monitor.blind_spots.iter().map(|spot| not_seen(spot)));
@@ -100,7 +100,7 @@ fn judge(
     summary: &LoadSummary,
     cut: Duration,
 ) -> Judgement {
-    let judgement = verdict::judge(&record.load, context.slo, summary, cut);
+    let judgement = verdict::judge(&record.load, context.goals, summary, cut);
     let sure = |verdict, reason: &str| Judgement {
         verdict,
         leaning: verdict,

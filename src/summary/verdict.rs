@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use super::flow::{self, Flow};
-use super::slo;
-use crate::terms::{Arrivals, LoadRecord, LoadSecond, LoadSummary, Offered, Slo, Verdict};
+use super::goals::{self, Said};
+use crate::terms::{Arrivals, Goals, LoadRecord, LoadSummary, Offered, Verdict};
 
 /// What one load says of its rate.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,12 +21,7 @@ pub struct Judgement {
 }
 
 /// Judges a load whose first `cut` is left out, by the summary of the rest.
-pub fn judge(
-    load: &LoadRecord,
-    slo: Option<&Slo>,
-    summary: &LoadSummary,
-    cut: Duration,
-) -> Judgement {
+pub fn judge(load: &LoadRecord, goals: &Goals, summary: &LoadSummary, cut: Duration) -> Judgement {
     let resolution = resolution(load.run.offered, summary.due);
     let sure =
         |verdict, reason: String| Judgement { verdict, leaning: verdict, reason, resolution };
@@ -54,13 +49,16 @@ pub fn judge(
     match goal.met {
         Some(true) => sure(Verdict::Yes, goal.reason.clone()),
         Some(false) => sure(Verdict::No, goal.reason.clone()),
-        None => match fast_enough(slo, measured) {
-            Some(reason) => sure(Verdict::Yes, reason),
-            None => Judgement {
-                leaning: leaning(slo, summary),
-                ..sure(Verdict::Undecided, undecided(&goal.reason, summary.due, resolution))
-            },
-        },
+        None => {
+            let said = goals::judge(goals, measured);
+            match goals::bearable(&said) {
+                Some(reason) => sure(Verdict::Yes, reason),
+                None => Judgement {
+                    leaning: leaning(&said),
+                    ..sure(Verdict::Undecided, undecided(&goal.reason, summary.due, resolution))
+                },
+            }
+        }
     }
 }
 
@@ -79,47 +77,13 @@ fn resolution(offered: Offered, due: u64) -> f64 {
     (2.0 * ((arrivals + 1.0) / due.max(1) as f64).sqrt()).min(1.0)
 }
 
-/// A goal of 0.1 % errors takes 3,000 requests to be certain of, which no window of a search has.
-/// The rate holds all the same when its quantiles are certain and it shows no more errors than
-/// allowed; the reason says what was not certified.
-fn fast_enough(slo: Option<&Slo>, measured: &[LoadSecond]) -> Option<String> {
-    let slo = slo.filter(|slo| !slo.quantiles.is_empty())?;
-    let allowed = slo.errors?;
-    let quantiles = slo::judge(&Slo { errors: None, ..slo.clone() }, measured);
-    let (mut failed, mut of) = (0, 0);
-    for second in measured.iter().map(slo::failed) {
-        failed += second.count;
-        of += second.of;
+/// What the plain quantiles and the plain error ratios say, without any test. A goal that no
+/// request was about says nothing.
+fn leaning(said: &[Said]) -> Verdict {
+    let parts = || said.iter().flat_map(|goal| &goal.parts).filter(|part| part.of > 0);
+    match parts().next() {
+        None => Verdict::Undecided,
+        Some(_) if parts().all(|part| part.leans) => Verdict::Yes,
+        Some(_) => Verdict::No,
     }
-    let is_right = failed as f64 <= allowed.get() * of as f64;
-    (quantiles.met == Some(true) && is_right).then(|| {
-        let errors =
-            format!("{failed} of {of} failed, too few requests to certify the error ratio");
-        format!("{}; {errors}", quantiles.reason)
-    })
-}
-
-/// What the plain quantiles and the plain error ratio say, without any test.
-fn leaning(slo: Option<&Slo>, summary: &LoadSummary) -> Verdict {
-    let Some(slo) = slo.filter(|_| summary.due > 0) else { return Verdict::Undecided };
-    let is_fast = slo.quantiles.iter().all(|q| {
-        let seen_s = match (q.quantile.get() * 1000.0).round() as u32 {
-            0..=500 => summary.latency_s.p50,
-            501..=750 => summary.latency_s.p75,
-            751..=900 => summary.latency_s.p90,
-            901..=950 => summary.latency_s.p95,
-            951..=990 => summary.latency_s.p99,
-            _ => summary.latency_s.p999,
-        };
-        seen_s < q.limit.as_secs_f64()
-    });
-    let good: u64 = summary
-        .status
-        .iter()
-        .filter(|(status, _)| status.starts_with('2') || status.starts_with('3'))
-        .map(|(_, count)| count)
-        .sum();
-    let failed = (summary.due - good.min(summary.due)) as f64 / summary.due as f64;
-    let is_right = slo.errors.is_none_or(|errors| failed <= errors.get());
-    if is_fast && is_right { Verdict::Yes } else { Verdict::No }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::knob::KnobsReport;
 use super::limit::{Limit, LimitKind};
+use super::load_summary::GoalSummary;
 use super::machine::Machine;
 use super::warning::Warning;
 
@@ -79,6 +80,13 @@ pub struct Decision {
     /// The rate to run it at day to day.
     pub operating_rps: f64,
     pub limit: Limit,
+    /// Of several targets: each goal with its targets, as at the highest rate that held when the
+    /// choice was confirmed. Else empty.
+    #[serde(default)]
+    pub goals: Vec<GoalSummary>,
+    /// That rate; null without such goals.
+    #[serde(default)]
+    pub goals_rps: Option<f64>,
     /// As good within 3 %, least memory first; the chosen one is not repeated.
     pub equivalent: Vec<Equivalent>,
     pub settings: Settings,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::comparison::Verification;
 use super::configuration::Configuration;
 use super::decision::{Prediction, TuneResult};
 use super::knob::{Change, Variant};
@@ -72,6 +73,10 @@ fn yes() -> bool {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
+    /// First event of a session that asks whether the recommendation of another is still right.
+    Verifying {
+        session: i64,
+    },
     /// The plan, as lines of "what: value (where it came from)", and the machine.
     SessionStarted {
         app: String,
@@ -130,6 +135,8 @@ pub enum EventKind {
     },
     /// The model's expectation of the whole grid; a later one replaces it.
     Predicted(Vec<Prediction>),
+    /// Whether the recommendation is still right; the session's end follows.
+    Verified(Box<Verification>),
     SessionEnded {
         state: SessionState,
         result: Option<Box<TuneResult>>,

@@ -159,6 +159,39 @@ pub struct LoadSecond {
     /// the server had closed the idle one.
     #[serde(default)]
     pub retries: u64,
+    /// Each target's requests, in the order of the mix; empty unless targets are told apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_target: Vec<TargetSecond>,
+}
+
+/// What became of the requests of one target, or of several, that were due in one second.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TargetSecond {
+    /// Those that were answered in full, by status.
+    pub status: BTreeMap<u16, u64>,
+    pub errors: ErrorCounts,
+    /// As [`LoadSecond::latency`].
+    pub latency: Latencies,
+}
+
+impl TargetSecond {
+    /// How many they were: each ends under one status or in one class of errors.
+    pub fn due(&self) -> u64 {
+        self.status.values().sum::<u64>() + self.errors.total()
+    }
+
+    /// Adds other requests.
+    pub fn add(&mut self, other: &Self) {
+        add_statuses(&mut self.status, &other.status);
+        self.errors.add(&other.errors);
+        self.latency.add(&other.latency);
+    }
+}
+
+fn add_statuses(sum: &mut BTreeMap<u16, u64>, other: &BTreeMap<u16, u64>) {
+    for (status, count) in other {
+        *sum.entry(*status).or_default() += count;
+    }
 }
 
 impl LoadSecond {
@@ -171,9 +204,7 @@ impl LoadSecond {
     pub fn add_requests(&mut self, other: &Self) {
         self.due += other.due;
         self.sent += other.sent;
-        for (status, count) in &other.status {
-            *self.status.entry(*status).or_default() += count;
-        }
+        add_statuses(&mut self.status, &other.status);
         self.errors.add(&other.errors);
         self.latency.add(&other.latency);
         self.exchange_time.add(&other.exchange_time);
@@ -183,6 +214,12 @@ impl LoadSecond {
         self.cached += other.cached;
         self.via += other.via;
         self.retries += other.retries;
+        if self.by_target.len() < other.by_target.len() {
+            self.by_target.resize_with(other.by_target.len(), TargetSecond::default);
+        }
+        for (sum, other) in self.by_target.iter_mut().zip(&other.by_target) {
+            sum.add(other);
+        }
     }
 }
 

@@ -32,7 +32,7 @@ pub struct SendLagSummary {
     pub max: f64,
 }
 
-/// Latency quantiles of one second, in seconds.
+/// Latency quantiles, in seconds; all zero when nothing was recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowLatency {
     pub p50: f64,
@@ -82,6 +82,52 @@ pub struct SloSummary {
     /// Why it is met, not met or undecided.
     #[serde(default)]
     pub reason: String,
+}
+
+/// The requests of one target.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetSummary {
+    /// Such as `GET /orders`.
+    pub target: String,
+    pub due: u64,
+    /// Without a reply, or with one that is neither 2xx nor 3xx.
+    pub failed: u64,
+    /// From due to the last byte.
+    pub latency_s: WindowLatency,
+}
+
+/// One goal of a mix, and the requests that it is about.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GoalSummary {
+    /// As in `p95<2s`; null where there is none, or none yet.
+    pub slo: Option<String>,
+    /// It is one target's own; else it is that of all targets without one.
+    pub own: bool,
+    /// In the order of the mix.
+    pub targets: Vec<TargetSummary>,
+    /// Of all of them together.
+    pub due: u64,
+    pub failed: u64,
+    pub latency_s: WindowLatency,
+    /// Null while undecided, and without a goal.
+    pub met: Option<bool>,
+    /// What the plain figures say, without any test; null without a goal, and without requests.
+    pub leaning: Option<bool>,
+    /// Why it is met, not met or undecided.
+    pub reason: String,
+    /// While undecided for want of requests: how many it takes even if none breaks the goal.
+    pub requests_needed: Option<u64>,
+}
+
+impl GoalSummary {
+    /// Whom it is about, for people: `GET /report`, or `the other targets`; `count`: goals in all.
+    pub fn name(&self, count: usize) -> String {
+        match &self.targets[..] {
+            [only] => only.target.clone(),
+            _ if count > 1 => "the other targets".to_string(),
+            _ => "all targets".to_string(),
+        }
+    }
 }
 
 /// The result of one load. Warm-up is left out of every figure but `windows`.
@@ -134,6 +180,10 @@ pub struct LoadSummary {
     /// Null where it was not measured: in trials, and through unix sockets.
     #[serde(default)]
     pub route: Option<RouteSummary>,
+    /// Of several targets that were told apart: each goal with its targets, that of the targets
+    /// without one of their own first. Else empty.
+    #[serde(default)]
+    pub goals: Vec<GoalSummary>,
 }
 
 impl LoadSummary {

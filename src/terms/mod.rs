@@ -5,11 +5,13 @@
 //! are what is stored and what scripts read, so a field is added, never renamed.
 
 mod capacity_summary;
+mod comparison;
 mod configuration;
 mod decision;
 mod duration;
 mod event;
 mod finding;
+mod goals;
 mod knob;
 mod lab;
 mod latencies;
@@ -29,6 +31,10 @@ mod watch_second;
 mod what_if;
 
 pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
+pub use comparison::{
+    CompareReport, ComparedFigure, ComparedSide, FigureKind, Standing, Verification,
+    VerifiedSetting,
+};
 pub use configuration::Configuration;
 pub use decision::{
     CurrentSetting, Decision, Equivalent, KnobLine, MemoryParts, OPERATING_SHARE, PredictedLimit,
@@ -37,6 +43,7 @@ pub use decision::{
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
 pub use finding::{Finding, FindingState};
+pub use goals::{Goals, GoalsError, Part};
 pub use knob::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant};
 pub use lab::{
     Holds, LabChoice, LabConclusion, LabEntry, LabEvidence, LabFigures, LabLatency, LabPair,
@@ -45,11 +52,12 @@ pub use lab::{
 pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
 pub use load_record::{
-    Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadRun, LoadSecond, Offered, TlsTrouble,
+    Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadRun, LoadSecond, Offered, TargetSecond,
+    TlsTrouble,
 };
 pub use load_summary::{
-    GeneratorSummary, LatencySummary, LoadSummary, RouteSummary, SendLagSummary, SloSummary,
-    Window, WindowLatency,
+    GeneratorSummary, GoalSummary, LatencySummary, LoadSummary, RouteSummary, SendLagSummary,
+    SloSummary, TargetSummary, Window, WindowLatency,
 };
 pub use machine::Machine;
 pub use monitor_record::{

@@ -60,6 +60,12 @@ impl Slo {
     pub fn tightest_limit(&self) -> Option<Duration> {
         self.quantiles.iter().map(|q| q.limit).min()
     }
+
+    /// The longest latency limit: what takes longer meets none; `None` when only errors are
+    /// limited.
+    pub fn longest_limit(&self) -> Option<Duration> {
+        self.quantiles.iter().map(|q| q.limit).max()
+    }
 }
 
 impl FromStr for Slo {

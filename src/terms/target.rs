@@ -7,8 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::slo::{Slo, SloError};
+
 /// One kind of request in the mix.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 pub struct Target {
     /// Upper case, such as `GET`.
     pub method: String,
@@ -19,6 +21,8 @@ pub struct Target {
     pub body: Vec<u8>,
     /// Share in the mix relative to the others' weights; 1 or more.
     pub weight: u32,
+    /// What its requests are judged by; `None`: by what holds for all without a goal of their own.
+    pub slo: Option<Slo>,
 }
 
 impl Target {
@@ -30,6 +34,7 @@ impl Target {
             headers: Vec::new(),
             body: Vec::new(),
             weight: 1,
+            slo: None,
         }
     }
 
@@ -67,6 +72,34 @@ impl Target {
             Err(TargetError::Weight { text: weight.to_string() })
         }
     }
+
+    /// Another asks for the very same, whatever its weight and goal.
+    pub fn is_same_request(&self, other: &Self) -> bool {
+        let Self { method, path, headers, body, weight: _, slo: _ } = self;
+        (method, path) == (&other.method, &other.path)
+            && (headers, body) == (&other.headers, &other.body)
+    }
+
+    /// Method and path without its query, which may be secret.
+    pub fn name(&self) -> String {
+        let path = self.path.split('?').next().unwrap_or("/");
+        let query = if self.path.contains('?') { "?…" } else { "" };
+        format!("{} {path}{query}", self.method)
+    }
+
+    /// Reads what may follow the path: `weight=3`, `slo=p95<2s`.
+    fn with_word(self, word: &str) -> Result<Self, TargetError> {
+        match word.split_once('=') {
+            Some(("weight", text)) => {
+                let number = text.parse().map_err(|_| TargetError::Weight { text: text.into() })?;
+                self.with_weight(number)
+            }
+            Some(("slo", text)) => Ok(Self { slo: Some(text.parse()?), ..self }),
+            // What follows a '=' may be a secret that was meant for the body.
+            Some((name, _)) => Err(TargetError::Surplus { text: format!("{name}=…") }),
+            None => Err(TargetError::Surplus { text: word.to_string() }),
+        }
+    }
 }
 
 /// The methods that can be sent. `TRACE` and `CONNECT` are for proxies.
@@ -90,11 +123,18 @@ pub enum TargetError {
     PathCharacter { character: char },
     #[error("'{text}' is no weight from 1 to {LARGEST_WEIGHT}; write for example weight=3")]
     Weight { text: String },
-    #[error("'{text}' after the path is unknown; only weight=N may follow it")]
+    #[error(
+        "'{text}' after the path is unknown; only weight=N and slo=GOAL (without spaces) may \
+         follow it"
+    )]
     Surplus { text: String },
+    #[error("'{key}=' stands there twice; a target has one, so leave one of the two out")]
+    Twice { key: &'static str },
+    #[error("its goal cannot be read: {0}")]
+    Slo(#[from] SloError),
 }
 
-/// Reads `/path` (a `GET`), `GET /path`, or `POST /path weight=3`.
+/// Reads `/path` (a `GET`), `GET /path`, or `POST /path weight=3 slo=p95<2s`.
 impl FromStr for Target {
     type Err = TargetError;
 
@@ -106,28 +146,26 @@ impl FromStr for Target {
             Some(_) => words.next().unwrap_or_default(),
         };
         let path = words.next().ok_or(TargetError::NoPath)?;
-        let mut target = Self::new(method, path)?;
-        for word in words {
-            // What follows a '=' may be a secret that was meant for the body.
-            let surplus = || TargetError::Surplus {
-                text: word.split_once('=').map_or(word.into(), |(name, _)| format!("{name}=…")),
-            };
-            let weight = word.strip_prefix("weight=").ok_or_else(surplus)?;
-            let number =
-                weight.parse().map_err(|_| TargetError::Weight { text: weight.to_string() })?;
-            target = target.with_weight(number)?;
+        let target = Self::new(method, path)?;
+        let words: Vec<&str> = words.collect();
+        for key in ["weight", "slo"] {
+            let is_it = |word: &&&str| word.split_once('=').is_some_and(|(name, _)| name == key);
+            if words.iter().filter(is_it).count() > 1 {
+                return Err(TargetError::Twice { key });
+            }
         }
-        Ok(target)
+        words.into_iter().try_fold(target, Self::with_word)
     }
 }
 
-/// Method and path without its query (which may be secret), and the weight when it is not 1.
+/// Its name, the weight when it is not 1, and its own goal.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.split('?').next().unwrap_or("/");
-        let query = if self.path.contains('?') { "?…" } else { "" };
-        write!(f, "{} {path}{query}", self.method)?;
-        if self.weight == 1 { Ok(()) } else { write!(f, " (weight {})", self.weight) }
+        let weight = (self.weight != 1).then(|| format!("weight {}", self.weight));
+        let goal = self.slo.as_ref().map(Slo::to_string);
+        let rest: Vec<String> = weight.into_iter().chain(goal).collect();
+        f.write_str(&self.name())?;
+        if rest.is_empty() { Ok(()) } else { write!(f, " ({})", rest.join(", ")) }
     }
 }
 
@@ -180,6 +218,15 @@ mod tests {
     }
 
     #[test]
+    fn a_target_may_have_a_goal_of_its_own() {
+        let target: Target = "GET /report?q=secret slo=p95<2s,errors<1% weight=2".parse().unwrap();
+        assert_eq!((target.weight, target.slo), (2, Some("p95<2s,errors<1%".parse().unwrap())));
+        let target: Target = "GET /report?q=secret weight=2 slo=p95<2s".parse().unwrap();
+        assert_eq!(target.to_string(), "GET /report?… (weight 2, p95<2s)");
+        assert_eq!("/ slo=p95<2s".parse::<Target>().unwrap().to_string(), "GET / (p95<2s)");
+    }
+
+    #[test]
     fn what_is_no_target_is_named_with_the_way_out() {
         for (text, expected) in [
             ("", "the target names no path"),
@@ -193,7 +240,11 @@ mod tests {
             ("GET / weight=-1", "'-1' is no weight"),
             ("GET / weight=10001", "'10001' is no weight"),
             ("GET / HTTP/1.1", "'HTTP/1.1' after the path is unknown"),
-            ("POST / password=secret", "'password=…' after the path is unknown; only weight=N may"),
+            ("POST / password=secret", "'password=…' after the path is unknown; only weight=N and"),
+            ("GET / slo=fast", "its goal cannot be read: 'fast' is no SLO term"),
+            ("GET / slo=", "its goal cannot be read: the SLO is empty"),
+            ("GET / slo=p95<1s slo=p99<2s", "'slo=' stands there twice"),
+            ("GET / slo=p95 < 1s", "its goal cannot be read: 'p95' is no SLO term"),
         ] {
             let error = text.parse::<Target>().unwrap_err().to_string();
             assert!(error.starts_with(expected), "{text}: {error}");

@@ -24,7 +24,8 @@ pub struct Order {
     /// Measured part.
     pub duration: Duration,
     pub seed: u64,
-    /// The goal's tightest latency limit, for stopping an overload early.
+    /// The goal's tightest latency limit (of several goals the mean), for stopping an overload
+    /// early.
     pub latency_limit: Option<Duration>,
 }
 

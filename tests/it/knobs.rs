@@ -45,7 +45,7 @@ fn app(changes: &[ChangeEffect]) -> SimulatedApp {
 }
 
 /// A session that knows its workers, so that most of its time is the knobs'.
-fn with_knobs(folder: &TempDir, app: &SimulatedApp, budget_s: u64, seed: u64) -> Plan {
+pub fn with_knobs(folder: &TempDir, app: &SimulatedApp, budget_s: u64, seed: u64) -> Plan {
     let names = ["A", "B", "C", "D"];
     Plan {
         workers: vec![Workers::new(2).unwrap()],

@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 use sweetspot::report::json::{TuneReport, fold};
 use sweetspot::session::sessions::{SessionEntry, list};
 use sweetspot::terms::{
-    CapacitySummary, Finding, LabEntry, LabResult, LabTune, LoadSummary, PredictReport, WatchSecond,
+    CapacitySummary, CompareReport, Finding, LabEntry, LabResult, LabTune, LoadSummary,
+    PredictReport, Verification, WatchSecond,
 };
 
 use crate::sessions::sample;
@@ -36,7 +37,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schema").join(name)
 }
 
-fn generated() -> [(&'static str, Schema); 10] {
+fn generated() -> [(&'static str, Schema); 12] {
     [
         ("load.schema.json", schema_of::<LoadSummary>("sweetspot load --json")),
         (
@@ -49,6 +50,8 @@ fn generated() -> [(&'static str, Schema); 10] {
         ("lab.schema.json", schema_of::<LabResult>("sweetspot lab run --json")),
         ("lab-tune.schema.json", schema_of::<LabTune>("sweetspot lab tune --json")),
         ("labs.schema.json", schema_of::<Vec<LabEntry>>("sweetspot lab list --json")),
+        ("compare.schema.json", schema_of::<CompareReport>("sweetspot compare --json")),
+        ("verify.schema.json", schema_of::<Verification>("sweetspot verify --json")),
         ("predict.schema.json", schema_of::<PredictReport>("sweetspot predict --json")),
         ("sessions.schema.json", schema_of::<Vec<SessionEntry>>("sweetspot sessions list --json")),
     ]

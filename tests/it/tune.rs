@@ -56,7 +56,7 @@ pub fn plan(folder: &TempDir) -> Plan {
 /// Everything a session needs beside its plan and place.
 #[derive(Default)]
 pub struct Room {
-    stop: StopSignal,
+    pub stop: StopSignal,
     consents: bool,
     asked: u32,
 }
@@ -284,13 +284,13 @@ fn an_app_with_one_thread_is_asked_before_it_gets_more() {
 }
 
 /// A place that raises the stop signal, or fails us, in the course of its n-th offer.
-struct Interrupted {
-    inner: Simulated,
-    offers_left: u32,
-    end: End,
+pub struct Interrupted {
+    pub inner: Simulated,
+    pub offers_left: u32,
+    pub end: End,
 }
 
-enum End {
+pub enum End {
     Stop(StopSignal),
     Fail,
 }
@@ -385,7 +385,7 @@ fn what_was_measured_without_the_probe_is_not_taken_up_with_it() {
 }
 
 /// Stores the first `count` events of a session as a program that was killed leaves them.
-fn first_events(plan: &Plan, whole: &Ended, count: usize) -> i64 {
+pub fn first_events(plan: &Plan, whole: &Ended, count: usize) -> i64 {
     let mut other = Store::open(&folder_of(plan).join("whole.db")).unwrap();
     let head = other.sessions().unwrap().remove(0).head;
     other.remove(whole.session).unwrap();

@@ -4,6 +4,7 @@ mod seats;
 
 use std::collections::VecDeque;
 
+use super::backend::Waits;
 use super::calendar::{Calendar, Due};
 use super::connection::{Connections, KeepAlive};
 use super::cores::{Cores, Progress};
@@ -64,6 +65,8 @@ pub struct Simulator {
     cores: Cores,
     requests: Requests,
     workers: Vec<Worker>,
+    /// What limits waits, if anything does.
+    waits: Option<Waits>,
     /// Workers with a free thread, in no order (not where each has a queue of its own).
     open: Vec<u32>,
     /// The worker whose turn is next.
@@ -105,6 +108,7 @@ impl Simulator {
             calendar: Calendar::default(),
             requests: Requests::default(),
             workers,
+            waits: server.backend.map(|backend| Waits::new(backend, server.workers)),
             open: (0..count).collect(),
             turn: 0,
             backlog: VecDeque::new(),
@@ -191,6 +195,7 @@ impl Simulator {
         self.open.clear();
         self.connections.close_all();
         self.workers.iter_mut().for_each(Worker::clear);
+        self.waits.iter_mut().for_each(Waits::clear);
         for request in self.requests.live() {
             if self.requests.get(request).is_awaited {
                 self.end_for_client(request, Ending::Reset);
@@ -253,7 +258,10 @@ impl Simulator {
     fn on_event(&mut self) {
         match self.calendar.pop() {
             None => {}
-            Some(Due::WaitOver { request }) => self.next_step(request),
+            Some(Due::WaitOver { request }) => {
+                self.end_wait(request);
+                self.next_step(request);
+            }
             Some(Due::HandedOver { request }) => {
                 let worker = self.requests.get(request).worker;
                 self.workers[worker as usize].is_handing_over = false;
@@ -337,8 +345,27 @@ impl Simulator {
             }
             Some(Step::Wait(wait_s)) => {
                 self.workers[worker as usize].usage.voluntary_switches += 1;
-                self.calendar.add(self.now + wait_s * factor, Due::WaitOver { request });
+                self.wait(request, worker, wait_s * factor);
             }
+        }
+    }
+
+    fn wait(&mut self, request: u32, worker: u32, wait_s: f64) {
+        let lasts_s = match &mut self.waits {
+            Some(waits) => waits.enter(worker, request, wait_s),
+            None => Some(wait_s),
+        };
+        if let Some(lasts_s) = lasts_s {
+            self.calendar.add(self.now + lasts_s, Due::WaitOver { request });
+        }
+    }
+
+    /// Whoever has waited for its place may wait now.
+    fn end_wait(&mut self, request: u32) {
+        let worker = self.requests.get(request).worker;
+        let next = self.waits.as_mut().and_then(|waits| waits.leave(worker));
+        if let Some((request, lasts_s)) = next {
+            self.calendar.add(self.now + lasts_s, Due::WaitOver { request });
         }
     }
 

@@ -7,11 +7,12 @@
 //!
 //! What is modelled: processor sharing on the cores; a control group's quota and its periods; a
 //! first-come-first-served lock in each process with the quantum rules of Ruby's versions; garbage
-//! collections that stop a worker; a listen queue of bounded length, overflow being retried after
-//! 1, 3, 7, ... seconds as TCP does; who takes a connection, and what becomes of it after a reply;
-//! clients that give up leave their request behind in the server. What is not: scheduling slices of
-//! the operating system, caches.
+//! collections that stop a worker; pools, services and locks that requests wait for; a listen queue
+//! of bounded length, overflow being retried after 1, 3, 7, ... seconds as TCP does; who takes a
+//! connection, and what becomes of it after a reply; clients that give up leave their request
+//! behind in the server. What is not: scheduling slices of the operating system, caches.
 
+mod backend;
 mod calendar;
 mod connection;
 mod cores;
@@ -23,6 +24,7 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
+pub use backend::{Backend, Sharing};
 pub use connection::KeepAlive;
 pub use engine::Simulator;
 pub use lock::Lock;
@@ -71,6 +73,8 @@ pub struct Server {
     pub lock: Lock,
     /// Garbage collection beyond what is in the requests' CPU.
     pub pauses: Option<Pauses>,
+    /// What limits its waits; `None`: nothing does.
+    pub backend: Option<Backend>,
     pub admission: Admission,
     pub keep_alive: KeepAlive,
     /// Connections the listen queue holds.
@@ -96,6 +100,7 @@ impl Server {
             quota: None,
             lock: Lock::Ruby26 { quantum_s: 0.1 },
             pauses: None,
+            backend: None,
             admission: Admission::Random,
             keep_alive: KeepAlive::Closed,
             backlog: 1024,

@@ -147,7 +147,7 @@ impl Boot<'_> {
         for target in self.targets {
             // Anything else could change the app's data.
             let is_safe = matches!(target.method.as_str(), "GET" | "HEAD");
-            if is_safe && *target != (Target { weight: target.weight, ..ready.clone() }) {
+            if is_safe && !target.is_same_request(&ready) {
                 self.ask_until_good(target)?;
             }
         }

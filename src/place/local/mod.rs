@@ -5,7 +5,6 @@
 //! it.
 
 mod affinity;
-mod apart;
 mod boot;
 pub mod cgroup;
 mod files;
@@ -28,7 +27,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use self::apart::Apart;
 use self::boot::{Boot, Outcome};
 use self::cgroup::{Group, LimitName};
 use self::link::{Heard, Link};
@@ -42,8 +40,8 @@ use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol}
 use crate::monitor::Monitor;
 use crate::server::{self, App, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
 use crate::terms::{
-    BootFailure, BootFailureKind, Configuration, LiveSecond, Machine, Phase, RequestRow,
-    StopRequest, StopSignal, Target, TrialFailure, Variant, Warning,
+    BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, Machine, Phase, StopRequest,
+    StopSignal, Target, TrialFailure, Variant, Warning,
 };
 
 /// Where servers and proxies are installed that not every user's `PATH` leads to: they are looked
@@ -353,7 +351,8 @@ impl Local {
             timeout: self.settings.timeout,
             max_in_flight: None,
             closing: Closing::default(),
-            keeps_rows: self.settings.tells_targets_apart,
+            tells_targets_apart: told_apart(&self.settings.targets),
+            keeps_rows: false,
             protocol: Protocol::Http1,
             loops: loops(own_cores.len()),
             seed: offer.seed,
@@ -367,6 +366,11 @@ impl Local {
         let failure = boot::failure(adapter, app, error.kind, String::new(), lines);
         PlaceError::Inspection(BootFailure { message: error.to_string(), ..failure })
     }
+}
+
+/// The figures of each target are kept apart where that says something.
+fn told_apart(targets: &[Target]) -> bool {
+    Goals::of(targets, None, true).is_ok_and(|goals| goals.are_apart())
 }
 
 impl Place for Local {
@@ -479,9 +483,7 @@ impl Place for Local {
             let is_over = has_ended || !ended.is_empty() || is_guardian_gone || is_too_long;
             if is_over { ControlFlow::Break(()) } else { wish }
         };
-        let mut apart = Apart::new(&spec);
-        let mut rows = |rows: &[RequestRow]| rows.iter().for_each(|row| apart.take(row));
-        let load = load::run_with_rows(&spec, &self.stop, &mut watch_server, &mut rows);
+        let load = load::run(&spec, &self.stop, &mut watch_server);
         let monitor = monitor.stop();
         if is_guardian_gone {
             return Err(guardian_gone());
@@ -500,7 +502,7 @@ impl Place for Local {
         };
         let last_lines = || log::worth_showing(&log::tail(&log));
         let failure = failure.map(|status| TrialFailure::Died { status, last_lines: last_lines() });
-        Ok(Observed { load, monitor, by_target: apart.seen, failure })
+        Ok(Observed { load, monitor, failure })
     }
 
     fn stop(&mut self) -> Result<(), PlaceError> {

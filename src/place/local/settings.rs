@@ -34,8 +34,6 @@ pub struct LocalSettings {
     /// `None`: all that this process may use.
     pub cores: Option<Cores>,
     pub memory: Option<Bytes>,
-    /// Keep the figures of each target; costs the generator some time a request.
-    pub tells_targets_apart: bool,
     /// A load ends sooner than offered, after so many measured requests.
     pub most_requests: Option<u64>,
     /// Most time from start to readiness.
@@ -61,7 +59,6 @@ impl LocalSettings {
             timeout: Duration::from_secs(30),
             cores: None,
             memory: None,
-            tells_targets_apart: false,
             most_requests: None,
             boot_patience: BOOT_PATIENCE,
             port: None,

@@ -1,8 +1,9 @@
 //! What is simulated: an app, its server and its machine, with the truth about its capacity.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::model::simulator::{Admission, Lock, Pauses, RequestKind, Server, Simulator};
+use crate::model::simulator::{Admission, Backend, Lock, Pauses, RequestKind, Server, Simulator};
 use crate::model::{self, Demand, Host};
 use crate::terms::{Configuration, Variant};
 
@@ -17,6 +18,8 @@ pub struct SimulatedApp {
     pub wait_s: f64,
     /// How many waits.
     pub waits: u16,
+    /// Requests to other targets of the mix, each kind by its weight; those above have weight 1.
+    pub others: Vec<RequestKind>,
     /// Squared coefficient of variation of every burst of CPU and of every wait.
     pub cv2: f64,
     /// Lock time lost when threads queue for the lock.
@@ -25,6 +28,10 @@ pub struct SimulatedApp {
     pub lock: Lock,
     /// Garbage collection beyond what is in the requests' CPU.
     pub pauses: Option<Pauses>,
+    /// What its waits wait for; `None`: nothing that they share.
+    pub backend: Option<Backend>,
+    /// Configurations for which everything takes longer or shorter than the rest says.
+    pub bumps: Vec<Bump>,
     pub admission: Admission,
     /// Connections the listen queue holds.
     pub backlog: usize,
@@ -92,6 +99,22 @@ impl SimulatedMemory {
     }
 }
 
+/// What no model foresees: these configurations take this many times as long for everything.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bump {
+    pub workers: RangeInclusive<u16>,
+    pub threads: RangeInclusive<u16>,
+    pub factor: f64,
+}
+
+impl Bump {
+    fn of(&self, configuration: Configuration) -> f64 {
+        let is_meant = self.workers.contains(&configuration.workers.get())
+            && self.threads.contains(&configuration.threads.get());
+        if is_meant { self.factor } else { 1.0 }
+    }
+}
+
 /// How the machine and the app change with time. A value of 0.02 is about 2 %; all 0: not at all.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Drift {
@@ -105,6 +128,14 @@ pub struct Drift {
     pub cold_s: f64,
     /// How much slower it gets every minute.
     pub slowing_per_minute: f64,
+    /// How far the machine's speed wanders either way, as a wave over the session.
+    pub wander: f64,
+    /// How long one wave takes, seconds; 0: it does not wander.
+    pub wander_s: f64,
+    /// Share of offers during which something else takes part of the machine.
+    pub outliers: f64,
+    /// How much slower it is then.
+    pub outlier: f64,
 }
 
 impl Drift {
@@ -112,6 +143,13 @@ impl Drift {
     pub(super) fn at_age(&self, age_s: f64) -> f64 {
         let cold = if self.cold_s > 0.0 { self.cold * (-age_s / self.cold_s).exp() } else { 0.0 };
         1.0 + cold + self.slowing_per_minute * age_s / 60.0
+    }
+
+    /// The machine's own, at this time of the place's clock.
+    /// `phase`: where in a wave it began, 0..1.
+    pub(super) fn at_time(&self, at_s: f64, phase: f64) -> f64 {
+        let waves = if self.wander_s > 0.0 { phase + at_s / self.wander_s } else { 0.0 };
+        (self.wander * (std::f64::consts::TAU * waves).sin()).exp()
     }
 }
 
@@ -124,11 +162,14 @@ impl Default for SimulatedApp {
             cpu_free_s: 0.0,
             wait_s: 0.012,
             waits: 3,
+            others: Vec::new(),
             cv2: 0.5,
             handoff_s: 0.0,
             cores: 2.0,
             lock: Lock::Ruby26 { quantum_s: 0.1 },
             pauses: None,
+            backend: None,
+            bumps: Vec::new(),
             admission: Admission::Random,
             backlog: 1024,
             timeout: Duration::from_secs(10),
@@ -165,6 +206,11 @@ impl SimulatedApp {
             app.cpu_free_s *= effect.cpu;
             app.wait_s *= effect.wait;
             app.memory = app.memory.times(effect.memory);
+            for other in &mut app.others {
+                other.cpu_s *= effect.cpu;
+                other.cpu_free_s *= effect.cpu;
+                other.wait_s *= effect.wait;
+            }
         }
         app
     }
@@ -183,6 +229,24 @@ impl SimulatedApp {
         }
     }
 
+    /// Every kind of request, in the order of the mix.
+    pub fn requests(&self) -> Vec<RequestKind> {
+        std::iter::once(self.request()).chain(self.others.iter().copied()).collect()
+    }
+
+    /// What they cost with this configuration.
+    fn requests_of(&self, configuration: Configuration) -> Vec<RequestKind> {
+        let factor: f64 = self.bumps.iter().map(|bump| bump.of(configuration)).product();
+        let longer = |request: RequestKind| RequestKind {
+            cpu_s: request.cpu_s * factor,
+            cpu_free_s: request.cpu_free_s * factor,
+            wait_s: request.wait_s * factor,
+            handoff_s: request.handoff_s * factor,
+            ..request
+        };
+        self.requests().into_iter().map(longer).collect()
+    }
+
     /// The same as the formulas know it.
     pub fn demand(&self) -> Demand {
         self.request().demand()
@@ -190,7 +254,7 @@ impl SimulatedApp {
 
     /// The server in virtual time, just booted.
     pub(super) fn simulator(&self, configuration: Configuration, seed: u64) -> Simulator {
-        Simulator::new(self.server(configuration), vec![self.request()], seed)
+        Simulator::new(self.server(configuration), self.requests_of(configuration), seed)
     }
 
     fn server(&self, configuration: Configuration) -> Server {
@@ -199,6 +263,7 @@ impl SimulatedApp {
         Server {
             lock: self.lock,
             pauses: self.pauses,
+            backend: self.backend,
             admission: self.admission,
             backlog: self.backlog,
             timeout_s: self.timeout.as_secs_f64(),
@@ -216,12 +281,15 @@ impl SimulatedApp {
         limit: Duration,
         quantile: f64,
     ) -> f64 {
-        let demand = self.demand();
-        let guess =
-            model::capacity(&demand, configuration, self.cores, quantile, limit.as_secs_f64());
+        let (demand, limit_s) = (self.demand(), limit.as_secs_f64());
+        let guess = model::capacity(&demand, configuration, self.cores, quantile, limit_s);
         // The formulas may say 0 by a hair.
         let guess = guess.max(0.1 / demand.unloaded_latency_s());
-        let machine = Host { server: self.server(configuration), requests: vec![self.request()] };
-        machine.capacity(guess, quantile, limit.as_secs_f64(), PROBE_REQUESTS)
+        self.host(configuration).capacity(guess, quantile, limit_s, PROBE_REQUESTS)
+    }
+
+    /// The machine with one configuration, without drift.
+    pub fn host(&self, configuration: Configuration) -> Host {
+        Host { server: self.server(configuration), requests: self.requests_of(configuration) }
     }
 }

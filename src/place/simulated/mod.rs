@@ -15,7 +15,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-pub use app::{ChangeEffect, Drift, SimulatedApp, SimulatedMemory};
+pub use app::{Bump, ChangeEffect, Drift, SimulatedApp, SimulatedMemory};
 
 use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::model::simulator::Simulator;
@@ -37,6 +37,8 @@ pub struct Simulated {
     app: SimulatedApp,
     machine: Machine,
     random: Xoshiro256PlusPlus,
+    /// Where in its wander the machine was at the beginning, 0..1.
+    phase: f64,
     /// Virtual time since the place was made, as far as no running server is ahead of it; seconds.
     now_s: f64,
     starts: u32,
@@ -69,15 +71,10 @@ impl Simulated {
             memory_bytes: Bytes(app.memory.limit_bytes),
             kernel: "simulated".into(),
         };
-        Self {
-            app,
-            machine,
-            random: Xoshiro256PlusPlus::seed_from_u64(seed),
-            now_s: 0.0,
-            starts: 0,
-            running: None,
-            has_died: false,
-        }
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let wanders = app.drift.wander > 0.0;
+        let phase = if wanders { random.random() } else { 0.0 };
+        Self { app, machine, random, phase, now_s: 0.0, starts: 0, running: None, has_died: false }
     }
 
     /// What is simulated.
@@ -172,7 +169,10 @@ impl Place for Simulated {
         offer: &Offer,
         watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     ) -> Result<Observed, PlaceError> {
-        let window = self.drift(self.app.drift.window);
+        let drift = self.app.drift;
+        let is_disturbed = drift.outliers > 0.0 && self.random.random::<f64>() < drift.outliers;
+        let outlier = if is_disturbed { 1.0 + drift.outlier } else { 1.0 };
+        let window = self.drift(drift.window) * outlier;
         let running = self.running.as_mut().expect("a load is offered to a server that runs");
         let dies_s = match self.app.dies_at {
             Some(at) if !self.has_died => at.as_secs_f64() - running.ready_s,
@@ -182,6 +182,8 @@ impl Place for Simulated {
             recorder: Recorder::new(offer, &running.app, running.configuration, running.first_pid),
             app: &running.app,
             began_s: running.simulator.now(),
+            ready_s: running.ready_s,
+            phase: self.phase,
             slowness: running.slowness * window,
             simulator: &mut running.simulator,
             dies_s,
@@ -198,7 +200,7 @@ impl Place for Simulated {
             status: "killed by signal 9".into(),
             last_lines: Vec::new(),
         });
-        Ok(Observed { load, monitor, by_target: Vec::new(), failure })
+        Ok(Observed { load, monitor, failure })
     }
 
     fn stop(&mut self) -> Result<(), PlaceError> {
@@ -216,6 +218,9 @@ struct Run<'a> {
     simulator: &'a mut Simulator,
     /// The simulator's time when the load began.
     began_s: f64,
+    /// The place's time at the simulator's zero, seconds.
+    ready_s: f64,
+    phase: f64,
     slowness: f64,
     /// The simulator's time when the server dies.
     dies_s: f64,
@@ -282,6 +287,8 @@ impl Run<'_> {
 
     fn set_slowness(&mut self) {
         let age_s = self.simulator.now();
-        self.simulator.set_slowness(self.slowness * self.app.drift.at_age(age_s));
+        let drift = &self.app.drift;
+        let now = drift.at_age(age_s) * drift.at_time(self.ready_s + age_s, self.phase);
+        self.simulator.set_slowness(self.slowness * now);
     }
 }

@@ -7,13 +7,23 @@ use super::SimulatedApp;
 use crate::model::simulator::{Ending, Outcome, Usage, WorkerUsage};
 use crate::terms::{
     Configuration, GeneratorUse, HostUse, Latencies, LiveSecond, LoadRecord, LoadRun, LoadSecond,
-    MonitorRecord, MonitorSecond, Phase, ProcessMemory, ProcessUse, Role,
+    MonitorRecord, MonitorSecond, Phase, ProcessMemory, ProcessUse, Role, TargetSecond,
 };
 
 /// Threads of a worker beside those that serve requests: the main thread, acceptor and reactor.
 const OTHER_THREADS: u32 = 3;
 const REQUEST_BYTES: u64 = 100;
 const REPLY_BYTES: u64 = 200;
+
+fn count_for_target(target: &mut TargetSecond, outcome: &Outcome, latency: Duration) {
+    target.latency.record(latency);
+    match outcome.ending {
+        Ending::Reply => *target.status.entry(200).or_default() += 1,
+        Ending::Timeout => target.errors.timeout += 1,
+        Ending::Reset => target.errors.reset += 1,
+        Ending::Refused => target.errors.refused += 1,
+    }
+}
 
 /// Second by second, what the generator and the monitor would have seen.
 pub(super) struct Recorder<'a> {
@@ -88,6 +98,10 @@ impl<'a> Recorder<'a> {
         second.due += 1;
         second.latency.record(latency);
         self.ended += 1;
+        if !self.app.others.is_empty() {
+            second.by_target.resize_with(1 + self.app.others.len(), TargetSecond::default);
+            count_for_target(&mut second.by_target[usize::from(outcome.kind)], &outcome, latency);
+        }
         if outcome.ending != Ending::Refused {
             second.sent += 1;
             second.bytes_out += REQUEST_BYTES;

@@ -47,13 +47,14 @@ fn numbers_keep_their_value_in_every_notation() {
 fn targets_are_read_from_tables_and_texts() {
     let file = parsed(
         "[[target]]\npath = \"/\"\n[[target]]\nmethod = \"post\"\npath = \"/orders\"\nweight = 3\n\
-         headers = { Accept = \"text/html\" }\nbody = \"a=1\"\n",
+         slo = \"p95<2s,errors<1%\"\nheaders = { Accept = \"text/html\" }\nbody = \"a=1\"\n",
     );
     let targets = file.targets.unwrap();
     assert_eq!(targets.line, 1);
     assert_eq!(targets.value[0].to_string(), "GET /");
     let post = &targets.value[1];
     assert_eq!((post.method.as_str(), post.weight, post.body.as_slice()), ("POST", 3, &b"a=1"[..]));
+    assert_eq!(post.slo, Some("p95<2s,errors<1%".parse().unwrap()));
     assert_eq!(post.headers, [("Accept".to_string(), "text/html".to_string())]);
 
     let file = parsed("target = [\"/\", \"POST /orders weight=3\"]");
@@ -81,7 +82,7 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
         (
             "[[target]]\npath = \"/\"\nwieght = 2",
             "sweetspot.toml line 3: unknown key 'wieght' (did you mean 'weight'?); known keys of \
-             [[target]]: method, path, weight, headers, body",
+             [[target]]: method, path, weight, slo, headers, body",
         ),
         (
             "db-connections = 1\n\ndb_connections = 2",
@@ -127,6 +128,15 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
             "sweetspot.toml line 3: weight: '-3' is no weight",
         ),
         ("[[target]]\npath = \"/\"\nweight = \"2\"", "sweetspot.toml line 3: weight is a text"),
+        (
+            "[[target]]\npath = \"/\"\n\nslo = \"p95\"",
+            "sweetspot.toml line 4: slo: 'p95' is no SLO term; write a quantile such as",
+        ),
+        ("[[target]]\npath = \"/\"\nslo = 2", "sweetspot.toml line 3: slo is a whole number, but"),
+        (
+            "target = [\n \"GET / slo=p95<1s slo=p95<2s\"]",
+            "sweetspot.toml line 2: target: 'slo=' stands there twice",
+        ),
         ("target = [\n \"/\",\n \"GET\"]", "sweetspot.toml line 3: target: the target names no"),
         ("headers = \"a: b\"", "sweetspot.toml line 1: headers is a text, but should be a table"),
         ("[headers]\n\"a b\" = \"c\"", "sweetspot.toml line 2: headers: 'a b' is no header name"),

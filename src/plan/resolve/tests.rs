@@ -273,6 +273,41 @@ fn targets_that_were_typed_replace_those_of_the_plan_file() {
 }
 
 #[test]
+fn a_target_with_a_goal_of_its_own_is_left_out_of_the_common_one() {
+    let here = Here::new(
+        "slo = \"p95<300ms\"\n[[target]]\npath = \"/\"\n[[target]]\n\
+                          path = \"/report\"\nslo = \"p95<8s\"\n",
+    );
+    let plan = here.resolve(&Typed::default());
+    assert_eq!(plan.goals().to_string(), "p95<300ms; GET /report: p95<8s");
+    assert_eq!(line(&plan, "targets").0, "GET /, GET /report (p95<8s)");
+    assert_eq!(line(&plan, "SLO").0, "p95<300ms for targets without their own");
+    assert_eq!(plan.timeout, Duration::from_secs(16), "twice the longest limit");
+    let error = here.refuse(&Typed { timeout: text("8s"), ..Typed::default() });
+    assert!(error.contains("set a timeout above 8s"), "{error}");
+
+    here.write("mix", "GET /a slo=p95<1s\n\n/b slo=p95\n");
+    let listed = Typed { targets: Some("mix".into()), ..Typed::default() };
+    let error = here.refuse(&listed);
+    assert!(error.contains("mix line 3: its goal cannot be read: 'p95' is no SLO term"), "{error}");
+}
+
+#[test]
+fn goals_of_their_own_for_every_target_leave_none_for_a_common_one() {
+    let here = Here::new("");
+    let target = vec!["GET /a slo=p95<1s".to_string(), "GET /b slo=p95<2s".to_string()];
+    let own = Typed { target, ..Typed::default() };
+    let plan = here.resolve(&own);
+    assert_eq!(line(&plan, "SLO"), ("each target's own", &Source::Default));
+    let error = here.refuse(&Typed { slo: text("p95<3s"), ..own.clone() });
+    let expected = "--slo 'p95<3s': every target has a goal of its own";
+    assert!(error.starts_with(expected), "{error}");
+    let target = vec!["GET /a slo=p95<1s".to_string(), "GET /a slo=p95<2s".to_string()];
+    let error = here.refuse(&Typed { target, ..Typed::default() });
+    assert!(error.starts_with("--target: 'GET /a' stands there twice with different"), "{error}");
+}
+
+#[test]
 fn a_list_of_targets_named_in_the_plan_file_stands_beside_it() {
     let here = Here::new("");
     here.write("plans/quick.toml", "app = \"..\"\ntargets = \"mix\"\nstore = \"a.db\"\n");

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::LoadResult;
+use crate::report::goals_text;
 use crate::terms::{Bytes, LatencySummary, LiveSecond, LoadSummary, Phase, SendLagSummary};
 
 /// The result, ending in a line end.
@@ -165,6 +166,9 @@ fn judgement(text: &mut String, summary: &LoadSummary) {
             None => "undecided",
         };
         line(text, "SLO", &format!("{}: {verdict} ({})", slo.text, slo.reason));
+    }
+    for target in goals_text::lines(&summary.goals) {
+        line(text, "Targets", &target);
     }
     for warning in &summary.warnings {
         line(text, "Warning", &warning.to_string());

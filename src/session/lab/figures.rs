@@ -6,13 +6,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::lab::{Course, NamedTarget};
-use crate::place::TargetSeen;
 use crate::summary::load::{Rules, summarise};
 use crate::summary::slo;
 use crate::summary::used::used;
 use crate::terms::{
-    LabFigures, LabLatency, LabTargetFigures, Latencies, LoadSecond, MonitorSecond, Offered,
-    TrialRecord, Warning,
+    Goals, LabFigures, LabLatency, LabTargetFigures, Latencies, LoadSecond, MonitorSecond, Offered,
+    TargetSecond, TrialRecord, Warning,
 };
 
 /// A run is looked at in at most so many parts of equal length.
@@ -56,14 +55,9 @@ pub struct Measured {
 }
 
 /// The figures of a run without its warm-up.
-pub fn of(
-    record: &TrialRecord,
-    course: Course,
-    targets: &[NamedTarget],
-    by_target: &[TargetSeen],
-) -> Measured {
+pub fn of(record: &TrialRecord, course: Course, targets: &[NamedTarget]) -> Measured {
     let warm_up = Duration::from_secs(course.warm_up_s.into());
-    let summary = summarise(&record.load, warm_up, None, &Rules::default());
+    let summary = summarise(&record.load, warm_up, &Goals::default(), &Rules::default());
     let span = Span::of(record, course);
     let used = used(record, span.from_s, span.end_s());
     let seconds = span.seconds(record);
@@ -89,10 +83,10 @@ pub fn of(
         cpu_cores: (used.seen_s > 0.0).then(|| used.server_cores()),
         cpu_share: used.host_busy,
         memory_bytes: used.memory_bytes,
-        by_target: targets.iter().zip(by_target).map(of_target).collect(),
+        by_target: by_target(record, course, targets),
         ..LabFigures::default()
     };
-    let blocks = blocks(record, &span, targets, by_target);
+    let blocks = blocks(record, &span, targets);
     Measured { figures, blocks, warnings: summary.warnings }
 }
 
@@ -136,19 +130,25 @@ fn latency(latencies: &Latencies) -> LabLatency {
     }
 }
 
-fn of_target((target, seen): (&NamedTarget, &TargetSeen)) -> LabTargetFigures {
-    LabTargetFigures {
-        target: target.name.clone(),
-        requests: seen.due,
-        success: if seen.due > 0 { seen.good as f64 / seen.due as f64 } else { 0.0 },
-        latency_s: latency(&together(&seen.seconds)),
-    }
-}
-
-fn together(seconds: &[Latencies]) -> Latencies {
-    let mut all = Latencies::default();
-    seconds.iter().for_each(|second| all.add(second));
-    all
+/// Of mixed requests, which are told apart.
+fn by_target(
+    record: &TrialRecord,
+    course: Course,
+    targets: &[NamedTarget],
+) -> Vec<LabTargetFigures> {
+    let seconds = record.load.seconds.get(course.warm_up_s as usize..).unwrap_or_default();
+    let mut whole = LoadSecond::default();
+    seconds.iter().for_each(|second| whole.add_requests(second));
+    let of_target = |(target, seen): (&NamedTarget, &TargetSecond)| {
+        let (due, failed) = (seen.due(), slo::failed(seen.into()).count);
+        LabTargetFigures {
+            target: target.name.clone(),
+            requests: due,
+            success: if due > 0 { (due - failed) as f64 / due as f64 } else { 0.0 },
+            latency_s: latency(&seen.latency),
+        }
+    };
+    targets.iter().zip(&whole.by_target).map(of_target).collect()
 }
 
 /// Parts of equal length, of whole seconds; what does not fill one is left out.
@@ -160,7 +160,6 @@ fn blocks(
     record: &TrialRecord,
     span: &Span,
     targets: &[NamedTarget],
-    by_target: &[TargetSeen],
 ) -> BTreeMap<String, Vec<f64>> {
     let mut blocks: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let mut add = |figure: &str, value: Option<f64>| {
@@ -187,9 +186,8 @@ fn blocks(
         let (cores, share) = cpu(&record.monitor.seconds, from_s, from_s + length as f64);
         add("cpu_cores", cores);
         add("cpu_share", share);
-        for (target, seen) in targets.iter().zip(by_target) {
-            let part = seen.seconds.iter().skip(at * length).take(length).cloned();
-            let times = latency(&together(&part.collect::<Vec<_>>()));
+        for (target, seen) in targets.iter().zip(&whole.by_target) {
+            let times = latency(&seen.latency);
             for (name, value) in [("p50_s", times.p50), ("p95_s", times.p95), ("p99_s", times.p99)]
             {
                 add(&format!("{name} {}", target.name), value);
@@ -256,7 +254,7 @@ mod tests {
     #[test]
     fn a_run_of_so_many_requests_lasts_until_the_last_is_answered() {
         let course = Course { duration_s: 60, warm_up_s: 2, repeats: 1, requests: Some(40) };
-        let measured = of(&record(6), course, &[], &[]);
+        let measured = of(&record(6), course, &[]);
         let throughput = measured.figures.throughput_rps.unwrap();
         assert!((throughput - 40.0 / 3.25).abs() < 1e-9, "{throughput}");
         assert_eq!(measured.figures.requests, Some(40));
@@ -266,7 +264,7 @@ mod tests {
     #[test]
     fn a_run_of_a_time_lasts_as_long() {
         let course = Course { duration_s: 4, warm_up_s: 2, repeats: 1, requests: None };
-        let measured = of(&record(6), course, &[], &[]);
+        let measured = of(&record(6), course, &[]);
         assert_eq!(measured.figures.throughput_rps, Some(10.0));
         assert_eq!(measured.blocks["throughput_rps"], [10.0; 4]);
     }

@@ -259,7 +259,7 @@ fn settle_scale(
     }
     let offered = Offered::Closed { clients: 1, think: Duration::ZERO };
     let record = match observe(site, first, offered, course, true)? {
-        Ok((record, _)) => record,
+        Ok(record) => record,
         Err(failure) => return Err(LabError::Definition { message: failure }),
     };
     let cpu_s = figures::cpu_s_per_request(&record, course).ok_or_else(|| {
@@ -274,7 +274,7 @@ fn settle_scale(
 }
 
 /// A trial, and each target's own figures; the error says why the server did not come up.
-type Seen = Result<(TrialRecord, Vec<crate::place::TargetSeen>), String>;
+type Seen = Result<TrialRecord, String>;
 
 fn observe(
     site: &mut Site,
@@ -300,15 +300,14 @@ fn observe(
         seed: u64::from(setting.repeat),
     };
     let observed = place.offer(&offer)?;
-    let record = TrialRecord {
+    Ok(Ok(TrialRecord {
         configuration,
         start: 1,
         load: observed.load,
         monitor: observed.monitor,
         boot,
         failure: observed.failure,
-    };
-    Ok(Ok((record, observed.by_target)))
+    }))
 }
 
 fn measure(
@@ -345,13 +344,13 @@ fn measure(
         warnings: Vec::new(),
         setting,
     };
-    let (record, by_target) = match seen {
+    let record = match seen {
         Ok(seen) => seen,
         Err(failure) => return Ok(LabRun { failure: Some(failure), ..run }),
     };
     let services = site.services_cpu_s();
     let whole_s = record.load.run.duration.as_secs_f64();
-    let mut measured = figures::of(&record, course, &planned.block.targets, &by_target);
+    let mut measured = figures::of(&record, course, &planned.block.targets);
     measured.figures.services_cpu_cores = services
         .into_iter()
         .filter_map(|(name, after)| {

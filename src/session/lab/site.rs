@@ -298,7 +298,6 @@ fn settings(
         timeout: Duration::try_from_secs_f64(definition.timeout_s).unwrap_or(Duration::MAX),
         cores,
         memory,
-        tells_targets_apart: definition.runs.iter().any(|block| block.targets.len() > 1),
         most_requests: course.requests,
         ..LocalSettings::new(app, adapter, vec![Target::get("/")])
     }

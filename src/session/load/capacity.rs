@@ -18,8 +18,9 @@ use crate::search::{BurstAnswer, RateAsk, RateSearch, WindowAnswer};
 use crate::summary::load::{Rules, summarise};
 use crate::summary::{between, verdict};
 use crate::terms::{
-    Arrivals, CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow, LiveSecond,
-    LoadRecord, LoadSummary, Offered, Rate, Slo, StopSignal, Verdict, Warning, format_duration,
+    Arrivals, CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow, Goals,
+    LiveSecond, LoadRecord, LoadSummary, Offered, Rate, StopSignal, Verdict, Warning,
+    format_duration,
 };
 
 /// A search that can begin.
@@ -33,7 +34,7 @@ pub struct PreparedCapacity {
 /// What is searched, and within what.
 #[derive(Debug, Clone)]
 struct Plan {
-    slo: Slo,
+    goals: Goals,
     arrivals: Arrivals,
     guess: Option<Rate>,
     time: Duration,
@@ -73,11 +74,11 @@ const OF_OVERLOADS: [&str; 3] = ["unanswered", "max_in_flight", "status"];
 /// What was typed makes no sense or is not allowed, or the name is not known.
 pub fn prepare(asked: Asked, guess: Option<Rate>) -> Result<PreparedCapacity, LoadVerbError> {
     let usage = |what: String| Err(LoadVerbError::Usage(what));
-    let Some(slo) = asked.slo.clone() else {
-        return usage(
-            "--find-capacity needs a goal; add for example --slo 'p95<200ms,errors<1%'".into(),
-        );
-    };
+    let has_targets = !asked.targets.is_empty() || asked.targets_file.is_some();
+    let without_goal = "--find-capacity needs a goal; add for example --slo 'p95<200ms,errors<1%'";
+    if asked.slo.is_none() && !has_targets {
+        return usage(without_goal.into());
+    }
     let (Some(Shape::Constant { arrivals, .. }), Length::Duration(time)) =
         (&asked.shape, asked.length)
     else {
@@ -103,15 +104,18 @@ pub fn prepare(asked: Asked, guess: Option<Rate>) -> Result<PreparedCapacity, Lo
     }
     let (settle, timeout) = (asked.warm_up, asked.timeout);
     let arrivals = *arrivals;
-    let plan = Plan { slo, arrivals, guess, time, settle, timeout };
     let connection = asked.connection;
     let load = super::prepare(asked)?;
+    if load.goals.are_none() {
+        return usage(without_goal.into());
+    }
+    let plan = Plan { goals: load.goals.clone(), arrivals, guess, time, settle, timeout };
     // The second line tells of one rate.
     let mut description = load.description.clone();
     description.truncate(1);
     description.push(format!(
         "the highest rate within {}, {} arrivals, found in {}",
-        plan.slo,
+        plan.goals,
         format!("{arrivals:?}").to_lowercase(),
         format_duration(time)
     ));
@@ -136,9 +140,9 @@ pub fn run(
     let mut sender = Sender::new(spec, stop);
     let mut send = |offer: &Offer, second: &mut dyn FnMut(&LiveSecond)| sender.send(offer, second);
     let mut summary = find(&prepared.plan, &mut send, tell)?;
-    let slo = Some(&prepared.plan.slo);
+    let tightest = prepared.plan.goals.tightest_limit();
     summary.route = route;
-    summary.warnings.extend(route.and_then(|route| between::doubt_route(&route, slo)));
+    summary.warnings.extend(route.and_then(|route| between::doubt_route(&route, tightest)));
     Ok(summary)
 }
 
@@ -212,7 +216,7 @@ impl<'a> Finder<'a> {
             RateAsk::Burst { clients, duration } => Offer::burst(clients, duration),
             RateAsk::Window { rate, settle, duration } => {
                 let offered = Offered::Open { rate, arrivals: self.plan.arrivals };
-                Offer::window((rate, offered), (settle, duration), &self.plan.slo)
+                Offer::window((rate, offered), (settle, duration), &self.plan.goals)
             }
         };
         // A slow server's first reply is worth the wait: without any there is nothing to measure.
@@ -247,7 +251,7 @@ impl<'a> Finder<'a> {
     }
 
     fn summary(&self, record: &LoadRecord, cut: Duration) -> LoadSummary {
-        summarise(record, cut, Some(&self.plan.slo), &Rules::default())
+        summarise(record, cut, &self.plan.goals, &Rules::default())
     }
 
     fn take_burst(&mut self, clients: u32, sent: &Sent, tell: Tell<'_>) {
@@ -269,7 +273,7 @@ impl<'a> Finder<'a> {
         // One that was ended early has settled as far as it ever will.
         let cut = if record.run.is_cut_short { Duration::ZERO } else { offer.settle };
         let summary = self.summary(record, cut);
-        let judged = verdict::judge(record, Some(&self.plan.slo), &summary, cut);
+        let judged = verdict::judge(record, &self.plan.goals, &summary, cut);
         self.note(&summary, judged.leaning != Verdict::Yes);
         let has = |code: &str| summary.warnings.iter().any(|warning| warning.code == code);
         self.search.tell_window(WindowAnswer {
@@ -333,7 +337,7 @@ impl<'a> Finder<'a> {
             capacity_rps: rps.map(|rps| rps.value),
             capacity_rps_interval: rps.map(|rps| [rps.low, rps.high]),
             bound_rps: answer.bound_rps,
-            slo: self.plan.slo.to_string(),
+            slo: self.plan.goals.to_string(),
             arrivals: self.plan.arrivals,
             windows: self.windows,
             valid: has_valid && !answer.is_generator_limited && !self.is_gone,

@@ -1,5 +1,5 @@
 //! Reads a target as vegeta writes it in JSON: an object with `method` and `url`, and possibly
-//! `header`, `body` (base64) and, our own, `weight`.
+//! `header`, `body` (base64) and, our own, `weight` and `slo`.
 //!
 //! In: a line. Out: a target, or what is wrong with the line without repeating its values: headers
 //! and bodies may be secret.
@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use super::targets::without_server;
 use super::url::Url;
-use crate::terms::Target;
+use crate::terms::{Slo, SloError, Target};
 
-const KEYS: [&str; 5] = ["method", "url", "header", "body", "weight"];
+const KEYS: [&str; 6] = ["method", "url", "header", "body", "weight", "slo"];
 
 /// Reads one line.
 ///
@@ -32,7 +32,8 @@ pub fn parse(line: &str, server: &Url) -> Result<Target, String> {
     }
     let path = without_server(text(&object, "url")?, server)?;
     let target = Target::new(text(&object, "method")?, &path).map_err(|error| error.to_string())?;
-    let target = Target { headers: headers(&object)?, body: body(&object)?, ..target };
+    let (headers, body, slo) = (headers(&object)?, body(&object)?, slo(&object)?);
+    let target = Target { headers, body, slo, ..target };
     target.with_weight(weight(&object)?).map_err(|error| error.to_string())
 }
 
@@ -75,6 +76,13 @@ fn weight(object: &Map<String, Value>) -> Result<u32, String> {
     weight.ok_or_else(|| "'weight' must be a whole number from 1 to 10000".to_string())
 }
 
+fn slo(object: &Map<String, Value>) -> Result<Option<Slo>, String> {
+    let Some(value) = given(object, "slo") else { return Ok(None) };
+    let text = value.as_str().ok_or("'slo' must be a text such as \"p95<2s,errors<1%\"")?;
+    let slo = text.parse().map_err(|error: SloError| format!("'slo': {error}"))?;
+    Ok(Some(slo))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -89,9 +97,10 @@ mod tests {
     fn a_target_is_read_with_everything_it_may_have() {
         let target = read(
             r#"{"method":"post","url":"http://app.test:3000/orders?x=1","body":"eyJuIjoxfQ==",
-                "header":{"X-A":["1","2"],"Accept":"*/*","X-None":[]},"weight":3}"#,
+                "header":{"X-A":["1","2"],"Accept":"*/*","X-None":[]},"weight":3,"slo":"p95<2s"}"#,
         )
         .unwrap();
+        assert_eq!(target.slo, Some("p95<2s".parse().unwrap()));
         assert_eq!((target.method.as_str(), target.path.as_str()), ("POST", "/orders?x=1"));
         assert_eq!((target.body.as_slice(), target.weight), (b"{\"n\":1}".as_slice(), 3));
         let headers = [("Accept", "*/*"), ("X-A", "1"), ("X-A", "2")];
@@ -113,6 +122,8 @@ mod tests {
             (r#"{"method":"GET","url":"/","body":"s3cret!"}"#, "'body' must be a text in base64"),
             (r#"{"method":"GET","url":"/","weight":0}"#, "'0' is no weight"),
             (r#"{"method":"GET","url":"/","weight":1.5}"#, "'weight' must be a whole number"),
+            (r#"{"method":"GET","url":"/","slo":2}"#, "'slo' must be a text such as"),
+            (r#"{"method":"GET","url":"/","slo":"fast"}"#, "'slo': 'fast' is no SLO term"),
             (r#"{"method":"FETCH","url":"/"}"#, "'FETCH' is no method"),
             (r#"{"method":"GET","url":"http://other.test/?s3cret"}"#, "is on another server"),
             (r#"{"method":"GET","url":"me:s3cret@host/"}"#, "not a URL"),

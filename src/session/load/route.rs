@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::summary::between;
-use crate::terms::{LoadSummary, RouteSummary, Slo, StopSignal};
+use crate::terms::{LoadSummary, RouteSummary, StopSignal};
 
 /// Connections to each address.
 const SAMPLES: usize = 15;
@@ -37,10 +37,10 @@ fn connects(address: &SocketAddr, deadline: Instant, stop: &StopSignal) -> Vec<D
     times
 }
 
-/// Puts the route into a load's result, with its doubt.
-pub fn add(route: Option<RouteSummary>, slo: Option<&Slo>, summary: &mut LoadSummary) {
+/// Puts the route into a load's result, with its doubt. `tightest`: the SLO's limit.
+pub fn add(route: Option<RouteSummary>, tightest: Option<Duration>, summary: &mut LoadSummary) {
     summary.route = route;
-    summary.warnings.extend(route.and_then(|route| between::doubt_route(&route, slo)));
+    summary.warnings.extend(route.and_then(|route| between::doubt_route(&route, tightest)));
 }
 
 #[cfg(test)]

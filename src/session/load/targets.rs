@@ -1,7 +1,7 @@
 //! Reads a file of targets: vegeta's formats, with weights.
 //!
 //! A file whose first character is `{` has a JSON object a line (`json_target`). Else it is in the
-//! HTTP format: a request line `METHOD PATH-OR-URL [weight=N]`, then its header lines
+//! HTTP format: a request line `METHOD PATH-OR-URL [weight=N] [slo=GOAL]`, then its header lines
 //! `Name: value`, then possibly `@FILE` for its body; blank lines and lines that begin with `#`
 //! separate. Of a URL the host and port must be those of the load.
 
@@ -162,7 +162,8 @@ pub fn header(line: &str) -> Result<(String, String), String> {
 pub fn written(targets: &[Target]) -> String {
     let mut text = String::new();
     for (place, target) in targets.iter().enumerate() {
-        text += &format!("{} {} weight={}\n", target.method, target.path, target.weight);
+        let slo = target.slo.as_ref().map_or_else(String::new, |slo| format!(" slo={slo}"));
+        text += &format!("{} {} weight={}{slo}\n", target.method, target.path, target.weight);
         for (name, value) in &target.headers {
             text += &format!("{name}: {value}\n");
         }
@@ -274,6 +275,8 @@ mod tests {
             ("GET http://other.test/", "line 1: 'http://other.test/' is on another server"),
             ("GET https://app.test:3000/", "on another server than http://app.test:3000/"),
             ("GET / weight=0", "line 1: '0' is no weight"),
+            ("GET /\nGET /x slo=p95", "line 2: its goal cannot be read: 'p95' is no SLO term"),
+            ("GET /\nGET /x slo=p95<1s slo=p95<1s", "line 2: 'slo=' stands there twice"),
             ("POST / password=secret", "line 1: 'password=…' after the path is unknown"),
         ] {
             let error = read(text).unwrap_err().to_string();
@@ -287,6 +290,7 @@ mod tests {
             prop::sample::select(vec![
                 "GET /",
                 "post /a?b=c weight=3",
+                "/slow slo=p99.9<1.5s,errors<0.1%",
                 "http://app.test:3000/x?next=http://y.test/: weight=10000",
                 "X-A: b",
                 "Referer:http://y.test/ z: #",

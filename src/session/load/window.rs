@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::LoadVerbError;
 use crate::load::{self, Length, LoadSpec};
 use crate::summary::flow::Rising;
-use crate::terms::{LiveSecond, LoadRecord, Offered, Phase, Rate, Slo, StopSignal};
+use crate::terms::{Goals, LiveSecond, LoadRecord, Offered, Phase, Rate, Slo, StopSignal};
 
 /// What is to be sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,17 +56,17 @@ impl Offer {
     }
 
     /// A rate. By Little's law no more are in flight than come within the SLO's longest limit, as
-    /// long as the mean latency stays below that.
-    pub fn window(offered: (Rate, Offered), lengths: (Duration, Duration), slo: &Slo) -> Self {
+    /// long as the mean latency stays below that; of several goals, within the mean of these.
+    pub fn window(offered: (Rate, Offered), lengths: (Duration, Duration), goals: &Goals) -> Self {
         let ((rate, offered), (settle, duration)) = (offered, lengths);
-        let longest = slo.quantiles.iter().map(|quantile| quantile.limit).max();
-        let within = longest.map(|limit| rate.as_per_second() * limit.as_secs_f64());
+        let mean = goals.mean_limit(Slo::longest_limit);
+        let within = mean.map(|limit| rate.as_per_second() * limit.as_secs_f64());
         Self {
             offered,
             settle,
             duration,
             // Where only errors count, a slow reply is none.
-            patience: longest.unwrap_or(Duration::MAX),
+            patience: mean.and(goals.longest_limit()).unwrap_or(Duration::MAX),
             most_in_flight: within.map(|within| within.max(IN_FLIGHT_LEAST)),
         }
     }
@@ -170,7 +170,7 @@ mod tests {
         let rate = Rate::per_second(per_second).unwrap();
         let offered = Offered::Open { rate, arrivals: Arrivals::Poisson };
         let lengths = (Duration::from_secs(2), Duration::from_secs(8));
-        Offer::window((rate, offered), lengths, &slo.parse().unwrap())
+        Offer::window((rate, offered), lengths, &Goals::one(slo.parse().unwrap()))
     }
 
     fn second(at: u64, in_flight_mean: f64, phase: Phase) -> LiveSecond {

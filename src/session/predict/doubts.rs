@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Question, is_saturated, runtime};
+use super::{Question, has_several_goals, is_saturated, runtime};
 use crate::model::{Form, Measured};
 use crate::report::{Story, figures};
 use crate::stats::slope;
@@ -37,6 +37,7 @@ pub(super) fn warnings(
         drift.or_else(|| contradiction(&saturated)),
         poor_fit(known),
         unknown_server(story, known),
+        several_goals(story, known, question),
         no_quantum(story, known, question),
         far_away(known, predicted),
         generator(known, question),
@@ -71,6 +72,24 @@ fn too_few(story: &Story, known: &Measured, saturated: &[&TrialSummary]) -> Opti
             figures::count(settings.len() as u64, "saturated setting", "saturated settings")
         ),
         format!("a trial of {missing} would tell most: let 'tune' run longer, or over more"),
+    ))
+}
+
+/// The formulas know one kind of request and one goal.
+fn several_goals(story: &Story, known: &Measured, question: &Question) -> Option<Warning> {
+    let goal = known.goal.filter(|_| question.slo.is_none() && has_several_goals(story))?;
+    let (percent, limit) = (goal.quantile.get() * 100.0, goal.limit.as_secs_f64());
+    Some(Warning::new(
+        "several_goals",
+        format!(
+            "the session has several goals ({}); predictions are for all its requests together, \
+             within p{percent:.0} < {}: what they take alone, and as long a wait as the goal that \
+             is missed first leaves",
+            story.slo,
+            figures::latency(limit)
+        ),
+        "other cores and settings change how long requests wait, which all goals have in common; \
+         where one target needs other resources than the rest, measure it there",
     ))
 }
 

@@ -417,3 +417,41 @@ fn an_interrupt_prints_the_result_so_far() {
     assert_eq!(result["warnings"][0]["code"], "cut_short", "{result}");
     assert_eq!(output.status.code(), Some(0));
 }
+
+#[test]
+fn each_target_is_judged_by_its_own_goal_and_named_when_it_misses_it() {
+    let _turn = crate::turn::take();
+    let server = Server::start(|connection| {
+        while let Some(request) = connection.request() {
+            if request.starts_with("GET /report") {
+                std::thread::sleep(Duration::from_millis(1200));
+            }
+            connection.send(ok(""));
+        }
+    });
+    let url = server.url();
+    let load = |goals: &[&str]| {
+        let shape = [&url, "--rate", "80/s", "--duration", "2s", "--json"];
+        let output = sweetspot(&[&shape[..], goals].concat());
+        (output.status.code(), serde_json::from_slice::<Value>(&output.stdout).unwrap())
+    };
+    let own = ["--target", "/", "--target", "/report slo=p95<9s", "--slo", "p50<10s"];
+    let (code, met) = load(&own);
+    assert_eq!((code, &met["slo"]["met"]), (Some(0), &Value::Bool(true)), "{met:#}");
+    crate::schema::assert_valid("load.schema.json", &met);
+    let report = &met["goals"][1];
+    assert_eq!((&report["slo"], &report["due"]), (&"p95<9s".into(), &80.into()), "{report:#}");
+    assert!(report["latency_s"]["p50"].as_f64().unwrap() >= 1.2, "{report:#}");
+    assert_eq!(met["goals"][0]["targets"][0]["target"], "GET /");
+
+    let (code, missed) = load(&["--target", "/", "--target", "/report slo=p95<1s"]);
+    assert_eq!(code, Some(3), "{missed:#}");
+    let reason = missed["slo"]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("GET /report: p95<1s: 80 of 80 were slower"), "{reason}");
+    assert_eq!(missed["goals"][0]["slo"], Value::Null, "nothing was asked of the others");
+
+    let contradiction = ["--target", "/ slo=p95<1s", "--slo", "p95<2s", "--rate", "1/s"];
+    let output = sweetspot(&[&[url.as_str()], &contradiction[..]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("every target has a goal of its own"));
+}

@@ -264,6 +264,7 @@ impl Trial {
             via: 0,
             retries: 0,
             route: None,
+            goals: Vec::new(),
         }
     }
 }
@@ -422,6 +423,8 @@ pub fn decision() -> Decision {
                 .to_string(),
             advice: "more cores, or less work a request".to_string(),
         },
+        goals: Vec::new(),
+        goals_rps: None,
         equivalent: vec![Equivalent {
             workers: 2,
             threads: 8,

@@ -8,13 +8,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::super::window::Watch;
 use super::*;
 use crate::model::{Demand, capacity};
-use crate::terms::{Configuration, ConnectionMode, GeneratorUse, LoadRun, LoadSecond, Phase};
+use crate::terms::{Configuration, ConnectionMode, GeneratorUse, LoadRun, LoadSecond, Phase, Slo};
 
 const GOAL: &str = "p95<200ms,errors<1%";
 
 fn plan(slo: &str) -> Plan {
     Plan {
-        slo: slo.parse().unwrap(),
+        goals: Goals::one(slo.parse().unwrap()),
         arrivals: Arrivals::Poisson,
         guess: None,
         time: Duration::from_secs(90),
@@ -169,7 +169,7 @@ fn refused(offer: &Offer) -> Sent {
 /// much the middle one of the answers is off.
 fn twenty(places: u16, service_s: f64, slo: &str) -> (u32, f64) {
     let plan = plan(slo);
-    let goal = plan.slo.quantiles[0];
+    let goal = slo.parse::<Slo>().unwrap().quantiles[0];
     let demand = Demand { cpu_s: service_s, cv2: 1.0, ..Demand::default() };
     let configuration = Configuration::new(places, 1).unwrap();
     let (quantile, limit_s) = (goal.quantile.get(), goal.limit.as_secs_f64());

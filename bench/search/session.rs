@@ -1,0 +1,104 @@
+//! One whole search on the simulated place, and what became of it beside the truth.
+
+use std::time::Duration;
+
+use sweetspot::model::Form;
+use sweetspot::place::simulated::Simulated;
+use sweetspot::search::{Answer, SearchPlan};
+use sweetspot::session::rehearse::{self, Rehearsed};
+use sweetspot::terms::{Arrivals, Bytes, Configuration, Goals, Prediction, TrialSummary};
+
+use crate::Result;
+use crate::apps::Case;
+
+/// A search that has ended.
+pub struct Ended {
+    pub answer: Answer,
+    /// The limit of the goal's p95.
+    pub limit: Duration,
+    pub trials: usize,
+    pub load_s: f64,
+    pub elapsed_s: f64,
+    /// What it would have answered after each trial: seconds, and the setting.
+    pub course: Vec<(f64, Configuration)>,
+}
+
+pub fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
+    SearchPlan {
+        grid: case.grid.clone(),
+        current: case.app.current,
+        slo: None,
+        cores: case.app.cores,
+        form: Form::Threads,
+        generator_shares_cores: false,
+        memory: Some(Bytes(case.app.memory.limit_bytes)),
+        db_connections: None,
+        arrivals: Arrivals::Poisson,
+        changes: Vec::new(),
+        budget,
+        seed,
+    }
+}
+
+/// `None` when no goal was settled: the server died at once, say.
+pub fn run(case: &Case, budget: Duration, seed: u64) -> Result<Option<Ended>> {
+    let mut place = Simulated::new(case.app.clone(), seed);
+    let is_traced = std::env::var_os("TRACE").is_some();
+    let mut course = Vec::new();
+    let mut predictions = Vec::new();
+    let rehearsed = rehearse::run_watched(
+        &plan(case, budget, seed),
+        &Goals::default(),
+        &mut place,
+        &mut |search, elapsed| {
+            if is_traced {
+                predictions = search.predictions();
+            }
+            if let Some(choice) = search.answer().choice {
+                course.push((elapsed.as_secs_f64(), choice.capacity.configuration));
+            }
+        },
+    )?;
+    if is_traced {
+        rehearsed.trials.iter().for_each(trace);
+        predictions.iter().for_each(expected);
+    }
+    let Rehearsed { answer, slo, trials, elapsed } = rehearsed;
+    let Some(slo) = slo else { return Ok(None) };
+    Ok(Some(Ended {
+        answer,
+        limit: slo.tightest().limit,
+        trials: trials.len(),
+        load_s: trials.iter().map(|trial| trial.load_s).sum(),
+        elapsed_s: elapsed.as_secs_f64(),
+        course,
+    }))
+}
+
+/// A line for one trial: to see what a session did, with `TRACE=1 SESSIONS=1 SEED=...`.
+fn trace(trial: &TrialSummary) {
+    println!(
+        "{:6.1} s start {:2} {:7} {:9} {:28} {:9} {:6.1} rps resolution {:.3} {}",
+        trial.ended_s,
+        trial.start,
+        trial.configuration.to_string(),
+        format!("{:?}", trial.purpose),
+        trial.offered.rate().map_or(String::new(), |rate| format!("{:.1}/s", rate.as_per_second())),
+        format!("{:?}", trial.verdict),
+        trial.summary.throughput_rps,
+        trial.resolution,
+        trial.reason
+    );
+}
+
+/// What the search expected of one setting at its end.
+fn expected(prediction: &Prediction) {
+    println!(
+        "expected {} x {}: {:.1} rps, {:?} {}",
+        prediction.workers,
+        prediction.threads,
+        prediction.capacity_rps,
+        prediction.limit.kind,
+        prediction.ruled_out.as_deref().unwrap_or_default()
+    );
+}

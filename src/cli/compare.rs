@@ -1,0 +1,71 @@
+//! `sweetspot compare`: arguments.
+
+use super::sessions::StoreArgument;
+use super::{Exit, UsageError};
+use crate::report::{compare_text, json};
+use crate::session::compare::{CompareError, Question, Source, SourceError, compare};
+use crate::terms::{CompareReport, Standing};
+
+const EXAMPLES: &str = "\
+Examples:
+  sweetspot compare 3 4                   # two sessions of this folder; 4 is judged against 3
+  sweetspot compare 3@current 3@chosen    # two settings of one session, within its blocks
+  sweetspot compare before.json last      # a result that 'tune -o json=before.json' wrote
+  sweetspot compare old/.sweetspot/sweetspot.db:7 last --machines
+
+Exit codes: 0 better or equivalent; 3 worse; 4 undecided, or not comparable.";
+
+/// Judges one session or result against another: ratios with intervals, and a verdict for CI.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// What it is judged against: a session (3, last, FILE:3), a setting of one (3@2x5, 3@current,
+    /// 3@chosen), or a file that 'tune' or 'load' wrote as JSON.
+    a: Source,
+    /// What is judged.
+    b: Source,
+    /// The machine is what is compared: its CPU and cores may differ. Takes at least three starts
+    /// on each side.
+    #[arg(long)]
+    machines: bool,
+    #[command(flatten)]
+    store: StoreArgument,
+    /// Print JSON.
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+    /// Print the verdict alone.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
+    let question = Question {
+        a: &arguments.a,
+        b: &arguments.b,
+        store: &arguments.store.path,
+        compares_machines: arguments.machines,
+    };
+    let report = compare(&question).map_err(with_exit_code)?;
+    match (arguments.json, arguments.quiet) {
+        (true, _) => print!("{}", json::render(&report)),
+        (_, true) => print!("{}", compare_text::in_short(&report)),
+        _ => print!("{}", compare_text::result(&report)),
+    }
+    Ok(exit(&report))
+}
+
+fn exit(report: &CompareReport) -> Exit {
+    match report.change {
+        Some(Standing::Better | Standing::Equivalent) => Exit::Done,
+        Some(Standing::Worse) => Exit::NotMet,
+        Some(Standing::Undecided) | None => Exit::Invalid,
+    }
+}
+
+/// What cannot be compared is the user's to correct; a store that cannot be read need not be.
+fn with_exit_code(error: CompareError) -> anyhow::Error {
+    match error {
+        CompareError::Source(SourceError::Session(error)) => super::sessions::with_exit_code(error),
+        other => UsageError { message: other.to_string() }.into(),
+    }
+}

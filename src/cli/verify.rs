@@ -1,0 +1,174 @@
+//! `sweetspot verify`: arguments.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::ValueHint;
+
+use super::sessions::StoreArgument;
+use super::{Exit, UsageError, interrupt};
+use crate::plan::{self, Plan, Typed, typed_again, unlike, without_knobs};
+use crate::report::terminal::{Wanted, for_standard_streams};
+use crate::report::{json, verify_text};
+use crate::session::here::{self, Wishes};
+use crate::session::report::Which;
+use crate::session::verify::{Claim, DEFAULT_BUDGET, Verified, VerifyError, claim};
+use crate::store::Store;
+use crate::terms::{Verdict, format_duration};
+
+const EXAMPLES: &str = "\
+Examples:
+  sweetspot verify last                  # about two minutes
+  sweetspot verify 3 --budget 5m --json
+  sweetspot verify 3 -H 'Authorization: Bearer abc' --env API_KEY=xyz   # what is never stored
+
+Exit codes: 0 still right; 3 no longer right; 4 undecided, or another machine; 1 not measured.";
+
+/// Measures whether a session's recommendation is still right; about two minutes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The session's number (see 'sweetspot sessions list'), or 'last'.
+    session: Which,
+    /// Time for everything [default: 2m]
+    #[arg(long, value_name = "DURATION")]
+    budget: Option<String>,
+    /// The machine may be another one than the session's
+    #[arg(long)]
+    machines: bool,
+    #[command(flatten, next_help_heading = "What the store does not keep")]
+    again: Again,
+    /// Seed of everything random [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<String>,
+    #[command(flatten)]
+    store: StoreArgument,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// Print the answer alone, and no progress.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What the session was given and has to be given again, where it was.
+#[derive(Debug, clap::Args)]
+struct Again {
+    /// The plan file of the session [default: ./sweetspot.toml where it exists]
+    #[arg(long, value_name = "PLAN", value_hint = ValueHint::AnyPath)]
+    plan: Option<PathBuf>,
+    /// The app's folder, where it was moved [default: the session's]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    app: Option<PathBuf>,
+    /// What the server is told to run, where the session was told
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// The command that starts the server, where the session had one
+    #[arg(long, value_name = "COMMAND")]
+    start: Option<String>,
+    /// The signal with which that command is asked to end
+    #[arg(long, value_name = "NAME")]
+    stop_signal: Option<String>,
+    /// A variable for the app; repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    env: Vec<String>,
+    /// A request of the mix, where its query was left out of the store; repeatable
+    #[arg(long, value_name = "TARGET")]
+    target: Vec<String>,
+    /// A file with more of them
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    targets: Option<PathBuf>,
+    /// A header for every request; repeatable
+    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
+    header: Vec<String>,
+    /// Path that answers 2xx once the app serves, where its query was left out of the store
+    #[arg(long, value_name = "PATH")]
+    ready: Option<String>,
+    /// Allow load on an address that is neither loopback nor private
+    #[arg(long)]
+    allow_public: bool,
+}
+
+pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
+    let store = Store::open_existing(&arguments.store.path)
+        .map_err(|error| super::sessions::with_exit_code(error.into()))?;
+    let claim = claim(&store, arguments.session).map_err(with_exit_code)?;
+    drop(store);
+    let plan = plan_again(&arguments, &claim)?;
+    let wanted = match (arguments.quiet, arguments.json) {
+        (true, _) => None,
+        (false, true) => Some(Wanted::NothingOnStandardOutput),
+        (false, false) => Some(Wanted::Everything),
+    };
+    let wishes = Wishes {
+        stop: interrupt::install_with_answer(),
+        reporters: &mut |place| {
+            wanted.map(|wanted| for_standard_streams(wanted, Some(place))).into_iter().collect()
+        },
+        consent: &mut |_| false,
+        may_resume: false,
+    };
+    let verified = match here::verify(&claim, &plan, arguments.machines, wishes) {
+        Err(error @ VerifyError::OtherMachine { .. }) => {
+            eprintln!("sweetspot: {error}");
+            return Ok(Exit::Invalid);
+        }
+        other => other.map_err(with_exit_code)?,
+    };
+    if arguments.json {
+        print!("{}", json::render(&verified.verification));
+    } else if arguments.quiet {
+        let story = crate::report::fold(&verified.events, None);
+        print!("{}", verify_text::in_short(&story, &verified.verification));
+    }
+    Ok(exit(&verified))
+}
+
+/// The session's plan, with what was typed now where the store does not keep it.
+fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<Plan> {
+    let again = &arguments.again;
+    let budget = arguments.budget.clone().unwrap_or_else(|| format_duration(DEFAULT_BUDGET));
+    let typed = Typed {
+        plan: again.plan.clone(),
+        app: again.app.clone(),
+        entry: again.entry.clone(),
+        start: again.start.clone(),
+        stop_signal: again.stop_signal.clone(),
+        env: again.env.clone(),
+        target: again.target.clone(),
+        targets: again.targets.clone(),
+        header: again.header.clone(),
+        ready: again.ready.clone(),
+        allow_public: again.allow_public,
+        budget: Some(budget),
+        seed: arguments.seed.clone(),
+        store: Some(arguments.store.path.clone()),
+        ..Typed::default()
+    };
+    let lines = &claim.story.plan;
+    let typed = typed_again(typed, lines, &claim.story.app, claim.slo.as_ref());
+    let surroundings = here::surroundings().context("could not find the current folder")?;
+    let wrong = |message: String| UsageError { message };
+    let plan = plan::resolve(&typed, &surroundings).map_err(|error| wrong(error.to_string()))?;
+    unlike(lines, &plan).map_err(|error| wrong(format!("session {}: {error}", claim.session)))?;
+    Ok(without_knobs(plan))
+}
+
+fn exit(verified: &Verified) -> Exit {
+    let found = &verified.verification;
+    match found.verdict {
+        Verdict::Yes => Exit::Done,
+        Verdict::No => Exit::NotMet,
+        Verdict::Undecided if found.recommended.capacity_rps.is_none() => Exit::CouldNotMeasure,
+        Verdict::Undecided => Exit::Invalid,
+    }
+}
+
+/// A session that is not there, or that recommends nothing, is the user's to correct.
+fn with_exit_code(error: VerifyError) -> anyhow::Error {
+    match error {
+        VerifyError::Session(error) => super::sessions::with_exit_code(error),
+        VerifyError::Tune(error) => error.into(),
+        other => UsageError { message: other.to_string() }.into(),
+    }
+}

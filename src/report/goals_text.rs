@@ -1,0 +1,106 @@
+//! Several goals, or several targets, as lines for people: whose goal it is, whether it was met,
+//! and the figures that it was judged by.
+//!
+//! In: the goals of a load. Out: sentences. Computes only, and judges nothing.
+
+use super::figures;
+use crate::terms::{Decision, GoalSummary, WindowLatency};
+
+/// A line each; of a goal of several targets one for each of these as well.
+pub fn lines(goals: &[GoalSummary]) -> Vec<String> {
+    let of_goal = |goal: &GoalSummary| {
+        let mut lines = vec![line(goal, goals.len())];
+        if goal.targets.len() > 1 {
+            lines.extend(goal.targets.iter().map(|target| {
+                format!("{}: {}", target.target, seen(target.due, target.failed, &target.latency_s))
+            }));
+        }
+        lines
+    };
+    goals.iter().flat_map(of_goal).collect()
+}
+
+/// Above the lines of a decision; `None` when there are none.
+pub fn heading(decision: &Decision) -> Option<String> {
+    let rate = decision.goals_rps.filter(|_| !decision.goals.is_empty())?;
+    Some(format!("Targets at {}", figures::rate(rate)))
+}
+
+fn line(goal: &GoalSummary, count: usize) -> String {
+    let seen = seen(goal.due, goal.failed, &goal.latency_s);
+    match &goal.slo {
+        Some(slo) => format!("{}: {slo} {}; {seen}", goal.name(count), verdict(goal)),
+        None => format!("{}: no goal; {seen}", goal.name(count)),
+    }
+}
+
+fn verdict(goal: &GoalSummary) -> String {
+    match (goal.met, goal.requests_needed) {
+        (Some(true), _) => "met".to_string(),
+        (Some(false), _) => "not met".to_string(),
+        (None, needed) => {
+            let seen = match goal.leaning {
+                Some(true) => "held",
+                Some(false) => "looks missed",
+                None => "not asked for",
+            };
+            match needed {
+                Some(needed) => format!("{seen} (not certain: {needed} requests are needed)"),
+                None => format!("{seen} (not certain: too close)"),
+            }
+        }
+    }
+}
+
+fn seen(due: u64, failed: u64, latency: &WindowLatency) -> String {
+    let requests = figures::count(due, "request", "requests");
+    if due == 0 {
+        return requests;
+    }
+    let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+    let (p95, p99) = (figures::latency(latency.p95), figures::latency(latency.p99));
+    format!("{requests}{failed}, p95 {p95}, p99 {p99}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::TargetSummary;
+
+    fn target(name: &str, due: u64, p95: f64) -> TargetSummary {
+        let latency_s = WindowLatency { p95, p99: p95 * 2.0, ..WindowLatency::default() };
+        TargetSummary { target: name.to_string(), due, failed: 0, latency_s }
+    }
+
+    fn goal(slo: Option<&str>, targets: Vec<TargetSummary>, met: Option<bool>) -> GoalSummary {
+        let due = targets.iter().map(|target| target.due).sum();
+        let (slo, latency_s) = (slo.map(Into::into), targets[0].latency_s);
+        GoalSummary { slo, targets, due, latency_s, met, ..GoalSummary::default() }
+    }
+
+    #[test]
+    fn each_goal_says_whether_it_was_met_and_by_which_figures() {
+        let common = vec![target("GET /", 700, 0.02), target("GET /orders", 200, 0.03)];
+        let common = goal(Some("p95<200ms"), common, Some(true));
+        let rare = vec![target("GET /report", 12, 1.2)];
+        let rare = GoalSummary {
+            requests_needed: Some(59),
+            failed: 1,
+            leaning: Some(true),
+            ..goal(Some("p95<2s"), rare, None)
+        };
+        assert_eq!(
+            lines(&[common.clone(), rare]),
+            [
+                "the other targets: p95<200ms met; 900 requests, p95 20 ms, p99 40 ms",
+                "GET /: 700 requests, p95 20 ms, p99 40 ms",
+                "GET /orders: 200 requests, p95 30 ms, p99 60 ms",
+                "GET /report: p95<2s held (not certain: 59 requests are needed); 12 requests, 1 \
+                 failed, p95 1.20 s, p99 2.40 s",
+            ]
+        );
+        assert!(lines(&[common])[0].starts_with("all targets: p95<200ms met"));
+        let none = goal(None, vec![target("GET /", 0, 0.0)], None);
+        assert_eq!(lines(&[none]), ["GET /: no goal; 0 requests"]);
+    }
+}

@@ -1,0 +1,424 @@
+//! Is a recommendation still right? The recommended setting and the one that was current then
+//! are measured again, on fresh starts, interleaved in random order, and set beside what they held.
+//!
+//! In: a [`VerifyPlan`], then the result of every trial it asked for. Out: the next one, and a
+//! [`VerifyAnswer`] at any moment. A state machine as [`Search`](super::Search) is: no clock.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::climb::{burst_clients, cap, observe};
+use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, width};
+use super::{Ask, Told, TrialRequest};
+use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
+use crate::terms::{
+    Arrivals, Configuration, Limit, LimitKind, Offered, Rate, TrialPurpose, TrialSummary, Variant,
+    Verdict,
+};
+
+/// One setting that is measured again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerifySetting {
+    pub configuration: Configuration,
+    /// What it held, requests/s: each search for its rate begins there.
+    pub held_rps: f64,
+    /// What each of its starts held; never empty.
+    pub starts: Vec<Start>,
+    /// The clients of the load that saturated it; `None`: twice its slots.
+    pub clients: Option<u32>,
+}
+
+/// What is verified, and within what.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerifyPlan {
+    pub recommended: VerifySetting,
+    /// `None` where nothing else ran then, or where that held nothing.
+    pub current: Option<VerifySetting>,
+    pub arrivals: Arrivals,
+    pub budget: Duration,
+    pub seed: u64,
+}
+
+/// The answer at some moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerifyAnswer {
+    /// Of the recommended setting, with its 95 % interval; the count is that of its starts.
+    pub recommended_rps: Option<Estimate>,
+    /// Of the one that was current.
+    pub current_rps: Option<Estimate>,
+    /// Now divided by then, 95 %.
+    pub against_then: Option<Estimate>,
+    /// Recommended divided by current, within blocks, 95 %; `None` where there is nothing else.
+    pub against_current: Option<Estimate>,
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+    /// Of the recommended setting under more than it can take.
+    pub limit: Limit,
+    pub memory_bytes: Option<u64>,
+    pub notes: Vec<String>,
+}
+
+/// What was measured of one setting.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Measured {
+    starts: Vec<Start>,
+    limit: Option<Limit>,
+    memory_bytes: Option<u64>,
+    setbacks: u32,
+}
+
+/// A verification as far as it is.
+#[derive(Debug, Clone)]
+pub struct Verify {
+    plan: VerifyPlan,
+    /// What is still measured.
+    settings: Vec<Configuration>,
+    measured: BTreeMap<Configuration, Measured>,
+    block: u32,
+    /// What is left of this block, last one next.
+    queue: Vec<Configuration>,
+    belief: Option<RatePosterior>,
+    probes: u32,
+    is_broken: bool,
+    now_s: f64,
+    block_began_s: f64,
+    /// What keeps the recommended setting from running at all.
+    obstacle: Option<String>,
+    notes: Vec<String>,
+}
+
+/// As equal count settings whose ratio lies this near to one.
+const BAND: f64 = 0.03;
+/// An answer that could not have noticed a fall of this much says nothing.
+const NOTICED: f64 = 0.15;
+const PROBES: u32 = 3;
+/// Around what was held then: wide, so that what is measured now decides.
+const PRIOR_SD_LOG: f64 = 0.15;
+const BURST: Duration = Duration::from_secs(3);
+const SETTLE: Duration = Duration::from_secs(2);
+/// What a start is taken to cost beyond its load, seconds.
+const START_COST_S: f64 = 3.0;
+/// From one start of each nothing is known of their spread.
+const BLOCKS_PLANNED: f64 = 2.0;
+const BLOCKS_MAX: u32 = 40;
+/// Requests that a probe should see, as in a tune.
+const PROBE_REQUESTS: f64 = 2500.0;
+
+impl Verify {
+    /// One that has been told nothing yet.
+    pub fn new(plan: VerifyPlan) -> Self {
+        let current = plan.current.as_ref().map(|current| current.configuration);
+        let recommended = plan.recommended.configuration;
+        let others = current.filter(|&current| current != recommended);
+        Self {
+            settings: std::iter::once(recommended).chain(others).collect(),
+            plan,
+            measured: BTreeMap::new(),
+            block: 0,
+            queue: Vec::new(),
+            belief: None,
+            probes: 0,
+            is_broken: false,
+            now_s: 0.0,
+            block_began_s: 0.0,
+            obstacle: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// What it wants next. Asking twice without telling gives the same answer.
+    pub fn ask(&mut self) -> Ask {
+        if self.queue.is_empty() && !self.begin_block() {
+            return Ask::Done;
+        }
+        match self.queue.last() {
+            Some(&configuration) => Ask::Trial(self.request(configuration)),
+            None => Ask::Done,
+        }
+    }
+
+    /// Takes the result of the trial that [`ask`](Self::ask) asked for.
+    pub fn tell(&mut self, told: Told) {
+        match told {
+            Told::Trial(summary) => {
+                self.now_s = summary.ended_s;
+                match summary.valid && summary.failure.is_none() {
+                    true => self.take(&summary),
+                    false => self.take_setback(&summary),
+                }
+            }
+            Told::BootFailed { configuration, reason, ended_s } => {
+                self.now_s = ended_s;
+                self.give_up(configuration, format!("does not start: {reason}"), true);
+            }
+        }
+    }
+
+    /// Time that may still be used.
+    pub fn time_left(&self) -> Duration {
+        Duration::from_secs_f64((self.plan.budget.as_secs_f64() - self.now_s).max(0.0))
+    }
+
+    /// False when there is nothing more to measure, or no time for it.
+    fn begin_block(&mut self) -> bool {
+        let took_s = self.now_s - self.block_began_s;
+        let has_time = self.block == 0 || took_s <= self.time_left().as_secs_f64();
+        let is_over = self.obstacle.is_some() || !self.settings.contains(&self.recommended());
+        if !has_time || is_over || self.block >= BLOCKS_MAX || self.is_sharp() {
+            return false;
+        }
+        self.block += 1;
+        self.block_began_s = self.now_s;
+        // Once it is beaten beyond doubt, the rest of the time is the recommended setting's.
+        let is_beaten = self.against_current().is_some_and(|ratio| {
+            ratio.beside(BAND) == Beside::Above && ratio.estimate(0.99).low > 1.0 + NOTICED
+        });
+        self.queue.clone_from(&self.settings);
+        let recommended = self.recommended();
+        self.queue.retain(|&one| one == recommended || !is_beaten);
+        let seed = self.plan.seed.wrapping_mul(1_000_003).wrapping_add(u64::from(self.block));
+        self.queue.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        true
+    }
+
+    /// More starts would not change what is said.
+    fn is_sharp(&self) -> bool {
+        let is_enough = |ratio: Option<LogRatio>| {
+            ratio.is_some_and(|ratio| ratio.estimate(0.95).relative_half_width() < BAND)
+        };
+        self.block >= 3
+            && is_enough(self.against_then())
+            && (self.settings.len() == 1 || is_enough(self.against_current()))
+    }
+
+    fn recommended(&self) -> Configuration {
+        self.plan.recommended.configuration
+    }
+
+    fn setting(&self, configuration: Configuration) -> &VerifySetting {
+        match &self.plan.current {
+            Some(current) if current.configuration == configuration => current,
+            _ => &self.plan.recommended,
+        }
+    }
+
+    fn request(&self, configuration: Configuration) -> TrialRequest {
+        let setting = self.setting(configuration);
+        let trial = |purpose, offered, duration| TrialRequest {
+            configuration,
+            variant: Variant::AS_IT_IS,
+            fresh_start: self.is_broken,
+            purpose,
+            offered,
+            warm_up: SETTLE,
+            duration,
+        };
+        let Some(belief) = &self.belief else {
+            let clients = setting.clients.unwrap_or_else(|| burst_clients(configuration));
+            let offered = Offered::Closed { clients, think: Duration::ZERO };
+            return TrialRequest {
+                fresh_start: true,
+                ..trial(TrialPurpose::Saturate, offered, BURST)
+            };
+        };
+        let rate_rps = belief.median().max(0.1);
+        let rate = Rate::per_second(rate_rps).expect("a belief's median is finite and positive");
+        let offered = Offered::Open { rate, arrivals: self.plan.arrivals };
+        trial(TrialPurpose::Confirm, offered, self.window(rate_rps))
+    }
+
+    /// As long as two blocks allow; the first seconds of a longer one would tell no more.
+    fn window(&self, rate_rps: f64) -> Duration {
+        let starts = BLOCKS_PLANNED * self.settings.len() as f64;
+        let each_s = self.plan.budget.as_secs_f64() / starts;
+        let burst_s = (SETTLE + BURST).as_secs_f64();
+        let probe_s = (each_s - START_COST_S - burst_s) / f64::from(PROBES) - SETTLE.as_secs_f64();
+        let wanted_s = (PROBE_REQUESTS / rate_rps).clamp(4.0, 20.0);
+        Duration::from_secs_f64(wanted_s.min(probe_s.max(4.0)).round())
+    }
+
+    fn take(&mut self, summary: &TrialSummary) {
+        let held_rps = self.setting(summary.configuration).held_rps;
+        let measured = self.measured.entry(summary.configuration).or_default();
+        measured.setbacks = 0;
+        measured.memory_bytes = measured.memory_bytes.max(summary.memory_bytes);
+        if summary.limit.kind != LimitKind::Unknown {
+            measured.limit = Some(summary.limit.clone());
+        }
+        self.is_broken = false;
+        let Some(rate) = summary.offered.rate() else {
+            let mut belief = RatePosterior::with_prior(held_rps.max(0.01), PRIOR_SD_LOG);
+            cap(&mut belief, summary.summary.throughput_rps);
+            self.belief = Some(belief);
+            return;
+        };
+        let Some(belief) = &mut self.belief else { return };
+        observe(belief, rate.as_per_second(), summary);
+        self.probes += 1;
+        if self.probes < PROBES {
+            return;
+        }
+        let start = Start {
+            configuration: summary.configuration,
+            block: self.block,
+            rps: belief.median(),
+            sd_log: width(belief),
+            memory_bytes: summary.memory_bytes,
+        };
+        measured.starts.push(start);
+        self.next_start();
+    }
+
+    fn next_start(&mut self) {
+        self.queue.pop();
+        self.belief = None;
+        self.probes = 0;
+    }
+
+    /// Asked for once more; after that a server that dies is out, and what could not be measured is
+    /// left as it is.
+    fn take_setback(&mut self, summary: &TrialSummary) {
+        self.is_broken = true;
+        let measured = self.measured.entry(summary.configuration).or_default();
+        measured.setbacks += 1;
+        if measured.setbacks < 2 {
+            return;
+        }
+        self.is_broken = false;
+        match summary.failure.is_some() {
+            true => {
+                let why = "its server died under load, twice".to_string();
+                self.give_up(summary.configuration, why, true);
+            }
+            false => {
+                let why = format!("could not be measured: {}", summary.reason);
+                self.give_up(summary.configuration, why, false);
+            }
+        }
+    }
+
+    fn give_up(&mut self, configuration: Configuration, why: String, is_servers: bool) {
+        let is_recommended = configuration == self.recommended();
+        self.settings.retain(|&one| one != configuration);
+        self.queue.retain(|&one| one != configuration);
+        self.belief = None;
+        self.probes = 0;
+        if is_recommended {
+            self.queue.clear();
+        }
+        match is_recommended && is_servers {
+            true => self.obstacle = Some(why),
+            false => self.notes.push(format!("{configuration}: {why}")),
+        }
+    }
+
+    fn starts(&self, configuration: Configuration) -> &[Start] {
+        self.measured.get(&configuration).map_or(&[], |measured| &measured.starts)
+    }
+
+    fn against_then(&self) -> Option<LogRatio> {
+        ratio_apart(&self.plan.recommended.starts, self.starts(self.recommended()))
+    }
+
+    fn against_current(&self) -> Option<LogRatio> {
+        let current = self.plan.current.as_ref()?.configuration;
+        ratio_in_blocks(self.starts(current), self.starts(self.recommended()))
+    }
+
+    /// The answer so far.
+    pub fn answer(&self) -> VerifyAnswer {
+        let (then, current) = (self.against_then(), self.against_current());
+        let (verdict, reason) = self.judge(then.as_ref(), current.as_ref());
+        let measured = self.measured.get(&self.recommended());
+        let unknown = || Limit::unknown("it was not pushed to its limit");
+        let mut notes = self.notes.clone();
+        if verdict == Verdict::Undecided {
+            notes.push(self.what_more_would_buy(then.as_ref(), current.as_ref()));
+        }
+        let of_current = self.plan.current.as_ref().map(|current| current.configuration);
+        VerifyAnswer {
+            recommended_rps: self.capacity(self.recommended()),
+            current_rps: of_current.and_then(|current| self.capacity(current)),
+            against_then: then.map(|ratio| ratio.estimate(0.95)),
+            against_current: current.map(|ratio| ratio.estimate(0.95)),
+            verdict,
+            reason,
+            limit: measured.and_then(|it| it.limit.clone()).unwrap_or_else(unknown),
+            memory_bytes: measured.and_then(|it| it.memory_bytes),
+            notes,
+        }
+    }
+
+    fn capacity(&self, configuration: Configuration) -> Option<Estimate> {
+        let starts = self.starts(configuration);
+        Some(Estimate { count: starts.len() as u64, ..capacity_of(starts)? })
+    }
+
+    fn judge(&self, then: Option<&LogRatio>, current: Option<&LogRatio>) -> (Verdict, String) {
+        if let Some(why) = &self.obstacle {
+            return (Verdict::No, format!("{} {why}", self.recommended()));
+        }
+        let Some(then) = then else {
+            return (Verdict::Undecided, "nothing was measured on a whole start".to_string());
+        };
+        let has_rival = self.settings.len() > 1;
+        if then.beside(BAND) == Beside::Below {
+            return (Verdict::No, "it holds less than it did, beyond doubt".to_string());
+        }
+        if current.is_some_and(|ratio| ratio.beside(BAND) == Beside::Below) {
+            let reason = "what ran before holds more, beyond doubt".to_string();
+            return (Verdict::No, reason);
+        }
+        let is_missing = has_rival && current.is_none();
+        if !is_missing && noticed(then) && current.is_none_or(noticed) {
+            let low = then.estimate(0.95).low;
+            let reason = match low >= 1.0 {
+                true => "it holds at least what it did".to_string(),
+                false => format!(
+                    "it shows no fall, and one of more than {:.0} % is ruled out",
+                    (1.0 - low) * 100.0
+                ),
+            };
+            return (Verdict::Yes, reason);
+        }
+        (Verdict::Undecided, "too little was measured to tell".to_string())
+    }
+
+    fn what_more_would_buy(&self, then: Option<&LogRatio>, current: Option<&LogRatio>) -> String {
+        let Some(then) = then else {
+            return "more time is needed to measure anything: try --budget 5m".to_string();
+        };
+        let all = std::iter::once(then).chain(current);
+        let most = all.map(more_to_decide).try_fold(2.0, |most: f64, one| Some(most.max(one?)));
+        match most.map(|more| (more * self.now_s / 60.0).ceil()).filter(|minutes| *minutes <= 120.0)
+        {
+            Some(minutes) => {
+                format!("about {minutes:.0} minutes would decide: --budget {minutes:.0}m")
+            }
+            None => "it lies so near the limit that no time spent on verifying would decide; tune \
+                     again"
+                .to_string(),
+        }
+    }
+}
+
+/// How many times the observations it would take; `None` when no number would do.
+fn more_to_decide(ratio: &LogRatio) -> Option<f64> {
+    let limit = (1.0 - NOTICED).ln();
+    if ratio.value < limit + 0.01 {
+        return ratio.more_to_decide(BAND);
+    }
+    let half = ratio.value - ratio.estimate(0.95).low.ln();
+    let share = half / (ratio.value - limit);
+    (share < 10.0).then(|| share.powi(2))
+}
+
+/// A fall of [`NOTICED`] is ruled out.
+fn noticed(ratio: &LogRatio) -> bool {
+    ratio.estimate(0.95).low > 1.0 - NOTICED
+}

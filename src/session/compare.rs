@@ -1,0 +1,381 @@
+//! What `sweetspot compare` does: B judged against A, each a stored session, a setting of one, or a
+//! result that was written to a file.
+//!
+//! In: two [`Source`]s. Out: a [`CompareReport`]. Must not measure.
+
+mod loads;
+pub mod same;
+mod sessions;
+mod source;
+
+use std::path::Path;
+
+use thiserror::Error;
+
+pub use source::{Setting, Source, SourceError, Subject};
+
+use crate::report::Story;
+use crate::stats::{Beside, LogRatio};
+use crate::terms::{
+    CompareReport, ComparedFigure, ComparedSide, Configuration, FigureKind, Standing,
+};
+use sessions::{Found, Measured, Pair};
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Question<'a> {
+    pub a: &'a Source,
+    pub b: &'a Source,
+    /// Where sessions are that name no store.
+    pub store: &'a Path,
+    /// The machine is what is compared.
+    pub compares_machines: bool,
+}
+
+/// Why nothing can be compared; always what was typed.
+#[derive(Debug, Error)]
+pub enum CompareError {
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    #[error(
+        "{a} and {b} are results of different kinds; compare two sessions, two loads, or two \
+         capacities"
+    )]
+    Kinds { a: String, b: String },
+    #[error("{name} recommends nothing; name the setting to compare, such as {name}@current")]
+    NoSetting { name: String },
+    #[error("{name} has no trial of {setting}; it has {known}")]
+    NotMeasured { name: String, setting: String, known: String },
+    #[error("{name} is one load, which has no settings; leave out what follows the @")]
+    NoSettings { name: String },
+}
+
+/// As equal count figures whose ratio lies this near to one.
+const BAND: f64 = 0.03;
+/// Of fewer starts a machine's own chance shows too much.
+const STARTS_FOR_MACHINES: usize = 3;
+
+/// Judges B against A.
+///
+/// # Errors
+/// One of them is not there, or they have nothing in common. That two results must not be compared
+/// is an answer.
+pub fn compare(question: &Question<'_>) -> Result<CompareReport, CompareError> {
+    let (a, b) = (question.a.open(question.store)?, question.b.open(question.store)?);
+    match (&a, &b) {
+        (Subject::Session(a), Subject::Session(b)) => of_sessions(question, a, b),
+        (Subject::Load(a), Subject::Load(b)) => {
+            without_settings(question)?;
+            let (errors, of_errors) = loads::errors(a, b);
+            let mut figures = loads::figures(a, b);
+            figures.push(Ok(errors));
+            let slos = [a, b].map(|load| load.slo.as_ref().map(|slo| slo.text.clone()));
+            let refused = loads::refusals(a, b);
+            let decides = loads::decisive(a);
+            Ok(of_results(question, slos, refused, figures, (decides, Some(of_errors))))
+        }
+        (Subject::Capacity(a), Subject::Capacity(b)) => {
+            without_settings(question)?;
+            let refused = loads::capacity_refusals(a, b);
+            let slos = [a, b].map(|found| Some(found.slo.clone()));
+            let figures = vec![loads::capacity(a, b)];
+            Ok(of_results(question, slos, refused, figures, (FigureKind::Capacity, None)))
+        }
+        _ => Err(CompareError::Kinds { a: question.a.text.clone(), b: question.b.text.clone() }),
+    }
+}
+
+fn without_settings(question: &Question<'_>) -> Result<(), CompareError> {
+    let named = [question.a, question.b].into_iter().find(|it| it.setting != Setting::Recommended);
+    match named {
+        Some(one) => Err(CompareError::NoSettings { name: one.text.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// The setting that is meant, which the session must have measured.
+fn setting(source: &Source, story: &Story) -> Result<Configuration, CompareError> {
+    let name = source.text.clone();
+    let wanted = match source.setting {
+        Setting::Recommended | Setting::Chosen => {
+            return story.chosen().ok_or(CompareError::NoSetting { name });
+        }
+        Setting::Current => story.current_configuration(),
+        Setting::Of(configuration) => Some(configuration),
+    };
+    let mut known: Vec<Configuration> = story.trials.iter().map(|it| it.configuration).collect();
+    known.sort();
+    known.dedup();
+    match wanted.filter(|wanted| known.contains(wanted)) {
+        Some(wanted) => Ok(wanted),
+        None => Err(CompareError::NotMeasured {
+            name,
+            setting: wanted.map_or_else(|| "the current one".to_string(), |it| it.to_string()),
+            known: known.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        }),
+    }
+}
+
+fn of_sessions(
+    question: &Question<'_>,
+    a: &Story,
+    b: &Story,
+) -> Result<CompareReport, CompareError> {
+    let side = |source: &Source, story: &'_ Story| -> Result<Configuration, CompareError> {
+        setting(source, story)
+    };
+    let (at_a, at_b) = (side(question.a, a)?, side(question.b, b)?);
+    let (of_a, of_b) = (Measured::new(a, at_a), Measured::new(b, at_b));
+    let is_one_session = a.stored.is_some() && a.stored == b.stored;
+    let refused = match is_one_session {
+        true => Vec::new(),
+        false => refusals(question, &of_a, &of_b),
+    };
+    let mut figures = vec![
+        sessions::capacity(&of_a, &of_b, is_one_session),
+        sessions::memory(&of_a, &of_b),
+        sessions::cpu_per_request(&of_a, &of_b),
+        sessions::latency(&of_a, &of_b),
+    ];
+    let names_setting =
+        [question.a, question.b].iter().any(|it| it.setting != Setting::Recommended);
+    if !names_setting && !is_one_session {
+        figures.insert(1, sessions::current_capacity(&of_a, &of_b));
+        figures.insert(2, sessions::gain(&of_a, &of_b));
+    }
+    let sides = (compared_side(question.a, a, at_a), compared_side(question.b, b, at_b));
+    let mut report = report(sides, refused, figures, (FigureKind::Capacity, None));
+    report.differences = same::differences(a, b);
+    if at_a != at_b && !names_setting {
+        let (a, b) = (a.name(at_a), b.name(at_b));
+        report.differences.insert(0, format!("recommended setting: A {a}, B {b}"));
+    }
+    report.notes = notes(&report, (&of_a, &of_b), is_one_session, question.compares_machines);
+    Ok(report)
+}
+
+/// Why the sessions must not be compared, each with the way out.
+fn refusals(question: &Question<'_>, a: &Measured<'_>, b: &Measured<'_>) -> Vec<String> {
+    let mut refused = same::loads(a.story, b.story);
+    let machines = same::machines(a.story.machine.as_ref(), b.story.machine.as_ref());
+    let counts = [("A", a.count()), ("B", b.count())];
+    match (machines, question.compares_machines) {
+        (Some(why), false) => refused.push(format!(
+            "the machines differ: {why}; a difference would be the machine's as much as the app's. \
+             Measure both on one machine, or say --machines if the machine is what you compare"
+        )),
+        (_, true) => {
+            for (name, count) in counts.iter().filter(|(_, count)| *count < STARTS_FOR_MACHINES) {
+                refused.push(format!(
+                    "{name} has {count} start{} of its setting, and to compare machines takes at \
+                     least {STARTS_FOR_MACHINES} on each; give its tune a longer --budget",
+                    if *count == 1 { "" } else { "s" }
+                ));
+            }
+        }
+        (None, false) => {}
+    }
+    refused
+}
+
+fn notes(
+    report: &CompareReport,
+    (a, b): (&Measured<'_>, &Measured<'_>),
+    is_one_session: bool,
+    compares_machines: bool,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !report.refused.is_empty() {
+        return notes;
+    }
+    let decisive = report.figures.iter().find(|it| it.figure == FigureKind::Capacity);
+    if !is_one_session {
+        notes.push(
+            "the two were not measured in turn: the intervals have what starts differ by, and not \
+             what the machine did differently at another time; one session that measures both \
+             does"
+                .to_string(),
+        );
+    } else if decisive.is_some_and(|it| !it.within_blocks) {
+        notes.push(
+            "no block has both settings, so they are compared as they were met in the race"
+                .to_string(),
+        );
+    }
+    for (name, side) in [("A", a), ("B", b)] {
+        if !side.is_confirmed() {
+            notes.push(format!(
+                "{name}'s setting was not measured again after the choice; its figure is the \
+                 race's own"
+            ));
+        }
+        if side.story.plan.is_empty() && !compares_machines && !is_one_session {
+            notes.push(format!(
+                "{name} does not say what was asked for, so whether targets, arrivals and \
+                 connections were the same could not be checked"
+            ));
+        }
+    }
+    notes
+}
+
+fn compared_side(source: &Source, story: &Story, at: Configuration) -> ComparedSide {
+    let stored = story.stored.as_ref();
+    ComparedSide {
+        name: source.text.clone(),
+        session: stored.map(|stored| stored.session),
+        started_at: stored.map(|stored| stored.started_at.clone()),
+        app: Some(story.app.clone()),
+        server: Some(story.server.clone()),
+        runtime: same::value(story, "runtime").map(ToString::to_string),
+        workers: Some(at.workers.get()),
+        threads: Some(at.threads.get()),
+        slo: Some(story.slo.clone()),
+        machine: story.machine.clone(),
+    }
+}
+
+fn of_results(
+    question: &Question<'_>,
+    [slo_a, slo_b]: [Option<String>; 2],
+    mut refused: Vec<String>,
+    figures: Vec<Found>,
+    decides: (FigureKind, Option<Standing>),
+) -> CompareReport {
+    if question.compares_machines {
+        refused.push(
+            "each side is one start, and to compare machines takes at least 3 on each: tune on \
+             both, and compare the sessions"
+                .to_string(),
+        );
+    }
+    let side = |source: &Source, slo| ComparedSide {
+        name: source.text.clone(),
+        session: None,
+        started_at: None,
+        app: None,
+        server: None,
+        runtime: None,
+        workers: None,
+        threads: None,
+        slo,
+        machine: None,
+    };
+    let sides = (side(question.a, slo_a), side(question.b, slo_b));
+    let mut report = report(sides, refused, figures, decides);
+    if report.refused.is_empty() {
+        report.notes.push(
+            "neither result says on which machine it was measured: that it was the same, and as \
+             quiet, is for you to know. What two starts differ by (some 2 %) is in the intervals"
+                .to_string(),
+        );
+    }
+    report
+}
+
+/// Puts the sides, their figures and the verdict together. `decides`: the figure that the verdict
+/// goes by, and what else may make it worse.
+fn report(
+    (a, b): (ComparedSide, ComparedSide),
+    refused: Vec<String>,
+    found: Vec<Found>,
+    (decides, of_errors): (FigureKind, Option<Standing>),
+) -> CompareReport {
+    let mut report = CompareReport {
+        a,
+        b,
+        change: None,
+        reason: String::new(),
+        refused,
+        figures: Vec::new(),
+        left_out: Vec::new(),
+        differences: Vec::new(),
+        notes: Vec::new(),
+    };
+    if !report.refused.is_empty() {
+        report.reason = "these two must not be compared".to_string();
+        return report;
+    }
+    let mut decisive = None;
+    for one in found {
+        match one {
+            Ok(pair) => {
+                if pair.kind == decides {
+                    decisive = pair.ratio;
+                }
+                let of_errors = of_errors.filter(|_| pair.kind == FigureKind::Errors);
+                report.figures.push(figure(&pair, of_errors));
+            }
+            Err(why) => report.left_out.push(why),
+        }
+    }
+    let (change, reason) = verdict(decides, decisive.as_ref(), of_errors);
+    report.change = Some(change);
+    report.reason = reason;
+    report
+}
+
+fn figure(pair: &Pair, of_errors: Option<Standing>) -> ComparedFigure {
+    let interval = pair.ratio.map(|ratio| ratio.estimate(0.95));
+    ComparedFigure {
+        figure: pair.kind,
+        a: pair.a,
+        b: pair.b,
+        ratio: (pair.a > 0.0).then(|| pair.b / pair.a),
+        ratio_interval: interval.map(|it| [it.low, it.high]),
+        change: of_errors.or_else(|| pair.ratio.map(|ratio| change(pair.kind, &ratio))),
+        observations: pair.observations,
+        within_blocks: pair.within_blocks,
+    }
+}
+
+fn change(kind: FigureKind, ratio: &LogRatio) -> Standing {
+    match (ratio.beside(BAND), kind.is_less_better()) {
+        (Beside::Within, _) => Standing::Equivalent,
+        (Beside::Undecided, _) => Standing::Undecided,
+        (Beside::Above, false) | (Beside::Below, true) => Standing::Better,
+        (Beside::Above, true) | (Beside::Below, false) => Standing::Worse,
+    }
+}
+
+fn verdict(
+    kind: FigureKind,
+    ratio: Option<&LogRatio>,
+    of_errors: Option<Standing>,
+) -> (Standing, String) {
+    let Some(ratio) = ratio else {
+        return match of_errors {
+            Some(Standing::Worse) => (Standing::Worse, "more requests fail".to_string()),
+            _ => (Standing::Undecided, format!("too little is known of {kind} to say anything")),
+        };
+    };
+    let change = change(kind, ratio);
+    if of_errors == Some(Standing::Worse) && change != Standing::Worse {
+        return (Standing::Worse, "more requests fail".to_string());
+    }
+    let reason = match change {
+        Standing::Better | Standing::Worse => format!("{kind} changed beyond doubt"),
+        Standing::Equivalent => format!("{kind} is the same within 3 %"),
+        Standing::Undecided => format!(
+            "what {kind} differs by lies within the noise, which is wider than 3 %; {}",
+            more(ratio)
+        ),
+    };
+    (change, reason)
+}
+
+/// What it would take.
+fn more(ratio: &LogRatio) -> String {
+    let [a, b] = ratio.count;
+    match ratio.more_to_decide(BAND) {
+        Some(times) => {
+            let wanted = |count: u64| (count as f64 * times).ceil().max(count as f64 + 1.0);
+            format!(
+                "about {:.0} and {:.0} measurements in place of {a} and {b} would decide",
+                wanted(a),
+                wanted(b)
+            )
+        }
+        None => "no number of measurements would decide soon".to_string(),
+    }
+}

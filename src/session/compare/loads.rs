@@ -1,0 +1,268 @@
+//! Two results of `load`, or two of `load --find-capacity`, side by side.
+//!
+//! In: two results. Out: each figure with the ratio and its interval, and why two loads cannot be
+//! compared. Must not measure.
+
+use super::sessions::{Found, Pair};
+use crate::search::start_variance;
+use crate::stats::{Estimate, LogRatio, binomial};
+use crate::terms::{
+    CapacityConclusion, CapacitySummary, FigureKind, LoadSummary, Standing, Window,
+};
+
+/// Neighbouring seconds are alike, so as many as make ten stretches are taken together.
+const STRETCHES: usize = 10;
+/// From fewer nothing is known of their spread.
+const STRETCHES_LEAST: usize = 4;
+
+/// Why two loads are not the same load; empty when they are.
+pub fn refusals(a: &LoadSummary, b: &LoadSummary) -> Vec<String> {
+    let mut refused = Vec::new();
+    let text = |load: &LoadSummary| match (load.offered_load_rps, load.clients) {
+        (Some(rate), _) => format!("{rate:.1}/s"),
+        (None, Some(clients)) => format!("{clients} clients"),
+        (None, None) => "an unknown load".to_string(),
+    };
+    let is_same_rate = match (a.offered_load_rps, b.offered_load_rps) {
+        (Some(a), Some(b)) => (a / b - 1.0).abs() <= 0.01,
+        (None, None) => a.clients == b.clients,
+        _ => false,
+    };
+    if !is_same_rate {
+        let (a, b) = (text(a), text(b));
+        refused.push(format!("the loads differ: A is {a}, B {b}; offer both the same"));
+    }
+    for (name, is_valid) in [("A", a.valid), ("B", b.valid)] {
+        if !is_valid {
+            refused.push(format!(
+                "{name} is invalid: it describes the load generator or the machine, not the \
+                 server; its warnings say how to mend that"
+            ));
+        }
+    }
+    refused
+}
+
+/// What clients that wait get through, or how long those wait that don't: the figure that decides.
+pub fn decisive(load: &LoadSummary) -> FigureKind {
+    if load.clients.is_some() { FigureKind::Throughput } else { FigureKind::LatencyP95 }
+}
+
+/// Everything that both results say.
+pub fn figures(a: &LoadSummary, b: &LoadSummary) -> Vec<Found> {
+    let latency = |kind, of: fn(&LoadSummary) -> f64, in_window: fn(&Window) -> f64| {
+        figure(kind, (a, b), of, in_window)
+    };
+    vec![
+        figure(
+            FigureKind::Throughput,
+            (a, b),
+            |load| load.throughput_rps,
+            |window| window.completed as f64,
+        ),
+        latency(FigureKind::LatencyP50, |it| it.latency_s.p50, |it| it.latency_s.p50),
+        latency(FigureKind::LatencyP95, |it| it.latency_s.p95, |it| it.latency_s.p95),
+        latency(FigureKind::LatencyP99, |it| it.latency_s.p99, |it| it.latency_s.p99),
+        Err("CPU per request: a load's result does not say what the server used".to_string()),
+    ]
+}
+
+fn figure(
+    kind: FigureKind,
+    (a, b): (&LoadSummary, &LoadSummary),
+    of: fn(&LoadSummary) -> f64,
+    in_window: fn(&Window) -> f64,
+) -> Found {
+    let (of_a, of_b) = (of(a), of(b));
+    if of_a <= 0.0 || of_b <= 0.0 {
+        return Err(format!("{kind}: nothing was answered on one side"));
+    }
+    let (parts_a, parts_b) = (stretches(a, in_window), stretches(b, in_window));
+    let ratio = spread(&parts_a).zip(spread(&parts_b)).map(|(a, b)| {
+        // One start each: what two starts differ by cannot be seen, and is allowed for.
+        let starts = (2.0 * start_variance(), f64::INFINITY);
+        let count = [parts_a.len() as u64, parts_b.len() as u64];
+        LogRatio::of_parts((of_b / of_a).ln(), &[a, b, starts], count)
+    });
+    let observations = [parts_a.len() as u64, parts_b.len() as u64];
+    Ok(Pair { kind, a: of_a, b: of_b, ratio, within_blocks: false, observations })
+}
+
+/// The logarithm of the mean over each stretch of the measured part.
+fn stretches(load: &LoadSummary, of: fn(&Window) -> f64) -> Vec<f64> {
+    let end_s = load.warm_up_s + load.duration_s;
+    let is_measured = |window: &&Window| {
+        window.start_s >= load.warm_up_s - 1e-9 && window.start_s + 1.0 <= end_s + 1e-9
+    };
+    let values: Vec<f64> =
+        load.windows.iter().filter(is_measured).map(of).filter(|it| *it > 0.0).collect();
+    let length = values.len().div_ceil(STRETCHES).max(1);
+    let whole = values.chunks_exact(length);
+    whole.map(|part| (part.iter().sum::<f64>() / part.len() as f64).ln()).collect()
+}
+
+/// Squared error of their mean, with its degrees of freedom.
+fn spread(logs: &[f64]) -> Option<(f64, f64)> {
+    if logs.len() < STRETCHES_LEAST {
+        return None;
+    }
+    let n = logs.len() as f64;
+    let mean = logs.iter().sum::<f64>() / n;
+    let squares: f64 = logs.iter().map(|x| (x - mean).powi(2)).sum();
+    Some((squares / (n - 1.0) / n, n - 1.0))
+}
+
+/// Share of the requests that failed, with whether that changed beyond doubt: the exact intervals
+/// of both (97.5 % each side) lie apart.
+pub fn errors(a: &LoadSummary, b: &LoadSummary) -> (Pair, Standing) {
+    let failed = |load: &LoadSummary| {
+        let good: u64 = load
+            .status
+            .iter()
+            .filter(|(code, _)| code.starts_with(['2', '3']))
+            .map(|(_, count)| count)
+            .sum();
+        (load.due, load.due.saturating_sub(good))
+    };
+    let share = |(due, bad): (u64, u64)| bad as f64 / due.max(1) as f64;
+    let bounds = |(due, bad): (u64, u64)| {
+        (binomial::lower_bound(due, bad, 0.975), binomial::upper_bound(due, bad, 0.975))
+    };
+    let (of_a, of_b) = (failed(a), failed(b));
+    let change = match (bounds(of_a), bounds(of_b)) {
+        _ if of_a.0 == 0 || of_b.0 == 0 => Standing::Undecided,
+        ((_, most), (least, _)) if least > most => Standing::Worse,
+        ((least, _), (_, most)) if most < least => Standing::Better,
+        _ if of_a.1 == 0 && of_b.1 == 0 => Standing::Equivalent,
+        _ => Standing::Undecided,
+    };
+    let pair = Pair {
+        kind: FigureKind::Errors,
+        a: share(of_a),
+        b: share(of_b),
+        ratio: None,
+        within_blocks: false,
+        observations: [of_a.0, of_b.0],
+    };
+    (pair, change)
+}
+
+/// Why two capacities found at a URL are not of the same kind; empty when they are.
+pub fn capacity_refusals(a: &CapacitySummary, b: &CapacitySummary) -> Vec<String> {
+    let mut refused = Vec::new();
+    if a.slo != b.slo {
+        let (a, b) = (&a.slo, &b.slo);
+        refused.push(format!("the goals differ: A's is {a}, B's {b}; use the same --slo"));
+    }
+    if a.arrivals != b.arrivals {
+        refused.push("the arrivals differ; use the same --arrivals".to_string());
+    }
+    for (name, found) in [("A", a), ("B", b)] {
+        if found.conclusion != CapacityConclusion::Found || !found.valid {
+            refused.push(format!("{name} found no capacity"));
+        }
+    }
+    refused
+}
+
+/// The two capacities; one start each, so what starts differ by is allowed for.
+pub fn capacity(a: &CapacitySummary, b: &CapacitySummary) -> Found {
+    let estimate = |found: &CapacitySummary| {
+        let (value, [low, high]) = (found.capacity_rps?, found.capacity_rps_interval?);
+        let count = found.windows.iter().filter(|window| window.valid).count() as u64;
+        Some(Estimate { value, low, high, count })
+    };
+    let (Some(a), Some(b)) = (estimate(a), estimate(b)) else {
+        return Err("capacity: one side has none".to_string());
+    };
+    let ratio = LogRatio::of_estimates(&a, &b).map(|apart| LogRatio {
+        error: apart.error.hypot((2.0 * start_variance()).sqrt()),
+        ..apart
+    });
+    Ok(Pair {
+        kind: FigureKind::Capacity,
+        a: a.value,
+        b: b.value,
+        ratio,
+        within_blocks: false,
+        observations: [a.count, b.count],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::{LatencySummary, WindowLatency};
+
+    /// Thirty seconds at 100/s after five of warm-up, with this p95, give or take a few percent.
+    fn load(p95: f64, failed: u64) -> LoadSummary {
+        let window = |second: u32| Window {
+            start_s: f64::from(second),
+            due: 100,
+            sent: 100,
+            completed: 100,
+            errors: 0,
+            latency_s: WindowLatency {
+                p50: p95 / 2.0,
+                p95: p95 * (1.0 + 0.03 * f64::from(second * 7 % 5) - 0.06),
+                p99: p95 * 1.5,
+                max: p95 * 2.0,
+            },
+            in_flight: 1,
+        };
+        let status = [("200".to_string(), 3000 - failed), ("500".to_string(), failed)];
+        LoadSummary {
+            offered_load_rps: Some(100.0),
+            duration_s: 30.0,
+            warm_up_s: 5.0,
+            due: 3000,
+            completed: 3000,
+            throughput_rps: 100.0,
+            latency_s: LatencySummary { p50: p95 / 2.0, p95, p99: p95 * 1.5, ..Default::default() },
+            status: status.into(),
+            windows: (0..35).map(window).collect(),
+            valid: true,
+            ..LoadSummary::default()
+        }
+    }
+
+    fn p95(a: &LoadSummary, b: &LoadSummary) -> LogRatio {
+        let found = figures(a, b).into_iter().flatten();
+        let mut of_p95 = found.filter(|pair| pair.kind == FigureKind::LatencyP95);
+        of_p95.next().unwrap().ratio.unwrap()
+    }
+
+    #[test]
+    fn a_latency_half_as_long_again_is_above_and_the_same_one_is_not() {
+        let ratio = p95(&load(0.1, 0), &load(0.15, 0));
+        assert_eq!(ratio.beside(0.03), crate::stats::Beside::Above, "{ratio:?}");
+        let same = p95(&load(0.1, 0), &load(0.1, 0)).estimate(0.95);
+        assert!(same.low < 1.0 && 1.0 < same.high, "{same:?}");
+        assert!(same.relative_half_width() > 0.05, "what starts differ by is in it: {same:?}");
+    }
+
+    #[test]
+    fn errors_that_came_are_worse_and_few_of_them_are_not_yet() {
+        let (clean, few, many) = (load(0.1, 0), load(0.1, 2), load(0.1, 60));
+        assert_eq!(errors(&clean, &many).1, Standing::Worse);
+        assert_eq!(errors(&many, &clean).1, Standing::Better);
+        assert_eq!(errors(&clean, &few).1, Standing::Undecided);
+        assert_eq!(errors(&clean, &clean).1, Standing::Equivalent);
+    }
+
+    #[test]
+    fn loads_that_are_not_the_same_load_are_refused() {
+        let faster = LoadSummary { offered_load_rps: Some(120.0), ..load(0.1, 0) };
+        assert!(refusals(&load(0.1, 0), &faster)[0].contains("the loads differ"));
+        let invalid = LoadSummary { valid: false, ..load(0.1, 0) };
+        assert!(refusals(&load(0.1, 0), &invalid)[0].contains("B is invalid"));
+        assert!(refusals(&load(0.1, 0), &load(0.2, 0)).is_empty());
+    }
+
+    #[test]
+    fn a_load_of_a_few_seconds_has_no_interval() {
+        let short = LoadSummary { duration_s: 2.0, ..load(0.1, 0) };
+        let found = figures(&short, &load(0.1, 0));
+        assert!(found[0].as_ref().is_ok_and(|pair| pair.ratio.is_none()), "{found:?}");
+    }
+}

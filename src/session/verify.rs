@@ -1,0 +1,420 @@
+//! What `sweetspot verify` does: the recommended setting of a stored session and the one that was
+//! current then are measured again, and it says whether the recommendation is still right.
+//!
+//! In: a stored session, the plan again, and a place. Out: a [`Verification`], and a session of its
+//! own in the store, which no tune takes up.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::compare::same;
+use super::decision;
+use super::fingerprint;
+use super::report::{ReportError, Which, find, replay, tuned};
+use super::tune::{Known, Log, TuneError, Work};
+use crate::place::Place;
+use crate::plan::Plan;
+use crate::report::{Reporter, Stored, Story};
+use crate::search::{
+    Answer, Ask, CapacityEstimate, Choice, Start, Told, TrialRequest, Verify, VerifyAnswer,
+    VerifyPlan, VerifySetting, starts,
+};
+use crate::stats::Estimate;
+use crate::store::{SessionHead, SessionId, Store};
+use crate::terms::{
+    Configuration, Event, EventKind, Machine, SessionState, Slo, SloError, StopSignal,
+    TrialPurpose, TrialSummary, Verification, VerifiedSetting, Warning,
+};
+use crate::trial::Runner;
+
+/// Why nothing can be verified.
+#[derive(Debug, Error)]
+pub enum VerifyError {
+    #[error(transparent)]
+    Session(#[from] ReportError),
+    #[error(transparent)]
+    Tune(#[from] TuneError),
+    #[error("session {session} recommends nothing that could be verified; tune again")]
+    NothingRecommended { session: i64 },
+    #[error(
+        "session {session} verifies session {verifies} itself; verify that: 'sweetspot verify \
+         {verifies}'"
+    )]
+    IsVerification { session: i64, verifies: i64 },
+    #[error("session {session} ended before its goal was settled; tune again")]
+    NoGoal {
+        session: i64,
+        #[source]
+        source: SloError,
+    },
+    /// Another machine: it is refused, as by `compare`.
+    #[error(
+        "the machine is not the one of session {session}: {why} (A: then, B: now). A difference \
+         would be the machine's as much as the app's; tune here, or say --machines if the machine \
+         is what you ask about"
+    )]
+    OtherMachine { session: i64, why: String },
+}
+
+/// A stored session as far as it is verified.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    pub story: Story,
+    pub session: i64,
+    /// Of the targets without one of their own; `None`: every target has its own.
+    pub slo: Option<Slo>,
+    recommended: VerifySetting,
+    current: Option<VerifySetting>,
+    /// What runs when nobody changed it.
+    current_then: Configuration,
+    unloaded_s: Option<f64>,
+}
+
+/// Everything that a verification works with.
+pub struct Verifying<'a> {
+    pub claim: &'a Claim,
+    /// The session's plan again, with the budget of the verification.
+    pub plan: &'a Plan,
+    pub place: &'a mut dyn Place,
+    pub store: &'a mut Store,
+    /// Makes those who are told what happens, once it is known where the session is stored.
+    pub reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
+    pub stop: StopSignal,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// What doctor found.
+    pub doubts: Vec<Warning>,
+    /// The machine may be another one.
+    pub compares_machines: bool,
+}
+
+/// How a verification ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verified {
+    pub verification: Verification,
+    pub state: SessionState,
+    /// All events of the session, stored ones only.
+    pub events: Vec<Event>,
+}
+
+/// Reads what the session claims. `last` is the newest that looked for a setting itself.
+///
+/// # Errors
+/// No such session, or one that claims nothing.
+pub fn claim(store: &Store, which: Which) -> Result<Claim, VerifyError> {
+    let which = tuned(store, which)?;
+    let row = find(store, which)?;
+    let session = row.id.0;
+    if let Some(verifies) = row.verifies {
+        return Err(VerifyError::IsVerification { session, verifies });
+    }
+    of_story(replay(store, which)?, session)
+}
+
+fn of_story(story: Story, session: i64) -> Result<Claim, VerifyError> {
+    let missing = || VerifyError::NothingRecommended { session };
+    let decision = story.decision.as_ref().ok_or_else(missing)?;
+    let chosen = story.chosen().ok_or_else(missing)?;
+    let all = starts(&story.trials);
+    let held = (decision.capacity_rps, decision.capacity_rps_interval);
+    let recommended = setting(&story, &all, chosen, held);
+    let current_then = story.current_configuration().unwrap_or(chosen);
+    let held = story.current.as_ref().and_then(|it| it.capacity_rps.zip(it.capacity_rps_interval));
+    let current = held
+        .filter(|_| current_then != chosen)
+        .map(|held| setting(&story, &all, current_then, held));
+    let is_alone = |purpose| purpose == TrialPurpose::Unloaded;
+    let alone = story.trials.iter().find(|trial| is_alone(trial.purpose) && trial.valid);
+    let slo = common(&story.slo).map_err(|source| VerifyError::NoGoal { session, source })?;
+    Ok(Claim {
+        unloaded_s: alone.map(|trial| trial.summary.latency_s.mean),
+        recommended,
+        current,
+        current_then,
+        slo,
+        session,
+        story,
+    })
+}
+
+/// The goal of the targets without one of their own, of how [`Goals`](crate::terms::Goals) are
+/// written: it comes first, the others after their targets' names.
+fn common(goals: &str) -> Result<Option<Slo>, SloError> {
+    let first = goals.split("; ").next().unwrap_or_default();
+    match first.parse() {
+        Ok(slo) => Ok(Some(slo)),
+        Err(_) if first.contains(": ") => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// One setting as the session knew it: by its starts after the choice, else by what it concluded.
+fn setting(
+    story: &Story,
+    all: &[Start],
+    at: Configuration,
+    (held_rps, interval): (f64, [f64; 2]),
+) -> VerifySetting {
+    let mut starts: Vec<Start> = all.iter().filter(|it| it.configuration == at).copied().collect();
+    if starts.iter().all(|start| start.block == 0) {
+        starts.clear();
+        starts.push(Start::concluded(at, held_rps, interval));
+    }
+    let is_of_it = |it: &&TrialSummary| it.configuration == at && it.variant.is_as_it_is();
+    let mut saturated = story.trials.iter().filter(is_of_it);
+    VerifySetting {
+        configuration: at,
+        held_rps,
+        starts,
+        clients: saturated.find_map(|trial| trial.offered.clients().filter(|n| *n > 1)),
+    }
+}
+
+/// Runs a whole verification.
+///
+/// # Errors
+/// The app's settings cannot be read, the machine is another one, or our own environment fails us.
+/// Whatever was measured until then is in the store.
+pub fn run(verifying: Verifying<'_>) -> Result<Verified, VerifyError> {
+    let Verifying { claim, plan, place, store, reporters, stop, started_at, mut doubts, .. } =
+        verifying;
+    let mut inspection = place.inspect().map_err(TuneError::from)?;
+    let machine = place.machine().clone();
+    let other = same::machines(claim.story.machine.as_ref(), Some(&machine));
+    if let Some(why) = other.filter(|_| !verifying.compares_machines) {
+        return Err(VerifyError::OtherMachine { session: claim.session, why });
+    }
+    doubts.extend(place.warnings());
+    // It may have been changed since: what ran then is what is measured.
+    inspection.current = claim.current_then;
+    let head = SessionHead {
+        fingerprint: fingerprint::of_verification(claim.session, &started_at),
+        app: plan.app.folder.display().to_string(),
+        server: format!("{} {}", plan.server, inspection.server_version),
+    };
+    let session = store.begin(&head, &started_at).map_err(TuneError::from)?;
+    let mut reporters = reporters(Stored {
+        session: session.0,
+        store: store.path().display().to_string(),
+        started_at,
+    });
+    let mut work = Work {
+        plan,
+        server: head.server.clone(),
+        inspection,
+        machine,
+        stop,
+        log: Log::new(store, session, &mut reporters),
+        starts: 0,
+        trials: 0,
+        load_s: 0.0,
+        mixed: Vec::new(),
+    };
+    let elapsed = place.elapsed();
+    work.log.emit(elapsed, EventKind::Verifying { session: claim.session })?;
+    let started = work.started();
+    let told = told_of(&started);
+    work.log.emit(elapsed, started)?;
+    for doubt in doubts {
+        work.log.warn(elapsed, doubt)?;
+    }
+    let search = Verify::new(VerifyPlan {
+        recommended: claim.recommended.clone(),
+        current: claim.current.clone(),
+        arrivals: plan.arrivals,
+        budget: plan.budget,
+        seed: plan.seed,
+    });
+    let mut differences = same::differences(&claim.story, &told);
+    differences.extend(without_knobs(&claim.story));
+    Ok(drive(work, search, place, (claim, session, differences))?)
+}
+
+/// Workers and threads are what is verified, also where the session recommends more.
+fn without_knobs(story: &Story) -> Option<String> {
+    let knobs = story.knobs.as_ref().filter(|knobs| !knobs.recommended.is_empty())?;
+    let names = knobs.recommended.join(" and ");
+    let at = match knobs.recommended_threads == knobs.threads {
+        true => String::new(),
+        false => format!(" at {}", story.name_of(knobs.workers, knobs.recommended_threads)),
+    };
+    Some(format!(
+        "knobs: {names}{at} is recommended too, and is not verified: then and now count without it"
+    ))
+}
+
+/// The beginning of a session, as a report of it would tell it.
+fn told_of(started: &EventKind) -> Story {
+    let mut story = Story::default();
+    story.take(&Event { at_s: 0.0, kind: started.clone() });
+    story
+}
+
+/// Runs trials until it is decided, the user stops it, or we cannot go on. In every case the server
+/// is stopped and the answer so far is shown.
+fn drive(
+    mut work: Work<'_>,
+    mut search: Verify,
+    place: &mut dyn Place,
+    (claim, session, differences): (&Claim, SessionId, Vec<String>),
+) -> Result<Verified, TuneError> {
+    let mut runner = Runner::new(place, 0);
+    let end = trials(&mut work, &mut search, &mut runner, claim);
+    let stopped = runner.finish();
+    let elapsed = runner.elapsed();
+    let answer = search.answer();
+    let elapsed_s = work.log.at_s(elapsed);
+    let facts = (differences, work.machine.clone(), elapsed_s);
+    let verification = verification(claim, session, &answer, facts);
+    let result = decision::result(
+        &as_answer(claim, &answer),
+        decision::Facts {
+            plan: work.plan,
+            machine: &work.machine,
+            inspection: &work.inspection,
+            predicted: Vec::new(),
+            mixed: &work.mixed,
+            elapsed_s,
+            load_s: work.load_s,
+            warnings: work.log.warned().to_vec(),
+        },
+    );
+    let state = match &end {
+        Ok(End::Decided) => SessionState::Done,
+        Ok(End::Stopped) => SessionState::Stopped,
+        Err(_) => SessionState::Failed,
+    };
+    let error = end.as_ref().err().map(ToString::to_string);
+    let kind = EventKind::SessionEnded { state, result: Some(Box::new(result)), error };
+    match end {
+        Ok(_) => {
+            work.log.emit(elapsed, EventKind::Verified(Box::new(verification.clone())))?;
+            work.log.emit(elapsed, kind)?;
+        }
+        Err(error) => {
+            work.log.emit_at_any_rate(elapsed, kind)?;
+            return Err(error);
+        }
+    }
+    stopped?;
+    let events = work.log.events()?;
+    Ok(Verified { verification, state, events })
+}
+
+/// Why the loop ended.
+enum End {
+    Decided,
+    Stopped,
+}
+
+fn trials(
+    work: &mut Work<'_>,
+    search: &mut Verify,
+    runner: &mut Runner<'_>,
+    claim: &Claim,
+) -> Result<End, TuneError> {
+    loop {
+        if work.stop.is_raised() {
+            return Ok(End::Stopped);
+        }
+        let request = match search.ask() {
+            Ask::Done => return Ok(End::Decided),
+            Ask::Trial(request) => request,
+        };
+        let known = Known {
+            slo: claim.slo.as_ref(),
+            unloaded_s: claim.unloaded_s,
+            left: search.time_left(),
+        };
+        match told(work, known, runner, &request)? {
+            Some(told) => search.tell(told),
+            None => return Ok(End::Stopped),
+        }
+    }
+}
+
+/// A setting that doesn't start any more is an answer here, also when it is the first.
+fn told(
+    work: &mut Work<'_>,
+    known: Known<'_>,
+    runner: &mut Runner<'_>,
+    request: &TrialRequest,
+) -> Result<Option<Told>, TuneError> {
+    match work.trial(known, runner, request) {
+        Err(TuneError::DoesNotStart(failure)) => Ok(Some(Told::BootFailed {
+            configuration: request.configuration,
+            reason: failure.message,
+            ended_s: work.log.at_s(runner.elapsed()),
+        })),
+        other => other,
+    }
+}
+
+fn verification(
+    claim: &Claim,
+    session: SessionId,
+    answer: &VerifyAnswer,
+    (differences, machine, elapsed_s): (Vec<String>, Machine, f64),
+) -> Verification {
+    let measured = |setting: &VerifySetting, rps: Option<&Estimate>| VerifiedSetting {
+        workers: setting.configuration.workers.get(),
+        threads: setting.configuration.threads.get(),
+        capacity_rps_then: setting.held_rps,
+        capacity_rps: rps.map(|it| it.value),
+        capacity_rps_interval: rps.map(interval),
+        starts: rps.map_or(0, |it| it.count),
+    };
+    Verification {
+        session: claim.session,
+        stored_as: session.0,
+        verdict: answer.verdict,
+        reason: answer.reason.clone(),
+        recommended: measured(&claim.recommended, answer.recommended_rps.as_ref()),
+        current: claim.current.as_ref().map(|it| measured(it, answer.current_rps.as_ref())),
+        ratio: answer.against_then.map(|it| it.value),
+        ratio_interval: answer.against_then.as_ref().map(interval),
+        gain_ratio: answer.against_current.map(|it| it.value),
+        gain_ratio_interval: answer.against_current.as_ref().map(interval),
+        slo: claim.story.slo.clone(),
+        machine,
+        differences,
+        notes: answer.notes.clone(),
+        elapsed_s,
+    }
+}
+
+/// What was measured in the shape that every session ends on, so that reports, lists and
+/// comparisons read it as any other.
+fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
+    let estimate = |setting: &VerifySetting, rps: Option<Estimate>| {
+        rps.map(|rps| CapacityEstimate { configuration: setting.configuration, rps })
+    };
+    let capacity = estimate(&claim.recommended, answer.recommended_rps);
+    let current = match &claim.current {
+        Some(current) => estimate(current, answer.current_rps),
+        None => capacity,
+    };
+    let is_current = claim.current_then == claim.recommended.configuration;
+    let same = is_current.then_some(Estimate { value: 1.0, low: 1.0, high: 1.0, count: 1 });
+    Answer {
+        current,
+        choice: capacity.map(|capacity| Choice {
+            capacity,
+            gain: answer.against_current.or(same),
+            limit: answer.limit.clone(),
+            memory_bytes: answer.memory_bytes,
+            equivalent: Vec::new(),
+        }),
+        memory: None,
+        knobs: None,
+        notes: answer.notes.clone(),
+    }
+}
+
+fn interval(estimate: &Estimate) -> [f64; 2] {
+    [estimate.low, estimate.high]
+}
+
+/// How long a verification takes unless somebody says otherwise.
+pub const DEFAULT_BUDGET: Duration = Duration::from_secs(120);

@@ -1,0 +1,374 @@
+//! Are the goals of a mix met, each by the requests that it is about?
+//!
+//! In: [`Goals`], and seconds in order. Out: what each goal says, and what they say together.
+//! Computes only.
+
+use super::slo::{self, Ends, Judged};
+use crate::terms::{
+    GoalSummary, Goals, Latencies, LoadSecond, Part, QuantileLimit, Slo, SloSummary, TargetSecond,
+    TargetSummary, Verdict, WindowLatency,
+};
+
+/// Goals, and what became of the requests of each so far.
+#[derive(Debug)]
+pub struct Judge<'a> {
+    goals: &'a Goals,
+    groups: Vec<Group<'a>>,
+    /// Some second told its targets apart.
+    has_targets: bool,
+}
+
+/// One goal with its requests.
+#[derive(Debug)]
+struct Group<'a> {
+    part: Part<'a>,
+    judge: Option<slo::Judge<'a>>,
+    /// All of them, and those of each target; nothing where targets are not told apart.
+    all: TargetSecond,
+    each: Vec<TargetSecond>,
+}
+
+/// What one goal says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// Whom it is about; `None`: all requests.
+    pub name: Option<String>,
+    pub parts: Vec<Judged>,
+}
+
+impl Said {
+    fn with_name(&self, reason: &str) -> String {
+        match &self.name {
+            Some(name) => format!("{name}: {reason}"),
+            None => reason.to_string(),
+        }
+    }
+}
+
+/// What these seconds, in order, say of each goal that there is.
+pub fn judge(goals: &Goals, seconds: &[LoadSecond]) -> Vec<Said> {
+    let mut judge = Judge::new(goals);
+    seconds.iter().for_each(|second| judge.take(second));
+    judge.said()
+}
+
+/// What follows from all goals, with the reasons that decide; those of a mix are named.
+pub fn together(said: &[Said]) -> (Verdict, String) {
+    let parts: Vec<Judged> = said
+        .iter()
+        .map(|goal| {
+            let (verdict, reason) = slo::together(&goal.parts);
+            let first = goal.parts.first().cloned();
+            first.map(|part| Judged { verdict, reason: goal.with_name(&reason), ..part })
+        })
+        .collect::<Option<_>>()
+        .unwrap_or_default();
+    slo::together(&parts)
+}
+
+/// Why a rate holds although not every goal is certain; `None` when it can't be said to.
+///
+/// A goal of 0.1 % errors takes 3,000 requests to be certain of, and a target that is seldom asked
+/// for has too few in any window of a search. The rate holds all the same when the latencies of
+/// one goal at least are certain, and nothing that is uncertain looks missed: of a goal with
+/// certain latencies the errors, and of another one whatever has too few requests to be certain
+/// of even if all were good. The reason says what was not certified.
+pub fn bearable(said: &[Said]) -> Option<String> {
+    let is_certain = |goal: &Said| {
+        let mut latencies = goal.parts.iter().filter(|part| !part.is_errors).peekable();
+        latencies.peek().is_some() && latencies.all(|part| part.verdict == Verdict::Yes)
+    };
+    let holds = |goal: &Said| {
+        let may_be_open =
+            |part: &Judged| part.is_errors && is_certain(goal) || part.of < part.needed;
+        goal.parts.iter().all(|part| match part.verdict {
+            Verdict::Yes => true,
+            Verdict::No => false,
+            Verdict::Undecided => part.leans && may_be_open(part),
+        })
+    };
+    if !said.iter().any(is_certain) || !said.iter().all(holds) {
+        return None;
+    }
+    Some(said.iter().map(|goal| goal.with_name(&uncertified(goal))).collect::<Vec<_>>().join("; "))
+}
+
+/// The reasons of the parts of a goal, short where they are open.
+fn uncertified(goal: &Said) -> String {
+    let texts = goal.parts.iter().map(|part| {
+        if part.verdict == Verdict::Yes {
+            return part.reason.clone();
+        }
+        let what = if part.is_errors { "the error ratio" } else { "it" };
+        let figures = part.reason.split("; ").next().unwrap_or_default();
+        match part.of < part.needed {
+            true => {
+                let needed = part.needed;
+                format!("{figures}, too few requests to certify {what} ({needed} are needed)")
+            }
+            false => format!("{figures}, too close to certify {what}"),
+        }
+    });
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(goals: &'a Goals) -> Self {
+        let groups = goals.parts().into_iter().map(|part| Group {
+            judge: part.slo.map(slo::Judge::new),
+            all: TargetSecond::default(),
+            each: vec![TargetSecond::default(); part.targets.len()],
+            part,
+        });
+        Self { goals, groups: groups.collect(), has_targets: false }
+    }
+
+    /// Takes the next second that counts.
+    pub fn take(&mut self, second: &LoadSecond) {
+        self.has_targets |= !second.by_target.is_empty();
+        let is_about_all = !self.goals.has_own();
+        for group in &mut self.groups {
+            let now = group.add(second);
+            if let Some(judge) = &mut group.judge {
+                judge.take(if is_about_all { second.into() } else { (&now).into() });
+            }
+        }
+    }
+
+    fn said(&self) -> Vec<Said> {
+        let has_others = self.groups.len() > 1;
+        let said = self.groups.iter().filter_map(|group| {
+            let parts = group.judge.as_ref()?.parts();
+            Some(Said { name: group.part.name(has_others), parts })
+        });
+        said.collect()
+    }
+
+    /// Good replies, each within the tightest limit of its own goal; `None` without any goal.
+    pub fn good_within(&self, all: &LoadSecond) -> Option<u64> {
+        if self.goals.are_none() {
+            return None;
+        }
+        let good = self.groups.iter().map(|group| {
+            let ends: Ends<'_> = match self.goals.has_own() {
+                true => (&group.all).into(),
+                false => all.into(),
+            };
+            slo::good_within(ends, group.part.slo.and_then(|slo| slo.tightest_limit()))
+        });
+        Some(good.sum())
+    }
+
+    /// Whether all goals are met, with the reason; `None` when there is none.
+    pub fn conclude(&self) -> Option<SloSummary> {
+        let (verdict, reason) = together(&self.said());
+        (!self.goals.are_none()).then(|| SloSummary {
+            met: met(verdict),
+            text: self.goals.to_string(),
+            reason,
+        })
+    }
+
+    /// Each goal with its figures; empty where targets are not told apart.
+    pub fn summaries(&self) -> Vec<GoalSummary> {
+        if !self.has_targets {
+            return Vec::new();
+        }
+        self.groups.iter().map(Group::summary).collect()
+    }
+}
+
+impl Group<'_> {
+    /// Adds a second, and returns what of it is this group's.
+    fn add(&mut self, second: &LoadSecond) -> TargetSecond {
+        let Self { part, all, each, .. } = self;
+        let mut now = TargetSecond::default();
+        for ((at, _), sum) in part.targets.iter().zip(each) {
+            // A second in which nothing was due has none.
+            if let Some(target) = second.by_target.get(*at) {
+                now.add(target);
+                sum.add(target);
+            }
+        }
+        all.add(&now);
+        now
+    }
+
+    fn summary(&self) -> GoalSummary {
+        let parts = self.judge.as_ref().map(slo::Judge::parts).unwrap_or_default();
+        let (verdict, reason) = slo::together(&parts);
+        let is_short = |part: &&Judged| part.verdict == Verdict::Undecided && part.of < part.needed;
+        let needed = parts.iter().filter(is_short).map(|part| part.needed).max();
+        let targets =
+            self.part.targets.iter().zip(&self.each).map(|((_, name), seen)| TargetSummary {
+                target: (*name).to_string(),
+                due: seen.due(),
+                failed: slo::failed(seen.into()).count,
+                latency_s: quantiles(&seen.latency),
+            });
+        GoalSummary {
+            slo: self.part.slo.map(ToString::to_string),
+            own: self.part.is_own,
+            targets: targets.collect(),
+            due: self.all.due(),
+            failed: slo::failed((&self.all).into()).count,
+            latency_s: quantiles(&self.all.latency),
+            met: self.part.slo.and_then(|_| met(verdict)),
+            leaning: (!parts.is_empty() && self.all.due() > 0)
+                .then(|| parts.iter().all(|part| part.leans)),
+            reason,
+            requests_needed: needed.filter(|_| verdict == Verdict::Undecided),
+        }
+    }
+}
+
+/// How many requests it takes to be certain of a goal's latencies even if none is too slow; `None`
+/// where there were as many.
+pub fn lacking(goal: &GoalSummary) -> Option<u64> {
+    let slo: Slo = goal.slo.as_ref()?.parse().ok()?;
+    let needed = |limit: &QuantileLimit| slo::needed_without_violation(1.0 - limit.quantile.get());
+    slo.quantiles.iter().map(needed).max().filter(|needed| goal.due < *needed)
+}
+
+fn met(verdict: Verdict) -> Option<bool> {
+    match verdict {
+        Verdict::Yes => Some(true),
+        Verdict::No => Some(false),
+        Verdict::Undecided => None,
+    }
+}
+
+/// Seconds; zero when nothing was recorded.
+pub fn quantiles(latencies: &Latencies) -> WindowLatency {
+    let at = |q| latencies.quantile(q).unwrap_or_default().as_secs_f64();
+    WindowLatency { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::terms::Target;
+
+    fn goals(targets: &[&str], common: Option<&str>) -> Goals {
+        let targets: Vec<Target> = targets.iter().map(|text| text.parse().unwrap()).collect();
+        Goals::of(&targets, common.map(|slo| slo.parse().unwrap()), true).unwrap()
+    }
+
+    /// So many requests of each target at 10 ms, and so many at a second.
+    fn second(targets: &[(u64, u64)]) -> LoadSecond {
+        let mut second = LoadSecond::default();
+        for &(fast, slow) in targets {
+            let mut one = TargetSecond::default();
+            one.status.insert(200, fast + slow);
+            one.latency.record_n(Duration::from_millis(10), fast);
+            one.latency.record_n(Duration::from_secs(1), slow);
+            second.due += fast + slow;
+            second.latency.add(&one.latency);
+            *second.status.entry(200).or_default() += fast + slow;
+            second.by_target.push(one);
+        }
+        second
+    }
+
+    fn verdict(goals: &Goals, targets: &[(u64, u64)]) -> (Verdict, String) {
+        together(&judge(goals, &[second(targets)]))
+    }
+
+    #[test]
+    fn each_target_is_judged_by_its_own_goal_and_the_rest_by_the_common_one() {
+        let own = goals(&["GET / weight=9", "GET /report slo=p95<2s"], Some("p95<200ms"));
+        assert_eq!(verdict(&own, &[(900, 0), (0, 100)]).0, Verdict::Yes);
+        // One goal for all of them would be missed.
+        let common = goals(&["GET / weight=9", "GET /report"], Some("p95<200ms"));
+        assert_eq!(verdict(&common, &[(900, 0), (0, 100)]).0, Verdict::No);
+        // And the other way round: a slow kind that the common goal has room for.
+        let strict = goals(&["GET / weight=99", "GET /report slo=p95<500ms"], Some("p95<200ms"));
+        let (verdict, reason) = verdict(&strict, &[(9900, 0), (0, 100)]);
+        assert_eq!(verdict, Verdict::No);
+        assert!(reason.starts_with("GET /report: p95<500ms: 100 of 100 were slower"), "{reason}");
+        assert!(!reason.contains("GET /: "), "only what was missed is told: {reason}");
+    }
+
+    #[test]
+    fn errors_of_one_target_miss_its_own_goal_only() {
+        let mix = ["GET /", "GET /a slo=errors<5%", "GET /b"];
+        let goals = goals(&mix, Some("p95<200ms,errors<1%"));
+        let mut broken = second(&[(500, 0), (100, 0), (400, 0)]);
+        broken.by_target[1].status = [(200, 70), (500, 30)].into();
+        let said = judge(&goals, &[broken]);
+        let (verdict, reason) = together(&said);
+        assert_eq!(
+            (verdict, reason.starts_with("GET /a: errors<5%: 30 of 100 failed")),
+            (Verdict::No, true),
+            "{reason}"
+        );
+        assert_eq!(slo::together(&said[0].parts).0, Verdict::Yes);
+        assert_eq!(said[0].name.as_deref(), Some("the other targets"));
+    }
+
+    #[test]
+    fn a_target_with_too_few_requests_leaves_the_rate_to_the_others() {
+        let goals = goals(&["GET / weight=99", "GET /rare slo=p95<500ms"], Some("p95<200ms"));
+        let said = judge(&goals, &[second(&[(990, 0), (10, 0)])]);
+        assert_eq!(together(&said).0, Verdict::Undecided, "it is not certain");
+        let reason = bearable(&said).unwrap();
+        assert!(reason.contains("GET /rare: p95<500ms: 0 of 10 were slower"), "{reason}");
+        assert!(reason.ends_with("too few requests to certify it (59 are needed)"), "{reason}");
+        let none = judge(&goals, &[second(&[(990, 0), (0, 0)])]);
+        assert!(bearable(&none).is_some(), "none came at all");
+        let slow = judge(&goals, &[second(&[(990, 0), (9, 1)])]);
+        assert_eq!(bearable(&slow), None, "one of ten was slow: that looks missed");
+        let close = judge(&goals, &[second(&[(960, 40), (10, 0)])]);
+        assert_eq!(bearable(&close), None, "the common goal itself is not certain");
+        let enough = judge(&goals, &[second(&[(990, 0), (96, 4)])]);
+        assert_eq!(bearable(&enough), None, "what could have been certain has to be");
+    }
+
+    #[test]
+    fn one_goal_holds_with_certain_latencies_and_errors_that_look_right() {
+        let one = Goals::one("p95<200ms,errors<0.1%".parse().unwrap());
+        let good = judge(&one, &[second(&[(400, 0)])]);
+        assert_eq!(together(&good).0, Verdict::Undecided);
+        let reason = bearable(&good).unwrap();
+        assert!(reason.ends_with("to certify the error ratio (2995 are needed)"), "{reason}");
+        let mut failed = second(&[(400, 0)]);
+        failed.status = [(200, 399), (500, 1)].into();
+        assert_eq!(bearable(&judge(&one, &[failed])), None);
+        let errors_alone = Goals::one("errors<0.1%".parse().unwrap());
+        assert_eq!(bearable(&judge(&errors_alone, &[second(&[(400, 0)])])), None);
+    }
+
+    #[test]
+    fn the_summary_has_each_goal_with_its_targets_and_what_it_would_take() {
+        let mix = ["GET / weight=7", "GET /a weight=2", "GET /rare slo=p95<500ms"];
+        let goals = goals(&mix, Some("p95<200ms"));
+        let mut judge = Judge::new(&goals);
+        // A second without any request has no targets.
+        judge.take(&LoadSecond::default());
+        judge.take(&second(&[(700, 0), (190, 10), (12, 0)]));
+        let [common, rare] = &judge.summaries()[..] else { panic!("two goals") };
+        assert_eq!((common.due, common.met, common.own), (900, Some(true), false));
+        assert_eq!(common.targets[1].target, "GET /a");
+        assert!(common.targets[1].latency_s.p99 > 0.9 && common.targets[0].latency_s.p99 < 0.02);
+        assert_eq!((rare.due, rare.met, rare.requests_needed), (12, None, Some(59)));
+        assert_eq!((rare.leaning, lacking(rare), lacking(common)), (Some(true), Some(59), None));
+        assert_eq!(rare.slo.as_deref(), Some("p95<500ms"));
+        assert_eq!(judge.good_within(&LoadSecond::default()), Some(902), "each by its own limit");
+    }
+
+    #[test]
+    fn targets_of_one_goal_have_figures_and_it_is_judged_by_all_requests() {
+        let goals = goals(&["GET /", "GET /a"], Some("p95<200ms"));
+        let mut untold = second(&[(90, 0), (9, 0)]);
+        untold.by_target.clear();
+        assert_eq!(together(&judge(&goals, &[untold.clone()])).0, Verdict::Yes);
+        let mut judge = Judge::new(&goals);
+        judge.take(&untold);
+        assert!(judge.summaries().is_empty(), "nobody told them apart");
+        judge.take(&second(&[(90, 0), (9, 0)]));
+        assert_eq!(judge.summaries()[0].targets.len(), 2);
+        assert_eq!(judge.conclude().unwrap().text, "p95<200ms");
+    }
+}

@@ -1,0 +1,184 @@
+//! What `compare` and `verify` answer, in the shape that their `--json` prints.
+//!
+//! Names and units are a promise to scripts: add, never rename. Seconds, bytes, requests/s.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::machine::Machine;
+use super::trial::Verdict;
+
+/// How B does beside A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Beyond doubt, and by more than 3 % as far as is known.
+    Better,
+    /// The same the other way.
+    Worse,
+    /// The ratio's 90 % interval lies within 3 % of one.
+    Equivalent,
+    /// Neither.
+    Undecided,
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FigureKind {
+    /// Requests/s, of the recommended setting or the one named.
+    Capacity,
+    /// Requests/s, of the setting that was current.
+    CurrentCapacity,
+    /// The recommended setting's capacity divided by the current one's.
+    Gain,
+    /// Bytes, of all the server's processes.
+    Memory,
+    /// CPU seconds of the server.
+    CpuPerRequest,
+    /// Requests/s.
+    Throughput,
+    LatencyP50,
+    LatencyP95,
+    LatencyP99,
+    /// Share of the requests that failed.
+    Errors,
+}
+
+impl FigureKind {
+    /// False for rates, true for what costs something.
+    pub fn is_less_better(self) -> bool {
+        !matches!(self, Self::Capacity | Self::CurrentCapacity | Self::Gain | Self::Throughput)
+    }
+}
+
+impl fmt::Display for FigureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Capacity => "capacity",
+            Self::CurrentCapacity => "current setting's",
+            Self::Gain => "gain",
+            Self::Memory => "memory",
+            Self::CpuPerRequest => "CPU per request",
+            Self::Throughput => "throughput",
+            Self::LatencyP50 => "p50",
+            Self::LatencyP95 => "p95",
+            Self::LatencyP99 => "p99",
+            Self::Errors => "errors",
+        })
+    }
+}
+
+/// One figure on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparedFigure {
+    pub figure: FigureKind,
+    /// Of A, in base units.
+    pub a: f64,
+    /// Of B.
+    pub b: f64,
+    /// B divided by A; null where A is 0.
+    pub ratio: Option<f64>,
+    /// Of 95 %; null where the spread is not known.
+    pub ratio_interval: Option<[f64; 2]>,
+    /// Null without an interval.
+    pub change: Option<Standing>,
+    /// Starts (of a load: stretches of time) that it rests on, of A and of B.
+    pub observations: [u64; 2],
+    /// Compared within blocks: both were measured one after the other, in random order.
+    pub within_blocks: bool,
+}
+
+/// What is compared, of either side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparedSide {
+    /// As it was typed.
+    pub name: String,
+    /// Null for a file.
+    pub session: Option<i64>,
+    /// RFC 3339, UTC; null where it is not known.
+    pub started_at: Option<String>,
+    /// Null for a load's result; so are the next three.
+    pub app: Option<String>,
+    pub server: Option<String>,
+    /// Such as the version of Ruby.
+    pub runtime: Option<String>,
+    /// Null where there is no setting.
+    pub workers: Option<u16>,
+    pub threads: Option<u16>,
+    /// Null where none was given.
+    pub slo: Option<String>,
+    /// Null where it is not known.
+    pub machine: Option<Machine>,
+}
+
+/// What `compare --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CompareReport {
+    /// What B is judged against.
+    pub a: ComparedSide,
+    pub b: ComparedSide,
+    /// The verdict; null when it is refused.
+    pub change: Option<Standing>,
+    /// Why.
+    pub reason: String,
+    /// Why these two cannot be compared, with the way out; empty when they can.
+    pub refused: Vec<String>,
+    /// Empty when it is refused.
+    pub figures: Vec<ComparedFigure>,
+    /// Figures that could not be compared, with why.
+    pub left_out: Vec<String>,
+    /// What else differs, such as a version.
+    pub differences: Vec<String>,
+    /// How far to trust it, and what would tell more.
+    pub notes: Vec<String>,
+}
+
+/// One setting that was measured again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VerifiedSetting {
+    pub workers: u16,
+    pub threads: u16,
+    /// In the session that is verified.
+    pub capacity_rps_then: f64,
+    /// Null where nothing was measured; so is the next.
+    pub capacity_rps: Option<f64>,
+    pub capacity_rps_interval: Option<[f64; 2]>,
+    /// How often its server was started for it.
+    pub starts: u64,
+}
+
+/// What `verify --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verification {
+    /// The session whose recommendation it is.
+    pub session: i64,
+    /// The session that this was stored as.
+    pub stored_as: i64,
+    /// Is it still right?
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+    pub recommended: VerifiedSetting,
+    /// Null when that is the recommended one, or held nothing.
+    pub current: Option<VerifiedSetting>,
+    /// What the recommended setting holds now, divided by what it held then; null where nothing was
+    /// measured.
+    pub ratio: Option<f64>,
+    /// Of 95 %.
+    pub ratio_interval: Option<[f64; 2]>,
+    /// Now: recommended divided by current, within blocks; null without a current one.
+    pub gain_ratio: Option<f64>,
+    /// Of 95 %.
+    pub gain_ratio_interval: Option<[f64; 2]>,
+    pub slo: String,
+    pub machine: Machine,
+    /// What differs from then, such as a version.
+    pub differences: Vec<String>,
+    /// What more minutes would buy.
+    pub notes: Vec<String>,
+    /// Seconds from start to end.
+    pub elapsed_s: f64,
+}

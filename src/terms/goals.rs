@@ -1,0 +1,271 @@
+//! What a mix of requests is judged by: one goal for all of them together, or goals of their own
+//! for some targets and one for the others together.
+//!
+//! In: targets, and the goal for those without one of their own. Out: [`Goals`]. Only computes.
+
+use std::fmt;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::slo::Slo;
+use super::target::Target;
+
+/// The goals of a load.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Goals {
+    /// Of the requests to targets without a goal of their own; `None`: not settled yet, or there
+    /// is none.
+    common: Option<Slo>,
+    /// In the order of the mix; empty: requests are not told apart.
+    targets: Vec<Judged>,
+}
+
+/// One target, as far as it matters here.
+#[derive(Debug, Clone, PartialEq)]
+struct Judged {
+    name: String,
+    weight: u32,
+    own: Option<Slo>,
+}
+
+/// A goal with the requests that it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part<'a> {
+    /// `None`: there is none, or none yet.
+    pub slo: Option<&'a Slo>,
+    /// One target's own.
+    pub is_own: bool,
+    /// By their place in the mix, with their names; empty: all requests, not told apart.
+    pub targets: Vec<(usize, &'a str)>,
+    /// Share of all requests, 0..=1.
+    pub share: f64,
+}
+
+/// Goals that contradict each other.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum GoalsError {
+    #[error(
+        "every target has a goal of its own, so that this one would be about no request; leave \
+         it out, or a target's own"
+    )]
+    NobodyLeft,
+    #[error("'{target}' stands there twice with different goals; leave one of the two out")]
+    Contradiction { target: String },
+    #[error(
+        "{count} targets are more than can be told apart ({most}), which goals of their own need; \
+         leave the goals out, or some targets"
+    )]
+    TooMany { count: usize, most: usize },
+}
+
+/// Each target told apart takes the generator room for its own latencies.
+const MOST_APART: usize = 64;
+
+impl Goals {
+    /// One goal for all requests, which are not told apart.
+    pub fn one(slo: Slo) -> Self {
+        Self { common: Some(slo), targets: Vec::new() }
+    }
+
+    /// Those of a mix. Targets are told apart when one of them has a goal of its own, and where
+    /// `always` asks for it and they are several, but not too many.
+    ///
+    /// # Errors
+    /// They contradict each other.
+    pub fn of(targets: &[Target], common: Option<Slo>, always: bool) -> Result<Self, GoalsError> {
+        let has_own = targets.iter().any(|target| target.slo.is_some());
+        let is_wanted = always && (2..=MOST_APART).contains(&targets.len());
+        if !has_own && !is_wanted {
+            return Ok(Self { common, targets: Vec::new() });
+        }
+        if targets.len() > MOST_APART {
+            return Err(GoalsError::TooMany { count: targets.len(), most: MOST_APART });
+        }
+        if common.is_some() && targets.iter().all(|target| target.slo.is_some()) {
+            return Err(GoalsError::NobodyLeft);
+        }
+        let mut judged: Vec<Judged> = Vec::new();
+        for (at, target) in targets.iter().enumerate() {
+            let contradicts =
+                |other: &Target| other.is_same_request(target) && other.slo != target.slo;
+            if targets[..at].iter().any(contradicts) {
+                return Err(GoalsError::Contradiction { target: target.name() });
+            }
+            // Requests that differ by what is not shown, such as their bodies.
+            let alike = targets[..at].iter().filter(|other| other.name() == target.name()).count();
+            let name = match alike {
+                0 => target.name(),
+                _ => format!("{} ({})", target.name(), alike + 1),
+            };
+            judged.push(Judged { name, weight: target.weight, own: target.slo.clone() });
+        }
+        Ok(Self { common, targets: judged })
+    }
+
+    /// The same with the goal of the targets without one of their own settled.
+    pub fn with_common(&self, common: Option<&Slo>) -> Self {
+        Self { common: common.cloned(), targets: self.targets.clone() }
+    }
+
+    /// Requests are told apart by their targets.
+    pub fn are_apart(&self) -> bool {
+        !self.targets.is_empty()
+    }
+
+    /// Some target has a goal of its own.
+    pub fn has_own(&self) -> bool {
+        self.targets.iter().any(|target| target.own.is_some())
+    }
+
+    /// Some target is judged by the common goal.
+    pub fn has_common(&self) -> bool {
+        self.targets.is_empty() || self.targets.iter().any(|target| target.own.is_none())
+    }
+
+    /// There is nothing to judge by.
+    pub fn are_none(&self) -> bool {
+        self.parts().iter().all(|part| part.slo.is_none())
+    }
+
+    /// Every goal with what it is about: first the common one, then the targets' own in order.
+    pub fn parts(&self) -> Vec<Part<'_>> {
+        let total: u32 = self.targets.iter().map(|target| target.weight).sum();
+        let share = |weight: u32| f64::from(weight) / f64::from(total.max(1));
+        let mut parts = Vec::new();
+        if self.has_common() {
+            let rest: Vec<_> =
+                self.targets.iter().enumerate().filter(|(_, it)| it.own.is_none()).collect();
+            parts.push(Part {
+                slo: self.common.as_ref(),
+                is_own: false,
+                share: match self.targets[..] {
+                    [] => 1.0,
+                    _ => share(rest.iter().map(|(_, it)| it.weight).sum()),
+                },
+                targets: rest.into_iter().map(|(at, it)| (at, it.name.as_str())).collect(),
+            });
+        }
+        let own = self.targets.iter().enumerate().filter(|(_, it)| it.own.is_some());
+        parts.extend(own.map(|(at, it)| Part {
+            slo: it.own.as_ref(),
+            is_own: true,
+            targets: vec![(at, it.name.as_str())],
+            share: share(it.weight),
+        }));
+        parts
+    }
+
+    /// The shortest limit of all; `None` when only errors are limited.
+    pub fn tightest_limit(&self) -> Option<Duration> {
+        self.parts().iter().filter_map(|part| part.slo?.tightest_limit()).min()
+    }
+
+    /// The longest limit of all; `None` when only errors are limited.
+    pub fn longest_limit(&self) -> Option<Duration> {
+        self.parts().iter().filter_map(|part| part.slo?.longest_limit()).max()
+    }
+
+    /// One limit for the mean of all requests, such as their number in flight needs by Little's
+    /// law: the mean of the parts' limits by their shares. `None` when some part has none.
+    pub fn mean_limit(&self, of: impl Fn(&Slo) -> Option<Duration>) -> Option<Duration> {
+        let parts = self.parts();
+        let limits = parts.iter().map(|part| Some(of(part.slo?)?.mul_f64(part.share)));
+        limits.sum()
+    }
+}
+
+impl Part<'_> {
+    /// Whom it is about, for people; `None`: all requests.
+    pub fn name(&self, has_others: bool) -> Option<String> {
+        match &self.targets[..] {
+            [] => None,
+            [(_, only)] => Some((*only).to_string()),
+            _ if has_others => Some("the other targets".to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// As one line: `p95<200ms; GET /report: p95<2s`.
+impl fmt::Display for Goals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = self.parts();
+        let texts = parts.iter().filter_map(|part| {
+            let slo = part.slo?;
+            Some(match &part.targets[..] {
+                [(_, name)] if part.is_own => format!("{name}: {slo}"),
+                _ => slo.to_string(),
+            })
+        });
+        f.write_str(&texts.collect::<Vec<_>>().join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn goals(targets: &[&str], common: Option<&str>) -> Result<Goals, GoalsError> {
+        let targets: Vec<Target> = targets.iter().map(|text| text.parse().unwrap()).collect();
+        Goals::of(&targets, common.map(|slo| slo.parse().unwrap()), true)
+    }
+
+    #[test]
+    fn a_target_with_a_goal_of_its_own_is_left_out_of_the_others() {
+        let mix = ["GET / weight=7", "GET /report slo=p95<2s", "GET /orders weight=2"];
+        let goals = goals(&mix, Some("p95<200ms,errors<1%")).unwrap();
+        assert_eq!(goals.to_string(), "p95<200ms,errors<1%; GET /report: p95<2s");
+        let parts = goals.parts();
+        assert_eq!(parts[0].targets, [(0, "GET /"), (2, "GET /orders")]);
+        assert_eq!((parts[0].share, parts[0].is_own), (0.9, false));
+        assert_eq!(
+            (parts[1].targets.as_slice(), parts[1].share),
+            ([(1, "GET /report")].as_slice(), 0.1)
+        );
+        assert_eq!(goals.tightest_limit(), Some(Duration::from_millis(200)));
+        assert_eq!(goals.longest_limit(), Some(Duration::from_secs(2)));
+        let mean = goals.mean_limit(Slo::tightest_limit).unwrap();
+        assert!((mean.as_secs_f64() - 0.38).abs() < 1e-6, "{mean:?}");
+    }
+
+    #[test]
+    fn requests_are_told_apart_only_where_that_says_something() {
+        assert!(!goals(&["GET /"], Some("p95<1s")).unwrap().are_apart());
+        assert!(goals(&["GET /", "GET /a"], None).unwrap().are_apart());
+        assert!(goals(&["GET / slo=p95<1s"], None).unwrap().are_apart());
+        let many: Vec<Target> = (0..65).map(|n| Target::get(format!("/{n}"))).collect();
+        assert!(!Goals::of(&many, None, true).unwrap().are_apart());
+        assert!(!Goals::of(&many[..2], None, false).unwrap().are_apart());
+    }
+
+    #[test]
+    fn a_common_goal_that_is_not_settled_leaves_the_others_their_own() {
+        let open = goals(&["GET /", "GET /report slo=p95<2s"], None).unwrap();
+        assert!(!open.are_none() && open.has_common());
+        assert_eq!(open.to_string(), "GET /report: p95<2s");
+        assert_eq!(open.mean_limit(Slo::tightest_limit), None, "nothing is known of the others");
+        let settled = open.with_common(Some(&"p95<1s".parse().unwrap()));
+        assert_eq!(settled.to_string(), "p95<1s; GET /report: p95<2s");
+        assert!(!goals(&["GET / slo=p95<1s"], None).unwrap().has_common());
+    }
+
+    #[test]
+    fn goals_that_contradict_each_other_are_refused() {
+        let refused = |targets: &[&str], common| goals(targets, common).unwrap_err().to_string();
+        let error = refused(&["GET / slo=p95<1s"], Some("p95<2s"));
+        assert!(error.starts_with("every target has a goal of its own"), "{error}");
+        let error = refused(&["GET /a slo=p95<1s", "/a weight=2 slo=p95<2s"], None);
+        assert!(error.starts_with("'GET /a' stands there twice with different goals"), "{error}");
+        assert!(goals(&["GET /a?x=1 slo=p95<1s", "GET /a?x=2 slo=p95<2s"], None).is_ok());
+        let many: Vec<String> = (0..65).map(|n| format!("GET /{n} slo=p95<1s")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(refused(&many, None).contains("65 targets are more than can be told apart (64)"));
+    }
+
+    #[test]
+    fn targets_of_one_name_are_numbered() {
+        let goals = goals(&["GET /a?x=1 slo=p95<1s", "GET /a?x=2 slo=p95<2s"], None).unwrap();
+        assert_eq!(goals.to_string(), "GET /a?…: p95<1s; GET /a?… (2): p95<2s");
+    }
+}
