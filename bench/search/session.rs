@@ -37,6 +37,7 @@ pub fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
         memory: Some(Bytes(case.app.memory.limit_bytes)),
         db_connections: None,
         arrivals: Arrivals::Poisson,
+        changes: Vec::new(),
         budget,
         precision: PRECISION,
         seed,

@@ -23,6 +23,7 @@ Examples:
   sweetspot tune --target 'GET /' --target 'GET /orders weight=3' --slo 'p95<200ms,errors<1%'
   sweetspot tune --target 'GET / weight=9' --target 'GET /report slo=p95<2s'   # its own goal
   sweetspot tune --workers 1..4 --threads 1,2,4,8 --cpus 2 --memory 4GiB --budget 20m
+  sweetspot tune --knob MALLOC_ARENA_MAX=2 --knob preload_app=true,false
   sweetspot tune quick.toml -o markdown=tuning.md
   sweetspot tune --start 'bin/serve --workers {workers} --port {port}'   # any other server
 
@@ -32,7 +33,10 @@ A plan file holds the same settings by the same names, and flags come before it:
   [[target]]
   path = \"/orders\"
   weight = 3
-  slo = \"p95<2s\"          # its own; the others keep the one above";
+  slo = \"p95<2s\"          # its own; the others keep the one above
+  [[knob]]
+  name = \"jemalloc\"
+  env = { LD_PRELOAD = \"libjemalloc.so.2\" }";
 
 /// The budget of `--quick`.
 const QUICK: &str = "1m";
@@ -84,6 +88,10 @@ pub struct Subject {
     /// A variable for the app; its value is never stored or shown; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
+    /// Try a variable (in capitals) or a setting of the server's once workers and threads are
+    /// chosen, each value after a comma beside what is set today; shown and stored; repeatable
+    #[arg(long, value_name = "NAME=VALUES")]
+    pub knob: Vec<String>,
     /// Worker processes to consider, such as 1..4 or 1,2,4 [default: 1 to twice the
     /// cores; to eight times where workers have one thread]
     #[arg(long, value_name = "RANGE")]
@@ -211,6 +219,7 @@ impl Arguments {
             start: subject.start.clone(),
             stop_signal: subject.stop_signal.clone(),
             env: subject.env.clone(),
+            knob: subject.knob.clone(),
             workers: subject.workers.clone(),
             threads: subject.threads.clone(),
             ready: subject.ready.clone(),
@@ -369,7 +378,8 @@ mod tests {
                     --targets g -H h:1 --header i:2 --slo j --cpus k --memory l --budget m \
                     --arrivals n --connection o --ready p --db-connections q --place r --seed s \
                     --store t --timeout u --yes --allow-public --entry v --proxy w --start x \
-                    --stop-signal y --env z=1 --env z=2 --probe=aa --precision bb";
+                    --stop-signal y --env z=1 --env z=2 --probe=aa --precision bb --knob A=1,2 \
+                    --knob b=3";
         let arguments: Vec<_> = text.split_whitespace().collect();
         let Typed {
             plan,
@@ -380,6 +390,7 @@ mod tests {
             start,
             stop_signal,
             env,
+            knob,
             workers,
             threads,
             target,
@@ -435,6 +446,7 @@ mod tests {
         ];
         assert_eq!(texts.map(Option::unwrap), expected);
         assert_eq!(env, ["z=1", "z=2"]);
+        assert_eq!(knob, ["A=1,2", "b=3"]);
         assert_eq!(
             (target, header),
             (vec!["e".into(), "f".into()], vec!["h:1".into(), "i:2".into()])

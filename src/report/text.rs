@@ -7,9 +7,9 @@ use super::figures;
 use super::map::{Cell, Map, Mark};
 use super::outside::{line, lines, pad, pad_left, shorten, truncate, width, wrap};
 use super::story::Story;
-use super::{goals_text, map, verify_text, words};
+use super::{goals_text, knob_words, map, verify_text, words};
 use crate::terms::{
-    BootFailure, Configuration, Decision, TrialSummary, Verdict, Verification, Warning,
+    BootFailure, Configuration, Decision, TrialSummary, Variant, Verdict, Verification, Warning,
 };
 
 /// How text may look.
@@ -99,6 +99,7 @@ pub fn decision(story: &Story, style: Style) -> Vec<String> {
         sections.push(equivalents(story, decision, style));
     }
     sections.push(targets(story, style));
+    sections.push(knobs(story, style));
     sections.push(map_lines(story, &map::draw(story), style));
     sections.push(failures(story, style));
     let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
@@ -206,7 +207,25 @@ fn settings(story: &Story, decision: &Decision, style: Style) -> Vec<String> {
                 .map(|l| format!("    {l}").trim_end().to_string()),
         );
     }
+    text.extend(knob_settings(decision));
     text.extend(items(&settings.advice, style));
+    text
+}
+
+/// What the recommended knobs need, whichever of the ways above is taken.
+fn knob_settings(decision: &Decision) -> Vec<String> {
+    let settings = &decision.settings;
+    let mut text = Vec::new();
+    if !settings.knobs_env.is_empty() {
+        text.push("  with these in the environment".to_string());
+        for (name, value) in &settings.knobs_env {
+            text.push(format!("    {}={}", line(name), line(value)));
+        }
+    }
+    for knob in &settings.knobs_lines {
+        text.push(format!("  and {}", line(&knob.place)));
+        text.push(format!("    {}", line(&knob.line)));
+    }
     text
 }
 
@@ -230,6 +249,25 @@ fn equivalents(story: &Story, decision: &Decision, style: Style) -> Vec<String> 
         let row = format!("  {}  {}  {memory}", pad(name, first), pad(share, second));
         text.push(row.trim_end().to_string());
     }
+    text
+}
+
+/// A change a line, its verdict below where the columns do not suffice.
+fn knobs(story: &Story, style: Style) -> Vec<String> {
+    let Some(knobs) = &story.knobs else { return Vec::new() };
+    let mut text = vec![style.bold(&knob_words::heading(story, knobs))];
+    for [change, capacity, memory, verdict] in knob_words::rows(story, knobs) {
+        let mut parts = vec![line(&change)];
+        if capacity != "-" {
+            parts.push(format!("capacity {capacity}, memory {memory}"));
+        }
+        if !verdict.is_empty() {
+            parts.push(verdict);
+        }
+        text.extend(items(&[parts.join("; ")], style));
+    }
+    let intervals = wrap(&knob_words::intervals(knobs), style.columns() - 2);
+    text.extend(intervals.iter().map(|part| style.dim(&format!("  {part}"))));
     text
 }
 
@@ -420,6 +458,10 @@ pub fn trial(story: &Story, trial: &TrialSummary, style: Style) -> Vec<String> {
         let parts = wrap(&trial.reason, style.columns().saturating_sub(6));
         text.extend(parts.iter().map(|part| style.dim(&format!("      {part}"))));
     }
+    if !trial.variant.is_as_it_is() {
+        let with = format!("      with {}", trial.variant.names(&story.changes).join(" and "));
+        text.push(style.dim(&truncate(&line(&with), style.columns())));
+    }
     text
 }
 
@@ -440,10 +482,11 @@ pub fn warning(warning: &Warning, style: Style) -> Vec<String> {
 pub fn boot_failure(
     story: &Story,
     configuration: Configuration,
+    variant: Variant,
     failure: &BootFailure,
     style: Style,
 ) -> Vec<String> {
-    let sentence = words::did_not_start(story, configuration, failure);
+    let sentence = knob_words::did_not_start(story, configuration, variant, failure);
     let mut text: Vec<String> =
         wrap(&sentence, style.columns()).iter().map(|part| style.red(part)).collect();
     text.extend(log(&failure.last_lines, style));

@@ -2,6 +2,7 @@
 
 use super::Search;
 use super::cell::Cell;
+use super::screened::KnobsAnswer;
 use crate::model;
 use crate::stats::{self, Estimate, PriorSpread};
 use crate::terms::{Configuration, Limit, MemoryParts, Precision};
@@ -44,6 +45,8 @@ pub struct Answer {
     pub choice: Option<Choice>,
     /// `None` when no memory was read.
     pub memory: Option<MemoryParts>,
+    /// `None` where the plan names none.
+    pub knobs: Option<KnobsAnswer>,
     /// Sentences: why the search ended, what more minutes would buy.
     pub notes: Vec<String>,
 }
@@ -58,7 +61,7 @@ pub(super) const START_SD_DEGREES: f64 = 4.0;
 const DRIFT_SD_LOG: f64 = 0.02;
 const DRIFT_DEGREES: f64 = 2.0;
 /// Equivalent: the ratio's 90 % interval lies within this much of one.
-const EQUIVALENCE: f64 = 0.03;
+pub(super) const EQUIVALENCE: f64 = 0.03;
 
 impl Search {
     /// The answer so far.
@@ -69,7 +72,7 @@ impl Search {
         let mut notes = self.notes.clone();
         let precision = choice.as_ref().and_then(|choice| choice.precision);
         notes.extend(precision.and_then(|it| self.more_minutes(&it)));
-        Answer { current, choice, memory, notes }
+        Answer { current, choice, memory, knobs: self.knobs_answer(), notes }
     }
 
     /// One measured setting's capacity divided by another's, with its 95 % interval; `None` before
@@ -104,7 +107,7 @@ impl Search {
 
     /// The highest capacity among what was made sure of (else of the race). One that is proven
     /// equivalent and needs less memory wins over it.
-    fn chosen(&self) -> Option<Configuration> {
+    pub(super) fn chosen(&self) -> Option<Configuration> {
         let best = self.best_finalist().or_else(|| self.best_so_far())?;
         let saves = |c: &Configuration| {
             self.cells[c].memory_bytes.unwrap_or(u64::MAX)

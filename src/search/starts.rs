@@ -44,7 +44,11 @@ struct Open {
 pub fn starts(trials: &[TrialSummary]) -> Vec<Start> {
     let mut groups: Vec<Open> = Vec::new();
     let mut was_setback = false;
-    for trial in trials.iter().filter(|trial| trial.purpose != TrialPurpose::Unloaded) {
+    // Those of the knobs were short, and only compared with each other.
+    let is_left_out = |purpose| matches!(purpose, TrialPurpose::Unloaded | TrialPurpose::Screen);
+    let counted =
+        |trial: &&TrialSummary| trial.variant.is_as_it_is() && !is_left_out(trial.purpose);
+    for trial in trials.iter().filter(counted) {
         let is_usable = trial.valid && trial.failure.is_none();
         if is_usable {
             take(&mut groups, trial, was_setback);

@@ -7,6 +7,7 @@ mod compare;
 mod doctor;
 mod failures;
 mod fuzz;
+mod knobs;
 mod lab;
 mod load;
 mod mix;

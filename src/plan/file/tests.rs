@@ -76,7 +76,7 @@ fn what_is_wrong_is_named_with_key_line_and_way_out() {
             "sweetspot.toml line 2: unknown key 'worker' (did you mean 'workers'?); known keys: \
              app, entry, server, proxy, start, stop-signal, workers, threads, targets, slo, cpus, \
              memory, arrivals, connection, timeout, budget, precision, place, probe, ready, \
-             db-connections, seed, store, env, headers, target",
+             db-connections, seed, store, env, headers, knob, target",
         ),
         ("colour = 1", "sweetspot.toml line 1: unknown key 'colour'; known keys: app,"),
         (
