@@ -2,7 +2,8 @@
 //! place over random apps. Run by `make bench-search`.
 //!
 //! `PARTS=sessions,pairs,peers` chooses parts; `SESSIONS`, `PAIRS` and `PEERS` their sizes, `SEED`
-//! the first seed, `BUDGET_S` the budget of a session.
+//! the first seed, `BUDGET_S` the budget of a session. `CHART` is where the chart of
+//! our search beside its peers goes (`target/bench-search/regret.svg`).
 
 #[path = "search/apps.rs"]
 mod apps;
@@ -14,6 +15,8 @@ mod chart;
 mod environment;
 #[path = "common/machine.rs"]
 mod machine;
+#[path = "search/methods.rs"]
+mod methods;
 #[path = "search/pairs.rs"]
 mod pairs;
 #[path = "search/parallel.rs"]

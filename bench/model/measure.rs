@@ -165,6 +165,7 @@ fn order(cell: Configuration, kind: Kind, saturated_rps: f64, seconds: u64) -> R
         Kind::Most => open(0.8)?,
     };
     Ok(Order {
+        variant: sweetspot::terms::Variant::AS_IT_IS,
         configuration: cell,
         fresh_start: false,
         offered,

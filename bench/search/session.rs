@@ -40,6 +40,7 @@ pub fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
         db_connections: None,
         arrivals: Arrivals::Poisson,
         objective: Objective::default(),
+        changes: Vec::new(),
         budget,
         precision: PRECISION,
         seed,

@@ -172,6 +172,7 @@ fn trial(
         _ => (2 * configuration.slots()).max(4),
     };
     let order = Order {
+        variant: sweetspot::terms::Variant::AS_IT_IS,
         configuration,
         fresh_start: true,
         offered: Offered::Closed { clients, think: Duration::ZERO },

@@ -4,7 +4,7 @@ use super::sessions::StoreArgument;
 use super::{Exit, UsageError};
 use crate::report::{compare_text, json};
 use crate::session::compare::{CompareError, Question, Source, SourceError, compare};
-use crate::terms::{Change, CompareReport};
+use crate::terms::{CompareReport, Standing};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,9 +56,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
 
 fn exit(report: &CompareReport) -> Exit {
     match report.change {
-        Some(Change::Better | Change::Equivalent) => Exit::Done,
-        Some(Change::Worse) => Exit::NotMet,
-        Some(Change::Undecided) | None => Exit::Invalid,
+        Some(Standing::Better | Standing::Equivalent) => Exit::Done,
+        Some(Standing::Worse) => Exit::NotMet,
+        Some(Standing::Undecided) | None => Exit::Invalid,
     }
 }
 

@@ -25,6 +25,7 @@ Examples:
   sweetspot tune --workers 1..4 --threads 1,2,4,8 --cpus 2 --memory 4GiB --budget 20m
   sweetspot tune --rate 120/s          # the least memory that holds it
   sweetspot tune --price-per-core-hour 0.04 --price-per-gib-hour 0.005   # the cheapest request
+  sweetspot tune --knob MALLOC_ARENA_MAX=2 --knob preload_app=true,false
   sweetspot tune quick.toml -o markdown=tuning.md
   sweetspot tune --start 'bin/serve --workers {workers} --port {port}'   # any other server
 
@@ -34,7 +35,10 @@ A plan file holds the same settings by the same names, and flags come before it:
   [[target]]
   path = \"/orders\"
   weight = 3
-  slo = \"p95<2s\"          # its own; the others keep the one above";
+  slo = \"p95<2s\"          # its own; the others keep the one above
+  [[knob]]
+  name = \"jemalloc\"
+  env = { LD_PRELOAD = \"libjemalloc.so.2\" }";
 
 /// The budget of `--quick`.
 const QUICK: &str = "1m";
@@ -88,6 +92,10 @@ pub struct Subject {
     /// A variable for the app; its value is never stored or shown; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
+    /// Try a variable (in capitals) or a setting of the server's once workers and threads are
+    /// chosen, each value after a comma beside what is set today; shown and stored; repeatable
+    #[arg(long, value_name = "NAME=VALUES")]
+    pub knob: Vec<String>,
     /// Worker processes to consider, such as 1..4 or 1,2,4 [default: 1 to twice the
     /// cores; to eight times where workers have one thread]
     #[arg(long, value_name = "RANGE")]
@@ -233,6 +241,7 @@ impl Arguments {
             start: subject.start.clone(),
             stop_signal: subject.stop_signal.clone(),
             env: subject.env.clone(),
+            knob: subject.knob.clone(),
             workers: subject.workers.clone(),
             threads: subject.threads.clone(),
             ready: subject.ready.clone(),
@@ -401,7 +410,8 @@ mod tests {
                     --arrivals n --connection o --ready p --db-connections q --place r --seed s \
                     --store t --timeout u --yes --allow-public --entry v --proxy w --start x \
                     --stop-signal y --env z=1 --env z=2 --probe=aa --precision bb --goal cc \
-                    --rate dd --price-per-core-hour ee --price-per-gib-hour ff";
+                    --rate dd --price-per-core-hour ee --price-per-gib-hour ff --knob A=1,2 \
+                    --knob b=3";
         let arguments: Vec<_> = text.split_whitespace().collect();
         let Typed {
             plan,
@@ -412,6 +422,7 @@ mod tests {
             start,
             stop_signal,
             env,
+            knob,
             workers,
             threads,
             target,
@@ -475,6 +486,7 @@ mod tests {
         ];
         assert_eq!(texts.map(Option::unwrap), expected);
         assert_eq!(env, ["z=1", "z=2"]);
+        assert_eq!(knob, ["A=1,2", "b=3"]);
         assert_eq!(
             (target, header),
             (vec!["e".into(), "f".into()], vec!["h:1".into(), "i:2".into()])

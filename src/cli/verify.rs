@@ -7,7 +7,7 @@ use clap::ValueHint;
 
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
-use crate::plan::{self, Plan, Typed, typed_again, unlike};
+use crate::plan::{self, Plan, Typed, typed_again, unlike, without_knobs};
 use crate::report::terminal::{Wanted, for_standard_streams};
 use crate::report::{json, verify_text};
 use crate::session::here::{self, Wishes};
@@ -151,7 +151,7 @@ fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<Plan> {
     let wrong = |message: String| UsageError { message };
     let plan = plan::resolve(&typed, &surroundings).map_err(|error| wrong(error.to_string()))?;
     unlike(lines, &plan).map_err(|error| wrong(format!("session {}: {error}", claim.session)))?;
-    Ok(plan)
+    Ok(without_knobs(plan))
 }
 
 fn exit(verified: &Verified) -> Exit {

@@ -27,7 +27,7 @@ impl Observation {
                 worker_busy_cores: costs.worker_busy_cores,
                 ..observation
             }),
-            TrialPurpose::Probe | TrialPurpose::Confirm => None,
+            TrialPurpose::Probe | TrialPurpose::Confirm | TrialPurpose::Screen => None,
         }
     }
 }

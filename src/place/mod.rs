@@ -16,7 +16,7 @@ use crate::load::LoadError;
 use crate::server::Inspection;
 use crate::terms::{
     BootFailure, Configuration, LiveSecond, LoadRecord, Machine, MonitorRecord, Offered,
-    TrialFailure, Warning,
+    TrialFailure, Variant, Warning,
 };
 
 /// The code of the warning that says that the load generator runs on the server's own cores.
@@ -98,7 +98,19 @@ pub trait Place {
     ///
     /// # Errors
     /// Only what is not the server's doing.
-    fn start(&mut self, configuration: Configuration) -> Result<Started, PlaceError>;
+    fn start(&mut self, configuration: Configuration) -> Result<Started, PlaceError> {
+        self.start_variant(configuration, Variant::AS_IT_IS)
+    }
+
+    /// The same of the app with changes, of those that this place was told beforehand.
+    ///
+    /// # Errors
+    /// Only what is not the server's doing.
+    fn start_variant(
+        &mut self,
+        configuration: Configuration,
+        variant: Variant,
+    ) -> Result<Started, PlaceError>;
 
     /// Offers a load to the running server. `watch` is called once a second and may end it.
     ///

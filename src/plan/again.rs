@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::{Plan, Typed};
+use super::{Plan, Typed, knobs};
 use crate::terms::Slo;
 
 /// A line of the plan: what, value, where it came from.
@@ -136,6 +136,13 @@ pub fn unlike(lines: &[Line], plan: &Plan) -> Result<(), Unlike> {
         }
     }
     if differences.is_empty() { Ok(()) } else { Err(Unlike { differences }) }
+}
+
+/// A verification asks about workers and threads: knobs that a plan file names are not tried again.
+pub fn without_knobs(mut plan: Plan) -> Plan {
+    plan.changes.clear();
+    plan.lines.retain(|line| line.what != knobs::LINE);
+    plan
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::app::AppError;
 use super::app::listed;
 use super::header::HeaderError;
+use super::knobs::WrittenError;
 use super::range::RangeError;
 use super::start::StartError;
 use super::variable::VariableError;
@@ -57,7 +58,7 @@ pub enum PlanError {
         path: PathBuf,
         line: usize,
         key: String,
-        /// `target` or nothing for the top of the file.
+        /// `target`, `knob` or nothing for the top of the file.
         table: Option<&'static str>,
         close: Option<&'static str>,
         known: Vec<&'static str>,
@@ -103,6 +104,8 @@ pub enum Problem {
     Variable(#[from] VariableError),
     #[error(transparent)]
     Start(#[from] StartError),
+    #[error(transparent)]
+    Knob(#[from] WrittenError),
     #[error("it must lie between {least} and {most}")]
     Bounds { least: String, most: String },
     #[error("it is no whole number from {least} to {most}")]

@@ -1,6 +1,8 @@
 //! `sweetspot.toml`: which keys it has, of which types, on which lines. What the values mean is
 //! looked at by `resolve`, in the same way as for flags.
 
+mod knob;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
@@ -12,6 +14,7 @@ use toml::de::{DeTable, DeValue};
 use super::error::{Origin, PlanError, Problem};
 use super::header::{check_header, set_header};
 use super::key::{Form, Key};
+use super::knobs::Written;
 use super::suggest::closest;
 use super::variable::check_variable;
 use crate::terms::{Slo, Target, TargetError};
@@ -22,6 +25,7 @@ pub const FILE_NAME: &str = "sweetspot.toml";
 const TARGET: &str = "target";
 const HEADERS: &str = "headers";
 const ENV: &str = "env";
+const KNOB: &str = "knob";
 const TARGET_KEYS: [&str; 6] = ["method", "path", "weight", "slo", "headers", "body"];
 
 /// Something of the file with the line it stands on, from 1.
@@ -44,6 +48,8 @@ pub struct PlanFile {
     pub headers: Option<Located<Vec<(String, String)>>>,
     /// Variables for the app.
     pub env: Option<Located<Vec<(String, String)>>>,
+    /// `[[knob]]`, in the order written.
+    pub knobs: Vec<Located<Written>>,
 }
 
 /// Reads the plan file `path` names; errors call it `shown`.
@@ -73,12 +79,14 @@ pub fn parse(text: &str, path: &Path) -> Result<PlanFile, PlanError> {
         targets: None,
         headers: None,
         env: None,
+        knobs: Vec::new(),
     };
     for entry in reader.entries(table.get_ref(), None, &known_keys())? {
         match entry.key {
             TARGET => file.targets = Some(reader.targets(&entry)?),
             HEADERS => file.headers = Some(reader.headers(&entry)?),
             ENV => file.env = Some(reader.variables(&entry)?),
+            KNOB => file.knobs = reader.knobs(&entry)?,
             name => {
                 let key = Key::ALL.into_iter().find(|key| key.name() == name);
                 let key = key.expect("every other known key is a setting");
@@ -90,7 +98,7 @@ pub fn parse(text: &str, path: &Path) -> Result<PlanFile, PlanError> {
 }
 
 fn known_keys() -> Vec<&'static str> {
-    Key::ALL.iter().map(|key| key.name()).chain([ENV, HEADERS, TARGET]).collect()
+    Key::ALL.iter().map(|key| key.name()).chain([ENV, HEADERS, KNOB, TARGET]).collect()
 }
 
 /// A key with its value.

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::knobs;
 use super::objective::objective_text;
 use super::range::format_counts;
 use super::settings::{Settings, Sourced};
 use super::{Goal, PlanLine, Source, Surroundings};
 use crate::server::{self, Adapter, App, Framework, Proxy};
 use crate::terms::{
-    Arrivals, Bytes, ConnectionMode, Cores, Goals, Objective, Ratio, Target, Threads, Workers,
-    format_duration,
+    Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, Objective, Ratio, Target, Threads,
+    Workers, format_duration,
 };
 
 /// The settled values with their sources.
@@ -38,6 +39,7 @@ pub struct Printed<'a> {
     pub precision: Sourced<Option<Ratio>>,
     pub ready: Sourced<String>,
     pub db_connections: Sourced<Option<u32>>,
+    pub knobs: Vec<Sourced<Vec<Change>>>,
     pub seed: Sourced<u64>,
     pub store: Sourced<PathBuf>,
 }
@@ -88,6 +90,11 @@ impl Printed<'_> {
         if let Some(variables) = self.variables() {
             let after_environment = lines.iter().position(|line| line.what == "ready path");
             lines.insert(after_environment.unwrap_or(lines.len()), variables);
+        }
+        let before_targets = lines.iter().position(|line| line.what == "targets");
+        for (value, source) in knobs::lines(&self.knobs).collect::<Vec<_>>().into_iter().rev() {
+            let knob = PlanLine { what: knobs::LINE.to_string(), value, source };
+            lines.insert(before_targets.unwrap_or(lines.len()), knob);
         }
         if let Some(headers) = self.headers() {
             let after_targets = lines.iter().position(|line| line.what == "SLO");

@@ -10,6 +10,7 @@ mod error;
 mod file;
 mod header;
 mod key;
+mod knobs;
 mod lines;
 mod node;
 mod objective;
@@ -28,7 +29,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use again::{Unlike, typed_again, unlike};
+pub use again::{Unlike, typed_again, unlike, without_knobs};
 pub use app::{AppError, Wish, recognise, recognise_as};
 pub use error::{Origin, PlanError, Problem};
 #[cfg(fuzzing)]
@@ -44,7 +45,8 @@ pub use variable::VariableError;
 
 use crate::server::App;
 use crate::terms::{
-    Arrivals, Bytes, ConnectionMode, Cores, Goals, Objective, Ratio, Slo, Target, Threads, Workers,
+    Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, Objective, Ratio, Slo, Target, Threads,
+    Workers,
 };
 
 /// What was typed, unchecked; flags that were left out are `None` or empty. No `Debug`: header
@@ -63,6 +65,8 @@ pub struct Typed {
     pub stop_signal: Option<String>,
     /// `NAME=value`, for the app.
     pub env: Vec<String>,
+    /// `NAME=value`, or several values after commas: tried once workers and threads are chosen.
+    pub knob: Vec<String>,
     pub workers: Option<String>,
     pub threads: Option<String>,
     /// As [`Target`] is read from text.
@@ -174,6 +178,8 @@ pub struct Plan {
     /// Most database connections that may be open at once.
     pub db_connections: Option<u32>,
     pub seed: u64,
+    /// What is tried beside workers and threads, a value each.
+    pub changes: Vec<Change>,
     /// Absolute.
     pub store: PathBuf,
     /// The user answers every question with yes beforehand.

@@ -8,6 +8,7 @@ use super::app::{Wish, is_entry, known, recognise_as};
 use super::error::{Origin, PlanError, Problem};
 use super::header::{parse_header, set_header};
 use super::key::Key;
+use super::knobs::knobs;
 use super::lines::Printed;
 use super::objective::objective;
 use super::range::{LARGEST_COUNT, parse_counts};
@@ -81,6 +82,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let db_connections = db_connections(&settings, slots, has_threads)?;
     place(&settings)?;
     app.value.ready_path = ready.value.clone();
+    let knobs = knobs(&settings, &app.value, server.value)?;
     let printed = Printed {
         settings: &settings,
         surroundings,
@@ -104,6 +106,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
         precision: precision(&settings)?,
         ready,
         db_connections,
+        knobs,
         seed: or_default(settings.get(Key::Seed), DEFAULT_SEED, |given| given.number(0, u64::MAX))?,
         store: store(&settings),
     };
@@ -136,6 +139,7 @@ fn plan(typed: &Typed, printed: Printed<'_>) -> Plan {
         timeout: printed.timeout.value,
         db_connections: printed.db_connections.value,
         seed: printed.seed.value,
+        changes: printed.knobs.into_iter().flat_map(|knob| knob.value).collect(),
         store: printed.store.value,
         assume_yes: typed.yes,
         allow_public: typed.allow_public,

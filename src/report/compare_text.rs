@@ -4,7 +4,7 @@
 
 use super::figures;
 use super::outside::{line, pad, pad_left, width, wrap};
-use crate::terms::{Change, CompareReport, ComparedFigure, ComparedSide, FigureKind};
+use crate::terms::{CompareReport, ComparedFigure, ComparedSide, FigureKind, Standing};
 
 const WIDTH: usize = 80;
 
@@ -36,10 +36,10 @@ pub fn in_short(report: &CompareReport) -> String {
     let ratio = ratio.map_or(String::new(), |ratio| format!("; B / A {ratio}"));
     let verdict = match report.change {
         None => format!("Not compared: {a} and {b}"),
-        Some(Change::Better) => format!("Better: {b} than {a}"),
-        Some(Change::Worse) => format!("Worse: {b} than {a}"),
-        Some(Change::Equivalent) => format!("Equivalent: {b} and {a}"),
-        Some(Change::Undecided) => format!("Undecided: {b} beside {a}"),
+        Some(Standing::Better) => format!("Better: {b} than {a}"),
+        Some(Standing::Worse) => format!("Worse: {b} than {a}"),
+        Some(Standing::Equivalent) => format!("Equivalent: {b} and {a}"),
+        Some(Standing::Undecided) => format!("Undecided: {b} beside {a}"),
     };
     let reason = match report.refused.first() {
         Some(why) => why,
@@ -95,10 +95,10 @@ fn table(report: &CompareReport) -> String {
 
 fn row(one: &ComparedFigure) -> [String; 6] {
     let change = one.change.map_or("", |change| match change {
-        Change::Better => "better",
-        Change::Worse => "worse",
-        Change::Equivalent => "equivalent",
-        Change::Undecided => "undecided",
+        Standing::Better => "better",
+        Standing::Worse => "worse",
+        Standing::Equivalent => "equivalent",
+        Standing::Undecided => "undecided",
     });
     [
         one.figure.to_string(),

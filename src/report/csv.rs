@@ -6,7 +6,7 @@
 use super::story::Story;
 use super::words;
 use super::{goals_text, outside};
-use crate::terms::{Offered, TrialSummary};
+use crate::terms::{Change, Offered, TrialSummary};
 
 const HEADER: &[&str] = &[
     "id",
@@ -40,6 +40,7 @@ const HEADER: &[&str] = &[
     "reason",
     "ended_s",
     "goals",
+    "changes",
 ];
 
 /// All trials.
@@ -47,13 +48,13 @@ pub fn render(story: &Story) -> String {
     let mut text = HEADER.join(",");
     text.push('\n');
     for trial in &story.trials {
-        text.push_str(&row(trial).join(","));
+        text.push_str(&row(trial, &story.changes).join(","));
         text.push('\n');
     }
     text
 }
 
-fn row(trial: &TrialSummary) -> Vec<String> {
+fn row(trial: &TrialSummary, changes: &[Change]) -> Vec<String> {
     let summary = &trial.summary;
     let cpu = |role: &str| optional(trial.cpu_s.get(role));
     let clients = match trial.offered {
@@ -92,6 +93,7 @@ fn row(trial: &TrialSummary) -> Vec<String> {
         outside::csv(&trial.reason),
         trial.ended_s.to_string(),
         outside::csv(&goals_text::lines(&summary.goals).join("; ")),
+        outside::csv(&trial.variant.names(changes).join(" ")),
     ]
 }
 

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::story::{self, Stored, Story};
 use crate::terms::{
-    Arrivals, BootFailure, Configuration, CurrentSetting, Decision, Event, InsideSummary, Limit,
-    LoadSummary, Machine, MemoryParts, ObjectiveReport, Offered, Prediction, PredictionScore, Rate,
-    SessionState, TrialFailure, TrialPurpose, TrialSummary, Verdict, Verification, WarmUp,
-    WarmUpKind, Warning, WorkerShare,
+    Arrivals, BootFailure, Change, Configuration, CurrentSetting, Decision, Event, InsideSummary,
+    KnobsReport, Limit, LoadSummary, Machine, MemoryParts, ObjectiveReport, Offered, Prediction,
+    PredictionScore, Rate, SessionState, TrialFailure, TrialPurpose, TrialSummary, Variant,
+    Verdict, Verification, WarmUp, WarmUpKind, Warning, WorkerShare,
 };
 
 /// What `tune --json` and `report -o json` print.
@@ -57,6 +57,9 @@ pub struct TuneReport {
     /// before it could say.
     #[serde(default)]
     pub objective: Option<ObjectiveReport>,
+    /// What the plan's knobs do; null without any, or when the session ended before.
+    #[serde(default)]
+    pub knobs: Option<KnobsReport>,
     /// Configurations that never became ready.
     pub boot_failures: Vec<BootFailureReport>,
     /// Seconds from start to end.
@@ -90,6 +93,9 @@ pub struct TrialReport {
     pub id: u32,
     pub workers: u16,
     pub threads: u16,
+    /// Changes of knobs that it ran with; empty for the app as it is.
+    #[serde(default)]
+    pub changes: Vec<String>,
     pub purpose: TrialPurpose,
     /// Trials with the same number share a process start.
     pub start: u32,
@@ -139,6 +145,9 @@ pub struct TrialReport {
 pub struct BootFailureReport {
     pub workers: u16,
     pub threads: u16,
+    /// Changes of knobs that it did not become ready with; empty for the app as it is.
+    #[serde(default)]
+    pub changes: Vec<String>,
     pub failure: BootFailure,
 }
 
@@ -161,20 +170,13 @@ pub fn tune_report(story: &Story) -> TuneReport {
         decision: story.decision.clone(),
         plan: story.plan.iter().map(plan_value).collect(),
         verification: story.verification.clone(),
-        trials: story.trials.iter().map(trial_report).collect(),
+        trials: story.trials.iter().map(|trial| trial_report(trial, &story.changes)).collect(),
         predicted: story.predicted.clone(),
         scored: story.scored(),
         memory: story.memory.clone(),
         objective: story.objective.clone(),
-        boot_failures: story
-            .boot_failures
-            .iter()
-            .map(|(configuration, failure)| BootFailureReport {
-                workers: configuration.workers.get(),
-                threads: configuration.threads.get(),
-                failure: failure.clone(),
-            })
-            .collect(),
+        knobs: story.knobs.clone(),
+        boot_failures: boot_failures(story),
         elapsed_s: story.elapsed_s,
         load_s: story.load_s,
         machine: story.machine.clone(),
@@ -183,20 +185,35 @@ pub fn tune_report(story: &Story) -> TuneReport {
     }
 }
 
+fn boot_failures(story: &Story) -> Vec<BootFailureReport> {
+    let as_it_is = story.boot_failures.iter().map(|(at, it)| (*at, Variant::AS_IT_IS, it));
+    let changed = story.variant_failures.iter().map(|(at, variant, it)| (*at, *variant, it));
+    let report =
+        |(at, variant, failure): (Configuration, Variant, &BootFailure)| BootFailureReport {
+            workers: at.workers.get(),
+            threads: at.threads.get(),
+            changes: variant.names(&story.changes),
+            failure: failure.clone(),
+        };
+    as_it_is.chain(changed).map(report).collect()
+}
+
 fn plan_value((what, value, source): &(String, String, String)) -> PlanValue {
     PlanValue { what: what.clone(), value: value.clone(), source: source.clone() }
 }
 
-/// The session as a report tells it: all but what a report leaves out, such as where it is stored.
+/// The session as a report tells it: all but what a report leaves out, such as where it is stored,
+/// and but for variants of the app, whose changes it only names.
 pub fn story_of(report: &TuneReport) -> Story {
     let line = |it: &PlanValue| (it.what.clone(), it.value.clone(), it.source.clone());
+    let as_it_is = report.trials.iter().filter(|trial| trial.changes.is_empty());
     Story {
         app: report.app.clone(),
         server: report.server.clone(),
         slo: report.slo.clone(),
         machine: report.machine.clone(),
         plan: report.plan.iter().map(line).collect(),
-        trials: report.trials.iter().filter_map(trial_of).collect(),
+        trials: as_it_is.filter_map(trial_of).collect(),
         current: report.current.clone(),
         decision: report.decision.clone(),
         predicted: report.predicted.clone(),
@@ -209,6 +226,7 @@ pub fn story_of(report: &TuneReport) -> Story {
         elapsed_s: report.elapsed_s,
         load_s: report.load_s,
         verification: report.verification.clone(),
+        knobs: report.knobs.clone(),
         ..Story::default()
     }
 }
@@ -225,6 +243,7 @@ fn trial_of(report: &TrialReport) -> Option<TrialSummary> {
         id: report.id,
         purpose: report.purpose,
         configuration: Configuration::new(report.workers, report.threads).ok()?,
+        variant: Variant::AS_IT_IS,
         start: report.start,
         offered,
         verdict: report.verdict,
@@ -247,11 +266,12 @@ fn trial_of(report: &TrialReport) -> Option<TrialSummary> {
     })
 }
 
-fn trial_report(trial: &TrialSummary) -> TrialReport {
+fn trial_report(trial: &TrialSummary, changes: &[Change]) -> TrialReport {
     TrialReport {
         id: trial.id,
         workers: trial.configuration.workers.get(),
         threads: trial.configuration.threads.get(),
+        changes: trial.variant.names(changes),
         purpose: trial.purpose,
         start: trial.start,
         offered_load_rps: trial.offered.rate().map(|rate| rate.as_per_second()),

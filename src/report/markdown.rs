@@ -6,7 +6,7 @@
 use super::map::{self, Map, Mark};
 use super::outside::{markdown as escape, markdown_block, markdown_code};
 use super::story::Story;
-use super::{figures, goals_text, objective_text, verify_text, words};
+use super::{figures, goals_text, knob_words, objective_text, verify_text, words};
 use crate::terms::{Decision, TrialPurpose, TrialSummary, Warning};
 
 /// The whole page.
@@ -33,6 +33,7 @@ pub fn render(story: &Story) -> String {
         page.heading(&objective_text::heading(story));
         page.table(&head, &rows, 2);
     }
+    knobs(&mut page, story);
     map_section(&mut page, story, &map::draw(story));
     confirmed(&mut page, story);
     failures(&mut page, story);
@@ -120,7 +121,29 @@ fn settings(page: &mut Page, story: &Story, decision: &Decision) {
         page.paragraph(&format!("{or}{place}:"));
         page.block(&markdown_block("", settings.config_snippet.trim_end()));
     }
+    if !settings.knobs_env.is_empty() {
+        page.paragraph("With these in the environment:");
+        let env: Vec<String> =
+            settings.knobs_env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        page.block(&markdown_block("sh", &env.join("\n")));
+    }
+    for knob in &settings.knobs_lines {
+        page.paragraph(&format!("And {}:", escape(&knob.place)));
+        page.block(&markdown_block("", &knob.line));
+    }
     page.list(settings.advice.iter().map(|advice| escape(advice)));
+}
+
+fn knobs(page: &mut Page, story: &Story) {
+    let Some(knobs) = &story.knobs else { return };
+    page.heading("Knobs");
+    page.paragraph(&format!("{}.", escape(&knob_words::heading(story, knobs))));
+    let rows: Vec<Vec<String>> = knob_words::rows(story, knobs)
+        .iter()
+        .map(|row| row.iter().map(|cell| escape(cell)).collect())
+        .collect();
+    page.table(&strings(&knob_words::HEAD), &rows, 4);
+    page.paragraph(&escape(&knob_words::intervals(knobs)));
 }
 
 fn equivalents(page: &mut Page, story: &Story, decision: &Decision) {
@@ -274,7 +297,7 @@ fn trial_row(story: &Story, trial: &TrialSummary) -> Vec<String> {
     };
     vec![
         trial.id.to_string(),
-        story.name(trial.configuration),
+        escape(&knob_words::name(story, trial.configuration, trial.variant)),
         words::purpose(trial.purpose).to_string(),
         words::outcome(trial).to_string(),
         words::offered(&trial.offered),

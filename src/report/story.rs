@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::figures;
 use crate::terms::{
-    BootFailure, Configuration, CurrentSetting, Decision, Event, EventKind, Machine, MemoryParts,
-    ObjectiveReport, Prediction, PredictionScore, SessionState, TrialPurpose, TrialSummary,
-    TuneResult, Verdict, Verification, Warning,
+    BootFailure, Change, Configuration, CurrentSetting, Decision, Event, EventKind, KnobsReport,
+    Machine, MemoryParts, ObjectiveReport, Prediction, PredictionScore, SessionState, TrialPurpose,
+    TrialSummary, TuneResult, Variant, Verdict, Verification, Warning,
 };
 
 /// Where a session lies, as far as it lies anywhere.
@@ -45,6 +45,12 @@ pub struct Story {
     pub verification: Option<Verification>,
     /// Configurations that never became ready, one entry each.
     pub boot_failures: Vec<(Configuration, BootFailure)>,
+    /// What variants are made of.
+    pub changes: Vec<Change>,
+    /// Changes with which the server never became ready: no fault of the configuration.
+    pub variant_failures: Vec<(Configuration, Variant, BootFailure)>,
+    /// What the knobs do; `None` without any.
+    pub knobs: Option<KnobsReport>,
     /// By id, each once.
     pub trials: Vec<TrialSummary>,
     pub current: Option<CurrentSetting>,
@@ -82,6 +88,9 @@ impl Default for Story {
             verifies: None,
             verification: None,
             boot_failures: Vec::new(),
+            changes: Vec::new(),
+            variant_failures: Vec::new(),
+            knobs: None,
             trials: Vec::new(),
             current: None,
             decision: None,
@@ -113,7 +122,17 @@ impl Story {
     pub fn take(&mut self, event: &Event) {
         self.elapsed_s = self.elapsed_s.max(event.at_s);
         match &event.kind {
-            EventKind::SessionStarted { app, server, has_threads, slo, machine, plan, budget } => {
+            EventKind::SessionStarted {
+                app,
+                server,
+                has_threads,
+                slo,
+                machine,
+                plan,
+                budget,
+                changes,
+            } => {
+                self.changes.clone_from(changes);
                 self.has_threads = *has_threads;
                 self.app.clone_from(app);
                 self.server.clone_from(server);
@@ -127,7 +146,10 @@ impl Story {
             }
             EventKind::Resumed { session, trials } => self.resumed = Some((*session, *trials)),
             EventKind::Warned(warning) => self.warn(warning),
-            EventKind::BootFailed { configuration, failure } => {
+            EventKind::BootFailed { configuration, variant, failure } if !variant.is_as_it_is() => {
+                self.variant_failures.push((*configuration, *variant, failure.clone()));
+            }
+            EventKind::BootFailed { configuration, failure, .. } => {
                 self.boot_failures.retain(|(known, _)| known != configuration);
                 self.boot_failures.push((*configuration, failure.clone()));
             }
@@ -159,7 +181,9 @@ impl Story {
         if let Some(slo) = &summary.summary.slo {
             self.slo.clone_from(&slo.text);
         }
-        self.keep_prediction(summary.configuration);
+        if summary.variant.is_as_it_is() {
+            self.keep_prediction(summary.configuration);
+        }
         match self.trials.binary_search_by_key(&summary.id, |trial| trial.id) {
             Ok(at) => self.trials[at] = summary.clone(),
             Err(at) => self.trials.insert(at, summary.clone()),
@@ -186,6 +210,7 @@ impl Story {
         }
         self.memory.clone_from(&result.memory);
         self.objective.clone_from(&result.objective);
+        self.knobs.clone_from(&result.knobs);
         self.machine = Some(result.machine.clone());
         self.notes.clone_from(&result.notes);
         self.elapsed_s = result.elapsed_s;

@@ -7,9 +7,9 @@ use super::figures;
 use super::map::{Cell, Map, Mark};
 use super::outside::{line, lines, pad, pad_left, shorten, truncate, width, wrap};
 use super::story::Story;
-use super::{goals_text, map, objective_text, verify_text, words};
+use super::{goals_text, knob_words, map, objective_text, verify_text, words};
 use crate::terms::{
-    BootFailure, Configuration, Decision, TrialSummary, Verdict, Verification, Warning,
+    BootFailure, Configuration, Decision, TrialSummary, Variant, Verdict, Verification, Warning,
 };
 
 /// How text may look.
@@ -100,6 +100,7 @@ pub fn decision(story: &Story, style: Style) -> Vec<String> {
     }
     sections.push(targets(story, style));
     sections.push(front(story, style));
+    sections.push(knobs(story, style));
     sections.push(map_lines(story, &map::draw(story), style));
     sections.push(failures(story, style));
     let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
@@ -207,7 +208,25 @@ fn settings(story: &Story, decision: &Decision, style: Style) -> Vec<String> {
                 .map(|l| format!("    {l}").trim_end().to_string()),
         );
     }
+    text.extend(knob_settings(decision));
     text.extend(items(&settings.advice, style));
+    text
+}
+
+/// What the recommended knobs need, whichever of the ways above is taken.
+fn knob_settings(decision: &Decision) -> Vec<String> {
+    let settings = &decision.settings;
+    let mut text = Vec::new();
+    if !settings.knobs_env.is_empty() {
+        text.push("  with these in the environment".to_string());
+        for (name, value) in &settings.knobs_env {
+            text.push(format!("    {}={}", line(name), line(value)));
+        }
+    }
+    for knob in &settings.knobs_lines {
+        text.push(format!("  and {}", line(&knob.place)));
+        text.push(format!("    {}", line(&knob.line)));
+    }
     text
 }
 
@@ -249,6 +268,25 @@ fn front(story: &Story, style: Style) -> Vec<String> {
     let mut text: Vec<String> = heading.iter().map(|part| style.bold(part)).collect();
     text.push(style.dim(&laid_out(&head)));
     text.extend(rows.iter().map(|row| laid_out(row)));
+    text
+}
+
+/// A change a line, its verdict below where the columns do not suffice.
+fn knobs(story: &Story, style: Style) -> Vec<String> {
+    let Some(knobs) = &story.knobs else { return Vec::new() };
+    let mut text = vec![style.bold(&knob_words::heading(story, knobs))];
+    for [change, capacity, memory, verdict] in knob_words::rows(story, knobs) {
+        let mut parts = vec![line(&change)];
+        if capacity != "-" {
+            parts.push(format!("capacity {capacity}, memory {memory}"));
+        }
+        if !verdict.is_empty() {
+            parts.push(verdict);
+        }
+        text.extend(items(&[parts.join("; ")], style));
+    }
+    let intervals = wrap(&knob_words::intervals(knobs), style.columns() - 2);
+    text.extend(intervals.iter().map(|part| style.dim(&format!("  {part}"))));
     text
 }
 
@@ -439,6 +477,10 @@ pub fn trial(story: &Story, trial: &TrialSummary, style: Style) -> Vec<String> {
         let parts = wrap(&trial.reason, style.columns().saturating_sub(6));
         text.extend(parts.iter().map(|part| style.dim(&format!("      {part}"))));
     }
+    if !trial.variant.is_as_it_is() {
+        let with = format!("      with {}", trial.variant.names(&story.changes).join(" and "));
+        text.push(style.dim(&truncate(&line(&with), style.columns())));
+    }
     text
 }
 
@@ -459,10 +501,11 @@ pub fn warning(warning: &Warning, style: Style) -> Vec<String> {
 pub fn boot_failure(
     story: &Story,
     configuration: Configuration,
+    variant: Variant,
     failure: &BootFailure,
     style: Style,
 ) -> Vec<String> {
-    let sentence = words::did_not_start(story, configuration, failure);
+    let sentence = knob_words::did_not_start(story, configuration, variant, failure);
     let mut text: Vec<String> =
         wrap(&sentence, style.columns()).iter().map(|part| style.red(part)).collect();
     text.extend(log(&failure.last_lines, style));

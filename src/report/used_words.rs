@@ -9,7 +9,8 @@ use crate::terms::{InsideSummary, MemoryParts};
 /// What a request cost inside the server, over all trials; `None` without a probe. What the probe
 /// took is set against the CPU that the requests got.
 pub fn inside(story: &Story) -> Option<String> {
-    let told: Vec<InsideSummary> = story.trials.iter().filter_map(|trial| trial.inside).collect();
+    let as_it_is = story.trials.iter().filter(|trial| trial.variant.is_as_it_is());
+    let told: Vec<InsideSummary> = as_it_is.filter_map(|trial| trial.inside).collect();
     let requests: u64 = told.iter().map(|one| one.requests).sum();
     if requests == 0 {
         return None;

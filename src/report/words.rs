@@ -4,10 +4,10 @@
 //! did not judge.
 
 use super::story::Story;
-use super::{figures, objective_text, used_words};
+use super::{figures, knob_words, objective_text, used_words};
 use crate::terms::{
-    Arrivals, BootFailure, Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered,
-    SessionState, Slo, TrialFailure, TrialPurpose, TrialSummary, Verdict,
+    Arrivals, Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered, SessionState,
+    Slo, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict,
 };
 
 /// As in JSON.
@@ -17,6 +17,7 @@ pub fn purpose(purpose: TrialPurpose) -> &'static str {
         TrialPurpose::Saturate => "saturate",
         TrialPurpose::Probe => "probe",
         TrialPurpose::Confirm => "confirm",
+        TrialPurpose::Screen => "screen",
     }
 }
 
@@ -70,6 +71,7 @@ pub fn outcome(trial: &TrialSummary) -> &'static str {
         (Some(TrialFailure::Died { .. }), ..) => "server ended",
         (None, false, ..) => "not valid",
         (None, true, TrialPurpose::Unloaded | TrialPurpose::Saturate, _) => "measured",
+        (None, true, TrialPurpose::Screen, _) if trial.offered.rate().is_none() => "measured",
         (None, true, _, Verdict::Yes) => "held",
         (None, true, _, Verdict::No) => "did not hold",
         (None, true, _, Verdict::Undecided) => "undecided",
@@ -268,6 +270,8 @@ fn decision_facts(story: &Story, decision: &Decision, facts: &mut Vec<(&'static 
     if story.chosen() != story.current_configuration() {
         facts.extend(gain(decision).map(|text| ("gain", text)));
     }
+    let knobs = story.knobs.as_ref().and_then(|knobs| knob_words::recommended(story, knobs));
+    facts.extend(knobs.map(|text| ("with knobs", text)));
     facts.push(("limit", limit_text(story, decision)));
     if !decision.limit.advice.is_empty() {
         facts.push(("what helps", decision.limit.advice.clone()));
@@ -541,22 +545,20 @@ pub fn equivalents(story: &Story, decision: &Decision) -> Vec<[String; 3]> {
         .collect()
 }
 
-/// Who did not start, why, and what to do.
-pub fn did_not_start(story: &Story, configuration: Configuration, failure: &BootFailure) -> String {
-    let name = story.name(configuration);
-    format!("{name} did not start: {}; {}", failure.message, failure.advice)
-}
-
 /// A configuration that never became ready, or whose server ended: who, what, and its last lines.
 pub fn failures(story: &Story) -> Vec<(String, Vec<String>)> {
     let mut failures: Vec<(String, Vec<String>)> = story
         .boot_failures
         .iter()
         .map(|(configuration, failure)| {
-            let what = did_not_start(story, *configuration, failure);
+            let what = knob_words::did_not_start(story, *configuration, Variant::AS_IT_IS, failure);
             (what, failure.last_lines.clone())
         })
         .collect();
+    failures.extend(story.variant_failures.iter().map(|(configuration, variant, failure)| {
+        let what = knob_words::did_not_start(story, *configuration, *variant, failure);
+        (what, failure.last_lines.clone())
+    }));
     for trial in &story.trials {
         if let Some(TrialFailure::Died { status, last_lines }) = &trial.failure {
             let who = subject_of(story, trial.configuration);
@@ -598,7 +600,7 @@ pub fn predictions_scored(story: &Story) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{BootFailureKind, Limit, Settings};
+    use crate::terms::{BootFailure, BootFailureKind, Limit, Settings};
     use crate::terms::{PredictedLimit, Prediction};
 
     fn story(today: Option<(u16, u16, Option<f64>)>, gain: Option<f64>) -> Story {

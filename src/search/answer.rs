@@ -3,6 +3,7 @@
 use super::Search;
 use super::cell::Cell;
 use super::objective::{self, Weighed};
+use super::screened::KnobsAnswer;
 use crate::model;
 use crate::stats::{self, Estimate, PriorSpread};
 use crate::terms::{Configuration, Limit, MemoryParts, Objective, Precision, Verdict};
@@ -57,6 +58,8 @@ pub struct Answer {
     pub memory: Option<MemoryParts>,
     /// `None` where nothing was looked for.
     pub objective: Option<ObjectiveAnswer>,
+    /// `None` where the plan names none.
+    pub knobs: Option<KnobsAnswer>,
     /// Sentences: why the search ended, what more minutes would buy.
     pub notes: Vec<String>,
 }
@@ -71,14 +74,14 @@ pub(super) const START_SD_DEGREES: f64 = 4.0;
 const DRIFT_SD_LOG: f64 = 0.02;
 const DRIFT_DEGREES: f64 = 2.0;
 /// Equivalent: the ratio's 90 % interval lies within this much of one.
-const EQUIVALENCE: f64 = 0.03;
+pub(super) const EQUIVALENCE: f64 = 0.03;
 
 impl Search {
     /// The answer so far.
     pub fn answer(&self) -> Answer {
         let current = self.capacity(self.plan.current);
         let picked = self.picked();
-        let chosen = picked.map(|pick| pick.configuration).or_else(|| self.chosen());
+        let chosen = self.to_recommend();
         let choice = chosen.and_then(|chosen| self.choice(chosen));
         let memory = model::memory_parts(&self.memory_points());
         let objective = Some(ObjectiveAnswer {
@@ -90,7 +93,13 @@ impl Search {
         notes.extend(picked.iter().flat_map(|pick| self.pursuit_notes(pick)));
         let precision = choice.as_ref().and_then(|choice| choice.precision);
         notes.extend(precision.and_then(|it| self.more_minutes(&it)));
-        Answer { current, choice, memory, objective, notes }
+        Answer { current, choice, memory, knobs: self.knobs_answer(), objective, notes }
+    }
+
+    /// What answers the question that was asked; without one, or without an answer, the highest
+    /// capacity.
+    pub(super) fn to_recommend(&self) -> Option<Configuration> {
+        self.picked().map(|pick| pick.configuration).or_else(|| self.chosen())
     }
 
     /// One measured setting's capacity divided by another's, with its 95 % interval; `None` before
@@ -129,7 +138,7 @@ impl Search {
 
     /// The highest capacity among what was made sure of (else of the race). One that is proven
     /// equivalent and needs less memory wins over it.
-    fn chosen(&self) -> Option<Configuration> {
+    pub(super) fn chosen(&self) -> Option<Configuration> {
         let best = self.best_finalist().or_else(|| self.best_so_far())?;
         let saves = |c: &Configuration| {
             self.cells[c].memory_bytes.unwrap_or(u64::MAX)

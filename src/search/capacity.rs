@@ -7,7 +7,7 @@ use super::TrialRequest;
 use super::climb::burst_clients;
 use super::rate::{RateAsk, RateSearch, WindowAnswer};
 use crate::stats::Estimate;
-use crate::terms::{Arrivals, Configuration, Offered, TrialPurpose, TrialSummary};
+use crate::terms::{Arrivals, Configuration, Offered, TrialPurpose, TrialSummary, Variant};
 
 /// A measurement of one capacity, as far as it is.
 #[derive(Debug, Clone)]
@@ -39,6 +39,7 @@ impl CapacitySearch {
         let RateAsk::Window { rate, settle, duration } = self.rates.next()? else { return None };
         Some(TrialRequest {
             configuration: self.configuration,
+            variant: Variant::AS_IT_IS,
             fresh_start: false,
             purpose: TrialPurpose::Probe,
             offered: Offered::Open { rate, arrivals: self.arrivals },
@@ -51,6 +52,7 @@ impl CapacitySearch {
         let clients = burst_clients(self.configuration);
         TrialRequest {
             configuration: self.configuration,
+            variant: Variant::AS_IT_IS,
             fresh_start: true,
             purpose: TrialPurpose::Saturate,
             offered: Offered::Closed { clients, think: Duration::ZERO },

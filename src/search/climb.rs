@@ -6,7 +6,7 @@ use super::rate::{self, WindowAnswer};
 use super::{Search, TrialRequest};
 use crate::model::{Form, event_loop};
 use crate::stats::RatePosterior;
-use crate::terms::{Configuration, Offered, Rate, TrialPurpose, TrialSummary, Verdict};
+use crate::terms::{Configuration, Offered, Rate, TrialPurpose, TrialSummary, Variant, Verdict};
 
 /// A configuration that is being measured on one start of its server.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +32,7 @@ const PROBE_REQUESTS: f64 = 2500.0;
 
 /// Before each window the queue gets used to the rate. Near its capacity a server needs seconds to
 /// build the queue it will have: what is measured before reads too well.
-const SETTLE: Duration = Duration::from_secs(2);
+pub(super) const SETTLE: Duration = Duration::from_secs(2);
 
 impl Climb {
     pub fn new(configuration: Configuration, bar_rps: Option<f64>) -> Self {
@@ -84,6 +84,7 @@ impl Search {
         let is_reference = configuration == self.plan.current && self.starts <= 1;
         TrialRequest {
             configuration,
+            variant: Variant::AS_IT_IS,
             fresh_start: !is_reference || has_collapsed || self.setbacks > 0,
             purpose: TrialPurpose::Saturate,
             offered: Offered::Closed { clients, think: Duration::ZERO },
@@ -116,6 +117,7 @@ impl Search {
         let rate = Rate::per_second(rate_rps).expect("a belief's median is finite and positive");
         TrialRequest {
             configuration,
+            variant: Variant::AS_IT_IS,
             fresh_start: self.setbacks > 0,
             purpose,
             offered: Offered::Open { rate, arrivals: self.plan.arrivals },

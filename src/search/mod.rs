@@ -10,11 +10,14 @@ mod cell;
 mod climb;
 mod confirm;
 mod expect;
+mod fresh;
 mod objective;
 mod precision;
 mod pursue;
 mod race;
 mod rate;
+mod screen;
+mod screened;
 mod starts;
 mod verify;
 
@@ -24,7 +27,7 @@ use std::time::Duration;
 use crate::model::{self, Form};
 use crate::terms::{
     Arrivals, Bytes, Configuration, Objective, Offered, Prediction, QuantileLimit, Ratio, Slo,
-    TrialPurpose, TrialSummary, Verdict,
+    TrialPurpose, TrialSummary, Variant, Verdict,
 };
 
 pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice, ObjectiveAnswer};
@@ -33,6 +36,10 @@ use cell::Cell;
 use climb::Climb;
 use confirm::Confirm;
 pub use objective::{Cost, Weighed};
+pub use screen::KnobChange;
+use screen::{Knobs, Screen};
+pub use screened::{ChangeAnswer, KnobsAnswer, VariantAnswer};
+
 pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch, WindowAnswer};
 pub use starts::{
     Start, capacity_of, mean_rps, ratio_apart, ratio_in_blocks, start_variance, starts,
@@ -61,6 +68,9 @@ pub struct SearchPlan {
     pub arrivals: Arrivals,
     /// What the best setting has most or least of.
     pub objective: Objective,
+    /// What is tried of the knobs once the choice is made, in the order in which variants count
+    /// them.
+    pub changes: Vec<KnobChange>,
     pub budget: Duration,
     /// Enough: half the width of a 95 % interval of capacity, relative.
     pub precision: f64,
@@ -74,6 +84,8 @@ pub const PRECISION: f64 = 0.03;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrialRequest {
     pub configuration: Configuration,
+    /// Changes to the app.
+    pub variant: Variant,
     /// Start the server afresh first, even when this configuration runs already.
     pub fresh_start: bool,
     pub purpose: TrialPurpose,
@@ -114,13 +126,18 @@ enum Stage {
     Race(Option<Climb>),
     /// The winner and the reference, afresh and interleaved.
     Confirm(Confirm),
+    /// The choice with changes of the knobs beside it as it is.
+    Screen(Screen),
     Done,
 }
 
 /// The search as it stands.
 #[derive(Debug, Clone)]
 pub struct Search {
+    /// Its budget is without what the knobs get.
     plan: SearchPlan,
+    whole_budget: Duration,
+    knobs: Knobs,
     slo: Option<Slo>,
     unloaded: Option<Unloaded>,
     /// Of the goals, the limit that the model asks its formulas about.
@@ -160,7 +177,9 @@ pub fn goal_from_unloaded(unloaded_p95: Duration) -> Slo {
 
 impl Search {
     /// A search that has been told nothing yet.
-    pub fn new(plan: SearchPlan) -> Self {
+    pub fn new(mut plan: SearchPlan) -> Self {
+        let whole_budget = plan.budget;
+        plan.budget -= screen::share(&plan);
         let mut cells: BTreeMap<Configuration, Cell> =
             plan.grid.iter().map(|&configuration| (configuration, Cell::default())).collect();
         cells.entry(plan.current).or_default();
@@ -174,6 +193,8 @@ impl Search {
         let slo = plan.slo.clone();
         Self {
             plan,
+            whole_budget,
+            knobs: Knobs::default(),
             slo,
             unloaded: None,
             limit: None,
@@ -197,6 +218,7 @@ impl Search {
                 Stage::Race(Some(climb)) => self.climb_request(climb),
                 Stage::Race(None) => None,
                 Stage::Confirm(confirm) => self.confirm_request(confirm),
+                Stage::Screen(screen) => self.screen_request(screen),
                 Stage::Done => return Ask::Done,
             };
             match request {
@@ -212,7 +234,11 @@ impl Search {
             Told::Trial(summary) => self.take_trial(&summary),
             Told::BootFailed { configuration, reason, ended_s } => {
                 self.now_s = ended_s;
-                self.cell_mut(configuration).rule_out(format!("does not start: {reason}"));
+                let reason = format!("does not start: {reason}");
+                match self.is_screening() {
+                    true => self.screen_fails(reason),
+                    false => self.cell_mut(configuration).rule_out(reason),
+                }
             }
         }
     }
@@ -222,7 +248,12 @@ impl Search {
         self.slo.as_ref()
     }
 
-    /// Time that the search may still use.
+    /// Time that the session may still use.
+    pub fn session_time_left(&self) -> Duration {
+        Duration::from_secs_f64(self.whole_time_left_s())
+    }
+
+    /// Time that the search may still use, knobs apart.
     pub fn time_left(&self) -> Duration {
         Duration::from_secs_f64((self.plan.budget.as_secs_f64() - self.now_s).max(0.0))
     }
@@ -241,6 +272,11 @@ impl Search {
             return;
         }
         self.setbacks = 0;
+        if self.is_screening() {
+            // Cells hold what is known of the app as it is.
+            self.take_screen(summary);
+            return;
+        }
         self.cell_mut(summary.configuration).take(summary);
         match summary.purpose {
             TrialPurpose::Unloaded => self.take_unloaded(summary),
@@ -248,6 +284,7 @@ impl Search {
             TrialPurpose::Saturate => self.take_burst(summary),
             TrialPurpose::Probe => self.take_probe(summary),
             TrialPurpose::Confirm => self.take_confirm(summary),
+            TrialPurpose::Screen => {}
         }
     }
 
@@ -259,6 +296,10 @@ impl Search {
             return;
         }
         self.setbacks = 0;
+        if self.is_screening() {
+            self.screen_fails(format!("could not be measured: {}", summary.reason));
+            return;
+        }
         if summary.failure.is_some() {
             let reason = "the server died under load, twice".to_string();
             self.cell_mut(summary.configuration).rule_out(reason);
@@ -299,6 +340,7 @@ impl Search {
     fn unloaded_request(&self) -> TrialRequest {
         TrialRequest {
             configuration: self.plan.current,
+            variant: Variant::AS_IT_IS,
             fresh_start: self.setbacks > 0,
             purpose: TrialPurpose::Unloaded,
             offered: Offered::Closed { clients: 1, think: Duration::ZERO },
@@ -346,13 +388,14 @@ impl Search {
                 Some(climb) => Stage::Race(Some(climb)),
                 None => match self.begin_confirm() {
                     Some(confirm) => Stage::Confirm(confirm),
-                    None => Stage::Done,
+                    None => self.begin_screen(),
                 },
             },
             Stage::Confirm(confirm) => match self.next_block(confirm) {
                 Some(confirm) => Stage::Confirm(confirm),
-                None => Stage::Done,
+                None => self.begin_screen(),
             },
+            Stage::Screen(screen) => self.after_screen_block(&screen),
             Stage::Unloaded | Stage::Done => Stage::Done,
         };
     }
@@ -365,5 +408,27 @@ impl Search {
     fn seconds(&self, share: f64, least: f64, most: f64) -> Duration {
         let seconds = (self.plan.budget.as_secs_f64() * share).clamp(least, most);
         Duration::from_secs_f64(seconds.round())
+    }
+}
+
+/// A plan for tests: one configuration, ten minutes.
+#[cfg(test)]
+pub(super) fn tests_plan() -> SearchPlan {
+    let one = Configuration::new(1, 1).expect("one is not zero");
+    SearchPlan {
+        grid: vec![one],
+        current: one,
+        slo: None,
+        cores: 1.0,
+        form: Form::Threads,
+        generator_shares_cores: false,
+        memory: None,
+        db_connections: None,
+        arrivals: Arrivals::Poisson,
+        changes: Vec::new(),
+        objective: Objective::default(),
+        precision: PRECISION,
+        budget: Duration::from_secs(600),
+        seed: 1,
     }
 }

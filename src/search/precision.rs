@@ -15,13 +15,13 @@ impl Search {
         let asked_ratio = self.plan.precision;
         let known = self.blocks_estimate(chosen);
         let reached_ratio = known.as_ref().map(half_width);
-        let more_s = known.map(|known| self.more_s(&known, asked_ratio));
+        let more_s = known.map(|known| self.sharper_after_s(&known, asked_ratio));
         Precision { asked_ratio, reached_ratio, more_s }
     }
 
     /// Fresh starts of the one alone that would narrow its interval to that: it narrows with the
     /// root of their number.
-    fn more_s(&self, known: &Estimate, asked_ratio: f64) -> f64 {
+    fn sharper_after_s(&self, known: &Estimate, asked_ratio: f64) -> f64 {
         let starts = known.count as f64;
         let needed = starts * (half_width(known) / asked_ratio).powi(2);
         (needed - starts).max(0.0).ceil() * self.confirm_cost_s(known.value)

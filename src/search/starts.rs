@@ -17,7 +17,7 @@ pub struct Start {
     pub block: u32,
     /// Median of what is believed after its trials.
     pub rps: f64,
-    /// How unsure that is: standard deviation of its logarithm, as [`width`] has it.
+    /// How unsure that is: standard deviation of its logarithm, as `width` has it.
     pub sd_log: f64,
     /// The most that any of its trials took.
     pub memory_bytes: Option<u64>,
@@ -44,7 +44,11 @@ struct Open {
 pub fn starts(trials: &[TrialSummary]) -> Vec<Start> {
     let mut groups: Vec<Open> = Vec::new();
     let mut was_setback = false;
-    for trial in trials.iter().filter(|trial| trial.purpose != TrialPurpose::Unloaded) {
+    // Those of the knobs were short, and only compared with each other.
+    let is_left_out = |purpose| matches!(purpose, TrialPurpose::Unloaded | TrialPurpose::Screen);
+    let counted =
+        |trial: &&TrialSummary| trial.variant.is_as_it_is() && !is_left_out(trial.purpose);
+    for trial in trials.iter().filter(counted) {
         let is_usable = trial.valid && trial.failure.is_none();
         if is_usable {
             take(&mut groups, trial, was_setback);

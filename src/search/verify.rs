@@ -16,7 +16,8 @@ use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, width};
 use super::{Ask, Told, TrialRequest};
 use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
 use crate::terms::{
-    Arrivals, Configuration, Limit, LimitKind, Offered, Rate, TrialPurpose, TrialSummary, Verdict,
+    Arrivals, Configuration, Limit, LimitKind, Offered, Rate, TrialPurpose, TrialSummary, Variant,
+    Verdict,
 };
 
 /// One setting that is measured again.
@@ -210,6 +211,7 @@ impl Verify {
         let setting = self.setting(configuration);
         let trial = |purpose, offered, duration| TrialRequest {
             configuration,
+            variant: Variant::AS_IT_IS,
             fresh_start: self.is_broken,
             purpose,
             offered,

@@ -10,6 +10,7 @@ mod command_line;
 mod failure;
 pub mod gunicorn;
 mod inspection;
+mod knobs;
 mod nginx;
 pub mod node;
 pub mod php_fpm;
@@ -31,6 +32,7 @@ use thiserror::Error;
 use self::command::CommandTemplate;
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings, WorkerStats};
 
+pub use self::knobs::{Changed, KnobError, Knobs, check_setting, ignored, in_the_way, settings};
 pub use self::rack::probe::{OPTIONS as PROBE_OPTIONS, socket as probe_socket};
 
 /// The app servers we know. Where an app would do for several, the first of them is taken.
@@ -129,6 +131,8 @@ pub struct App {
     /// A script of ours counts inside its processes what requests cost; only where
     /// [`About::can_be_probed`].
     pub is_probed: bool,
+    /// What is tried for a while on top of all this.
+    pub changed: Changed,
 }
 
 impl App {
@@ -147,6 +151,7 @@ impl App {
             command: None,
             worker_kind: None,
             is_probed: false,
+            changed: Changed::default(),
         }
     }
 
@@ -477,6 +482,11 @@ pub trait Adapter: Sync {
         cores: Cores,
     ) -> Settings;
 
+    /// What can be tried of its settings, beside workers and threads.
+    fn knobs(&self) -> Knobs {
+        Knobs::NONE
+    }
+
     /// Reads what it says at [`Recipe::stats`]; empty when that is something else.
     fn read_stats(&self, _body: &str) -> Vec<WorkerStats> {
         Vec::new()
@@ -500,9 +510,13 @@ pub fn recipe(
         Proxy::Nginx => {
             let socket = Listen::Socket(scratch.join("app.sock"));
             let behind = adapter.launch(app, configuration, &socket, scratch);
-            nginx::in_front_of(behind, port, scratch, app.is_probed)
+            nginx::in_front_of(behind, port, scratch, app)
         }
     };
+    // Before the probe, which adds to a variable and keeps what stands there.
+    for command in &mut recipe.commands {
+        command.env.extend(app.changed.env.clone());
+    }
     if app.is_probed {
         rack::probe::add_to(&mut recipe, app, scratch);
     }

@@ -6,16 +6,37 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::command_line::{shell, text};
-use super::{CommandLine, Listen, Recipe, Upstream, failure};
+use super::knobs::{Knob, Knobs, Values};
+use super::{App, CommandLine, Listen, Recipe, Upstream, failure};
 use crate::terms::BootFailureKind;
 
 /// Its configuration in the scratch folder.
 const CONFIG: &str = "nginx.conf";
 
-/// nginx behind `port`, passing on to where `behind` answers. `stamps`: it tells the server when a
-/// request came, in the header that such servers and their tools know.
-pub fn in_front_of(mut behind: Recipe, port: u16, scratch: &Path, stamps: bool) -> Recipe {
-    behind.files.push((CONFIG.into(), configuration(&behind.upstream, port, scratch, stamps)));
+/// What can be tried of it.
+pub const KNOBS: &[Knob] = &[
+    Knob::new("nginx.worker_processes", Values::Count, |n| format!("worker_processes {n};")),
+    Knob::new("nginx.worker_connections", Values::Count, |n| format!("worker_connections {n};")),
+    Knob::new("nginx.multi_accept", Values::Switch, |on| format!("multi_accept {};", word(on))),
+    Knob::new("nginx.sendfile", Values::Switch, |on| format!("sendfile {};", word(on))),
+    Knob::new("nginx.tcp_nopush", Values::Switch, |on| format!("tcp_nopush {};", word(on))),
+    Knob::new("nginx.proxy_buffering", Values::Switch, |on| {
+        format!("proxy_buffering {};", word(on))
+    }),
+    Knob::new("nginx.gzip", Values::Switch, |on| format!("gzip {};", word(on))),
+];
+
+/// A switch in nginx's language.
+fn word(value: &str) -> &'static str {
+    if value == "true" { "on" } else { "off" }
+}
+
+/// nginx behind `port`, passing on to where `behind` answers. With the probe it tells the server
+/// when a request came, in the header that such servers and their tools know.
+pub fn in_front_of(mut behind: Recipe, port: u16, scratch: &Path, app: &App) -> Recipe {
+    let written = configuration(&behind.upstream, port, scratch, app.is_probed);
+    let lines = Knobs { list: KNOBS, ..Knobs::NONE }.lines(app);
+    behind.files.push((CONFIG.into(), with_lines(written, &lines)));
     let arguments = shell(include_str!("nginx.sh"), [text(&scratch.join(CONFIG)), text(scratch)]);
     behind.proxy = Some(CommandLine {
         arguments,
@@ -62,6 +83,23 @@ fn configuration(upstream: &Upstream, port: u16, scratch: &Path, stamps: bool) -
         .replace("PORT", &port.to_string())
         .replace("SERVERS", servers.trim_end())
         .replace("LOCATION", location.trim_end())
+}
+
+/// A directive that may stand once takes the place of the one there is; one that is new stands at
+/// the beginning of its block.
+fn with_lines(written: String, lines: &[String]) -> String {
+    let mut written = written;
+    for line in lines {
+        let name = line.split(' ').next().unwrap_or_default();
+        let is_it = |there: &&str| there.trim_start().split(' ').next() == Some(name);
+        let found = written.lines().find(is_it).map(str::to_string);
+        let block = if name == "multi_accept" { "events {\n" } else { "http {\n" };
+        written = match found {
+            Some(found) => written.replacen(&found, line, 1),
+            None => written.replacen(block, &format!("{block}  {line}\n"), 1),
+        };
+    }
+    written
 }
 
 fn address(place: &Listen) -> String {

@@ -17,7 +17,7 @@ pub use source::{Setting, Source, SourceError, Subject};
 use crate::report::Story;
 use crate::stats::{Beside, LogRatio};
 use crate::terms::{
-    Change, CompareReport, ComparedFigure, ComparedSide, Configuration, FigureKind,
+    CompareReport, ComparedFigure, ComparedSide, Configuration, FigureKind, Standing,
 };
 use sessions::{Found, Measured, Pair};
 
@@ -240,7 +240,7 @@ fn of_results(
     [slo_a, slo_b]: [Option<String>; 2],
     mut refused: Vec<String>,
     figures: Vec<Found>,
-    decides: (FigureKind, Option<Change>),
+    decides: (FigureKind, Option<Standing>),
 ) -> CompareReport {
     if question.compares_machines {
         refused.push(
@@ -279,7 +279,7 @@ fn report(
     (a, b): (ComparedSide, ComparedSide),
     refused: Vec<String>,
     found: Vec<Found>,
-    (decides, of_errors): (FigureKind, Option<Change>),
+    (decides, of_errors): (FigureKind, Option<Standing>),
 ) -> CompareReport {
     let mut report = CompareReport {
         a,
@@ -315,7 +315,7 @@ fn report(
     report
 }
 
-fn figure(pair: &Pair, of_errors: Option<Change>) -> ComparedFigure {
+fn figure(pair: &Pair, of_errors: Option<Standing>) -> ComparedFigure {
     let interval = pair.ratio.map(|ratio| ratio.estimate(0.95));
     ComparedFigure {
         figure: pair.kind,
@@ -329,34 +329,34 @@ fn figure(pair: &Pair, of_errors: Option<Change>) -> ComparedFigure {
     }
 }
 
-fn change(kind: FigureKind, ratio: &LogRatio) -> Change {
+fn change(kind: FigureKind, ratio: &LogRatio) -> Standing {
     match (ratio.beside(BAND), kind.is_less_better()) {
-        (Beside::Within, _) => Change::Equivalent,
-        (Beside::Undecided, _) => Change::Undecided,
-        (Beside::Above, false) | (Beside::Below, true) => Change::Better,
-        (Beside::Above, true) | (Beside::Below, false) => Change::Worse,
+        (Beside::Within, _) => Standing::Equivalent,
+        (Beside::Undecided, _) => Standing::Undecided,
+        (Beside::Above, false) | (Beside::Below, true) => Standing::Better,
+        (Beside::Above, true) | (Beside::Below, false) => Standing::Worse,
     }
 }
 
 fn verdict(
     kind: FigureKind,
     ratio: Option<&LogRatio>,
-    of_errors: Option<Change>,
-) -> (Change, String) {
+    of_errors: Option<Standing>,
+) -> (Standing, String) {
     let Some(ratio) = ratio else {
         return match of_errors {
-            Some(Change::Worse) => (Change::Worse, "more requests fail".to_string()),
-            _ => (Change::Undecided, format!("too little is known of {kind} to say anything")),
+            Some(Standing::Worse) => (Standing::Worse, "more requests fail".to_string()),
+            _ => (Standing::Undecided, format!("too little is known of {kind} to say anything")),
         };
     };
     let change = change(kind, ratio);
-    if of_errors == Some(Change::Worse) && change != Change::Worse {
-        return (Change::Worse, "more requests fail".to_string());
+    if of_errors == Some(Standing::Worse) && change != Standing::Worse {
+        return (Standing::Worse, "more requests fail".to_string());
     }
     let reason = match change {
-        Change::Better | Change::Worse => format!("{kind} changed beyond doubt"),
-        Change::Equivalent => format!("{kind} is the same within 3 %"),
-        Change::Undecided => format!(
+        Standing::Better | Standing::Worse => format!("{kind} changed beyond doubt"),
+        Standing::Equivalent => format!("{kind} is the same within 3 %"),
+        Standing::Undecided => format!(
             "what {kind} differs by lies within the noise, which is wider than 3 %; {}",
             more(ratio)
         ),

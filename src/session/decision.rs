@@ -1,14 +1,15 @@
 //! The search's answer as the decision that is printed: with the setting as the server spells it.
 
+use super::knobs;
 use crate::plan::Plan;
-use crate::search::{Answer, CapacityEstimate, Choice, ObjectiveAnswer, Weighed};
+use crate::search::{Answer, CapacityEstimate, Choice, KnobsAnswer, ObjectiveAnswer, Weighed};
 use crate::server::{self, Inspection};
 use crate::stats::Estimate;
 use crate::summary::goals;
 use crate::terms::{
     Configuration, CurrentSetting, Decision, Equivalent, FrontSetting, GoalSummary, Machine,
     OPERATING_SHARE, Objective, ObjectiveReport, Prediction, Settings, TrialPurpose, TrialSummary,
-    TuneResult, Verdict, Warning,
+    TuneResult, Variant, Verdict, Warning,
 };
 
 /// What the answer does not know.
@@ -28,15 +29,20 @@ pub struct Facts<'a> {
 pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
     let mut notes = answer.notes.clone();
     let chosen = answer.choice.as_ref().map(|choice| choice.capacity.configuration);
+    notes.extend(answer.knobs.iter().flat_map(|found| knobs::notes(facts.plan, found)));
     notes.extend(chosen.into_iter().flat_map(|chosen| at_the_edge(facts.plan, chosen)));
     let confirmed = chosen.and_then(|chosen| confirmed(facts.mixed, chosen));
     notes.extend(confirmed.into_iter().flat_map(|(trial, rate)| uncertain(trial, rate)));
     TuneResult {
         current: Some(current(facts.inspection.current, answer.current.as_ref())),
-        decision: answer.choice.as_ref().map(|choice| decision(choice, &facts)),
+        decision: answer
+            .choice
+            .as_ref()
+            .map(|choice| decision(choice, answer.knobs.as_ref(), &facts)),
         predicted: facts.predicted,
         memory: answer.memory.clone(),
         objective: answer.objective.as_ref().map(|it| objective(it, chosen)),
+        knobs: answer.knobs.as_ref().map(|found| knobs::report(facts.plan, found)),
         elapsed_s: facts.elapsed_s,
         load_s: facts.load_s,
         machine: facts.machine.clone(),
@@ -109,7 +115,7 @@ fn current(configuration: Configuration, capacity: Option<&CapacityEstimate>) ->
     }
 }
 
-fn decision(choice: &Choice, facts: &Facts<'_>) -> Decision {
+fn decision(choice: &Choice, found: Option<&KnobsAnswer>, facts: &Facts<'_>) -> Decision {
     let configuration = choice.capacity.configuration;
     let confirmed = confirmed(facts.mixed, configuration);
     Decision {
@@ -125,16 +131,24 @@ fn decision(choice: &Choice, facts: &Facts<'_>) -> Decision {
         goals: confirmed.map(|(trial, _)| trial.summary.goals.clone()).unwrap_or_default(),
         goals_rps: confirmed.map(|(_, rate)| rate),
         equivalent: choice.equivalent.iter().map(equivalent).collect(),
-        settings: settings(facts, configuration),
+        settings: settings(facts, configuration, found),
         memory_bytes: choice.memory_bytes,
         database_connections: configuration.slots(),
     }
 }
 
-fn settings(facts: &Facts<'_>, configuration: Configuration) -> Settings {
+/// With the changes that are recommended, and where these ask for other threads, with those.
+fn settings(
+    facts: &Facts<'_>,
+    configuration: Configuration,
+    found: Option<&KnobsAnswer>,
+) -> Settings {
     let Facts { plan, machine, inspection, .. } = facts;
+    let variant = found.map_or(Variant::AS_IT_IS, |found| found.recommended);
+    let configuration = found.map_or(configuration, |found| found.recommended_at);
+    let app = plan.app.with_changes(variant.of_list(&plan.changes));
     server::find(&plan.server)
-        .map(|adapter| adapter.settings(&plan.app, inspection, configuration, machine.cores))
+        .map(|it| server::settings(&app, it, inspection, configuration, machine.cores))
         .unwrap_or_default()
 }
 
@@ -182,6 +196,6 @@ fn front_setting(
     })
 }
 
-fn interval(estimate: &Estimate) -> [f64; 2] {
+pub(super) fn interval(estimate: &Estimate) -> [f64; 2] {
     [estimate.low, estimate.high]
 }

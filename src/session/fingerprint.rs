@@ -22,6 +22,7 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> S
     hash.add(&format!("{:?} {:?} {:?}", plan.workers, plan.threads, plan.goal));
     hash.add(&format!("{:?} {:?} {:?}", plan.arrivals, plan.connection, plan.timeout));
     hash.add(&format!("{:?} {:?} {:?}", plan.budget, plan.db_connections, plan.seed));
+    hash.add(&format!("{:?}", plan.changes));
     for target in &plan.targets {
         hash.add(&format!("{} {} {}", target.method, target.path, target.weight));
         // Secrets take part as a hash only.

@@ -118,6 +118,7 @@ pub fn settings(plan: &Plan) -> Result<LocalSettings, PlaceError> {
         source: io::Error::new(io::ErrorKind::Unsupported, "no such app server is known"),
     })?;
     Ok(LocalSettings {
+        changes: plan.changes.clone(),
         connection: plan.connection,
         timeout: plan.timeout,
         cores: plan.cores,

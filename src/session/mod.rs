@@ -7,6 +7,7 @@ mod fingerprint;
 mod grid;
 pub mod guardian;
 pub mod here;
+mod knobs;
 pub mod lab;
 pub mod load;
 pub mod order;

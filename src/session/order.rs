@@ -10,6 +10,7 @@ use crate::trial::Order;
 pub fn order(request: &TrialRequest, seed: u64, goals: &Goals) -> Order {
     Order {
         configuration: request.configuration,
+        variant: request.variant,
         fresh_start: request.fresh_start,
         offered: request.offered,
         warm_up: request.warm_up,

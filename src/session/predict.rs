@@ -316,7 +316,7 @@ fn curve(story: &Story) -> Option<Scalability> {
 /// The most that each configuration took.
 fn memory_points(story: &Story) -> Vec<(Configuration, u64)> {
     let mut most: BTreeMap<Configuration, u64> = BTreeMap::new();
-    for trial in &story.trials {
+    for trial in story.trials.iter().filter(|trial| trial.variant.is_as_it_is()) {
         if let Some(bytes) = trial.memory_bytes {
             let known = most.entry(trial.configuration).or_default();
             *known = bytes.max(*known);

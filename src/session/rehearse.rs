@@ -78,7 +78,8 @@ pub fn run_watched(
                     has_threads: true,
                     ended_s,
                 };
-                let summary = summarise(&record, &context);
+                let summary =
+                    TrialSummary { variant: request.variant, ..summarise(&record, &context) };
                 trials.push(summary.clone());
                 Told::Trial(Box::new(summary))
             }

@@ -62,7 +62,7 @@ pub fn replay(events: &[Event], plan: &SearchPlan) -> Option<Search> {
     for event in events {
         let told = match &event.kind {
             EventKind::TrialFinished { summary, .. } => Told::Trial(summary.clone()),
-            EventKind::BootFailed { configuration, failure } => Told::BootFailed {
+            EventKind::BootFailed { configuration, failure, .. } => Told::BootFailed {
                 configuration: *configuration,
                 reason: failure.message.clone(),
                 ended_s: event.at_s,
@@ -70,11 +70,16 @@ pub fn replay(events: &[Event], plan: &SearchPlan) -> Option<Search> {
             _ => continue,
         };
         let Ask::Trial(request) = search.ask() else { return None };
-        let fits = match &told {
-            Told::Trial(summary) => {
-                summary.configuration == request.configuration && summary.purpose == request.purpose
+        let asked = (request.configuration, request.variant);
+        let fits = match &event.kind {
+            EventKind::TrialFinished { summary, .. } => {
+                (summary.configuration, summary.variant) == asked
+                    && summary.purpose == request.purpose
             }
-            Told::BootFailed { configuration, .. } => *configuration == request.configuration,
+            EventKind::BootFailed { configuration, variant, .. } => {
+                (*configuration, *variant) == asked
+            }
+            _ => false,
         };
         if !fits {
             return None;

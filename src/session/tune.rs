@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::decision;
 use super::fingerprint;
 use super::grid;
+use super::knobs;
 use super::order::order;
 use super::resume::{self, Resumed};
 use crate::model::Form;
@@ -95,6 +96,7 @@ pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
         tune;
     let inspection = place.inspect()?;
     doubts.extend(place.warnings());
+    doubts.extend(knobs::doubts(plan, &inspection));
     let (configurations, doubt) = grid::grid(plan, inspection.current, consent);
     doubts.extend(doubt);
     let machine = place.machine().clone();
@@ -166,6 +168,7 @@ fn search_plan(
         db_connections: plan.db_connections,
         arrivals: plan.arrivals,
         objective: plan.objective,
+        changes: knobs::changes(plan, inspection),
         budget: plan.budget,
         precision: plan.precision.map_or(search::PRECISION, Ratio::get),
         seed: plan.seed,
@@ -341,6 +344,7 @@ impl Work<'_> {
             machine: self.machine.clone(),
             plan,
             budget: Some(self.plan.budget),
+            changes: self.plan.changes.clone(),
         }
     }
 
@@ -398,7 +402,7 @@ impl Work<'_> {
             let known = Known {
                 slo: search.slo(),
                 unloaded_s: search.unloaded_s(),
-                left: search.time_left(),
+                left: search.session_time_left(),
             };
             let Some(told) = self.trial(known, runner, &request)? else {
                 return Ok(End::Stopped);
@@ -458,6 +462,7 @@ impl Work<'_> {
                     ended_s: self.log.at_s(elapsed),
                 };
                 let mut summary = trial_summary::summarise(&record, &context);
+                summary.variant = request.variant;
                 let is_stopped = self.stop.is_raised();
                 if is_stopped {
                     mark_stopped(&mut summary);
@@ -493,7 +498,8 @@ impl Work<'_> {
         elapsed: Duration,
     ) -> Result<Told, TuneError> {
         let configuration = request.configuration;
-        let kind = EventKind::BootFailed { configuration, failure: failure.clone() };
+        let (variant, failure_too) = (request.variant, failure.clone());
+        let kind = EventKind::BootFailed { configuration, variant, failure: failure_too };
         self.log.emit(elapsed, kind)?;
         if self.trials == 0 {
             return Err(TuneError::DoesNotStart(failure));
@@ -529,8 +535,8 @@ fn show_progress(
     progress: Progress,
 ) -> Result<(), TuneError> {
     match progress {
-        Progress::Starting { configuration, start } => {
-            log.emit(began, EventKind::ServerStarting { configuration, start })
+        Progress::Starting { configuration, variant, start } => {
+            log.emit(began, EventKind::ServerStarting { configuration, variant, start })
         }
         Progress::Loading => log.emit(
             began,
@@ -538,6 +544,7 @@ fn show_progress(
                 id,
                 purpose: request.purpose,
                 configuration: request.configuration,
+                variant: request.variant,
                 offered: request.offered,
                 duration: request.warm_up + request.duration,
                 left: Some(left),

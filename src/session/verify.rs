@@ -24,7 +24,7 @@ use crate::stats::Estimate;
 use crate::store::{SessionHead, SessionId, Store};
 use crate::terms::{
     Configuration, Event, EventKind, Machine, SessionState, Slo, SloError, StopSignal,
-    TrialPurpose, Verification, VerifiedSetting, Warning,
+    TrialPurpose, TrialSummary, Verification, VerifiedSetting, Warning,
 };
 use crate::trial::Runner;
 
@@ -161,7 +161,8 @@ fn setting(
         starts.clear();
         starts.push(Start::concluded(at, held_rps, interval));
     }
-    let mut saturated = story.trials.iter().filter(|it| it.configuration == at);
+    let is_of_it = |it: &&TrialSummary| it.configuration == at && it.variant.is_as_it_is();
+    let mut saturated = story.trials.iter().filter(is_of_it);
     VerifySetting {
         configuration: at,
         held_rps,
@@ -225,8 +226,22 @@ pub fn run(verifying: Verifying<'_>) -> Result<Verified, VerifyError> {
         budget: plan.budget,
         seed: plan.seed,
     });
-    let differences = same::differences(&claim.story, &told);
+    let mut differences = same::differences(&claim.story, &told);
+    differences.extend(without_knobs(&claim.story));
     Ok(drive(work, search, place, (claim, session, differences))?)
+}
+
+/// Workers and threads are what is verified, also where the session recommends more.
+fn without_knobs(story: &Story) -> Option<String> {
+    let knobs = story.knobs.as_ref().filter(|knobs| !knobs.recommended.is_empty())?;
+    let names = knobs.recommended.join(" and ");
+    let at = match knobs.recommended_threads == knobs.threads {
+        true => String::new(),
+        false => format!(" at {}", story.name_of(knobs.workers, knobs.recommended_threads)),
+    };
+    Some(format!(
+        "knobs: {names}{at} is recommended too, and is not verified: then and now count without it"
+    ))
 }
 
 /// The beginning of a session, as a report of it would tell it.
@@ -394,6 +409,7 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
         }),
         memory: None,
         objective: None,
+        knobs: None,
         notes: answer.notes.clone(),
     }
 }

@@ -10,7 +10,7 @@ use super::verdict::{self, Judgement};
 use super::warm_up::warm_up;
 use crate::terms::{
     Goals, InsideSummary, InsideUse, Limit, LoadSummary, TrialPurpose, TrialRecord, TrialSummary,
-    Verdict, Warning,
+    Variant, Verdict, Warning,
 };
 
 /// What has to be known beside the record.
@@ -32,7 +32,7 @@ pub struct Context<'a> {
     pub ended_s: f64,
 }
 
-/// What one trial means.
+/// What one trial means, of the app as it is: whoever had it changed notes that in the summary.
 pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
     let warm_up = warm_up(record);
     let cut = Duration::from_secs_f64(warm_up.left_out_s);
@@ -42,9 +42,7 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
     summary.warnings.extend(record.monitor.blind_spots.iter().map(|spot| not_seen(spot)));
     let judgement = judge(record, context, &summary, cut);
     // Of a trial that is not valid the generator is the limit, whatever was asked.
-    let is_pushed = context.purpose == TrialPurpose::Saturate
-        || judgement.verdict == Verdict::No
-        || !summary.valid;
+    let is_pushed = is_burst(record, context) || judgement.verdict == Verdict::No || !summary.valid;
     let limit = if is_pushed {
         summary.warnings.extend(used::doubt_balance(&used));
         name_limit(record, context, &used, &summary, cut)
@@ -55,6 +53,7 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
         id: context.id,
         purpose: context.purpose,
         configuration: record.configuration,
+        variant: Variant::AS_IT_IS,
         start: record.start,
         offered: record.load.run.offered,
         verdict: judgement.verdict,
@@ -111,11 +110,18 @@ fn judge(
     if record.failure.is_some() {
         return sure(Verdict::No, "the server died under this load");
     }
-    if summary.valid && context.purpose == TrialPurpose::Saturate {
+    if summary.valid && is_burst(record, context) {
         let reason = "a closed load shows how much goes through, not what can be sustained";
         return sure(Verdict::Undecided, reason);
     }
     judgement
+}
+
+/// A closed load that saturates.
+fn is_burst(record: &TrialRecord, context: &Context<'_>) -> bool {
+    let is_closed = record.load.run.offered.rate().is_none();
+    context.purpose == TrialPurpose::Saturate
+        || (context.purpose == TrialPurpose::Screen && is_closed)
 }
 
 fn name_limit(

@@ -13,7 +13,7 @@ use super::trial::Verdict;
 /// How B does beside A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum Standing {
     /// Beyond doubt, and by more than 3 % as far as is known.
     Better,
     /// The same the other way.
@@ -84,7 +84,7 @@ pub struct ComparedFigure {
     /// Of 95 %; null where the spread is not known.
     pub ratio_interval: Option<[f64; 2]>,
     /// Null without an interval.
-    pub change: Option<Change>,
+    pub change: Option<Standing>,
     /// Starts (of a load: stretches of time) that it rests on, of A and of B.
     pub observations: [u64; 2],
     /// Compared within blocks: both were measured one after the other, in random order.
@@ -121,7 +121,7 @@ pub struct CompareReport {
     pub a: ComparedSide,
     pub b: ComparedSide,
     /// The verdict; null when it is refused.
-    pub change: Option<Change>,
+    pub change: Option<Standing>,
     /// Why.
     pub reason: String,
     /// Why these two cannot be compared, with the way out; empty when they can.

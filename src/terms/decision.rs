@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::knob::KnobsReport;
 use super::limit::{Limit, LimitKind};
 use super::load_summary::GoalSummary;
 use super::machine::Machine;
@@ -48,9 +49,23 @@ pub struct Settings {
     /// Where the lines go, for a server that has no configuration file: `on the command line`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
+    /// Variables of the recommended knobs, to be set whichever of the above is taken.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub knobs_env: BTreeMap<String, String>,
+    /// Lines of the recommended knobs, each with where it goes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub knobs_lines: Vec<KnobLine>,
     /// Sentences: connection pool, health checks, the computed form and what it gets wrong.
     #[serde(default)]
     pub advice: Vec<String>,
+}
+
+/// A line that sets a knob of the server's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KnobLine {
+    /// The file, or `on the command line`.
+    pub place: String,
+    pub line: String,
 }
 
 /// The configuration to set, and why.
@@ -84,8 +99,8 @@ pub struct Decision {
     pub database_connections: u32,
 }
 
-/// How well a capacity is known from the fresh starts of its session, and what it would take to know
-/// it better. How a machine differs from one day to the next is not in it.
+/// How well a capacity is known from the fresh starts of its session, and what it would take to
+/// know it better. How a machine differs from one day to the next is not in it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Precision {
     /// Half the width of a 95 % interval that was asked for, relative.
@@ -169,6 +184,9 @@ pub struct TuneResult {
     /// What was looked for, and what comes near; `None` in sessions from before it could be said.
     #[serde(default)]
     pub objective: Option<ObjectiveReport>,
+    /// `None` when the plan names no knobs, or the session ended before they were tried.
+    #[serde(default)]
+    pub knobs: Option<KnobsReport>,
     /// Seconds from start to end.
     pub elapsed_s: f64,
     /// Seconds under load.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::comparison::Verification;
 use super::configuration::Configuration;
 use super::decision::{Prediction, TuneResult};
+use super::knob::{Change, Variant};
 use super::load_record::LoadRecord;
 use super::load_record::Offered;
 use super::machine::Machine;
@@ -87,6 +88,9 @@ pub enum EventKind {
         machine: Machine,
         plan: Vec<(String, String, String)>,
         budget: Option<Duration>,
+        /// What variants are made of.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<Change>,
     },
     /// An earlier session of the same plan was taken up; so many trials are known already.
     Resumed {
@@ -98,17 +102,23 @@ pub enum EventKind {
     /// A server is being started.
     ServerStarting {
         configuration: Configuration,
+        #[serde(default, skip_serializing_if = "Variant::is_as_it_is")]
+        variant: Variant,
         start: u32,
     },
     /// It never became ready.
     BootFailed {
         configuration: Configuration,
+        #[serde(default, skip_serializing_if = "Variant::is_as_it_is")]
+        variant: Variant,
         failure: BootFailure,
     },
     TrialStarted {
         id: u32,
         purpose: TrialPurpose,
         configuration: Configuration,
+        #[serde(default, skip_serializing_if = "Variant::is_as_it_is")]
+        variant: Variant,
         offered: Offered,
         /// How long requests will be due for, warm-up included.
         duration: Duration,

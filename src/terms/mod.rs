@@ -12,6 +12,7 @@ mod duration;
 mod event;
 mod finding;
 mod goals;
+mod knob;
 mod lab;
 mod latencies;
 mod limit;
@@ -32,17 +33,19 @@ mod what_if;
 
 pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
 pub use comparison::{
-    Change, CompareReport, ComparedFigure, ComparedSide, FigureKind, Verification, VerifiedSetting,
+    CompareReport, ComparedFigure, ComparedSide, FigureKind, Standing, Verification,
+    VerifiedSetting,
 };
 pub use configuration::Configuration;
 pub use decision::{
-    CurrentSetting, Decision, Equivalent, MemoryParts, OPERATING_SHARE, Precision, PredictedLimit,
-    Prediction, PredictionScore, Settings, TuneResult,
+    CurrentSetting, Decision, Equivalent, KnobLine, MemoryParts, OPERATING_SHARE, Precision,
+    PredictedLimit, Prediction, PredictionScore, Settings, TuneResult,
 };
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
 pub use finding::{Finding, FindingState};
 pub use goals::{Goals, GoalsError, Part};
+pub use knob::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant};
 pub use lab::{
     Holds, LabChoice, LabConclusion, LabEntry, LabEvidence, LabFigures, LabLatency, LabPair,
     LabResult, LabRun, LabSetting, LabTargetFigures, LabTune,

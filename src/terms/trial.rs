@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::Configuration;
+use super::knob::Variant;
 use super::limit::Limit;
 use super::load_record::{LoadRecord, Offered};
 use super::load_summary::LoadSummary;
@@ -51,6 +52,8 @@ pub enum TrialPurpose {
     Probe,
     /// The same for the printed capacity, after the choice was made.
     Confirm,
+    /// What a change of a knob does: the choice with it or, beside that, without it.
+    Screen,
 }
 
 /// How the warm-up ended.
@@ -174,6 +177,9 @@ pub struct TrialSummary {
     pub id: u32,
     pub purpose: TrialPurpose,
     pub configuration: Configuration,
+    /// Changes that were made to the app.
+    #[serde(default, skip_serializing_if = "Variant::is_as_it_is")]
+    pub variant: Variant,
     /// See [`TrialRecord::start`].
     pub start: u32,
     pub offered: Offered,

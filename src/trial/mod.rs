@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use crate::place::{Offer, Place, PlaceError, Started};
 use crate::summary::flow::Rising;
-use crate::terms::{BootFailure, Configuration, LiveSecond, Offered, Phase, TrialRecord};
+use crate::terms::{BootFailure, Configuration, LiveSecond, Offered, Phase, TrialRecord, Variant};
 
 /// One trial to run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Order {
     pub configuration: Configuration,
+    /// Changes to the app.
+    pub variant: Variant,
     /// Start the server afresh even when it runs with this configuration.
     pub fresh_start: bool,
     pub offered: Offered,
@@ -40,6 +42,7 @@ pub enum Progress {
     /// A server is being started; starts are counted from 1.
     Starting {
         configuration: Configuration,
+        variant: Variant,
         start: u32,
     },
     /// The load begins.
@@ -49,6 +52,7 @@ pub enum Progress {
 
 struct Running {
     configuration: Configuration,
+    variant: Variant,
     boot: Duration,
 }
 
@@ -123,17 +127,18 @@ impl<'a> Runner<'a> {
         tell: &mut dyn FnMut(Progress),
     ) -> Result<Result<Duration, BootFailure>, PlaceError> {
         if let Some(running) = &self.running
-            && running.configuration == order.configuration
+            && (running.configuration, running.variant) == (order.configuration, order.variant)
             && !order.fresh_start
         {
             return Ok(Ok(running.boot));
         }
         self.running = None;
         self.starts += 1;
-        tell(Progress::Starting { configuration: order.configuration, start: self.starts });
-        match self.place.start(order.configuration)? {
+        let Order { configuration, variant, .. } = *order;
+        tell(Progress::Starting { configuration, variant, start: self.starts });
+        match self.place.start_variant(configuration, variant)? {
             Started::Ready { boot } => {
-                self.running = Some(Running { configuration: order.configuration, boot });
+                self.running = Some(Running { configuration, variant, boot });
                 Ok(Ok(boot))
             }
             Started::Failed(failure) => Ok(Err(failure)),
@@ -175,6 +180,7 @@ mod tests {
         let rate = Rate::per_second(rate).unwrap();
         Overload::new(&Order {
             configuration: Configuration::new(2, 4).unwrap(),
+            variant: Variant::AS_IT_IS,
             fresh_start: false,
             offered: Offered::Open { rate, arrivals: Arrivals::Poisson },
             warm_up: Duration::ZERO,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::plan::{Goal, Plan};
 use sweetspot::session::compare::{CompareError, Question, Source, compare};
-use sweetspot::terms::{Change, CompareReport, Configuration, FigureKind};
+use sweetspot::terms::{CompareReport, Configuration, FigureKind, Standing};
 use tempfile::TempDir;
 
 use crate::schema::assert_valid;
@@ -52,17 +52,17 @@ fn capacity(report: &CompareReport) -> &sweetspot::terms::ComparedFigure {
 fn the_same_app_twice_is_not_declared_different_and_a_slower_one_is() {
     let (_folder, store) = tuned(&[app(), app(), slower(1.4)]);
     let same = asked(&store, "1", "2", false).unwrap();
-    assert!(matches!(same.change, Some(Change::Equivalent | Change::Undecided)), "{same:?}");
+    assert!(matches!(same.change, Some(Standing::Equivalent | Standing::Undecided)), "{same:?}");
     let [low, high] = capacity(&same).ratio_interval.unwrap();
     assert!(low <= 1.0 && 1.0 <= high, "{same:?}");
     assert!(same.notes[0].contains("not measured in turn"), "{same:?}");
 
     let worse = asked(&store, "1", "3", false).unwrap();
-    assert_eq!(worse.change, Some(Change::Worse), "{worse:?}");
+    assert_eq!(worse.change, Some(Standing::Worse), "{worse:?}");
     let ratio = capacity(&worse).ratio.unwrap();
     assert!((0.5..0.9).contains(&ratio), "{worse:?}");
     let better = asked(&store, "3", "1", false).unwrap();
-    assert_eq!(better.change, Some(Change::Better), "{better:?}");
+    assert_eq!(better.change, Some(Standing::Better), "{better:?}");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn settings_of_one_session_are_compared_within_its_blocks() {
     let report = asked(&store, "1@current", "1@chosen", false).unwrap();
     let figure = capacity(&report);
     assert!(figure.within_blocks, "{report:?}");
-    assert_eq!(report.change, Some(Change::Better), "{report:?}");
+    assert_eq!(report.change, Some(Standing::Better), "{report:?}");
     let truth = |w, t| {
         let at = Configuration::new(w, t).unwrap();
         app().true_capacity(at, std::time::Duration::from_millis(250), 0.95)
@@ -91,7 +91,7 @@ fn another_machine_is_refused_unless_it_is_what_is_compared() {
     assert_valid("compare.schema.json", &serde_json::to_value(&refused).unwrap());
     let compared = asked(&store, "1", "2", true).unwrap();
     match &compared.refused[..] {
-        [] => assert_eq!(compared.change, Some(Change::Better), "{compared:?}"),
+        [] => assert_eq!(compared.change, Some(Standing::Better), "{compared:?}"),
         refused => assert!(refused[0].contains("at least 3"), "{compared:?}"),
     }
 }

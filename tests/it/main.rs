@@ -8,6 +8,7 @@ mod doctor;
 mod failures;
 mod fuzz;
 mod goals;
+mod knobs;
 mod lab;
 mod load;
 mod mix;

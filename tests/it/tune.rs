@@ -15,7 +15,7 @@ use sweetspot::session::tune::{self, Ended, Tune, TuneError};
 use sweetspot::store::Store;
 use sweetspot::terms::{
     Arrivals, Configuration, ConnectionMode, Event, EventKind, LiveSecond, Machine, Objective,
-    SessionState, StopSignal, Target, Threads, TrialPurpose, Warning, Workers,
+    SessionState, StopSignal, Target, Threads, TrialPurpose, Variant, Warning, Workers,
 };
 use tempfile::TempDir;
 
@@ -47,6 +47,7 @@ pub fn plan(folder: &TempDir) -> Plan {
         timeout: Duration::from_secs(10),
         db_connections: None,
         seed: 7,
+        changes: Vec::new(),
         store: folder.path().join("sweetspot.db"),
         assume_yes: false,
         allow_public: false,
@@ -309,8 +310,12 @@ impl Place for Interrupted {
     fn inspect(&mut self) -> Result<Inspection, PlaceError> {
         self.inner.inspect()
     }
-    fn start(&mut self, configuration: Configuration) -> Result<Started, PlaceError> {
-        self.inner.start(configuration)
+    fn start_variant(
+        &mut self,
+        configuration: Configuration,
+        variant: Variant,
+    ) -> Result<Started, PlaceError> {
+        self.inner.start_variant(configuration, variant)
     }
     fn offer(
         &mut self,

@@ -7,10 +7,10 @@
 //!
 //! What is modelled: processor sharing on the cores; a control group's quota and its periods; a
 //! first-come-first-served lock in each process with the quantum rules of Ruby's versions; garbage
-//! collections that stop a worker; pools, services and locks that requests wait for; a listen queue of bounded length, overflow being retried after
-//! 1, 3, 7, ... seconds as TCP does; who takes a connection, and what becomes of it after a reply;
-//! clients that give up leave their request behind in the server. What is not: scheduling slices of
-//! the operating system, caches.
+//! collections that stop a worker; pools, services and locks that requests wait for; a listen queue
+//! of bounded length, overflow being retried after 1, 3, 7, ... seconds as TCP does; who takes a
+//! connection, and what becomes of it after a reply; clients that give up leave their request
+//! behind in the server. What is not: scheduling slices of the operating system, caches.
 
 mod backend;
 mod calendar;

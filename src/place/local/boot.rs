@@ -273,6 +273,22 @@ pub fn with_connections_needed(
     failure
 }
 
+/// A server that has come up without what was changed, because a part of it could not be had: to
+/// measure it would say that the change does nothing.
+pub fn ignored(app: &App, log: &Path) -> Option<BootFailure> {
+    if app.changed.env.is_empty() {
+        return None;
+    }
+    let lines = log::tail(log);
+    let line = server::ignored(&lines)?;
+    Some(BootFailure {
+        kind: BootFailureKind::Exited,
+        message: format!("it runs without the change: {line}"),
+        advice: "install what the line names, or write its whole path".into(),
+        last_lines: vec![line.clone()],
+    })
+}
+
 fn cause(kind: BootFailureKind) -> &'static str {
     match kind {
         BootFailureKind::SecretKeyBase => "SECRET_KEY_BASE is missing",

@@ -38,10 +38,10 @@ use self::started::{Part, StartedProcesses};
 use super::{GENERATOR_SHARES_CORES, Observed, Offer, Place, PlaceError, Started};
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::monitor::Monitor;
-use crate::server::{self, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
+use crate::server::{self, App, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
 use crate::terms::{
     BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, Machine, Phase, StopRequest,
-    StopSignal, Target, TrialFailure, Warning,
+    StopSignal, Target, TrialFailure, Variant, Warning,
 };
 
 /// Where servers and proxies are installed that not every user's `PATH` leads to: they are looked
@@ -142,13 +142,17 @@ impl Local {
         self.running.as_ref().map(|running| running.address)
     }
 
-    fn start_once(&mut self, configuration: Configuration) -> Result<Started, PlaceError> {
+    fn start_once(
+        &mut self,
+        configuration: Configuration,
+        app: &App,
+    ) -> Result<Started, PlaceError> {
         let port = match self.settings.port {
             Some(port) => port,
             None => free_port().map_err(|error| environment("find a free port", error))?,
         };
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let (app, adapter) = (&self.settings.app, self.settings.adapter);
+        let adapter = self.settings.adapter;
         let recipe = server::recipe(app, adapter, configuration, port, &self.link.scratch);
         files::write(&recipe, &self.link.scratch)?;
         self.starts += 1;
@@ -173,7 +177,7 @@ impl Local {
         let boot = Boot {
             link: &self.link,
             adapter: self.settings.adapter,
-            app: &self.settings.app,
+            app,
             targets: &self.settings.targets,
             stop: &self.stop,
             recipe: &recipe,
@@ -187,8 +191,9 @@ impl Local {
         running.has_answered = matches!(outcome, Outcome::Ready);
         match outcome {
             Outcome::Ready => {
+                let boot = started.elapsed();
                 self.count_workers();
-                Ok(Started::Ready { boot: started.elapsed() })
+                self.unless_ignored(app, &log, boot)
             }
             Outcome::Failed(failure) => {
                 self.stop()?;
@@ -203,6 +208,18 @@ impl Local {
                 Err(guardian_gone())
             }
         }
+    }
+
+    /// A server that is ready, and runs with what was changed.
+    fn unless_ignored(
+        &mut self,
+        app: &App,
+        log: &Path,
+        boot: Duration,
+    ) -> Result<Started, PlaceError> {
+        let Some(failure) = boot::ignored(app, log) else { return Ok(Started::Ready { boot }) };
+        self.stop()?;
+        Ok(Started::Failed(failure))
     }
 
     /// Starts the server's processes, then its proxy. The inner error: a program is not there.
@@ -411,17 +428,23 @@ impl Place for Local {
         Err(self.unread(error, &lines))
     }
 
-    fn start(&mut self, configuration: Configuration) -> Result<Started, PlaceError> {
+    fn start_variant(
+        &mut self,
+        configuration: Configuration,
+        variant: Variant,
+    ) -> Result<Started, PlaceError> {
         self.stop()?;
+        let changes = variant.of_list(&self.settings.changes);
+        let app = self.settings.app.with_changes(changes);
         for _ in 1..PORT_ATTEMPTS {
-            match self.start_once(configuration)? {
+            match self.start_once(configuration, &app)? {
                 Started::Failed(failure)
                     if failure.kind == BootFailureKind::PortTaken
                         && self.settings.port.is_none() => {}
                 started => return Ok(started),
             }
         }
-        self.start_once(configuration)
+        self.start_once(configuration, &app)
     }
 
     fn offer(

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::server::{Adapter, App, PROBE_OPTIONS};
-use crate::terms::{Bytes, ConnectionMode, Cores, Target};
+use crate::terms::{Bytes, Change, ConnectionMode, Cores, Target};
 
 /// A server that is not ready by then will not become so.
 pub const BOOT_PATIENCE: Duration = Duration::from_secs(60);
@@ -23,6 +23,8 @@ pub fn scratch_places() -> Vec<PathBuf> {
 /// What to start, and with what.
 pub struct LocalSettings {
     pub app: App,
+    /// What variants are made of.
+    pub changes: Vec<Change>,
     pub adapter: &'static dyn Adapter,
     /// At least one.
     pub targets: Vec<Target>,
@@ -50,6 +52,7 @@ impl LocalSettings {
     pub fn new(app: App, adapter: &'static dyn Adapter, targets: Vec<Target>) -> Self {
         Self {
             app,
+            changes: Vec::new(),
             adapter,
             targets,
             connection: ConnectionMode::Fresh,

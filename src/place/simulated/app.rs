@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::model::simulator::{Admission, Backend, Lock, Pauses, RequestKind, Server, Simulator};
 use crate::model::{self, Demand, Host};
-use crate::terms::Configuration;
+use crate::terms::{Configuration, Variant};
 
 /// An app under its server on its machine. Seconds are those of one request without queueing.
 #[derive(Debug, Clone)]
@@ -53,6 +53,23 @@ pub struct SimulatedApp {
     pub dies_at: Option<Duration>,
     /// CPU of the load generator a request; it has cores of its own.
     pub generator_s: f64,
+    /// What each change does, in the order of the session's list.
+    pub changes: Vec<ChangeEffect>,
+}
+
+/// What one change does to a simulated app: factors on what it needs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChangeEffect {
+    pub cpu: f64,
+    pub wait: f64,
+    pub memory: f64,
+    /// False: the server never becomes ready with it.
+    pub boots: bool,
+}
+
+impl ChangeEffect {
+    /// A change that does nothing.
+    pub const NONE: Self = Self { cpu: 1.0, wait: 1.0, memory: 1.0, boots: true };
 }
 
 /// Memory, as in [`model::MemoryModel`].
@@ -66,6 +83,16 @@ pub struct SimulatedMemory {
 }
 
 impl SimulatedMemory {
+    fn times(self, factor: f64) -> Self {
+        let scaled = |bytes: u64| (bytes as f64 * factor) as u64;
+        Self {
+            shared_bytes: scaled(self.shared_bytes),
+            worker_bytes: scaled(self.worker_bytes),
+            thread_bytes: scaled(self.thread_bytes),
+            ..self
+        }
+    }
+
     /// What a configuration needs, bytes.
     pub fn of(&self, configuration: Configuration) -> u64 {
         self.shared_bytes
@@ -162,6 +189,7 @@ impl Default for SimulatedApp {
             boot_failure: None,
             dies_at: None,
             generator_s: 1e-5,
+            changes: Vec::new(),
         }
     }
 }
@@ -173,6 +201,23 @@ const LOOP_PLACES: u16 = 4096;
 const PROBE_REQUESTS: f64 = 100_000.0;
 
 impl SimulatedApp {
+    /// The app with changes; the effects of several multiply.
+    pub fn variant(&self, variant: Variant) -> Self {
+        let mut app = self.clone();
+        for effect in variant.of_list(&self.changes) {
+            app.cpu_s *= effect.cpu;
+            app.cpu_free_s *= effect.cpu;
+            app.wait_s *= effect.wait;
+            app.memory = app.memory.times(effect.memory);
+            for other in &mut app.others {
+                other.cpu_s *= effect.cpu;
+                other.cpu_free_s *= effect.cpu;
+                other.wait_s *= effect.wait;
+            }
+        }
+        app
+    }
+
     /// What a request costs.
     pub fn request(&self) -> RequestKind {
         RequestKind {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-pub use app::{Bump, Drift, SimulatedApp, SimulatedMemory};
+pub use app::{Bump, ChangeEffect, Drift, SimulatedApp, SimulatedMemory};
 
 use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::model::simulator::Simulator;
@@ -23,7 +23,7 @@ use crate::server::{Inspection, MinThreads, Obeys};
 use crate::stats::normal;
 use crate::terms::{
     BootFailure, BootFailureKind, Bytes, Configuration, Cores, LiveSecond, Machine, Phase,
-    TrialFailure, Warning,
+    TrialFailure, Variant, Warning,
 };
 use record::Recorder;
 
@@ -48,6 +48,8 @@ pub struct Simulated {
 
 /// A server that was started.
 struct Running {
+    /// With the changes made to it.
+    app: SimulatedApp,
     configuration: Configuration,
     simulator: Simulator,
     /// The place's time at the simulator's zero, seconds.
@@ -85,9 +87,11 @@ impl Simulated {
         (sd_log * normal::quantile(self.random.random_range(1e-9..1.0))).exp()
     }
 
-    fn failure(&self, configuration: Configuration) -> Option<BootFailure> {
-        let bytes = self.app.memory.of(configuration);
-        let message = if self.app.boot_failure.is_some_and(|fails| fails(configuration)) {
+    fn failure(&self, configuration: Configuration, variant: Variant) -> Option<BootFailure> {
+        let bytes = self.app.variant(variant).memory.of(configuration);
+        let message = if variant.of_list(&self.app.changes).any(|effect| !effect.boots) {
+            format!("the simulated server does not boot with change {variant:?}")
+        } else if self.app.boot_failure.is_some_and(|fails| fails(configuration)) {
             format!("the simulated server does not boot with {configuration}")
         } else if bytes > self.app.memory.limit_bytes {
             let limit = Bytes(self.app.memory.limit_bytes);
@@ -135,16 +139,22 @@ impl Place for Simulated {
         })
     }
 
-    fn start(&mut self, configuration: Configuration) -> Result<Started, PlaceError> {
+    fn start_variant(
+        &mut self,
+        configuration: Configuration,
+        variant: Variant,
+    ) -> Result<Started, PlaceError> {
         self.stop()?;
         self.starts += 1;
         self.now_s += self.app.boot.as_secs_f64();
-        if let Some(failure) = self.failure(configuration) {
+        if let Some(failure) = self.failure(configuration, variant) {
             return Ok(Started::Failed(failure));
         }
         let slowness = self.drift(self.app.drift.start);
-        let simulator = self.app.simulator(configuration, self.random.random());
+        let app = self.app.variant(variant);
+        let simulator = app.simulator(configuration, self.random.random());
         self.running = Some(Running {
+            app,
             configuration,
             simulator,
             ready_s: self.now_s,
@@ -169,8 +179,8 @@ impl Place for Simulated {
             _ => f64::INFINITY,
         };
         let mut run = Run {
-            recorder: Recorder::new(offer, &self.app, running.configuration, running.first_pid),
-            app: &self.app,
+            recorder: Recorder::new(offer, &running.app, running.configuration, running.first_pid),
+            app: &running.app,
             began_s: running.simulator.now(),
             ready_s: running.ready_s,
             phase: self.phase,

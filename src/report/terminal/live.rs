@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::{Channel, ProgressLine, conclude, noteworthy};
 use crate::report::Reporter;
 use crate::report::figures;
+use crate::report::knob_words;
 use crate::report::outside::width;
 use crate::report::story::{Stored, Story};
 use crate::report::words;
@@ -53,14 +54,25 @@ impl Reporter for Live {
                     None => Ok(()),
                 }
             }
-            EventKind::ServerStarting { configuration, .. } => {
+            EventKind::ServerStarting { configuration, variant, .. } => {
                 self.running = None;
-                let name = self.story.name(*configuration);
+                let name = knob_words::name(&self.story, *configuration, *variant);
                 self.progress.show(&format!("starting the server with {name}"))
             }
-            EventKind::TrialStarted { id, purpose, configuration, offered, duration, left } => {
+            EventKind::TrialStarted {
+                id,
+                purpose,
+                configuration,
+                variant,
+                offered,
+                duration,
+                left,
+            } => {
                 let running = Running {
-                    trial: format!("trial {id}  {}", self.story.name(*configuration)),
+                    trial: format!(
+                        "trial {id}  {}",
+                        knob_words::name(&self.story, *configuration, *variant)
+                    ),
                     purpose: words::purpose(*purpose),
                     offered: words::offered(offered),
                     duration: *duration,

@@ -130,8 +130,8 @@ fn noteworthy(story: &Story, event: &Event, style: Style) -> Vec<String> {
             vec![format!("taking up session {session}: {trials} trials are known from it")]
         }
         EventKind::Warned(warning) => text::warning(warning, style),
-        EventKind::BootFailed { configuration, failure } => {
-            text::boot_failure(story, *configuration, failure, style)
+        EventKind::BootFailed { configuration, variant, failure } => {
+            text::boot_failure(story, *configuration, *variant, failure, style)
         }
         EventKind::TrialFinished { summary, .. } => text::trial(story, summary, style),
         _ => Vec::new(),

@@ -5,6 +5,7 @@ use std::io;
 use super::{Channel, conclude, noteworthy};
 use crate::report::Reporter;
 use crate::report::figures;
+use crate::report::knob_words;
 use crate::report::story::{Stored, Story};
 use crate::report::words;
 use crate::terms::{Event, EventKind};
@@ -29,16 +30,27 @@ impl Reporter for Plain {
         let style = self.progress.style;
         let lines = match &event.kind {
             EventKind::Second(_) => return Ok(()),
-            EventKind::ServerStarting { configuration, .. } => {
-                vec![format!("starting the server with {}", self.story.name(*configuration))]
+            EventKind::ServerStarting { configuration, variant, .. } => {
+                vec![format!(
+                    "starting the server with {}",
+                    knob_words::name(&self.story, *configuration, *variant)
+                )]
             }
-            EventKind::TrialStarted { id, purpose, configuration, offered, duration, left } => {
+            EventKind::TrialStarted {
+                id,
+                purpose,
+                configuration,
+                variant,
+                offered,
+                duration,
+                left,
+            } => {
                 let left = left
                     .map(|left| format!("; about {} left", figures::span(left.as_secs_f64())))
                     .unwrap_or_default();
                 vec![format!(
                     "trial {id}: {}, {}, {} for {}{left}",
-                    self.story.name(*configuration),
+                    knob_words::name(&self.story, *configuration, *variant),
                     words::purpose(*purpose),
                     words::offered(offered),
                     figures::span(duration.as_secs_f64())

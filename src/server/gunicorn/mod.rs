@@ -12,6 +12,7 @@ use std::path::Path;
 
 use super::command_line;
 use super::command_line::text;
+use super::knobs::{Knob, Knobs, Values};
 use super::python;
 use super::signals::SIGTERM;
 use super::{
@@ -44,6 +45,17 @@ const ABOUT: About = About {
 
 /// The file in the scratch folder that is given to gunicorn, and reads the app's own.
 const OVERLAY: &str = "sweetspot_gunicorn.py";
+
+/// What can be tried of it.
+const KNOBS: &[Knob] = &[
+    Knob::new("preload_app", Values::Switch, |value| {
+        let word = if value == "true" { "True" } else { "False" };
+        format!("preload_app = {word}")
+    }),
+    Knob::new("backlog", Values::Count, |value| format!("backlog = {value}")),
+    Knob::new("keepalive", Values::Count, |value| format!("keepalive = {value}")),
+    Knob::new("worker_connections", Values::Count, |value| format!("worker_connections = {value}")),
+];
 
 /// Sockets and a master of somebody else's gunicorn.
 const NOT_INHERITED: &[&str] = &["GUNICORN_FD", "GUNICORN_PID"];
@@ -128,6 +140,10 @@ impl Adapter for Gunicorn {
         }
     }
 
+    fn knobs(&self) -> Knobs {
+        Knobs { usual_file: Some(settings::USUAL_FILE), list: KNOBS }
+    }
+
     fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
         // With the setproctitle package they have titles; without it, they keep the master's
         // command line.
@@ -202,8 +218,11 @@ fn overlay(app: &App, listen: &Listen) -> String {
         Framework::Asgi => format!("{{\"worker_class\": \"{ASGI_WORKER}\"}}"),
         _ => "{}".into(),
     };
+    let knobs: Vec<String> = Gunicorn.knobs().lines(app);
+    let knobs = format!("dict({})", knobs.join(", "));
     // A path last: nothing is looked for in it.
     include_str!("overlay.py")
+        .replace("SWEETSPOT_KNOBS = {}", &format!("SWEETSPOT_KNOBS = {knobs}"))
         .replace("globals().update(SWEETSPOT_USUAL)", &format!("globals().update({usual})"))
         .replace("= OWN_PORT", &format!("= {port}"))
         .replace("= OWN_FILE", &format!("= {}", own.as_deref().unwrap_or("None")))

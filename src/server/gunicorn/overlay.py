@@ -31,6 +31,10 @@ globals().update(SWEETSPOT_USUAL)
 if SWEETSPOT_OWN is not None:
     globals().update(sweetspot_load(SWEETSPOT_OWN))
 
+# What is tried.
+SWEETSPOT_KNOBS = {}
+globals().update(SWEETSPOT_KNOBS)
+
 # What differs, wherever it was set (this file's place, GUNICORN_CMD_ARGS, the command line): it stays
 # in the foreground, speaks plain HTTP to us alone, and writes nothing outside of the scratch folder.
 # An access log is still made, and goes nowhere.
@@ -52,6 +56,8 @@ SWEETSPOT_CHANGES = {
     # A folder that only production has.
     "chdir": lambda path: path if os.path.isdir(path) else os.getcwd(),
 }
+for sweetspot_name in SWEETSPOT_KNOBS:
+    SWEETSPOT_CHANGES[sweetspot_name] = lambda _, name=sweetspot_name: SWEETSPOT_KNOBS[name]
 if os.geteuid() != 0:
     # Only root may become somebody else.
     SWEETSPOT_CHANGES.update(user=lambda _: os.geteuid(), group=lambda _: os.getegid())

@@ -41,7 +41,7 @@ fn env(
 }
 
 /// The one that gunicorn looks for.
-const USUAL_FILE: &str = "gunicorn.conf.py";
+pub(super) const USUAL_FILE: &str = "gunicorn.conf.py";
 
 fn snippet(app: &App, has_threads: bool, configuration: Configuration, cores: Cores) -> String {
     let Configuration { workers, threads } = configuration;

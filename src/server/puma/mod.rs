@@ -4,6 +4,7 @@
 //! not run, read or write anything.
 
 mod inspection;
+mod knobs;
 mod settings;
 mod stats;
 
@@ -15,8 +16,8 @@ use super::command_line::text;
 use super::rack;
 use super::signals::SIGTERM;
 use super::{
-    About, Accepts, Adapter, App, CommandLine, Inspection, InspectionError, Listen, ProcessFacts,
-    ReadyLine, Recipe, Resize, Stats,
+    About, Accepts, Adapter, App, CommandLine, Inspection, InspectionError, Knobs, Listen,
+    ProcessFacts, ReadyLine, Recipe, Resize, Stats,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings, WorkerStats};
 
@@ -80,6 +81,10 @@ impl Adapter for Puma {
             stats: Some(Stats { socket: control_socket(scratch), path: stats::PATH.to_string() }),
             ..Recipe::of(command, listen, SIGTERM)
         }
+    }
+
+    fn knobs(&self) -> Knobs {
+        Knobs { usual_file: Some(settings::USUAL_FILE), list: knobs::ALL }
     }
 
     fn role(&self, configuration: Configuration, process: ProcessFacts<'_>) -> Role {
@@ -156,9 +161,11 @@ fn arguments(
     scratch: &Path,
 ) -> Vec<String> {
     let threads = configuration.threads;
+    let backlog = app.changed.settings.get(knobs::BACKLOG);
+    let query = backlog.map_or_else(String::new, |backlog| format!("?backlog={backlog}"));
     let bind = match listen {
-        Listen::Port(port) => format!("tcp://127.0.0.1:{port}"),
-        Listen::Socket(path) => format!("unix://{}", path.display()),
+        Listen::Port(port) => format!("tcp://127.0.0.1:{port}{query}"),
+        Listen::Socket(path) => format!("unix://{}{query}", path.display()),
     };
     let mut arguments = rack::through_bundler(app);
     arguments.push(ABOUT.name.into());
@@ -200,9 +207,10 @@ fn environment(
 }
 
 fn overlay(app: &App, scratch: &Path) -> String {
-    include_str!("overlay.rb")
+    let written = include_str!("overlay.rb")
         .replace("SCRATCH", &rack::quoted(scratch))
-        .replace("FOLDER", &rack::quoted(&app.folder))
+        .replace("FOLDER", &rack::quoted(&app.folder));
+    knobs::added_to(written, app)
 }
 
 #[cfg(test)]

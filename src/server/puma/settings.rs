@@ -36,7 +36,7 @@ fn env(obeys: &Obeys, configuration: Configuration) -> Option<BTreeMap<String, S
 }
 
 /// Where Puma looks for it.
-const USUAL_FILE: &str = "config/puma.rb";
+pub(super) const USUAL_FILE: &str = "config/puma.rb";
 
 fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
     let Configuration { workers, threads } = configuration;
@@ -47,7 +47,8 @@ fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
         lines.push("workers 0 # single mode: one process, no master".into());
     }
     lines.push(format!("threads {threads}, {threads}"));
-    if super::is_cluster(configuration) {
+    let is_tried = app.changed.settings.contains_key(super::knobs::PRELOAD);
+    if super::is_cluster(configuration) && !is_tried {
         lines.push("preload_app!".into());
     }
     lines.extend(same_ratio("workers", workers, cores));

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use super::command_line;
 use super::command_line::text;
+use super::knobs::{Knob, Knobs, Values};
 use super::rack;
 use super::signals::SIGQUIT;
 use super::{
@@ -33,6 +34,14 @@ const ABOUT: About = About {
     needs_proxy: false,
     install: &["gem install unicorn", "apt install unicorn"],
 };
+
+/// What can be tried of it.
+const KNOBS: &[Knob] = &[
+    Knob::new("preload_app", Values::Switch, |value| format!("preload_app {value}")),
+    Knob::new("check_client_connection", Values::Switch, |value| {
+        format!("check_client_connection {value}")
+    }),
+];
 
 /// The file in the scratch folder that is given to Unicorn, and reads the app's own.
 const OVERLAY: &str = "unicorn.rb";
@@ -75,6 +84,10 @@ impl Adapter for Unicorn {
             failure_line: Some(rack::failing_workers(&REAPED, configuration)),
             ..Recipe::of(command, listen, SIGQUIT)
         }
+    }
+
+    fn knobs(&self) -> Knobs {
+        Knobs { usual_file: Some("config/unicorn.rb"), list: KNOBS }
     }
 
     fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
@@ -152,6 +165,7 @@ fn overlay(app: &App, configuration: Configuration, listen: &Listen, scratch: &P
         .replace("SCRATCH", &rack::quoted(scratch))
         .replace("ADDRESS", &address)
         .replace("OWN_SETTINGS", &own)
+        .replace("KNOBS", &Unicorn.knobs().lines(app).join("\n"))
 }
 
 #[cfg(test)]

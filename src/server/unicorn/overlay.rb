@@ -9,6 +9,7 @@ define_singleton_method(:parse_rackup_file) { }
 OWN_SETTINGS
 
 worker_processes WORKERS
+KNOBS
 
 # A port of our own, with the queue and the socket options of the app's first listener. One that is
 # taken is said at once.

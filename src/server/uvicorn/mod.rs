@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::command_line;
 use super::command_line::text;
+use super::knobs::{Knob, Knobs, Values};
 use super::python;
 use super::signals::SIGTERM;
 use super::{
@@ -32,6 +33,14 @@ const ABOUT: About = About {
     needs_proxy: false,
     install: &["pip install uvicorn", "apt install uvicorn"],
 };
+
+/// What can be tried of it.
+const KNOBS: &[Knob] = &[
+    Knob::new("loop", Values::OneOf(&["auto", "asyncio", "uvloop"]), |it| format!("--loop {it}")),
+    Knob::new("http", Values::OneOf(&["auto", "h11", "httptools"]), |it| format!("--http {it}")),
+    Knob::new("backlog", Values::Count, |it| format!("--backlog {it}")),
+    Knob::new("timeout_keep_alive", Values::Count, |it| format!("--timeout-keep-alive {it}")),
+];
 
 /// The module in the scratch folder that loads the app.
 const MODULE: &str = "sweetspot_uvicorn";
@@ -87,6 +96,10 @@ impl Adapter for Uvicorn {
         }
     }
 
+    fn knobs(&self) -> Knobs {
+        Knobs { usual_file: None, list: KNOBS }
+    }
+
     fn role(&self, configuration: Configuration, process: ProcessFacts<'_>) -> Role {
         let is_spawned = process.title.contains("multiprocessing.spawn");
         match (process.is_root, configuration.workers.get()) {
@@ -138,6 +151,9 @@ fn arguments(
         Listen::Socket(path) => flag("--uds", text(path)),
     }
     arguments.push("--no-access-log".into());
+    for line in Uvicorn.knobs().lines(app) {
+        arguments.extend(line.split(' ').map(String::from));
+    }
     arguments.push(format!("{MODULE}:app"));
     arguments
 }

@@ -6,7 +6,9 @@
 use super::sessions::{Found, Pair};
 use crate::search::start_variance;
 use crate::stats::{Estimate, LogRatio, binomial};
-use crate::terms::{CapacityConclusion, CapacitySummary, Change, FigureKind, LoadSummary, Window};
+use crate::terms::{
+    CapacityConclusion, CapacitySummary, FigureKind, LoadSummary, Standing, Window,
+};
 
 /// Neighbouring seconds are alike, so as many as make ten stretches are taken together.
 const STRETCHES: usize = 10;
@@ -112,7 +114,7 @@ fn spread(logs: &[f64]) -> Option<(f64, f64)> {
 
 /// Share of the requests that failed, with whether that changed beyond doubt: the exact intervals
 /// of both (97.5 % each side) lie apart.
-pub fn errors(a: &LoadSummary, b: &LoadSummary) -> (Pair, Change) {
+pub fn errors(a: &LoadSummary, b: &LoadSummary) -> (Pair, Standing) {
     let failed = |load: &LoadSummary| {
         let good: u64 = load
             .status
@@ -128,11 +130,11 @@ pub fn errors(a: &LoadSummary, b: &LoadSummary) -> (Pair, Change) {
     };
     let (of_a, of_b) = (failed(a), failed(b));
     let change = match (bounds(of_a), bounds(of_b)) {
-        _ if of_a.0 == 0 || of_b.0 == 0 => Change::Undecided,
-        ((_, most), (least, _)) if least > most => Change::Worse,
-        ((least, _), (_, most)) if most < least => Change::Better,
-        _ if of_a.1 == 0 && of_b.1 == 0 => Change::Equivalent,
-        _ => Change::Undecided,
+        _ if of_a.0 == 0 || of_b.0 == 0 => Standing::Undecided,
+        ((_, most), (least, _)) if least > most => Standing::Worse,
+        ((least, _), (_, most)) if most < least => Standing::Better,
+        _ if of_a.1 == 0 && of_b.1 == 0 => Standing::Equivalent,
+        _ => Standing::Undecided,
     };
     let pair = Pair {
         kind: FigureKind::Errors,
@@ -242,10 +244,10 @@ mod tests {
     #[test]
     fn errors_that_came_are_worse_and_few_of_them_are_not_yet() {
         let (clean, few, many) = (load(0.1, 0), load(0.1, 2), load(0.1, 60));
-        assert_eq!(errors(&clean, &many).1, Change::Worse);
-        assert_eq!(errors(&many, &clean).1, Change::Better);
-        assert_eq!(errors(&clean, &few).1, Change::Undecided);
-        assert_eq!(errors(&clean, &clean).1, Change::Equivalent);
+        assert_eq!(errors(&clean, &many).1, Standing::Worse);
+        assert_eq!(errors(&many, &clean).1, Standing::Better);
+        assert_eq!(errors(&clean, &few).1, Standing::Undecided);
+        assert_eq!(errors(&clean, &clean).1, Standing::Equivalent);
     }
 
     #[test]

@@ -65,8 +65,9 @@ impl<'a> Measured<'a> {
         known.map(|(rps, interval)| Start::concluded(at, rps, interval)).into_iter().collect()
     }
 
+    /// Of the app as it is: what a knob does is no figure of the setting.
     fn trials(&self) -> impl Iterator<Item = &TrialSummary> {
-        let trials = self.story.trials.iter();
+        let trials = self.story.trials.iter().filter(|it| it.variant.is_as_it_is());
         trials.filter(|it| it.configuration == self.at && it.valid && it.failure.is_none())
     }
 }

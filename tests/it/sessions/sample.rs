@@ -71,8 +71,67 @@ pub fn started() -> Event {
                 .map(|(what, value, source)| (what.into(), value.into(), source.into()))
                 .to_vec(),
             budget: Some(Duration::from_secs(600)),
+            changes: changes(),
         },
     )
+}
+
+/// A variable that helps, and a setting that was not shown to.
+fn changes() -> Vec<Change> {
+    let one = |text: &str| -> BTreeMap<String, String> {
+        text.split_once('=').map(|(a, b)| (a.to_string(), b.to_string())).into_iter().collect()
+    };
+    let change = |text: &str, env, settings| Change {
+        knob: text.split('=').next().unwrap().to_string(),
+        name: text.to_string(),
+        env,
+        settings,
+    };
+    let [arenas, preload] = ["MALLOC_ARENA_MAX=2", "preload_app=false"];
+    vec![
+        change(arenas, one(arenas), BTreeMap::new()),
+        change(preload, BTreeMap::new(), one(preload)),
+    ]
+}
+
+fn knobs() -> KnobsReport {
+    let result = |change: &Change, verdict, ratio: f64, half: f64, more_s| KnobResult {
+        knob: change.knob.clone(),
+        change: change.name.clone(),
+        verdict,
+        capacity_ratio: Some(ratio),
+        capacity_ratio_interval: Some([ratio - half, ratio + half]),
+        memory_ratio: Some(0.81),
+        memory_ratio_interval: Some([0.78, 0.84]),
+        blocks: 3,
+        more_s,
+        reason: String::new(),
+    };
+    let [arenas, preload] = &changes()[..] else { unreachable!() };
+    KnobsReport {
+        workers: 3,
+        threads: 5,
+        interval_level: 0.975,
+        results: vec![
+            result(arenas, KnobVerdict::Helps, 1.09, 0.06, None),
+            result(preload, KnobVerdict::Undecided, 1.01, 0.07, Some(420.0)),
+        ],
+        together: None,
+        neighbours: vec![KnobCheck {
+            changes: vec![arenas.name.clone()],
+            workers: 3,
+            threads: 8,
+            capacity_ratio: 0.94,
+            capacity_ratio_interval: [0.89, 0.99],
+            memory_ratio: None,
+            memory_ratio_interval: None,
+            blocks: 2,
+        }],
+        recommended: vec![arenas.name.clone()],
+        gain_ratio: Some(1.09),
+        gain_ratio_interval: Some([1.03, 1.15]),
+        recommended_threads: 5,
+    }
 }
 
 /// What one trial of the sample is made from.
@@ -109,6 +168,7 @@ impl Trial {
             id: self.id,
             purpose: self.purpose,
             configuration: configuration(workers, threads),
+            variant: Variant::AS_IT_IS,
             start: self.id.div_ceil(3),
             offered: self.offered,
             verdict: self.verdict,
@@ -220,6 +280,7 @@ pub fn trial_events(trial: Trial, summary: TrialSummary) -> [Event; 2] {
                 id: trial.id,
                 purpose: trial.purpose,
                 configuration: summary.configuration,
+                variant: summary.variant,
                 offered: trial.offered,
                 duration: Duration::from_secs(15),
                 left: Some(Duration::from_secs_f64(390.0 - trial.ended_s)),
@@ -375,6 +436,8 @@ pub fn decision() -> Decision {
         settings: Settings {
             start: String::new(),
             place: None,
+            knobs_env: [("MALLOC_ARENA_MAX".to_string(), "2".to_string())].into(),
+            knobs_lines: Vec::new(),
             env: [("RAILS_MAX_THREADS", "5"), ("WEB_CONCURRENCY", "3")]
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .into(),
@@ -443,6 +506,7 @@ fn result() -> TuneResult {
             thread_bytes_interval: None,
         }),
         objective: Some(objective()),
+        knobs: Some(knobs()),
         elapsed_s: 371.8,
         load_s: 184.8,
         machine: machine(),
@@ -499,14 +563,23 @@ pub fn unfinished_events() -> Vec<Event> {
                 "run as root, or under 'systemd-run --user --scope'",
             )),
         ),
-        event(0.5, EventKind::ServerStarting { configuration: configuration(1, 5), start: 1 }),
+        event(
+            0.5,
+            EventKind::ServerStarting {
+                configuration: configuration(1, 5),
+                variant: Variant::AS_IT_IS,
+                start: 1,
+            },
+        ),
     ];
     for trial in trials() {
         if trial.id == 8 {
             let configuration = configuration(4, 16);
-            events.push(event(200.0, EventKind::ServerStarting { configuration, start: 3 }));
-            let failure = boot_failure();
-            events.push(event(203.0, EventKind::BootFailed { configuration, failure }));
+            let (variant, start, failure) = (Variant::AS_IT_IS, 3, boot_failure());
+            let starting = EventKind::ServerStarting { configuration, variant, start };
+            events.push(event(200.0, starting));
+            let failed = EventKind::BootFailed { configuration, variant, failure };
+            events.push(event(203.0, failed));
         }
         if trial.id == 3 {
             events.push(event(70.0, EventKind::Predicted(predictions())));
@@ -553,6 +626,7 @@ pub fn hopeless_events() -> Vec<Event> {
             capacity_rps_interval: None,
         }),
         decision: None,
+        knobs: None,
         predicted: Vec::new(),
         notes: Vec::new(),
         ..result()
@@ -581,8 +655,9 @@ pub fn invalid_events() -> Vec<Event> {
     let result = TuneResult {
         current: None,
         decision: None,
-        predicted: Vec::new(),
+        knobs: None,
         objective: None,
+        predicted: Vec::new(),
         ..result()
     };
     events.push(event(

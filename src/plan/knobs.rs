@@ -1,0 +1,219 @@
+//! `--knob` and `[[knob]]`: what is tried beside workers and threads, checked against what the
+//! server has. Only computes.
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use super::Source;
+use super::error::{Origin, PlanError, Problem};
+use super::settings::{Settings, Sourced, source_of};
+use super::variable::{VariableError, check_variable};
+use crate::server::{self, Adapter, App, KnobError};
+use crate::terms::{Change, Variant};
+
+/// What a line of the plan that names a knob is called.
+pub const LINE: &str = "knob";
+
+/// One knob as it was written, with the values to try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    pub name: Option<String>,
+    pub subject: Subject,
+    pub values: Vec<String>,
+}
+
+/// What a knob turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// A variable of the app.
+    Variable(String),
+    /// Several at once, each with its value.
+    Variables(Vec<(String, String)>),
+    /// A setting of the server's.
+    Setting(String),
+}
+
+/// A knob that cannot be tried.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum WrittenError {
+    #[error(
+        "a knob is either a variable, env = \"MALLOC_ARENA_MAX\" with values = [\"2\"], or a \
+         setting of the server's, setting = \"preload_app\" with values = [true, false]; write one \
+         of the two"
+    )]
+    Subject,
+    #[error("it has no value to try; write values = [\"2\"], or on the command line NAME=2")]
+    NoValues,
+    #[error("its variables have their values already; leave values out")]
+    TwoValues,
+    #[error("several variables at once need a name; write for example name = \"jemalloc\"")]
+    NoName,
+    #[error("it has no '=' after its name; write for example MALLOC_ARENA_MAX=2, or =2,4 for two")]
+    NoEquals,
+    #[error("{name} is what tune sets by itself; leave it out")]
+    Reserved { name: String },
+    #[error("{change} is what the app has already; name another value")]
+    AsItIs { change: String },
+    #[error("{change} is named twice; keep one of the two")]
+    Repeated { change: String },
+    #[error("there are {count} values to try, and a session tells {most} apart; name fewer",
+        most = Variant::MOST_CHANGES)]
+    TooMany { count: usize },
+    #[error(transparent)]
+    Variable(#[from] VariableError),
+    #[error(transparent)]
+    Server(#[from] KnobError),
+}
+
+/// Variables that say where to listen and how many workers there are, for every server.
+const RESERVED: [&str; 2] = ["PORT", "WEB_CONCURRENCY"];
+
+/// The changes of each knob, those that were typed in place of the plan file's.
+///
+/// # Errors
+/// A knob that is none, or that this server does not have.
+pub fn knobs(
+    settings: &Settings<'_>,
+    app: &App,
+    adapter: &'static dyn Adapter,
+) -> Result<Vec<Sourced<Vec<Change>>>, PlanError> {
+    let mut knobs: Vec<Sourced<Vec<Change>>> = Vec::new();
+    for (at, written) in written(settings)? {
+        let problem = |error: WrittenError| PlanError::Value {
+            at: at.clone(),
+            value: None,
+            problem: Box::new(Problem::Knob(error)),
+        };
+        let changes = changes(&written, app, adapter).map_err(problem)?;
+        let mut known = knobs.iter().flat_map(|knob| &knob.value).chain(&changes);
+        let count = known.clone().count();
+        let is_twice = |change: &&Change| {
+            let same = |other: &&Change| other.name == change.name;
+            knobs.iter().flat_map(|knob| &knob.value).chain(&changes).filter(same).count() > 1
+        };
+        if let Some(change) = known.find(is_twice) {
+            return Err(problem(WrittenError::Repeated { change: change.name.clone() }));
+        }
+        if count > Variant::MOST_CHANGES {
+            return Err(problem(WrittenError::TooMany { count }));
+        }
+        knobs.push(Sourced { value: changes, source: source_of(&at) });
+    }
+    Ok(knobs)
+}
+
+fn written(settings: &Settings<'_>) -> Result<Vec<(Origin, Written)>, PlanError> {
+    if !settings.typed.knob.is_empty() {
+        let flag = || Origin::Flag { name: "knob" };
+        let read = |text: &String| match typed(text) {
+            Ok(written) => Ok((flag(), written)),
+            Err(error) => Err(PlanError::Value {
+                at: flag(),
+                value: Some(text.clone()),
+                problem: Box::new(Problem::Knob(error)),
+            }),
+        };
+        return settings.typed.knob.iter().map(read).collect();
+    }
+    let Some(file) = &settings.file else { return Ok(Vec::new()) };
+    let at = |line| Origin::Plan { path: file.path.clone(), line, key: "knob".to_string() };
+    Ok(file.knobs.iter().map(|knob| (at(knob.line), knob.value.clone())).collect())
+}
+
+/// `NAME=value`, or several values after commas. Variables are written in capitals, everything else
+/// is a setting.
+fn typed(text: &str) -> Result<Written, WrittenError> {
+    let (name, values) = text.split_once('=').ok_or(WrittenError::NoEquals)?;
+    let name = name.trim();
+    let is_variable = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let subject = match name.chars().all(is_variable) {
+        true => Subject::Variable(name.to_string()),
+        false => Subject::Setting(name.to_string()),
+    };
+    let values = values.split(',').map(|value| value.trim().to_string()).collect();
+    Ok(Written { name: None, subject, values })
+}
+
+fn changes(
+    written: &Written,
+    app: &App,
+    adapter: &'static dyn Adapter,
+) -> Result<Vec<Change>, WrittenError> {
+    match &written.subject {
+        Subject::Variables(_) if !written.values.is_empty() => return Err(WrittenError::TwoValues),
+        Subject::Variable(_) | Subject::Setting(_) if written.values.is_empty() => {
+            return Err(WrittenError::NoValues);
+        }
+        _ => {}
+    }
+    let one = |knob: &str, value: &str, env, settings| {
+        let knob = written.name.as_deref().unwrap_or(knob).to_string();
+        Change { name: format!("{knob}={value}"), knob, env, settings }
+    };
+    match &written.subject {
+        Subject::Variables(variables) => {
+            let name = written.name.clone().ok_or(WrittenError::NoName)?;
+            variables.iter().try_for_each(|(name, _)| check_reserved(name))?;
+            let env: BTreeMap<String, String> = variables.iter().cloned().collect();
+            let is_there = |(name, value): (&String, &String)| app.env.get(name) == Some(value);
+            if env.is_empty() {
+                return Err(WrittenError::NoValues);
+            }
+            if env.iter().all(is_there) {
+                return Err(WrittenError::AsItIs { change: name });
+            }
+            let settings = BTreeMap::new();
+            Ok(vec![Change { knob: name.clone(), name, env, settings }])
+        }
+        Subject::Variable(name) => {
+            check_reserved(name)?;
+            let change = |value: &String| {
+                let (name, value) = check_variable(name, value)?;
+                let env = BTreeMap::from([(name.clone(), value.clone())]);
+                let change = one(&name, &value, env, BTreeMap::new());
+                match app.env.get(&name) == Some(&value) {
+                    true => Err(WrittenError::AsItIs { change: change.name }),
+                    false => Ok(change),
+                }
+            };
+            written.values.iter().map(change).collect()
+        }
+        Subject::Setting(name) => {
+            let change = |value: &String| {
+                server::check_setting(adapter, app.proxy, name, value)?;
+                let settings = BTreeMap::from([(name.clone(), value.clone())]);
+                Ok(one(name, value, BTreeMap::new(), settings))
+            };
+            written.values.iter().map(change).collect()
+        }
+    }
+}
+
+fn check_reserved(name: &str) -> Result<(), WrittenError> {
+    match RESERVED.contains(&name) {
+        true => Err(WrittenError::Reserved { name: name.to_string() }),
+        false => Ok(()),
+    }
+}
+
+/// A knob's changes on one line: `MALLOC_ARENA_MAX=2, MALLOC_ARENA_MAX=4`, and of several variables
+/// at once what they are.
+pub fn text(changes: &[Change]) -> String {
+    let one = |change: &Change| match change.name.contains('=') {
+        true => change.name.clone(),
+        false => {
+            let env = change.env.iter().map(|(name, value)| format!("{name}={value}"));
+            format!("{} ({})", change.name, env.collect::<Vec<_>>().join(" "))
+        }
+    };
+    changes.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Where a knob comes from is shown with it.
+pub fn lines(knobs: &[Sourced<Vec<Change>>]) -> impl Iterator<Item = (String, Source)> + '_ {
+    knobs.iter().map(|knob| (text(&knob.value), knob.source.clone()))
+}
+
+#[cfg(test)]
+mod tests;

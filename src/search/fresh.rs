@@ -1,0 +1,122 @@
+//! The capacity of one fresh start: a burst, then some probes where the belief is most divided.
+
+use std::time::Duration;
+
+use super::climb::{SETTLE, cap, observe};
+use super::{Search, TrialRequest};
+use crate::stats::RatePosterior;
+use crate::terms::{Configuration, TrialPurpose, TrialSummary, Variant};
+
+/// A change lets as much more arrive as it lets through at most, give or take this: before a start
+/// is probed, its burst says where its capacity is.
+const PRIOR_SD_LOG: f64 = 0.08;
+/// No window is shorter, whatever the time.
+const PROBE_LEAST_S: f64 = 4.0;
+const PROBE_MOST_S: f64 = 20.0;
+
+/// How long is looked at each start: many short looks at many starts tell more of what a change
+/// does than long ones at few.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Pace {
+    probes: u32,
+    duration_s: f64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { probes: 1, duration_s: PROBE_LEAST_S }
+    }
+}
+
+/// What is started: a configuration of a variant of the app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Arm {
+    pub configuration: Configuration,
+    pub variant: Variant,
+}
+
+/// One start on its way.
+#[derive(Debug, Clone, Default)]
+pub(super) struct FreshStart {
+    probes: u32,
+    belief: Option<RatePosterior>,
+}
+
+impl PartialEq for FreshStart {
+    fn eq(&self, other: &Self) -> bool {
+        self.probes == other.probes && self.belief.is_some() == other.belief.is_some()
+    }
+}
+
+/// What is known beforehand.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Known {
+    pub capacity_rps: f64,
+    pub burst_rps: f64,
+}
+
+/// What one start came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Capacity {
+    pub rps: f64,
+    pub sd_log: f64,
+    pub memory_bytes: Option<u64>,
+}
+
+impl Search {
+    /// The next trial of a start.
+    pub(super) fn fresh_request(&self, arm: Arm, start: &FreshStart, pace: Pace) -> TrialRequest {
+        let request = match &start.belief {
+            None => TrialRequest { fresh_start: true, ..self.burst_request(arm.configuration) },
+            Some(belief) => TrialRequest {
+                duration: Duration::from_secs_f64(pace.duration_s),
+                ..self.probe_request(arm.configuration, belief.median(), TrialPurpose::Screen)
+            },
+        };
+        TrialRequest { purpose: TrialPurpose::Screen, variant: arm.variant, ..request }
+    }
+
+    /// The pace at which each start takes about `each_s` seconds, as far as that is possible.
+    pub(super) fn pace(&self, each_s: f64) -> Pace {
+        let settle_s = SETTLE.as_secs_f64();
+        let free_s = each_s - self.start_cost_s - self.burst_s();
+        let probes = if free_s < PROBE_LEAST_S + 1.5 * settle_s { 1 } else { 2 };
+        let duration_s = free_s / f64::from(probes) - settle_s;
+        Pace { probes, duration_s: duration_s.clamp(PROBE_LEAST_S, PROBE_MOST_S).round() }
+    }
+
+    /// Seconds that one start takes, load included.
+    pub(super) fn fresh_cost_s(&self, pace: Pace) -> f64 {
+        let probe_s = SETTLE.as_secs_f64() + pace.duration_s;
+        self.start_cost_s + self.burst_s() + f64::from(pace.probes) * probe_s
+    }
+}
+
+impl FreshStart {
+    /// Takes the next result; the capacity once all probes are done. `known`: the capacity and the
+    /// burst of the same configuration of the app as it is; a change that lets twice as much
+    /// through begins its search there.
+    pub(super) fn take(
+        &mut self,
+        summary: &TrialSummary,
+        known: Known,
+        pace: Pace,
+    ) -> Option<Capacity> {
+        let Some(rate) = summary.offered.rate() else {
+            let burst_rps = summary.summary.got_through_rps();
+            let prior = known.capacity_rps * burst_rps / known.burst_rps;
+            let mut belief = RatePosterior::with_prior(prior.max(0.01), PRIOR_SD_LOG);
+            cap(&mut belief, burst_rps);
+            self.belief = Some(belief);
+            return None;
+        };
+        let belief = self.belief.as_mut()?;
+        observe(belief, rate.as_per_second(), summary);
+        self.probes += 1;
+        (self.probes >= pace.probes).then(|| Capacity {
+            rps: belief.median(),
+            sd_log: belief.sd_log(),
+            memory_bytes: summary.memory_bytes,
+        })
+    }
+}

@@ -1,0 +1,344 @@
+//! Settings of a server's, beside workers and threads, that can be tried from outside: which there
+//! are, what they may be, and how an app with some of them changed is described.
+//!
+//! In: names and values as people write them. Out: checked ones, an app with changes, lines for
+//! those who keep them. Must not run, read or write anything.
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use super::{Adapter, App, Inspection, MinThreads, Proxy, nginx};
+use crate::terms::{Change, Configuration, Cores, KnobLine, Settings};
+
+/// What is changed of an app for a while; empty: it is as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// Variables that come before all others.
+    pub env: BTreeMap<String, String>,
+    /// Values by a knob's name.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// The knobs of one server.
+#[derive(Debug, Clone, Copy)]
+pub struct Knobs {
+    /// Where most have its configuration; `None`: it is told everything on the command line.
+    pub usual_file: Option<&'static str>,
+    pub list: &'static [Knob],
+}
+
+impl Knobs {
+    /// A server without any that we know.
+    pub const NONE: Self = Self { usual_file: None, list: &[] };
+
+    /// The lines of what is changed, as the server reads them.
+    pub fn lines(&self, app: &App) -> Vec<String> {
+        let of_one = |knob: &Knob| Some((knob.line)(app.changed.settings.get(knob.name)?));
+        self.list.iter().filter_map(of_one).collect()
+    }
+}
+
+/// One setting.
+#[derive(Debug, Clone, Copy)]
+pub struct Knob {
+    /// As the server's users write it.
+    pub name: &'static str,
+    pub values: Values,
+    /// The first version that has it (its first two numbers).
+    pub since: Option<(u32, u32)>,
+    /// The first version that has it no more, and what it has instead.
+    pub until: Option<((u32, u32), &'static str)>,
+    /// The line that sets it to a value.
+    pub line: fn(&str) -> String,
+}
+
+impl Knob {
+    /// One that every version has.
+    pub const fn new(name: &'static str, values: Values, line: fn(&str) -> String) -> Self {
+        Self { name, values, since: None, until: None, line }
+    }
+}
+
+/// What a setting may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Values {
+    /// `true` or `false`.
+    Switch,
+    /// A whole number.
+    Count,
+    /// A number, possibly with a fraction.
+    Number,
+    OneOf(&'static [&'static str]),
+}
+
+impl Values {
+    fn holds(self, value: &str) -> bool {
+        match self {
+            Self::Switch => matches!(value, "true" | "false"),
+            Self::Count => value.parse::<u32>().is_ok(),
+            Self::Number => value.parse::<f64>().is_ok_and(|n| n.is_finite() && n >= 0.0),
+            Self::OneOf(words) => words.contains(&value),
+        }
+    }
+
+    fn described(self) -> String {
+        match self {
+            Self::Switch => "true or false".into(),
+            Self::Count => "a whole number".into(),
+            Self::Number => "a number that is not negative".into(),
+            Self::OneOf(words) => format!("one of {}", words.join(", ")),
+        }
+    }
+}
+
+/// A setting that cannot be tried.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum KnobError {
+    #[error(
+        "{server} has no setting '{name}' that can be tried; {}; a variable of the app is written \
+         in capitals, or as env = \"{name}\" in the plan file",
+        known_text(known)
+    )]
+    Unknown { server: &'static str, name: String, known: Vec<&'static str> },
+    #[error("'{name}' is a setting of nginx, which does not run here; add --proxy nginx")]
+    NoNginx { name: String },
+    #[error("{name} is {expected}, not '{value}'")]
+    Value { name: String, value: String, expected: String },
+}
+
+fn known_text(known: &[&'static str]) -> String {
+    match known {
+        [] => "none of it is known here".into(),
+        _ => format!("known are {}", known.join(", ")),
+    }
+}
+
+/// The server's own settings, then nginx's where that is in front.
+fn known(adapter: &dyn Adapter, proxy: Proxy) -> impl Iterator<Item = &'static Knob> {
+    let of_proxy: &[Knob] = if proxy == Proxy::Nginx { nginx::KNOBS } else { &[] };
+    adapter.knobs().list.iter().chain(of_proxy)
+}
+
+/// Checks a setting and its value.
+///
+/// # Errors
+/// Neither the server nor its proxy has it, or it cannot be that.
+pub fn check_setting(
+    adapter: &dyn Adapter,
+    proxy: Proxy,
+    name: &str,
+    value: &str,
+) -> Result<(), KnobError> {
+    let Some(knob) = known(adapter, proxy).find(|knob| knob.name == name) else {
+        if proxy == Proxy::None && nginx::KNOBS.iter().any(|knob| knob.name == name) {
+            return Err(KnobError::NoNginx { name: name.into() });
+        }
+        return Err(KnobError::Unknown {
+            server: adapter.about().title,
+            name: name.into(),
+            known: known(adapter, proxy).map(|knob| knob.name).collect(),
+        });
+    };
+    match knob.values.holds(value) {
+        true => Ok(()),
+        false => Err(KnobError::Value {
+            name: name.into(),
+            value: value.into(),
+            expected: knob.values.described(),
+        }),
+    }
+}
+
+/// Why a change cannot be tried on the app as it was found; `None`: it can.
+pub fn in_the_way(
+    adapter: &dyn Adapter,
+    inspection: &Inspection,
+    change: &Change,
+) -> Option<String> {
+    let obeys = &inspection.obeys;
+    let least = match &obeys.min_threads {
+        MinThreads::Variable(name) => Some(name),
+        MinThreads::Fixed(_) => None,
+    };
+    let mut own = obeys.workers.iter().chain(&obeys.max_threads).chain(least);
+    if let Some(name) = own.find(|name| change.env.contains_key(*name)) {
+        return Some(format!("{name} sets the app's workers or threads, which are tried anyway"));
+    }
+    let version = first_two(&inspection.server_version)?;
+    let title = adapter.about().title;
+    let text = |(major, minor): (u32, u32)| format!("{major}.{minor}");
+    change.settings.keys().find_map(|name| {
+        let knob = adapter.knobs().list.iter().find(|knob| knob.name == name)?;
+        let runs = &inspection.server_version;
+        match (knob.since, knob.until) {
+            (Some(since), _) if version < since => {
+                Some(format!("{title} has {name} from {} on, and this is {runs}", text(since)))
+            }
+            (_, Some((until, instead))) if version >= until => Some(format!(
+                "{title} {} took {name} away ({instead}), and this is {runs}",
+                text(until)
+            )),
+            _ => None,
+        }
+    })
+}
+
+/// `6.4.2` is (6, 4).
+fn first_two(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split('.').map(|part| part.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+/// What a process says that was told to load a library which it cannot; it runs on without.
+const NOT_LOADED: [&str; 2] = ["ld.so: object ", " cannot be preloaded"];
+
+/// The line in which a server says that a change had no effect.
+pub fn ignored(lines: &[String]) -> Option<&String> {
+    lines.iter().find(|line| NOT_LOADED.iter().all(|text| line.contains(text)))
+}
+
+impl App {
+    /// The app with these changes made to it.
+    pub fn with_changes<'a>(&self, changes: impl IntoIterator<Item = &'a Change>) -> Self {
+        let mut app = self.clone();
+        for change in changes {
+            app.env.extend(change.env.clone());
+            app.changed.env.extend(change.env.clone());
+            app.changed.settings.extend(change.settings.clone());
+        }
+        app
+    }
+}
+
+/// The setting as this server's users write it down, with what is changed of the app.
+pub fn settings(
+    app: &App,
+    adapter: &dyn Adapter,
+    inspection: &Inspection,
+    configuration: Configuration,
+    cores: Cores,
+) -> Settings {
+    let knobs = adapter.knobs();
+    let own = match knobs.usual_file {
+        Some(file) => app.config_file(file),
+        None => "on the command line".into(),
+    };
+    let with_place = |place: &str, lines: Vec<String>| -> Vec<KnobLine> {
+        lines.into_iter().map(|line| KnobLine { place: place.to_string(), line }).collect()
+    };
+    let mut lines = with_place(&own, knobs.lines(app));
+    let of_nginx = Knobs { list: nginx::KNOBS, ..Knobs::NONE }.lines(app);
+    lines.extend(with_place("nginx's configuration", of_nginx));
+    Settings {
+        knobs_env: app.changed.env.clone(),
+        knobs_lines: lines,
+        ..adapter.settings(app, inspection, configuration, cores)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::{Framework, Obeys, find};
+
+    fn change(settings: &[(&str, &str)], env: &[(&str, &str)]) -> Change {
+        let map = |list: &[(&str, &str)]| {
+            list.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+        };
+        Change { knob: "x".into(), name: "x".into(), env: map(env), settings: map(settings) }
+    }
+
+    fn inspection(version: &str) -> Inspection {
+        Inspection {
+            current: Configuration::new(2, 5).unwrap(),
+            server_version: version.into(),
+            runtime_version: String::new(),
+            obeys: Obeys { max_threads: Some("RAILS_MAX_THREADS".into()), ..Obeys::default() },
+            remarks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_unknown_setting_is_an_error_that_lists_the_known_ones() {
+        let puma = find("puma").unwrap();
+        let error = check_setting(puma, Proxy::None, "preload", "true").unwrap_err().to_string();
+        assert!(error.contains("Puma has no setting 'preload'"), "{error}");
+        assert!(error.contains("preload_app, ") && error.contains("nakayoshi_fork"), "{error}");
+        assert!(!error.contains("nginx."), "{error}");
+        let error = check_setting(puma, Proxy::Nginx, "nope", "1").unwrap_err().to_string();
+        assert!(error.contains("nginx.worker_connections"), "{error}");
+    }
+
+    #[test]
+    fn values_are_checked_and_nginx_has_to_be_there() {
+        let puma = find("puma").unwrap();
+        assert_eq!(check_setting(puma, Proxy::None, "preload_app", "false"), Ok(()));
+        for (name, value, expected) in [
+            ("preload_app", "yes", "preload_app is true or false, not 'yes'"),
+            ("backlog", "many", "backlog is a whole number"),
+            ("wait_for_less_busy_worker", "-1", "a number that is not negative"),
+            ("io_selector_backend", "kqueue", "one of auto, "),
+            ("nginx.worker_connections", "512", "add --proxy nginx"),
+        ] {
+            let error = check_setting(puma, Proxy::None, name, value).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_version_without_the_setting_is_named_with_the_one_that_took_it_away() {
+        let puma = find("puma").unwrap();
+        let nakayoshi = change(&[("nakayoshi_fork", "true")], &[]);
+        assert_eq!(in_the_way(puma, &inspection("5.6.5"), &nakayoshi), None);
+        let reason = in_the_way(puma, &inspection("6.4.2"), &nakayoshi).unwrap();
+        assert!(reason.contains("Puma 6.0 took nakayoshi_fork away"), "{reason}");
+        let keep_alive = change(&[("max_keep_alive", "100")], &[]);
+        let reason = in_the_way(puma, &inspection("5.6.5"), &keep_alive).unwrap();
+        assert!(reason.contains("from 7.0 on, and this is 5.6.5"), "{reason}");
+    }
+
+    #[test]
+    fn a_variable_that_sets_workers_or_threads_is_no_knob() {
+        let puma = find("puma").unwrap();
+        let threads = change(&[], &[("RAILS_MAX_THREADS", "9")]);
+        let reason = in_the_way(puma, &inspection("5.6.5"), &threads).unwrap();
+        assert!(reason.contains("RAILS_MAX_THREADS"), "{reason}");
+        let pool = change(&[], &[("DB_POOL", "9")]);
+        assert_eq!(in_the_way(puma, &inspection("5.6.5"), &pool), None);
+    }
+
+    #[test]
+    fn recommended_changes_are_lines_to_paste() {
+        let puma = find("puma").unwrap();
+        let app = App::new("/srv/shop", Framework::Rack, "config.ru");
+        let both = [
+            change(&[("preload_app", "false")], &[]),
+            change(&[("nginx.worker_connections", "512")], &[("MALLOC_ARENA_MAX", "2")]),
+        ];
+        let configuration = Configuration::new(2, 5).unwrap();
+        let app = app.with_changes(&both);
+        let cores = Cores::new(2.0).unwrap();
+        let settings = settings(&app, puma, &inspection("5.6.5"), configuration, cores);
+        assert_eq!(settings.knobs_env["MALLOC_ARENA_MAX"], "2");
+        let lines: Vec<String> =
+            settings.knobs_lines.iter().map(|it| format!("{}: {}", it.place, it.line)).collect();
+        assert_eq!(
+            lines,
+            [
+                "config/puma.rb: preload_app! false",
+                "nginx's configuration: worker_connections 512;"
+            ]
+        );
+        assert!(!settings.config_snippet.contains("preload_app!"), "{}", settings.config_snippet);
+    }
+
+    #[test]
+    fn a_library_that_was_not_loaded_is_noticed() {
+        let line = "ERROR: ld.so: object 'libx.so' from LD_PRELOAD cannot be preloaded \
+                    (cannot open shared object file): ignored.";
+        let lines = ["Puma starting".to_string(), line.to_string()];
+        assert_eq!(ignored(&lines).map(String::as_str), Some(line));
+        assert_eq!(ignored(&lines[..1]), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! The plan's knobs as the search tries them, and what it found as it is printed.
+//!
+//! In: the plan, what the app's settings are, the search's answer. Out: values.
+
+use std::collections::BTreeSet;
+
+use super::decision::interval;
+use crate::plan::Plan;
+use crate::search::{ChangeAnswer, KnobChange, KnobsAnswer, VariantAnswer};
+use crate::server::{self, Inspection};
+use crate::stats::Estimate;
+use crate::terms::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Warning};
+
+/// The plan's changes, with the reason where one cannot be tried on this app.
+pub fn changes(plan: &Plan, inspection: &Inspection) -> Vec<KnobChange> {
+    let change = |change: &Change| KnobChange {
+        knob: change.knob.clone(),
+        name: change.name.clone(),
+        ruled_out: server::find(&plan.server)
+            .and_then(|adapter| server::in_the_way(adapter, inspection, change)),
+    };
+    plan.changes.iter().map(change).collect()
+}
+
+/// A warning where changes cannot be tried, so that it is known before minutes are spent.
+pub fn doubts(plan: &Plan, inspection: &Inspection) -> Option<Warning> {
+    let out: Vec<String> = changes(plan, inspection)
+        .into_iter()
+        .filter_map(|change| Some(format!("{}: {}", change.name, change.ruled_out?)))
+        .collect();
+    let advice = "leave it out of the knobs; the others are tried";
+    (!out.is_empty()).then(|| {
+        let message = format!("not every knob can be tried here: {}", out.join("; "));
+        Warning::new("knob_not_there", message, advice)
+    })
+}
+
+/// What was found, in the shape that is stored and printed.
+pub fn report(plan: &Plan, found: &KnobsAnswer) -> KnobsReport {
+    let check = |answer: &VariantAnswer| check(plan, answer);
+    let results = plan.changes.iter().zip(&found.changes);
+    KnobsReport {
+        workers: found.at.workers.get(),
+        threads: found.at.threads.get(),
+        interval_level: found.level,
+        results: results.map(|(change, answer)| result(change, answer)).collect(),
+        together: found.together.as_ref().map(check),
+        neighbours: found.neighbours.iter().map(check).collect(),
+        recommended: found.recommended.names(&plan.changes),
+        gain_ratio: found.gain.map(|gain| gain.value),
+        gain_ratio_interval: found.gain.as_ref().map(interval),
+        recommended_threads: found.recommended_at.threads.get(),
+    }
+}
+
+fn result(change: &Change, answer: &ChangeAnswer) -> KnobResult {
+    KnobResult {
+        knob: change.knob.clone(),
+        change: change.name.clone(),
+        verdict: answer.verdict,
+        capacity_ratio: answer.capacity.map(|ratio| ratio.value),
+        capacity_ratio_interval: answer.capacity.as_ref().map(interval),
+        memory_ratio: answer.memory.map(|ratio| ratio.value),
+        memory_ratio_interval: answer.memory.as_ref().map(interval),
+        blocks: answer.capacity.map_or(0, |ratio| ratio.count as u32),
+        more_s: answer.more_s,
+        reason: answer.reason.clone(),
+    }
+}
+
+fn check(plan: &Plan, answer: &VariantAnswer) -> KnobCheck {
+    KnobCheck {
+        changes: answer.variant.names(&plan.changes),
+        workers: answer.configuration.workers.get(),
+        threads: answer.configuration.threads.get(),
+        capacity_ratio: answer.capacity.value,
+        capacity_ratio_interval: interval(&answer.capacity),
+        memory_ratio: answer.memory.map(|ratio| ratio.value),
+        memory_ratio_interval: answer.memory.as_ref().map(interval),
+        blocks: answer.capacity.count as u32,
+    }
+}
+
+/// What the table of changes does not say.
+pub fn notes(plan: &Plan, found: &KnobsAnswer) -> Vec<String> {
+    let mut notes = Vec::new();
+    let names = found.recommended.names(&plan.changes).join(" and ");
+    if names.is_empty() {
+        return notes;
+    }
+    let ratio = |it: &Estimate| format!("{:.2} times ({:.2} to {:.2})", it.value, it.low, it.high);
+    let moved = found.neighbours.iter().find(|it| it.configuration == found.recommended_at);
+    if let Some(moved) = moved {
+        notes.push(format!(
+            "with {names} another number of threads is better: {} holds {} what {} does with it, \
+             and the settings are for {}",
+            moved.configuration,
+            ratio(&moved.capacity),
+            found.at,
+            moved.configuration
+        ));
+    } else if found.neighbours.is_empty() && plan.has_threads {
+        notes.push(format!(
+            "{names} was tried at {} alone: no time was left to see whether other threads are \
+             better with it",
+            found.at
+        ));
+    }
+    let changes = plan.changes.iter().zip(&found.changes);
+    let helps = changes.filter(|(_, answer)| answer.verdict == KnobVerdict::Helps);
+    let knobs: BTreeSet<&str> = helps.map(|(change, _)| change.knob.as_str()).collect();
+    if knobs.len() > 1 && found.together.is_none() {
+        notes.push(format!(
+            "several changes help, and what they do together was not measured: {names} alone is \
+             recommended, a longer --budget tries them together"
+        ));
+    }
+    notes
+}

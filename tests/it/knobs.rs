@@ -1,0 +1,362 @@
+//! Knobs: whole sessions on the simulated place, where it is known what each change does; and one
+//! on a real Puma, whose speed follows a variable.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use sweetspot::place::local::{Local, LocalSettings};
+use sweetspot::place::simulated::{ChangeEffect, Drift, Simulated, SimulatedApp};
+use sweetspot::place::{Place, Started};
+use sweetspot::plan::{Goal, Plan};
+use sweetspot::report;
+use sweetspot::server::{App, Proxy, find};
+use sweetspot::session::tune::Ended;
+use sweetspot::terms::{
+    Change, Configuration, EventKind, KnobResult, KnobVerdict, KnobsReport, StopSignal, Target,
+    Threads, TrialPurpose, Variant, Workers,
+};
+use tempfile::TempDir;
+
+use crate::schema::assert_valid;
+use crate::tune::{Room, plan};
+
+/// One variable with one value.
+fn change(name: &str, value: &str) -> Change {
+    Change {
+        knob: name.into(),
+        name: format!("{name}={value}"),
+        env: [(name.to_string(), value.to_string())].into(),
+        settings: Default::default(),
+    }
+}
+
+/// Machines differ a little from start to start, and servers begin cold.
+fn app(changes: &[ChangeEffect]) -> SimulatedApp {
+    SimulatedApp {
+        cpu_s: 0.012,
+        wait_s: 0.012,
+        waits: 2,
+        drift: Drift { start: 0.015, window: 0.01, cold: 0.2, cold_s: 1.0, ..Drift::default() },
+        changes: changes.to_vec(),
+        ..SimulatedApp::default()
+    }
+}
+
+/// A session that knows its workers, so that most of its time is the knobs'.
+pub fn with_knobs(folder: &TempDir, app: &SimulatedApp, budget_s: u64, seed: u64) -> Plan {
+    let names = ["A", "B", "C", "D"];
+    Plan {
+        workers: vec![Workers::new(2).unwrap()],
+        threads: [1, 2, 4].map(|n| Threads::new(n).unwrap()).to_vec(),
+        budget: Duration::from_secs(budget_s),
+        seed,
+        changes: names[..app.changes.len()].iter().map(|name| change(name, "1")).collect(),
+        ..plan(folder)
+    }
+}
+
+fn tune(app: SimulatedApp, budget_s: u64, seed: u64) -> Ended {
+    let folder = TempDir::new().unwrap();
+    let plan = with_knobs(&folder, &app, budget_s, seed);
+    Room::default().tune(&plan, &mut Simulated::new(app, seed)).unwrap()
+}
+
+fn knobs(ended: &Ended) -> &KnobsReport {
+    ended.result.knobs.as_ref().expect("the plan names knobs")
+}
+
+fn result<'a>(ended: &'a Ended, change: &str) -> &'a KnobResult {
+    let mut results = knobs(ended).results.iter();
+    results.find(|result| result.change == change).unwrap()
+}
+
+const FASTER: ChangeEffect = ChangeEffect { cpu: 0.75, ..ChangeEffect::NONE };
+const SLOWER: ChangeEffect = ChangeEffect { cpu: 1.6, ..ChangeEffect::NONE };
+
+#[test]
+fn a_change_that_helps_is_found_one_that_hurts_is_out_and_one_that_does_nothing_is_not_claimed() {
+    let ended = tune(app(&[FASTER, ChangeEffect::NONE, SLOWER]), 900, 3);
+    let [helps, nothing, hurts] = ["A=1", "B=1", "C=1"].map(|name| result(&ended, name));
+    assert_eq!(helps.verdict, KnobVerdict::Helps, "{helps:?}");
+    assert!((1.2..1.5).contains(&helps.capacity_ratio.unwrap()), "{helps:?}");
+    assert_eq!(hurts.verdict, KnobVerdict::Hurts, "{hurts:?}");
+    assert!(hurts.blocks <= nothing.blocks, "a clear loser is not measured to the end");
+    let not_claimed = [KnobVerdict::NoDifference, KnobVerdict::Undecided];
+    assert!(not_claimed.contains(&nothing.verdict), "{nothing:?}");
+    assert_eq!(knobs(&ended).recommended, ["A=1"]);
+    let settings = &ended.result.decision.as_ref().unwrap().settings;
+    assert_eq!(settings.knobs_env["A"], "1");
+    assert!(ended.result.elapsed_s < 940.0, "{} s of 900", ended.result.elapsed_s);
+    assert!(knobs(&ended).interval_level > 0.98, "three changes are compared");
+}
+
+#[test]
+fn changes_that_do_nothing_are_seldom_called_help_or_harm() {
+    let mut claimed = 0;
+    for seed in 1..=12 {
+        let ended = tune(app(&[ChangeEffect::NONE; 3]), 420, seed);
+        let is_claim = |result: &&KnobResult| {
+            matches!(result.verdict, KnobVerdict::Helps | KnobVerdict::Hurts)
+        };
+        claimed += knobs(&ended).results.iter().filter(is_claim).count();
+    }
+    // At 5 % a session, more than two of twelve come up in one run of fifty.
+    assert!(claimed <= 2, "{claimed} of 36 changes");
+}
+
+#[test]
+fn a_change_with_which_the_server_does_not_start_is_out_with_its_reason_and_the_rest_goes_on() {
+    let dead = ChangeEffect { boots: false, ..ChangeEffect::NONE };
+    let ended = tune(app(&[dead, FASTER]), 600, 5);
+    let out = result(&ended, "A=1");
+    assert_eq!(out.verdict, KnobVerdict::Out);
+    assert!(out.reason.contains("does not start"), "{out:?}");
+    assert_eq!(result(&ended, "B=1").verdict, KnobVerdict::Helps);
+    let failed = ended.events.iter().filter_map(|event| match &event.kind {
+        EventKind::BootFailed { variant, .. } => Some(*variant),
+        _ => None,
+    });
+    assert_eq!(failed.collect::<Vec<_>>(), [Variant::of(0)]);
+    let story = report::fold(&ended.events, None);
+    assert!(story.boot_failures.is_empty(), "the configuration itself starts");
+    let text = report::text::decision(&story, report::text::Style::PLAIN).join("\n");
+    assert!(text.contains("with A=1 did not start"), "{text}");
+}
+
+#[test]
+fn as_much_from_less_memory_helps_too() {
+    let smaller = ChangeEffect { memory: 0.7, ..ChangeEffect::NONE };
+    let ended = tune(app(&[smaller]), 1800, 2);
+    let found = result(&ended, "A=1");
+    assert!((found.memory_ratio.unwrap() - 0.7).abs() < 0.02, "{found:?}");
+    let expected = match found.capacity_ratio_interval.unwrap() {
+        [low, high] if low > 0.97 && high < 1.03 => KnobVerdict::Helps,
+        _ => found.verdict,
+    };
+    assert_eq!(found.verdict, expected, "{found:?}");
+    assert_ne!(found.verdict, KnobVerdict::Hurts);
+}
+
+#[test]
+fn helpful_changes_are_measured_together_and_at_other_numbers_of_threads() {
+    let also = ChangeEffect { cpu: 0.7, ..ChangeEffect::NONE };
+    let ended = tune(app(&[FASTER, also]), 1500, 4);
+    let together = knobs(&ended).together.as_ref().expect("both help");
+    assert_eq!(together.changes, ["A=1", "B=1"]);
+    assert!(together.capacity_ratio > 1.5, "{together:?}");
+    assert_eq!(knobs(&ended).recommended, ["A=1", "B=1"]);
+    assert!(!knobs(&ended).neighbours.is_empty(), "{:?}", knobs(&ended));
+}
+
+#[test]
+fn a_change_after_which_other_threads_are_better_says_so_and_its_settings_have_them() {
+    // Hardly any CPU is left with it: what was limited by cores is limited by threads.
+    let waits = ChangeEffect { cpu: 0.15, wait: 2.5, ..ChangeEffect::NONE };
+    let app = SimulatedApp { wait_s: 0.03, ..app(&[waits]) };
+    let folder = TempDir::new().unwrap();
+    let plan = Plan {
+        threads: [4, 16].map(|n| Threads::new(n).unwrap()).to_vec(),
+        goal: Goal::Given("p95<300ms".parse().unwrap()),
+        ..with_knobs(&folder, &app, 1200, 6)
+    };
+    let ended = Room::default().tune(&plan, &mut Simulated::new(app, 6)).unwrap();
+    let knobs = knobs(&ended);
+    if knobs.threads == 4 {
+        assert_eq!(knobs.recommended_threads, 16, "{knobs:?}");
+        let notes = ended.result.notes.join("\n");
+        assert!(notes.contains("another number of threads is better"), "{notes}");
+        let settings = &ended.result.decision.as_ref().unwrap().settings;
+        assert!(settings.config_snippet.contains("threads 16, 16"), "{settings:?}");
+    }
+}
+
+#[test]
+fn without_time_for_the_knobs_it_is_said_what_they_would_need() {
+    let ended = tune(app(&[FASTER; 4]), 60, 1);
+    let left_out: Vec<&KnobResult> =
+        knobs(&ended).results.iter().filter(|result| result.capacity_ratio.is_none()).collect();
+    assert!(!left_out.is_empty());
+    for result in left_out {
+        assert_eq!(result.verdict, KnobVerdict::Undecided);
+        assert!(result.reason.contains("minutes more would do"), "{result:?}");
+    }
+    assert!(ended.result.elapsed_s < 90.0, "{} s of 60", ended.result.elapsed_s);
+}
+
+#[test]
+fn trials_with_changes_say_so_and_stay_out_of_what_is_said_of_the_app_as_it_is() {
+    let ended = tune(app(&[SLOWER]), 420, 9);
+    let story = report::fold(&ended.events, None);
+    let json = serde_json::to_value(report::json::tune_report(&story)).unwrap();
+    assert_valid("tune.schema.json", &json);
+    let of_screen = |trial: &&serde_json::Value| trial["purpose"] == "screen";
+    let trials = json["trials"].as_array().unwrap();
+    assert!(trials.iter().filter(of_screen).any(|trial| trial["changes"][0] == "A=1"));
+    assert!(
+        trials.iter().filter(|it| !of_screen(it)).all(|it| it["changes"] == serde_json::json!([]))
+    );
+    let markdown = report::markdown::render(&story);
+    assert!(markdown.contains("## Knobs") && markdown.contains("| A=1 |"), "{markdown}");
+    let decision = ended.result.decision.as_ref().unwrap();
+    let capacity = story.capacities()[&Configuration::new(2, decision.threads).unwrap()];
+    assert!((capacity / decision.capacity_rps - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_session_cut_off_among_its_knobs_goes_on_with_the_same_variant() {
+    let folder = TempDir::new().unwrap();
+    let app = app(&[FASTER]);
+    let plan = with_knobs(&folder, &app, 420, 8);
+    let whole = {
+        let folder = TempDir::new().unwrap();
+        let plan = with_knobs(&folder, &app, 420, 8);
+        Room::default().tune(&plan, &mut Simulated::new(app.clone(), 8)).unwrap()
+    };
+    let first_changed = whole.events.iter().position(|event| match &event.kind {
+        EventKind::TrialFinished { summary, .. } => {
+            summary.purpose == TrialPurpose::Screen && !summary.variant.is_as_it_is()
+        }
+        _ => false,
+    });
+    let events = &whole.events[..=first_changed.unwrap()];
+    let search_plan = sweetspot::search::SearchPlan {
+        grid: [1, 2, 4].map(|n| Configuration::new(2, n).unwrap()).to_vec(),
+        current: app.current,
+        slo: None,
+        cores: 2.0,
+        form: sweetspot::model::Form::Threads,
+        generator_shares_cores: false,
+        memory: Some(sweetspot::terms::Bytes(4 << 30)),
+        db_connections: None,
+        arrivals: plan.arrivals,
+        changes: vec![sweetspot::search::KnobChange {
+            knob: "A".into(),
+            name: "A=1".into(),
+            ruled_out: None,
+        }],
+        objective: plan.objective,
+        precision: sweetspot::search::PRECISION,
+        budget: plan.budget,
+        seed: 8,
+    };
+    use sweetspot::session::resume::replay;
+    assert!(replay(events, &search_plan).is_some());
+    let mut other = events.to_vec();
+    let last = other.last_mut().unwrap();
+    let EventKind::TrialFinished { summary, .. } = &mut last.kind else { unreachable!() };
+    summary.variant = Variant::AS_IT_IS;
+    assert!(replay(&other, &search_plan).is_none(), "another variant is another trial");
+}
+
+/// How much work a request is follows a variable.
+const RACKUP: &str = "work = Integer(ENV['WORK'] || 60_000)\n\
+    run ->(_) { work.times { |i| i * i }; [200, { 'Content-Type' => 'text/plain' }, ['ok']] }\n";
+
+#[test]
+fn a_variable_that_makes_a_real_app_faster_is_found_with_its_sign() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("config.ru"), RACKUP).unwrap();
+    let one = |n| Workers::new(n).unwrap();
+    let plan = Plan {
+        workers: vec![one(1)],
+        threads: vec![Threads::new(5).unwrap()],
+        goal: Goal::Given("p95<500ms,errors<5%".parse().unwrap()),
+        budget: Duration::from_secs(150),
+        changes: vec![change("WORK", "20000")],
+        ..plan(&folder)
+    };
+    let settings = LocalSettings {
+        changes: plan.changes.clone(),
+        guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
+        ..LocalSettings::new(plan.app.clone(), find("puma").unwrap(), plan.targets.clone())
+    };
+    let mut place = Local::new(settings, StopSignal::default()).unwrap();
+    let ended = Room::default().tune(&plan, &mut place).unwrap();
+    let found = result(&ended, "WORK=20000");
+    assert!(found.capacity_ratio.unwrap() > 1.5, "{found:?}");
+    assert_eq!(found.verdict, KnobVerdict::Helps, "{found:?}");
+    assert_eq!(knobs(&ended).recommended, ["WORK=20000"]);
+}
+
+/// Who loaded the app: the process that answers, or the one that it was forked from.
+const WHO: &str = "loaded_by = Process.pid\n\
+    run ->(_) { [200, {}, [loaded_by == Process.pid ? 'itself' : 'its master']] }\n";
+
+/// A place for this app with these changes, and two workers that answer through `proxy`.
+fn real(folder: &TempDir, proxy: Proxy, changes: Vec<Change>) -> Local {
+    fs::write(folder.path().join("config.ru"), WHO).unwrap();
+    let app = App { proxy, ..plan(folder).app };
+    let settings = LocalSettings {
+        changes,
+        guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
+        ..LocalSettings::new(app, find("puma").unwrap(), vec![Target::get("/")])
+    };
+    Local::new(settings, StopSignal::default()).unwrap()
+}
+
+fn setting(name: &str, value: &str) -> Change {
+    let settings = [(name.to_string(), value.to_string())].into();
+    Change { settings, env: Default::default(), ..change(name, value) }
+}
+
+/// What the running server answers.
+fn page(place: &Local) -> String {
+    let mut stream = TcpStream::connect(place.address().unwrap()).unwrap();
+    stream.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    reply.split("\r\n\r\n").nth(1).unwrap_or_default().to_string()
+}
+
+#[test]
+fn a_setting_takes_effect_on_a_real_server_for_its_variant_alone() {
+    let folder = TempDir::new().unwrap();
+    let changes = vec![setting("preload_app", "true"), setting("preload_app", "false")];
+    let mut place = real(&folder, Proxy::None, changes);
+    let two = Configuration::new(2, 1).unwrap();
+    for (change, expected) in [(0, "its master"), (1, "itself"), (0, "its master")] {
+        let started = place.start_variant(two, Variant::of(change)).unwrap();
+        assert!(matches!(started, Started::Ready { .. }), "{started:?}");
+        assert_eq!(page(&place), expected, "change {change}");
+    }
+}
+
+#[test]
+fn every_setting_of_this_puma_and_of_nginx_starts() {
+    let folder = TempDir::new().unwrap();
+    let changes = vec![
+        setting("nakayoshi_fork", "true"),
+        setting("wait_for_less_busy_worker", "0.001"),
+        setting("backlog", "64"),
+        setting("queue_requests", "false"),
+        setting("persistent_timeout", "5"),
+        setting("max_fast_inline", "3"),
+        setting("io_selector_backend", "auto"),
+        setting("nginx.worker_processes", "1"),
+        setting("nginx.worker_connections", "512"),
+        setting("nginx.multi_accept", "true"),
+        setting("nginx.sendfile", "false"),
+        setting("nginx.tcp_nopush", "false"),
+        setting("nginx.proxy_buffering", "false"),
+        setting("nginx.gzip", "true"),
+    ];
+    let all = Variant::of_all(0..changes.len());
+    let mut place = real(&folder, Proxy::Nginx, changes);
+    let started = place.start_variant(Configuration::new(2, 1).unwrap(), all).unwrap();
+    assert!(matches!(started, Started::Ready { .. }), "{started:?}");
+}
+
+#[test]
+fn a_library_that_cannot_be_preloaded_is_no_variant_that_makes_no_difference() {
+    let folder = TempDir::new().unwrap();
+    let changes = vec![change("LD_PRELOAD", "libnobody_has_this.so.9")];
+    let mut place = real(&folder, Proxy::None, changes);
+    let one = Configuration::new(1, 1).unwrap();
+    let started = place.start_variant(one, Variant::of(0)).unwrap();
+    let Started::Failed(failure) = started else { panic!("{started:?}") };
+    assert!(failure.message.contains("libnobody_has_this.so.9"), "{failure:?}");
+    let started = place.start(one).unwrap();
+    assert!(matches!(started, Started::Ready { .. }), "{started:?}");
+}
