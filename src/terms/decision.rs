@@ -98,8 +98,8 @@ pub struct Decision {
     pub database_connections: u32,
 }
 
-/// How well a capacity is known from the fresh starts of its session, and what it would take to know
-/// it better. How a machine differs from one day to the next is not in it.
+/// How well a capacity is known from the fresh starts of its session, and what it would take to
+/// know it better. How a machine differs from one day to the next is not in it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Precision {
     /// Half the width of a 95 % interval that was asked for, relative.
