@@ -17,7 +17,7 @@ pub struct Start {
     pub block: u32,
     /// Median of what is believed after its trials.
     pub rps: f64,
-    /// How unsure that is: standard deviation of its logarithm, as [`width`] has it.
+    /// How unsure that is: standard deviation of its logarithm, as `width` has it.
     pub sd_log: f64,
     /// The most that any of its trials took.
     pub memory_bytes: Option<u64>,

@@ -16,7 +16,7 @@ use crate::terms::{Change, Configuration, Cores, KnobLine, Settings};
 pub struct Changed {
     /// Variables that come before all others.
     pub env: BTreeMap<String, String>,
-    /// Values by [`Knob::name`].
+    /// Values by a knob's name.
     pub settings: BTreeMap<String, String>,
 }
 

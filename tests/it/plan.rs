@@ -51,7 +51,7 @@ fn the_plan_is_shown_with_where_every_value_came_from() {
     assert_eq!(line("workers"), "workers 1..3 (command line)");
     assert_eq!(line("threads"), "threads 1,4 (plan file, line 2)");
     assert_eq!(line("server"), "server puma (found in the app)");
-    assert_eq!(line("budget"), "budget 10m (default)");
+    assert_eq!(line("budget"), "budget 8m (default)");
     assert_eq!(line("headers"), "headers Authorization (values not shown) (command line)");
     assert!(!text.contains("s3cret"));
 }
