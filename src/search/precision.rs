@@ -31,7 +31,7 @@ impl Search {
     pub(super) fn more_minutes(&self, precision: &Precision) -> Option<String> {
         let percent = |ratio: f64| format!("\u{b1}{:.0} %", (ratio * 100.0).max(1.0));
         let Some(reached) = precision.reached_ratio else {
-            let budget_s = self.plan.budget.as_secs_f64();
+            let budget_s = self.whole_budget.as_secs_f64();
             return Some(format!(
                 "the capacity rests on one start; a budget of {} measures the choice again on \
                  fresh ones",
