@@ -20,7 +20,7 @@ pub fn run(first: u64, count: u64, budget: Duration) -> Result<()> {
             let those = found.iter().filter(|estimate| is_it(estimate)).count();
             100.0 * those as f64 / found.len().max(1) as f64
         };
-        let mut widths: Vec<f64> = found.iter().map(|it| (it.high / it.low).ln() / 2.0).collect();
+        let mut widths: Vec<f64> = found.iter().map(|it| it.log_half_width()).collect();
         widths.sort_by(f64::total_cmp);
         println!(
             "| the second is {ratio} times the first ({} answered) | {:.1} % | {:.1} % | {:.1} % |",

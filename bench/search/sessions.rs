@@ -80,7 +80,7 @@ fn one(seed: u64, budget: Duration) -> Result<One> {
         quality: chosen.map_or(0.0, |c| truths.quality(c)),
         bias: rps.map_or(0.0, |rps| rps.value / chosen_rps),
         covers: rps.is_some_and(|rps| rps.low <= chosen_rps && chosen_rps <= rps.high),
-        width: rps.map_or(0.0, |rps| (rps.high / rps.low).ln() / 2.0),
+        width: rps.map_or(0.0, |rps| rps.log_half_width()),
         is_warned: answer.notes.iter().any(|note| is_warning(note)),
         load_s,
         elapsed_s,

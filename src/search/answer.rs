@@ -315,7 +315,8 @@ fn widened(estimate: Estimate, half: f64) -> Estimate {
     Estimate { low: estimate.value / wider, high: estimate.value * wider, ..estimate }
 }
 
-fn is_equivalent(ratio: &Estimate) -> bool {
+/// The whole interval lies within the band in which capacities are as good as each other.
+pub(super) fn is_equivalent(ratio: &Estimate) -> bool {
     ratio.low > 1.0 - EQUIVALENCE && ratio.high < 1.0 + EQUIVALENCE
 }
 

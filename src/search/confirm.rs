@@ -8,7 +8,6 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::climb::{cap, observe};
-use super::precision::half_width;
 use super::{PRECISION, Search, TrialRequest};
 use crate::stats::RatePosterior;
 use crate::terms::{Configuration, TrialPurpose, TrialSummary, Verdict};
@@ -235,12 +234,14 @@ impl Search {
         let Some(best) = self.best_confirmed() else { return false };
         let blocks = &self.cells[&best].blocks;
         blocks.len() > BLOCKS_LEAST
-            && self.blocks_estimate(best).is_some_and(|it| half_width(&it) <= self.plan.precision)
+            && self
+                .blocks_estimate(best)
+                .is_some_and(|it| it.log_half_width() <= self.plan.precision)
             && finalists
                 .iter()
                 .filter(|c| **c != best)
                 .filter_map(|c| self.ratio(*c, best, 0.95))
-                .all(|ratio| half_width(&ratio) <= self.plan.precision.max(PRECISION))
+                .all(|ratio| ratio.log_half_width() <= self.plan.precision.max(PRECISION))
     }
 
     /// Capacities of two configurations in the blocks that measured both, by block.

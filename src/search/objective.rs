@@ -4,11 +4,10 @@
 //! In: what is known of each setting. Out: which one answers the question, and whether it holds the
 //! rate. Computes only.
 
+use super::answer::EQUIVALENCE;
 use crate::stats::{Estimate, normal};
 use crate::terms::{Configuration, OPERATING_SHARE, Objective, ObjectiveKind, Prices, Verdict};
 
-/// Values this close are one: the choice between them is memory's.
-const EQUIVALENCE: f64 = 0.03;
 /// Two starts of one setting differ by about as much in memory.
 const MEMORY_EQUIVALENCE: f64 = 0.01;
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -119,21 +118,20 @@ pub fn choose(objective: &Objective, settings: &[Weighed]) -> Option<Pick> {
             .collect()
     };
     let found = best(objective, &certain(true)).or_else(|| best(objective, &certain(false)));
-    let held = |verdict| Some(verdict);
     if let Some(configuration) = found {
-        return Some(Pick { configuration, held: held(Verdict::Yes), is_answer: true });
+        return Some(Pick { configuration, held: Some(Verdict::Yes), is_answer: true });
     }
     if let Some(configuration) = highest(&mut certain(false).iter()) {
-        return Some(Pick { configuration, held: held(Verdict::Yes), is_answer: false });
+        return Some(Pick { configuration, held: Some(Verdict::Yes), is_answer: false });
     }
     let possible = settings.iter().filter(|it| it.holds(rate) == Verdict::Undecided);
     let likeliest = possible.max_by(|a, b| a.probability(rate).total_cmp(&b.probability(rate)));
     if let Some(it) = likeliest {
-        let (configuration, held) = (it.configuration, held(Verdict::Undecided));
+        let (configuration, held) = (it.configuration, Some(Verdict::Undecided));
         return Some(Pick { configuration, held, is_answer: true });
     }
     let configuration = highest(&mut settings.iter())?;
-    Some(Pick { configuration, held: held(Verdict::No), is_answer: false })
+    Some(Pick { configuration, held: Some(Verdict::No), is_answer: false })
 }
 
 /// The best of them by what is asked about; of those as good within the band the least memory, and

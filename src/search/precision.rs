@@ -4,17 +4,12 @@ use super::Search;
 use crate::stats::Estimate;
 use crate::terms::{Configuration, Precision};
 
-/// Half the width of an interval, relative.
-pub(super) fn half_width(estimate: &Estimate) -> f64 {
-    (estimate.high / estimate.low).ln() / 2.0
-}
-
 impl Search {
     /// Of the one that is recommended.
     pub(super) fn precision(&self, chosen: Configuration) -> Precision {
         let asked_ratio = self.plan.precision;
         let known = self.blocks_estimate(chosen);
-        let reached_ratio = known.as_ref().map(half_width);
+        let reached_ratio = known.map(|known| known.log_half_width());
         let more_s = known.map(|known| self.sharper_after_s(&known, asked_ratio));
         Precision { asked_ratio, reached_ratio, more_s }
     }
@@ -23,7 +18,7 @@ impl Search {
     /// root of their number.
     fn sharper_after_s(&self, known: &Estimate, asked_ratio: f64) -> f64 {
         let starts = known.count as f64;
-        let needed = starts * (half_width(known) / asked_ratio).powi(2);
+        let needed = starts * (known.log_half_width() / asked_ratio).powi(2);
         (needed - starts).max(0.0).ceil() * self.confirm_cost_s(known.value)
     }
 
@@ -65,11 +60,5 @@ mod tests {
     fn time_is_told_as_people_plan_it() {
         let told = [20.0, 61.0, 1500.0, 9000.0].map(minutes);
         assert_eq!(told, ["a minute", "2 minutes", "25 minutes", "2.5 hours"]);
-    }
-
-    #[test]
-    fn half_a_width_is_relative() {
-        let estimate = Estimate { value: 100.0, low: 97.0, high: 103.0, count: 3 };
-        assert!((half_width(&estimate) - 0.03).abs() < 1e-3);
     }
 }

@@ -8,7 +8,6 @@ use super::Search;
 use super::confirm::{BLOCKS_LEAST, Confirm};
 use super::expect::Expectations;
 use super::objective::{self, Pick, Weighed};
-use super::precision::half_width;
 use crate::terms::{Configuration, OPERATING_SHARE, ObjectiveKind, TrialSummary, Verdict};
 
 /// A measured setting may hold a rate that is so much above its median in the race.
@@ -180,7 +179,7 @@ impl Search {
         let pick = self.picked()?;
         let blocks = self.cells[&pick.configuration].blocks.len();
         let known = self.blocks_estimate(pick.configuration);
-        if known.is_none_or(|it| half_width(&it) > self.plan.precision) {
+        if known.is_none_or(|it| it.log_half_width() > self.plan.precision) {
             return Some(false);
         }
         if self.plan.objective.kind == ObjectiveKind::Memory {

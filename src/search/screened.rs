@@ -6,7 +6,7 @@
 //! that looking after every block finds nothing that is not there.
 
 use super::Search;
-use super::answer::{EQUIVALENCE, START_SD_DEGREES, START_SD_LOG};
+use super::answer::{EQUIVALENCE, START_SD_DEGREES, START_SD_LOG, is_equivalent};
 use super::fresh::Arm;
 use super::screen::{BLOCKS_LEAST, Measured};
 use crate::stats::{self, Estimate, PriorSpread};
@@ -108,7 +108,7 @@ impl Search {
         };
         let is_same = || {
             let ratio = self.capacity_ratio(Variant::of(change), 0.90);
-            ratio.is_some_and(|ratio| is_within_band(&ratio))
+            ratio.is_some_and(|ratio| is_equivalent(&ratio))
         };
         sure.count >= u64::from(BLOCKS_LEAST) && (sure.low > 1.0 || sure.high < 1.0 || is_same())
     }
@@ -153,8 +153,7 @@ impl Search {
             return KnobVerdict::Undecided;
         }
         let narrow = self.capacity_ratio(variant, 0.90);
-        let is_same =
-            is_within_band(capacity) || narrow.is_some_and(|ratio| is_within_band(&ratio));
+        let is_same = is_equivalent(capacity) || narrow.is_some_and(|ratio| is_equivalent(&ratio));
         let saves = memory.is_some_and(|memory| memory.high < 1.0 - EQUIVALENCE);
         match capacity {
             _ if is_same && saves => KnobVerdict::Helps,
@@ -167,7 +166,7 @@ impl Search {
 
     /// An interval shrinks with the root of its blocks; it has to leave either 1 or the band.
     fn more_s(&self, capacity: &Estimate) -> f64 {
-        let half = (capacity.high / capacity.low).ln() / 2.0;
+        let half = capacity.log_half_width();
         let off = capacity.value.ln().abs();
         let needed = off.max(EQUIVALENCE - off).max(EQUIVALENCE / 3.0);
         let blocks = capacity.count as f64 * ((half / needed).powi(2) - 1.0).max(1.0);
@@ -312,8 +311,4 @@ impl Figure {
             Self::Memory => measured.capacity.memory_bytes.filter(|it| *it > 0).map(|it| it as f64),
         }
     }
-}
-
-fn is_within_band(ratio: &Estimate) -> bool {
-    ratio.lies_within(1.0 - EQUIVALENCE, 1.0 + EQUIVALENCE)
 }

@@ -21,6 +21,12 @@ impl Estimate {
         if self.value == 0.0 { f64::INFINITY } else { (self.high - self.low) / (2.0 * self.value) }
     }
 
+    /// Half the interval's width as a logarithm: 0.03 is about 3 % either way. For what is above
+    /// zero.
+    pub fn log_half_width(&self) -> f64 {
+        (self.high / self.low).ln() / 2.0
+    }
+
     /// True when the whole interval lies between `low` and `high`, both included.
     pub fn lies_within(&self, low: f64, high: f64) -> bool {
         low <= self.low && self.high <= high
@@ -37,5 +43,6 @@ mod tests {
         assert!(ratio.lies_within(0.97, 1.03));
         assert!(!ratio.lies_within(0.99, 1.03));
         assert!((ratio.relative_half_width() - 0.02).abs() < 1e-12);
+        assert!((ratio.log_half_width() - 0.02).abs() < 1e-4);
     }
 }
