@@ -47,7 +47,7 @@ fn main() -> Result<()> {
         match part {
             "sessions" => sessions::run(first, number("SESSIONS", 2000)?, budget)?,
             "pairs" => pairs::run(first, number("PAIRS", 500)?, budget)?,
-            "peers" => peers::run(first, number("PEERS", 200)?, budget)?,
+            "peers" => peers::run(first, number("PEERS", 200)?)?,
             other => return Err(format!("PARTS: '{other}' is none of sessions,pairs,peers").into()),
         }
     }

@@ -59,25 +59,26 @@ pub struct Lab<'a> {
     course: Course,
 }
 
-/// The course of one method for the goal that 95 % of the requests take less than `limit`.
+/// That 95 % of the requests take less than `limit`, and hardly one fails.
+///
+/// # Errors
+/// None: its shares are between 0 and 1.
+pub fn goal(limit: Duration) -> Result<Slo> {
+    Ok(Slo {
+        quantiles: vec![QuantileLimit { quantile: Ratio::new(0.95)?, limit }],
+        errors: Some(Ratio::new(0.001)?),
+    })
+}
+
+/// The course of one method.
 ///
 /// # Errors
 /// The place fails us.
-pub fn run(
-    method: Method,
-    case: &Case,
-    limit: Duration,
-    seed: u64,
-    until: Duration,
-) -> Result<Course> {
-    let slo = Slo {
-        quantiles: vec![QuantileLimit { quantile: Ratio::new(0.95)?, limit }],
-        errors: Some(Ratio::new(0.001)?),
-    };
+pub fn run(method: Method, case: &Case, slo: &Slo, seed: u64, until: Duration) -> Result<Course> {
     let mut place = Simulated::new(case.app.clone(), seed);
     let mut lab = Lab {
         case,
-        goals: Goals::one(slo),
+        goals: Goals::one(slo.clone()),
         runner: Runner::new(&mut place, 0),
         seed,
         trials: 0,

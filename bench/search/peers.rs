@@ -1,14 +1,15 @@
 //! Our search beside other ways to search, on the same apps and machines: how far each one's answer
-//! is from the best when it is stopped at any moment.
+//! is from the best when so much time was given.
 //!
-//! The others are given the goal that our own session settled, and a way to measure a capacity
-//! that is as good as ours; ours has its own calibration in its time.
+//! All are given the same goal, and the others a way to measure a capacity that is as good as ours.
+//! Ours is told the time beforehand, as those are who type `--budget`; the others answer with what
+//! they have by then.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use sweetspot::stats::t_interval;
-use sweetspot::terms::Configuration;
+use sweetspot::terms::{Configuration, Slo};
 
 use crate::Result;
 use crate::apps::{self, Case};
@@ -19,27 +20,22 @@ use crate::session;
 use crate::truth::Truths;
 
 const OURS: &str = "sweetspot";
-/// When the answers so far are looked at, seconds of the session.
+/// The times that are given, seconds.
 const LOOKS: [f64; 10] = [45.0, 60.0, 90.0, 120.0, 180.0, 300.0, 480.0, 900.0, 1800.0, 4320.0];
-/// The chart's moments: this many, evenly on a log scale from the first to the last.
-const MOMENTS: usize = 80;
-const FIRST_MOMENT_S: f64 = 20.0;
+/// Enough for the goal to be settled as one client alone suggests.
+const GOAL_BUDGET: Duration = Duration::from_secs(30);
 /// As good as the best.
 const GOOD: f64 = 0.95;
 
-/// One method's answers in one session: their share of the best capacity at each look, and at each
-/// of the chart's moments.
-struct Qualities {
-    looks: Vec<f64>,
-    moments: Vec<f64>,
-}
+/// One method's answers in one session: their share of the best capacity, by the time given.
+type Qualities = Vec<f64>;
 
 /// Compares, prints the table and writes the chart.
 ///
 /// # Errors
 /// A place fails us, a session settles no goal, or the chart cannot be written.
-pub fn run(first: u64, count: u64, budget: Duration) -> Result<()> {
-    let sessions = parallel::each(first, count, |seed| one(seed, budget))?;
+pub fn run(first: u64, count: u64) -> Result<()> {
+    let sessions = parallel::each(first, count, one)?;
     let names: Vec<&str> =
         std::iter::once(OURS).chain(methods::ALL.iter().map(|(name, _)| *name)).collect();
     println!("\n{count} sessions from seed {first}. Mean regret:\n");
@@ -47,7 +43,7 @@ pub fn run(first: u64, count: u64, budget: Duration) -> Result<()> {
     ahead(&names, &sessions);
     println!("\nSessions whose answer holds at least 95 % of the best:\n");
     table(&names, |method, look| {
-        let good = sessions.iter().filter(|session| session[method].looks[look] >= GOOD).count();
+        let good = sessions.iter().filter(|session| session[method][look] >= GOOD).count();
         format!("{:.0} %", 100.0 * good as f64 / sessions.len() as f64)
     });
     let path = write_chart(&names, &sessions)?;
@@ -56,44 +52,49 @@ pub fn run(first: u64, count: u64, budget: Duration) -> Result<()> {
 }
 
 /// By method, ours first.
-fn one(seed: u64, budget: Duration) -> Result<Vec<Qualities>> {
+fn one(seed: u64) -> Result<Vec<Qualities>> {
     let case = apps::random(seed);
-    let Some(ended) = session::run(&case, budget, seed)? else {
+    let Some(settled) = session::run(&case, GOAL_BUDGET, seed)? else {
         return Err(format!("session {seed} settled no goal").into());
     };
-    let chosen = ended.answer.choice.as_ref().map(|choice| choice.capacity.configuration);
-    let truths = Truths::new(&case, ended.limit, chosen);
-    let mut all = vec![qualities(&ended.course, &case, &truths)];
+    let slo = methods::goal(settled.limit)?;
+    let mut courses = vec![ours(&case, &slo, seed)?];
     let until = Duration::from_secs_f64(LOOKS[LOOKS.len() - 1]);
     for (_, method) in methods::ALL {
-        let course = methods::run(method, &case, ended.limit, seed, until)?;
-        all.push(qualities(&course, &case, &truths));
+        let course = methods::run(method, &case, &slo, seed, until)?;
+        courses.push(LOOKS.map(|look| answer_at(&course, look)));
     }
-    Ok(all)
+    // Who was searched longest is likely the best.
+    let truths = Truths::new(&case, settled.limit, courses[0][LOOKS.len() - 1]);
+    let quality = |answer: &Option<Configuration>| quality(*answer, &case, &truths);
+    Ok(courses.iter().map(|course| course.iter().map(quality).collect()).collect())
 }
 
-fn qualities(course: &Course, case: &Case, truths: &Truths<'_>) -> Qualities {
-    let boots = |c: Configuration| case.app.memory.of(c) <= case.app.memory.limit_bytes;
-    let at = |moment_s: f64| {
-        let so_far = course.iter().take_while(|(at_s, _)| *at_s <= moment_s).last();
-        // Without an answer, or with one that does not boot, people run on with what they have.
-        let answer = so_far.map(|(_, c)| *c).filter(|c| boots(*c));
-        // What hardly fits into the memory may hold more than the best that does.
-        truths.quality(answer.unwrap_or(case.app.current)).min(1.0)
-    };
-    Qualities {
-        looks: LOOKS.iter().map(|&look| at(look)).collect(),
-        moments: moments().map(at).collect(),
+/// What ours answers with each of the times as its budget.
+fn ours(case: &Case, slo: &Slo, seed: u64) -> Result<[Option<Configuration>; LOOKS.len()]> {
+    let mut answers = [None; LOOKS.len()];
+    for (answer, look) in answers.iter_mut().zip(LOOKS) {
+        let budget = Duration::from_secs_f64(look);
+        let ended = session::run_for(case, Some(slo.clone()), budget, seed)?;
+        // What a session that overran its time found out then does not count.
+        *answer = ended.and_then(|ended| answer_at(&ended.course, look));
     }
+    Ok(answers)
 }
 
-fn moments() -> impl Iterator<Item = f64> {
-    let span = (LOOKS[LOOKS.len() - 1] / FIRST_MOMENT_S).ln();
-    (0..MOMENTS).map(move |i| FIRST_MOMENT_S * (span * i as f64 / (MOMENTS - 1) as f64).exp())
+fn answer_at(course: &Course, look: f64) -> Option<Configuration> {
+    course.iter().take_while(|(at_s, _)| *at_s <= look).last().map(|(_, c)| *c)
+}
+
+/// Without an answer, or with one that does not boot, people run on with what they have.
+fn quality(answer: Option<Configuration>, case: &Case, truths: &Truths<'_>) -> f64 {
+    let boots = |c: &Configuration| case.app.memory.of(*c) <= case.app.memory.limit_bytes;
+    // What hardly fits into the memory may hold more than the best that does.
+    truths.quality(answer.filter(boots).unwrap_or(case.app.current)).min(1.0)
 }
 
 fn mean_regret(sessions: &[Vec<Qualities>], method: usize, look: usize) -> f64 {
-    let sum: f64 = sessions.iter().map(|session| 1.0 - session[method].looks[look]).sum();
+    let sum: f64 = sessions.iter().map(|session| 1.0 - session[method][look]).sum();
     sum / sessions.len() as f64
 }
 
@@ -104,7 +105,7 @@ fn row(name: &str, cell: impl Fn(usize) -> String) {
 
 /// A row for each method, a column for each look.
 fn table(names: &[&str], cell: impl Fn(usize, usize) -> String) {
-    row("stopped after", |look| format!("{} s", LOOKS[look]));
+    row("time given", |look| format!("{} s", LOOKS[look]));
     println!("|---|{}", "---|".repeat(LOOKS.len()));
     for (method, name) in names.iter().enumerate() {
         row(name, |look| cell(method, look));
@@ -122,7 +123,7 @@ fn ahead(names: &[&str], sessions: &[Vec<Qualities>]) {
         let other = best_other(look);
         let by: Vec<f64> = sessions
             .iter()
-            .map(|session| 100.0 * (session[0].looks[look] - session[other].looks[look]))
+            .map(|session| 100.0 * (session[0][look] - session[other][look]))
             .collect();
         t_interval(&by, 0.95).map_or("-".to_string(), |by| {
             format!("{:.1} ({:.1} to {:.1})", by.value, by.low, by.high)
@@ -140,11 +141,8 @@ fn write_chart(names: &[&str], sessions: &[Vec<Qualities>]) -> Result<PathBuf> {
         .iter()
         .enumerate()
         .map(|(method, name)| {
-            let regret = |index: usize| {
-                let sum: f64 = sessions.iter().map(|s| 1.0 - s[method].moments[index]).sum();
-                sum / sessions.len() as f64
-            };
-            let points = moments().enumerate().map(|(i, s)| (s, regret(i))).collect();
+            let regret = |(look, &s): (usize, &f64)| (s, mean_regret(sessions, method, look));
+            let points = LOOKS.iter().enumerate().map(regret).collect();
             chart::Line { name: name.to_string(), points }
         })
         .collect();

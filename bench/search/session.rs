@@ -8,7 +8,7 @@ use sweetspot::search::{Answer, PRECISION, SearchPlan};
 use sweetspot::session::rehearse::{self, Rehearsed};
 use sweetspot::stats::Estimate;
 use sweetspot::terms::{
-    Arrivals, Bytes, Configuration, Goals, Objective, Prediction, TrialSummary,
+    Arrivals, Bytes, Configuration, Goals, Objective, Prediction, Slo, TrialSummary,
 };
 
 use crate::Result;
@@ -28,11 +28,12 @@ pub struct Ended {
     pub last_by_current: Option<Estimate>,
 }
 
-pub fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
+/// `slo`: the goal, where it is given.
+pub fn plan(case: &Case, slo: Option<Slo>, budget: Duration, seed: u64) -> SearchPlan {
     SearchPlan {
         grid: case.grid.clone(),
         current: case.app.current,
-        slo: None,
+        slo,
         cores: case.app.cores,
         form: Form::Threads,
         generator_shares_cores: false,
@@ -49,14 +50,24 @@ pub fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
 
 /// `None` when no goal was settled: the server died at once, say.
 pub fn run(case: &Case, budget: Duration, seed: u64) -> Result<Option<Ended>> {
+    run_for(case, None, budget, seed)
+}
+
+/// The same with a goal that is given.
+pub fn run_for(
+    case: &Case,
+    slo: Option<Slo>,
+    budget: Duration,
+    seed: u64,
+) -> Result<Option<Ended>> {
     let mut place = Simulated::new(case.app.clone(), seed);
     let is_traced = std::env::var_os("TRACE").is_some();
     let (last, mut last_by_current) = (case.grid.last().copied(), None);
     let mut course = Vec::new();
     let mut predictions = Vec::new();
     let rehearsed = rehearse::run_watched(
-        &plan(case, budget, seed),
-        &Goals::default(),
+        &plan(case, slo.clone(), budget, seed),
+        &slo.map(Goals::one).unwrap_or_default(),
         &mut place,
         &mut |search, elapsed| {
             if is_traced {

@@ -71,7 +71,7 @@ pub(super) const START_SD_LOG: f64 = 0.02;
 pub(super) const START_SD_DEGREES: f64 = 4.0;
 /// A machine's speed over some minutes differs by about this much from what it is over the day; it
 /// counts as this many comparisons.
-const DRIFT_SD_LOG: f64 = 0.02;
+const DRIFT_SD_LOG: f64 = 0.025;
 const DRIFT_DEGREES: f64 = 2.0;
 /// Equivalent: the ratio's 90 % interval lies within this much of one.
 pub(super) const EQUIVALENCE: f64 = 0.03;

@@ -26,6 +26,10 @@ const PROBES_MAX: f64 = 3.0;
 const BUDGET_PER_PROBE_S: f64 = 100.0;
 /// The reference is measured again with whatever wins: two tell what is to be beaten.
 const REFERENCE_PROBES: u32 = 2;
+/// What is expected of another before the reference's own capacity can wait, by it.
+const FAR_MORE: f64 = 1.15;
+/// Within less there may be no time for blocks, and only the race has a figure for the reference.
+const BLOCKS_BUDGET: Duration = Duration::from_secs(120);
 /// Requests a probe should see, so that it tells some 5 % apart (METHOD: 2 sqrt(2 / N) for
 /// Poisson).
 const PROBE_REQUESTS: f64 = 2500.0;
@@ -48,6 +52,9 @@ impl Search {
         }
         if !climb.has_burst {
             return Some(self.burst_request(climb.configuration));
+        }
+        if climb.bar_rps.is_none() && self.can_wait(climb.configuration) {
+            return None;
         }
         let belief = cell.race.as_ref()?;
         let probes_most =
@@ -124,6 +131,16 @@ impl Search {
             warm_up: SETTLE,
             duration: Duration::from_secs_f64(duration_s),
         }
+    }
+
+    /// The reference, while so much more is expected of others that only the blocks need its
+    /// figure: half a minute that is better spent on what may win.
+    fn can_wait(&self, configuration: Configuration) -> bool {
+        let has_blocks = self.plan.budget >= BLOCKS_BUDGET;
+        let Some(expectations) = self.expectations().filter(|_| has_blocks) else { return false };
+        let here_rps = expectations.capacity_rps(configuration);
+        configuration == self.plan.current
+            && self.untried().any(|it| expectations.capacity_rps(it) > here_rps * FAR_MORE)
     }
 
     fn climb_mut(&mut self) -> Option<&mut Climb> {

@@ -58,10 +58,14 @@ const PRIOR_SD_LOG: f64 = 0.15;
 /// More for a precision beyond the usual.
 const BLOCKS_MAX: f64 = 8.0;
 const BLOCKS_EVER: f64 = 60.0;
-/// Before so many nobody is out.
+/// Before so many nobody is out who is not far beaten.
 pub(super) const BLOCKS_LEAST: usize = 2;
 /// Out: the whole interval of its capacity by the best one's lies below this.
 const BEATEN: f64 = 0.99;
+/// The same after a single block. What today's setting loses is then plain enough.
+const FAR_BEATEN: f64 = 0.9;
+/// Likely to be far beaten: its capacity in the race by the best one's.
+const FAR_BEHIND: f64 = 0.8;
 /// A burst that is only to warm the server up.
 const WARM_BURST: Duration = Duration::from_secs(3);
 
@@ -71,7 +75,7 @@ impl Search {
         let (winner, best_rps) = pursued.or_else(|| self.best_in_race())?;
         let mut finalists = vec![winner];
         let reference = self.plan.current;
-        if winner != reference && self.cells[&reference].capacity_rps().is_some() {
+        if winner != reference && self.cells[&reference].race.is_some() {
             finalists.push(reference);
         }
         let close = match pursued {
@@ -82,7 +86,8 @@ impl Search {
         let left_s = self.time_left().as_secs_f64();
         for configuration in close {
             // Never at the price of a second block.
-            if finalists.len() < 4 && block_s(finalists.len() + 1) * 2.0 <= left_s {
+            let again = finalists.iter().filter(|c| !self.is_far_behind(**c, best_rps)).count() + 1;
+            if finalists.len() < 4 && block_s(finalists.len() + 1) + block_s(again) <= left_s {
                 finalists.push(configuration);
             }
         }
@@ -94,6 +99,12 @@ impl Search {
             return None;
         }
         Some(self.block(finalists, 1))
+    }
+
+    /// By the race: one block will do for it.
+    fn is_far_behind(&self, configuration: Configuration, best_rps: f64) -> bool {
+        let race = self.cells[&configuration].race.as_ref();
+        race.is_some_and(|belief| belief.median() < FAR_BEHIND * best_rps)
     }
 
     /// Configurations whose race capacity is within 4 % of the best, least memory first.
@@ -150,8 +161,10 @@ impl Search {
 
     pub(super) fn take_confirm_burst(&mut self, summary: &TrialSummary) {
         let burst_rps = summary.summary.got_through_rps();
-        let known = self.cells[&summary.configuration].capacity_rps();
-        let mut belief = RatePosterior::with_prior(known.unwrap_or(burst_rps), PRIOR_SD_LOG);
+        let known = self.cells[&summary.configuration].race.as_ref();
+        let (known_rps, known_sd) =
+            known.map_or((burst_rps, PRIOR_SD_LOG), |it| (it.median(), it.sd_log()));
+        let mut belief = RatePosterior::with_prior(known_rps, known_sd.max(PRIOR_SD_LOG));
         cap(&mut belief, burst_rps);
         if let super::Stage::Confirm(confirm) = &mut self.stage {
             confirm.belief = Some(belief);
@@ -219,8 +232,13 @@ impl Search {
         let Some(best) = self.best_confirmed() else { return done.finalists.clone() };
         let is_beaten = |c: &Configuration| {
             *c != best
-                && self.paired_blocks(*c, best).len() >= BLOCKS_LEAST
-                && self.ratio(*c, best, 0.95).is_some_and(|ratio| ratio.high < BEATEN)
+                && self.ratio(*c, best, 0.95).is_some_and(|ratio| {
+                    match self.paired_blocks(*c, best).len() {
+                        0 => false,
+                        blocks if blocks < BLOCKS_LEAST => ratio.high < FAR_BEATEN,
+                        _ => ratio.high < BEATEN,
+                    }
+                })
         };
         done.finalists.iter().copied().filter(|c| !is_beaten(c)).collect()
     }

@@ -24,8 +24,11 @@ impl Search {
         }
         let best = self.best_in_race();
         let best_rps = best.map(|(_, rps)| rps);
-        let candidate =
-            self.rule_of_thumb().or_else(|| self.pursued_candidate()).or_else(|| {
+        let candidate = self
+            .favourite(best_rps)
+            .or_else(|| self.rule_of_thumb())
+            .or_else(|| self.pursued_candidate())
+            .or_else(|| {
                 match self.pursued_in_race() {
                     // Whether another one holds more is not what is asked.
                     Some(_) => None,
@@ -86,8 +89,14 @@ impl Search {
             .map(|(&configuration, _)| configuration)
     }
 
+    /// What the model expects most of, before anything was compared: who stops early gets this.
+    fn favourite(&self, best_rps: Option<f64>) -> Option<Configuration> {
+        let is_first = !self.has_compared() && !self.pursues();
+        is_first.then(|| self.promising(best_rps)).flatten()
+    }
+
     /// What most would set without measuring: a worker for each core, with as many threads as
-    /// today, or twice as many. These are tried first, whatever the model says of them, so that no
+    /// today, or twice as many. These are tried next, whatever the model says of them, so that no
     /// answer is worse than this.
     fn rule_of_thumb(&self) -> Option<Configuration> {
         let threads = self.plan.current.threads.get();
