@@ -14,7 +14,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build demo test test-vm test-readers lint fuzz bench-main-job bench-search bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-labs install clean help
+.PHONY: build demo test test-vm test-readers lint fuzz bench-tune bench-search bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -55,12 +55,10 @@ lint: ## check formatting, clippy's warnings and the documentation's links
 fuzz: ## feed bad input to whatever reads input, FUZZ_S seconds (60) each; needs nightly Rust
 	@scripts/fuzz '$(FUZZ_S)'
 
-bench-main-job: ## the evidence for the main job, about 90 minutes of full load (CONTRIBUTING.md)
+bench-tune: ## tune on real servers beside whole grids of capacities, about 3.5 hours (CONTRIBUTING.md)
 	@scripts/bootstrap demo
-	$(say) 'building'
-	$(CARGO) build --release --locked
-	$(say) 'measuring; rows go to target/main-job/rows.csv, and a run that was cut off goes on there'
-	$(CARGO) bench --locked --bench main_job
+	$(say) 'building, then measuring; rows go to target/bench-tune/rows.csv, where a cut run goes on'
+	$(CARGO) bench --locked --bench tune
 
 bench-search: ## how good the search's answers are on simulated apps whose capacities are known
 	@scripts/bootstrap build

@@ -8,7 +8,7 @@
 
 #[path = "diagnosis/beside.rs"]
 mod beside;
-#[path = "diagnosis/bonds.rs"]
+#[path = "common/bonds.rs"]
 mod bonds;
 #[path = "diagnosis/child.rs"]
 mod child;

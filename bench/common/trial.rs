@@ -4,12 +4,13 @@ use sweetspot::summary::trial::{Context, summarise};
 use sweetspot::terms::{Goals, TrialPurpose, TrialSummary};
 use sweetspot::trial::{Order, Outcome, Runner};
 
-/// Runs a trial whose server has `cores`, and sums it up without a goal.
+/// Runs a trial whose server has `cores`, and sums it up; `goals`: by which it is judged.
 pub fn run(
     runner: &mut Runner<'_>,
     order: &Order,
     purpose: TrialPurpose,
     cores: f64,
+    goals: &Goals,
 ) -> crate::Result<TrialSummary> {
     let record = match runner.run(order, &mut |_| {})? {
         Outcome::BootFailed(failure) => return Err(failure.message.into()),
@@ -18,7 +19,7 @@ pub fn run(
     let context = Context {
         id: 1,
         purpose,
-        goals: &Goals::default(),
+        goals,
         cores,
         unloaded_s: None,
         has_proxy: false,

@@ -15,7 +15,7 @@ use sweetspot::plan::{check_programs, choose_server, recognise};
 use sweetspot::server;
 use sweetspot::session::here;
 use sweetspot::terms::{
-    Arrivals, Configuration, ConnectionMode, Offered, Rate, StopSignal, Target, TrialPurpose,
+    Arrivals, Configuration, ConnectionMode, Goals, Offered, Rate, StopSignal, Target, TrialPurpose,
 };
 use sweetspot::trial::{Order, Runner};
 
@@ -128,7 +128,8 @@ impl<'a> Site<'a> {
             let saturated = rows.find(self.workload.name, Kind::Saturated, cell);
             let rate = saturated.map_or(0.0, |row| row.summary.summary.got_through_rps());
             let order = order(cell, kind, rate, self.seconds)?;
-            let summary = trial::run(&mut runner, &order, purpose(kind), machine.cores.get())?;
+            let (purpose, cores) = (purpose(kind), machine.cores.get());
+            let summary = trial::run(&mut runner, &order, purpose, cores, &Goals::default())?;
             // Of a rate that the generator cannot keep there is no latency; a closed load that it
             // cannot keep says nothing at all.
             if !summary.valid && !matches!(kind, Kind::Half | Kind::Most) {

@@ -14,7 +14,7 @@ use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::report::Story;
 use sweetspot::session::predict::{Question, answer};
 use sweetspot::stats::normal;
-use sweetspot::terms::{Configuration, Offered, TrialPurpose, TrialSummary};
+use sweetspot::terms::{Configuration, Goals, Offered, TrialPurpose, TrialSummary};
 use sweetspot::trial::{Order, Runner};
 
 use crate::Result;
@@ -182,7 +182,7 @@ fn trial(
         latency_limit: None,
     };
     let mut runner = Runner::new(place, 0);
-    let summary = crate::trial::run(&mut runner, &order, purpose, app.cores)?;
+    let summary = crate::trial::run(&mut runner, &order, purpose, app.cores, &Goals::default())?;
     runner.finish()?;
     Ok(summary)
 }

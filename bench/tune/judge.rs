@@ -1,0 +1,201 @@
+//! What the rows of a workload say: the grid's best, and how good what was chosen is beside it.
+//!
+//! In: rows, and what the tunes printed. Out: figures. Measures nothing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use sweetspot::stats::{Estimate, log_ratio_interval};
+use sweetspot::terms::{Configuration, TuneResult};
+
+use crate::command::result_path;
+use crate::rows::{Phase, Row, Rows};
+use crate::workload::Workload;
+
+/// What a whole grid is: so many capacities of a cell, of so much load each.
+pub const FULL: (u32, f64) = (3, 60.0);
+/// A cell is as good as the best within this.
+pub const AS_GOOD: f64 = 0.95;
+
+/// A workload judged.
+pub struct Judged {
+    pub workload: &'static Workload,
+    /// Capacities in requests/s, by cell, a round each.
+    pub cells: BTreeMap<Configuration, Vec<f64>>,
+    pub rounds: u32,
+    /// Load of one capacity of the grid.
+    pub asked_s: f64,
+    /// What the grid took by the clock, and what [`FULL`] takes at that rate.
+    pub grid_s: f64,
+    pub full_grid_s: f64,
+    /// `None`: no cell could be measured.
+    pub best: Option<Configuration>,
+    pub tunes: Vec<Row>,
+    /// By round: what was measured of each contender.
+    pub blocks: BTreeMap<u32, BTreeMap<Configuration, f64>>,
+    pub block_s: f64,
+    /// Of each tune, what it printed as being as good as its choice.
+    equivalent: BTreeMap<u32, Vec<Configuration>>,
+}
+
+/// How a tune's choice stands to the first one's.
+pub enum Agreement {
+    Same,
+    /// Each of these, as far as it is so: the blocks' ratio, whose interval lies within 5 %; tunes
+    /// that name the other's choice as equivalent.
+    Equivalent(Option<Estimate>, Vec<u32>),
+    /// With the blocks' ratio, where there is one.
+    Other(Option<Estimate>),
+}
+
+impl Judged {
+    /// `None`: nothing of it was measured.
+    pub fn of(workload: &'static Workload, rows: &Rows, folder: &Path) -> Option<Self> {
+        let grid: Vec<&Row> = rows.of(workload.name, Phase::Grid).collect();
+        let asked_s = grid.first()?.asked_s;
+        let cells = capacities(workload.name, rows);
+        let grid_s: f64 = grid.iter().map(|row| row.seconds).sum();
+        let one_s = grid_s / grid.len() as f64 - asked_s + FULL.1;
+        let tunes: Vec<Row> = rows.of(workload.name, Phase::Tune).cloned().collect();
+        let named = |row: &Row| (row.round, equivalent(folder, workload.name, row.round));
+        let mut blocks: BTreeMap<u32, BTreeMap<Configuration, f64>> = BTreeMap::new();
+        for row in rows.of(workload.name, Phase::Blocks) {
+            let block = blocks.entry(row.round).or_default();
+            block.extend(row.configuration.map(|cell| (cell, row.capacity_rps)));
+        }
+        Some(Self {
+            workload,
+            rounds: grid.iter().map(|row| row.round).max().unwrap_or(0),
+            asked_s,
+            grid_s,
+            full_grid_s: one_s * cells.len() as f64 * f64::from(FULL.0),
+            best: best_of(&cells),
+            equivalent: tunes.iter().map(named).collect(),
+            block_s: rows.of(workload.name, Phase::Blocks).next().map_or(0.0, |row| row.asked_s),
+            cells,
+            tunes,
+            blocks,
+        })
+    }
+
+    /// Whether the grid is as much as a whole one, so that its time is as measured.
+    pub fn is_full(&self) -> bool {
+        let is_whole = |values: &Vec<f64>| values.len() == FULL.0 as usize;
+        self.asked_s == FULL.1 && self.cells.values().all(is_whole)
+    }
+
+    pub fn rps(&self, cell: Configuration) -> f64 {
+        self.cells.get(&cell).map_or(0.0, |values| median(values))
+    }
+
+    /// Cells within 5 % of the best, itself included.
+    pub fn as_good(&self) -> usize {
+        let least = AS_GOOD * self.best.map_or(f64::INFINITY, |best| self.rps(best));
+        self.cells.values().filter(|values| median(values) >= least).count()
+    }
+
+    /// What was chosen, each once, in the order of the tunes.
+    pub fn choices(&self) -> Vec<Configuration> {
+        let mut choices: Vec<Configuration> = Vec::new();
+        for choice in self.tunes.iter().filter_map(|row| row.configuration) {
+            if !choices.contains(&choice) {
+                choices.push(choice);
+            }
+        }
+        choices
+    }
+
+    /// Requests/s of both in every block that has both.
+    pub fn pairs(&self, one: Configuration, other: Configuration) -> Vec<(u32, f64, f64)> {
+        let both = |(round, block): (&u32, &BTreeMap<Configuration, f64>)| {
+            Some((*round, *block.get(&one)?, *block.get(&other)?))
+        };
+        self.blocks.iter().filter_map(both).collect()
+    }
+
+    /// one / other with its 95 % interval, from the blocks in which both could be measured.
+    pub fn ratio(&self, one: Configuration, other: Configuration) -> Option<Estimate> {
+        let pairs = self.pairs(one, other).into_iter().map(|(_, one, other)| (one, other));
+        let measured: Vec<(f64, f64)> =
+            pairs.filter(|(one, other)| *one > 0.0 && *other > 0.0).collect();
+        log_ratio_interval(&measured, 0.95)
+    }
+
+    /// Of each tune but the first that chose something; the round of that and its own come first.
+    pub fn agreements(&self) -> Vec<(u32, u32, Agreement)> {
+        let chose = |row: &Row| Some((row.round, row.configuration?));
+        let mut chosen = self.tunes.iter().filter_map(chose);
+        let Some((first, choice)) = chosen.next() else { return Vec::new() };
+        chosen
+            .map(|(round, other)| (first, round, self.agreement(first, choice, round, other)))
+            .collect()
+    }
+
+    fn agreement(
+        &self,
+        first: u32,
+        choice: Configuration,
+        round: u32,
+        other: Configuration,
+    ) -> Agreement {
+        if choice == other {
+            return Agreement::Same;
+        }
+        let ratio = self.ratio(other, choice);
+        let near = ratio.filter(|ratio| ratio.lies_within(AS_GOOD, 2.0 - AS_GOOD));
+        let names =
+            |round, cell| self.equivalent.get(&round).is_some_and(|all| all.contains(&cell));
+        let by = [(first, other), (round, choice)];
+        let by = by.into_iter().filter(|(round, cell)| names(*round, *cell));
+        let by: Vec<u32> = by.map(|(round, _)| round).collect();
+        match near.is_some() || !by.is_empty() {
+            true => Agreement::Equivalent(near, by),
+            false => Agreement::Other(ratio),
+        }
+    }
+}
+
+/// What is to be measured again: the grid's best and every choice.
+pub fn contenders(workload: &str, rows: &Rows) -> Vec<Configuration> {
+    let choices = rows.of(workload, Phase::Tune).filter_map(|row| row.configuration);
+    let mut all: Vec<Configuration> = choices.chain(best_of(&capacities(workload, rows))).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match (sorted.len() % 2, sorted.len() / 2) {
+        (_, 0) => sorted.first().copied().unwrap_or(0.0),
+        (1, middle) => sorted[middle],
+        (_, middle) => (sorted[middle - 1] + sorted[middle]) / 2.0,
+    }
+}
+
+fn capacities(workload: &str, rows: &Rows) -> BTreeMap<Configuration, Vec<f64>> {
+    let mut cells: BTreeMap<Configuration, Vec<f64>> = BTreeMap::new();
+    for row in rows.of(workload, Phase::Grid) {
+        if let Some(cell) = row.configuration {
+            cells.entry(cell).or_default().push(row.capacity_rps);
+        }
+    }
+    cells
+}
+
+fn best_of(cells: &BTreeMap<Configuration, Vec<f64>>) -> Option<Configuration> {
+    let medians = cells.iter().map(|(cell, values)| (*cell, median(values)));
+    let best = medians.filter(|(_, rps)| *rps > 0.0).max_by(|a, b| a.1.total_cmp(&b.1));
+    best.map(|(cell, _)| cell)
+}
+
+/// What is not there, or no result, names none.
+fn equivalent(folder: &Path, workload: &str, round: u32) -> Vec<Configuration> {
+    let text = fs::read_to_string(result_path(folder, workload, round)).unwrap_or_default();
+    let result: Option<TuneResult> = serde_json::from_str(&text).ok();
+    let all = result.and_then(|result| result.decision).map(|decision| decision.equivalent);
+    let all = all.unwrap_or_default().into_iter();
+    all.filter_map(|one| Configuration::new(one.workers, one.threads).ok()).collect()
+}
