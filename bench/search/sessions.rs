@@ -150,6 +150,8 @@ fn table(all: &[One]) {
         share(&|s| s.quality < 0.9 && !s.is_warned)
     );
     println!("| sessions with a warning | {:.1} % |", share(&|s| s.is_warned));
+    let is_unsteady = |s: &One| s.notes.iter().any(|note| note.contains("not steady"));
+    println!("| sessions called not steady | {:.1} % |", share(&is_unsteady));
     println!("| 95 % intervals of capacity that cover | {:.1} % |", share(&|s| s.covers));
     println!(
         "| half width of an interval, median; 95th percentile | {:.1} %; {:.1} % |",

@@ -41,8 +41,8 @@ impl Sizes {
             seconds_per_cell: seconds("SECONDS_PER_CELL", 60)?,
             replicates: number("REPLICATES", 3)?,
             tunes: number("TUNES", 2)?,
-            // An eighth of 12 cells x 3 x 60 s.
-            tune_budget: text("TUNE_BUDGET", "4m30s"),
+            // Less than an eighth of 12 cells x 3 x 60 s: a capacity ends when it is clear.
+            tune_budget: text("TUNE_BUDGET", "4m"),
             blocks: number("BLOCKS", 6)?,
             block_seconds: seconds("BLOCK_SECONDS", 30)?,
             workers: counts("WORKERS", &text("WORKERS", "1,2,4"))?,

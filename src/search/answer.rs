@@ -90,6 +90,9 @@ impl Search {
             front: objective::front(&self.weighed(), chosen),
         });
         let mut notes = self.notes.clone();
+        notes.extend(self.unsteadiness());
+        notes.extend(chosen.and_then(|chosen| self.never_held(chosen)));
+        notes.extend(self.hardly_known());
         notes.extend(picked.iter().flat_map(|pick| self.pursuit_notes(pick)));
         let precision = choice.as_ref().and_then(|choice| choice.precision);
         notes.extend(precision.and_then(|it| self.more_minutes(&it)));
@@ -107,6 +110,31 @@ impl Search {
     pub fn compared(&self, a: Configuration, b: Configuration) -> Option<Estimate> {
         let is_known = |c: &Configuration| self.cells.contains_key(c);
         (is_known(&a) && is_known(&b)).then(|| self.ratio(a, b, 0.95)).flatten()
+    }
+
+    /// A capacity below everything that was tried is a guess of the belief's lower end.
+    fn never_held(&self, chosen: Configuration) -> Option<String> {
+        let cell = &self.cells[&chosen];
+        let is_tried = cell.probes > 0 || !cell.blocks.is_empty();
+        (is_tried && !cell.has_held).then(|| {
+            format!(
+                "{chosen} held none of the rates that were tried: its capacity is what its misses \
+                 point to, and may be less; more minutes would try lower rates"
+            )
+        })
+    }
+
+    /// The session ended before the blocks, for which the reference's probes had waited.
+    fn hardly_known(&self) -> Option<String> {
+        let current = self.plan.current;
+        let cell = &self.cells[&current];
+        let is_guessed = cell.race.is_some() && cell.probes == 0 && cell.blocks.is_empty();
+        (is_guessed && self.to_recommend() != Some(current)).then(|| {
+            format!(
+                "what {current} holds, which runs today, is worked out from what it got through \
+                 when saturated; it was not tried at a rate"
+            )
+        })
     }
 
     fn choice(&self, chosen: Configuration) -> Option<Choice> {

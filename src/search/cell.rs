@@ -22,6 +22,8 @@ pub(super) struct Cell {
     /// Belief about the capacity from the race.
     pub race: Option<RatePosterior>,
     pub probes: u32,
+    /// Of the windows at a rate one seemed to hold it.
+    pub has_held: bool,
     /// Capacity of each fresh start measured after the choice: (median, sd of the logarithm),
     /// oldest first, by block.
     pub blocks: Vec<(u32, f64, f64)>,
@@ -53,6 +55,7 @@ impl Cell {
     /// Takes what every trial tells, whatever it was for.
     pub fn take(&mut self, summary: &TrialSummary) {
         self.memory_bytes = self.memory_bytes.max(summary.memory_bytes);
+        self.has_held |= summary.offered.rate().is_some() && summary.leaning == Verdict::Yes;
         let is_pushed = summary.purpose == TrialPurpose::Saturate || summary.verdict == Verdict::No;
         if is_pushed {
             self.take_limit(&summary.limit);

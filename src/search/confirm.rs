@@ -173,6 +173,7 @@ impl Search {
 
     pub(super) fn take_confirm(&mut self, summary: &TrialSummary) {
         let Some(rate) = summary.offered.rate() else { return };
+        let is_late = self.time_left().is_zero();
         let super::Stage::Confirm(confirm) = &mut self.stage else { return };
         if confirm.latency_rps.take().is_some() {
             confirm.queue.pop();
@@ -185,7 +186,8 @@ impl Search {
         confirm.has_held |= summary.leaning == Verdict::Yes;
         confirm.has_missed |= summary.leaning == Verdict::No;
         let is_between = confirm.has_held && confirm.has_missed;
-        if confirm.probes < PROBES || (!is_between && confirm.probes < PROBES_MOST) {
+        let is_one_sided = !is_between && confirm.probes < PROBES_MOST && !is_late;
+        if confirm.probes < PROBES || is_one_sided {
             return;
         }
         (confirm.has_held, confirm.has_missed) = (false, false);

@@ -19,6 +19,7 @@ mod rate;
 mod screen;
 mod screened;
 mod starts;
+mod steady;
 mod verify;
 
 use std::collections::BTreeMap;
@@ -39,6 +40,7 @@ pub use objective::{Cost, Weighed};
 pub use screen::KnobChange;
 use screen::{Knobs, Screen};
 pub use screened::{ChangeAnswer, KnobsAnswer, VariantAnswer};
+use steady::Sight;
 
 pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch, WindowAnswer};
 pub use starts::{
@@ -152,6 +154,8 @@ pub struct Search {
     notes: Vec<String>,
     /// What would not fit into memory, by what is known now, and why.
     too_large: BTreeMap<Configuration, String>,
+    /// Of the app as it is, oldest first.
+    sights: Vec<Sight>,
     /// Invalid or broken trials in a row; the search gives up on a configuration after two.
     setbacks: u32,
 }
@@ -205,6 +209,7 @@ impl Search {
             starts: 0,
             notes: Vec::new(),
             too_large: BTreeMap::new(),
+            sights: Vec::new(),
             setbacks: 0,
         }
     }
@@ -278,6 +283,7 @@ impl Search {
             return;
         }
         self.cell_mut(summary.configuration).take(summary);
+        self.sights.extend(Sight::of(summary));
         match summary.purpose {
             TrialPurpose::Unloaded => self.take_unloaded(summary),
             TrialPurpose::Saturate if self.is_confirming() => self.take_confirm_burst(summary),

@@ -19,4 +19,4 @@ pub use log_ratio::{Beside, LogRatio, weighed_mean};
 pub use mser::{Cut, mser5};
 pub use rate_posterior::RatePosterior;
 pub use shrunk::{PriorSpread, shrunk_interval};
-pub use slope::{Slope, slope};
+pub use slope::{Slope, common_slope, slope};

@@ -1,8 +1,10 @@
-//! Does a series grow? A straight line with an interval that allows for autocorrelation.
+//! Does a series grow? A straight line with an interval that allows for autocorrelation; and the
+//! same of several short series that have one slope in common.
 
 use super::interval::t_quantile;
 
-/// Change per step of an equally spaced series, with its 95 % interval.
+/// Change per step of an equally spaced series (or per unit of what it is set against), with its
+/// interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slope {
     pub per_step: f64,
@@ -38,6 +40,34 @@ pub fn slope(values: &[f64]) -> Option<Slope> {
     Some(Slope { per_step, low: per_step - half, high: per_step + half })
 }
 
+/// The slope that several groups have in common, each at a level of its own; with its interval of
+/// this level. `groups`: points (x, y). `None` when fewer than three points are left to judge the
+/// scatter by, or no group has two different x.
+///
+/// Within-group least squares: `b = Sxy / Sxx` with sums of deviations from each group's means,
+/// `b ± t_{N-G-1} sqrt(s^2 / Sxx)`. Source: Wooldridge (2010), section 10.5.
+pub fn common_slope(groups: &[Vec<(f64, f64)>], level: f64) -> Option<Slope> {
+    let points: Vec<(f64, f64)> = groups.iter().flat_map(|group| deviations(group)).collect();
+    let used = groups.iter().filter(|group| !group.is_empty()).count();
+    let degrees = points.len() as f64 - used as f64 - 1.0;
+    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>();
+    let sxx = sum(&|(x, _)| x * x);
+    if degrees < 2.0 || sxx <= 0.0 {
+        return None;
+    }
+    let per_step = sum(&|(x, y)| x * y) / sxx;
+    let squares = sum(&|(x, y)| (y - per_step * x).powi(2));
+    let half = t_quantile(0.5 + 0.5 * level, degrees) * (squares / degrees / sxx).sqrt();
+    Some(Slope { per_step, low: per_step - half, high: per_step + half })
+}
+
+/// Of every point from its group's means.
+fn deviations(group: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let count = group.len().max(1) as f64;
+    let (x, y) = group.iter().fold((0.0, 0.0), |sum, point| (sum.0 + point.0, sum.1 + point.1));
+    group.iter().map(|point| (point.0 - x / count, point.1 - y / count)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +93,23 @@ mod tests {
     #[test]
     fn three_values_say_nothing() {
         assert_eq!(slope(&[1.0, 2.0, 3.0]), None);
+    }
+
+    #[test]
+    fn groups_at_different_levels_show_the_slope_that_they_share() {
+        // By hand: deviations (-1, -2) (1, 2) and (-1, -1) (1, 1): Sxx 4, Sxy 6, squares 1, of
+        // four points in two groups one degree of freedom: too few. With a third group: Sxx 6.
+        let two = [vec![(0.0, 1.0), (2.0, 5.0)], vec![(0.0, 9.0), (2.0, 11.0)]];
+        assert_eq!(common_slope(&two, 0.95), None);
+        let three = [two[0].clone(), two[1].clone(), vec![(4.0, 0.0), (6.0, 3.0)]];
+        let found = common_slope(&three, 0.95).unwrap();
+        assert!((found.per_step - 1.5).abs() < 1e-12, "{found:?}");
+        let half = t_quantile(0.975, 2.0) * (1.0_f64 / 2.0 / 6.0).sqrt();
+        assert!((found.high - 1.5 - half).abs() < 1e-9, "{found:?}");
+        assert_eq!(
+            common_slope(&[vec![(1.0, 1.0), (1.0, 2.0), (1.0, 3.0), (1.0, 4.0)]], 0.95),
+            None
+        );
     }
 
     /// Share of 95 % intervals that miss the true slope, for AR(1) noise.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use sweetspot::model::simulator::Lock;
-use sweetspot::place::simulated::{Simulated, SimulatedApp};
+use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::place::{Observed, Offer, Place, PlaceError, Started};
 use sweetspot::plan::{Goal, Plan, Source};
 use sweetspot::report::{self, Reporter, Stored};
@@ -106,9 +106,11 @@ fn purposes(events: &[Event]) -> Vec<(TrialPurpose, Configuration)> {
 }
 
 #[test]
-fn the_rule_of_thumb_is_tried_before_anything_that_the_model_proposes() {
+fn the_models_favourite_is_tried_first_and_then_the_rule_of_thumb() {
     let folder = TempDir::new().unwrap();
-    let ended = tune_app(&plan(&folder), app());
+    // A request waits for 40 ms of 41: many threads are what the model expects most of.
+    let waits = SimulatedApp { cpu_s: 0.001, wait_s: 0.040, waits: 2, ..SimulatedApp::default() };
+    let ended = tune_app(&plan(&folder), waits);
     let mut raced: Vec<Configuration> = purposes(&ended.events)
         .into_iter()
         .filter(|(purpose, _)| *purpose == TrialPurpose::Saturate)
@@ -116,8 +118,33 @@ fn the_rule_of_thumb_is_tried_before_anything_that_the_model_proposes() {
         .collect();
     raced.dedup();
     // On two cores, with 5 threads today: of 1, 2, 4 and 8 the nearest to 5 and to 10.
-    let expected = [(1, 5), (2, 4), (2, 8)].map(|(w, t)| Configuration::new(w, t).unwrap());
-    assert_eq!(raced[..3], expected, "{raced:?}");
+    let expected = [(1, 5), (4, 8), (2, 4), (2, 8)].map(|(w, t)| Configuration::new(w, t).unwrap());
+    assert_eq!(raced[..4], expected, "{raced:?}");
+}
+
+#[test]
+fn what_is_expected_to_be_passed_by_far_is_not_probed_before_the_blocks() {
+    let folder = TempDir::new().unwrap();
+    let ended = tune_app(&plan(&folder), app());
+    let purposes = purposes(&ended.events);
+    let today = Configuration::new(1, 5).unwrap();
+    let is_todays = |purpose| purposes.iter().filter(|it| **it == (purpose, today)).count();
+    assert_eq!(is_todays(TrialPurpose::Probe), 0, "{purposes:?}");
+    assert!(is_todays(TrialPurpose::Confirm) >= 3, "{purposes:?}");
+    let gain = ended.result.decision.unwrap().gain_ratio;
+    assert!(gain.is_some_and(|gain| gain > 1.2), "{gain:?}");
+}
+
+#[test]
+fn a_server_that_gets_slower_every_minute_is_called_not_steady() {
+    let folder = TempDir::new().unwrap();
+    let notes = |slowing_per_minute: f64| {
+        let drift = Drift { slowing_per_minute, start: 0.01, window: 0.01, ..Drift::default() };
+        tune_app(&plan(&folder), SimulatedApp { drift, ..app() }).result.notes.join("\n")
+    };
+    assert!(!notes(0.0).contains("not steady"));
+    let slowing = notes(0.3);
+    assert!(slowing.contains("gets slower the longer it runs"), "{slowing}");
 }
 
 #[test]

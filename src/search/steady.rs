@@ -1,0 +1,163 @@
+//! Does the server stay as it is while it is measured? By what a request takes of the processor,
+//! which hardly depends on the load and its queues: over the minutes of a start, and over those of
+//! the session.
+
+use std::collections::BTreeMap;
+
+use super::Search;
+use crate::model::Costs;
+use crate::stats::{Slope, common_slope};
+use crate::terms::{Configuration, TrialSummary};
+
+/// What one window at a steady rate showed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sight {
+    configuration: Configuration,
+    start: u32,
+    /// The middle of the window, minutes of the session.
+    at_min: f64,
+    /// Logarithm of the CPU seconds of one request.
+    cost_log: f64,
+}
+
+/// Replies from which their mean cost is known to some percent.
+const REPLIES_LEAST: u64 = 100;
+/// Sure: the interval of this level leaves out what is too little to matter.
+const LEVEL: f64 = 0.999;
+/// What is less than this a minute of a start, or over the whole session, is not worth a word.
+const A_MINUTE: f64 = 0.03;
+const A_SESSION: f64 = 0.10;
+
+impl Sight {
+    /// `None` of bursts, which come before the server is warm, and of windows too short.
+    pub fn of(summary: &TrialSummary) -> Option<Self> {
+        summary.offered.rate()?;
+        let is_enough = summary.summary.completed >= REPLIES_LEAST;
+        let cost_s = Costs::of(summary).server_s.filter(|cost| is_enough && *cost > 0.0)?;
+        Some(Self {
+            configuration: summary.configuration,
+            start: summary.start,
+            at_min: (summary.ended_s - 0.5 * summary.load_s) / 60.0,
+            cost_log: cost_s.ln(),
+        })
+    }
+}
+
+impl Search {
+    /// What is to be said when it does not stay as it is.
+    pub(super) fn unsteadiness(&self) -> Option<String> {
+        in_a_start(&self.sights).or_else(|| over_the_session(&self.sights))
+    }
+}
+
+/// A leak, a cache that fills, a compiler that is not done.
+fn in_a_start(sights: &[Sight]) -> Option<String> {
+    let slope = common_slope(&by(sights, |it| (it.configuration, it.start)), LEVEL)?;
+    is_clear(&slope, A_MINUTE).then(|| {
+        let change = percent(slope.per_step);
+        if slope.per_step > 0.0 {
+            format!(
+                "the server is not steady, it gets slower the longer it runs: with every minute \
+                 of a start a request takes {change} more CPU; capacities are those of servers \
+                 that have just started, and will not last"
+            )
+        } else {
+            format!(
+                "the server is not steady, it still warms up while it is measured: with every \
+                 minute of a start a request takes {change} less CPU; once it is warm it may hold \
+                 more"
+            )
+        }
+    })
+}
+
+/// A table that grows, a machine that throttles, neighbours that come and go.
+fn over_the_session(sights: &[Sight]) -> Option<String> {
+    let groups = by(sights, |it| (it.configuration, 0));
+    let slope = common_slope(&groups, LEVEL)?;
+    let times = || sights.iter().map(|it| it.at_min);
+    let minutes = times().fold(0.0, f64::max) - times().fold(f64::INFINITY, f64::min);
+    is_clear(&slope, A_SESSION / minutes).then(|| {
+        let more = if slope.per_step > 0.0 { "more" } else { "less" };
+        format!(
+            "the machine or the app was not steady: a request of one setting took {} {more} CPU \
+             at the end of the session than at its beginning, whatever start it was; capacities \
+             are those of these minutes",
+            percent(slope.per_step * minutes)
+        )
+    })
+}
+
+fn by(sights: &[Sight], key: impl Fn(&Sight) -> (Configuration, u32)) -> Vec<Vec<(f64, f64)>> {
+    let mut groups: BTreeMap<(Configuration, u32), Vec<(f64, f64)>> = BTreeMap::new();
+    for sight in sights {
+        groups.entry(key(sight)).or_default().push((sight.at_min, sight.cost_log));
+    }
+    groups.into_values().collect()
+}
+
+/// The whole interval is beyond this, on one side.
+fn is_clear(slope: &Slope, least: f64) -> bool {
+    slope.low > least || slope.high < -least
+}
+
+/// Of a change of a logarithm, either way.
+fn percent(log: f64) -> String {
+    format!("{:.0} %", 100.0 * (log.exp() - 1.0).abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four starts of two settings in turn, three windows each, a fifth of a minute apart; the
+    /// second windows are 1 % dearer than the others, so that there is some scatter.
+    fn sights(a_minute_of_a_start: f64, a_minute: f64) -> Vec<Sight> {
+        let sight = |start: u32, window: u32| {
+            let (age_min, at_min) = (f64::from(window) / 5.0, f64::from(start * 3 + window) / 5.0);
+            let odd = if window == 1 { 0.01 } else { 0.0 };
+            Sight {
+                configuration: Configuration::new(1 + (start % 2) as u16, 1).unwrap(),
+                start,
+                at_min,
+                cost_log: f64::from(start % 2) * 0.3
+                    + a_minute_of_a_start * age_min
+                    + a_minute * at_min
+                    + odd,
+            }
+        };
+        (0..4).flat_map(|start| (0..3).map(move |window| sight(start, window))).collect()
+    }
+
+    fn said(sights: &[Sight]) -> Option<String> {
+        in_a_start(sights).or_else(|| over_the_session(sights))
+    }
+
+    #[test]
+    fn a_steady_server_is_not_mentioned() {
+        assert_eq!(said(&sights(0.0, 0.0)), None);
+    }
+
+    #[test]
+    fn a_server_that_gets_slower_as_it_runs_is() {
+        let note = said(&sights(0.2, 0.0)).unwrap();
+        assert!(note.contains("every minute of a start a request takes 22 % more CPU"), "{note}");
+    }
+
+    #[test]
+    fn one_that_still_warms_up_is_told_apart() {
+        let note = said(&sights(-0.2, 0.0)).unwrap();
+        assert!(note.contains("still warms up") && note.contains("18 % less CPU"), "{note}");
+    }
+
+    #[test]
+    fn a_change_from_start_to_start_is_the_sessions() {
+        let mut all = sights(0.0, 0.05);
+        // Nothing within the starts.
+        for sight in &mut all {
+            sight.cost_log = f64::from(sight.start) * 0.05;
+        }
+        let note = said(&all).unwrap();
+        assert!(note.contains("at the end of the session"), "{note}");
+    }
+}
