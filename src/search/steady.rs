@@ -21,7 +21,7 @@ pub(super) struct Sight {
 }
 
 /// Replies from which their mean cost is known to some percent.
-const REPLIES_LEAST: u64 = 100;
+const REPLIES_LEAST: f64 = 100.0;
 /// Sure: the interval of this level leaves out what is too little to matter.
 const LEVEL: f64 = 0.999;
 /// What is less than this a minute of a start, or over the whole session, is not worth a word.
@@ -32,13 +32,18 @@ impl Sight {
     /// `None` of bursts, which come before the server is warm, and of windows too short.
     pub fn of(summary: &TrialSummary) -> Option<Self> {
         summary.offered.rate()?;
-        let is_enough = summary.summary.completed >= REPLIES_LEAST;
-        let cost_s = Costs::of(summary).server_s.filter(|cost| is_enough && *cost > 0.0)?;
+        let load = &summary.summary;
+        let cpu_s = Costs::of(summary).server_s? * load.completed as f64;
+        // Where a queue grew, many were answered only when the measured part was over.
+        let answered = load.throughput_rps * load.duration_s;
+        if answered < REPLIES_LEAST || cpu_s <= 0.0 {
+            return None;
+        }
         Some(Self {
             configuration: summary.configuration,
             start: summary.start,
             at_min: (summary.ended_s - 0.5 * summary.load_s) / 60.0,
-            cost_log: cost_s.ln(),
+            cost_log: (cpu_s / answered).ln(),
         })
     }
 }
