@@ -160,7 +160,7 @@ mod tests {
         let mut all = sights(0.0, 0.05);
         // Nothing within the starts.
         for sight in &mut all {
-            sight.cost_log = f64::from(sight.start) * 0.05;
+            sight.cost_log = f64::from(sight.start) * 0.1;
         }
         let note = said(&all).unwrap();
         assert!(note.contains("at the end of the session"), "{note}");
