@@ -1,5 +1,6 @@
 //! What is known of one configuration.
 
+use super::climb::most_rps;
 use crate::model::Costs;
 use crate::stats::RatePosterior;
 use crate::terms::{Limit, TrialPurpose, TrialSummary, Verdict};
@@ -9,6 +10,8 @@ use crate::terms::{Limit, TrialPurpose, TrialSummary, Verdict};
 pub(super) struct Cell {
     /// What the last saturating closed load got through, replies/s.
     pub burst_rps: Option<f64>,
+    /// The same where there were clients for every thread.
+    pub saturated_rps: Option<f64>,
     /// The clients of that load.
     pub burst_clients: Option<u32>,
     /// The first such load got less through than one client alone would.
@@ -85,6 +88,7 @@ impl Cell {
 
     fn take_burst(&mut self, summary: &TrialSummary) {
         self.burst_rps = Some(summary.summary.got_through_rps());
+        self.saturated_rps = most_rps(summary);
         self.burst_clients = summary.offered.clients();
         if summary.summary.completed == 0 {
             return;

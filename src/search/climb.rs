@@ -82,7 +82,7 @@ impl Search {
             Some(alone) => {
                 let cpu_s = alone.cpu_per_request_s.unwrap_or(alone.latency_mean_s);
                 let each = event_loop::places(alone.latency_mean_s, cpu_s);
-                (u32::from(each) * u32::from(configuration.workers.get())).min(LOOP_CLIENTS)
+                (u32::from(each) * u32::from(configuration.workers.get())).min(CLIENTS_MOST)
             }
             None => burst_clients(configuration),
         };
@@ -163,11 +163,13 @@ impl Search {
             self.cell_mut(summary.configuration).has_collapsed = true;
             return;
         }
-        let prior = self.prior(summary.configuration, burst_rps);
+        let most_rps = most_rps(summary);
+        let prior = self.prior(summary.configuration, burst_rps, most_rps);
         let Some(climb) = self.climb_mut() else { return };
         climb.has_burst = true;
         // Even saturated it stays clearly below the best: no rate search is needed.
-        let is_out = burst_rps <= 0.0 || climb.bar_rps.is_some_and(|bar| burst_rps * 1.06 < bar);
+        let is_below = |bar_rps| most_rps.is_some_and(|most_rps| most_rps * 1.06 < bar_rps);
+        let is_out = burst_rps <= 0.0 || climb.bar_rps.is_some_and(is_below);
         climb.is_over = is_out;
         let cell = self.cell_mut(summary.configuration);
         if burst_rps > 0.0 {
@@ -188,20 +190,25 @@ impl Search {
 
     /// What the burst says of the capacity. It cannot hold more than it gets when saturated, and
     /// how much less depends on the goal: the model says, with room for its error.
-    fn prior(&self, configuration: Configuration, burst_rps: f64) -> RatePosterior {
+    fn prior(
+        &self,
+        configuration: Configuration,
+        burst_rps: f64,
+        most_rps: Option<f64>,
+    ) -> RatePosterior {
         let share = self
             .expectations()
             .and_then(|e| e.capacity_share(configuration))
             .unwrap_or(0.9)
             .clamp(0.1, 0.97);
         let sd_log = match share {
-            0.8.. => 0.12,
+            0.8.. if most_rps.is_some() => 0.12,
             0.4.. => 0.35,
             // The goal allows little of what goes through, or the model knows little of it.
             _ => 0.8,
         };
         let mut belief = RatePosterior::with_prior((burst_rps * share).max(0.01), sd_log);
-        cap(&mut belief, burst_rps);
+        cap(&mut belief, most_rps.unwrap_or(0.0));
         belief
     }
 
@@ -229,12 +236,24 @@ const BURST_REQUESTS: f64 = 2000.0;
 /// Clients that got nothing are tried again with so many times fewer.
 const FEWER: u32 = 16;
 /// More connections than this are more than a process may have open by default, here or there.
-const LOOP_CLIENTS: u32 = 900;
+const CLIENTS_MOST: u32 = 900;
+/// So many are enough, unless there are more threads.
+const MANY_CLIENTS: u32 = 512;
 
 /// Clients that saturate it: twice the slots keep every thread busy while replies travel; more only
 /// lengthens the queue.
 pub(super) fn burst_clients(configuration: Configuration) -> u32 {
-    (configuration.slots() * 2).clamp(4, 512)
+    let slots = configuration.slots();
+    (slots * 2).clamp(4, MANY_CLIENTS).max(slots.min(CLIENTS_MOST))
+}
+
+/// What a burst shows that nothing can exceed, requests/s: what got through, unless there were
+/// fewer clients than the server has threads because more would have been too many.
+pub(super) fn most_rps(summary: &TrialSummary) -> Option<f64> {
+    let slots = summary.configuration.slots();
+    let is_cut =
+        summary.offered.clients().is_some_and(|clients| (MANY_CLIENTS..slots).contains(&clients));
+    (!is_cut).then(|| summary.summary.got_through_rps())
 }
 
 /// No open load holds more than a closed one gets when it saturates; bursts are good to some 4 %.

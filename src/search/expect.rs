@@ -63,7 +63,7 @@ impl Search {
             .filter(|(_, cell)| cell.burst_rps.is_some_and(|rps| rps > 0.0))
             .map(|(&configuration, cell)| Observation {
                 configuration: self.plan.form.occupied(configuration, cell.burst_clients),
-                saturated_rps: cell.burst_rps,
+                saturated_rps: cell.saturated_rps,
                 cpu_per_request_s: cell.cpu_per_request_s.or(unloaded_cpu),
                 unloaded_latency_s: latency,
                 worker_busy_cores: cell.worker_busy_cores,

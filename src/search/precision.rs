@@ -4,6 +4,9 @@ use super::Search;
 use crate::stats::Estimate;
 use crate::terms::{Configuration, Precision};
 
+/// Known no better than this, one setting looks like another.
+const VAGUE: f64 = 0.15;
+
 impl Search {
     /// Of the one that is recommended.
     pub(super) fn precision(&self, chosen: Configuration) -> Precision {
@@ -34,12 +37,16 @@ impl Search {
             ));
         };
         let more_s = precision.more_s.filter(|_| !precision.is_reached())?;
-        Some(format!(
-            "fresh starts of this session tell the capacity to {}; {} takes about {} more",
-            percent(reached),
-            percent(precision.asked_ratio),
+        let (known, asked) = (percent(reached), percent(precision.asked_ratio));
+        let told = format!(
+            "fresh starts of this session tell the capacity to {known}; {asked} takes about {} more",
             minutes(more_s)
-        ))
+        );
+        Some(if reached > VAGUE {
+            format!("{told}; settings this close are not told apart, so this may not be the best")
+        } else {
+            told
+        })
     }
 }
 

@@ -4,7 +4,7 @@
 //! search, so that sessions can be compared whichever version of this program chose their trials.
 
 use super::answer::{START_SD_DEGREES, START_SD_LOG};
-use super::climb::{cap, observe};
+use super::climb::{cap, most_rps, observe};
 use crate::stats::{Estimate, LogRatio, RatePosterior, weighed_mean};
 use crate::terms::{Configuration, TrialPurpose, TrialSummary};
 
@@ -163,7 +163,7 @@ fn take(groups: &mut Vec<Open>, trial: &TrialSummary, was_setback: bool) {
     open.start = trial.start;
     open.memory_bytes = open.memory_bytes.max(trial.memory_bytes);
     if is_burst {
-        open.burst_rps = Some(trial.summary.throughput_rps);
+        open.burst_rps = most_rps(trial);
     }
     let Some(rate) = trial.offered.rate().map(|rate| rate.as_per_second()) else { return };
     open.purpose = trial.purpose;

@@ -11,7 +11,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::climb::{burst_clients, cap, observe};
+use super::climb::{burst_clients, cap, most_rps, observe};
 use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, width};
 use super::{Ask, Told, TrialRequest};
 use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
@@ -253,7 +253,7 @@ impl Verify {
         self.is_broken = false;
         let Some(rate) = summary.offered.rate() else {
             let mut belief = RatePosterior::with_prior(held_rps.max(0.01), PRIOR_SD_LOG);
-            cap(&mut belief, summary.summary.throughput_rps);
+            cap(&mut belief, most_rps(summary).unwrap_or(0.0));
             self.belief = Some(belief);
             return;
         };
