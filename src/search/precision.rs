@@ -39,7 +39,8 @@ impl Search {
         let more_s = precision.more_s.filter(|_| !precision.is_reached())?;
         let (known, asked) = (percent(reached), percent(precision.asked_ratio));
         let told = format!(
-            "fresh starts of this session tell the capacity to {known}; {asked} takes about {} more",
+            "fresh starts of this session tell the capacity to {known}; {asked} takes about {} \
+             more",
             minutes(more_s)
         );
         Some(if reached > VAGUE {
