@@ -2,6 +2,8 @@
 //!
 //! In: numbers. Out: numbers and their text. Computes only; tests/it/bench_load.rs tests it.
 
+use sweetspot::stats::quantile;
+
 /// Where the figures of several rounds lie.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
@@ -15,22 +17,14 @@ pub struct Spread {
 
 /// The spread of these; `None` when there are none. Quartiles lie between neighbours in proportion.
 pub fn spread(values: &[f64]) -> Option<Spread> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let last = sorted.len().checked_sub(1)?;
-    let at = |share: f64| {
-        let position = share * last as f64;
-        let below = position.floor() as usize;
-        let above = (below + 1).min(last);
-        sorted[below] + (sorted[above] - sorted[below]) * (position - below as f64)
-    };
+    let at = |share| quantile(values, share);
     Some(Spread {
-        count: sorted.len(),
-        min: sorted[0],
-        lower_quartile: at(0.25),
-        median: at(0.5),
-        upper_quartile: at(0.75),
-        max: sorted[last],
+        count: values.len(),
+        min: at(0.0)?,
+        lower_quartile: at(0.25)?,
+        median: at(0.5)?,
+        upper_quartile: at(0.75)?,
+        max: at(1.0)?,
     })
 }
 

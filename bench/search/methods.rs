@@ -14,7 +14,7 @@ use sweetspot::place::simulated::Simulated;
 use sweetspot::search::CapacitySearch;
 use sweetspot::session::order::order;
 use sweetspot::summary::trial::{Context, summarise};
-use sweetspot::terms::{Arrivals, Configuration, Goals, QuantileLimit, Ratio, Slo};
+use sweetspot::terms::{Arrivals, Configuration, Goals, Slo};
 use sweetspot::trial::{Outcome, Runner};
 
 use crate::Result;
@@ -57,17 +57,6 @@ pub struct Lab<'a> {
     /// By setting: requests/s and the standard deviation of its noise; 0 where the server failed.
     measured: BTreeMap<Configuration, (f64, f64)>,
     course: Course,
-}
-
-/// That 95 % of the requests take less than `limit`, and hardly one fails.
-///
-/// # Errors
-/// None: its shares are between 0 and 1.
-pub fn goal(limit: Duration) -> Result<Slo> {
-    Ok(Slo {
-        quantiles: vec![QuantileLimit { quantile: Ratio::new(0.95)?, limit }],
-        errors: Some(Ratio::new(0.001)?),
-    })
 }
 
 /// The course of one method.

@@ -57,7 +57,8 @@ fn one(seed: u64) -> Result<Vec<Qualities>> {
     let Some(settled) = session::run(&case, GOAL_BUDGET, seed)? else {
         return Err(format!("session {seed} settled no goal").into());
     };
-    let slo = methods::goal(settled.limit)?;
+    let slo = settled.slo;
+    let limit = slo.tightest().limit;
     let mut courses = vec![ours(&case, &slo, seed)?];
     let until = Duration::from_secs_f64(LOOKS[LOOKS.len() - 1]);
     for (_, method) in methods::ALL {
@@ -65,7 +66,7 @@ fn one(seed: u64) -> Result<Vec<Qualities>> {
         courses.push(LOOKS.map(|look| answer_at(&course, look)));
     }
     // Who was searched longest is likely the best.
-    let truths = Truths::new(&case, settled.limit, courses[0][LOOKS.len() - 1]);
+    let truths = Truths::new(&case, limit, courses[0][LOOKS.len() - 1]);
     let quality = |answer: &Option<Configuration>| quality(*answer, &case, &truths);
     Ok(courses.iter().map(|course| course.iter().map(quality).collect()).collect())
 }

@@ -17,8 +17,8 @@ use crate::apps::Case;
 /// A search that has ended.
 pub struct Ended {
     pub answer: Answer,
-    /// The limit of the goal's p95.
-    pub limit: Duration,
+    /// The goal, given or settled.
+    pub slo: Slo,
     pub trials: usize,
     pub load_s: f64,
     pub elapsed_s: f64,
@@ -87,7 +87,7 @@ pub fn run_for(
     let Some(slo) = slo else { return Ok(None) };
     Ok(Some(Ended {
         answer,
-        limit: slo.tightest().limit,
+        slo,
         trials: trials.len(),
         load_s: trials.iter().map(|trial| trial.load_s).sum(),
         elapsed_s: elapsed.as_secs_f64(),

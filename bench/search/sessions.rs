@@ -63,7 +63,7 @@ fn one(seed: u64, budget: Duration) -> Result<One> {
         return Err(format!("session {seed} settled no goal").into());
     };
     let chosen = ended.answer.choice.as_ref().map(|choice| choice.capacity.configuration);
-    let truths = Truths::new(&case, ended.limit, chosen);
+    let truths = Truths::new(&case, ended.slo.tightest().limit, chosen);
     let Ended { answer, load_s, elapsed_s, trials, course, .. } = ended;
     let choice = answer.choice.as_ref();
     let (rps, chosen_rps) =

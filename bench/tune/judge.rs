@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use sweetspot::stats::{Estimate, log_ratio_interval};
+use sweetspot::stats::{self, Estimate, log_ratio_interval};
 use sweetspot::terms::{Configuration, TuneResult};
 
 use crate::command::result_path;
@@ -165,14 +165,9 @@ pub fn contenders(workload: &str, rows: &Rows) -> Vec<Configuration> {
     all
 }
 
+/// 0 of none.
 pub fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match (sorted.len() % 2, sorted.len() / 2) {
-        (_, 0) => sorted.first().copied().unwrap_or(0.0),
-        (1, middle) => sorted[middle],
-        (_, middle) => (sorted[middle - 1] + sorted[middle]) / 2.0,
-    }
+    stats::median(values).unwrap_or(0.0)
 }
 
 fn capacities(workload: &str, rows: &Rows) -> BTreeMap<Configuration, Vec<f64>> {

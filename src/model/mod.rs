@@ -37,7 +37,7 @@ pub use form::Form;
 pub use goal::{common_p95_s, limit_that_binds};
 pub use limit::limit;
 pub use memory::{MemoryModel, fits, memory, memory_parts};
-pub use observe::Costs;
+pub use observe::{Costs, server_cpu_s};
 pub use open::{OpenLatency, capacity, open_latency};
 pub use play::{Host, Played};
 pub use scalability::Scalability;

@@ -32,6 +32,15 @@ impl Observation {
     }
 }
 
+/// The role whose CPU is ours.
+const GENERATOR: &str = "generator";
+
+/// CPU seconds of all of the server's processes in the measured part of a trial; 0 when none were
+/// seen.
+pub fn server_cpu_s(trial: &TrialSummary) -> f64 {
+    trial.cpu_s.iter().filter(|(role, _)| *role != GENERATOR).map(|(_, cpu_s)| cpu_s).sum()
+}
+
 /// CPU that a trial used for a request; `None` what was not seen, or when nothing was answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Costs {
@@ -49,15 +58,10 @@ impl Costs {
         if completed == 0 {
             return Self::default();
         }
-        let (generator, server): (Vec<_>, Vec<_>) =
-            trial.cpu_s.iter().partition(|(role, _)| *role == "generator");
-        let per_request = |part: &[(&String, &f64)]| {
-            let seconds: f64 = part.iter().map(|(_, s)| **s).sum();
-            (seconds > 0.0).then(|| seconds / completed as f64)
-        };
+        let per_request = |cpu_s: f64| (cpu_s > 0.0).then(|| cpu_s / completed as f64);
         Self {
-            server_s: per_request(&server),
-            generator_s: per_request(&generator),
+            server_s: per_request(server_cpu_s(trial)),
+            generator_s: trial.cpu_s.get(GENERATOR).and_then(|cpu_s| per_request(*cpu_s)),
             worker_busy_cores: trial.workers.iter().map(|w| w.cpu_cores).reduce(f64::max),
         }
     }

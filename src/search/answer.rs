@@ -92,7 +92,7 @@ impl Search {
         let mut notes = self.notes.clone();
         notes.extend(self.unsteadiness());
         notes.extend(chosen.and_then(|chosen| self.never_held(chosen)));
-        notes.extend(self.hardly_known());
+        notes.extend(self.hardly_known(chosen));
         notes.extend(picked.iter().flat_map(|pick| self.pursuit_notes(pick)));
         let precision = choice.as_ref().and_then(|choice| choice.precision);
         notes.extend(precision.and_then(|it| self.more_minutes(&it)));
@@ -125,11 +125,11 @@ impl Search {
     }
 
     /// The session ended before the blocks, for which the reference's probes had waited.
-    fn hardly_known(&self) -> Option<String> {
+    fn hardly_known(&self, chosen: Option<Configuration>) -> Option<String> {
         let current = self.plan.current;
         let cell = &self.cells[&current];
         let is_guessed = cell.race.is_some() && cell.probes == 0 && cell.blocks.is_empty();
-        (is_guessed && self.to_recommend() != Some(current)).then(|| {
+        (is_guessed && chosen != Some(current)).then(|| {
             format!(
                 "what {current} holds, which runs today, is worked out from what it got through \
                  when saturated; it was not tried at a rate"

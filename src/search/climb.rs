@@ -137,10 +137,12 @@ impl Search {
     /// figure: half a minute that is better spent on what may win.
     fn can_wait(&self, configuration: Configuration) -> bool {
         let has_blocks = self.plan.budget >= BLOCKS_BUDGET;
-        let Some(expectations) = self.expectations().filter(|_| has_blocks) else { return false };
+        if configuration != self.plan.current || !has_blocks {
+            return false;
+        }
+        let Some(expectations) = self.expectations() else { return false };
         let here_rps = expectations.capacity_rps(configuration);
-        configuration == self.plan.current
-            && self.untried().any(|it| expectations.capacity_rps(it) > here_rps * FAR_MORE)
+        self.untried().any(|it| expectations.capacity_rps(it) > here_rps * FAR_MORE)
     }
 
     fn climb_mut(&mut self) -> Option<&mut Climb> {
@@ -208,7 +210,7 @@ impl Search {
             _ => 0.8,
         };
         let mut belief = RatePosterior::with_prior((burst_rps * share).max(0.01), sd_log);
-        cap(&mut belief, most_rps.unwrap_or(0.0));
+        cap(&mut belief, most_rps);
         belief
     }
 
@@ -257,9 +259,10 @@ pub(super) fn most_rps(summary: &TrialSummary) -> Option<f64> {
 }
 
 /// No open load holds more than a closed one gets when it saturates; bursts are good to some 4 %.
-pub(super) fn cap(belief: &mut RatePosterior, burst_rps: f64) {
-    if burst_rps > 0.0 {
-        belief.observe(burst_rps * 1.04, false, 0.04);
+/// `most_rps`: what the burst showed, if it showed anything.
+pub(super) fn cap(belief: &mut RatePosterior, most_rps: Option<f64>) {
+    if let Some(most_rps) = most_rps.filter(|rps| *rps > 0.0) {
+        belief.observe(most_rps * 1.04, false, 0.04);
     }
 }
 
@@ -274,6 +277,6 @@ pub(super) fn observe(belief: &mut RatePosterior, rate_rps: f64, summary: &Trial
     rate::observe(belief, &WindowAnswer::of_trial(rate_rps, summary));
     let answered_rps = summary.summary.throughput_rps;
     if summary.verdict == Verdict::No && answered_rps < COLLAPSED * rate_rps {
-        cap(belief, answered_rps);
+        cap(belief, Some(answered_rps));
     }
 }

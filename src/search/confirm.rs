@@ -165,7 +165,7 @@ impl Search {
         let (known_rps, known_sd) =
             known.map_or((burst_rps, PRIOR_SD_LOG), |it| (it.median(), it.sd_log()));
         let mut belief = RatePosterior::with_prior(known_rps, known_sd.max(PRIOR_SD_LOG));
-        cap(&mut belief, most_rps(summary).unwrap_or(0.0));
+        cap(&mut belief, most_rps(summary));
         if let super::Stage::Confirm(confirm) = &mut self.stage {
             confirm.belief = Some(belief);
         }

@@ -106,7 +106,7 @@ impl FreshStart {
             let burst_rps = summary.summary.got_through_rps();
             let prior = known.capacity_rps * burst_rps / known.burst_rps;
             let mut belief = RatePosterior::with_prior(prior.max(0.01), PRIOR_SD_LOG);
-            cap(&mut belief, most_rps(summary).unwrap_or(0.0));
+            cap(&mut belief, most_rps(summary));
             self.belief = Some(belief);
             return None;
         };

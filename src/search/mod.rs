@@ -361,13 +361,9 @@ impl Search {
     }
 
     fn take_unloaded(&mut self, summary: &TrialSummary) {
-        let completed = summary.summary.completed;
-        let server_cpu_s: f64 =
-            summary.cpu_s.iter().filter(|(role, _)| *role != "generator").map(|(_, s)| s).sum();
         self.unloaded = Some(Unloaded {
             latency_mean_s: summary.summary.latency_s.mean,
-            cpu_per_request_s: (completed > 0 && server_cpu_s > 0.0)
-                .then(|| server_cpu_s / completed as f64),
+            cpu_per_request_s: model::Costs::of(summary).server_s,
         });
         let p95 = Duration::from_secs_f64(model::common_p95_s(&summary.summary));
         let slo = self.slo.get_or_insert_with(|| goal_from_unloaded(p95)).clone();

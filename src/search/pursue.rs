@@ -8,6 +8,7 @@ use super::Search;
 use super::confirm::{BLOCKS_LEAST, Confirm};
 use super::expect::Expectations;
 use super::objective::{self, Pick, Weighed};
+use crate::stats;
 use crate::terms::{Configuration, OPERATING_SHARE, ObjectiveKind, TrialSummary, Verdict};
 
 /// A measured setting may hold a rate that is so much above its median in the race.
@@ -206,7 +207,7 @@ impl Search {
                 is_confirmed: !cell.blocks.is_empty(),
                 memory_bytes: cell.memory_bytes,
                 cpu_per_request_s: cell.cpu_per_request_s,
-                p95_s: median(&cell.latencies_s),
+                p95_s: stats::median(&cell.latencies_s),
             })
         };
         measured.filter_map(weigh).collect()
@@ -252,31 +253,5 @@ impl Search {
                 .map(|why| format!("{why}, so that the highest capacity was chosen")),
         );
         notes
-    }
-}
-
-/// `None` of none.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (low, high) =
-        (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
-    Some((low + high) / 2.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_of_an_even_number_lies_between_the_middle_two() {
-        for (values, wanted) in [
-            (vec![], None),
-            (vec![3.0], Some(3.0)),
-            (vec![4.0, 1.0], Some(2.5)),
-            (vec![9.0, 1.0, 2.0], Some(2.0)),
-        ] {
-            assert_eq!(median(&values), wanted);
-        }
     }
 }

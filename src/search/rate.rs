@@ -152,7 +152,7 @@ impl RateSearch {
         if most_rps > 0.0 {
             // Wide: the goal may allow far less than saturation gives.
             let mut belief = RatePosterior::with_prior(most_rps * 0.9, 0.3);
-            super::climb::cap(&mut belief, most_rps);
+            super::climb::cap(&mut belief, Some(most_rps));
             self.begin(belief);
         }
     }

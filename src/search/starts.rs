@@ -172,7 +172,7 @@ fn take(groups: &mut Vec<Open>, trial: &TrialSummary, was_setback: bool) {
         TrialPurpose::Confirm => RatePosterior::with_prior(rate, CONFIRM_SD_LOG),
         _ => {
             let mut belief = RatePosterior::with_prior(rate, PROBE_SD_LOG);
-            cap(&mut belief, open.burst_rps.unwrap_or(0.0));
+            cap(&mut belief, open.burst_rps);
             belief
         }
     });

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::Search;
-use crate::model::Costs;
+use crate::model::server_cpu_s;
 use crate::stats::{Slope, common_slope};
 use crate::terms::{Configuration, TrialSummary};
 
@@ -33,7 +33,7 @@ impl Sight {
     pub fn of(summary: &TrialSummary) -> Option<Self> {
         summary.offered.rate()?;
         let load = &summary.summary;
-        let cpu_s = Costs::of(summary).server_s? * load.completed as f64;
+        let cpu_s = server_cpu_s(summary);
         // Where a queue grew, many were answered only when the measured part was over.
         let answered = load.throughput_rps * load.duration_s;
         if answered < REPLIES_LEAST || cpu_s <= 0.0 {

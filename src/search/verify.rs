@@ -253,7 +253,7 @@ impl Verify {
         self.is_broken = false;
         let Some(rate) = summary.offered.rate() else {
             let mut belief = RatePosterior::with_prior(held_rps.max(0.01), PRIOR_SD_LOG);
-            cap(&mut belief, most_rps(summary).unwrap_or(0.0));
+            cap(&mut belief, most_rps(summary));
             self.belief = Some(belief);
             return;
         };
