@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sweetspot::stats::Estimate;
+use sweetspot::stats::{Estimate, median};
 
 use crate::Result;
 use crate::{apps, parallel, session};
@@ -20,14 +20,13 @@ pub fn run(first: u64, count: u64, budget: Duration) -> Result<()> {
             let those = found.iter().filter(|estimate| is_it(estimate)).count();
             100.0 * those as f64 / found.len().max(1) as f64
         };
-        let mut widths: Vec<f64> = found.iter().map(|it| it.log_half_width()).collect();
-        widths.sort_by(f64::total_cmp);
+        let widths: Vec<f64> = found.iter().map(|it| it.log_half_width()).collect();
         println!(
             "| the second is {ratio} times the first ({} answered) | {:.1} % | {:.1} % | {:.1} % |",
             found.len(),
             share(&|it| it.low > 1.0),
             share(&|it| it.high < 1.0),
-            100.0 * widths.get(widths.len() / 2).copied().unwrap_or(f64::NAN)
+            100.0 * median(&widths).unwrap_or(f64::NAN)
         );
     }
     println!();

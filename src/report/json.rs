@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::story::{self, Stored, Story};
 use crate::terms::{
-    Arrivals, BootFailure, Change, Configuration, CurrentSetting, Decision, Event, InsideSummary,
-    KnobsReport, Limit, LoadSummary, Machine, MemoryParts, ObjectiveReport, Offered, Prediction,
-    PredictionScore, Rate, SessionState, TrialFailure, TrialPurpose, TrialSummary, Variant,
-    Verdict, Verification, WarmUp, WarmUpKind, Warning, WorkerShare,
+    Arrivals, BootFailure, Change, Configuration, CurrentSetting, Decision, Edge, Event,
+    InsideSummary, KnobsReport, Limit, LoadSummary, Machine, MemoryParts, ObjectiveReport, Offered,
+    Prediction, PredictionScore, Rate, SessionState, TrialFailure, TrialPurpose, TrialSummary,
+    Variant, Verdict, Verification, WarmUp, WarmUpKind, Warning, WorkerShare,
 };
 
 /// What `tune --json` and `report -o json` print.
@@ -111,6 +111,10 @@ pub struct TrialReport {
     pub reason: String,
     /// Smallest relative difference in rate that this trial can tell apart.
     pub resolution: f64,
+    /// How near its latencies were to the goal's edge; null where nearly all of them, or nearly
+    /// none, were within the goal.
+    #[serde(default)]
+    pub edge: Option<Edge>,
     pub valid: bool,
     pub warm_up: WarmUpKind,
     /// Seconds left out at the beginning.
@@ -250,6 +254,7 @@ fn trial_of(report: &TrialReport) -> Option<TrialSummary> {
         leaning: report.leaning,
         reason: report.reason.clone(),
         resolution: report.resolution,
+        edge: report.edge,
         valid: report.valid,
         warm_up: WarmUp { kind: report.warm_up, left_out_s: report.warm_up_s },
         summary: report.summary.clone(),
@@ -283,6 +288,7 @@ fn trial_report(trial: &TrialSummary, changes: &[Change]) -> TrialReport {
         leaning: trial.leaning,
         reason: trial.reason.clone(),
         resolution: trial.resolution,
+        edge: trial.edge,
         valid: trial.valid,
         warm_up: trial.warm_up.kind,
         warm_up_s: trial.warm_up.left_out_s,

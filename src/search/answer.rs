@@ -69,6 +69,8 @@ pub struct Answer {
 pub(super) const START_SD_LOG: f64 = 0.02;
 /// The prior spread counts as this many measured starts.
 pub(super) const START_SD_DEGREES: f64 = 4.0;
+/// What the probes scatter by follows from their windows; it counts as this many.
+const PROBES_SD_DEGREES: f64 = 12.0;
 /// A machine's speed over some minutes differs by about this much from what it is over the day; it
 /// counts as this many comparisons.
 const DRIFT_SD_LOG: f64 = 0.025;
@@ -269,7 +271,7 @@ impl Search {
         }
         let (a, b) = (self.cells[&a].race_mean_sd()?, self.cells[&b].race_mean_sd()?);
         let sd = (a.1.powi(2) + b.1.powi(2) + 2.0 * START_SD_LOG.powi(2)).sqrt();
-        let z = if level > 0.92 { 1.96 } else { 1.645 };
+        let z = stats::normal::quantile(0.5 + 0.5 * level);
         let value = a.0 - b.0;
         Some(exp(Estimate { value, low: value - z * sd, high: value + z * sd, count: 1 }))
     }
@@ -284,8 +286,11 @@ impl Search {
             .map(|(_, _, sd_log)| sd_log.powi(2))
             .collect();
         let probes = variances.iter().sum::<f64>() / variances.len().max(1) as f64;
-        let variance = starts * (probes + START_SD_LOG.powi(2));
-        PriorSpread { variance, degrees: START_SD_DEGREES }
+        let start = START_SD_LOG.powi(2);
+        // Of a sum of variances, each known as well as so many values tell it (Satterthwaite 1946).
+        let degrees = (probes + start).powi(2)
+            / (probes.powi(2) / PROBES_SD_DEGREES + start.powi(2) / START_SD_DEGREES);
+        PriorSpread { variance: starts * (probes + start), degrees }
     }
 
     /// Measured configurations whose capacity is within the band of the chosen one's, as far as the

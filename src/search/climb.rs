@@ -14,6 +14,9 @@ pub(super) struct Climb {
     pub configuration: Configuration,
     /// The best capacity so far: a configuration that cannot reach it needs no exact figure.
     pub bar_rps: Option<f64>,
+    /// What the model expected a burst to get through, before there was one.
+    expected_rps: Option<f64>,
+    is_repeated: bool,
     has_burst: bool,
     probes: u32,
     is_over: bool,
@@ -30,6 +33,8 @@ const REFERENCE_PROBES: u32 = 2;
 const FAR_MORE: f64 = 1.15;
 /// Within less there may be no time for blocks, and only the race has a figure for the reference.
 const BLOCKS_BUDGET: Duration = Duration::from_secs(120);
+/// Expected to do about as well: by the best so far.
+const AS_EXPECTED: f64 = 0.9;
 /// Requests a probe should see, so that it tells some 5 % apart (METHOD: 2 sqrt(2 / N) for
 /// Poisson).
 const PROBE_REQUESTS: f64 = 2500.0;
@@ -39,8 +44,28 @@ const PROBE_REQUESTS: f64 = 2500.0;
 pub(super) const SETTLE: Duration = Duration::from_secs(2);
 
 impl Climb {
-    pub fn new(configuration: Configuration, bar_rps: Option<f64>) -> Self {
-        Self { configuration, bar_rps, has_burst: false, probes: 0, is_over: false }
+    pub fn new(
+        configuration: Configuration,
+        bar_rps: Option<f64>,
+        expected_rps: Option<f64>,
+    ) -> Self {
+        Self {
+            configuration,
+            bar_rps,
+            expected_rps,
+            is_repeated: false,
+            has_burst: false,
+            probes: 0,
+            is_over: false,
+        }
+    }
+
+    /// One hiccup of the machine during a burst must not rule out what was expected to do about as
+    /// well as the best: it is asked once more.
+    fn is_doubtful(&self) -> bool {
+        let is_close = |expected_rps: f64, bar_rps: f64| expected_rps > AS_EXPECTED * bar_rps;
+        let passes = |bar_rps| self.expected_rps.is_some_and(|it| is_close(it, bar_rps));
+        !self.is_repeated && self.bar_rps.is_some_and(passes)
     }
 }
 
@@ -171,8 +196,12 @@ impl Search {
         climb.has_burst = true;
         // Even saturated it stays clearly below the best: no rate search is needed.
         let is_below = |bar_rps| most_rps.is_some_and(|most_rps| most_rps * 1.06 < bar_rps);
-        let is_out = burst_rps <= 0.0 || climb.bar_rps.is_some_and(is_below);
-        climb.is_over = is_out;
+        let is_below_bar = climb.bar_rps.is_some_and(is_below);
+        if burst_rps > 0.0 && is_below_bar && climb.is_doubtful() {
+            (climb.is_repeated, climb.has_burst) = (true, false);
+            return;
+        }
+        climb.is_over = burst_rps <= 0.0 || is_below_bar;
         let cell = self.cell_mut(summary.configuration);
         if burst_rps > 0.0 {
             cell.race = Some(prior);

@@ -66,6 +66,8 @@ const BEATEN: f64 = 0.99;
 const FAR_BEATEN: f64 = 0.9;
 /// Likely to be far beaten: its capacity in the race by the best one's.
 const FAR_BEHIND: f64 = 0.8;
+/// Plausibly as good as the winner: an interval of this level of the race's ratio reaches 1.
+const PLAUSIBLE: f64 = 0.8;
 /// A burst that is only to warm the server up.
 const WARM_BURST: Duration = Duration::from_secs(3);
 
@@ -117,7 +119,22 @@ impl Search {
             .map(|(&configuration, cell)| (configuration, cell.memory_bytes.unwrap_or(u64::MAX)))
             .collect();
         close.sort_by_key(|&(configuration, memory)| (memory, configuration));
-        close.into_iter().map(|(configuration, _)| configuration).collect()
+        let mut close: Vec<Configuration> = close.into_iter().map(|(c, _)| c).collect();
+        let plausible = self.plausible(known[0]);
+        close.extend(plausible.filter(|c| !known.contains(c) && !close.contains(c)));
+        close
+    }
+
+    /// The one behind the race's winner that is likeliest to be better all the same: a few
+    /// unlucky windows of a slow app must not decide.
+    fn plausible(&self, winner: Configuration) -> Option<Configuration> {
+        let high = |c: Configuration| self.ratio(c, winner, PLAUSIBLE).map(|ratio| ratio.high);
+        self.cells
+            .iter()
+            .filter(|(c, cell)| **c != winner && cell.is_open() && cell.capacity_rps().is_some())
+            .filter_map(|(&c, _)| Some((c, high(c).filter(|high| *high > 1.0)?)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(c, _)| c)
     }
 
     fn block(&self, finalists: Vec<Configuration>, block: u32) -> Confirm {
@@ -183,15 +200,17 @@ impl Search {
         let Some(belief) = &mut confirm.belief else { return };
         observe(belief, rate.as_per_second(), summary);
         confirm.probes += 1;
-        confirm.has_held |= summary.leaning == Verdict::Yes;
-        confirm.has_missed |= summary.leaning == Verdict::No;
+        // One near the edge tells where it is, on whichever side it was.
+        let is_near = summary.edge.is_some();
+        confirm.has_held |= is_near || summary.leaning == Verdict::Yes;
+        confirm.has_missed |= is_near || summary.leaning == Verdict::No;
         let is_between = confirm.has_held && confirm.has_missed;
         let is_one_sided = !is_between && confirm.probes < PROBES_MOST && !is_late;
         if confirm.probes < PROBES || is_one_sided {
             return;
         }
         (confirm.has_held, confirm.has_missed) = (false, false);
-        let start = (confirm.block, belief.median(), belief.sd_log());
+        let start = (confirm.block, belief.median(), belief.scatter_sd_log());
         confirm.belief = None;
         confirm.probes = 0;
         self.cell_mut(summary.configuration).blocks.push(start);

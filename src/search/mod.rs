@@ -379,7 +379,7 @@ impl Search {
             self.stage = Stage::Done;
             return;
         }
-        self.stage = Stage::Reference(Climb::new(self.plan.current, None));
+        self.stage = Stage::Reference(Climb::new(self.plan.current, None, None));
     }
 
     /// Goes to the next stage; called when the present one wants no further trial.

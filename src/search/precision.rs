@@ -5,7 +5,7 @@ use crate::stats::Estimate;
 use crate::terms::{Configuration, Precision};
 
 /// Known no better than this, one setting looks like another.
-const VAGUE: f64 = 0.15;
+const VAGUE: f64 = 0.12;
 
 impl Search {
     /// Of the one that is recommended.

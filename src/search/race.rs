@@ -35,7 +35,8 @@ impl Search {
                     None => self.promising(best_rps).or_else(|| self.neighbour(best)),
                 }
             })?;
-        Some(Climb::new(candidate, self.bar(best_rps)))
+        let expected_rps = self.expectations().map(|it| it.saturated_rps(candidate));
+        Some(Climb::new(candidate, self.bar(best_rps), expected_rps))
     }
 
     /// What would have been tried next, had there been time.

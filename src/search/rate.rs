@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::stats::{Estimate, RatePosterior};
-use crate::terms::{CapacityConclusion, Rate, TrialSummary, Verdict};
+use crate::terms::{CapacityConclusion, Edge, Rate, TrialSummary, Verdict};
 
 /// What is to be run next.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,6 +40,7 @@ pub struct WindowAnswer {
     /// What the plain figures say where the verdict is undecided; else the verdict.
     pub leaning: Verdict,
     pub resolution: f64,
+    pub edge: Option<Edge>,
     pub is_valid: bool,
     /// Invalid because the generator had no time left: it will not get further another time.
     pub is_generator_busy: bool,
@@ -394,6 +395,7 @@ impl WindowAnswer {
             verdict: summary.verdict,
             leaning: summary.leaning,
             resolution: summary.resolution,
+            edge: summary.edge,
             is_valid: summary.valid,
             is_generator_busy: false,
             load_s: summary.load_s,
@@ -401,8 +403,33 @@ impl WindowAnswer {
     }
 }
 
-/// Lets one window move the belief. An undecided one still leans to a side, and counts half.
+/// How fast the share of slow requests rises with the rate, as powers of it, near a capacity. Of a
+/// queue with Poisson arrivals whose requests vary as an exponential distribution does, the share
+/// that waits longer than w is about exp(-(1/s - rate) w), so that the power is rate x w; other
+/// queues are less steep, and what a machine does by itself bounds it.
+const STEEPNESS: std::ops::RangeInclusive<f64> = 2.5..=12.0;
+/// Of the goal's limit, what is left to wait; the rest is the request itself.
+const WAIT_SHARE: f64 = 0.7;
+/// How far off that power may be.
+const STEEPNESS_ERROR: f64 = 0.5;
+
+/// Where a window near the goal's edge puts the capacity: its rate, and how sure that is.
+fn near(answer: &WindowAnswer) -> Option<(f64, f64)> {
+    let edge = answer.edge?;
+    let power =
+        (answer.rate_rps * edge.limit_s * WAIT_SHARE).clamp(*STEEPNESS.start(), *STEEPNESS.end());
+    let off = edge.excess_log / power;
+    let sd = (edge.excess_sd / power).hypot(STEEPNESS_ERROR * off).hypot(NOISE_SD_LOG);
+    Some((answer.rate_rps * (-off).exp(), sd))
+}
+
+/// Lets one window move the belief: near the goal's edge by how near it was, else by which side. An
+/// undecided one still leans to a side, and counts half.
 pub(super) fn observe(belief: &mut RatePosterior, answer: &WindowAnswer) {
+    if let Some((capacity_rps, sd)) = near(answer) {
+        belief.observe_near(capacity_rps, sd);
+        return;
+    }
     // The resolution is what a window tells apart nearly always: two standard deviations.
     let sd = answer.resolution / 2.0;
     let (held, sd) = match answer.verdict {
@@ -494,6 +521,7 @@ mod tests {
                 verdict,
                 leaning: verdict,
                 resolution: 0.06,
+                edge: None,
                 is_valid,
                 is_generator_busy: !is_valid,
                 load_s: took.as_secs_f64(),

@@ -28,7 +28,11 @@ const CELLS_MAX: usize = 8000;
 /// ```
 ///
 /// with c the capacity, rate the rate tried, sd the resolution of that trial (relative, at least
-/// 1 %), l = 1 % of answers that say nothing.
+/// 1 %), l = 1 % of answers that say nothing. A trial that shows how far off it was itself has
+///
+/// ```text
+/// P(seen | c) ~ l + (1 - 2 l) exp(-(ln(c / seen) / sd)^2 / 2)
+/// ```
 #[derive(Debug, Clone)]
 pub struct RatePosterior {
     prior: Prior,
@@ -53,8 +57,16 @@ enum Prior {
 #[derive(Debug, Clone, Copy)]
 struct Observation {
     log_rate: f64,
-    held: bool,
+    answer: Answer,
     sd: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Answer {
+    Held,
+    Missed,
+    /// The capacity was seen to be about there.
+    Near,
 }
 
 impl RatePosterior {
@@ -82,8 +94,17 @@ impl RatePosterior {
     /// Takes in that `rate` (requests/s) was `held` or not, in a trial that can tell relative
     /// differences of `resolution` apart.
     pub fn observe(&mut self, rate: f64, held: bool, resolution: f64) {
-        let observation =
-            Observation { log_rate: rate.max(1e-6).ln(), held, sd: resolution.max(RESOLUTION_MIN) };
+        self.take(rate, if held { Answer::Held } else { Answer::Missed }, resolution);
+    }
+
+    /// Takes in that the capacity was seen to be about `rate` (requests/s), give or take `sd_log`.
+    pub fn observe_near(&mut self, rate: f64, sd_log: f64) {
+        self.take(rate, Answer::Near, sd_log);
+    }
+
+    fn take(&mut self, rate: f64, answer: Answer, sd_log: f64) {
+        let (log_rate, sd) = (rate.max(1e-6).ln(), sd_log.max(RESOLUTION_MIN));
+        let observation = Observation { log_rate, answer, sd };
         self.observations.push(observation);
         if self.reach(observation) {
             self.compute();
@@ -126,6 +147,17 @@ impl RatePosterior {
         let spread: f64 =
             self.mass.iter().enumerate().map(|(i, m)| m * (at(i) - mean).powi(2)).sum();
         spread.sqrt()
+    }
+
+    /// What the medians of beliefs like this one scatter by that began with the same prior and saw
+    /// answers of their own: `sd sqrt(1 - sd^2 / prior^2)`, since what the prior holds in place
+    /// does not scatter (of a normal prior and likelihood it is exact).
+    pub fn scatter_sd_log(&self) -> f64 {
+        let sd = self.sd_log();
+        match self.prior {
+            Prior::Flat => sd,
+            Prior::Peak { sd_log, .. } => sd * (1.0 - (sd / sd_log).powi(2)).max(0.25).sqrt(),
+        }
     }
 
     /// Probability that the capacity is at least `rate` (requests/s).
@@ -216,8 +248,13 @@ impl Prior {
 }
 
 fn likelihood(observation: Observation, log_capacity: f64) -> f64 {
-    let holds = normal::cdf((log_capacity - observation.log_rate) / observation.sd);
-    LIES + (1.0 - 2.0 * LIES) * if observation.held { holds } else { 1.0 - holds }
+    let z = (log_capacity - observation.log_rate) / observation.sd;
+    let told = match observation.answer {
+        Answer::Held => normal::cdf(z),
+        Answer::Missed => 1.0 - normal::cdf(z),
+        Answer::Near => (-0.5 * z * z).exp(),
+    };
+    LIES + (1.0 - 2.0 * LIES) * told
 }
 
 #[cfg(test)]
@@ -314,6 +351,38 @@ mod tests {
         let before = posterior.median();
         posterior.observe(50.0, false, 0.02);
         assert!((posterior.median() / before - 1.0).abs() < 0.03);
+    }
+
+    #[test]
+    fn what_is_seen_near_the_capacity_adds_up_as_measurements_do() {
+        let mut posterior = RatePosterior::new(50.0, 200.0);
+        for seen in [96.0, 100.0, 104.0, 100.0] {
+            posterior.observe_near(seen, 0.04);
+        }
+        assert!((posterior.median() / 100.0 - 1.0).abs() < 0.005, "{}", posterior.median());
+        assert!((posterior.sd_log() - 0.02).abs() < 0.002, "{}", posterior.sd_log());
+        // One that has nothing to do with it.
+        posterior.observe_near(60.0, 0.04);
+        assert!((posterior.median() / 100.0 - 1.0).abs() < 0.02, "{}", posterior.median());
+    }
+
+    #[test]
+    fn what_a_prior_holds_in_place_does_not_scatter() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+        let (mut logs, mut told) = (Vec::new(), 0.0);
+        for _ in 0..400 {
+            let z = normal::quantile(random.random_range(1e-9..1.0 - 1e-9));
+            let mut posterior = RatePosterior::with_prior(100.0, 0.1);
+            posterior.observe_near(100.0 * (0.1 * z).exp(), 0.1);
+            logs.push(posterior.median().ln());
+            told += posterior.scatter_sd_log() / 400.0;
+        }
+        let mean = logs.iter().sum::<f64>() / 400.0;
+        let sd = (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 400.0).sqrt();
+        assert!((told / sd - 1.0).abs() < 0.15, "{told} told, {sd} seen");
+        // Without a prior that holds it all of its spread is chance.
+        let flat = bisect(RatePosterior::new(20.0, 300.0), 0.03, 20, 1);
+        assert_eq!(flat.scatter_sd_log(), flat.sd_log());
     }
 
     #[test]

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use statrs::function::beta::beta_reg;
 
-use crate::terms::{ErrorCounts, Latencies, LoadSecond, QuantileLimit, Slo, TargetSecond, Verdict};
+use crate::terms::{
+    Edge, ErrorCounts, Latencies, LoadSecond, QuantileLimit, Slo, TargetSecond, Verdict,
+};
 
 /// Probability of calling a goal met, or not met, that is exactly at its limit.
 pub const ALPHA: f64 = 0.05;
@@ -64,6 +66,8 @@ pub struct Judged {
     pub needed: u64,
     /// It is about errors, and not about latency.
     pub is_errors: bool,
+    /// See [`Edge`].
+    pub edge: Option<Edge>,
 }
 
 /// What follows from all parts of a goal, with the reasons that decide: a goal is missed for one
@@ -124,6 +128,7 @@ impl<'a> Judge<'a> {
             Judged {
                 reason: format!("{name}: {}", judged.reason),
                 is_errors: name.quantiles.is_empty(),
+                edge: name.quantiles.first().and_then(|it| edge(&part.blocks, allowed, it.limit)),
                 ..judged
             }
         };
@@ -194,7 +199,15 @@ fn judge_share(blocks: &[Violations], allowed: f64, what: &str) -> Judged {
     let figures = format!("{count} of {of} {what} ({observed}, {allowed_percent} may)");
     let needed = if allowed == 0.0 { 1 } else { needed_without_violation(allowed) };
     let leans = count as f64 <= allowed * of as f64;
-    let judged = |verdict, reason| Judged { verdict, reason, leans, of, needed, is_errors: false };
+    let judged = |verdict, reason| Judged {
+        verdict,
+        reason,
+        leans,
+        of,
+        needed,
+        is_errors: false,
+        edge: None,
+    };
     if allowed == 0.0 {
         let verdict = if count > 0 { Verdict::No } else { Verdict::Yes };
         return judged(if of == 0 { Verdict::Undecided } else { verdict }, figures);
@@ -218,6 +231,26 @@ fn judge_share(blocks: &[Violations], allowed: f64, what: &str) -> Judged {
         };
         judged(Verdict::Undecided, format!("{figures}{correlation}; {advice}"))
     }
+}
+
+/// How many times as many as may be, or as few, still tell how far off the edge is.
+const EDGE_FACTOR: f64 = 4.0;
+
+/// Half a request is added to either side, so that none at all is not infinitely few; the error is
+/// that of a share, `sqrt(effect (1 - r) / k)`.
+fn edge(blocks: &[Violations], allowed: f64, limit: Duration) -> Option<Edge> {
+    let count = blocks.iter().map(|block| block.count).sum::<u64>() as f64;
+    let of = blocks.iter().map(|block| block.of).sum::<u64>() as f64;
+    if count == 0.0 || of * allowed < 1.0 {
+        return None;
+    }
+    let excess_log = ((count + 0.5) / (of * allowed + 0.5)).ln();
+    let excess_sd = (design_effect(blocks) * (1.0 - count / of) / count).sqrt();
+    (excess_log.abs() <= EDGE_FACTOR.ln()).then_some(Edge {
+        excess_log,
+        excess_sd,
+        limit_s: limit.as_secs_f64(),
+    })
 }
 
 fn percent(share: f64) -> String {
@@ -289,6 +322,39 @@ mod tests {
         let mut judge = Judge::new(&slo);
         seconds.iter().for_each(|second| judge.take(second.into()));
         together(&judge.parts())
+    }
+
+    fn edge_of(slo: &str, seconds: &[LoadSecond]) -> Option<Edge> {
+        let slo = slo.parse().unwrap();
+        let mut judge = Judge::new(&slo);
+        seconds.iter().for_each(|second| judge.take(second.into()));
+        judge.parts().first()?.edge
+    }
+
+    #[test]
+    fn near_the_edge_it_is_told_how_near_and_far_from_it_nothing_is() {
+        let slo = "p95<200ms";
+        let seconds = |slow: u64| vec![second(100 - slow, slow); 10];
+        let just = edge_of(slo, &seconds(5)).unwrap();
+        assert!(just.excess_log.abs() < 1e-9 && just.limit_s == 0.2, "{just:?}");
+        let (fewer, more) = (edge_of(slo, &seconds(3)), edge_of(slo, &seconds(10)));
+        assert!((more.unwrap().excess_log - 2f64.ln()).abs() < 0.02, "{more:?}");
+        assert!((fewer.unwrap().excess_log - 0.6f64.ln()).abs() < 0.02, "{fewer:?}");
+        // 50 of 1000, as if independent: sqrt(0.95 / 50).
+        assert!((just.excess_sd - 0.138).abs() < 0.001, "{just:?}");
+        for slow in [0, 1, 25, 100] {
+            assert_eq!(edge_of(slo, &seconds(slow)), None, "{slow} % too slow");
+        }
+    }
+
+    #[test]
+    fn slow_requests_that_come_together_tell_less_of_the_edge() {
+        let mut bunched = vec![second(100, 0); 9];
+        bunched.push(second(50, 50));
+        let spread = edge_of("p95<200ms", &vec![second(95, 5); 10]).unwrap();
+        let bunched = edge_of("p95<200ms", &bunched).unwrap();
+        assert_eq!(bunched.excess_log, spread.excess_log);
+        assert!(bunched.excess_sd > 3.0 * spread.excess_sd, "{bunched:?} {spread:?}");
     }
 
     fn met(slo: &str, seconds: &[LoadSecond]) -> Option<bool> {

@@ -60,6 +60,7 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
         leaning: judgement.leaning,
         reason: judgement.reason,
         resolution: judgement.resolution,
+        edge: judgement.edge,
         valid: summary.valid,
         warm_up,
         cpu_s: used.cpu_s,
@@ -106,6 +107,7 @@ fn judge(
         leaning: verdict,
         reason: reason.to_string(),
         resolution: judgement.resolution,
+        edge: None,
     };
     if record.failure.is_some() {
         return sure(Verdict::No, "the server died under this load");

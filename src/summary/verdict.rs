@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::flow::{self, Flow};
 use super::goals::{self, Said};
-use crate::terms::{Arrivals, Goals, LoadRecord, LoadSummary, Offered, Verdict};
+use crate::terms::{Arrivals, Edge, Goals, LoadRecord, LoadSummary, Offered, Verdict};
 
 /// What one load says of its rate.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,13 +18,20 @@ pub struct Judgement {
     pub reason: String,
     /// Smallest relative difference in rate that this load can tell apart.
     pub resolution: f64,
+    /// See [`Edge`].
+    pub edge: Option<Edge>,
 }
 
 /// Judges a load whose first `cut` is left out, by the summary of the rest.
 pub fn judge(load: &LoadRecord, goals: &Goals, summary: &LoadSummary, cut: Duration) -> Judgement {
     let resolution = resolution(load.run.offered, summary.due);
-    let sure =
-        |verdict, reason: String| Judgement { verdict, leaning: verdict, reason, resolution };
+    let sure = |verdict, reason: String| Judgement {
+        verdict,
+        leaning: verdict,
+        reason,
+        resolution,
+        edge: None,
+    };
     if !summary.valid {
         let doubts: Vec<String> = summary.warnings.iter().map(ToString::to_string).collect();
         return sure(Verdict::Undecided, doubts.join("; "));
@@ -46,20 +53,32 @@ pub fn judge(load: &LoadRecord, goals: &Goals, summary: &LoadSummary, cut: Durat
     {
         return sure(Verdict::No, reason);
     }
-    match goal.met {
+    let said = goals::judge(goals, measured);
+    let judgement = match goal.met {
         Some(true) => sure(Verdict::Yes, goal.reason.clone()),
         Some(false) => sure(Verdict::No, goal.reason.clone()),
-        None => {
-            let said = goals::judge(goals, measured);
-            match goals::bearable(&said) {
-                Some(reason) => sure(Verdict::Yes, reason),
-                None => Judgement {
-                    leaning: leaning(&said),
-                    ..sure(Verdict::Undecided, undecided(&goal.reason, summary.due, resolution))
-                },
-            }
-        }
+        None => match goals::bearable(&said) {
+            Some(reason) => sure(Verdict::Yes, reason),
+            None => Judgement {
+                leaning: leaning(&said),
+                ..sure(Verdict::Undecided, undecided(&goal.reason, summary.due, resolution))
+            },
+        },
+    };
+    Judgement { edge: edge(&said), ..judgement }
+}
+
+/// Of the goal that is nearest to being missed; `None` where errors decide.
+fn edge(said: &[Said]) -> Option<Edge> {
+    let parts = || said.iter().flat_map(|goal| &goal.parts);
+    if parts().any(|part| part.is_errors && !part.leans) {
+        return None;
     }
+    // A part without an edge that is missed is missed by far.
+    if parts().any(|part| part.edge.is_none() && !part.leans) {
+        return None;
+    }
+    parts().filter_map(|part| part.edge).max_by(|a, b| a.excess_log.total_cmp(&b.excess_log))
 }
 
 fn undecided(reason: &str, due: u64, resolution: f64) -> String {

@@ -71,7 +71,7 @@ pub use slo::{QuantileLimit, Slo, SloError};
 pub use stop::{StopRequest, StopSignal};
 pub use target::{ConnectionMode, Target, TargetError};
 pub use trial::{
-    BootFailure, BootFailureKind, InsideSummary, TrialFailure, TrialPurpose, TrialRecord,
+    BootFailure, BootFailureKind, Edge, InsideSummary, TrialFailure, TrialPurpose, TrialRecord,
     TrialSummary, Verdict, WarmUp, WarmUpKind, WorkerShare,
 };
 pub use units::{Bytes, Cores, Rate, Ratio, Threads, UnitError, Workers};

@@ -170,6 +170,18 @@ pub enum BootFailureKind {
     NotSuccess,
 }
 
+/// Where a load was beside the edge of its latency goal.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Edge {
+    /// Logarithm of the share of requests that were too slow by the share that may be: 0 on the
+    /// edge, above it where too many were.
+    pub excess_log: f64,
+    /// Standard error of that.
+    pub excess_sd: f64,
+    /// What is too slow, seconds.
+    pub limit_s: f64,
+}
+
 /// What one trial means.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialSummary {
@@ -191,6 +203,10 @@ pub struct TrialSummary {
     pub reason: String,
     /// Smallest relative difference in rate that this trial can tell apart, such as 0.06.
     pub resolution: f64,
+    /// How far from the goal's edge its latencies were; `None` where nearly all of them, or nearly
+    /// none, were within the goal, or the goal has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edge: Option<Edge>,
     pub valid: bool,
     pub warm_up: WarmUp,
     pub summary: LoadSummary,

@@ -281,6 +281,7 @@ impl<'a> Finder<'a> {
             verdict: judged.verdict,
             leaning: judged.leaning,
             resolution: judged.resolution,
+            edge: judged.edge,
             is_valid: summary.valid,
             is_generator_busy: !summary.valid && has("generator_cpu"),
             load_s: sent.took.as_secs_f64(),

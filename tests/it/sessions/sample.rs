@@ -179,6 +179,7 @@ impl Trial {
                 Verdict::Undecided => "cannot tell 6 % apart in 12 s".to_string(),
             },
             resolution: 0.06,
+            edge: None,
             valid: true,
             warm_up: WarmUp { kind: WarmUpKind::Warmed, left_out_s: 3.0 },
             summary: self.load_summary(due, latency_s),
