@@ -155,6 +155,25 @@ fn a_hiccup_in_the_burst_of_what_was_expected_to_win_does_not_rule_it_out() {
 }
 
 #[test]
+fn requests_that_are_slow_by_nature_do_not_hide_how_much_a_server_holds() {
+    let folder = TempDir::new().unwrap();
+    // Requests differ so much that some are too slow when nobody else is there.
+    let app = SimulatedApp { cpu_s: 0.001, wait_s: 0.06, waits: 1, cv2: 1.0, ..app() };
+    let today = app.current;
+    let capacity = |limit_ms| app.true_capacity(today, Duration::from_millis(limit_ms), 0.95);
+    let limit_ms = (60..400).find(|limit_ms| capacity(*limit_ms) > 0.0).unwrap() * 120 / 100;
+    let plan = Plan {
+        workers: vec![today.workers],
+        threads: vec![today.threads],
+        goal: Goal::Given(format!("p95<{limit_ms}ms").parse().unwrap()),
+        ..plan(&folder)
+    };
+    let decision = tune_app(&plan, app.clone()).result.decision.unwrap();
+    let ratio = decision.capacity_rps / capacity(limit_ms);
+    assert!((0.8..1.25).contains(&ratio), "{ratio} of what it holds within {limit_ms} ms");
+}
+
+#[test]
 fn a_server_that_gets_slower_every_minute_is_called_not_steady() {
     let folder = TempDir::new().unwrap();
     // Windows of four seconds, as in shorter sessions, are not enough to see it.
