@@ -63,9 +63,8 @@ impl Climb {
     /// One hiccup of the machine during a burst must not rule out what was expected to do about as
     /// well as the best: it is asked once more.
     fn is_doubtful(&self) -> bool {
-        let is_close = |expected_rps: f64, bar_rps: f64| expected_rps > AS_EXPECTED * bar_rps;
-        let passes = |bar_rps| self.expected_rps.is_some_and(|it| is_close(it, bar_rps));
-        !self.is_repeated && self.bar_rps.is_some_and(passes)
+        let both = self.expected_rps.zip(self.bar_rps);
+        !self.is_repeated && both.is_some_and(|(expected, bar)| expected > AS_EXPECTED * bar)
     }
 }
 
@@ -193,14 +192,14 @@ impl Search {
         let most_rps = most_rps(summary);
         let prior = self.prior(summary.configuration, burst_rps, most_rps);
         let Some(climb) = self.climb_mut() else { return };
-        climb.has_burst = true;
         // Even saturated it stays clearly below the best: no rate search is needed.
         let is_below = |bar_rps| most_rps.is_some_and(|most_rps| most_rps * 1.06 < bar_rps);
         let is_below_bar = climb.bar_rps.is_some_and(is_below);
         if burst_rps > 0.0 && is_below_bar && climb.is_doubtful() {
-            (climb.is_repeated, climb.has_burst) = (true, false);
+            climb.is_repeated = true;
             return;
         }
+        climb.has_burst = true;
         climb.is_over = burst_rps <= 0.0 || is_below_bar;
         let cell = self.cell_mut(summary.configuration);
         if burst_rps > 0.0 {

@@ -407,7 +407,8 @@ impl WindowAnswer {
 /// queue with Poisson arrivals whose requests vary as an exponential distribution does, the share
 /// that waits longer than w is about exp(-(1/s - rate) w), so that the power is rate x w; other
 /// queues are less steep, and what a machine does by itself bounds it.
-const STEEPNESS: std::ops::RangeInclusive<f64> = 2.5..=12.0;
+const STEEPNESS_LEAST: f64 = 2.5;
+const STEEPNESS_MOST: f64 = 12.0;
 /// Of the goal's limit, what is left to wait; the rest is the request itself.
 const WAIT_SHARE: f64 = 0.7;
 /// How far off that power may be.
@@ -416,8 +417,8 @@ const STEEPNESS_ERROR: f64 = 0.5;
 /// Where a window near the goal's edge puts the capacity: its rate, and how sure that is.
 fn near(answer: &WindowAnswer) -> Option<(f64, f64)> {
     let edge = answer.edge?;
-    let power =
-        (answer.rate_rps * edge.limit_s * WAIT_SHARE).clamp(*STEEPNESS.start(), *STEEPNESS.end());
+    let waits = answer.rate_rps * edge.limit_s * WAIT_SHARE;
+    let power = waits.clamp(STEEPNESS_LEAST, STEEPNESS_MOST);
     let off = edge.excess_log / power;
     let sd = (edge.excess_sd / power).hypot(STEEPNESS_ERROR * off).hypot(NOISE_SD_LOG);
     Some((answer.rate_rps * (-off).exp(), sd))

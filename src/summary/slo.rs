@@ -192,8 +192,7 @@ pub fn good_within(all: Ends<'_>, limit: Option<Duration>) -> u64 {
 
 /// Is the share of violations below `allowed`?
 fn judge_share(blocks: &[Violations], allowed: f64, what: &str) -> Judged {
-    let count: u64 = blocks.iter().map(|block| block.count).sum();
-    let of: u64 = blocks.iter().map(|block| block.of).sum();
+    let Violations { count, of } = total(blocks);
     let allowed_percent = percent(allowed);
     let observed = percent(count as f64 / of.max(1) as f64);
     let figures = format!("{count} of {of} {what} ({observed}, {allowed_percent} may)");
@@ -233,14 +232,21 @@ fn judge_share(blocks: &[Violations], allowed: f64, what: &str) -> Judged {
     }
 }
 
+fn total(blocks: &[Violations]) -> Violations {
+    Violations {
+        count: blocks.iter().map(|block| block.count).sum(),
+        of: blocks.iter().map(|block| block.of).sum(),
+    }
+}
+
 /// How many times as many as may be, or as few, still tell how far off the edge is.
 const EDGE_FACTOR: f64 = 4.0;
 
 /// Half a request is added to either side, so that none at all is not infinitely few; the error is
 /// that of a share, `sqrt(effect (1 - r) / k)`.
 fn edge(blocks: &[Violations], allowed: f64, limit: Duration) -> Option<Edge> {
-    let count = blocks.iter().map(|block| block.count).sum::<u64>() as f64;
-    let of = blocks.iter().map(|block| block.of).sum::<u64>() as f64;
+    let Violations { count, of } = total(blocks);
+    let (count, of) = (count as f64, of as f64);
     if count == 0.0 || of * allowed < 1.0 {
         return None;
     }
