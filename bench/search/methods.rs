@@ -88,8 +88,7 @@ impl Lab<'_> {
         let mut search = CapacitySearch::new(configuration, Arrivals::Poisson, time);
         while let Some(request) = search.next() {
             self.trials += 1;
-            let seed = self.seed.wrapping_add(u64::from(self.trials));
-            let order = order(&request, seed, &self.goals);
+            let order = order(&request, self.seed, self.trials, &self.goals);
             let Outcome::Recorded(record) = self.runner.run(&order, &mut |_| {})? else {
                 return Ok((0.0, 0.0));
             };

@@ -49,9 +49,9 @@ fn run(
     load_s: &mut f64,
 ) -> Result<()> {
     let goals = site.plan.goals();
-    for id in 1.. {
+    for id in 1_u32.. {
         let Some(request) = search.next() else { break };
-        let order = order(&request, seed + id, &goals);
+        let order = order(&request, seed, id, &goals);
         let summary = trial::run(runner, &order, request.purpose, cores, &goals)?;
         *load_s += summary.load_s;
         interrupt::check()?;

@@ -45,6 +45,7 @@ impl CapacitySearch {
             offered: Offered::Open { rate, arrivals: self.arrivals },
             warm_up: settle,
             duration,
+            common_arrivals: None,
         })
     }
 
@@ -58,6 +59,7 @@ impl CapacitySearch {
             offered: Offered::Closed { clients, think: Duration::ZERO },
             warm_up: BURST_WARM_UP,
             duration: BURST,
+            common_arrivals: None,
         }
     }
 

@@ -121,6 +121,7 @@ impl Search {
             offered: Offered::Closed { clients, think: Duration::ZERO },
             warm_up: Duration::from_secs(2),
             duration: self.burst_duration(configuration),
+            common_arrivals: None,
         }
     }
 
@@ -154,6 +155,7 @@ impl Search {
             offered: Offered::Open { rate, arrivals: self.plan.arrivals },
             warm_up: SETTLE,
             duration: Duration::from_secs_f64(duration_s),
+            common_arrivals: None,
         }
     }
 

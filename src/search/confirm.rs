@@ -74,6 +74,12 @@ const PLAUSIBLE: f64 = 0.8;
 /// A burst that is only to warm the server up.
 const WARM_BURST: Duration = Duration::from_secs(3);
 
+/// All that are compared within a block meet the same arrivals in their first probe, in their
+/// second, and so on.
+pub(super) fn arrivals_within(block: u32, probe: u32) -> u32 {
+    block.wrapping_mul(PROBES_MOST + 1).wrapping_add(probe)
+}
+
 impl Search {
     pub(super) fn begin_confirm(&mut self) -> Option<Confirm> {
         let pursued = self.pursued_in_race();
@@ -173,9 +179,10 @@ impl Search {
                 duration: WARM_BURST,
                 ..self.burst_request(configuration)
             },
-            Some(belief) => {
-                self.probe_request(configuration, belief.median(), TrialPurpose::Confirm)
-            }
+            Some(belief) => TrialRequest {
+                common_arrivals: Some(arrivals_within(confirm.block, confirm.probes)),
+                ..self.probe_request(configuration, belief.median(), TrialPurpose::Confirm)
+            },
         })
     }
 

@@ -96,6 +96,9 @@ pub struct TrialRequest {
     pub warm_up: Duration,
     /// Measured part.
     pub duration: Duration,
+    /// Trials of equal numbers have the same arrivals but for their rate: what is chance in these
+    /// falls out when they are compared. `None`: arrivals of its own.
+    pub common_arrivals: Option<u32>,
 }
 
 /// What the search wants next.
@@ -352,6 +355,7 @@ impl Search {
             offered: Offered::Closed { clients: 1, think: Duration::ZERO },
             warm_up: Duration::from_secs(2),
             duration: self.seconds(0.015, 3.0, 15.0),
+            common_arrivals: None,
         }
     }
 

@@ -12,6 +12,7 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::climb::{burst_clients, cap, most_rps, observe};
+use super::confirm::arrivals_within;
 use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, width};
 use super::{Ask, Told, TrialRequest};
 use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
@@ -217,6 +218,7 @@ impl Verify {
             offered,
             warm_up: SETTLE,
             duration,
+            common_arrivals: Some(arrivals_within(self.block, self.probes)),
         };
         let Some(belief) = &self.belief else {
             let clients = setting.clients.unwrap_or_else(|| burst_clients(configuration));

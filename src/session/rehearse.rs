@@ -58,7 +58,7 @@ pub fn run_watched(
     while let Ask::Trial(request) = search.ask() {
         let id = trials.len() as u32 + 1;
         let goals = goals.with_common(search.slo());
-        let order = order(&request, plan.seed.wrapping_add(u64::from(id)), &goals);
+        let order = order(&request, plan.seed, id, &goals);
         let outcome = runner.run(&order, &mut |_| {})?;
         let ended_s = runner.elapsed().as_secs_f64();
         let told = match outcome {

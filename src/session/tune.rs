@@ -426,9 +426,8 @@ impl Work<'_> {
         request: &TrialRequest,
     ) -> Result<Option<Told>, TuneError> {
         let id = self.trials + 1;
-        let seed = self.plan.seed.wrapping_add(u64::from(id));
         let goals = self.plan.goals().with_common(known.slo);
-        let order = order(request, seed, &goals);
+        let order = order(request, self.plan.seed, id, &goals);
         let left = known.left;
         let outcome = {
             let began = runner.elapsed();
