@@ -13,6 +13,7 @@ pub mod place;
 pub mod plan;
 pub mod report;
 pub mod search;
+pub mod serve;
 pub mod server;
 pub mod session;
 pub mod stats;

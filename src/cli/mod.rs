@@ -11,6 +11,7 @@ mod lab;
 mod load;
 mod predict;
 mod report;
+mod serve;
 mod sessions;
 mod tune;
 mod verify;
@@ -75,6 +76,7 @@ enum Verb {
     // Boxed: it has many fields as well.
     Verify(Box<verify::Arguments>),
     Report(report::Arguments),
+    Serve(serve::Arguments),
     Sessions(sessions::Arguments),
     Lab(lab::Arguments),
     Doctor(doctor::Arguments),
@@ -114,6 +116,7 @@ fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Compare(arguments) => compare::run(arguments),
         Verb::Verify(arguments) => verify::run(*arguments),
         Verb::Report(arguments) => report::run(arguments),
+        Verb::Serve(arguments) => serve::run(arguments),
         Verb::Sessions(arguments) => sessions::run(arguments),
         Verb::Lab(arguments) => lab::run(arguments),
         Verb::Doctor(arguments) => doctor::run(arguments),

@@ -7,8 +7,10 @@
 //! each format only lays them out.
 
 pub mod csv;
+mod detail;
 pub mod figures;
 mod goals_text;
+pub mod html;
 pub mod json;
 mod knob_words;
 pub mod load;
@@ -52,6 +54,7 @@ pub enum Format {
     Markdown,
     Json,
     Csv,
+    Html,
 }
 
 impl Format {
@@ -61,6 +64,7 @@ impl Format {
         ("markdown", Self::Markdown),
         ("json", Self::Json),
         ("csv", Self::Csv),
+        ("html", Self::Html),
     ];
 
     /// The format of this name.
@@ -75,6 +79,7 @@ impl Format {
             Self::Markdown => markdown::render(story),
             Self::Json => json::render(&json::tune_report(story)),
             Self::Csv => csv::render(story),
+            Self::Html => html::render(story, None),
         }
     }
 }

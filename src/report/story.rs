@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::detail::Detail;
 use super::figures;
 use crate::terms::{
     BootFailure, Change, Configuration, CurrentSetting, Decision, Event, EventKind, KnobsReport,
@@ -23,7 +24,7 @@ pub struct Stored {
     pub started_at: String,
 }
 
-/// All that the events say, without the raw records.
+/// All that the events say; of the raw records, what pictures are drawn from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Story {
     pub stored: Option<Stored>,
@@ -53,6 +54,8 @@ pub struct Story {
     pub knobs: Option<KnobsReport>,
     /// By id, each once.
     pub trials: Vec<TrialSummary>,
+    /// What was seen of trials second by second, by id, as far as the records are at hand.
+    pub details: BTreeMap<u32, Detail>,
     pub current: Option<CurrentSetting>,
     pub decision: Option<Decision>,
     pub predicted: Vec<Prediction>,
@@ -92,6 +95,7 @@ impl Default for Story {
             variant_failures: Vec::new(),
             knobs: None,
             trials: Vec::new(),
+            details: BTreeMap::new(),
             current: None,
             decision: None,
             predicted: Vec::new(),
@@ -153,7 +157,10 @@ impl Story {
                 self.boot_failures.retain(|(known, _)| known != configuration);
                 self.boot_failures.push((*configuration, failure.clone()));
             }
-            EventKind::TrialFinished { summary, .. } => self.add_trial(summary),
+            EventKind::TrialFinished { summary, load, monitor } => {
+                self.details.insert(summary.id, Detail::of(summary, load, monitor));
+                self.add_trial(summary);
+            }
             EventKind::Verifying { session } => self.verifies = Some(*session),
             EventKind::Verified(found) => self.verification = Some((**found).clone()),
             EventKind::Predicted(predicted) => self.predicted.clone_from(predicted),

@@ -6,6 +6,7 @@
 mod doubts;
 mod fleet;
 mod runtime;
+mod table;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 pub use fleet::{FleetQuestion, MachineWish, MachineWishError};
+pub use table::{Places, table, usual as usual_table};
 
 use super::report::{ReportError, Which, replay, tuned};
 use crate::model::{

@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use super::predict;
 use crate::report::{self, Format, Stored, Story, Style};
 use crate::store::{SessionId, SessionRow, Store, StoreError};
 use crate::terms::SessionState;
@@ -158,7 +159,7 @@ pub fn write(
     for output in outputs {
         match &output.path {
             Some(path) => {
-                let text = output.format.render(story, Style::PLAIN);
+                let text = rendered(story, output.format, Style::PLAIN);
                 replace_file(path, text.as_bytes()).map_err(|source| ReportError::Write {
                     path: path.display().to_string(),
                     source,
@@ -166,7 +167,7 @@ pub fn write(
                 written.push(path.clone());
             }
             None => {
-                let text = output.format.render(story, style);
+                let text = rendered(story, output.format, style);
                 stdout
                     .write_all(text.as_bytes())
                     .and_then(|()| stdout.flush())
@@ -175,6 +176,14 @@ pub fn write(
         }
     }
     Ok(written)
+}
+
+/// A page carries predictions along for its sliders, which are the model's to make.
+fn rendered(story: &Story, format: Format, style: Style) -> String {
+    match format {
+        Format::Html => report::html::render(story, predict::usual_table(story).as_ref()),
+        format => format.render(story, style),
+    }
 }
 
 /// Refuses what cannot be written together, before anything is measured or written.

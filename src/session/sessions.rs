@@ -126,7 +126,7 @@ fn cells(entry: &SessionEntry) -> [String; 6] {
 }
 
 /// What it decided, or of which session it asked whether that decided rightly.
-fn decided(entry: &SessionEntry) -> String {
+pub fn decided(entry: &SessionEntry) -> String {
     let decision = entry.decision.as_ref().map(|found| in_short(entry, found));
     match (entry.verifies, decision) {
         (Some(session), Some(decision)) => format!("of {session} again: {decision}"),

@@ -202,8 +202,10 @@ impl<'a> Log<'a> {
 
     pub(super) fn emit(&mut self, elapsed: Duration, kind: EventKind) -> Result<(), TuneError> {
         let event = Event { at_s: self.at_s(elapsed), kind };
-        if !matches!(event.kind, EventKind::Second(_)) {
-            self.store.append(self.session, &event)?;
+        match &event.kind {
+            // Whoever watches from elsewhere may miss one; the trial has them all.
+            EventKind::Second(second) => drop(self.store.show(self.session, second)),
+            _ => self.store.append(self.session, &event)?,
         }
         self.show(&event)
     }

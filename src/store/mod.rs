@@ -9,6 +9,7 @@
 //! use one file at once.
 
 mod error;
+mod live;
 mod owner;
 mod schema;
 
@@ -183,7 +184,7 @@ impl Store {
     }
 
     /// Appends one event, durable when this returns. `SessionEnded` also sets the session's state.
-    /// `Second`s are not stored.
+    /// `Second`s are not stored: see [`show`](Self::show).
     ///
     /// # Errors
     /// The file cannot be written, or there is no such session.
@@ -203,6 +204,7 @@ impl Store {
             return Err(no_such_session(what, &path, session));
         }
         insert_event(&transaction, session, event, &json).map_err(broken)?;
+        live::clear(&transaction, session, event).map_err(broken)?;
         match &event.kind {
             EventKind::TrialFinished { summary, .. } => {
                 insert_trial(&transaction, session, summary).map_err(broken)?;
@@ -244,6 +246,19 @@ impl Store {
     /// # Errors
     /// No such session, or the file cannot be read.
     pub fn events(&self, session: SessionId) -> Result<Vec<Event>, StoreError> {
+        let numbered = self.events_after(session, 0)?;
+        Ok(numbered.into_iter().map(|(_, event)| event).collect())
+    }
+
+    /// Those after the one of this number, from 1, each with its number.
+    ///
+    /// # Errors
+    /// As [`events`](Self::events).
+    pub fn events_after(
+        &self,
+        session: SessionId,
+        after: i64,
+    ) -> Result<Vec<(i64, Event)>, StoreError> {
         let what = "read the store";
         let broken = |error: rusqlite::Error| self.broken(what, &error);
         if !exists(&self.connection, session).map_err(broken)? {
@@ -251,22 +266,25 @@ impl Store {
         }
         let mut statement = self
             .connection
-            .prepare("SELECT seq, json FROM events WHERE session = ?1 ORDER BY seq")
+            .prepare("SELECT seq, json FROM events WHERE session = ?1 AND seq > ?2 ORDER BY seq")
             .map_err(broken)?;
         let rows = statement
-            .query_map([session.0], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
+            .query_map([session.0, after], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+            })
             .map_err(broken)?;
         let mut events = Vec::new();
         for row in rows {
             let (seq, json) = row.map_err(broken)?;
-            events.push(serde_json::from_str(&json).map_err(|error| {
+            let event = serde_json::from_str(&json).map_err(|error| {
                 let message = format!(
                     "event {seq} of session {} is not readable ({error}); remove that session \
                      with 'sweetspot sessions rm {}'",
                     session.0, session.0
                 );
                 StoreError::new(StoreErrorKind::NotOurs, what, &self.path, message)
-            })?);
+            })?;
+            events.push((seq, event));
         }
         Ok(events)
     }

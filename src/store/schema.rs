@@ -12,7 +12,8 @@ use super::error::{StoreError, StoreErrorKind};
 const APPLICATION_ID: i32 = 0x7377_7370;
 
 /// What turns version N into N + 1, beginning with an empty file: today's version is their number.
-pub(super) const STEPS: &[&str] = &["
+pub(super) const STEPS: &[&str] = &[
+    "
     CREATE TABLE sessions (
         id INTEGER PRIMARY KEY AUTOINCREMENT,  -- a removed session's number is not used again
         fingerprint TEXT NOT NULL,
@@ -41,7 +42,15 @@ pub(super) const STEPS: &[&str] = &["
         summary TEXT NOT NULL,                 -- JSON
         PRIMARY KEY (session, id)
     ) WITHOUT ROWID;
-"];
+",
+    "
+    CREATE TABLE live (                        -- the running trial's seconds, until it has ended
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        session INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+        json TEXT NOT NULL
+    );
+",
+];
 
 /// What a file turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,7 +169,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.db");
         let mut connection = Connection::open(&path).unwrap();
-        bring_up(&mut connection, &path, STEPS).unwrap();
+        bring_up(&mut connection, &path, &STEPS[..1]).unwrap();
         connection
             .execute(
                 "INSERT INTO sessions (fingerprint, app, server, started_at, state, owner)
@@ -187,7 +196,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.db");
         let mut connection = Connection::open(&path).unwrap();
-        bring_up(&mut connection, &path, STEPS).unwrap();
+        bring_up(&mut connection, &path, &STEPS[..1]).unwrap();
         let steps = [STEPS[0], "ALTER TABLE sessions ADD COLUMN a TEXT", "NOT SQL AT ALL"];
         assert!(bring_up(&mut connection, &path, &steps).is_err());
         assert_eq!(look(&connection).unwrap(), Found::Ours(1));

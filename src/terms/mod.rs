@@ -79,6 +79,6 @@ pub use warning::Warning;
 pub use watch_second::WatchSecond;
 pub use what_if::{
     FitReport, FitResidual, FittedDemand, FittedFigure, FleetDay, FleetDays, FleetNeed,
-    FleetReport, ModelForm, OtherRequests, PredictReport, PredictedLatency, PredictedSetting,
-    SimulatedMachine, Wait, WaitError,
+    FleetReport, ModelForm, OtherRequests, PredictReport, PredictTable, PredictedLatency,
+    PredictedSetting, SimulatedMachine, Wait, WaitError,
 };

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::decision::{MemoryParts, PredictedLimit};
 use super::duration::parse_duration;
+use super::limit::LimitKind;
 use super::machine::Machine;
 use super::units::Ratio;
 use super::warning::Warning;
@@ -144,6 +145,27 @@ pub struct FitReport {
     pub residuals: Vec<FitResidual>,
     /// Null when no memory could be read.
     pub memory: Option<MemoryParts>,
+}
+
+/// What is expected over a grid of cores, waits, workers and threads, for a page whose reader moves
+/// about in it. One value a place, at `((core * waits + wait) * workers + worker) * threads +
+/// thread`, each the index in its list; null where nothing is expected to hold the goal.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct PredictTable {
+    pub cores: Vec<f64>,
+    /// What a request waits for, in relation to what was measured.
+    pub waits: Vec<f64>,
+    pub workers: Vec<u16>,
+    pub threads: Vec<u16>,
+    pub capacity_rps: Vec<Option<f64>>,
+    /// Of the 95 % interval.
+    pub low_rps: Vec<Option<f64>>,
+    pub high_rps: Vec<Option<f64>>,
+    pub memory_bytes: Vec<Option<u64>>,
+    pub limit: Vec<Option<LimitKind>>,
+    pub measured_cores: f64,
+    /// What the prediction can't know, a sentence each.
+    pub doubts: Vec<String>,
 }
 
 /// Latency at one rate, seconds.

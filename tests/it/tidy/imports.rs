@@ -29,7 +29,8 @@ const TABLE: &[(&str, &[&str])] = &[
         ],
     ),
     ("report", &[]),
-    ("cli", &["plan", "session", "report", "store"]),
+    ("serve", &["session", "report", "store"]),
+    ("cli", &["plan", "session", "serve", "report", "store"]),
 ];
 
 const IMPORTS: Rule = Rule {

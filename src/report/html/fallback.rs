@@ -1,0 +1,191 @@
+//! What is read where no script runs: the decision and the tables, as plain HTML.
+//!
+//! In: a [`Story`]. Out: markup in which every value is escaped. Computes only.
+
+use maud::{Markup, html};
+
+use crate::report::map::{self, Map};
+use crate::report::outside::line;
+use crate::report::story::Story;
+use crate::report::{figures, knob_words, words};
+use crate::terms::{
+    CompareReport, ComparedFigure, Decision, LabFigures, LabResult, LabRun, TrialSummary, Warning,
+};
+
+/// `3 x 5, 412/s - shop - sweetspot`.
+pub fn title(story: &Story) -> String {
+    let app = line(&story.app);
+    let app = app.rsplit('/').next().unwrap_or_default();
+    let decision = story.decision.as_ref().map(|decision| {
+        words::in_short(&story.name_of(decision.workers, decision.threads), decision)
+    });
+    let parts = decision.into_iter().chain((!app.is_empty()).then(|| app.to_string()));
+    parts.chain(["sweetspot".to_string()]).collect::<Vec<_>>().join(" - ")
+}
+
+/// The session.
+pub fn session(story: &Story) -> Markup {
+    let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
+    html! {
+        h1 { (line(&words::headline(story))) }
+        (rows(&["", ""], words::facts(story).into_iter().map(|(what, text)| {
+            vec![what.to_string(), text]
+        })))
+        (list("What to do", &words::ways_out(story)))
+        @if let Some(decision) = &story.decision { (settings(story, decision)) }
+        (grid(story, &map::draw(story)))
+        @if let Some(knobs) = &story.knobs {
+            h2 { "Knobs" }
+            (rows(
+                &["change", "capacity", "memory", "verdict"],
+                knob_words::rows(story, knobs).into_iter().map(|row| row.to_vec()),
+            ))
+        }
+        @for (what, last_lines) in words::failures(story) {
+            h2 { (line(&what)) }
+            pre { (last_lines.iter().map(|it| line(it)).collect::<Vec<_>>().join("\n")) }
+        }
+        (list("Warnings", &warnings))
+        (list("Notes", &story.notes))
+        @if !story.trials.is_empty() {
+            h2 { "Trials" }
+            (rows(
+                &["trial", "setting", "purpose", "load", "outcome", "answered", "p50", "p95", "p99"],
+                story.trials.iter().map(|it| trial(story, it)),
+            ))
+        }
+        @if !story.plan.is_empty() {
+            h2 { "Plan" }
+            (rows(&["", "value", "from"], story.plan.iter().map(|(what, value, source)| {
+                vec![what.clone(), value.clone(), source.clone()]
+            })))
+        }
+        p { (words::method(story)) }
+        @if let Some(machine) = &story.machine { p { "Measured on " (words::machine(machine)) "." } }
+    }
+}
+
+fn settings(story: &Story, decision: &Decision) -> Markup {
+    let settings = &decision.settings;
+    let env = settings.env.iter().chain(&settings.knobs_env);
+    let env: Vec<String> =
+        env.map(|(name, value)| format!("{}={}", line(name), line(value))).collect();
+    let place = settings.place.as_deref().map(line);
+    let place = place.unwrap_or_else(|| format!("{}'s configuration file", line(&story.server)));
+    html! {
+        h2 { "Settings" }
+        @if !settings.start.is_empty() { p { "Start it with" } pre { (line(&settings.start)) } }
+        @if !env.is_empty() { p { "Environment" } pre { (env.join("\n")) } }
+        @if !settings.config_snippet.trim().is_empty() {
+            p { "Or " (place) }
+            pre { (settings.config_snippet.trim_end()) }
+        }
+        @for knob in &settings.knobs_lines { p { "And " (line(&knob.place)) } pre { (line(&knob.line)) } }
+        (list("", &settings.advice))
+    }
+}
+
+fn grid(story: &Story, map: &Map) -> Markup {
+    if map.is_empty() {
+        return html! {};
+    }
+    let head: Vec<String> = std::iter::once("workers".to_string())
+        .chain(map.threads.iter().map(|threads| format!("x {threads}")))
+        .collect();
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    html! {
+        h2 { "Requests/s within the goal, " (words::configurations(story)) }
+        (rows(&head, map.workers.iter().map(|&workers| {
+            let cells = map.threads.iter().map(|&threads| map.text(workers, threads));
+            std::iter::once(workers.to_string()).chain(cells).collect()
+        })))
+        p { small { (map.legend().join(" · ")) } }
+        (list("", &map.obstacles(story).into_iter().map(|(why, who)| {
+            format!("{}: {why}", who.join(", "))
+        }).collect::<Vec<_>>()))
+    }
+}
+
+fn trial(story: &Story, trial: &TrialSummary) -> Vec<String> {
+    let latency = &trial.summary.latency_s;
+    vec![
+        trial.id.to_string(),
+        knob_words::name(story, trial.configuration, trial.variant),
+        words::purpose(trial.purpose).to_string(),
+        words::offered(&trial.offered),
+        words::outcome(trial).to_string(),
+        figures::rate(trial.summary.throughput_rps),
+        figures::latency(latency.p50),
+        figures::latency(latency.p95),
+        figures::latency(latency.p99),
+    ]
+}
+
+/// Two results beside each other.
+pub fn compare(report: &CompareReport) -> Markup {
+    let row = |it: &ComparedFigure| {
+        let ratio = it.ratio.map(figures::ratio).unwrap_or_default();
+        let interval = it.ratio_interval.map(figures::ratio_interval).unwrap_or_default();
+        vec![it.figure.to_string(), it.a.to_string(), it.b.to_string(), ratio, interval]
+    };
+    html! {
+        h1 { (line(&report.b.name)) " beside " (line(&report.a.name)) }
+        p { (line(&report.reason)) }
+        (list("Refused", &report.refused))
+        (rows(&["figure", "A", "B", "B / A", "95 %"], report.figures.iter().map(row)))
+        (list("Left out", &report.left_out))
+        (list("Differences", &report.differences))
+        (list("Notes", &report.notes))
+    }
+}
+
+/// A published experiment, measured and published.
+pub fn lab(result: &LabResult) -> Markup {
+    let rate = |it: Option<f64>| it.map(figures::rate).unwrap_or_default();
+    let row = |run: &LabRun| {
+        let throughput = |it: Option<&LabFigures>| rate(it.and_then(|it| it.throughput_rps));
+        let setting = &run.setting;
+        vec![
+            setting.target.clone(),
+            format!("{} x {}", setting.workers, setting.threads),
+            rate(run.offered_rps),
+            throughput(run.measured.as_ref()),
+            throughput(run.published.as_ref()),
+            run.failure.clone().unwrap_or_default(),
+        ]
+    };
+    let conclusions = result.conclusions.iter();
+    let conclusions =
+        conclusions.map(|it| vec![it.says.clone(), format!("{:?}", it.holds).to_lowercase()]);
+    html! {
+        h1 { (line(&result.title)) }
+        p { (line(&result.source)) }
+        (rows(&["conclusion", "holds"], conclusions))
+        (rows(
+            &["target", "setting", "offered", "measured", "published", ""],
+            result.runs.iter().map(row),
+        ))
+    }
+}
+
+fn list(heading: &str, items: &[String]) -> Markup {
+    html! {
+        @if !items.is_empty() {
+            @if !heading.is_empty() { h2 { (heading) } }
+            ul { @for item in items { li { (line(item)) } } }
+        }
+    }
+}
+
+fn rows(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Markup {
+    html! {
+        div.wide { table {
+            @if head.iter().any(|it| !it.is_empty()) {
+                thead { tr { @for it in head { th scope="col" { (it) } } } }
+            }
+            tbody { @for row in rows {
+                tr { @for cell in row { td { (line(&cell)) } } }
+            } }
+        } }
+    }
+}

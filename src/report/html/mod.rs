@@ -1,0 +1,36 @@
+//! One HTML file with everything in it: what is to be read without a script, the data, and the page
+//! that draws it. Opens years later without a network.
+//!
+//! In: a [`Story`], or what `compare` and `lab run` answer. Out: the file's text. Computes only.
+//! The page itself is TypeScript in `ui/`; a build without Node leaves it out, and the file then
+//! has what is read without it.
+
+mod document;
+mod fallback;
+mod page;
+
+pub use document::{Assets, assets, shell};
+pub use page::{Content, Page, SessionHead, TrialRow, head, session, trial};
+
+use super::story::Story;
+use crate::terms::PredictTable;
+
+/// A session's page. `predict`: what its sliders move over.
+pub fn render(story: &Story, predict: Option<&PredictTable>) -> String {
+    let page = Page::of(Content::Session(Box::new(session(story, predict))));
+    document::render(&fallback::title(story), fallback::session(story), &page, &assets())
+}
+
+/// The page of two sessions or loads that were compared.
+pub fn compare(report: &crate::terms::CompareReport) -> String {
+    let title = format!("{} beside {} - sweetspot", report.b.name, report.a.name);
+    let page = Page::of(Content::Compare(report));
+    document::render(&title, fallback::compare(report), &page, &assets())
+}
+
+/// The page of a published experiment that was measured here.
+pub fn lab(result: &crate::terms::LabResult) -> String {
+    let page = Page::of(Content::Lab(result));
+    let title = format!("{} - sweetspot", result.title);
+    document::render(&title, fallback::lab(result), &page, &assets())
+}

@@ -1,0 +1,474 @@
+//! What the page is given: a session as values that it lays out and draws.
+//!
+//! In: a [`Story`]. Out: a [`Page`], in the shape that `ui/src/data.ts` describes; the two change
+//! together. Computes only. Sentences are composed here, so that the page says what every other
+//! report says.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::report::detail::Monitored;
+use crate::report::map::{self, Cell, Map, Mark};
+use crate::report::story::Story;
+use crate::report::{knob_words, words};
+use crate::terms::{
+    CurrentSetting, Decision, FrontSetting, Limit, Machine, MemoryParts, PredictTable, Prediction,
+    SessionState, Slo, TrialFailure, TrialPurpose, TrialSummary, Verdict, WarmUpKind, Warning,
+    Window,
+};
+
+/// The number of this description; a page of another one says so instead of showing nonsense.
+const FORMAT: u32 = 1;
+
+/// All that a page shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Page<'a> {
+    pub format: u32,
+    /// Of this program.
+    pub version: &'static str,
+    #[serde(flatten)]
+    pub content: Content<'a>,
+}
+
+/// What a page is about.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content<'a> {
+    Session(Box<SessionPage<'a>>),
+    Compare(&'a crate::terms::CompareReport),
+    Lab(&'a crate::terms::LabResult),
+}
+
+impl<'a> Page<'a> {
+    /// Of this content.
+    pub fn of(content: Content<'a>) -> Self {
+        Self { format: FORMAT, version: env!("CARGO_PKG_VERSION"), content }
+    }
+}
+
+/// A session.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionPage<'a> {
+    #[serde(flatten)]
+    pub head: SessionHead<'a>,
+    pub trials: Vec<TrialRow<'a>>,
+}
+
+/// A session without its trials.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionHead<'a> {
+    session: Option<i64>,
+    started_at: Option<&'a str>,
+    state: SessionState,
+    error: Option<&'a str>,
+    app: &'a str,
+    server: &'a str,
+    has_threads: bool,
+    slo: &'a str,
+    /// (quantile, seconds).
+    limits: Vec<(f64, f64)>,
+    machine: Option<MachineText>,
+    text: Languages,
+    current: Option<&'a CurrentSetting>,
+    decision: Option<&'a Decision>,
+    map: Vec<MapCell>,
+    memory: Option<&'a MemoryParts>,
+    front: Vec<FrontRow>,
+    knobs: Vec<KnobRow>,
+    plan: Vec<PlanRow<'a>>,
+    warnings: Vec<WarningRow<'a>>,
+    notes: &'a [String],
+    failures: Vec<FailureRow>,
+    elapsed_s: f64,
+    load_s: f64,
+    predict: Option<&'a PredictTable>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct MachineText {
+    text: String,
+    cores: f64,
+    memory_bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Languages {
+    en: SessionText,
+    ja: SessionText,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct SessionText {
+    headline: String,
+    facts: Vec<(&'static str, String)>,
+    ways_out: Vec<String>,
+    method: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum CellState {
+    Measured,
+    AtLeast,
+    Below,
+    Predicted,
+    RuledOut,
+    NeverReady,
+    Unknown,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct MapCell {
+    workers: u16,
+    threads: u16,
+    state: CellState,
+    mark: Option<&'static str>,
+    rps: Option<f64>,
+    rps_interval: Option<[f64; 2]>,
+    predicted_rps: Option<f64>,
+    predicted_rps_interval: Option<[f64; 2]>,
+    memory_bytes: Option<u64>,
+    is_memory_measured: bool,
+    why: Option<String>,
+    limit: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct FrontRow {
+    workers: u16,
+    threads: u16,
+    is_chosen: bool,
+    capacity_rps: f64,
+    capacity_rps_interval: [f64; 2],
+    memory_bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct KnobRow {
+    change: String,
+    capacity: String,
+    memory: String,
+    verdict: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct PlanRow<'a> {
+    what: &'a str,
+    value: &'a str,
+    source: &'a str,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct WarningRow<'a> {
+    text: &'a str,
+    advice: &'a str,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct FailureRow {
+    what: String,
+    last_lines: Vec<String>,
+}
+
+/// A trial.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrialRow<'a> {
+    id: u32,
+    workers: u16,
+    threads: u16,
+    changes: Vec<String>,
+    purpose: TrialPurpose,
+    start: u32,
+    offered_rps: Option<f64>,
+    clients: Option<u32>,
+    outcome: &'static str,
+    verdict: Verdict,
+    reason: &'a str,
+    valid: bool,
+    warm_up_kind: WarmUpKind,
+    warm_up_s: f64,
+    duration_s: f64,
+    throughput_rps: f64,
+    due: u64,
+    completed: u64,
+    errors: u64,
+    status: &'a BTreeMap<String, u64>,
+    latency_s: crate::terms::LatencySummary,
+    memory_bytes: Option<u64>,
+    limit: &'a Limit,
+    cpu_s: &'a BTreeMap<String, f64>,
+    workers_use: Vec<WorkerUse>,
+    failure: Option<String>,
+    load_s: f64,
+    ended_s: f64,
+    detail: Option<TrialDetail<'a>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct WorkerUse {
+    index: u16,
+    pid: u32,
+    cpu_cores: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct TrialDetail<'a> {
+    due: Vec<u64>,
+    sent: Vec<u64>,
+    answered: Vec<u64>,
+    errors: Vec<u64>,
+    p50_s: Vec<f64>,
+    p95_s: Vec<f64>,
+    p99_s: Vec<f64>,
+    max_s: Vec<f64>,
+    in_flight: Vec<u64>,
+    monitor: &'a Monitored,
+    spectrum: &'a [(f64, f64)],
+}
+
+/// The session as its page shows it. `predict`: what its sliders move over, where it was asked.
+pub fn session<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionPage<'a> {
+    SessionPage {
+        head: head(story, predict),
+        trials: story.trials.iter().map(|one| trial(story, one)).collect(),
+    }
+}
+
+/// All but the trials.
+pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionHead<'a> {
+    let front = story.objective.iter().flat_map(|it| &it.front);
+    SessionHead {
+        session: story.stored.as_ref().map(|stored| stored.session),
+        started_at: story.stored.as_ref().map(|stored| stored.started_at.as_str()),
+        state: story.state,
+        error: story.error.as_deref(),
+        app: &story.app,
+        server: &story.server,
+        has_threads: story.has_threads,
+        slo: &story.slo,
+        limits: limits(&story.slo),
+        machine: story.machine.as_ref().map(machine),
+        text: Languages { en: text(story), ja: text(story) },
+        current: story.current.as_ref(),
+        decision: story.decision.as_ref(),
+        map: cells(story, &map::draw(story)),
+        memory: story.memory.as_ref(),
+        front: front.map(front_row).collect(),
+        knobs: knobs(story),
+        plan: story.plan.iter().map(plan_row).collect(),
+        warnings: story.warnings.iter().map(warning_row).collect(),
+        notes: &story.notes,
+        failures: failures(story),
+        elapsed_s: story.elapsed_s,
+        load_s: story.load_s,
+        predict,
+    }
+}
+
+fn text(story: &Story) -> SessionText {
+    SessionText {
+        headline: words::headline(story),
+        facts: words::facts(story),
+        ways_out: words::ways_out(story),
+        method: words::method(story),
+    }
+}
+
+/// None while the SLO is not settled.
+fn limits(slo: &str) -> Vec<(f64, f64)> {
+    let slo = slo.parse::<Slo>().ok();
+    let terms = slo.iter().flat_map(|slo| &slo.quantiles);
+    terms.map(|it| (it.quantile.get(), it.limit.as_secs_f64())).collect()
+}
+
+fn machine(machine: &Machine) -> MachineText {
+    MachineText {
+        text: words::machine(machine),
+        cores: machine.cores.get(),
+        memory_bytes: machine.memory_bytes.0,
+    }
+}
+
+fn cells(story: &Story, map: &Map) -> Vec<MapCell> {
+    let all = map.workers.iter().flat_map(|&w| map.threads.iter().map(move |&t| (w, t)));
+    all.map(|at| cell(story, map, at)).collect()
+}
+
+fn cell(story: &Story, map: &Map, (workers, threads): (u16, u16)) -> MapCell {
+    let is_here = |it: &&Prediction| (it.workers, it.threads) == (workers, threads);
+    let predicted = story.predicted.iter().find(is_here);
+    let possible = predicted.filter(|it| it.ruled_out.is_none());
+    let (state, rps, why) = match map.cell(workers, threads) {
+        Cell::Measured(rps) => (CellState::Measured, Some(*rps), None),
+        Cell::AtLeast(rps) => (CellState::AtLeast, Some(*rps), None),
+        Cell::Below(rps) => (CellState::Below, Some(*rps), None),
+        Cell::Predicted(rps) => (CellState::Predicted, Some(*rps), None),
+        Cell::RuledOut(why) => (CellState::RuledOut, None, Some(why.clone())),
+        Cell::NeverReady(why) => (CellState::NeverReady, None, Some(why.clone())),
+        Cell::Unknown => (CellState::Unknown, None, None),
+    };
+    let rps_interval = match state {
+        CellState::Measured => measured_interval(story, workers, threads),
+        CellState::Predicted => possible.map(|it| it.capacity_rps_interval),
+        _ => None,
+    };
+    let measured_bytes = memory(story, workers, threads);
+    MapCell {
+        workers,
+        threads,
+        state,
+        mark: match map.mark(workers, threads) {
+            Mark::Chosen => Some("chosen"),
+            Mark::Today => Some("today"),
+            Mark::Equivalent => Some("equivalent"),
+            Mark::None => None,
+        },
+        rps,
+        rps_interval,
+        predicted_rps: possible.map(|it| it.capacity_rps),
+        predicted_rps_interval: possible.map(|it| it.capacity_rps_interval),
+        memory_bytes: measured_bytes.or(predicted.and_then(|it| it.memory_bytes)),
+        is_memory_measured: measured_bytes.is_some(),
+        why,
+        limit: predicted.map(|it| words::limit(it.limit.kind)),
+    }
+}
+
+/// Of a capacity that the session concluded; the others are bounds, which have none.
+fn measured_interval(story: &Story, workers: u16, threads: u16) -> Option<[f64; 2]> {
+    let at = (workers, threads);
+    if let Some(decision) = story.decision.as_ref() {
+        if (decision.workers, decision.threads) == at {
+            return Some(decision.capacity_rps_interval);
+        }
+        let mut equivalent = decision.equivalent.iter();
+        if let Some(other) = equivalent.find(|it| (it.workers, it.threads) == at) {
+            return Some(other.ratio_interval.map(|ratio| ratio * decision.capacity_rps));
+        }
+    }
+    let now = story.current.as_ref().filter(|now| (now.workers, now.threads) == at);
+    if let Some(interval) = now.and_then(|now| now.capacity_rps_interval) {
+        return Some(interval);
+    }
+    let mut front = story.objective.iter().flat_map(|it| &it.front);
+    front.find(|it| (it.workers, it.threads) == at).map(|it| it.capacity_rps_interval)
+}
+
+/// The most that the app as it is took with this setting.
+fn memory(story: &Story, workers: u16, threads: u16) -> Option<u64> {
+    let is_here = |trial: &&TrialSummary| {
+        let at = trial.configuration;
+        (at.workers.get(), at.threads.get()) == (workers, threads) && trial.variant.is_as_it_is()
+    };
+    story.trials.iter().filter(is_here).filter_map(|trial| trial.memory_bytes).max()
+}
+
+fn front_row(it: &FrontSetting) -> FrontRow {
+    FrontRow {
+        workers: it.workers,
+        threads: it.threads,
+        is_chosen: it.chosen,
+        capacity_rps: it.capacity_rps,
+        capacity_rps_interval: it.capacity_rps_interval,
+        memory_bytes: it.memory_bytes,
+    }
+}
+
+fn knobs(story: &Story) -> Vec<KnobRow> {
+    let rows = story.knobs.as_ref().map(|knobs| knob_words::rows(story, knobs));
+    let row = |[change, capacity, memory, verdict]: [String; 4]| KnobRow {
+        change,
+        capacity,
+        memory,
+        verdict,
+    };
+    rows.unwrap_or_default().into_iter().map(row).collect()
+}
+
+fn plan_row((what, value, source): &(String, String, String)) -> PlanRow<'_> {
+    PlanRow { what, value, source }
+}
+
+fn warning_row(warning: &Warning) -> WarningRow<'_> {
+    WarningRow { text: &warning.message, advice: &warning.advice }
+}
+
+fn failures(story: &Story) -> Vec<FailureRow> {
+    let failures = words::failures(story).into_iter();
+    failures.map(|(what, last_lines)| FailureRow { what, last_lines }).collect()
+}
+
+/// A trial as its row shows it.
+pub fn trial<'a>(story: &'a Story, trial: &'a TrialSummary) -> TrialRow<'a> {
+    let summary = &trial.summary;
+    TrialRow {
+        id: trial.id,
+        workers: trial.configuration.workers.get(),
+        threads: trial.configuration.threads.get(),
+        changes: trial.variant.names(&story.changes),
+        purpose: trial.purpose,
+        start: trial.start,
+        offered_rps: trial.offered.rate().map(|rate| rate.as_per_second()),
+        clients: trial.offered.clients(),
+        outcome: words::outcome(trial),
+        verdict: trial.verdict,
+        reason: &trial.reason,
+        valid: trial.valid,
+        warm_up_kind: trial.warm_up.kind,
+        warm_up_s: trial.warm_up.left_out_s,
+        duration_s: summary.duration_s,
+        throughput_rps: summary.throughput_rps,
+        due: summary.due,
+        completed: summary.completed,
+        errors: summary.errors.total(),
+        status: &summary.status,
+        latency_s: summary.latency_s,
+        memory_bytes: trial.memory_bytes,
+        limit: &trial.limit,
+        cpu_s: &trial.cpu_s,
+        workers_use: trial.workers.iter().map(worker_use).collect(),
+        failure: trial.failure.as_ref().map(failure),
+        load_s: trial.load_s,
+        ended_s: trial.ended_s,
+        detail: story.details.get(&trial.id).map(|detail| TrialDetail {
+            monitor: &detail.monitor,
+            spectrum: &detail.spectrum,
+            ..windows(&summary.windows, &detail.monitor)
+        }),
+    }
+}
+
+fn worker_use(share: &crate::terms::WorkerShare) -> WorkerUse {
+    WorkerUse { index: share.index, pid: share.pid, cpu_cores: share.cpu_cores }
+}
+
+fn failure(failure: &TrialFailure) -> String {
+    match failure {
+        TrialFailure::Boot(boot) => boot.message.clone(),
+        TrialFailure::Died { status, .. } => status.clone(),
+    }
+}
+
+fn windows<'a>(windows: &[Window], monitor: &'a Monitored) -> TrialDetail<'a> {
+    let counts = |of: fn(&Window) -> u64| windows.iter().map(of).collect();
+    let times = |of: fn(&Window) -> f64| windows.iter().map(|it| micro(of(it))).collect();
+    TrialDetail {
+        due: counts(|it| it.due),
+        sent: counts(|it| it.sent),
+        answered: counts(|it| it.completed),
+        errors: counts(|it| it.errors),
+        p50_s: times(|it| it.latency_s.p50),
+        p95_s: times(|it| it.latency_s.p95),
+        p99_s: times(|it| it.latency_s.p99),
+        max_s: times(|it| it.latency_s.max),
+        in_flight: counts(|it| it.in_flight),
+        monitor,
+        spectrum: &[],
+    }
+}
+
+/// To the microsecond that was recorded, without the digits that a binary fraction adds.
+fn micro(seconds: f64) -> f64 {
+    (seconds * 1e6).round() / 1e6
+}

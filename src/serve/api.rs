@@ -1,0 +1,203 @@
+//! What the page asks for once, as JSON. The shapes are those of `ui/src/data.ts`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+
+use super::Served;
+use crate::report::html::{self, Content, Page};
+use crate::session::compare::{self, Source};
+use crate::session::predict::{self, Places};
+use crate::session::report::{ReportError, Which, replay};
+use crate::session::sessions::{self, SessionEntry};
+use crate::store::{SessionId, Store, StoreError, StoreErrorKind};
+use crate::terms::SessionState;
+
+/// Why a question has no answer, as the page shows it.
+#[derive(Debug, Serialize)]
+pub struct Failure {
+    error: String,
+    #[serde(skip)]
+    status: StatusCode,
+}
+
+impl Failure {
+    fn new(status: StatusCode, error: impl ToString) -> Self {
+        Self { error: error.to_string(), status }
+    }
+
+    /// Something of ours went wrong.
+    pub fn broken(error: impl ToString) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error)
+    }
+
+    fn asked_wrongly(error: impl ToString) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, error)
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        (self.status, Json(self)).into_response()
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let status = match error.kind {
+            StoreErrorKind::NoSuchSession | StoreErrorKind::Missing => StatusCode::NOT_FOUND,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, error)
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::Store(error) => error.into(),
+            other => Self::new(StatusCode::NOT_FOUND, other),
+        }
+    }
+}
+
+/// A row of the list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    id: i64,
+    started_at: String,
+    app: String,
+    server: String,
+    state: SessionState,
+    is_alive: bool,
+    decision: Option<String>,
+}
+
+/// The list, newest first; empty as long as nothing was stored.
+pub fn rows(store: &Store) -> Result<Vec<Row>, StoreError> {
+    let row = |it: crate::store::SessionRow| Row {
+        id: it.id.0,
+        started_at: it.started_at.clone(),
+        app: it.head.app.clone(),
+        server: it.head.server.clone(),
+        state: it.state,
+        is_alive: it.is_alive,
+        decision: it.decision.is_some().then(|| sessions::decided(&SessionEntry::from(it))),
+    };
+    Ok(store.sessions()?.into_iter().map(row).collect())
+}
+
+/// Reading a store takes time that other requests need not wait for.
+async fn answer<T: Send + 'static>(
+    served: Arc<Served>,
+    ask: impl FnOnce(&Served) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let answered = tokio::task::spawn_blocking(move || ask(&served)).await;
+    answered.unwrap_or_else(|error| Err(Failure::broken(error)))
+}
+
+pub async fn sessions(State(served): State<Arc<Served>>) -> Result<Json<Vec<Row>>, Failure> {
+    answer(served, |served| match Store::open_existing(&served.store) {
+        Ok(store) => Ok(Json(rows(&store)?)),
+        Err(error) if error.kind == StoreErrorKind::Missing => Ok(Json(Vec::new())),
+        Err(error) => Err(error.into()),
+    })
+    .await
+}
+
+pub async fn session(
+    State(served): State<Arc<Served>>,
+    Path(id): Path<i64>,
+) -> Result<Json<serde_json::Value>, Failure> {
+    answer(served, move |served| {
+        let story = replay(&Store::open_existing(&served.store)?, Which::Id(SessionId(id)))?;
+        let predict = predict::usual_table(&story);
+        let page = html::session(&story, predict.as_ref());
+        Ok(Json(as_json(&Page::of(Content::Session(Box::new(page))))))
+    })
+    .await
+}
+
+/// Two sessions, by number.
+#[derive(Debug, Deserialize)]
+pub struct Two {
+    a: String,
+    b: String,
+}
+
+pub async fn compare(
+    State(served): State<Arc<Served>>,
+    Query(two): Query<Two>,
+) -> Result<Json<serde_json::Value>, Failure> {
+    // A file of this machine is nothing that a page may ask for.
+    let session = |text: &str| {
+        let number = text.split('@').next().unwrap_or_default();
+        number.parse::<i64>().map_err(|_| Failure::asked_wrongly(format!("'{text}' is no session")))
+    };
+    session(&two.a)?;
+    session(&two.b)?;
+    answer(served, move |served| {
+        let source = |text: &str| text.parse::<Source>().map_err(Failure::asked_wrongly);
+        let (a, b) = (source(&two.a)?, source(&two.b)?);
+        let question =
+            compare::Question { a: &a, b: &b, store: &served.store, compares_machines: false };
+        let report = compare::compare(&question).map_err(Failure::asked_wrongly)?;
+        Ok(Json(as_json(&Page::of(Content::Compare(&report)))))
+    })
+    .await
+}
+
+/// Places of the sliders, as lists with commas.
+#[derive(Debug, Deserialize)]
+pub struct Sliders {
+    session: i64,
+    cores: String,
+    wait: String,
+    workers: String,
+    threads: String,
+}
+
+/// More take longer than a slider may.
+const PLACES_MOST: usize = 500;
+
+pub async fn predict(
+    State(served): State<Arc<Served>>,
+    Query(sliders): Query<Sliders>,
+) -> Result<Json<serde_json::Value>, Failure> {
+    let places = Places {
+        cores: list(&sliders.cores, |it: f64| (0.1..=1024.0).contains(&it))?,
+        waits: list(&sliders.wait, |it: f64| (0.0..=1000.0).contains(&it))?,
+        workers: list(&sliders.workers, |it: u16| it > 0)?,
+        threads: list(&sliders.threads, |it: u16| it > 0)?,
+    };
+    let count = places.cores.len() * places.waits.len();
+    if count * places.workers.len() * places.threads.len() > PLACES_MOST {
+        return Err(Failure::asked_wrongly(format!("at most {PLACES_MOST} places at once")));
+    }
+    answer(served, move |served| {
+        let which = Which::Id(SessionId(sliders.session));
+        let story = replay(&Store::open_existing(&served.store)?, which)?;
+        let table = predict::table(&story, &places).ok_or_else(|| {
+            Failure::new(StatusCode::NOT_FOUND, "nothing can be fitted to this session")
+        })?;
+        Ok(Json(as_json(&table)))
+    })
+    .await
+}
+
+fn list<T: std::str::FromStr + Copy>(
+    text: &str,
+    is_fit: impl Fn(T) -> bool,
+) -> Result<Vec<T>, Failure> {
+    let one = |part: &str| part.trim().parse::<T>().ok().filter(|&it| is_fit(it));
+    let all: Option<Vec<T>> = text.split(',').map(one).collect();
+    all.ok_or_else(|| Failure::asked_wrongly(format!("'{text}' is no list of such numbers")))
+}
+
+pub fn as_json(value: &impl Serialize) -> serde_json::Value {
+    serde_json::to_value(value).expect("our types have string keys and no failing serializer")
+}

@@ -1,0 +1,108 @@
+//! Predictions over a whole grid at once, for a page whose reader moves about in it.
+
+use super::{Question, goal_of, measured, usual_workers};
+use crate::model::{Expected, Form, Measured};
+use crate::report::Story;
+use crate::terms::{Configuration, Cores, PredictTable, PredictedSetting, QuantileLimit, Wait};
+
+/// In relation to the cores that were measured.
+const CORES: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
+/// In relation to the waits that were measured.
+const WAITS: [f64; 6] = [0.5, 0.75, 1.0, 1.5, 2.0, 4.0];
+/// More are no help on a slider, and take longer to compute.
+const WORKERS_MOST: usize = 12;
+
+/// The places of a table: what its sliders can be set to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Places {
+    pub cores: Vec<f64>,
+    pub waits: Vec<f64>,
+    pub workers: Vec<u16>,
+    pub threads: Vec<u16>,
+}
+
+/// The table that a file carries along; `None` where nothing can be fitted to the session.
+pub fn usual(story: &Story) -> Option<PredictTable> {
+    let cores = story.machine.as_ref()?.cores.get();
+    let cores: Vec<f64> = CORES.iter().map(|times| times * cores).filter(|it| *it >= 1.0).collect();
+    let most = cores.iter().copied().fold(1.0, f64::max);
+    let threads = super::threads_of(story);
+    let places =
+        Places { cores, waits: WAITS.to_vec(), workers: thinned(usual_workers(most)), threads };
+    table(story, &places)
+}
+
+/// The table over these places; `None` as in [`usual`].
+pub fn table(story: &Story, places: &Places) -> Option<PredictTable> {
+    let machine = story.machine.as_ref()?;
+    let goal = goal_of(story).ok()?;
+    let known = measured(story, machine, goal)?;
+    let threads = match known.form {
+        Form::EventLoop => vec![1],
+        _ => places.threads.clone(),
+    };
+    let mut table = PredictTable {
+        cores: places.cores.clone(),
+        waits: places.waits.clone(),
+        workers: places.workers.clone(),
+        threads,
+        measured_cores: machine.cores.get(),
+        ..PredictTable::default()
+    };
+    let doubtful: Vec<PredictedSetting> = Vec::new();
+    let doubts = super::doubts::warnings(story, &known, &Question::as_measured(), &doubtful);
+    table.doubts = doubts.iter().map(ToString::to_string).collect();
+    fill(&mut table, &known, goal);
+    Some(table)
+}
+
+fn fill(table: &mut PredictTable, known: &Measured, goal: QuantileLimit) {
+    for &cores in &table.cores.clone() {
+        let Ok(cores) = Cores::new(cores) else { continue };
+        for &wait in &table.waits.clone() {
+            let question = Question { wait: Wait::Times(wait), ..Question::as_measured() };
+            let what_if = super::what_if(&question, goal, cores);
+            for &workers in &table.workers.clone() {
+                for &threads in &table.threads.clone() {
+                    let at = Configuration::new(workers, threads).ok();
+                    push(table, at.map(|at| known.expect(at, &what_if)));
+                }
+            }
+        }
+    }
+}
+
+fn push(table: &mut PredictTable, expected: Option<Expected>) {
+    let capacity = expected.as_ref().and_then(|it| it.capacity_rps);
+    table.capacity_rps.push(capacity.map(|it| it.value));
+    table.low_rps.push(capacity.map(|it| it.low));
+    table.high_rps.push(capacity.map(|it| it.high));
+    table.memory_bytes.push(expected.as_ref().and_then(|it| it.memory_bytes));
+    table.limit.push(expected.map(|it| it.limit));
+}
+
+/// Of many the first, the last, and some between at about equal ratios.
+fn thinned(workers: Vec<u16>) -> Vec<u16> {
+    if workers.len() <= WORKERS_MOST {
+        return workers;
+    }
+    let step = (workers.len() - 1) as f64 / (WORKERS_MOST - 1) as f64;
+    let mut kept: Vec<u16> =
+        (0..WORKERS_MOST).map(|at| workers[(at as f64 * step).round() as usize]).collect();
+    kept.dedup();
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_workers_are_thinned_to_the_first_the_last_and_some_between() {
+        assert_eq!(thinned(vec![1, 2, 3]), [1, 2, 3]);
+        let kept = thinned((1..=40).collect());
+        assert_eq!(kept.len(), WORKERS_MOST);
+        assert_eq!((kept[0], kept[WORKERS_MOST - 1]), (1, 40));
+        assert!(kept.windows(2).all(|two| two[0] < two[1]));
+    }
+}

@@ -1,0 +1,79 @@
+//! The seconds of the running trial, for those who watch from another process.
+//!
+//! They are gone once the trial has ended, and need not survive a loss of power: the trial's own
+//! record has them all. So they are written without waiting for the disk.
+
+use rusqlite::{Transaction, params};
+
+use super::{SessionId, Store, StoreError, to_json};
+use crate::terms::{Event, EventKind, LiveSecond};
+
+impl Store {
+    /// Keeps one second of the running trial until that has ended.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn show(&mut self, session: SessionId, second: &LiveSecond) -> Result<(), StoreError> {
+        let what = "write to the store";
+        let patience = |level| self.connection.pragma_update(None, "synchronous", level);
+        patience("NORMAL").map_err(|error| self.broken(what, &error))?;
+        let written = self.connection.execute(
+            "INSERT INTO live (session, json) VALUES (?1, ?2)",
+            params![session.0, to_json(second)],
+        );
+        patience("FULL").map_err(|error| self.broken(what, &error))?;
+        written.map(drop).map_err(|error| self.broken(what, &error))
+    }
+
+    /// The seconds of the running trial after the one of this number, each with its number.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn shown(
+        &self,
+        session: SessionId,
+        after: i64,
+    ) -> Result<Vec<(i64, LiveSecond)>, StoreError> {
+        let what = "read the store";
+        let broken = |error: rusqlite::Error| self.broken(what, &error);
+        let mut statement = self
+            .connection
+            .prepare("SELECT id, json FROM live WHERE session = ?1 AND id > ?2 ORDER BY id")
+            .map_err(broken)?;
+        let rows = statement
+            .query_map([session.0, after], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))
+            .map_err(broken)?;
+        let rows: Vec<(i64, String)> = rows.collect::<Result<_, _>>().map_err(broken)?;
+        // What another version wrote for those who watched then is no loss.
+        let second = |(id, json): (i64, String)| Some((id, serde_json::from_str(&json).ok()?));
+        Ok(rows.into_iter().filter_map(second).collect())
+    }
+
+    /// A number that is another one whenever another program has written to the file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn version(&self) -> Result<i64, StoreError> {
+        self.connection
+            .pragma_query_value(None, "data_version", |row| row.get(0))
+            .map_err(|error| self.broken("read the store", &error))
+    }
+}
+
+/// Forgets the seconds of a trial that this event ends, or that was never ended.
+pub(super) fn clear(
+    transaction: &Transaction<'_>,
+    session: SessionId,
+    event: &Event,
+) -> rusqlite::Result<()> {
+    let is_past = matches!(
+        event.kind,
+        EventKind::TrialStarted { .. }
+            | EventKind::TrialFinished { .. }
+            | EventKind::SessionEnded { .. }
+    );
+    if is_past {
+        transaction.execute("DELETE FROM live WHERE session = ?1", [session.0])?;
+    }
+    Ok(())
+}
