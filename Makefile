@@ -6,6 +6,7 @@
 CARGO ?= cargo
 PREFIX ?= /usr/local
 DEMO_REPORT ?= sweetspot-demo.md
+DEMO_PAGE ?= sweetspot-demo.html
 FUZZ_S ?= 60
 
 # Where rustup puts Rust; last, so that it is used only when there is no other.
@@ -14,26 +15,41 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build demo test test-vm test-readers lint fuzz bench-tune bench-search bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-labs install clean help
+.PHONY: build ui record demo test test-vm test-readers lint fuzz bench-tune bench-search bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
+	@scripts/build-ui
 	$(say) 'building (the first time takes a minute or two)'
 	$(CARGO) build --release --locked
 
-demo: ## tune the app in demo/ on this machine: the decision here, the report in sweetspot-demo.md
+ui: ## build the page of HTML reports into ui/dist (needs Node.js 18 or later)
+	@scripts/build-ui required
+
+demo: ## tune the app in demo/ on this machine: the decision here, the report in sweetspot-demo.html
 	@scripts/bootstrap demo
+	@scripts/build-ui
 	$(say) 'building (the first time takes a minute or two)'
 	$(CARGO) build --release --locked
 	$(say) 'tuning demo/, at most 4 minutes (Ctrl-C once: the answer so far)'
 	@$(binary) tune --app demo --workers 1..4 --threads 1,2,4,8 --budget 3m30s --yes \
-		-o markdown=$(DEMO_REPORT)
-	$(say) 'the report is $(DEMO_REPORT); now try it on your own app: see README.md, "Use it"'
+		-o markdown=$(DEMO_REPORT) -o html=$(DEMO_PAGE)
+	$(say) 'the report is $(DEMO_PAGE) (and $(DEMO_REPORT)); now try it on your own app: see README.md, "Use it"'
 
 test: ## build and run every test
 	@scripts/bootstrap test
+	@scripts/build-ui required
 	$(say) 'building and running the tests'
 	$(CARGO) test --locked
+	$(say) "the page's tests, in a browser"
+	$(CARGO) build --locked
+	cd ui && SWEETSPOT="$$PWD/../target/debug/sweetspot" npm test
+
+record: ## record a real session of the demo app for the page's tests (2 minutes)
+	@scripts/bootstrap test
+	$(say) 'building, then measuring'
+	$(CARGO) build --release --locked
+	@scripts/record-session
 
 test-vm: ## the monitor, limits and a tune on version 2 of control groups, in a virtual machine
 	@scripts/test-vm
@@ -63,6 +79,12 @@ bench-tune: ## tune on real servers beside whole grids of capacities, about 3.5 
 bench-search: ## how good the search's answers are on simulated apps whose capacities are known
 	@scripts/bootstrap build
 	$(CARGO) bench --locked --bench search
+
+bench-page: ## how large a long session's page is, and how soon it is there in a browser (1 minute)
+	@scripts/bootstrap test
+	@scripts/build-ui required
+	$(CARGO) build --release --locked
+	$(CARGO) bench --locked --bench page
 
 bench-load: ## `load` beside wrk, ab and others, about 20 minutes of an idle machine (CONTRIBUTING.md)
 	@scripts/bootstrap bench-load
@@ -101,6 +123,7 @@ $(binary):
 
 clean: ## remove what was built
 	$(CARGO) clean
+	rm -rf ui/dist ui/node_modules
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do \

@@ -46,7 +46,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         (_, true) => println!("{address}"),
         _ => println!("open {address}\nCtrl-C ends it; whoever has this address sees the sessions"),
     }
-    serve::run(listener, Served { store: arguments.store.path, token }, &stop)?;
+    serve::run(listener, Served::new(arguments.store.path, token), &stop)?;
     Ok(Exit::Done)
 }
 

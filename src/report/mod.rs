@@ -79,7 +79,7 @@ impl Format {
             Self::Markdown => markdown::render(story),
             Self::Json => json::render(&json::tune_report(story)),
             Self::Csv => csv::render(story),
-            Self::Html => html::render(story, None),
+            Self::Html => html::render(story, None, &html::assets()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the page asks for once, as JSON. The shapes are those of `ui/src/data.ts`.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
-use super::Served;
+use super::{Kept, Served};
 use crate::report::html::{self, Content, Page};
 use crate::session::compare::{self, Source};
 use crate::session::predict::{self, Places};
@@ -65,6 +65,27 @@ impl From<ReportError> for Failure {
     }
 }
 
+impl Served {
+    /// The session as it is now. Whoever moves a slider asks again and again, and putting a long
+    /// session together takes longer than answering: the last one is kept.
+    fn session(&self, session: SessionId) -> Result<Arc<Kept>, Failure> {
+        let store = Store::open_existing(&self.store)?;
+        let last_event = store.last_event(session)?;
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |it: &&Arc<Kept>| (it.session, it.last_event) == (session, last_event);
+        if let Some(kept) = kept.as_ref().filter(is_it) {
+            return Ok(Arc::clone(kept));
+        }
+        let story = replay(&store, Which::Id(session))?;
+        // While it is measured nothing else should take its cores.
+        let has_ended = story.state != SessionState::Running;
+        let predict = if has_ended { predict::usual_table(&story) } else { None };
+        let new = Arc::new(Kept { session, last_event, story, predict });
+        *kept = Some(Arc::clone(&new));
+        Ok(new)
+    }
+}
+
 /// A row of the list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
@@ -114,9 +135,8 @@ pub async fn session(
     Path(id): Path<i64>,
 ) -> Result<Json<serde_json::Value>, Failure> {
     answer(served, move |served| {
-        let story = replay(&Store::open_existing(&served.store)?, Which::Id(SessionId(id)))?;
-        let predict = predict::usual_table(&story);
-        let page = html::session(&story, predict.as_ref());
+        let kept = served.session(SessionId(id))?;
+        let page = html::session(&kept.story, kept.predict.as_ref());
         Ok(Json(as_json(&Page::of(Content::Session(Box::new(page))))))
     })
     .await
@@ -179,9 +199,8 @@ pub async fn predict(
         return Err(Failure::asked_wrongly(format!("at most {PLACES_MOST} places at once")));
     }
     answer(served, move |served| {
-        let which = Which::Id(SessionId(sliders.session));
-        let story = replay(&Store::open_existing(&served.store)?, which)?;
-        let table = predict::table(&story, &places).ok_or_else(|| {
+        let kept = served.session(SessionId(sliders.session))?;
+        let table = predict::table(&kept.story, &places).ok_or_else(|| {
             Failure::new(StatusCode::NOT_FOUND, "nothing can be fitted to this session")
         })?;
         Ok(Json(as_json(&table)))

@@ -11,7 +11,7 @@ mod live;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -22,14 +22,16 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use thiserror::Error;
 
-use crate::report::html;
-use crate::terms::StopSignal;
+use crate::report::{Story, html};
+use crate::store::SessionId;
+use crate::terms::{PredictTable, StopSignal};
 
 /// Why nothing can be served.
 #[derive(Debug, Error)]
 pub enum ServeError {
     #[error(
-        "{address} is no loopback address; the page shows what an app is, so it is not served to a network"
+        "{address} is no loopback address; the page shows what an app is, so it is not served to a \
+         network"
     )]
     NotLoopback { address: SocketAddr },
     #[error("could not serve on {address}: {source}")]
@@ -41,11 +43,29 @@ pub enum ServeError {
 }
 
 /// What is served to whom.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Served {
-    pub store: PathBuf,
-    /// A part of every address: whoever does not know it gets nothing.
-    pub token: String,
+    store: PathBuf,
+    token: String,
+    /// The session that was asked for last.
+    kept: Mutex<Option<Arc<Kept>>>,
+}
+
+/// A session up to an event, and what its sliders move over.
+#[derive(Debug)]
+struct Kept {
+    session: SessionId,
+    last_event: i64,
+    story: Story,
+    predict: Option<PredictTable>,
+}
+
+impl Served {
+    /// The sessions of a store. `token`: a part of every address; whoever does not know it gets
+    /// nothing.
+    pub fn new(store: PathBuf, token: String) -> Self {
+        Self { store, token, kept: Mutex::new(None) }
+    }
 }
 
 /// How often it is asked whether it should stop.

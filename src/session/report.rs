@@ -181,7 +181,10 @@ pub fn write(
 /// A page carries predictions along for its sliders, which are the model's to make.
 fn rendered(story: &Story, format: Format, style: Style) -> String {
     match format {
-        Format::Html => report::html::render(story, predict::usual_table(story).as_ref()),
+        Format::Html => {
+            let predict = predict::usual_table(story);
+            report::html::render(story, predict.as_ref(), &report::html::assets())
+        }
         format => format.render(story, style),
     }
 }

@@ -1,7 +1,8 @@
-//! The seconds of the running trial, for those who watch from another process.
+//! For those who watch from another process: how far a session is, and the seconds of its
+//! running trial.
 //!
-//! They are gone once the trial has ended, and need not survive a loss of power: the trial's own
-//! record has them all. So they are written without waiting for the disk.
+//! The seconds are gone once the trial has ended, and need not survive a loss of power: the
+//! trial's own record has them all. So they are written without waiting for the disk.
 
 use rusqlite::{Transaction, params};
 
@@ -47,6 +48,17 @@ impl Store {
         // What another version wrote for those who watched then is no loss.
         let second = |(id, json): (i64, String)| Some((id, serde_json::from_str(&json).ok()?));
         Ok(rows.into_iter().filter_map(second).collect())
+    }
+
+    /// The number of a session's last event; 0 without any.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn last_event(&self, session: SessionId) -> Result<i64, StoreError> {
+        let query = "SELECT coalesce(max(seq), 0) FROM events WHERE session = ?1";
+        self.connection
+            .query_row(query, [session.0], |row| row.get(0))
+            .map_err(|error| self.broken("read the store", &error))
     }
 
     /// A number that is another one whenever another program has written to the file.

@@ -192,6 +192,18 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_the_first_format_is_brought_to_todays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.db");
+        let mut connection = Connection::open(&path).unwrap();
+        bring_up(&mut connection, &path, &STEPS[..1]).unwrap();
+        bring_up(&mut connection, &path, STEPS).unwrap();
+        assert_eq!(look(&connection).unwrap(), Found::Ours(STEPS.len()));
+        assert!(connection.execute("DELETE FROM live", []).is_ok());
+        assert!(folder.path().join("s.db.v1").exists());
+    }
+
+    #[test]
     fn a_migration_that_fails_halfway_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.db");

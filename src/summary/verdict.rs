@@ -68,8 +68,8 @@ pub fn judge(load: &LoadRecord, goals: &Goals, summary: &LoadSummary, cut: Durat
     Judgement { edge: edge(&said), ..judgement }
 }
 
-/// Of the goal that is nearest to being missed; `None` where errors decide, or one goal is missed by
-/// far: a part without an edge that is missed is one of these.
+/// Of the goal that is nearest to being missed; `None` where errors decide, or one goal is missed
+/// by far: a part without an edge that is missed is one of these.
 fn edge(said: &[Said]) -> Option<Edge> {
     let parts = || said.iter().flat_map(|goal| &goal.parts);
     if parts().any(|part| part.edge.is_none() && !part.leans) {

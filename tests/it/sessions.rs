@@ -1,9 +1,10 @@
 //! Tests of the store, of what is reported from it, and of the verbs `sessions` and `report`.
 
 mod damaged;
+pub mod long;
 mod reports;
 pub mod sample;
 mod store;
-pub use store::{filled, mount_small_disk};
+pub use store::{filled, head, mount_small_disk};
 mod verbs;
 pub use verbs::sweetspot;

@@ -5,12 +5,15 @@
 use maud::{Markup, html};
 
 use crate::report::map::{self, Map};
-use crate::report::outside::line;
+use crate::report::outside::{line, lines};
 use crate::report::story::Story;
 use crate::report::{figures, knob_words, words};
 use crate::terms::{
     CompareReport, ComparedFigure, Decision, LabFigures, LabResult, LabRun, TrialSummary, Warning,
 };
+
+const TRIAL_COLUMNS: [&str; 9] =
+    ["trial", "setting", "purpose", "load", "outcome", "answered", "p50", "p95", "p99"];
 
 /// `3 x 5, 412/s - shop - sweetspot`.
 pub fn title(story: &Story) -> String {
@@ -50,7 +53,7 @@ pub fn session(story: &Story) -> Markup {
         @if !story.trials.is_empty() {
             h2 { "Trials" }
             (rows(
-                &["trial", "setting", "purpose", "load", "outcome", "answered", "p50", "p95", "p99"],
+                &TRIAL_COLUMNS,
                 story.trials.iter().map(|it| trial(story, it)),
             ))
         }
@@ -61,7 +64,9 @@ pub fn session(story: &Story) -> Markup {
             })))
         }
         p { (words::method(story)) }
-        @if let Some(machine) = &story.machine { p { "Measured on " (words::machine(machine)) "." } }
+        @if let Some(machine) = &story.machine {
+            p { "Measured on " (words::machine(machine)) "." }
+        }
     }
 }
 
@@ -78,9 +83,12 @@ fn settings(story: &Story, decision: &Decision) -> Markup {
         @if !env.is_empty() { p { "Environment" } pre { (env.join("\n")) } }
         @if !settings.config_snippet.trim().is_empty() {
             p { "Or " (place) }
-            pre { (settings.config_snippet.trim_end()) }
+            pre { (lines(&settings.config_snippet).join("\n")) }
         }
-        @for knob in &settings.knobs_lines { p { "And " (line(&knob.place)) } pre { (line(&knob.line)) } }
+        @for knob in &settings.knobs_lines {
+            p { "And " (line(&knob.place)) }
+            pre { (line(&knob.line)) }
+        }
         (list("", &settings.advice))
     }
 }

@@ -13,24 +13,24 @@ pub use document::{Assets, assets, shell};
 pub use page::{Content, Page, SessionHead, TrialRow, head, session, trial};
 
 use super::story::Story;
-use crate::terms::PredictTable;
+use crate::terms::{CompareReport, LabResult, PredictTable};
 
 /// A session's page. `predict`: what its sliders move over.
-pub fn render(story: &Story, predict: Option<&PredictTable>) -> String {
+pub fn render(story: &Story, predict: Option<&PredictTable>, assets: &Assets) -> String {
     let page = Page::of(Content::Session(Box::new(session(story, predict))));
-    document::render(&fallback::title(story), fallback::session(story), &page, &assets())
+    document::render(&fallback::title(story), fallback::session(story), &page, assets)
 }
 
 /// The page of two sessions or loads that were compared.
-pub fn compare(report: &crate::terms::CompareReport) -> String {
+pub fn compare(report: &CompareReport, assets: &Assets) -> String {
     let title = format!("{} beside {} - sweetspot", report.b.name, report.a.name);
     let page = Page::of(Content::Compare(report));
-    document::render(&title, fallback::compare(report), &page, &assets())
+    document::render(&title, fallback::compare(report), &page, assets)
 }
 
 /// The page of a published experiment that was measured here.
-pub fn lab(result: &crate::terms::LabResult) -> String {
+pub fn lab(result: &LabResult, assets: &Assets) -> String {
     let page = Page::of(Content::Lab(result));
     let title = format!("{} - sweetspot", result.title);
-    document::render(&title, fallback::lab(result), &page, &assets())
+    document::render(&title, fallback::lab(result), &page, assets)
 }

@@ -6,11 +6,13 @@ use crate::report::Story;
 use crate::terms::{Configuration, Cores, PredictTable, PredictedSetting, QuantileLimit, Wait};
 
 /// In relation to the cores that were measured.
-const CORES: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
+const CORES: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 /// In relation to the waits that were measured.
-const WAITS: [f64; 6] = [0.5, 0.75, 1.0, 1.5, 2.0, 4.0];
-/// More are no help on a slider, and take longer to compute.
-const WORKERS_MOST: usize = 12;
+const WAITS: [f64; 3] = [0.5, 1.0, 2.0];
+/// A place takes some milliseconds to compute, and a report should be there at once: more than
+/// these are asked for under `serve`, or with `predict`.
+const WORKERS_MOST: usize = 6;
+const THREADS_MOST: usize = 4;
 
 /// The places of a table: what its sliders can be set to.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,9 +28,13 @@ pub fn usual(story: &Story) -> Option<PredictTable> {
     let cores = story.machine.as_ref()?.cores.get();
     let cores: Vec<f64> = CORES.iter().map(|times| times * cores).filter(|it| *it >= 1.0).collect();
     let most = cores.iter().copied().fold(1.0, f64::max);
-    let threads = super::threads_of(story);
-    let places =
-        Places { cores, waits: WAITS.to_vec(), workers: thinned(usual_workers(most)), threads };
+    let threads = thinned(super::threads_of(story), THREADS_MOST);
+    let places = Places {
+        cores,
+        waits: WAITS.to_vec(),
+        workers: thinned(usual_workers(most), WORKERS_MOST),
+        threads,
+    };
     table(story, &places)
 }
 
@@ -81,14 +87,14 @@ fn push(table: &mut PredictTable, expected: Option<Expected>) {
     table.limit.push(expected.map(|it| it.limit));
 }
 
-/// Of many the first, the last, and some between at about equal ratios.
-fn thinned(workers: Vec<u16>) -> Vec<u16> {
-    if workers.len() <= WORKERS_MOST {
-        return workers;
+/// Of many the first, the last, and some between, evenly by their order.
+fn thinned(counts: Vec<u16>, most: usize) -> Vec<u16> {
+    if counts.len() <= most {
+        return counts;
     }
-    let step = (workers.len() - 1) as f64 / (WORKERS_MOST - 1) as f64;
+    let step = (counts.len() - 1) as f64 / (most - 1) as f64;
     let mut kept: Vec<u16> =
-        (0..WORKERS_MOST).map(|at| workers[(at as f64 * step).round() as usize]).collect();
+        (0..most).map(|at| counts[(at as f64 * step).round() as usize]).collect();
     kept.dedup();
     kept
 }
@@ -98,11 +104,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_workers_are_thinned_to_the_first_the_last_and_some_between() {
-        assert_eq!(thinned(vec![1, 2, 3]), [1, 2, 3]);
-        let kept = thinned((1..=40).collect());
-        assert_eq!(kept.len(), WORKERS_MOST);
-        assert_eq!((kept[0], kept[WORKERS_MOST - 1]), (1, 40));
+    fn many_counts_are_thinned_to_the_first_the_last_and_some_between() {
+        assert_eq!(thinned(vec![1, 2, 3], 6), [1, 2, 3]);
+        let kept = thinned((1..=40).collect(), 6);
+        assert_eq!((kept.len(), kept[0], kept[5]), (6, 1, 40));
         assert!(kept.windows(2).all(|two| two[0] < two[1]));
     }
 }

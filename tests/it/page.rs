@@ -1,0 +1,181 @@
+//! The HTML report: what is in the file, what a hostile value becomes in it, and how large it gets.
+//! What a browser makes of it is tested in `ui/test`.
+
+use std::io::Read;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
+use serde_json::Value;
+use sweetspot::report::html::{self, Assets};
+use sweetspot::report::{Story, fold};
+use sweetspot::terms::PredictTable;
+
+use crate::sessions::{long, sample};
+
+/// As if the page had been built.
+const BUILT: Assets = Assets { script: "window.drawn = true", style: "body{margin:0}" };
+const NOT_BUILT: Assets = Assets { script: "", style: "" };
+
+fn story() -> Story {
+    fold(&sample::events(), Some(sample::stored()))
+}
+
+/// The text between two marks.
+fn between<'a>(text: &'a str, begin: &str, end: &str) -> &'a str {
+    let from = text.find(begin).unwrap_or_else(|| panic!("no {begin}")) + begin.len();
+    let to = text[from..].find(end).unwrap_or_else(|| panic!("no {end}"));
+    &text[from..from + to]
+}
+
+/// The data that a file carries, as the page reads it.
+fn data(file: &str) -> Value {
+    let packed = between(file, "type=\"application/octet-stream;base64\">", "</script>");
+    let bytes = STANDARD.decode(packed).unwrap();
+    let mut json = String::new();
+    GzDecoder::new(bytes.as_slice()).read_to_string(&mut json).unwrap();
+    serde_json::from_str(&json).unwrap()
+}
+
+#[test]
+fn a_file_holds_all_that_the_session_knows() {
+    let page = data(&html::render(&story(), None, &BUILT));
+    assert_eq!(page["format"], 1);
+    let session = &page["session"];
+    assert_eq!(session["app"], sample::APP);
+    assert_eq!(session["limits"], serde_json::json!([[0.95, 0.2]]));
+    assert_eq!(session["trials"].as_array().unwrap().len(), 12);
+    let cells = session["map"].as_array().unwrap();
+    assert_eq!(cells.len(), 24, "4 x 6, each cell once");
+    let cell = |workers: u64, threads: u64| {
+        let is_it = |it: &&Value| it["workers"] == workers && it["threads"] == threads;
+        cells.iter().find(is_it).unwrap().clone()
+    };
+    let chosen = cell(3, 5);
+    assert_eq!((&chosen["state"], &chosen["mark"]), (&"measured".into(), &"chosen".into()));
+    assert_eq!(chosen["rps_interval"], session["decision"]["capacity_rps_interval"]);
+    assert_eq!(cell(1, 5)["mark"], "today");
+    assert_eq!(cell(2, 8)["mark"], "equivalent");
+    assert_eq!(cell(2, 3)["state"], "at_least");
+    assert_eq!(cell(4, 1)["state"], "below");
+    assert_eq!(cell(1, 1)["state"], "predicted");
+    assert!(cell(1, 1)["rps_interval"].is_array());
+    let (ruled_out, broken) = (cell(3, 16), cell(4, 16));
+    assert!(ruled_out["why"].as_str().unwrap().contains("32 database connections"), "{ruled_out}");
+    assert_eq!(broken["state"], "never_ready");
+    let headline = session["text"]["en"]["headline"].as_str().unwrap();
+    assert!(headline.starts_with("Run 3 workers x 5 threads"), "{headline}");
+    let trial = &session["trials"][2];
+    assert_eq!(trial["detail"]["monitor"]["processes"][0]["cores"][0], 0.95);
+    assert_eq!(trial["detail"]["monitor"]["queue"][0], 0);
+    let long = fold(&long::events(1, 30), None);
+    let spectrum = data(&html::render(&long, None, &BUILT));
+    let spectrum = &spectrum["session"]["trials"][0]["detail"]["spectrum"];
+    let last = spectrum.as_array().unwrap().last().unwrap();
+    assert_eq!(last, &serde_json::json!([1.0, 0.012_351]), "the slowest, as its bucket tells");
+}
+
+#[test]
+fn without_a_script_the_decision_and_the_tables_are_read() {
+    for assets in [BUILT, NOT_BUILT] {
+        let file = html::render(&story(), None, &assets);
+        let plain = between(&file, "<main id=\"static\">", "</main>");
+        for said in [
+            "<h1>Run 3 workers x 5 threads: it holds 412 requests/s within",
+            "WEB_CONCURRENCY=3",
+            "preload_app!",
+            "<td>[412]</td>",
+            "4 x 16: the database refuses connections",
+            "Out-of-sync worker list",
+            "<td>confirm</td>",
+            "sweetspot.toml line 4",
+        ] {
+            assert!(plain.contains(said), "{said}\n{plain}");
+        }
+        assert_eq!(plain.contains("built without Node"), !assets.is_there());
+    }
+}
+
+#[test]
+fn a_file_lets_no_script_run_but_its_own_and_asks_nobody() {
+    let file = html::render(&story(), None, &BUILT);
+    let policy = between(&file, "http-equiv=\"Content-Security-Policy\" content=\"", "\">");
+    assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
+    assert!(policy.contains("style-src 'unsafe-inline'; img-src data:"), "{policy}");
+    assert!(!policy.contains("connect-src"), "{policy}");
+    assert_eq!(file.matches("<script").count(), 2, "the data and the page");
+    for address in ["http://", "https://", "src=", "href=", "@import", "url("] {
+        assert!(!file.contains(address), "{address}");
+    }
+    let (shell, served) = html::shell(&BUILT);
+    assert!(served.contains("connect-src 'self'") && !shell.contains("id=\"data\""), "{served}");
+}
+
+#[test]
+fn values_from_outside_are_text_wherever_they_stand() {
+    const EVIL: &str = "</script><script>alert(1)</script><!--\"'&\u{202e}🔥\u{1b}[31m";
+    let mut story = story();
+    story.app = EVIL.to_string();
+    story.server = EVIL.to_string();
+    story.slo = EVIL.to_string();
+    story.error = Some(EVIL.to_string());
+    story.notes = vec![EVIL.to_string()];
+    story.plan = vec![(EVIL.into(), EVIL.into(), EVIL.into())];
+    for warning in &mut story.warnings {
+        (warning.message, warning.advice) = (EVIL.to_string(), EVIL.to_string());
+    }
+    for (_, failure) in &mut story.boot_failures {
+        (failure.message, failure.advice) = (EVIL.to_string(), EVIL.to_string());
+        failure.last_lines = vec![EVIL.to_string()];
+    }
+    let decision = story.decision.as_mut().unwrap();
+    decision.limit.evidence = EVIL.to_string();
+    decision.limit.advice = EVIL.to_string();
+    decision.settings.start = EVIL.to_string();
+    decision.settings.env.insert(EVIL.to_string(), EVIL.to_string());
+    decision.settings.config_snippet = EVIL.to_string();
+    decision.settings.place = Some(EVIL.to_string());
+    decision.settings.advice = vec![EVIL.to_string()];
+    for trial in &mut story.trials {
+        trial.reason = EVIL.to_string();
+        trial.limit.evidence = EVIL.to_string();
+    }
+    let file = html::render(&story, None, &BUILT);
+    assert_eq!(file.matches("<script").count(), 2, "the data and the page, nothing else");
+    assert_eq!(file.matches("</script").count(), 2);
+    assert!(!file.contains("<!--"), "no comment is opened");
+    assert!(!file.contains(['\u{1b}', '\u{202e}']), "nothing turns the text around it");
+    assert!(file.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "it is shown as text");
+    // The page gets it as it is: it is the page that shows it as text.
+    assert_eq!(data(&file)["session"]["app"], EVIL);
+}
+
+#[test]
+fn sessions_without_a_decision_have_a_page_too() {
+    for (events, said) in [
+        (sample::hopeless_events(), "No configuration held any rate"),
+        (sample::unfinished_events(), "This session has not ended"),
+        (sample::invalid_events(), "Nothing can be concluded"),
+        (Vec::new(), "has not ended"),
+    ] {
+        let file = html::render(&fold(&events, None), None, &BUILT);
+        assert!(between(&file, "<main id=\"static\">", "</main>").contains(said), "{said}");
+        assert!(data(&file)["session"]["decision"].is_null());
+    }
+}
+
+#[test]
+fn five_hundred_trials_of_two_minutes_stay_under_six_megabytes() {
+    let story = fold(&long::events(500, 120), Some(sample::stored()));
+    let file = html::render(&story, None, &BUILT);
+    // The page itself takes up to a megabyte of these.
+    assert!(file.len() < 5_000_000, "{} bytes", file.len());
+    assert_eq!(data(&file)["session"]["trials"].as_array().unwrap().len(), 500);
+}
+
+#[test]
+fn predictions_for_the_sliders_travel_with_the_file() {
+    let table = PredictTable { cores: vec![2.0], measured_cores: 2.0, ..PredictTable::default() };
+    let page = data(&html::render(&story(), Some(&table), &BUILT));
+    assert_eq!(page["session"]["predict"]["cores"], serde_json::json!([2.0]));
+}
