@@ -1,0 +1,90 @@
+// Two sessions: the ratio of each figure with its interval, around "no change".
+
+import * as Plot from "@observablehq/plot";
+
+import type { ComparePage } from "../data";
+import { bytes, change, latency, number, percent, rate, ratio } from "../figures";
+import type { Table } from "../table";
+import type { Words } from "../words/words";
+import { GRID, plot, tagged, type Drawn, type Look } from "./common";
+
+export type Figure = ComparePage["figures"][number];
+
+/** How a figure is printed, by its name as `compare --json` has it. */
+export function figureFormat(figure: string): (value: number) => string {
+  if (figure.startsWith("latency") || figure === "cpu_per_request") return latency;
+  if (figure.endsWith("capacity") || figure === "throughput") return rate;
+  if (figure === "memory") return bytes;
+  if (figure === "errors") return percent;
+  return figure === "gain" ? ratio : number;
+}
+
+/** Figures whose ratio is known. */
+export function ratioRows(page: ComparePage): Figure[] {
+  return page.figures.filter((figure) => figure.ratio !== null && figure.ratio > 0);
+}
+
+export function compareTable(page: ComparePage, words: Words): Table {
+  const t = words.columns;
+  return {
+    name: "compare",
+    columns: [
+      { key: "figure", label: t.figure },
+      { key: "a", label: "A" },
+      { key: "b", label: "B" },
+      { key: "ratio", label: t.ratio, format: ratio },
+      { key: "ratio_low", label: t.low, format: ratio },
+      { key: "ratio_high", label: t.high, format: ratio },
+      { key: "change", label: t.change },
+      { key: "observations_a", label: t.observationsA },
+      { key: "observations_b", label: t.observationsB },
+    ],
+    rows: page.figures.map((it) => [
+      words.figure(it.figure),
+      it.a,
+      it.b,
+      it.ratio,
+      it.ratio_interval?.[0] ?? null,
+      it.ratio_interval?.[1] ?? null,
+      it.change === null ? null : words.changes[it.change],
+      ...it.observations,
+    ]),
+  };
+}
+
+export const CHANGE_COLOURS = {
+  better: "var(--good)",
+  worse: "var(--bad)",
+  equivalent: "var(--muted)",
+  undecided: "var(--muted)",
+} as const;
+
+export function drawCompare(page: ComparePage, look: Look): Drawn {
+  const rows = ratioRows(page);
+  const ends = rows.flatMap((row) => [row.ratio ?? 1, ...(row.ratio_interval ?? [])]);
+  const known = rows.filter((row) => row.ratio_interval !== null);
+  const span = Math.max(1.1, ...ends.filter((v) => v > 0).map((v) => Math.max(v, 1 / v))) * 1.06;
+  const colour = (row: Figure) => CHANGE_COLOURS[row.change ?? "undecided"];
+  const name = (row: Figure) => look.words.figure(row.figure);
+  const tags = (row: Figure) => ({ figure: row.figure, ratio: row.ratio });
+  return plot({
+    width: look.width,
+    height: 60 + rows.length * 34,
+    marginTop: 12,
+    marginLeft: 150,
+    x: { type: "log", domain: [1 / span, span], label: look.words.charts.ratio, labelArrow: "none",
+      ticks: Math.max(2, Math.floor(look.width / 160)), tickFormat: change },
+    y: { domain: rows.map(name), label: null, tickSize: 0 },
+    marks: [
+      Plot.gridX({ ...GRID, ticks: Math.max(2, Math.floor(look.width / 160)) }),
+      Plot.ruleX([1], { stroke: "var(--ink)", strokeWidth: 1.5 }),
+      Plot.link(known, { x1: (row: Figure) => Math.max(1 / span, row.ratio_interval?.[0] ?? 1),
+        x2: (row: Figure) => Math.min(span, row.ratio_interval?.[1] ?? 1), y1: name, y2: name,
+        stroke: colour, strokeWidth: 4, strokeLinecap: "round", ...tagged("interval", known, tags) }),
+      Plot.dot(rows, { x: "ratio", y: name, r: 6, fill: colour, stroke: "var(--card)",
+        strokeWidth: 2, ...tagged("point", rows, tags) }),
+      Plot.tip(rows, Plot.pointerY({ x: "ratio", y: name, title: (row: Figure) =>
+        `${name(row)}: ${change(row.ratio ?? 1)}` })),
+    ],
+  });
+}
