@@ -4,7 +4,7 @@
 import * as Plot from "@observablehq/plot";
 
 import type { Interval, MapCell, SessionPage } from "../data";
-import { rate, short } from "../figures";
+import { count, number, rate, short } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
 import { GRID, HALO, plot, series, symbol, tagged, type Drawn, type Look } from "./common";
@@ -91,10 +91,10 @@ export function drawCapacity(session: SessionPage, look: Look): Drawn {
     marginRight: session.has_threads ? 46 : 18,
     x: { label: look.words.workers, ticks: workers, tickFormat: short, labelArrow: "none",
       insetLeft: 14, insetRight: 14 },
-    y: { label: look.words.charts.requestsPerSecond, zero: true, nice: true, ticks: 6,
+    y: { label: look.words.charts.requestsPerSecond, tickFormat: count, zero: true, nice: true, ticks: 6,
       labelArrow: "none" },
     marks: [
-      Plot.gridY(GRID),
+      Plot.gridY({ ...GRID, ticks: 6 }),
       ...curves(predicted, colour),
       ...points(measured, colour, counts),
       ...(session.has_threads ? names(rows, colour) : []),
@@ -127,31 +127,36 @@ function points(
   return [
     Plot.ruleX(known, { x: "workers", y1: "low", y2: "high", stroke: colour, strokeWidth: 2.5,
       strokeLinecap: "round", ...tagged("interval", known, tagsOf) }),
-    Plot.dot(rows, { x: "workers", y: "rps", r: 5, fill: colour, stroke: "var(--card)",
+    Plot.dot(rows, { x: "workers", y: "rps", r: 4, fill: colour, stroke: "var(--card)",
       symbol: (row: CapacityPoint) => symbol(counts.indexOf(row.threads)),
       ...tagged("point", rows, tagsOf) }),
-    Plot.text(bounds, { x: "workers", y: "rps", dy: -14, fill: "var(--ink)", ...HALO,
+    Plot.text(bounds, { x: "workers", y: "rps", dx: -12, fill: "var(--ink)", ...HALO,
       text: (row: CapacityPoint) => (row.kind === "at_least" ? "≥" : "<") }),
   ];
 }
 
-/** The thread count at the right end of each line, as far as they don't cover each other. */
+interface Placed {
+  row: CapacityPoint;
+  y: number;
+}
+
+/** The thread count at the right end of each line; those that would cover each other move down. */
 function names(rows: CapacityPoint[], colour: (row: CapacityPoint) => string): Plot.Markish[] {
-  const last = Math.max(...rows.map((row) => row.workers));
   const most = Math.max(...rows.map((row) => row.high ?? row.rps));
   const ends = new Map<number, CapacityPoint>();
   for (const row of rows) {
-    if (row.workers === last && !ends.has(row.threads)) ends.set(row.threads, row);
+    if ((ends.get(row.threads)?.workers ?? 0) < row.workers) ends.set(row.threads, row);
   }
-  let below = Infinity;
-  const apart = [...ends.values()].sort((a, b) => b.rps - a.rps).filter((row) => {
-    const isApart = below - row.rps > most * 0.045;
-    if (isApart) below = row.rps;
-    return isApart;
-  });
+  const placed: Placed[] = [];
+  for (const row of [...ends.values()].sort((a, b) => b.rps - a.rps)) {
+    const above = placed.filter((it) => it.row.workers === row.workers).at(-1);
+    placed.push({ row, y: Math.min(row.rps, (above?.y ?? Infinity) - most * 0.05) });
+  }
   return [
-    Plot.text(apart, { x: "workers", y: "rps", dx: 12, textAnchor: "start", fill: colour,
-      fontWeight: 600, ...HALO, text: (row: CapacityPoint) => `x ${row.threads}` }),
+    Plot.text(placed, { x: (it: Placed) => it.row.workers, y: "y", dx: 10, textAnchor: "start",
+      fill: (it: Placed) => colour(it.row), fontWeight: 600, ...HALO,
+      text: (it: Placed) => `x ${it.row.threads}`,
+      ...tagged("name", placed, (it) => ({ threads: it.row.threads })) }),
   ];
 }
 
@@ -162,6 +167,6 @@ function tagsOf(row: CapacityPoint) {
 function tipOf(row: CapacityPoint, session: SessionPage, words: Words): string {
   const name = session.has_threads ? `${row.workers} x ${row.threads}` : String(row.workers);
   const bounds = row.low === null || row.high === null
-    ? "" : ` (${words.between(rate(row.low), rate(row.high))})`;
+    ? "" : ` (${words.between(number(row.low), number(row.high))})`;
   return `${name}: ${rate(row.rps)}${bounds}\n${words.states[row.kind]}`;
 }

@@ -67,7 +67,7 @@ export function tagged<T>(mark: string, rows: readonly T[], tags: (row: T) => Ta
   };
 }
 
-/** The part of a trial that is left out of its result. */
+/** Fades the part of a trial that is left out of its result; drawn over everything else. */
 export function warmUp(seconds: number, words: Words): Plot.Markish[] {
   if (seconds <= 0) return [];
   const part = [{ from: 0, to: seconds }];
@@ -76,21 +76,24 @@ export function warmUp(seconds: number, words: Words): Plot.Markish[] {
       x1: "from",
       x2: "to",
       fill: "var(--warm-up)",
+      fillOpacity: 0.72,
       ...tagged("warm-up", part, (row) => ({ to: row.to })),
     }),
+    Plot.ruleX([seconds], { stroke: "var(--edge)", strokeDasharray: "2 3" }),
     Plot.text([seconds], {
       x: (x: number) => x,
-      frameAnchor: "top",
-      textAnchor: "end",
-      dx: -4,
-      dy: 4,
-      text: () => words.charts.warmUp,
+      frameAnchor: "bottom",
+      textAnchor: "start",
+      dx: 5,
+      dy: -6,
+      text: () => `← ${words.charts.warmUp}`,
       fill: "var(--muted)",
+      ...HALO,
     }),
   ];
 }
 
-/** A line across at a limit, named at its right end. */
+/** A line across at a limit, named at its left end: load and rarity grow to the right. */
 export function limitLine(rows: { y: number; text: string }[]): Plot.Markish[] {
   return [
     Plot.ruleY(rows, {
@@ -103,13 +106,12 @@ export function limitLine(rows: { y: number; text: string }[]): Plot.Markish[] {
     Plot.text(rows, {
       y: "y",
       text: "text",
-      frameAnchor: "right",
-      textAnchor: "end",
-      dy: -7,
+      frameAnchor: "left",
+      textAnchor: "start",
+      dx: 5,
+      dy: -8,
       fill: "var(--bad)",
-      stroke: "var(--card)",
-      strokeWidth: 4,
-      paintOrder: "stroke",
+      ...HALO,
     }),
   ];
 }

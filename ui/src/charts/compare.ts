@@ -59,11 +59,23 @@ export const CHANGE_COLOURS = {
   undecided: "var(--muted)",
 } as const;
 
+const STEPS = [1.02, 1.05, 1.1, 1.2, 1.3, 1.5, 2, 3, 5, 10, 30, 100, 1000];
+
+/** Ratios at round changes, as many on both sides of one as there is room for. */
+export function ratioTicks(span: number, most: number): number[] {
+  const fit = STEPS.filter((step) => step < span);
+  const every = Math.max(1, Math.ceil(fit.length / most));
+  const above = fit.filter((_, i) => (fit.length - 1 - i) % every === 0);
+  const below = above.map((step) => (step < 2 ? 2 - step : 1 / step)).filter((v) => v > 1 / span);
+  return [...below, 1, ...above].sort((a, b) => a - b);
+}
+
 export function drawCompare(page: ComparePage, look: Look): Drawn {
   const rows = ratioRows(page);
   const ends = rows.flatMap((row) => [row.ratio ?? 1, ...(row.ratio_interval ?? [])]);
   const known = rows.filter((row) => row.ratio_interval !== null);
   const span = Math.max(1.1, ...ends.filter((v) => v > 0).map((v) => Math.max(v, 1 / v))) * 1.06;
+  const ticks = ratioTicks(span, Math.max(2, Math.floor(look.width / 220)));
   const colour = (row: Figure) => CHANGE_COLOURS[row.change ?? "undecided"];
   const name = (row: Figure) => look.words.figure(row.figure);
   const tags = (row: Figure) => ({ figure: row.figure, ratio: row.ratio });
@@ -73,10 +85,10 @@ export function drawCompare(page: ComparePage, look: Look): Drawn {
     marginTop: 12,
     marginLeft: 150,
     x: { type: "log", domain: [1 / span, span], label: look.words.charts.ratio, labelArrow: "none",
-      ticks: Math.max(2, Math.floor(look.width / 160)), tickFormat: change },
+      ticks, tickFormat: change },
     y: { domain: rows.map(name), label: null, tickSize: 0 },
     marks: [
-      Plot.gridX({ ...GRID, ticks: Math.max(2, Math.floor(look.width / 160)) }),
+      Plot.gridX(ticks, GRID),
       Plot.ruleX([1], { stroke: "var(--ink)", strokeWidth: 1.5 }),
       Plot.link(known, { x1: (row: Figure) => Math.max(1 / span, row.ratio_interval?.[0] ?? 1),
         x2: (row: Figure) => Math.min(span, row.ratio_interval?.[1] ?? 1), y1: name, y2: name,

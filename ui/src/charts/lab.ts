@@ -106,7 +106,7 @@ export function drawLab(page: LabPage, figure: LabFigure, look: Look): Drawn {
     width: look.width,
     height: 50 + rows.length * 26,
     marginTop: 12,
-    marginLeft: Math.min(look.width * 0.45, 12 + letters * 6.6),
+    marginLeft: Math.min(look.width * 0.45, 12 + letters * 6.1),
     x: { zero: true, nice: true, ticks: Math.min(5, ticks(look.width)), label: null,
       tickFormat: axisFormat(figure) },
     y: { type: "band", domain: rows.map(y), label: null, tickSize: 0, tickFormat: nameOf },

@@ -122,8 +122,8 @@ export function drawMap(
   const flat = !session.has_threads;
   const columns = flat ? workers.length : threads.length;
   const lines = flat ? 1 : workers.length;
-  const width = Math.min(look.width, 64 + columns * 132);
-  const height = 46 + lines * (lines > 8 ? 34 : 50) + 8;
+  const width = Math.min(look.width, 64 + columns * 172);
+  const height = 46 + lines * (lines > 8 ? 42 : 54) + 8;
   const drawn = plot({
     width,
     height,
@@ -144,26 +144,24 @@ export function drawMap(
       ? { axis: null, domain: [""], padding: 0.1 }
       : { domain: workers, label: look.words.workers, tickSize: 0, padding: 0.1,
           labelArrow: "none" },
-    marks: mapMarks(rows, flat, name),
+    marks: mapMarks(rows, flat, name, look.words),
   });
   drawn.prepend(patterns(name));
   return { svg: drawn, boxes: boxesOf(drawn, rows, flat) };
 }
 
-function mapMarks(rows: MapRow[], flat: boolean, name: string): Plot.Markish[] {
+function mapMarks(rows: MapRow[], flat: boolean, name: string, words: Words): Plot.Markish[] {
   const at = {
     x: (row: MapRow) => (flat ? row.cell.workers : row.cell.threads),
     y: (row: MapRow) => (flat ? "" : row.cell.workers),
   };
-  const round = { rx: 5, ry: 5 };
-  const chosen = rows.filter((row) => row.cell.mark === "chosen");
-  const equivalent = rows.filter((row) => row.cell.mark === "equivalent");
-  const today = rows.filter((row) => row.isToday);
-  const ring = { ...at, ...round, fill: "none", inset: 1.5 };
+  const crossed = rows.filter((row) => row.kind === "crossed");
   return [
     Plot.cell(rows, {
       ...at,
-      ...round,
+      rx: 4,
+      ry: 4,
+      inset: 4,
       fill: (row: MapRow) => fillOf(row, name),
       stroke: "var(--line)",
       ...tagged("cell", rows, (row) => ({
@@ -173,35 +171,60 @@ function mapMarks(rows: MapRow[], flat: boolean, name: string): Plot.Markish[] {
         rps: row.cell.rps,
       })),
     }),
-    Plot.cell(today, { ...ring, inset: 4.5, stroke: "var(--ink)", strokeDasharray: "3 3",
-      ...tagged("today", today, settingTags) }),
-    Plot.cell(equivalent, { ...ring, stroke: "var(--accent)", strokeWidth: 2,
-      ...tagged("equivalent", equivalent, settingTags) }),
-    Plot.cell(chosen, { ...ring, stroke: "var(--accent)", strokeWidth: 4,
-      ...tagged("chosen", chosen, settingTags) }),
-    ...labels(rows, at),
+    Plot.cell(crossed, { ...at, inset: 4, render: crosses }),
+    ...rings(rows, at),
+    ...labels(rows, at, words),
   ];
 }
 
-function labels(rows: MapRow[], at: object): Plot.Markish[] {
-  const solid = rows.filter((row) => row.kind === "measured");
-  const hatched = rows.filter((row) => row.kind !== "measured");
+/** Around the cells, with a gap: so they are seen beside every colour of the scale. */
+function rings(rows: MapRow[], at: object): Plot.Markish[] {
+  const of = (mark: MapCell["mark"]) => rows.filter((row) => row.cell.mark === mark);
+  const [chosen, equivalent] = [of("chosen"), of("equivalent")];
+  const today = rows.filter((row) => row.isToday);
+  const ring = { ...at, rx: 7, ry: 7, fill: "none", inset: 0.5 };
   return [
-    Plot.text(solid, {
-      ...at,
-      text: (row: MapRow) => mapLabel(row.cell),
-      fill: (row: MapRow) => `var(--step-ink-${row.step})`,
-      fontWeight: 600,
-      fontSize: 13,
-    }),
-    Plot.text(hatched, {
-      ...at,
-      ...HALO,
-      text: (row: MapRow) => (row.kind === "crossed" ? "" : mapLabel(row.cell)),
-      fill: "var(--ink)",
-      fontSize: 13,
-    }),
+    Plot.cell(today, { ...ring, stroke: "var(--ink)", strokeWidth: 1.5, strokeDasharray: "4 3",
+      ...tagged("today", today, settingTags) }),
+    Plot.cell(equivalent, { ...ring, stroke: "var(--accent)", strokeWidth: 1.5,
+      ...tagged("equivalent", equivalent, settingTags) }),
+    Plot.cell(chosen, { ...ring, stroke: "var(--accent)", strokeWidth: 3.5,
+      ...tagged("chosen", chosen, settingTags) }),
   ];
+}
+
+/** A cross over each cell instead of the cell itself. */
+const crosses: Plot.RenderFunction = (index, scales, values, dimensions, context, next) => {
+  const group = next?.(index, scales, values, dimensions, context) ?? null;
+  for (const cell of [...(group?.children ?? [])]) {
+    const [x, y, width, height] = ["x", "y", "width", "height"].map((name) =>
+      Number(cell.getAttribute(name)));
+    const d = `M${x},${y}l${width},${height}m0,${-(height ?? 0)}l${-(width ?? 0)},${height}`;
+    cell.replaceWith(svgElement("path", { d, stroke: "var(--muted)", "stroke-width": "1.25",
+      fill: "none", "data-mark": "cross" }));
+  }
+  return group;
+};
+
+function labels(rows: MapRow[], at: object, words: Words): Plot.Markish[] {
+  const text = (row: MapRow) => mapLabel(row.cell);
+  const solid = rows.filter((row) => row.kind === "measured");
+  const hatched = rows.filter((row) => row.kind === "predicted");
+  const marked = solid.filter((row) => markName(row, words) !== "");
+  const plain = solid.filter((row) => markName(row, words) === "");
+  const ink = (row: MapRow) => `var(--step-ink-${row.step})`;
+  return [
+    Plot.text(plain, { ...at, text, fill: ink, fontWeight: 600, fontSize: 13 }),
+    Plot.text(marked, { ...at, text, fill: ink, fontWeight: 600, fontSize: 13, dy: -6 }),
+    Plot.text(marked, { ...at, text: (row: MapRow) => markName(row, words), fill: ink,
+      fontSize: 10, dy: 9 }),
+    Plot.text(hatched, { ...at, ...HALO, text, fill: "var(--ink)", fontSize: 13 }),
+  ];
+}
+
+function markName(row: MapRow, words: Words): string {
+  if (row.cell.mark !== null) return words[row.cell.mark];
+  return row.isToday ? words.today : "";
 }
 
 function settingTags(row: MapRow) {
@@ -214,14 +237,12 @@ function fillOf(row: MapRow, name: string): string {
       return row.step === 0 ? "var(--card)" : `var(--step-${row.step})`;
     case "predicted":
       return row.step === 0 ? "var(--card)" : `url(#${name}-hatch-${row.step})`;
-    case "crossed":
-      return `url(#${name}-cross)`;
     default:
-      return "var(--card)";
+      return "var(--paper)";
   }
 }
 
-/** Hatches, one a colour step, and the cross of what can't be run. */
+/** Hatches, one a colour step. */
 function patterns(name: string): SVGDefsElement {
   const defs = svgElement("defs", {});
   for (let step = 1; step <= STEPS; step += 1) {
@@ -230,21 +251,12 @@ function patterns(name: string): SVGDefsElement {
     pattern.append(
       svgElement("rect", { width: "7", height: "7", fill: "var(--card)" }),
       svgElement("rect", { width: "7", height: "7", fill: `var(--step-${step})`,
-        "fill-opacity": "0.35" }),
+        "fill-opacity": "0.5" }),
       svgElement("line", { x1: "0", y1: "0", x2: "0", y2: "7", stroke: "var(--hatch)",
-        "stroke-width": "1.6" }),
+        "stroke-width": "1.3" }),
     );
     defs.append(pattern);
   }
-  const cross = svgElement("pattern", { id: `${name}-cross`, width: "1", height: "1",
-    patternContentUnits: "objectBoundingBox", viewBox: "0 0 1 1", preserveAspectRatio: "none" });
-  const line = { stroke: "var(--muted)", "stroke-width": "1", "vector-effect": "non-scaling-stroke" };
-  cross.append(
-    svgElement("rect", { width: "1", height: "1", fill: "var(--paper)" }),
-    svgElement("line", { ...line, x1: "0", y1: "0", x2: "1", y2: "1" }),
-    svgElement("line", { ...line, x1: "1", y1: "0", x2: "0", y2: "1" }),
-  );
-  defs.append(cross);
   return defs;
 }
 

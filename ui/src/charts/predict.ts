@@ -3,7 +3,7 @@
 import * as Plot from "@observablehq/plot";
 
 import type { PredictTable } from "../data";
-import { bytes, rate, short } from "../figures";
+import { bytes, count, rate, short } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
 import { GRID, HALO, plot, series, tagged, type Drawn, type Look } from "./common";
@@ -82,11 +82,14 @@ export function predictTable(table: PredictTable, at: Where, words: Words): Tabl
   };
 }
 
-/** The highest figure of the whole table, so that moving a slider doesn't move the axis. */
-export function highest(table: PredictTable): number {
+/** The highest figure at these cores and this wait: moving workers or threads moves no axis. */
+export function highest(table: PredictTable, at: Where): number {
   let most = 0;
-  for (const list of [table.capacity_rps, table.high_rps]) {
-    for (const value of list) most = Math.max(most, value ?? 0);
+  for (const workers of table.workers) {
+    for (const threads of table.threads) {
+      const found = lookUp(table, { ...at, workers, threads });
+      most = Math.max(most, found?.high_rps ?? found?.capacity_rps ?? 0);
+    }
   }
   return most;
 }
@@ -108,7 +111,7 @@ export function drawPredicted(
     x: { domain: [Math.min(...table[along]), Math.max(...table[along])], label: look.words[along],
       ticks: table[along].length > 10 ? 8 : table[along], tickFormat: short, labelArrow: "none",
       insetLeft: 10, insetRight: 10 },
-    y: { domain: [0, most], nice: true, label: look.words.charts.requestsPerSecond, ticks: 5,
+    y: { domain: [0, most], nice: true, label: look.words.charts.requestsPerSecond, tickFormat: count, ticks: 5,
       labelArrow: "none" },
     marks: [
       Plot.gridY({ ...GRID, ticks: 5 }),

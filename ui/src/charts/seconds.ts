@@ -104,19 +104,23 @@ export function durationOf(detail: TrialDetail): number {
 
 export function drawFlow(trial: Trial, detail: TrialDetail, look: Look): Drawn {
   const rows = flowRows(detail);
-  const width = (row: FlowPoint) => (row.flow === "due" ? 1 : 1.75);
+  const due = rows.filter((row) => row.flow === "due");
+  const others = rows.filter((row) => row.flow !== "due");
   return plot({
     width: look.width,
     height: 210,
     x: secondsAxis(durationOf(detail), look.width, look.words),
-    y: { label: look.words.charts.requestsPerSecond, zero: true, nice: true, ticks: 4,
+    y: { label: look.words.charts.requestsPerSecond, tickFormat: count, zero: true, nice: true, ticks: 4,
       labelArrow: "none" },
     marks: [
-      ...warmUp(trial.warm_up_s, look.words),
       Plot.gridY({ ...GRID, ticks: 4 }),
-      Plot.line(rows, { x: "second", y: "rps", z: "flow", strokeWidth: width as never,
+      Plot.areaY(due, { x: "second", y: "rps", fill: FLOW_COLOURS.due, fillOpacity: 0.13 }),
+      Plot.line(due, { x: "second", y: "rps", stroke: FLOW_COLOURS.due, strokeWidth: 1,
+        ...tagged("curve", due, (row) => ({ flow: row.flow })) }),
+      Plot.line(others, { x: "second", y: "rps", z: "flow", strokeWidth: 1.75,
         stroke: (row: FlowPoint) => FLOW_COLOURS[row.flow],
-        ...tagged("curve", rows, (row) => ({ flow: row.flow })) }),
+        ...tagged("curve", others, (row) => ({ flow: row.flow })) }),
+      ...warmUp(trial.warm_up_s, look.words),
       Plot.tip(rows, Plot.pointer({ x: "second", y: "rps", title: (row: FlowPoint) =>
         `${look.words.flows[row.flow]}: ${count(row.rps)}\n` +
         `${look.words.columns.second} ${Math.floor(row.second)}` })),
@@ -147,7 +151,6 @@ export function drawBands(
     y: { type: "log", domain, label: look.words.charts.latency, labelArrow: "none",
       ticks: logTicks(...domain), tickFormat: tick },
     marks: [
-      ...warmUp(trial.warm_up_s, look.words),
       Plot.gridY(logTicks(...domain), GRID),
       ...BANDS.map((band) =>
         Plot.areaY(rows, { x: "second", y1: band.low, y2: band.high, fill: "var(--series-1)",
@@ -155,6 +158,7 @@ export function drawBands(
       Plot.line(rows, { x: "second", y: "p50", stroke: "var(--ink)", strokeWidth: 1.5,
         ...tagged("curve", rows, () => ({ quantile: "p50" })) }),
       ...limitLine(limits),
+      ...warmUp(trial.warm_up_s, look.words),
       Plot.tip(rows, Plot.pointerX({ x: "second", y: "p95", title: (row: BandRow) =>
         (["p50", "p95", "p99", "max"] as const).map((q) => `${q} ${latency(row[q])}`).join("\n") })),
     ],
@@ -175,12 +179,12 @@ export function drawQueue(trial: Trial, detail: TrialDetail, look: Look): Drawn 
     y: { domain: [0, (isNear ? Math.max(backlog, most) : most) * 1.15], ticks: 4,
       label: look.words.charts.connections, labelArrow: "none" },
     marks: [
-      ...warmUp(trial.warm_up_s, look.words),
       Plot.gridY({ ...GRID, ticks: 4 }),
       Plot.areaY(rows, { x: "at_s", y: "queue", fill: "var(--series-2)", fillOpacity: 0.35,
         curve: "step-after", ...tagged("queue", rows, (row) => ({ queue: row.queue })) }),
       Plot.line(rows, { x: "at_s", y: "queue", stroke: "var(--series-2)", curve: "step-after" }),
       ...limitLine(limits),
+      ...warmUp(trial.warm_up_s, look.words),
       Plot.tip(rows, Plot.pointerX({ x: "at_s", y: "queue", title: (row: QueuePoint) =>
         `${look.words.charts.connections}: ${row.queue}\n` +
         `${look.words.columns.second} ${short(row.at_s)}` })),

@@ -4,7 +4,7 @@
 import * as Plot from "@observablehq/plot";
 
 import type { SessionPage } from "../data";
-import { rate, setting } from "../figures";
+import { number, rate, setting } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
 import { GRID, HALO, plot, tagged, ticks, type Drawn, type Look } from "./common";
@@ -75,7 +75,7 @@ export function drawSure(session: SessionPage, look: Look): Drawn {
       Plot.text(rows, { x: 0, y, frameAnchor: "left", textAnchor: "start", dx: 6, dy: -10,
         fill: "var(--ink)", ...HALO, text: (row: SureRow) =>
           `${look.words[row.side]} ${row.name}: ${rate(row.rps)} (${look.words.between(
-            rate(row.low), rate(row.high))})` }),
+            number(row.low), number(row.high))})` }),
     ],
   });
 }

@@ -98,9 +98,11 @@ function Figures({ compared }: { compared: ComparePage }) {
           <caption class="unseen">{words.compare.figures}</caption>
           <thead>
             <tr>
-              {[t.figure, "A", "B", t.change, t.ratio, t.verdict].map((head) => (
-                <th scope="col" key={head}>{head}</th>
+              <th scope="col">{t.figure}</th>
+              {["A", "B", t.change, t.ratio].map((head) => (
+                <th scope="col" key={head} class="figure">{head}</th>
               ))}
+              <th scope="col">{t.verdict}</th>
             </tr>
           </thead>
           <tbody>

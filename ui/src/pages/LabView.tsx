@@ -29,8 +29,10 @@ export function LabView({ page, lab }: { page: Page; lab: LabPage }) {
       <main id="main" tabIndex={-1}>
         <section class="answer facts">
           <h1><Outside text={lab.title} /></h1>
-          {lab.is_quick && <p class="lead">{t.quick}</p>}
-          {lab.scale !== null && lab.scale !== 1 && <p class="lead">{t.scale(ratio(lab.scale))}</p>}
+          <p class="lead">
+            {lab.is_quick && t.quick}{" "}
+            {lab.scale !== null && lab.scale !== 1 && t.scale(ratio(lab.scale))}
+          </p>
           <dl>
             {facts.map(([name, value]) => (
               <div key={name}><dt>{name}</dt><dd><Outside text={value} /></dd></div>
@@ -100,8 +102,12 @@ function Conclusions({ lab }: { lab: LabPage }) {
               <caption class="unseen"><Outside text={conclusion.says} /></caption>
               <thead>
                 <tr>
-                  {[t.what, words.lab.measured, "95 %", words.lab.published, t.needed, t.holds]
-                    .map((head) => <th scope="col" key={head}>{head}</th>)}
+                  <th scope="col">{t.what}</th>
+                  {[words.lab.measured, "95 %", words.lab.published].map((head) => (
+                    <th scope="col" key={head} class="figure">{head}</th>
+                  ))}
+                  <th scope="col">{t.needed}</th>
+                  <th scope="col">{t.holds}</th>
                 </tr>
               </thead>
               <tbody>

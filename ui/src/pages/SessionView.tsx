@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 
+import { capacityRows } from "../charts/capacity";
 import type { Page, SessionPage } from "../data";
 import { moment, setting } from "../figures";
 import type { Live } from "../live";
@@ -83,7 +84,7 @@ function contents(session: SessionPage, words: Words): [string, string][] {
   const entries: [string, string, boolean][] = [
     ["warnings", t.warnings, session.warnings.length > 0],
     ["map", session.has_threads ? t.map : t.mapFlat, has],
-    ["capacity", t.capacity, has],
+    ["capacity", t.capacity, capacityRows(session).length > 0],
     ["latency", t.latency, session.trials.some((trial) => trial.offered_rps !== null)],
     ["spectrum", t.spectrum, session.trials.some((trial) => trial.detail !== null)],
     ["cpu", t.cpu, session.trials.some((trial) => trial.detail !== null)],

@@ -8,16 +8,15 @@ import { cpuTable, drawCpu, processColour, processName, processesOf } from "../c
 import { drawLatency, latencySettings, latencyTable, QUANTILE_COLOURS, QUANTILES, trialsOf,
   type Setting } from "../charts/latency";
 import { drawMemory, memoryRows, memoryTable, PART_COLOURS, PARTS } from "../charts/memory";
-import { drawFlow, FLOW_COLOURS } from "../charts/seconds";
+import { drawFlow, FLOW_COLOURS, flowRows, FLOWS, secondsTable } from "../charts/seconds";
 import { drawSpectrum, lastOf, SIDE_COLOURS, sideName, spectrumTable, spectrumTrials,
   type Side } from "../charts/spectrum";
-import type { SessionPage, Trial } from "../data";
+import type { SessionPage, Trial, TrialDetail } from "../data";
 import { bytes, setting } from "../figures";
 import { isolated } from "../outside";
 import { useWords } from "../view";
 import type { Words } from "../words/words";
-import { Chart } from "./Chart";
-import { Figure, Legend, type LegendEntry } from "./Figure";
+import { Figure, SmallFigure, type LegendEntry } from "./Figure";
 
 interface Props {
   session: SessionPage;
@@ -27,6 +26,7 @@ export function CapacityFigure({ session }: Props) {
   const words = useWords();
   const points = capacityRows(session).filter((row) => row.kind !== "predicted").length;
   const counts = threadCounts(session);
+  if (capacityRows(session).length === 0) return null;
   const symbols = ["●", "▲", "■", "◆", "★", "⅄"];
   const legend = counts.map((count, i): LegendEntry => ({
     text: `x ${count}`, colour: series(i), as: "symbol", symbol: symbols[i % symbols.length] ?? "●",
@@ -176,10 +176,16 @@ export function CpuFigure({ session, opened }: Props & { opened: number | null }
       }))}
       draw={(look) => drawCpu(trial, detail, session.machine?.cores ?? null, look)}
       of={[trial]}
-      note={<Beside trial={trial} />}
+      below={<Beside trial={trial} />}
       table={() => cpuTable(trial, detail, words)}
     />
   );
+}
+
+export function flowLegend(words: Words, detail: TrialDetail): LegendEntry[] {
+  const drawn = new Set(flowRows(detail).map((row) => row.flow));
+  return FLOWS.filter((flow) => drawn.has(flow)).map((flow) =>
+    ({ text: words.flows[flow], colour: FLOW_COLOURS[flow], as: "line" }));
 }
 
 /** Throughput on the same seconds, right under the processes. */
@@ -188,11 +194,8 @@ function Beside({ trial }: { trial: Trial }) {
   const detail = trial.detail;
   if (!detail) return null;
   return (
-    <>
-      <Legend entries={(["due", "answered"] as const).map((flow) =>
-        ({ text: words.flows[flow], colour: FLOW_COLOURS[flow], as: "line" }))} />
-      <Chart name="throughput" label={words.labels.flow(trial.id)} of={[trial]}
-        draw={(look) => drawFlow(trial, detail, look)} />
-    </>
+    <SmallFigure name="throughput" title={words.trials.flow} label={words.labels.flow(trial.id)}
+      of={[trial]} draw={(look) => drawFlow(trial, detail, look)} legend={flowLegend(words, detail)}
+      table={() => secondsTable(trial, detail, words)} />
   );
 }

@@ -49,7 +49,7 @@ export function PlainTable({ table, title }: { table: Table; title: string }) {
         <thead>
           <tr>
             {table.columns.map((column) => (
-              <th scope="col" key={column.key}>
+              <th scope="col" key={column.key} class={column.format ? "figure" : undefined}>
                 <bdi>{visible(column.label)}</bdi>
               </th>
             ))}
@@ -61,7 +61,7 @@ export function PlainTable({ table, title }: { table: Table; title: string }) {
               {row.map((value, at) => {
                 const column = table.columns[at];
                 const text = column ? visible(shown(value, column)) : "";
-                const kind = typeof value === "number" ? "figure" : undefined;
+                const kind = column?.format || typeof value === "number" ? "figure" : undefined;
                 return at === 0
                   ? <th scope="row" key={at} class={kind}><bdi>{text}</bdi></th>
                   : <td key={at} class={kind}><bdi>{text}</bdi></td>;

@@ -2,7 +2,7 @@
 
 import { drawSure, sureRows, sureTable } from "../charts/sure";
 import type { Decision, Limit, SessionPage, Settings } from "../data";
-import { bytes, change, interval, percent, rate, ratio, setting } from "../figures";
+import { bytes, change, interval, number, percent, rate, ratio, setting } from "../figures";
 import { useView, useWords } from "../view";
 import { Chart } from "./Chart";
 import { CopyBlock } from "./CopyBlock";
@@ -45,7 +45,7 @@ function KeyFigures({ decision }: { decision: Decision }) {
   return (
     <dl class="key-figures">
       <KeyFigure name={t.capacity} value={rate(decision.capacity_rps)}
-        note={interval(decision.capacity_rps_interval, rate, words.between)} />
+        note={interval(decision.capacity_rps_interval, number, words.between)} />
       {gain !== null && (
         <KeyFigure name={t.gain} value={change(gain)}
           note={decision.gain_ratio_interval
@@ -117,7 +117,7 @@ function Sure({ session }: { session: SessionPage }) {
   const rows = sureRows(session);
   if (rows.length === 0) return null;
   const said = rows.map((row) => `${words[row.side]} ${row.name}: ${rate(row.rps)} ` +
-    `(${words.between(rate(row.low), rate(row.high))})`);
+    `(${words.between(number(row.low), number(row.high))})`);
   const equal = session.decision?.equivalent ?? [];
   return (
     <section class="card" id="sure">

@@ -21,13 +21,15 @@ export interface FigureProps extends Omit<ChartProps, "of"> {
   lead?: ComponentChildren;
   legend?: LegendEntry[];
   controls?: ComponentChildren;
+  /** Drawn right under the chart, on the same axis. */
+  below?: ComponentChildren;
   note?: ComponentChildren;
   of: readonly unknown[];
   table: () => Table;
 }
 
 export function Figure(props: FigureProps) {
-  const { id, title, lead, legend, controls, note, table, ...chart } = props;
+  const { id, title, lead, legend, controls, below, note, table, ...chart } = props;
   return (
     <section class="figure" id={id} aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`} tabIndex={-1}>{title}</h2>
@@ -35,23 +37,22 @@ export function Figure(props: FigureProps) {
       {controls && <div class="controls">{controls}</div>}
       {legend && <Legend entries={legend} />}
       <Chart {...chart} />
-      {note && <div class="note">{note}</div>}
+      {note && <p class="note">{note}</p>}
       <DataTable table={table} title={title} />
+      {below}
     </section>
   );
 }
 
 /** A smaller one inside another part, such as a trial's. */
-export function SmallFigure(props: Omit<FigureProps, "id" | "controls" | "lead" | "table"> & {
-  table?: () => Table;
-}) {
+export function SmallFigure(props: Omit<FigureProps, "id" | "controls" | "lead" | "below">) {
   return (
     <section class="small-figure">
       <h4>{props.title}</h4>
       {props.legend && <Legend entries={props.legend} />}
       <Chart name={props.name} label={props.label} draw={props.draw} of={props.of} />
-      {props.note && <div class="note">{props.note}</div>}
-      {props.table && <DataTable table={props.table} title={props.title} />}
+      {props.note && <p class="note">{props.note}</p>}
+      <DataTable table={props.table} title={props.title} />
     </section>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { drawRunning } from "../charts/running";
+import { drawRunning, runningTable } from "../charts/running";
 import type { SessionPage } from "../data";
 import { latency, rate, setting, span } from "../figures";
 import type { Live } from "../live";
@@ -10,6 +10,7 @@ import { isolated } from "../outside";
 import { useWords } from "../view";
 import type { Words } from "../words/words";
 import { Chart } from "./Chart";
+import { DataTable } from "./DataTable";
 
 export function LivePanel({ live, session }: { live: Live; session: SessionPage }) {
   const words = useWords();
@@ -21,6 +22,7 @@ export function LivePanel({ live, session }: { live: Live; session: SessionPage 
       <p class="now" data-part="running">{sentence(live, session, words)}</p>
       <Chart name="running" label={words.live.label} of={[running, seconds]}
         draw={(look) => drawRunning(running, seconds, look)} />
+      <DataTable table={() => runningTable(seconds, words)} title={words.live.label} />
       <p class="note">{live.isConnected ? lastSecond(live, words) : words.live.lost}</p>
     </section>
   );

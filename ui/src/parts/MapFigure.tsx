@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { drawMap, mapRows, mapTable, type Box, type MapRow } from "../charts/map";
 import type { SessionPage } from "../data";
-import { bytes, rate, setting } from "../figures";
+import { bytes, number, rate, setting } from "../figures";
 import { isolated } from "../outside";
 import { useWords } from "../view";
 import type { Words } from "../words/words";
@@ -189,7 +189,7 @@ export function cellText(row: MapRow, session: SessionPage, words: Words): strin
 }
 
 function bounds(interval: [number, number] | null, words: Words): string {
-  return interval === null ? "" : ` (${words.between(rate(interval[0]), rate(interval[1]))})`;
+  return interval === null ? "" : ` (${words.between(number(interval[0]), number(interval[1]))})`;
 }
 
 /** Says what a press did, and leads to it: the trials are far below. */

@@ -1,11 +1,11 @@
 // What if: sliders that move the program's predictions.
 
-import { useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import { drawPredicted, highest, lookUp, predictTable, type Along, type Where } from
   "../charts/predict";
 import type { PredictTable, SessionPage } from "../data";
-import { bytes, rate, setting, short } from "../figures";
+import { bytes, number, rate, setting, short } from "../figures";
 import { stops, usePrediction } from "../predicting";
 import { useView, useWords } from "../view";
 import { Chart } from "./Chart";
@@ -31,7 +31,7 @@ export function Predict({ session, known }: Props) {
     workers: stops(known.workers, step),
     threads: stops(known.threads, step),
   };
-  const most = useMemo(() => highest(known), [known]);
+  const most = highest(answer.table, answer.at);
   const move = (name: keyof Where) => (value: number) => setWhere({ ...where, [name]: value });
   const waitText = where.wait === 1
     ? words.predict.asMeasured : words.predict.waitOf(short(where.wait));
@@ -140,7 +140,7 @@ function Result({ session, table, at, isAsking, problem }: {
       <b>{name}</b> {words.predict.holds}{" "}
       {capacity === null ? words.predict.unknown : <b>~ {rate(capacity)}</b>}
       {found?.low_rps != null && found.high_rps != null && (
-        <> ({words.between(rate(found.low_rps), rate(found.high_rps))})</>
+        <> ({words.between(number(found.low_rps), number(found.high_rps))})</>
       )}
       {memory !== null && <>; {words.predict.needs} ~ {bytes(memory)}</>}
       {found?.limit != null && (

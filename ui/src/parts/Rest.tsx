@@ -1,7 +1,7 @@
 // What else a session says, in words and small tables.
 
 import type { SessionPage } from "../data";
-import { bytes, interval, rate, setting } from "../figures";
+import { bytes, interval, number, rate, setting } from "../figures";
 import type { Table } from "../table";
 import { useView, useWords } from "../view";
 import { PlainTable } from "./DataTable";
@@ -42,7 +42,7 @@ export function Front({ session }: { session: SessionPage }) {
       rows: session.front.map((row) => [
         setting(row.workers, row.threads, session.has_threads),
         row.capacity_rps,
-        interval(row.capacity_rps_interval, rate, words.between),
+        interval(row.capacity_rps_interval, number, words.between),
         row.memory_bytes,
         row.is_chosen,
       ]),

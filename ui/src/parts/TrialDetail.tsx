@@ -2,11 +2,11 @@
 
 import { cpuTable, drawWorkers, processColour, processName, processesOf } from "../charts/cpu";
 import { sloLines } from "../charts/latency";
-import { BANDS, drawBands, drawFlow, drawQueue, FLOW_COLOURS, FLOWS, queueRows,
-  secondsTable } from "../charts/seconds";
+import { BANDS, drawBands, drawFlow, drawQueue, queueRows, secondsTable } from "../charts/seconds";
 import type { SessionPage, Trial, TrialDetail as Detail } from "../data";
 import { bytes, cores, count, latency, percent, span } from "../figures";
 import { useWords } from "../view";
+import { flowLegend } from "./Charts";
 import { SmallFigure, type LegendEntry } from "./Figure";
 import { Lines, Outside } from "./Outside";
 
@@ -71,11 +71,9 @@ function Seconds({ trial, detail, session }: {
 }) {
   const words = useWords();
   const t = words.trials;
-  const flows = FLOWS.map((flow): LegendEntry =>
-    ({ text: words.flows[flow], colour: FLOW_COLOURS[flow], as: "line" }));
   return (
     <div class="small-figures">
-      <SmallFigure name="flow" title={t.flow} label={words.labels.flow(trial.id)} legend={flows}
+      <SmallFigure name="flow" title={t.flow} label={words.labels.flow(trial.id)} legend={flowLegend(words, detail)}
         draw={(look) => drawFlow(trial, detail, look)} of={[trial]}
         table={() => secondsTable(trial, detail, words)} />
       <SmallFigure name="bands" title={t.bands} label={words.labels.bands(trial.id)} of={[trial]}
@@ -84,7 +82,8 @@ function Seconds({ trial, detail, session }: {
           ...BANDS.map((band): LegendEntry => ({ text: band.name,
             colour: `color-mix(in srgb, var(--series-1) ${band.opacity * 100}%, transparent)` })),
         ]}
-        draw={(look) => drawBands(trial, detail, sloLines(session), look)} />
+        draw={(look) => drawBands(trial, detail, sloLines(session), look)}
+        table={() => secondsTable(trial, detail, words)} />
       <SmallFigure name="workers" title={t.workers} label={words.labels.workers(trial.id)}
         of={[trial]} draw={(look) => drawWorkers(trial, detail, look)}
         legend={processesOf(detail).map((process, place): LegendEntry => ({
@@ -113,6 +112,7 @@ function Queue({ trial, detail }: { trial: Trial; detail: Detail }) {
   const note = backlog !== null && backlog >= most * 4 ? words.charts.backlogFar(backlog) : undefined;
   return (
     <SmallFigure name="queue" title={words.trials.queue} label={words.labels.queue(trial.id)}
-      of={[trial]} note={note} draw={(look) => drawQueue(trial, detail, look)} />
+      of={[trial]} note={note} draw={(look) => drawQueue(trial, detail, look)}
+      table={() => cpuTable(trial, detail, words)} />
   );
 }

@@ -219,6 +219,14 @@ function pressed(event: MouseEvent, toggle: () => void) {
   toggle();
 }
 
+/** How an outcome is coloured: bursts ask nothing, so they are neither good nor bad. */
+function manner(trial: Trial): string {
+  if (trial.failure !== null) return "no";
+  if (!trial.valid) return "undecided";
+  const isAsked = trial.purpose !== "unloaded" && trial.purpose !== "saturate";
+  return isAsked ? trial.verdict : "";
+}
+
 function Cells({ trial, session, words }: Omit<RowProps, "isOpen" | "toggle">) {
   const load = trial.offered_rps !== null
     ? rate(trial.offered_rps) : words.trials.clients(trial.clients ?? 0);
@@ -234,7 +242,7 @@ function Cells({ trial, session, words }: Omit<RowProps, "isOpen" | "toggle">) {
       </td>
       <td>{words.purposes[trial.purpose]}</td>
       <td>
-        <span class={`outcome ${trial.valid ? trial.verdict : "undecided"}`}>
+        <span class={`outcome ${manner(trial)}`}>
           <Outside text={words.outcome(trial.outcome)} />
         </span>
       </td>
