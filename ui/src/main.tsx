@@ -13,12 +13,16 @@ async function begin(): Promise<void> {
   const data = document.getElementById("data");
   const root = document.getElementById("page");
   if (!root) return;
+  // For whoever wants to know where the time goes.
+  performance.mark("sweetspot-begin");
   try {
     const page = data ? await decode(data.textContent ?? "") : null;
+    performance.mark("sweetspot-decoded");
     if (page && !page.session && !page.compare && !page.lab) throw new CannotShow("nothing in it");
     render(<App page={page} />, root);
     document.getElementById("static")?.setAttribute("hidden", "");
     document.documentElement.dataset["drawn"] = "yes";
+    performance.mark("sweetspot-drawn");
   } catch (error) {
     render(null, root);
     root.replaceChildren(saying(error));

@@ -39,8 +39,13 @@ export function plot(options: Plot.PlotOptions): Drawn {
     marginLeft: 56,
     style: { fontFamily: "inherit", fontSize: "12px", background: "none", color: "inherit" },
     ...options,
-  });
-  return drawn as Drawn;
+  }) as Drawn;
+  // Plot labels each group of marks for itself; the drawing is one image with one label.
+  for (const group of drawn.querySelectorAll("g[aria-label]")) {
+    group.setAttribute("data-group", group.getAttribute("aria-label") ?? "");
+    group.removeAttribute("aria-label");
+  }
+  return drawn;
 }
 
 export type Tags = Record<string, string | number | null>;

@@ -4,6 +4,7 @@ import * as Plot from "@observablehq/plot";
 
 import type { ComparePage } from "../data";
 import { bytes, change, latency, number, percent, rate, ratio } from "../figures";
+import { isolated } from "../outside";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
 import { GRID, plot, tagged, type Drawn, type Look } from "./common";
@@ -77,7 +78,7 @@ export function drawCompare(page: ComparePage, look: Look): Drawn {
   const span = Math.max(1.1, ...ends.filter((v) => v > 0).map((v) => Math.max(v, 1 / v))) * 1.06;
   const ticks = ratioTicks(span, Math.max(2, Math.floor(look.width / 220)));
   const colour = (row: Figure) => CHANGE_COLOURS[row.change ?? "undecided"];
-  const name = (row: Figure) => look.words.figure(row.figure);
+  const name = (row: Figure) => isolated(look.words.figure(row.figure));
   const tags = (row: Figure) => ({ figure: row.figure, ratio: row.ratio });
   return plot({
     width: look.width,

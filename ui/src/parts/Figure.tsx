@@ -48,7 +48,7 @@ export function Figure(props: FigureProps) {
 export function SmallFigure(props: Omit<FigureProps, "id" | "controls" | "lead" | "below">) {
   return (
     <section class="small-figure">
-      <h4>{props.title}</h4>
+      <h3>{props.title}</h3>
       {props.legend && <Legend entries={props.legend} />}
       <Chart name={props.name} label={props.label} draw={props.draw} of={props.of} />
       {props.note && <p class="note">{props.note}</p>}

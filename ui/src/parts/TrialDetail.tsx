@@ -103,7 +103,7 @@ function Queue({ trial, detail }: { trial: Trial; detail: Detail }) {
   if (rows.length === 0) {
     return (
       <section class="small-figure">
-        <h4>{words.trials.queue}</h4>
+        <h3>{words.trials.queue}</h3>
         <p class="note">{words.charts.noQueue}</p>
       </section>
     );

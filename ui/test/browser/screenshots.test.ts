@@ -37,7 +37,7 @@ for (const [name, page] of Object.entries(PAGES)) {
         const path = `${out}/${name}-${width}-${scheme}.png`;
         await tab.screenshot({ path: path.replace(".png", "-first.png") });
         if (name === "session") {
-          await tab.click('[data-trial="17"] .opener');
+          await tab.click('tbody[data-trial="17"] .opener');
           await tab.waitForSelector('[data-detail="17"] svg');
         }
         await tab.screenshot({ path, fullPage: true });

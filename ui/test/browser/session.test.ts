@@ -47,7 +47,7 @@ function values(chart: string, mark: string, name: string): Promise<(string | nu
 
 describe("each chart has the marks that the data says", () => {
   test("the first screen: the sentence, its figures, the interval of each side", async () => {
-    expect(await tab.locator("h1").textContent()).toBe(shown.text.en.headline);
+    expect(await tab.locator("#page h1").textContent()).toBe(shown.text.en.headline);
     const rows = sureRows(shown);
     expect(await values("sure", "point", "rps")).toEqual(rows.map((row) => String(row.rps)));
     expect(await values("sure", "interval", "low")).toEqual(rows.map((row) => String(row.low)));
@@ -109,8 +109,8 @@ describe("each chart has the marks that the data says", () => {
   });
 
   test("every trial has a row, and every row its outcome", async () => {
-    expect(await tab.locator("[data-trial]").count()).toBe(shown.trials.length);
-    expect(await tab.locator("[data-trial] .outcome").allTextContents()).toEqual(
+    expect(await tab.locator("tbody[data-trial]").count()).toBe(shown.trials.length);
+    expect(await tab.locator("tbody[data-trial] .outcome").allTextContents()).toEqual(
       shown.trials.map((it) => it.outcome));
   });
 
@@ -125,7 +125,7 @@ describe("each chart has the marks that the data says", () => {
 describe("what can be pressed", () => {
   test("a trial opens into its seconds, and closes again", async () => {
     const trial = shown.trials.filter((it) => it.detail !== null).at(-1)!;
-    const row = tab.locator(`[data-trial="${trial.id}"]`);
+    const row = tab.locator(`tbody[data-trial="${trial.id}"]`);
     expect(await row.locator("svg").count()).toBe(0);
     await row.locator(".opener").click();
     expect(await row.locator("[data-chart]").count()).toBe(4);
@@ -150,10 +150,10 @@ describe("what can be pressed", () => {
     const cell = tab.locator(`.map-cell[aria-label^="\u2068${at.workers} x ${at.threads}"]`);
     await cell.first().click();
     expect(await cell.first().getAttribute("aria-pressed")).toBe("true");
-    expect(await tab.locator("[data-trial]").count()).toBe(own.length);
+    expect(await tab.locator("tbody[data-trial]").count()).toBe(own.length);
     expect(await tab.locator('[data-part="picked"]').textContent()).toContain(String(own.length));
     await tab.locator('[data-part="picked"] button').click();
-    expect(await tab.locator("[data-trial]").count()).toBe(shown.trials.length);
+    expect(await tab.locator("tbody[data-trial]").count()).toBe(shown.trials.length);
   });
 
   test("hover and focus tell the same of a cell, arrows go on", async () => {
@@ -175,13 +175,13 @@ describe("what can be pressed", () => {
     const held = shown.trials.filter((it) => it.outcome === "held" && it.purpose === "probe");
     await tab.selectOption('[data-filter="purpose"]', "probe");
     await tab.selectOption('[data-filter="outcome"]', "held");
-    expect(await tab.locator("[data-trial]").count()).toBe(held.length);
+    expect(await tab.locator("tbody[data-trial]").count()).toBe(held.length);
     await tab.fill('[data-filter="text"]', "no trial says this");
-    expect(await tab.locator("[data-trial]").count()).toBe(0);
+    expect(await tab.locator("tbody[data-trial]").count()).toBe(0);
     await tab.locator(".filters button").click();
     expect(await tab.inputValue('[data-filter="text"]')).toBe("");
     await tab.locator('[data-sort="p95"]').click();
-    const ids = await tab.locator("[data-trial]").evaluateAll((rows) =>
+    const ids = await tab.locator("tbody[data-trial]").evaluateAll((rows) =>
       rows.map((row) => Number(row.getAttribute("data-trial"))));
     const p95 = ids.map((id) => shown.trials.find((it) => it.id === id)!.latency_s.p95);
     expect(p95).toEqual([...p95].sort((a, b) => a - b));
@@ -223,10 +223,10 @@ describe("what can be pressed", () => {
   test("the language switches, and the address remembers it", async () => {
     await tab.locator(".switches select").first().selectOption("ja");
     expect(await tab.evaluate(() => document.documentElement.lang)).toBe("ja");
-    expect(await tab.locator("h1").textContent()).toBe(shown.text.ja.headline);
+    expect(await tab.locator("#page h1").textContent()).toBe(shown.text.ja.headline);
     expect(tab.url()).toContain("lang=ja");
     await tab.locator(".switches select").first().selectOption("en");
-    expect(await tab.locator("h1").textContent()).toBe(shown.text.en.headline);
+    expect(await tab.locator("#page h1").textContent()).toBe(shown.text.en.headline);
   });
 
   test("the theme switches", async () => {
@@ -294,8 +294,8 @@ describe("sessions that are not whole", () => {
   for (const [name, of] of Object.entries({ unfinished, nothingValid, withoutThreads })) {
     test(`${name} shows what there is`, async () => {
       const own = await open(browser, fileOfPage(pageOf({ session: of() })));
-      expect(await own.tab.locator("h1").textContent()).toBe(of().text.en.headline);
-      expect(await own.tab.locator("[data-trial]").count()).toBe(of().trials.length);
+      expect(await own.tab.locator("#page h1").textContent()).toBe(of().text.en.headline);
+      expect(await own.tab.locator("tbody[data-trial]").count()).toBe(of().trials.length);
       await own.tab.locator(".opener").first().click();
       expect(await own.tab.locator("[data-detail]").count()).toBe(1);
       expect(own.errors).toEqual([]);
