@@ -144,13 +144,23 @@ export function drawMap(
       ? { axis: null, domain: [""], padding: 0.1 }
       : { domain: workers, label: look.words.workers, tickSize: 0, padding: 0.1,
           labelArrow: "none" },
-    marks: mapMarks(rows, flat, name, look.words),
+    marks: mapMarks(rows, { flat, name, isWide: width / columns > 80, words: look.words }),
   });
   drawn.prepend(patterns(name));
   return { svg: drawn, boxes: boxesOf(drawn, rows, flat) };
 }
 
-function mapMarks(rows: MapRow[], flat: boolean, name: string, words: Words): Plot.Markish[] {
+interface MapLook {
+  flat: boolean;
+  /** Before the names of its patterns, which are the document's. */
+  name: string;
+  /** Room for a word under the figure. */
+  isWide: boolean;
+  words: Words;
+}
+
+function mapMarks(rows: MapRow[], look: MapLook): Plot.Markish[] {
+  const { flat, name } = look;
   const at = {
     x: (row: MapRow) => (flat ? row.cell.workers : row.cell.threads),
     y: (row: MapRow) => (flat ? "" : row.cell.workers),
@@ -173,7 +183,7 @@ function mapMarks(rows: MapRow[], flat: boolean, name: string, words: Words): Pl
     }),
     Plot.cell(crossed, { ...at, inset: 4, render: crosses }),
     ...rings(rows, at),
-    ...labels(rows, at, words),
+    ...labels(rows, at, look),
   ];
 }
 
@@ -206,17 +216,18 @@ const crosses: Plot.RenderFunction = (index, scales, values, dimensions, context
   return group;
 };
 
-function labels(rows: MapRow[], at: object, words: Words): Plot.Markish[] {
+function labels(rows: MapRow[], at: object, look: MapLook): Plot.Markish[] {
   const text = (row: MapRow) => mapLabel(row.cell);
   const solid = rows.filter((row) => row.kind === "measured");
   const hatched = rows.filter((row) => row.kind === "predicted");
-  const marked = solid.filter((row) => markName(row, words) !== "");
-  const plain = solid.filter((row) => markName(row, words) === "");
+  const isMarked = (row: MapRow) => look.isWide && markName(row, look.words) !== "";
+  const marked = solid.filter(isMarked);
+  const plain = solid.filter((row) => !isMarked(row));
   const ink = (row: MapRow) => `var(--step-ink-${row.step})`;
   return [
     Plot.text(plain, { ...at, text, fill: ink, fontWeight: 600, fontSize: 13 }),
     Plot.text(marked, { ...at, text, fill: ink, fontWeight: 600, fontSize: 13, dy: -6 }),
-    Plot.text(marked, { ...at, text: (row: MapRow) => markName(row, words), fill: ink,
+    Plot.text(marked, { ...at, text: (row: MapRow) => markName(row, look.words), fill: ink,
       fontSize: 10, dy: 9 }),
     Plot.text(hatched, { ...at, ...HALO, text, fill: "var(--ink)", fontSize: 13 }),
   ];

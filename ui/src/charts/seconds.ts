@@ -157,8 +157,8 @@ export function drawBands(
           fillOpacity: band.opacity, ...tagged("band", rows, () => ({ band: band.name })) })),
       Plot.line(rows, { x: "second", y: "p50", stroke: "var(--ink)", strokeWidth: 1.5,
         ...tagged("curve", rows, () => ({ quantile: "p50" })) }),
-      ...limitLine(limits),
       ...warmUp(trial.warm_up_s, look.words),
+      ...limitLine(limits),
       Plot.tip(rows, Plot.pointerX({ x: "second", y: "p95", title: (row: BandRow) =>
         (["p50", "p95", "p99", "max"] as const).map((q) => `${q} ${latency(row[q])}`).join("\n") })),
     ],
@@ -183,8 +183,8 @@ export function drawQueue(trial: Trial, detail: TrialDetail, look: Look): Drawn 
       Plot.areaY(rows, { x: "at_s", y: "queue", fill: "var(--series-2)", fillOpacity: 0.35,
         curve: "step-after", ...tagged("queue", rows, (row) => ({ queue: row.queue })) }),
       Plot.line(rows, { x: "at_s", y: "queue", stroke: "var(--series-2)", curve: "step-after" }),
-      ...limitLine(limits),
       ...warmUp(trial.warm_up_s, look.words),
+      ...limitLine(limits),
       Plot.tip(rows, Plot.pointerX({ x: "at_s", y: "queue", title: (row: QueuePoint) =>
         `${look.words.charts.connections}: ${row.queue}\n` +
         `${look.words.columns.second} ${short(row.at_s)}` })),

@@ -125,8 +125,10 @@ export function drawSpectrum(session: SessionPage, look: Look): Drawn {
         ...tagged("curve", rows, (row) => ({ side: row.side, trial: row.trial })) }),
       Plot.dot(ends, { x: "x", y: "latency_s", fill: colour, r: 4,
         ...tagged("slowest", ends, (row) => ({ side: row.side, latency: row.latency_s })) }),
-      Plot.text(ends, { x: "x", y: "latency_s", text: (row: SpectrumPoint) => look.words[row.side], fill: colour,
-        textAnchor: "end", dx: -8, dy: -8, fontWeight: 600, ...HALO }),
+      // One name above its line and one below, as the lines end near each other.
+      ...ends.map((end) => Plot.text([end], { x: "x", y: "latency_s", fill: colour,
+        text: () => look.words[end.side], textAnchor: "end", dx: -8,
+        dy: end.side === "today" ? -10 : 12, fontWeight: 600, ...HALO })),
       Plot.tip(rows, Plot.pointer({ x: "x", y: "latency_s", title: (row: SpectrumPoint) =>
         `${look.words[row.side]}\n${quantile(row.quantile)}: ${latency(row.latency_s)}` })),
     ],

@@ -9,7 +9,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { launch, open } from "../browser";
 import { fileOfPage } from "../document";
 import { nothingValid, pageOf, session, unfinished, withoutThreads } from "../fixture";
-import { compare, lab } from "../others";
+import { compare, lab, rows } from "../others";
+import { serve } from "../serve";
 
 const out = fileURLToPath(new URL("../../test-output", import.meta.url));
 let browser: Browser;
@@ -47,6 +48,32 @@ for (const [name, page] of Object.entries(PAGES)) {
     }
   }
 }
+
+test("under serve: the list, and a session while it runs", async () => {
+  const fake = await serve({ sessions: rows(), page: () => pageOf({ session: {
+    ...session(12, 12), state: "running", decision: null } }) });
+  for (const width of [1280, 390]) {
+    for (const [name, hash] of [["list", "#/"], ["live", "#/session/5"]]) {
+      const { tab } = await open(browser, fake.address + hash, { width });
+      await expect.poll(() => fake.streams()).toBe(1);
+      fake.send("running", { id: 13, workers: 3, threads: 8, purpose: "probe", offered_rps: 520,
+        clients: null, duration_s: 30, left_s: 140 });
+      for (let at_s = 0; at_s < 17; at_s += 1) {
+        fake.send("second", { at_s, phase: at_s < 4 ? "warm_up" : "measure", sent: 520, errors: 0,
+          due: 520 + (at_s * 37) % 50 - 25, replies: 500 + (at_s * 53) % 40, in_flight: 9,
+          p95_s: 0.09 });
+      }
+      if (name === "live") {
+        await expect.poll(() => tab.locator('[data-mark="second"]').count()).toBe(17);
+      }
+      await tab.screenshot({ path: `${out}/${name}-${width}.png` });
+      expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+      await tab.context().close();
+      await expect.poll(() => fake.streams()).toBe(0);
+    }
+  }
+  await fake.close();
+});
 
 test("in Japanese, at both widths", async () => {
   for (const width of [1280, 390]) {
