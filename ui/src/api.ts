@@ -1,0 +1,43 @@
+// What `serve` is asked. All addresses are relative to the page's own.
+
+import type { Failure, Page, PredictTable, SessionRow } from "./data";
+import { checked, CannotShow } from "./decode";
+
+async function get<T>(address: string, signal?: AbortSignal): Promise<T> {
+  const reply = await fetch(address, { signal: signal ?? null, cache: "no-store" });
+  if (!reply.ok) throw new CannotShow(await saidBy(reply));
+  return (await reply.json()) as T;
+}
+
+async function saidBy(reply: Response): Promise<string> {
+  try {
+    return ((await reply.json()) as Failure).error;
+  } catch {
+    return `${reply.status} ${reply.statusText}`;
+  }
+}
+
+export function sessions(signal?: AbortSignal): Promise<SessionRow[]> {
+  return get("api/sessions", signal);
+}
+
+export async function session(id: number, signal?: AbortSignal): Promise<Page> {
+  return checked(await get(`api/sessions/${id}`, signal));
+}
+
+export async function compare(a: number, b: number, signal?: AbortSignal): Promise<Page> {
+  return checked(await get(`api/compare?a=${a}&b=${b}`, signal));
+}
+
+export interface Wanted {
+  cores: number;
+  wait: number;
+  workers: number[];
+  threads: number[];
+}
+
+export function predict(id: number, wanted: Wanted, signal?: AbortSignal): Promise<PredictTable> {
+  const { cores, wait, workers, threads } = wanted;
+  const settings = `workers=${workers.join(",")}&threads=${threads.join(",")}`;
+  return get(`api/predict?session=${id}&cores=${cores}&wait=${wait}&${settings}`, signal);
+}

@@ -1,0 +1,172 @@
+// Capacity against workers, a line for each thread count: what was measured with its intervals,
+// and the model's curve with its band.
+
+import * as Plot from "@observablehq/plot";
+
+import type { Interval, MapCell, SessionPage } from "../data";
+import { count, number, rate, short } from "../figures";
+import type { Table } from "../table";
+import type { Words } from "../words/words";
+import { GRID, HALO, plot, series, symbol, tagged, type Drawn, type Look } from "./common";
+
+export interface CapacityPoint {
+  workers: number;
+  threads: number;
+  kind: "measured" | "at_least" | "below" | "predicted";
+  rps: number;
+  low: number | null;
+  high: number | null;
+}
+
+/** Measured points and predicted ones; a measured setting usually has both. */
+export function capacityRows(session: SessionPage): CapacityPoint[] {
+  return session.map.flatMap((cell) => {
+    const points: CapacityPoint[] = [];
+    const measured = measuredKind(cell);
+    if (measured !== null && cell.rps !== null) {
+      points.push(point(cell, measured, cell.rps, cell.rps_interval));
+    }
+    if (cell.predicted_rps !== null && cell.state !== "ruled_out") {
+      points.push(point(cell, "predicted", cell.predicted_rps, cell.predicted_rps_interval));
+    }
+    return points;
+  });
+}
+
+function measuredKind(cell: MapCell): "measured" | "at_least" | "below" | null {
+  const { state } = cell;
+  return state === "measured" || state === "at_least" || state === "below" ? state : null;
+}
+
+function point(
+  cell: MapCell,
+  kind: CapacityPoint["kind"],
+  rps: number,
+  bounds: Interval | null,
+): CapacityPoint {
+  const [low, high] = bounds ?? [null, null];
+  return { workers: cell.workers, threads: cell.threads, kind, rps, low, high };
+}
+
+export function capacityTable(session: SessionPage, words: Words): Table {
+  const t = words.columns;
+  return {
+    name: "capacity",
+    columns: [
+      { key: "workers", label: t.workers },
+      ...(session.has_threads ? [{ key: "threads", label: t.threads }] : []),
+      { key: "kind", label: t.state },
+      { key: "capacity_rps", label: t.capacity, format: rate },
+      { key: "capacity_rps_low", label: t.low, format: rate },
+      { key: "capacity_rps_high", label: t.high, format: rate },
+    ],
+    rows: capacityRows(session).map((row) => [
+      row.workers,
+      ...(session.has_threads ? [row.threads] : []),
+      words.states[row.kind],
+      row.rps,
+      row.low,
+      row.high,
+    ]),
+  };
+}
+
+/** The thread counts, in the order in which they get colours. */
+export function threadCounts(session: SessionPage): number[] {
+  return [...new Set(session.map.map((cell) => cell.threads))].sort((a, b) => a - b);
+}
+
+export function drawCapacity(session: SessionPage, look: Look): Drawn {
+  const rows = capacityRows(session);
+  const counts = threadCounts(session);
+  const colour = (row: CapacityPoint) => series(counts.indexOf(row.threads));
+  const measured = rows.filter((row) => row.kind !== "predicted");
+  const predicted = rows
+    .filter((row) => row.kind === "predicted")
+    .sort((a, b) => a.workers - b.workers);
+  const workers = [...new Set(rows.map((row) => row.workers))].sort((a, b) => a - b);
+  return plot({
+    width: look.width,
+    height: Math.max(280, Math.min(400, look.width * 0.5)),
+    marginRight: session.has_threads ? 46 : 18,
+    x: { label: look.words.workers, ticks: workers, tickFormat: short, labelArrow: "none",
+      insetLeft: 14, insetRight: 14 },
+    y: { label: look.words.charts.requestsPerSecond, tickFormat: count, zero: true, nice: true, ticks: 6,
+      labelArrow: "none" },
+    marks: [
+      Plot.gridY({ ...GRID, ticks: 6 }),
+      ...curves(predicted, colour),
+      ...points(measured, colour, counts),
+      ...(session.has_threads ? names(rows, colour) : []),
+      Plot.tip(rows, Plot.pointer({ x: "workers", y: "rps", title: (row: CapacityPoint) =>
+        tipOf(row, session, look.words) })),
+    ],
+  });
+}
+
+function curves(rows: CapacityPoint[], colour: (row: CapacityPoint) => string): Plot.Markish[] {
+  const banded = rows.filter((row) => row.low !== null && row.high !== null);
+  return [
+    Plot.areaY(banded, { x: "workers", y1: "low", y2: "high", z: "threads", fill: colour,
+      fillOpacity: 0.09, ...tagged("band", banded, tagsOf) }),
+    Plot.line(rows, { x: "workers", y: "rps", z: "threads", stroke: colour, strokeWidth: 1.5,
+      strokeDasharray: "5 3", ...tagged("curve", rows, tagsOf) }),
+    // One predicted number of workers is no line: a small dot shows it.
+    Plot.dot(rows, { x: "workers", y: "rps", r: 1.5, fill: colour,
+      ...tagged("predicted", rows, tagsOf) }),
+  ];
+}
+
+function points(
+  rows: CapacityPoint[],
+  colour: (row: CapacityPoint) => string,
+  counts: number[],
+): Plot.Markish[] {
+  const known = rows.filter((row) => row.low !== null && row.high !== null);
+  const bounds = rows.filter((row) => row.kind !== "measured");
+  return [
+    Plot.ruleX(known, { x: "workers", y1: "low", y2: "high", stroke: colour, strokeWidth: 2.5,
+      strokeLinecap: "round", ...tagged("interval", known, tagsOf) }),
+    Plot.dot(rows, { x: "workers", y: "rps", r: 4, fill: colour, stroke: "var(--card)",
+      symbol: (row: CapacityPoint) => symbol(counts.indexOf(row.threads)),
+      ...tagged("point", rows, tagsOf) }),
+    Plot.text(bounds, { x: "workers", y: "rps", dx: -12, fill: "var(--ink)", ...HALO,
+      text: (row: CapacityPoint) => (row.kind === "at_least" ? "≥" : "<") }),
+  ];
+}
+
+interface Placed {
+  row: CapacityPoint;
+  y: number;
+}
+
+/** The thread count at the right end of each line; those that would cover each other move down. */
+function names(rows: CapacityPoint[], colour: (row: CapacityPoint) => string): Plot.Markish[] {
+  const most = Math.max(...rows.map((row) => row.high ?? row.rps));
+  const ends = new Map<number, CapacityPoint>();
+  for (const row of rows) {
+    if ((ends.get(row.threads)?.workers ?? 0) < row.workers) ends.set(row.threads, row);
+  }
+  const placed: Placed[] = [];
+  for (const row of [...ends.values()].sort((a, b) => b.rps - a.rps)) {
+    const above = placed.filter((it) => it.row.workers === row.workers).at(-1);
+    placed.push({ row, y: Math.min(row.rps, (above?.y ?? Infinity) - most * 0.05) });
+  }
+  return [
+    Plot.text(placed, { x: (it: Placed) => it.row.workers, y: "y", dx: 10, textAnchor: "start",
+      fill: (it: Placed) => colour(it.row), fontWeight: 600, ...HALO,
+      text: (it: Placed) => `x ${it.row.threads}`,
+      ...tagged("name", placed, (it) => ({ threads: it.row.threads })) }),
+  ];
+}
+
+function tagsOf(row: CapacityPoint) {
+  return { workers: row.workers, threads: row.threads, rps: row.rps };
+}
+
+function tipOf(row: CapacityPoint, session: SessionPage, words: Words): string {
+  const name = session.has_threads ? `${row.workers} x ${row.threads}` : String(row.workers);
+  const bounds = row.low === null || row.high === null
+    ? "" : ` (${words.between(number(row.low), number(row.high))})`;
+  return `${name}: ${rate(row.rps)}${bounds}\n${words.states[row.kind]}`;
+}

@@ -1,0 +1,129 @@
+// Latency quantiles of one setting against the load it was offered, with the SLO's limits.
+
+import * as Plot from "@observablehq/plot";
+
+import type { SessionPage, Trial, Verdict } from "../data";
+import { latency, quantile, rate, tick } from "../figures";
+import type { Table } from "../table";
+import type { Words } from "../words/words";
+import { GRID, limitLine, logDomain, logTicks, plot, tagged, ticks } from "./common";
+import type { Drawn, Look } from "./common";
+
+export const QUANTILES = ["p50", "p90", "p95", "p99"] as const;
+export type Quantile = (typeof QUANTILES)[number];
+
+export interface LatencyPoint {
+  trial: number;
+  offered_rps: number;
+  quantile: Quantile;
+  latency_s: number;
+  verdict: Verdict;
+}
+
+export interface Setting {
+  workers: number;
+  threads: number;
+}
+
+/** Valid open trials of the app as it is, that had at least one reply. */
+export function trialsOf(session: SessionPage, at: Setting): Trial[] {
+  return session.trials
+    .filter((trial) => trial.workers === at.workers && trial.threads === at.threads)
+    .filter((trial) => trial.changes.length === 0 && trial.valid && trial.completed > 0)
+    .filter((trial) => trial.offered_rps !== null)
+    .sort((a, b) => (a.offered_rps ?? 0) - (b.offered_rps ?? 0));
+}
+
+export function latencyRows(session: SessionPage, at: Setting): LatencyPoint[] {
+  return trialsOf(session, at).flatMap((trial) =>
+    QUANTILES.map((name) => ({
+      trial: trial.id,
+      offered_rps: trial.offered_rps ?? 0,
+      quantile: name,
+      latency_s: trial.latency_s[name],
+      verdict: trial.verdict,
+    })),
+  );
+}
+
+/** Settings that have at least one point, chosen first. */
+export function latencySettings(session: SessionPage): Setting[] {
+  const found = new Map<string, Setting>();
+  const first = session.decision ?? session.current;
+  const all = first === null ? session.trials : [first, ...session.trials];
+  for (const { workers, threads } of all) {
+    const at = { workers, threads };
+    const name = `${workers} x ${threads}`;
+    if (!found.has(name) && trialsOf(session, at).length > 0) found.set(name, at);
+  }
+  return [...found.values()];
+}
+
+export function latencyTable(session: SessionPage, at: Setting, words: Words): Table {
+  const t = words.columns;
+  return {
+    name: `latency-${at.workers}x${at.threads}`,
+    columns: [
+      { key: "trial", label: t.trial },
+      { key: "offered_rps", label: t.offered, format: rate },
+      { key: "verdict", label: t.outcome },
+      ...QUANTILES.map((name) => ({ key: `latency_s_${name}`, label: name, format: latency })),
+    ],
+    rows: trialsOf(session, at).map((trial) => [
+      trial.id,
+      trial.offered_rps,
+      words.outcome(trial.outcome),
+      ...QUANTILES.map((name) => trial.latency_s[name]),
+    ]),
+  };
+}
+
+/** The SLO's limits as lines. */
+export function sloLines(session: { limits: [number, number][] }) {
+  return session.limits.map(([share, limit]) => ({
+    y: limit,
+    text: `p${quantile(share).replace(" %", "")} < ${latency(limit)}`,
+  }));
+}
+
+export const QUANTILE_COLOURS: Record<Quantile, string> = {
+  p50: "var(--series-7)",
+  p90: "var(--series-1)",
+  p95: "var(--series-5)",
+  p99: "var(--series-4)",
+};
+
+export function drawLatency(session: SessionPage, at: Setting, look: Look): Drawn {
+  const rows = latencyRows(session, at).filter((row) => row.latency_s > 0);
+  const limits = sloLines(session);
+  const domain = logDomain([...rows.map((row) => row.latency_s), ...limits.map((l) => l.y)]);
+  const held = rows.filter((row) => row.verdict !== "no");
+  const missed = rows.filter((row) => row.verdict === "no");
+  const colour = (row: LatencyPoint) => QUANTILE_COLOURS[row.quantile];
+  const at2 = { x: "offered_rps", y: "latency_s" } as const;
+  return plot({
+    width: look.width,
+    height: Math.max(280, Math.min(380, look.width * 0.5)),
+    x: { label: look.words.charts.offered, nice: true, ticks: ticks(look.width),
+      labelArrow: "none", insetLeft: 8, insetRight: 8 },
+    y: { type: "log", domain, label: look.words.charts.latency, labelArrow: "none",
+      ticks: logTicks(...domain), tickFormat: tick },
+    marks: [
+      Plot.gridY(logTicks(...domain), GRID),
+      ...limitLine(limits),
+      Plot.line(rows, { ...at2, z: "quantile", stroke: colour, strokeWidth: 1.75,
+        ...tagged("curve", rows, (row) => ({ quantile: row.quantile })) }),
+      Plot.dot(held, { ...at2, r: 4, fill: colour, stroke: "var(--card)",
+        ...tagged("point", held, tagsOf) }),
+      Plot.dot(missed, { ...at2, r: 4, symbol: "times", stroke: colour, strokeWidth: 2,
+        ...tagged("point", missed, tagsOf) }),
+      Plot.tip(rows, Plot.pointer({ ...at2, title: (row: LatencyPoint) =>
+        `${row.quantile} ${latency(row.latency_s)}\n${look.words.columns.offered} ` +
+        `${rate(row.offered_rps)}\n${look.words.columns.trial} ${row.trial}` })),
+    ],
+  });
+}
+
+function tagsOf(row: LatencyPoint) {
+  return { trial: row.trial, quantile: row.quantile, latency: row.latency_s };
+}

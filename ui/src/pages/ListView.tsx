@@ -1,0 +1,118 @@
+// The sessions of a store, newest first (under `serve`).
+
+import { useEffect, useState } from "preact/hooks";
+
+import * as api from "../api";
+import type { SessionRow } from "../data";
+import { moment } from "../figures";
+import { messageOf } from "../live";
+import { Header } from "../parts/Header";
+import { Outside } from "../parts/Outside";
+import { Scroll } from "../parts/Scroll";
+import { hashOf } from "../route";
+import { useView } from "../view";
+import type { Words } from "../words/words";
+
+/** How often the list is asked for again; a running session's stream tells sooner. */
+const AGAIN_MS = 10_000;
+
+export function ListView() {
+  const { words } = useView();
+  const { rows, problem } = useSessions();
+  return (
+    <>
+      <Header />
+      <main id="main" tabIndex={-1}>
+        <section class="answer"><h1>{words.list.title}</h1></section>
+        {problem !== null && (
+          <p class="problem" role="alert">
+            {words.problems.unreachable}: <Outside text={problem} />
+          </p>
+        )}
+        {rows === null && problem === null && <p>{words.problems.loading}</p>}
+        {rows?.length === 0 && <p>{words.list.none}</p>}
+        {rows !== null && rows.length > 0 && <Rows rows={rows} />}
+      </main>
+    </>
+  );
+}
+
+function useSessions(): { rows: SessionRow[] | null; problem: string | null } {
+  const [rows, setRows] = useState<SessionRow[] | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const running = rows?.find((row) => row.state === "running" && row.is_alive)?.id ?? null;
+  useEffect(() => {
+    const control = new AbortController();
+    const load = () =>
+      api.sessions(control.signal).then(
+        (found) => { setRows(found); setProblem(null); },
+        (error: unknown) => { if (!control.signal.aborted) setProblem(messageOf(error)); },
+      );
+    void load();
+    const timer = setInterval(() => { if (!document.hidden) void load(); }, AGAIN_MS);
+    return () => { control.abort(); clearInterval(timer); };
+  }, []);
+  useEffect(() => {
+    if (running === null) return undefined;
+    const source = new EventSource(`api/sessions/${running}/live`);
+    source.addEventListener("sessions", (event) => {
+      setRows(JSON.parse((event as MessageEvent<string>).data) as SessionRow[]);
+    });
+    return () => source.close();
+  }, [running]);
+  return { rows, problem };
+}
+
+function Rows({ rows }: { rows: SessionRow[] }) {
+  const { words, language } = useView();
+  const [ticked, setTicked] = useState<number[]>([]);
+  const t = words.columns;
+  const tick = (id: number) =>
+    setTicked(ticked.includes(id) ? ticked.filter((it) => it !== id) : [...ticked, id].slice(-2));
+  const [a, b] = [...ticked].sort((x, y) => x - y);
+  return (
+    <>
+      <p class="controls">
+        {a !== undefined && b !== undefined
+          ? <a class="button" href={hashOf({ page: "compare", a, b }, location.hash)}>
+              {words.actions.compare} {a}, {b}
+            </a>
+          : <span class="note">{words.list.pickTwo}</span>}
+      </p>
+      <Scroll label={words.list.title}>
+        <table data-table="sessions">
+          <caption class="unseen">{words.list.title}</caption>
+          <thead>
+            <tr>
+              {[t.session, t.started, t.app, t.server, t.state, t.decision, words.actions.compare]
+                .map((head) => <th scope="col" key={head}>{head}</th>)}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.id} data-session={row.id}>
+                <th scope="row">
+                  <a href={hashOf({ page: "session", id: row.id }, location.hash)}>{row.id}</a>
+                </th>
+                <td><Outside text={moment(row.started_at, language)} /></td>
+                <td><Outside text={row.app} /></td>
+                <td><Outside text={row.server} /></td>
+                <td><span class={`state ${row.state}`}>{stateText(row, words)}</span></td>
+                <td><Outside text={row.decision ?? "–"} /></td>
+                <td>
+                  <input type="checkbox" checked={ticked.includes(row.id)}
+                    aria-label={words.list.pick(row.id)} onChange={() => tick(row.id)} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </>
+  );
+}
+
+function stateText(row: SessionRow, words: Words): string {
+  return row.state === "running" && !row.is_alive
+    ? words.list.interrupted : words.head.state[row.state];
+}

@@ -1,0 +1,81 @@
+// The pages that ask the program for what they show.
+
+import { useEffect, useState } from "preact/hooks";
+
+import * as api from "../api";
+import type { Page, SessionPage } from "../data";
+import { messageOf, useLive } from "../live";
+import { Header } from "../parts/Header";
+import { Outside } from "../parts/Outside";
+import { Predict } from "../parts/Predict";
+import { hashOf, type Place } from "../route";
+import { useView } from "../view";
+import { CompareView } from "./CompareView";
+import { ListView } from "./ListView";
+import { About, SessionView } from "./SessionView";
+
+export function Served({ place }: { place: Place }) {
+  switch (place.page) {
+    case "list":
+      return <ListView />;
+    case "compare":
+      return <ServedCompare key={`${place.a}-${place.b}`} a={place.a} b={place.b} />;
+    case "predict":
+      return <ServedPredict key={place.id} id={place.id} />;
+    default:
+      return <ServedSession key={place.id} id={place.id} />;
+  }
+}
+
+function ServedSession({ id }: { id: number }) {
+  const { live, problem } = useLive(id);
+  if (!live?.page.session) return <Waiting problem={problem} />;
+  return <SessionView page={live.page} session={live.page.session} live={live} />;
+}
+
+function ServedPredict({ id }: { id: number }) {
+  const { words } = useView();
+  const { live, problem } = useLive(id);
+  const session: SessionPage | undefined = live?.page.session;
+  if (!session) return <Waiting problem={problem} />;
+  return (
+    <>
+      <Header><About session={session} /></Header>
+      <main id="main" tabIndex={-1}>
+        <section class="answer"><h1>{words.sections.predict}</h1></section>
+        {session.predict
+          ? <Predict session={session} known={session.predict} />
+          : <p>{words.problems.nothing}</p>}
+        <p><a href={hashOf({ page: "session", id }, location.hash)}>{words.head.session(id)}</a></p>
+      </main>
+    </>
+  );
+}
+
+function ServedCompare({ a, b }: { a: number; b: number }) {
+  const [page, setPage] = useState<Page | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  useEffect(() => {
+    const control = new AbortController();
+    api.compare(a, b, control.signal).then(setPage, (error: unknown) => {
+      if (!control.signal.aborted) setProblem(messageOf(error));
+    });
+    return () => control.abort();
+  }, [a, b]);
+  if (!page?.compare) return <Waiting problem={problem} />;
+  return <CompareView page={page} compared={page.compare} />;
+}
+
+function Waiting({ problem }: { problem: string | null }) {
+  const { words } = useView();
+  return (
+    <>
+      <Header />
+      <main id="main" tabIndex={-1}>
+        {problem === null
+          ? <p>{words.problems.loading}</p>
+          : <p class="problem" role="alert"><Outside text={problem} /></p>}
+      </main>
+    </>
+  );
+}

@@ -1,0 +1,102 @@
+// Everything that a session knows.
+
+import { useState } from "preact/hooks";
+
+import { capacityRows } from "../charts/capacity";
+import type { Page, SessionPage } from "../data";
+import { moment, setting } from "../figures";
+import type { Live } from "../live";
+import { CapacityFigure, CpuFigure, LatencyFigure, MemoryFigure, SpectrumFigure } from
+  "../parts/Charts";
+import { Answer } from "../parts/Decision";
+import { Contents, Header } from "../parts/Header";
+import { LivePanel, LiveRegion } from "../parts/LivePanel";
+import { MapFigure, type Picked } from "../parts/MapFigure";
+import { Outside } from "../parts/Outside";
+import { Predict } from "../parts/Predict";
+import { Failures, Front, Knobs, Method, PlanTable, Sentences, Warnings } from "../parts/Rest";
+import { Trials } from "../parts/Trials";
+import { useView } from "../view";
+import type { Words } from "../words/words";
+
+export function SessionView({ page, session, live }: {
+  page: Page;
+  session: SessionPage;
+  live?: Live | undefined;
+}) {
+  const { words } = useView();
+  const [picked, pick] = useState<Picked | null>(null);
+  const [opened, setOpened] = useState<number | null>(null);
+  return (
+    <>
+      <Header><About session={session} /></Header>
+      <main id="main" tabIndex={-1}>
+        {live && session.state === "running" && <LivePanel live={live} session={session} />}
+        {live && <LiveRegion session={session} />}
+        <Answer session={session} />
+        <Contents entries={contents(session, words)} />
+        <Warnings warnings={session.warnings} />
+        {session.map.length > 0 && (
+          <MapFigure session={session} picked={picked} pick={pick} />
+        )}
+        {session.map.length > 0 && <CapacityFigure session={session} />}
+        <LatencyFigure session={session} />
+        <SpectrumFigure session={session} />
+        <CpuFigure session={session} opened={opened} />
+        <MemoryFigure session={session} />
+        {session.predict && <Predict session={session} known={session.predict} />}
+        <Trials session={session} picked={picked} pick={pick} opened={setOpened} />
+        <Knobs session={session} />
+        <Front session={session} />
+        <Failures session={session} />
+        <Sentences id="notes" title={words.sections.notes} texts={session.notes} />
+        <PlanTable session={session} />
+        <Method session={session} />
+      </main>
+      <footer>{words.head.madeBy(page.version)}</footer>
+    </>
+  );
+}
+
+export function About({ session }: { session: SessionPage }) {
+  const { words, language } = useView();
+  const parts = [
+    session.app,
+    session.server,
+    session.slo,
+    session.current && `${words.today} ${
+      setting(session.current.workers, session.current.threads, session.has_threads)}`,
+    session.machine?.text,
+    session.started_at && moment(session.started_at, language),
+    session.session !== null && words.head.session(session.session),
+  ].filter((part): part is string => typeof part === "string" && part !== "");
+  return (
+    <p data-part="about">
+      <span class={`state ${session.state}`}>{words.head.state[session.state]}</span>
+      {parts.map((part) => <span class="about-part" key={part}><Outside text={part} /></span>)}
+    </p>
+  );
+}
+
+function contents(session: SessionPage, words: Words): [string, string][] {
+  const t = words.sections;
+  const has = session.map.length > 0;
+  const entries: [string, string, boolean][] = [
+    ["warnings", t.warnings, session.warnings.length > 0],
+    ["map", session.has_threads ? t.map : t.mapFlat, has],
+    ["capacity", t.capacity, capacityRows(session).length > 0],
+    ["latency", t.latency, session.trials.some((trial) => trial.offered_rps !== null)],
+    ["spectrum", t.spectrum, session.trials.some((trial) => trial.detail !== null)],
+    ["cpu", t.cpu, session.trials.some((trial) => trial.detail !== null)],
+    ["memory", t.memory, session.map.some((cell) => cell.memory_bytes !== null)],
+    ["predict", t.predict, session.predict !== null],
+    ["trials", t.trials, true],
+    ["knobs", t.knobs, session.knobs.length > 0],
+    ["front", t.front, session.front.length > 0],
+    ["failures", t.failures, session.failures.length > 0],
+    ["notes", t.notes, session.notes.length > 0],
+    ["plan", t.plan, session.plan.length > 0],
+    ["method", t.method, true],
+  ];
+  return entries.filter(([, , isThere]) => isThere).map(([id, title]) => [id, title]);
+}

@@ -1,0 +1,201 @@
+// The charts of a whole session, below its map.
+
+import { useState } from "preact/hooks";
+
+import { capacityRows, capacityTable, drawCapacity, threadCounts } from "../charts/capacity";
+import { series } from "../charts/common";
+import { cpuTable, drawCpu, processColour, processName, processesOf } from "../charts/cpu";
+import { drawLatency, latencySettings, latencyTable, QUANTILE_COLOURS, QUANTILES, trialsOf,
+  type Setting } from "../charts/latency";
+import { drawMemory, memoryRows, memoryTable, PART_COLOURS, PARTS } from "../charts/memory";
+import { drawFlow, FLOW_COLOURS, flowRows, FLOWS, secondsTable } from "../charts/seconds";
+import { drawSpectrum, lastOf, SIDE_COLOURS, sideName, spectrumTable, spectrumTrials,
+  type Side } from "../charts/spectrum";
+import type { SessionPage, Trial, TrialDetail } from "../data";
+import { bytes, setting } from "../figures";
+import { isolated } from "../outside";
+import { useWords } from "../view";
+import type { Words } from "../words/words";
+import { Figure, SmallFigure, type LegendEntry } from "./Figure";
+
+interface Props {
+  session: SessionPage;
+}
+
+export function CapacityFigure({ session }: Props) {
+  const words = useWords();
+  const points = capacityRows(session).filter((row) => row.kind !== "predicted").length;
+  const counts = threadCounts(session);
+  if (capacityRows(session).length === 0) return null;
+  const symbols = ["●", "▲", "■", "◆", "★", "⅄"];
+  const legend = counts.map((count, i): LegendEntry => ({
+    text: `x ${count}`, colour: series(i), as: "symbol", symbol: symbols[i % symbols.length] ?? "●",
+  }));
+  return (
+    <Figure
+      id="capacity"
+      name="capacity"
+      title={words.sections.capacity}
+      lead={words.lead.capacity}
+      label={words.labels.capacity(points, counts.length)}
+      {...(session.has_threads ? { legend } : {})}
+      draw={(look) => drawCapacity(session, look)}
+      of={[session]}
+      table={() => capacityTable(session, words)}
+    />
+  );
+}
+
+/** The setting that is looked at unless the reader says otherwise. */
+export function LatencyFigure({ session }: Props) {
+  const words = useWords();
+  const settings = latencySettings(session);
+  const [asked, ask] = useState<string | null>(null);
+  const nameOf = (at: Setting) => setting(at.workers, at.threads, session.has_threads);
+  const at = settings.find((it) => nameOf(it) === asked) ?? settings[0];
+  if (at === undefined) return null;
+  return (
+    <Figure
+      id="latency"
+      name="latency"
+      title={words.sections.latency}
+      lead={words.lead.latency}
+      label={words.labels.latency(nameOf(at), trialsOf(session, at).length)}
+      controls={
+        <label>
+          {words.actions.setting}{" "}
+          <select value={nameOf(at)} onChange={(event) => ask(event.currentTarget.value)}>
+            {settings.map((it) => <option key={nameOf(it)}>{nameOf(it)}</option>)}
+          </select>
+        </label>
+      }
+      legend={[
+        ...QUANTILES.map((name): LegendEntry =>
+          ({ text: name, colour: QUANTILE_COLOURS[name], as: "line" })),
+        { text: words.charts.held, colour: "var(--ink)", as: "symbol", symbol: "●" },
+        { text: words.charts.missed, colour: "var(--ink)", as: "symbol", symbol: "✕" },
+      ]}
+      draw={(look) => drawLatency(session, at, look)}
+      of={[session, nameOf(at)]}
+      table={() => latencyTable(session, at, words)}
+    />
+  );
+}
+
+export function MemoryFigure({ session }: Props) {
+  const words = useWords();
+  const rows = memoryRows(session);
+  if (rows.length === 0) return null;
+  const limit = session.machine?.memory_bytes ?? null;
+  const most = Math.max(...rows.map((row) => row.memory_bytes));
+  const isFar = limit !== null && limit >= most * 3;
+  const legend = session.memory === null ? {} : {
+    legend: PARTS.map((part) => ({ text: words.parts[part], colour: PART_COLOURS[part] })),
+  };
+  return (
+    <Figure
+      id="memory"
+      name="memory"
+      title={words.sections.memory}
+      lead={words.lead.memory}
+      label={words.labels.memory(rows.length)}
+      {...legend}
+      note={isFar && limit !== null ? words.charts.memoryFar(bytes(limit)) : undefined}
+      draw={(look) => drawMemory(session, look)}
+      of={[session]}
+      table={() => memoryTable(session, words)}
+    />
+  );
+}
+
+export function SpectrumFigure({ session }: Props) {
+  const words = useWords();
+  const sides = Object.keys(spectrumTrials(session)) as Side[];
+  if (sides.length === 0) return null;
+  const names = sides.map((side) => sideName(session, side, words));
+  return (
+    <Figure
+      id="spectrum"
+      name="spectrum"
+      title={words.sections.spectrum}
+      lead={words.lead.spectrum}
+      label={words.labels.spectrum(names.join(", "))}
+      legend={sides.map((side, i): LegendEntry =>
+        ({ text: names[i] ?? "", colour: SIDE_COLOURS[side], as: "line" }))}
+      draw={(look) => drawSpectrum(session, look)}
+      of={[session]}
+      table={() => spectrumTable(session, words)}
+    />
+  );
+}
+
+/** A trial in a word, for lists to choose from. */
+export function trialName(trial: Trial, session: SessionPage, words: Words): string {
+  const at = setting(trial.workers, trial.threads, session.has_threads);
+  const outcome = words.outcome(trial.outcome);
+  return `${trial.id}: ${at}, ${words.purposes[trial.purpose]}, ${isolated(outcome)}`;
+}
+
+/** What is shown first: the last trial that confirmed the choice. */
+function firstTrial(session: SessionPage): Trial | undefined {
+  const at = session.decision ?? session.current;
+  const chosen = at ? lastOf(session, at) : undefined;
+  return chosen ?? session.trials.filter((trial) => trial.detail !== null).at(-1);
+}
+
+export function CpuFigure({ session, opened }: Props & { opened: number | null }) {
+  const words = useWords();
+  const [asked, ask] = useState<number | null>(null);
+  const shown = session.trials.filter((trial) => trial.detail !== null);
+  const wanted = asked ?? opened;
+  const trial = shown.find((it) => it.id === wanted) ?? firstTrial(session);
+  if (!trial?.detail) return null;
+  const detail = trial.detail;
+  const processes = processesOf(detail);
+  return (
+    <Figure
+      id="cpu"
+      name="cpu"
+      title={words.sections.cpu}
+      lead={words.lead.cpu}
+      label={words.labels.cpu(trial.id, processes.length)}
+      controls={
+        <label>
+          {words.actions.trial}{" "}
+          <select value={String(trial.id)}
+            onChange={(event) => ask(Number(event.currentTarget.value))}>
+            {shown.map((it) => (
+              <option value={String(it.id)} key={it.id}>{trialName(it, session, words)}</option>
+            ))}
+          </select>
+        </label>
+      }
+      legend={processes.map((process, place) => ({
+        text: `${processName(process, words)} (${process.pid})`,
+        colour: processColour(process, place),
+      }))}
+      draw={(look) => drawCpu(trial, detail, session.machine?.cores ?? null, look)}
+      of={[trial]}
+      below={<Beside trial={trial} />}
+      table={() => cpuTable(trial, detail, words)}
+    />
+  );
+}
+
+export function flowLegend(words: Words, detail: TrialDetail): LegendEntry[] {
+  const drawn = new Set(flowRows(detail).map((row) => row.flow));
+  return FLOWS.filter((flow) => drawn.has(flow)).map((flow) =>
+    ({ text: words.flows[flow], colour: FLOW_COLOURS[flow], as: "line" }));
+}
+
+/** Throughput on the same seconds, right under the processes. */
+function Beside({ trial }: { trial: Trial }) {
+  const words = useWords();
+  const detail = trial.detail;
+  if (!detail) return null;
+  return (
+    <SmallFigure name="throughput" title={words.trials.flow} label={words.labels.flow(trial.id)}
+      of={[trial]} draw={(look) => drawFlow(trial, detail, look)} legend={flowLegend(words, detail)}
+      table={() => secondsTable(trial, detail, words)} />
+  );
+}

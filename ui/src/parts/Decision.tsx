@@ -1,0 +1,176 @@
+// The first screen: what to run, the lines to paste, how sure, and what sets the limit.
+
+import { drawSure, sureRows, sureTable } from "../charts/sure";
+import type { Decision, Limit, SessionPage, Settings } from "../data";
+import { bytes, change, interval, number, percent, rate, ratio, setting } from "../figures";
+import { useView, useWords } from "../view";
+import { Chart } from "./Chart";
+import { CopyBlock } from "./CopyBlock";
+import { DataTable } from "./DataTable";
+import { Outside } from "./Outside";
+
+export function Answer({ session }: { session: SessionPage }) {
+  const { language, words } = useView();
+  const text = session.text[language];
+  const { decision } = session;
+  return (
+    <section class="answer" id="decision" aria-labelledby="headline">
+      <h1 id="headline">{text.headline}</h1>
+      {session.error && <p class="problem" role="note"><Outside text={session.error} /></p>}
+      {decision && <KeyFigures decision={decision} />}
+      {text.ways_out.length > 0 && (
+        <section class="card">
+          <h2>{words.sections.waysOut}</h2>
+          <ul>{text.ways_out.map((way) => <li key={way}><Outside text={way} /></li>)}</ul>
+        </section>
+      )}
+      {decision && (
+        <div class="columns">
+          <Paste settings={decision.settings} />
+          <div>
+            <Sure session={session} />
+            <WhatLimits limit={decision.limit} />
+          </div>
+        </div>
+      )}
+      <Facts facts={text.facts} />
+    </section>
+  );
+}
+
+function KeyFigures({ decision }: { decision: Decision }) {
+  const words = useWords();
+  const t = words.decision;
+  const gain = decision.gain_ratio;
+  return (
+    <dl class="key-figures">
+      <KeyFigure name={t.capacity} value={rate(decision.capacity_rps)}
+        note={interval(decision.capacity_rps_interval, number, words.between)} />
+      {gain !== null && (
+        <KeyFigure name={t.gain} value={change(gain)}
+          note={decision.gain_ratio_interval
+            ? `x ${interval(decision.gain_ratio_interval, ratio, words.between)}` : ""} />
+      )}
+      <KeyFigure name={t.operating} value={rate(decision.operating_rps)} note="" />
+      {decision.memory_bytes !== null && (
+        <KeyFigure name={t.memory} value={bytes(decision.memory_bytes)} note="" />
+      )}
+      {decision.database_connections > 0 && (
+        <KeyFigure name={t.connections} value={String(decision.database_connections)} note="" />
+      )}
+    </dl>
+  );
+}
+
+function KeyFigure(props: { name: string; value: string; note: string }) {
+  return (
+    <div>
+      <dt>{props.name}</dt>
+      <dd>
+        <span class="value">{props.value}</span>
+        {props.note && <span class="note">{props.note}</span>}
+      </dd>
+    </div>
+  );
+}
+
+function assignments(env: Record<string, string>): string {
+  return Object.entries(env).map(([name, value]) => `${name}=${value}`).join("\n");
+}
+
+function Paste({ settings }: { settings: Settings }) {
+  const words = useWords();
+  const t = words.decision;
+  const env = assignments(settings.env);
+  const knobs = assignments(settings.knobs_env ?? {});
+  return (
+    <section class="pastes" aria-labelledby="paste-title">
+      <h2 id="paste-title">{words.sections.paste}</h2>
+      {env && <CopyBlock name="env" title={t.env} text={env} />}
+      {settings.config_snippet && (
+        <CopyBlock name="snippet" title={t.snippet} text={settings.config_snippet}
+          note={settings.place ? t.intoFile(settings.place) : t.intoServerFile} />
+      )}
+      {settings.start && <CopyBlock name="start" title={t.start} text={settings.start} />}
+      {knobs && <CopyBlock name="knobs-env" title={`${t.knobs}: ${t.env}`} text={knobs} />}
+      {byPlace(settings.knobs_lines ?? []).map(([place, lines]) => (
+        <CopyBlock key={place} name="knobs-lines" title={t.knobs} text={lines}
+          note={t.intoFile(place)} />
+      ))}
+      {settings.advice.length > 0 && (
+        <ul class="advice">
+          {settings.advice.map((advice) => <li key={advice}><Outside text={advice} /></li>)}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function byPlace(lines: { place: string; line: string }[]): [string, string][] {
+  const places = new Map<string, string[]>();
+  for (const { place, line } of lines) places.set(place, [...(places.get(place) ?? []), line]);
+  return [...places].map(([place, own]) => [place, own.join("\n")]);
+}
+
+function Sure({ session }: { session: SessionPage }) {
+  const words = useWords();
+  const rows = sureRows(session);
+  if (rows.length === 0) return null;
+  const said = rows.map((row) => `${words[row.side]} ${row.name}: ${rate(row.rps)} ` +
+    `(${words.between(number(row.low), number(row.high))})`);
+  const equal = session.decision?.equivalent ?? [];
+  return (
+    <section class="card" id="sure">
+      <h2>{words.sections.sure}</h2>
+      <p class="lead">{words.lead.sure}</p>
+      <Chart name="sure" label={words.labels.sure(said.join(", "))} of={[session]}
+        draw={(look) => drawSure(session, look)} />
+      <DataTable table={() => sureTable(session, words)} title={words.sections.sure} />
+      {equal.length > 0 && (
+        <p class="note" data-part="equivalent">
+          {words.decision.equivalentTo}:{" "}
+          {equal.map((it, i) => (
+            <span key={`${it.workers}-${it.threads}`}>
+              {i > 0 && ", "}
+              <b>{setting(it.workers, it.threads, session.has_threads)}</b>
+              {" "}({ratio(it.ratio)}{it.memory_bytes !== null && `, ${bytes(it.memory_bytes)}`})
+            </span>
+          ))}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function WhatLimits({ limit }: { limit: Limit }) {
+  const words = useWords();
+  return (
+    <section class="card" id="limit">
+      <h2>{words.sections.limit}</h2>
+      <p class="limit-kind">
+        <b><Outside text={words.limit(limit.kind)} /></b>
+        <span class="note">{words.decision.confidence(percent(limit.confidence))}</span>
+      </p>
+      <p data-part="evidence"><Outside text={limit.evidence} /></p>
+      {limit.advice && <p class="advice-text"><Outside text={limit.advice} /></p>}
+    </section>
+  );
+}
+
+function Facts({ facts }: { facts: [string, string][] }) {
+  const words = useWords();
+  if (facts.length === 0) return null;
+  return (
+    <section class="facts" aria-labelledby="facts-title">
+      <h2 id="facts-title">{words.sections.facts}</h2>
+      <dl>
+        {facts.map(([what, sentence]) => (
+          <div key={what}>
+            <dt><Outside text={what} /></dt>
+            <dd><Outside text={sentence} /></dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

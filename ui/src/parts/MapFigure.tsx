@@ -1,0 +1,237 @@
+// The map, with a button over each cell: hover or focus says all of it, a press filters trials.
+
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+
+import { drawMap, mapRows, mapTable, type Box, type MapRow } from "../charts/map";
+import type { SessionPage } from "../data";
+import { bytes, number, rate, setting } from "../figures";
+import { isolated } from "../outside";
+import { useWords } from "../view";
+import type { Words } from "../words/words";
+import { useWidth } from "./Chart";
+import { DataTable } from "./DataTable";
+import { jump } from "./Header";
+import { Outside } from "./Outside";
+import { Scroll } from "./Scroll";
+
+export interface Picked {
+  workers: number;
+  threads: number;
+}
+
+/** A cell narrower than this can't be read: the map scrolls in its box instead. */
+const CELL_PX = 46;
+
+interface Props {
+  session: SessionPage;
+  picked: Picked | null;
+  pick: (at: Picked | null) => void;
+}
+
+export function MapFigure(props: Props) {
+  const { session } = props;
+  const words = useWords();
+  const rows = mapRows(session);
+  const title = session.has_threads ? words.sections.map : words.sections.mapFlat;
+  return (
+    <section class="figure" id="map" aria-labelledby="map-title">
+      <h2 id="map-title" tabIndex={-1}>{title}</h2>
+      <p class="lead">{words.lead.map}</p>
+      <MapLegend rows={rows} words={words} />
+      <Scroll label={title}><Cells {...props} rows={rows} /></Scroll>
+      <PickedLine {...props} />
+      <NotRun session={session} rows={rows} />
+      <DataTable table={() => mapTable(session, words)} title={title} />
+    </section>
+  );
+}
+
+function MapLegend({ rows, words }: { rows: MapRow[]; words: Words }) {
+  const has = (kind: MapRow["kind"]) => rows.some((row) => row.kind === kind);
+  const marked = (mark: string) => rows.some((row) => row.cell.mark === mark);
+  return (
+    <ul class="legend map-legend">
+      {has("measured") && <li><span class="swatch solid" />{words.legend.solid}</li>}
+      {has("predicted") && <li><span class="swatch hatched" />{words.legend.hatched}</li>}
+      {has("crossed") && <li><span class="swatch crossed" />{words.legend.crossed}</li>}
+      {marked("chosen") && <li><span class="swatch chosen" />{words.chosen}</li>}
+      {marked("equivalent") && <li><span class="swatch equal" />{words.equivalent}</li>}
+      {rows.some((row) => row.isToday) && <li><span class="swatch today" />{words.today}</li>}
+    </ul>
+  );
+}
+
+function Cells({ session, rows, picked, pick }: Props & { rows: MapRow[] }) {
+  const words = useWords();
+  const outer = useRef<HTMLDivElement>(null);
+  const drawing = useRef<HTMLDivElement>(null);
+  const width = useWidth(outer);
+  const [boxes, setBoxes] = useState<Box[]>([]);
+  const [told, setTold] = useState<number | null>(null);
+  useLayoutEffect(() => {
+    if (!drawing.current || width === 0) return;
+    const columns = new Set(rows.map((row) =>
+      session.has_threads ? row.cell.threads : row.cell.workers)).size;
+    const look = { width: Math.max(width, 66 + columns * CELL_PX), words };
+    const { svg, boxes: drawn } = drawMap(session, rows, look, "map");
+    svg.setAttribute("role", "img");
+    svg.setAttribute("aria-label", labelOf(rows, words));
+    drawing.current.replaceChildren(svg);
+    setBoxes(drawn);
+  }, [session, width, words]);
+  const shown = told === null ? undefined : boxes[told];
+  return (
+    <div class="map" ref={outer}>
+      <div ref={drawing} class="chart" data-chart="map" />
+      <div class="map-cells" onKeyDown={(event) => move(event, boxes)}>
+        {boxes.map((box, i) => (
+          <CellButton
+            key={`${box.row.cell.workers}-${box.row.cell.threads}`}
+            box={box}
+            isFirst={i === firstStop(boxes)}
+            label={cellText(box.row, session, words).map(isolated).join(", ")}
+            isPicked={isSame(picked, box.row.cell)}
+            press={() => pick(isSame(picked, box.row.cell) ? null : box.row.cell)}
+            tell={(isTold) => setTold(isTold ? i : null)}
+          />
+        ))}
+        {shown && <Told box={shown} lines={cellText(shown.row, session, words)} />}
+      </div>
+    </div>
+  );
+}
+
+function CellButton(props: {
+  box: Box;
+  isFirst: boolean;
+  label: string;
+  isPicked: boolean;
+  press: () => void;
+  tell: (isTold: boolean) => void;
+}) {
+  const { left, top, width, height } = props.box;
+  return (
+    <button
+      type="button"
+      class="map-cell"
+      style={{ left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` }}
+      tabIndex={props.isFirst ? 0 : -1}
+      aria-label={props.label}
+      aria-pressed={props.isPicked}
+      onClick={props.press}
+      onMouseEnter={() => props.tell(true)}
+      onMouseLeave={() => props.tell(false)}
+      onFocus={() => props.tell(true)}
+      onBlur={() => props.tell(false)}
+    />
+  );
+}
+
+/** One stop for the tab key, arrows from there: the chosen cell, or the first. */
+function firstStop(boxes: Box[]): number {
+  return Math.max(0, boxes.findIndex((box) => box.row.cell.mark === "chosen"));
+}
+
+const STEPS: Record<string, [number, number]> = {
+  ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1],
+};
+
+function move(event: KeyboardEvent, boxes: Box[]) {
+  const step = STEPS[event.key];
+  const buttons = [...(event.currentTarget as HTMLElement).querySelectorAll("button")];
+  const from = boxes[buttons.indexOf(document.activeElement as HTMLButtonElement)];
+  if (!step || !from) return;
+  event.preventDefault();
+  const wanted = boxes
+    .map((box, i) => ({ i, x: (box.left - from.left) * step[0], y: (box.top - from.top) * step[1],
+      isInLine: step[0] === 0 ? box.left === from.left : box.top === from.top }))
+    .filter((it) => it.isInLine && it.x + it.y > 0)
+    .sort((a, b) => a.x + a.y - (b.x + b.y))[0];
+  if (wanted) buttons[wanted.i]?.focus();
+}
+
+function Told({ box, lines }: { box: Box; lines: string[] }) {
+  const style = { left: `${box.left + box.width / 2}px`, top: `${box.top + box.height}px` };
+  return (
+    <div class="told" style={style} aria-hidden="true">
+      {lines.map((line, i) => <div key={i}><Outside text={line} /></div>)}
+    </div>
+  );
+}
+
+function isSame(picked: Picked | null, at: Picked): boolean {
+  return picked?.workers === at.workers && picked.threads === at.threads;
+}
+
+/** All that is known of a cell, a line a matter. */
+export function cellText(row: MapRow, session: SessionPage, words: Words): string[] {
+  const { cell } = row;
+  const name = setting(cell.workers, cell.threads, session.has_threads);
+  const marks = [
+    ...(cell.mark === null || cell.mark === "today" ? [] : [words[cell.mark]]),
+    ...(row.isToday ? [words.today] : []),
+  ];
+  const lines = [marks.length === 0 ? name : `${name} (${marks.join(", ")})`];
+  if (cell.rps === null) lines.push(words.states[cell.state]);
+  else lines.push(`${rate(cell.rps)}${bounds(cell.rps_interval, words)}: ${
+    words.states[cell.state]}`);
+  if (cell.predicted_rps !== null && cell.state !== "predicted") {
+    lines.push(`${words.columns.predicted} ${rate(cell.predicted_rps)}${
+      bounds(cell.predicted_rps_interval, words)}`);
+  }
+  if (cell.memory_bytes !== null) {
+    lines.push(`${words.columns.memory} ${cell.is_memory_measured ? "" : "~ "}${
+      bytes(cell.memory_bytes)}`);
+  }
+  if (cell.limit !== null) lines.push(`${words.columns.limit}: ${words.limit(cell.limit)}`);
+  if (cell.why !== null) lines.push(cell.why);
+  return lines;
+}
+
+function bounds(interval: [number, number] | null, words: Words): string {
+  return interval === null ? "" : ` (${words.between(number(interval[0]), number(interval[1]))})`;
+}
+
+/** Says what a press did, and leads to it: the trials are far below. */
+function PickedLine({ session, picked, pick }: Props) {
+  const words = useWords();
+  if (picked === null) return null;
+  const at = setting(picked.workers, picked.threads, session.has_threads);
+  const own = session.trials.filter((trial) => isSame(picked, trial)).length;
+  return (
+    <p class="picked" data-part="picked">
+      <a href="#trials" onClick={(event) => jump(event, "trials")}>
+        {words.trials.of(at, own)}
+      </a>
+      <button type="button" onClick={() => pick(null)}>{words.actions.showAll}</button>
+    </p>
+  );
+}
+
+function labelOf(rows: MapRow[], words: Words): string {
+  const count = (kind: MapRow["kind"]) => rows.filter((row) => row.kind === kind).length;
+  return words.labels.map(count("measured"), count("predicted"), count("crossed"));
+}
+
+/** Why crossed settings can't be run: a line a reason, for print and for fingers. */
+function NotRun({ session, rows }: { session: SessionPage; rows: MapRow[] }) {
+  const words = useWords();
+  const reasons = new Map<string, string[]>();
+  for (const { kind, cell } of rows) {
+    if (kind !== "crossed") continue;
+    const why = cell.why ?? words.states[cell.state];
+    const name = setting(cell.workers, cell.threads, session.has_threads);
+    reasons.set(why, [...(reasons.get(why) ?? []), name]);
+  }
+  if (reasons.size === 0) return null;
+  return (
+    <div class="note" data-part="not-run">
+      <span>{words.mapNot}:</span>
+      <ul>
+        {[...reasons].map(([why, names]) => (
+          <li key={why}><b>{names.join(", ")}</b>: <Outside text={why} /></li>
+        ))}
+      </ul>
+    </div>
+  );
+}

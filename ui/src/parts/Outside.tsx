@@ -1,0 +1,16 @@
+// A value from outside, as text that can't act on its surroundings.
+
+import { visible } from "../outside";
+
+export function Outside({ text }: { text: string }) {
+  return <bdi>{visible(text)}</bdi>;
+}
+
+/** Lines from outside, such as a server's last ones. */
+export function Lines({ text, label }: { text: string; label: string }) {
+  return (
+    <pre class="lines" tabIndex={0} role="group" aria-label={label}>
+      <bdi>{visible(text)}</bdi>
+    </pre>
+  );
+}

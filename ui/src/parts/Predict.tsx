@@ -1,0 +1,164 @@
+// What if: sliders that move the program's predictions.
+
+import { useState } from "preact/hooks";
+
+import { drawPredicted, highest, lookUp, predictTable, type Along, type Where } from
+  "../charts/predict";
+import type { PredictTable, SessionPage } from "../data";
+import { bytes, number, rate, setting, short } from "../figures";
+import { stops, usePrediction } from "../predicting";
+import { useView, useWords } from "../view";
+import { Chart } from "./Chart";
+import { DataTable } from "./DataTable";
+import { Outside } from "./Outside";
+
+const WAIT_STEP = 0.1;
+
+interface Props {
+  session: SessionPage;
+  known: PredictTable;
+}
+
+export function Predict({ session, known }: Props) {
+  const { words, isServed } = useView();
+  const [where, setWhere] = useState<Where>(() => startOf(session, known));
+  const asks = isServed ? session.session : null;
+  const answer = usePrediction(known, where, asks);
+  const step = asks === null ? null : 1;
+  const sliders = {
+    cores: stops(known.cores, step),
+    wait: stops(known.waits, asks === null ? null : WAIT_STEP),
+    workers: stops(known.workers, step),
+    threads: stops(known.threads, step),
+  };
+  const most = highest(answer.table, answer.at);
+  const move = (name: keyof Where) => (value: number) => setWhere({ ...where, [name]: value });
+  const waitText = where.wait === 1
+    ? words.predict.asMeasured : words.predict.waitOf(short(where.wait));
+  const lines: Along[] = session.has_threads ? ["workers", "threads"] : ["workers"];
+  const table = answer.table;
+  return (
+    <section class="figure predict" id="predict" aria-labelledby="predict-title">
+      <h2 id="predict-title" tabIndex={-1}>{words.sections.predict}</h2>
+      <p class="lead">
+        {words.lead.predict} {words.predict.measuredOn(short(known.measured_cores))}
+      </p>
+      <div class="sliders">
+        <Slider name="cores" label={words.predict.cores} stops={sliders.cores}
+          value={where.cores} text={short(where.cores)} move={move("cores")} />
+        <Slider name="wait" label={words.predict.wait} stops={sliders.wait}
+          value={where.wait} text={waitText} move={move("wait")} />
+        <Slider name="workers" label={words.workers} stops={sliders.workers}
+          value={where.workers} text={String(where.workers)} move={move("workers")} />
+        {session.has_threads && (
+          <Slider name="threads" label={words.threads} stops={sliders.threads}
+            value={where.threads} text={String(where.threads)} move={move("threads")} />
+        )}
+      </div>
+      <Result session={session} {...answer} />
+      <div class="small-figures">
+        {lines.map((along) => (
+          <section class="small-figure" key={along}>
+            <h3>{words.predict.along[along]}</h3>
+            <Chart name={`predict-${along}`} label={words.labels.predict(words[along])}
+              draw={(look) => drawPredicted(table, answer.at, along, most, look)}
+              of={[table, ...Object.values(answer.at)]} />
+          </section>
+        ))}
+      </div>
+      <Doubts doubts={table.doubts} />
+      <DataTable table={() => predictTable(table, answer.at, words)}
+        title={words.sections.predict} />
+    </section>
+  );
+}
+
+/** The chosen setting on the machine as it is, or what comes nearest in the table. */
+function startOf(session: SessionPage, known: PredictTable): Where {
+  const at = session.decision ?? session.current;
+  return {
+    cores: nearest(known.cores, known.measured_cores),
+    wait: nearest(known.waits, 1),
+    workers: nearest(known.workers, at?.workers ?? 1),
+    threads: nearest(known.threads, at?.threads ?? 1),
+  };
+}
+
+function nearest(values: readonly number[], wanted: number): number {
+  return values.reduce(
+    (best, value) => (Math.abs(value - wanted) < Math.abs(best - wanted) ? value : best),
+    values[0] ?? wanted,
+  );
+}
+
+function Slider(props: {
+  name: string;
+  label: string;
+  stops: number[];
+  value: number;
+  text: string;
+  move: (value: number) => void;
+}) {
+  const at = Math.max(0, props.stops.indexOf(props.value));
+  return (
+    <label class="slider">
+      <span>{props.label}</span>
+      <output>{props.text}</output>
+      <input
+        type="range"
+        data-slider={props.name}
+        min={0}
+        max={props.stops.length - 1}
+        step={1}
+        value={at}
+        aria-label={props.label}
+        aria-valuetext={props.text}
+        disabled={props.stops.length < 2}
+        onInput={(event) => {
+          const value = props.stops[Number(event.currentTarget.value)];
+          if (value !== undefined) props.move(value);
+        }}
+      />
+    </label>
+  );
+}
+
+function Result({ session, table, at, isAsking, problem }: {
+  session: SessionPage;
+  table: PredictTable;
+  at: Where;
+  isAsking: boolean;
+  problem: string | null;
+}) {
+  const words = useWords();
+  const found = lookUp(table, at);
+  const name = setting(at.workers, at.threads, session.has_threads);
+  const capacity = found?.capacity_rps ?? null;
+  const memory = found?.memory_bytes ?? null;
+  return (
+    <div class={isAsking ? "predicted asking" : "predicted"} data-part="predicted" role="status">
+      <b>{name}</b> {words.predict.holds}{" "}
+      {capacity === null ? words.predict.unknown : <b>~ {rate(capacity)}</b>}
+      {found?.low_rps != null && found.high_rps != null && (
+        <> ({words.between(number(found.low_rps), number(found.high_rps))})</>
+      )}
+      {memory !== null && <>; {words.predict.needs} ~ {bytes(memory)}</>}
+      {found?.limit != null && (
+        <>; {words.columns.limit}: <Outside text={words.limit(found.limit)} /></>
+      )}
+      {isAsking && <span class="note"> {words.predict.asking}</span>}
+      {problem !== null && <p class="problem"><Outside text={problem} /></p>}
+    </div>
+  );
+}
+
+function Doubts({ doubts }: { doubts: string[] }) {
+  const words = useWords();
+  if (doubts.length === 0) return null;
+  return (
+    <div class="doubts">
+      <h3>{words.predict.doubts}</h3>
+      <ul>{doubts.map((doubt) => <li key={doubt}><Outside text={doubt} /></li>)}</ul>
+    </div>
+  );
+}

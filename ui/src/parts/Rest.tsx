@@ -1,0 +1,139 @@
+// What else a session says, in words and small tables.
+
+import type { SessionPage } from "../data";
+import { bytes, interval, number, rate, setting } from "../figures";
+import type { Table } from "../table";
+import { useView, useWords } from "../view";
+import { PlainTable } from "./DataTable";
+import { Lines, Outside } from "./Outside";
+
+export function Knobs({ session }: { session: SessionPage }) {
+  const words = useWords();
+  if (session.knobs.length === 0) return null;
+  const t = words.columns;
+  return (
+    <Titled id="knobs" title={words.sections.knobs} lead={words.lead.knobs} table={{
+      name: "knobs",
+      columns: [
+        { key: "change", label: t.change },
+        { key: "capacity", label: t.capacity },
+        { key: "memory", label: t.memory },
+        { key: "verdict", label: t.verdict },
+      ],
+      rows: session.knobs.map((row) => [row.change, row.capacity, row.memory, row.verdict]),
+    }} />
+  );
+}
+
+export function Front({ session }: { session: SessionPage }) {
+  const words = useWords();
+  if (session.front.length === 0) return null;
+  const t = words.columns;
+  return (
+    <Titled id="front" title={words.sections.front} lead={words.lead.front} table={{
+      name: "front",
+      columns: [
+        { key: "setting", label: t.setting },
+        { key: "capacity_rps", label: t.capacity, format: rate },
+        { key: "interval", label: "95 %" },
+        { key: "memory_bytes", label: t.memory, format: bytes },
+        { key: "is_chosen", label: words.chosen },
+      ],
+      rows: session.front.map((row) => [
+        setting(row.workers, row.threads, session.has_threads),
+        row.capacity_rps,
+        interval(row.capacity_rps_interval, number, words.between),
+        row.memory_bytes,
+        row.is_chosen,
+      ]),
+    }} />
+  );
+}
+
+export function PlanTable({ session }: { session: SessionPage }) {
+  const words = useWords();
+  if (session.plan.length === 0) return null;
+  const t = words.columns;
+  return (
+    <Titled id="plan" title={words.sections.plan} table={{
+      name: "plan",
+      columns: [
+        { key: "what", label: t.what },
+        { key: "value", label: t.value },
+        { key: "source", label: t.source },
+      ],
+      rows: session.plan.map((row) => [row.what, row.value, row.source]),
+    }} />
+  );
+}
+
+export function Titled(props: { id: string; title: string; lead?: string; table: Table }) {
+  return (
+    <section class="figure" id={props.id} aria-labelledby={`${props.id}-title`}>
+      <h2 id={`${props.id}-title`} tabIndex={-1}>{props.title}</h2>
+      {props.lead && <p class="lead">{props.lead}</p>}
+      <PlainTable table={props.table} title={props.title} />
+    </section>
+  );
+}
+
+export function Warnings({ warnings }: { warnings: { text: string; advice: string }[] }) {
+  const words = useWords();
+  if (warnings.length === 0) return null;
+  return (
+    <section class="figure" id="warnings" aria-labelledby="warnings-title">
+      <h2 id="warnings-title" tabIndex={-1}>{words.sections.warnings}</h2>
+      <ul class="warnings">
+        {warnings.map((warning) => (
+          <li key={warning.text}>
+            <Outside text={warning.text} />
+            {warning.advice && <p class="note"><Outside text={warning.advice} /></p>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Sentences under a heading; nothing where there are none. */
+export function Sentences({ id, title, texts }: { id: string; title: string; texts: string[] }) {
+  if (texts.length === 0) return null;
+  return (
+    <section class="figure" id={id} aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`} tabIndex={-1}>{title}</h2>
+      <ul class="sentences">
+        {texts.map((text) => <li key={text}><Outside text={text} /></li>)}
+      </ul>
+    </section>
+  );
+}
+
+export function Failures({ session }: { session: SessionPage }) {
+  const words = useWords();
+  if (session.failures.length === 0) return null;
+  return (
+    <section class="figure" id="failures" aria-labelledby="failures-title">
+      <h2 id="failures-title" tabIndex={-1}>{words.sections.failures}</h2>
+      {session.failures.map((failure, i) => (
+        <article key={i} class="failure">
+          <h3><Outside text={failure.what} /></h3>
+          {failure.last_lines.length > 0 && (
+            <Lines text={failure.last_lines.join("\n")} label={words.trials.lastLines} />
+          )}
+        </article>
+      ))}
+    </section>
+  );
+}
+
+export function Method({ session }: { session: SessionPage }) {
+  const { words, language } = useView();
+  const { method } = session.text[language];
+  if (!method) return null;
+  return (
+    <section class="figure" id="method" aria-labelledby="method-title">
+      <h2 id="method-title" tabIndex={-1}>{words.sections.method}</h2>
+      {method.split(/\n\n+/).map((paragraph) => <p key={paragraph}>{paragraph}</p>)}
+    </section>
+  );
+}

@@ -1,0 +1,259 @@
+// Every trial as a row that opens into its seconds.
+
+import { useCallback, useMemo, useState } from "preact/hooks";
+
+import type { SessionPage, Trial } from "../data";
+import { bytes, latency, percent, rate, setting } from "../figures";
+import { isolated, visible } from "../outside";
+import { matching, NO_FILTER, sorted, type Filter, type Order, type SortKey } from "../trials";
+import { useWords } from "../view";
+import type { Words } from "../words/words";
+import type { Picked } from "./MapFigure";
+import { Outside } from "./Outside";
+import { Scroll } from "./Scroll";
+import { TrialDetail } from "./TrialDetail";
+
+interface Props {
+  session: SessionPage;
+  picked: Picked | null;
+  pick: (at: Picked | null) => void;
+  opened: (id: number) => void;
+}
+
+export function Trials({ session, picked, pick, opened }: Props) {
+  const words = useWords();
+  const [asked, ask] = useState<Omit<Filter, "setting">>(NO_FILTER);
+  const [order, setOrder] = useState<Order>({ key: "id", isDown: false });
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const shown = useMemo(
+    () => sorted(matching(session.trials, { ...asked, setting: picked }), order),
+    [session.trials, asked, picked, order],
+  );
+  const toggle = useCallback((id: number) => {
+    setOpen((before) => {
+      const next = new Set(before);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+    opened(id);
+  }, [opened]);
+  const sortBy = (key: SortKey) =>
+    setOrder({ key, isDown: order.key === key ? !order.isDown : false });
+  return (
+    <section class="figure" id="trials" aria-labelledby="trials-title">
+      <h2 id="trials-title" tabIndex={-1}>{words.sections.trials}</h2>
+      <p class="lead">{words.lead.trials}</p>
+      <Filters session={session} asked={asked} ask={ask} picked={picked} pick={pick} />
+      <p class="note" role="status">
+        {session.trials.length === 0
+          ? words.trials.noneYet
+          : shown.length === 0
+            ? words.trials.none
+            : words.trials.shown(shown.length, session.trials.length)}
+      </p>
+      {shown.length > 0 && (
+        <Scroll label={words.sections.trials}>
+          <table class="trials" data-table="trials">
+            <caption class="unseen">{words.sections.trials}</caption>
+            <Head order={order} sortBy={sortBy} words={words} />
+            {shown.map((trial) => (
+              <Row key={trial.id} trial={trial} session={session} words={words}
+                isOpen={open.has(trial.id)} toggle={toggle} />
+            ))}
+          </table>
+        </Scroll>
+      )}
+    </section>
+  );
+}
+
+function Filters({ session, asked, ask, picked, pick }: Omit<Props, "opened"> & {
+  asked: Omit<Filter, "setting">;
+  ask: (filter: Omit<Filter, "setting">) => void;
+}) {
+  const words = useWords();
+  const purposes = distinct(session.trials.map((trial) => trial.purpose));
+  const outcomes = distinct(session.trials.map((trial) => trial.outcome));
+  const settings = distinct(session.trials.map((trial) => `${trial.workers}x${trial.threads}`));
+  const nameOf = (text: string) => {
+    const [workers, threads] = text.split("x").map(Number);
+    return setting(workers ?? 0, threads ?? 0, session.has_threads);
+  };
+  const pickText = (text: string) => {
+    const [workers, threads] = text.split("x").map(Number);
+    pick(text === "" ? null : { workers: workers ?? 0, threads: threads ?? 0 });
+  };
+  return (
+    <div class="controls filters">
+      <label>
+        {words.trials.filter}{" "}
+        <input type="search" value={asked.text} data-filter="text"
+          onInput={(event) => ask({ ...asked, text: event.currentTarget.value })} />
+      </label>
+      <Choice name="setting" label={words.trials.setting} options={settings} text={nameOf}
+        value={picked ? `${picked.workers}x${picked.threads}` : ""} choose={pickText} />
+      <Choice name="purpose" label={words.trials.purpose} options={purposes}
+        text={(it) => words.purposes[it as Trial["purpose"]] ?? it} value={asked.purpose ?? ""}
+        choose={(it) => ask({ ...asked, purpose: it === "" ? null : it as Trial["purpose"] })} />
+      <Choice name="outcome" label={words.trials.outcome} options={outcomes}
+        text={words.outcome} value={asked.outcome ?? ""}
+        choose={(it) => ask({ ...asked, outcome: it === "" ? null : it })} />
+      {(picked !== null || asked !== NO_FILTER) && (
+        <button type="button" onClick={() => { ask(NO_FILTER); pick(null); }}>
+          {words.actions.showAll}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Choice(props: {
+  name: string;
+  label: string;
+  options: string[];
+  value: string;
+  text: (option: string) => string;
+  choose: (option: string) => void;
+}) {
+  const words = useWords();
+  const all = props.value === "" || props.options.includes(props.value)
+    ? props.options : [...props.options, props.value];
+  return (
+    <label>
+      {props.label}{" "}
+      <select value={props.value} data-filter={props.name}
+        onChange={(event) => props.choose(event.currentTarget.value)}>
+        <option value="">{words.trials.any}</option>
+        {all.map((it) => <option value={it} key={it}>{isolated(props.text(it))}</option>)}
+      </select>
+    </label>
+  );
+}
+
+function distinct(values: string[]): string[] {
+  return [...new Set(values)];
+}
+
+function columnsOf(words: Words): [SortKey, string, boolean][] {
+  const t = words.columns;
+  return [
+    ["id", t.trial, false],
+    ["setting", t.setting, false],
+    ["purpose", t.purpose, false],
+    ["outcome", t.outcome, false],
+    ["offered", t.offered, true],
+    ["throughput", t.throughput, true],
+    ["p50", "p50", true],
+    ["p95", "p95", true],
+    ["p99", "p99", true],
+    ["errors", t.errors, true],
+    ["memory", t.memory, true],
+    ["limit", t.limit, false],
+  ];
+}
+
+const COLUMNS = 12;
+
+function Head({ order, sortBy, words }: {
+  order: Order;
+  sortBy: (key: SortKey) => void;
+  words: Words;
+}) {
+  return (
+    <thead>
+      <tr>
+        {columnsOf(words).map(([key, label, isFigure]) => (
+          <th
+            scope="col"
+            key={key}
+            class={isFigure ? "figure" : undefined}
+            aria-sort={order.key !== key ? "none" : order.isDown ? "descending" : "ascending"}
+          >
+            <button type="button" data-sort={key} onClick={() => sortBy(key)}>
+              {label}
+              <span aria-hidden="true" class="arrow">
+                {order.key !== key ? "" : order.isDown ? " ↓" : " ↑"}
+              </span>
+            </button>
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+interface RowProps {
+  trial: Trial;
+  session: SessionPage;
+  words: Words;
+  isOpen: boolean;
+  toggle: (id: number) => void;
+}
+
+function Row({ trial, session, words, isOpen, toggle }: RowProps) {
+  // Rows that did not change are handed back as they are: 500 of them stand on a page.
+  return useMemo(() => (
+    <tbody class={isOpen ? "open" : undefined} data-trial={trial.id}>
+      <tr onClick={(event) => pressed(event, () => toggle(trial.id))}>
+        <th scope="row">
+          <button type="button" class="opener" aria-expanded={isOpen}
+            aria-label={words.trials.row(trial.id)} onClick={() => toggle(trial.id)}>
+            <span aria-hidden="true" class="turn">▸</span> {trial.id}
+          </button>
+        </th>
+        <Cells trial={trial} session={session} words={words} />
+      </tr>
+      {isOpen && (
+        <tr class="detail-row">
+          <td colSpan={COLUMNS}><TrialDetail trial={trial} session={session} /></td>
+        </tr>
+      )}
+    </tbody>
+  ), [trial, words, isOpen, session.limits, session.has_threads, toggle]);
+}
+
+/** A press anywhere on the row opens it, but not one that selects text or meets a control. */
+function pressed(event: MouseEvent, toggle: () => void) {
+  const target = event.target as Element;
+  if (target.closest("button") || (getSelection()?.toString() ?? "") !== "") return;
+  toggle();
+}
+
+/** How an outcome is coloured: bursts ask nothing, so they are neither good nor bad. */
+function manner(trial: Trial): string {
+  if (trial.failure !== null) return "no";
+  if (!trial.valid) return "undecided";
+  const isAsked = trial.purpose !== "unloaded" && trial.purpose !== "saturate";
+  return isAsked ? trial.verdict : "";
+}
+
+function Cells({ trial, session, words }: Omit<RowProps, "isOpen" | "toggle">) {
+  const load = trial.offered_rps !== null
+    ? rate(trial.offered_rps) : words.trials.clients(trial.clients ?? 0);
+  const { latency_s } = trial;
+  const timed = (seconds: number) => (trial.completed === 0 ? "–" : latency(seconds));
+  return (
+    <>
+      <td>
+        {setting(trial.workers, trial.threads, session.has_threads)}
+        {trial.changes.length > 0 && (
+          <span class="note"> <bdi>{visible(trial.changes.join(", "))}</bdi></span>
+        )}
+      </td>
+      <td>{words.purposes[trial.purpose]}</td>
+      <td>
+        <span class={`outcome ${manner(trial)}`}>
+          <Outside text={words.outcome(trial.outcome)} />
+        </span>
+      </td>
+      <td class="figure">{load}</td>
+      <td class="figure">{rate(trial.throughput_rps)}</td>
+      <td class="figure">{timed(latency_s.p50)}</td>
+      <td class="figure">{timed(latency_s.p95)}</td>
+      <td class="figure">{timed(latency_s.p99)}</td>
+      <td class="figure">{percent(trial.due === 0 ? 0 : trial.errors / trial.due)}</td>
+      <td class="figure">{trial.memory_bytes === null ? "–" : bytes(trial.memory_bytes)}</td>
+      <td><Outside text={words.limit(trial.limit.kind)} /></td>
+    </>
+  );
+}

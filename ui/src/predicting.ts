@@ -1,0 +1,56 @@
+// Which prediction to show: from the program's table, or asked of the program where one answers.
+
+import { useEffect, useState } from "preact/hooks";
+
+import * as api from "./api";
+import { lookUp, type Where } from "./charts/predict";
+import type { PredictTable } from "./data";
+
+export interface Answer {
+  table: PredictTable;
+  /** The values that the table was asked for; the sliders may be ahead of them. */
+  at: Where;
+  isAsking: boolean;
+  problem: string | null;
+}
+
+/** The stops of a slider: the table's own, or all between them where the program can be asked. */
+export function stops(values: readonly number[], step: number | null): number[] {
+  if (step === null || values.length === 0) return [...values];
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const between = Array.from({ length: Math.round((high - low) / step) + 1 },
+    (_, i) => Number((low + i * step).toFixed(6)));
+  return [...new Set([...between, ...values])].sort((a, b) => a - b);
+}
+
+/** The table that has `where`: `known`, or one that is asked for. `session` null: nobody to ask. */
+export function usePrediction(known: PredictTable, where: Where, session: number | null): Answer {
+  const [asked, setAsked] = useState<Answer>({ table: known, at: where, isAsking: false,
+    problem: null });
+  const isKnown = lookUp(known, where) !== null;
+  useEffect(() => {
+    if (isKnown || session === null) return undefined;
+    // A slider that moves on makes the last question pointless.
+    const control = new AbortController();
+    const wanted = {
+      cores: where.cores,
+      wait: where.wait,
+      workers: withValue(known.workers, where.workers),
+      threads: withValue(known.threads, where.threads),
+    };
+    setAsked((before) => ({ ...before, isAsking: true, problem: null }));
+    api.predict(session, wanted, control.signal).then(
+      (table) => setAsked({ table, at: where, isAsking: false, problem: null }),
+      (error: unknown) => {
+        if (control.signal.aborted) return;
+        setAsked((before) => ({ ...before, isAsking: false, problem: String(error) }));
+      },
+    );
+    return () => control.abort();
+  }, [isKnown, session, known, where.cores, where.wait, where.workers, where.threads]);
+  return isKnown ? { table: known, at: where, isAsking: false, problem: null } : asked;
+}
+
+function withValue(values: readonly number[], value: number): number[] {
+  return [...new Set([...values, value])].sort((a, b) => a - b);
+}

@@ -1,0 +1,77 @@
+// Which trials are shown, and in which order.
+
+import type { Trial } from "./data";
+
+export interface Filter {
+  text: string;
+  purpose: Trial["purpose"] | null;
+  outcome: string | null;
+  setting: { workers: number; threads: number } | null;
+}
+
+export const NO_FILTER: Filter = { text: "", purpose: null, outcome: null, setting: null };
+
+export type SortKey =
+  | "id" | "setting" | "purpose" | "offered" | "outcome" | "throughput" | "p50" | "p95" | "p99"
+  | "errors" | "memory" | "limit";
+
+export interface Order {
+  key: SortKey;
+  isDown: boolean;
+}
+
+export function matching(trials: readonly Trial[], filter: Filter): Trial[] {
+  const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  return trials.filter(
+    (trial) =>
+      (filter.purpose === null || trial.purpose === filter.purpose) &&
+      (filter.outcome === null || trial.outcome === filter.outcome) &&
+      (filter.setting === null ||
+        (trial.workers === filter.setting.workers && trial.threads === filter.setting.threads)) &&
+      words.every((word) => textOf(trial).includes(word)),
+  );
+}
+
+/** What a reader may look for in a trial. */
+function textOf(trial: Trial): string {
+  return [
+    `${trial.id}`, `${trial.workers} x ${trial.threads}`, `${trial.workers}x${trial.threads}`,
+    trial.purpose, trial.outcome, trial.reason, trial.limit.kind, ...trial.changes,
+  ].join("\n").toLowerCase();
+}
+
+export function sorted(trials: readonly Trial[], order: Order): Trial[] {
+  const sign = order.isDown ? -1 : 1;
+  return [...trials].sort((a, b) => {
+    const [x, y] = [keyOf(a, order.key), keyOf(b, order.key)];
+    // What is not known comes last, either way.
+    if (x === null || y === null) return x === y ? a.id - b.id : x === null ? 1 : -1;
+    const by = typeof x === "string" ? x.localeCompare(String(y)) : x - Number(y);
+    return by === 0 ? a.id - b.id : sign * by;
+  });
+}
+
+function keyOf(trial: Trial, key: SortKey): number | string | null {
+  switch (key) {
+    case "id":
+      return trial.id;
+    case "setting":
+      return trial.workers * 100_000 + trial.threads;
+    case "purpose":
+      return trial.purpose;
+    case "offered":
+      return trial.offered_rps ?? trial.clients;
+    case "outcome":
+      return trial.outcome;
+    case "throughput":
+      return trial.throughput_rps;
+    case "errors":
+      return trial.due === 0 ? 0 : trial.errors / trial.due;
+    case "memory":
+      return trial.memory_bytes;
+    case "limit":
+      return trial.limit.kind;
+    default:
+      return trial.latency_s[key];
+  }
+}

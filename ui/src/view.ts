@@ -1,0 +1,31 @@
+// How the reader wants the page: language and theme, for every part that asks.
+
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+
+import type { Language } from "./data";
+import type { Theme } from "./route";
+import { wordsOf, type Words } from "./words/words";
+
+export interface View {
+  language: Language;
+  theme: Theme;
+  words: Words;
+  /** True where a program answers: predictions may be asked for. */
+  isServed: boolean;
+}
+
+export const ViewContext = createContext<View>({
+  language: "en",
+  theme: "system",
+  words: wordsOf("en"),
+  isServed: false,
+});
+
+export function useView(): View {
+  return useContext(ViewContext);
+}
+
+export function useWords(): Words {
+  return useContext(ViewContext).words;
+}
