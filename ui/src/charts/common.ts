@@ -20,7 +20,7 @@ export function series(index: number): string {
 }
 
 /** Few symbols that stay apart when small; so colour is never the only difference. */
-export const SYMBOLS = ["circle", "triangle", "square", "diamond", "star", "wye"] as const;
+export const SYMBOLS = ["circle", "triangle", "square", "diamond", "star", "cross"] as const;
 
 export function symbol(index: number): (typeof SYMBOLS)[number] {
   return SYMBOLS[index % SYMBOLS.length] ?? "circle";

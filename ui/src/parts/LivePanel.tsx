@@ -22,8 +22,8 @@ export function LivePanel({ live, session }: { live: Live; session: SessionPage 
       <p class="now" data-part="running">{sentence(live, session, words)}</p>
       <Chart name="running" label={words.live.label} of={[running, seconds]}
         draw={(look) => drawRunning(running, seconds, look)} />
-      <DataTable table={() => runningTable(seconds, words)} title={words.live.label} />
       <p class="note">{live.isConnected ? lastSecond(live, words) : words.live.lost}</p>
+      <DataTable table={() => runningTable(seconds, words)} title={words.live.label} />
     </section>
   );
 }
