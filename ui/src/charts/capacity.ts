@@ -4,10 +4,11 @@
 import * as Plot from "@observablehq/plot";
 
 import type { Interval, MapCell, SessionPage } from "../data";
-import { count, number, rate, short } from "../figures";
+import { number, rate, short } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
-import { GRID, HALO, plot, series, symbol, tagged, type Drawn, type Look } from "./common";
+import { GRID, HALO, plot, rateScale, series, symbol, tagged } from "./common";
+import type { Drawn, Look } from "./common";
 
 export interface CapacityPoint {
   workers: number;
@@ -91,8 +92,7 @@ export function drawCapacity(session: SessionPage, look: Look): Drawn {
     marginRight: session.has_threads ? 50 : 18,
     x: { label: look.words.workers, ticks: workers, tickFormat: short, labelArrow: "none",
       insetLeft: 24, insetRight: 12 },
-    y: { label: look.words.charts.requestsPerSecond, tickFormat: count, zero: true, nice: true, ticks: 6,
-      labelArrow: "none" },
+    y: rateScale(look.words, 6),
     marks: [
       Plot.gridY({ ...GRID, ticks: 6 }),
       ...curves(predicted, colour),

@@ -2,6 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 
+import { count } from "../figures";
 import type { Words } from "../words/words";
 
 /** How a chart is to be drawn; not what. */
@@ -46,6 +47,12 @@ export function plot(options: Plot.PlotOptions): Drawn {
     group.removeAttribute("aria-label");
   }
   return drawn;
+}
+
+/** A scale of requests a second, from zero. */
+export function rateScale(words: Words, steps: number): Plot.ScaleOptions {
+  return { zero: true, nice: true, ticks: steps, label: words.charts.requestsPerSecond,
+    tickFormat: count, labelArrow: "none" };
 }
 
 export type Tags = Record<string, string | number | null>;
