@@ -25,7 +25,11 @@ export interface Screen {
 }
 
 /** Opens the address and waits until the page says that it is drawn. */
-export async function open(browser: Browser, address: string, screen: Screen = {}): Promise<Watched> {
+export async function open(
+  browser: Browser,
+  address: string,
+  screen: Screen = {},
+): Promise<Watched> {
   const context = await browser.newContext({
     viewport: { width: screen.width ?? 1280, height: 900 },
     colorScheme: screen.scheme ?? "light",

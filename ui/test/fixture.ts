@@ -116,8 +116,8 @@ function asked(count: number, seconds: number): Asked[] {
 }
 
 function predictTable(): PredictTable {
-  const axes = { cores: [1, 2, 4, 8, 16], waits: [0.5, 1, 2, 4], workers: [1, 2, 3, 4, 6, 8, 12, 16],
-    threads: [1, 2, 3, 5, 8, 16] };
+  const axes = { cores: [1, 2, 4, 8, 16], waits: [0.5, 1, 2, 4],
+    workers: [1, 2, 3, 4, 6, 8, 12, 16], threads: [1, 2, 3, 5, 8, 16] };
   const table: PredictTable = { ...axes, capacity_rps: [], low_rps: [], high_rps: [],
     memory_bytes: [], limit: [], measured_cores: 2,
     doubts: ["The database is taken to answer as fast at any rate.",

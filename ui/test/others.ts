@@ -35,7 +35,7 @@ export function compare(): ComparePage {
     ],
     left_out: ["latency_p99: there is no rate that both were offered"],
     differences: ["runtime: ruby 3.3.0, ruby 3.4.1 +YJIT"],
-    notes: ["The starts of A and B were not measured in turn: a busy hour would look like a change."],
+    notes: ["The starts of A and B were not in turn: a busy hour would look like a change."],
   };
 }
 

@@ -63,7 +63,8 @@ export async function serve(served: Served): Promise<Fake> {
     address: `http://127.0.0.1:${port}${TOKEN}`,
     asked,
     send: (kind, value) => {
-      for (const stream of streams) stream.write(`event: ${kind}\ndata: ${JSON.stringify(value)}\n\n`);
+      const event = `event: ${kind}\ndata: ${JSON.stringify(value)}\n\n`;
+      for (const stream of streams) stream.write(event);
     },
     drop: () => {
       for (const stream of streams) stream.destroy();

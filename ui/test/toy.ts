@@ -146,9 +146,11 @@ function monitor(asked: Asked, through: number, isOver: boolean, random: Random)
   }
   return {
     at_s,
-    queue: at_s.map((i) => (isOver ? Math.round(i * 2.5 * around(random, 0.3)) : Math.round(random() * 2))),
+    queue: at_s.map((i) =>
+      Math.round(isOver ? i * 2.5 * around(random, 0.3) : random() * 2)),
     backlog: 1024,
-    busy_cores: at_s.map(() => round(Math.min(CORES, through * CPU_S + 0.15) * around(random, 0.04), 3)),
+    busy_cores: at_s.map(() =>
+      round(Math.min(CORES, through * CPU_S + 0.15) * around(random, 0.04), 3)),
     steal_cores: at_s.map(() => round(random() * 0.02, 2)),
     throttled_cores: at_s.map(() => 0),
     processes,

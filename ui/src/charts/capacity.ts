@@ -4,10 +4,11 @@
 import * as Plot from "@observablehq/plot";
 
 import type { Interval, MapCell, SessionPage } from "../data";
-import { count, number, rate, short } from "../figures";
+import { number, rate, short } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
-import { GRID, HALO, plot, series, symbol, tagged, type Drawn, type Look } from "./common";
+import { GRID, HALO, plot, rateScale, series, symbol, tagged } from "./common";
+import type { Drawn, Look } from "./common";
 
 export interface CapacityPoint {
   workers: number;
@@ -88,11 +89,10 @@ export function drawCapacity(session: SessionPage, look: Look): Drawn {
   return plot({
     width: look.width,
     height: Math.max(280, Math.min(400, look.width * 0.5)),
-    marginRight: session.has_threads ? 46 : 18,
+    marginRight: session.has_threads ? 50 : 18,
     x: { label: look.words.workers, ticks: workers, tickFormat: short, labelArrow: "none",
-      insetLeft: 14, insetRight: 14 },
-    y: { label: look.words.charts.requestsPerSecond, tickFormat: count, zero: true, nice: true, ticks: 6,
-      labelArrow: "none" },
+      insetLeft: 24, insetRight: 12 },
+    y: rateScale(look.words, 6),
     marks: [
       Plot.gridY({ ...GRID, ticks: 6 }),
       ...curves(predicted, colour),
@@ -117,22 +117,27 @@ function curves(rows: CapacityPoint[], colour: (row: CapacityPoint) => string): 
   ];
 }
 
+/** A set of marks for each thread count, a little beside each other: equal ones stay apart. */
 function points(
   rows: CapacityPoint[],
   colour: (row: CapacityPoint) => string,
   counts: number[],
 ): Plot.Markish[] {
-  const known = rows.filter((row) => row.low !== null && row.high !== null);
-  const bounds = rows.filter((row) => row.kind !== "measured");
-  return [
-    Plot.ruleX(known, { x: "workers", y1: "low", y2: "high", stroke: colour, strokeWidth: 2.5,
-      strokeLinecap: "round", ...tagged("interval", known, tagsOf) }),
-    Plot.dot(rows, { x: "workers", y: "rps", r: 4, fill: colour, stroke: "var(--card)",
-      symbol: (row: CapacityPoint) => symbol(counts.indexOf(row.threads)),
-      ...tagged("point", rows, tagsOf) }),
-    Plot.text(bounds, { x: "workers", y: "rps", dx: -12, fill: "var(--ink)", ...HALO,
-      text: (row: CapacityPoint) => (row.kind === "at_least" ? "≥" : "<") }),
-  ];
+  const seen = counts.filter((count) => rows.some((row) => row.threads === count));
+  return seen.flatMap((count, i) => {
+    const own = rows.filter((row) => row.threads === count);
+    const known = own.filter((row) => row.low !== null && row.high !== null);
+    const bounds = own.filter((row) => row.kind !== "measured");
+    const dx = (i - (seen.length - 1) / 2) * 7;
+    return [
+      Plot.ruleX(known, { x: "workers", y1: "low", y2: "high", dx, stroke: colour, strokeWidth: 6,
+        strokeOpacity: 0.38, ...tagged("interval", known, tagsOf) }),
+      Plot.dot(own, { x: "workers", y: "rps", dx, r: 4.5, fill: colour,
+        symbol: symbol(counts.indexOf(count)), ...tagged("point", own, tagsOf) }),
+      Plot.text(bounds, { x: "workers", y: "rps", dx: dx - 11, fill: "var(--ink)", ...HALO,
+        text: (row: CapacityPoint) => (row.kind === "at_least" ? "≥" : "<") }),
+    ];
+  });
 }
 
 interface Placed {
@@ -150,10 +155,10 @@ function names(rows: CapacityPoint[], colour: (row: CapacityPoint) => string): P
   const placed: Placed[] = [];
   for (const row of [...ends.values()].sort((a, b) => b.rps - a.rps)) {
     const above = placed.filter((it) => it.row.workers === row.workers).at(-1);
-    placed.push({ row, y: Math.min(row.rps, (above?.y ?? Infinity) - most * 0.05) });
+    placed.push({ row, y: Math.min(row.rps, (above?.y ?? Infinity) - most * 0.062) });
   }
   return [
-    Plot.text(placed, { x: (it: Placed) => it.row.workers, y: "y", dx: 10, textAnchor: "start",
+    Plot.text(placed, { x: (it: Placed) => it.row.workers, y: "y", dx: 22, textAnchor: "start",
       fill: (it: Placed) => colour(it.row), fontWeight: 600, ...HALO,
       text: (it: Placed) => `x ${it.row.threads}`,
       ...tagged("name", placed, (it) => ({ threads: it.row.threads })) }),

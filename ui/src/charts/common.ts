@@ -2,6 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 
+import { count } from "../figures";
 import type { Words } from "../words/words";
 
 /** How a chart is to be drawn; not what. */
@@ -20,7 +21,7 @@ export function series(index: number): string {
 }
 
 /** Few symbols that stay apart when small; so colour is never the only difference. */
-export const SYMBOLS = ["circle", "triangle", "square", "diamond", "star", "wye"] as const;
+export const SYMBOLS = ["circle", "triangle", "square", "diamond", "star", "cross"] as const;
 
 export function symbol(index: number): (typeof SYMBOLS)[number] {
   return SYMBOLS[index % SYMBOLS.length] ?? "circle";
@@ -46,6 +47,12 @@ export function plot(options: Plot.PlotOptions): Drawn {
     group.removeAttribute("aria-label");
   }
   return drawn;
+}
+
+/** A scale of requests a second, from zero. */
+export function rateScale(words: Words, steps: number): Plot.ScaleOptions {
+  return { zero: true, nice: true, ticks: steps, label: words.charts.requestsPerSecond,
+    tickFormat: count, labelArrow: "none" };
 }
 
 export type Tags = Record<string, string | number | null>;

@@ -93,7 +93,8 @@ export function drawCompare(page: ComparePage, look: Look): Drawn {
       Plot.ruleX([1], { stroke: "var(--ink)", strokeWidth: 1.5 }),
       Plot.link(known, { x1: (row: Figure) => Math.max(1 / span, row.ratio_interval?.[0] ?? 1),
         x2: (row: Figure) => Math.min(span, row.ratio_interval?.[1] ?? 1), y1: name, y2: name,
-        stroke: colour, strokeWidth: 4, strokeLinecap: "round", ...tagged("interval", known, tags) }),
+        stroke: colour, strokeWidth: 4, strokeLinecap: "round",
+        ...tagged("interval", known, tags) }),
       Plot.dot(rows, { x: "ratio", y: name, r: 6, fill: colour, stroke: "var(--card)",
         strokeWidth: 2, ...tagged("point", rows, tags) }),
       Plot.tip(rows, Plot.pointerY({ x: "ratio", y: name, title: (row: Figure) =>

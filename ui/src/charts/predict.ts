@@ -3,10 +3,10 @@
 import * as Plot from "@observablehq/plot";
 
 import type { PredictTable } from "../data";
-import { bytes, count, rate, short } from "../figures";
+import { bytes, rate, short } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
-import { GRID, HALO, plot, series, tagged, type Drawn, type Look } from "./common";
+import { GRID, HALO, plot, rateScale, series, tagged, type Drawn, type Look } from "./common";
 
 /** Where the sliders stand: values, not places in the table. */
 export interface Where {
@@ -111,8 +111,7 @@ export function drawPredicted(
     x: { domain: [Math.min(...table[along]), Math.max(...table[along])], label: look.words[along],
       ticks: table[along].length > 10 ? 8 : table[along], tickFormat: short, labelArrow: "none",
       insetLeft: 10, insetRight: 10 },
-    y: { domain: [0, most], nice: true, label: look.words.charts.requestsPerSecond, tickFormat: count, ticks: 5,
-      labelArrow: "none" },
+    y: { ...rateScale(look.words, 5), domain: [0, most] },
     marks: [
       Plot.gridY({ ...GRID, ticks: 5 }),
       Plot.areaY(rows, { x: along, y1: "low_rps", y2: "high_rps", fill: colour, fillOpacity: 0.16,

@@ -6,7 +6,7 @@ import type { LiveSecond, Running } from "../data";
 import { count, latency, rate, short } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
-import { GRID, plot, tagged, type Drawn, type Look } from "./common";
+import { GRID, plot, rateScale, tagged, type Drawn, type Look } from "./common";
 
 export function runningTable(seconds: LiveSecond[], words: Words): Table {
   const t = words.columns;
@@ -37,8 +37,7 @@ export function drawRunning(running: Running | null, seconds: LiveSecond[], look
     height: 150,
     marginTop: 16,
     x: { domain: [0, length], label: null, ticks: 6, tickFormat: short },
-    y: { zero: true, nice: true, ticks: 3, label: look.words.charts.requestsPerSecond, tickFormat: count,
-      labelArrow: "none" },
+    y: rateScale(look.words, 3),
     marks: [
       Plot.gridY({ ...GRID, ticks: 3 }),
       Plot.ruleX(seconds, { x: (it: LiveSecond) => it.at_s + 0.5, y1: 0, y2: "replies",

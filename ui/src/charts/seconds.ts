@@ -6,7 +6,8 @@ import type { Trial, TrialDetail } from "../data";
 import { count, latency, short, tick } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
-import { GRID, limitLine, logDomain, logTicks, plot, tagged, ticks, warmUp } from "./common";
+import { GRID, limitLine, logDomain, logTicks, plot, rateScale, tagged, ticks, warmUp } from
+  "./common";
 import type { Drawn, Look } from "./common";
 
 export const FLOWS = ["due", "sent", "answered", "errors"] as const;
@@ -110,8 +111,7 @@ export function drawFlow(trial: Trial, detail: TrialDetail, look: Look): Drawn {
     width: look.width,
     height: 210,
     x: secondsAxis(durationOf(detail), look.width, look.words),
-    y: { label: look.words.charts.requestsPerSecond, tickFormat: count, zero: true, nice: true, ticks: 4,
-      labelArrow: "none" },
+    y: rateScale(look.words, 4),
     marks: [
       Plot.gridY({ ...GRID, ticks: 4 }),
       Plot.areaY(due, { x: "second", y: "rps", fill: FLOW_COLOURS.due, fillOpacity: 0.13 }),
@@ -159,10 +159,14 @@ export function drawBands(
         ...tagged("curve", rows, () => ({ quantile: "p50" })) }),
       ...warmUp(trial.warm_up_s, look.words),
       ...limitLine(limits),
-      Plot.tip(rows, Plot.pointerX({ x: "second", y: "p95", title: (row: BandRow) =>
-        (["p50", "p95", "p99", "max"] as const).map((q) => `${q} ${latency(row[q])}`).join("\n") })),
+      Plot.tip(rows, Plot.pointerX({ x: "second", y: "p95", title: bandTip })),
     ],
   });
+}
+
+function bandTip(row: BandRow): string {
+  const names = ["p50", "p95", "p99", "max"] as const;
+  return names.map((name) => `${name} ${latency(row[name])}`).join("\n");
 }
 
 export function drawQueue(trial: Trial, detail: TrialDetail, look: Look): Drawn {

@@ -94,7 +94,9 @@ function Conclusions({ lab }: { lab: LabPage }) {
       {lab.conclusions.map((conclusion, i) => (
         <article class="conclusion card" key={i} data-conclusion={conclusion.holds}>
           <h3>
-            <span class={`outcome ${conclusion.holds}`}>{words.verdicts[conclusion.holds]}</span>{" "}
+            <span class={`outcome ${conclusion.holds}`}>
+              {words.verdicts[conclusion.holds]}
+            </span>{" "}
             <Outside text={conclusion.says} />
           </h3>
           <Scroll label={conclusion.says}>

@@ -71,7 +71,7 @@ function Rows({ rows }: { rows: SessionRow[] }) {
     setTicked(ticked.includes(id) ? ticked.filter((it) => it !== id) : [...ticked, id].slice(-2));
   const [a, b] = [...ticked].sort((x, y) => x - y);
   return (
-    <>
+    <section class="figure list" aria-label={words.list.title}>
       <p class="controls">
         {a !== undefined && b !== undefined
           ? <a class="button" href={hashOf({ page: "compare", a, b }, location.hash)}>
@@ -84,7 +84,7 @@ function Rows({ rows }: { rows: SessionRow[] }) {
           <caption class="unseen">{words.list.title}</caption>
           <thead>
             <tr>
-              {[t.session, t.started, t.app, t.server, t.state, t.decision, words.actions.compare]
+              {[t.session, words.actions.compare, t.state, t.decision, t.started, t.app, t.server]
                 .map((head) => <th scope="col" key={head}>{head}</th>)}
             </tr>
           </thead>
@@ -94,21 +94,21 @@ function Rows({ rows }: { rows: SessionRow[] }) {
                 <th scope="row">
                   <a href={hashOf({ page: "session", id: row.id }, location.hash)}>{row.id}</a>
                 </th>
-                <td><Outside text={moment(row.started_at, language)} /></td>
-                <td><Outside text={row.app} /></td>
-                <td><Outside text={row.server} /></td>
-                <td><span class={`state ${row.state}`}>{stateText(row, words)}</span></td>
-                <td><Outside text={row.decision ?? "–"} /></td>
                 <td>
                   <input type="checkbox" checked={ticked.includes(row.id)}
                     aria-label={words.list.pick(row.id)} onChange={() => tick(row.id)} />
                 </td>
+                <td><span class={`state ${row.state}`}>{stateText(row, words)}</span></td>
+                <td><Outside text={row.decision ?? "–"} /></td>
+                <td><Outside text={moment(row.started_at, language)} /></td>
+                <td><Outside text={row.app} /></td>
+                <td><Outside text={row.server} /></td>
               </tr>
             ))}
           </tbody>
         </table>
       </Scroll>
-    </>
+    </section>
   );
 }
 

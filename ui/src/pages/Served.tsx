@@ -10,11 +10,13 @@ import { Outside } from "../parts/Outside";
 import { Predict } from "../parts/Predict";
 import { hashOf, type Place } from "../route";
 import { useView } from "../view";
+import type { Words } from "../words/words";
 import { CompareView } from "./CompareView";
 import { ListView } from "./ListView";
 import { About, SessionView } from "./SessionView";
 
 export function Served({ place }: { place: Place }) {
+  useTitle(place);
   switch (place.page) {
     case "list":
       return <ListView />;
@@ -24,6 +26,27 @@ export function Served({ place }: { place: Place }) {
       return <ServedPredict key={place.id} id={place.id} />;
     default:
       return <ServedSession key={place.id} id={place.id} />;
+  }
+}
+
+/** One document shows several pages; its title says which. */
+function useTitle(place: Place) {
+  const { words } = useView();
+  useEffect(() => {
+    document.title = `${titleOf(place, words)} · sweetspot`;
+  }, [place, words]);
+}
+
+function titleOf(place: Place, words: Words): string {
+  switch (place.page) {
+    case "list":
+      return words.list.title;
+    case "compare":
+      return `${words.compare.title}: ${place.a}, ${place.b}`;
+    case "predict":
+      return `${words.sections.predict}: ${words.head.session(place.id)}`;
+    default:
+      return words.head.session(place.id);
   }
 }
 

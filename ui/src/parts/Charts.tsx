@@ -27,7 +27,7 @@ export function CapacityFigure({ session }: Props) {
   const points = capacityRows(session).filter((row) => row.kind !== "predicted").length;
   const counts = threadCounts(session);
   if (capacityRows(session).length === 0) return null;
-  const symbols = ["●", "▲", "■", "◆", "★", "⅄"];
+  const symbols = ["●", "▲", "■", "◆", "★", "✚"];
   const legend = counts.map((count, i): LegendEntry => ({
     text: `x ${count}`, colour: series(i), as: "symbol", symbol: symbols[i % symbols.length] ?? "●",
   }));

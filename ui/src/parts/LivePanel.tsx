@@ -22,8 +22,8 @@ export function LivePanel({ live, session }: { live: Live; session: SessionPage 
       <p class="now" data-part="running">{sentence(live, session, words)}</p>
       <Chart name="running" label={words.live.label} of={[running, seconds]}
         draw={(look) => drawRunning(running, seconds, look)} />
-      <DataTable table={() => runningTable(seconds, words)} title={words.live.label} />
       <p class="note">{live.isConnected ? lastSecond(live, words) : words.live.lost}</p>
+      <DataTable table={() => runningTable(seconds, words)} title={words.live.label} />
     </section>
   );
 }
@@ -34,7 +34,8 @@ function sentence({ running }: Live, session: SessionPage, words: Words): string
   const load = running.offered_rps !== null
     ? rate(running.offered_rps) : words.trials.clients(running.clients ?? 0);
   const left = running.left_s === null ? "" : ` · ${words.live.left(span(running.left_s))}`;
-  return `${words.live.trial(running.id)}: ${at}, ${words.purposes[running.purpose]}, ${load}${left}`;
+  const purpose = words.purposes[running.purpose];
+  return `${words.live.trial(running.id)}: ${at}, ${purpose}, ${load}${left}`;
 }
 
 function lastSecond({ running, seconds }: Live, words: Words): string {

@@ -73,7 +73,8 @@ function Seconds({ trial, detail, session }: {
   const t = words.trials;
   return (
     <div class="small-figures">
-      <SmallFigure name="flow" title={t.flow} label={words.labels.flow(trial.id)} legend={flowLegend(words, detail)}
+      <SmallFigure name="flow" title={t.flow} label={words.labels.flow(trial.id)}
+        legend={flowLegend(words, detail)}
         draw={(look) => drawFlow(trial, detail, look)} of={[trial]}
         table={() => secondsTable(trial, detail, words)} />
       <SmallFigure name="bands" title={t.bands} label={words.labels.bands(trial.id)} of={[trial]}
@@ -109,7 +110,8 @@ function Queue({ trial, detail }: { trial: Trial; detail: Detail }) {
     );
   }
   const most = Math.max(1, ...rows.map((row) => row.queue));
-  const note = backlog !== null && backlog >= most * 4 ? words.charts.backlogFar(backlog) : undefined;
+  const isFar = backlog !== null && backlog >= most * 4;
+  const note = isFar ? words.charts.backlogFar(backlog) : undefined;
   return (
     <SmallFigure name="queue" title={words.trials.queue} label={words.labels.queue(trial.id)}
       of={[trial]} note={note} draw={(look) => drawQueue(trial, detail, look)}

@@ -158,6 +158,7 @@ describe("the other pages", () => {
     await tab.locator('[data-session="5"] a').click();
     await tab.waitForSelector("#headline");
     expect(tab.url()).toBe(`${fake.address}#/session/5`);
+    expect(await tab.title()).toBe("Session 5 · sweetspot");
     await tab.goBack();
     await tab.waitForSelector("[data-session]");
     expect(errors).toEqual([]);

@@ -318,7 +318,8 @@ describe("when anything goes wrong the plain tables stay, with a sentence", () =
     "broken data": whole.slice(0, 400),
     "another version": packed({ ...pageOf({}), format: 2 } as never),
     "nothing in it": packed(pageOf({})),
-    "a part that is missing": packed(pageOf({ session: { ...session(1, 3), text: null as never } })),
+    "a part that is missing": packed(pageOf({
+      session: { ...session(1, 3), text: null as never } })),
   })) {
     test(name, async () => {
       const own = await open(browser, fileOf(html(data)));
