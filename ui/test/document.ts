@@ -1,5 +1,6 @@
 // The document as the program assembles it (`src/report/html/`): one file, nothing loaded. With
-// SWEETSPOT and SWEETSPOT_STORE set, the program itself makes it.
+// SWEETSPOT set, the program itself makes it, from a real session (`make record`) or from
+// SWEETSPOT_STORE.
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -55,13 +56,24 @@ export function fileOfPage(page: Page): string {
   return fileOf(html(packed(page)));
 }
 
+/** The store that the program is asked about: a copy of the recorded one. */
+export function store(): string {
+  const { SWEETSPOT_STORE } = process.env;
+  if (SWEETSPOT_STORE) return SWEETSPOT_STORE;
+  const recorded = fileURLToPath(new URL("recorded/demo.db.gz", import.meta.url));
+  files += 1;
+  const path = join(folder, `${files}.db`);
+  writeFileSync(path, gunzipSync(readFileSync(recorded)));
+  return path;
+}
+
 /** A report that the program wrote, and what it put into it; null where there is no program. */
 export function ofProgram(): { address: string; page: Page } | null {
-  const { SWEETSPOT, SWEETSPOT_STORE } = process.env;
-  if (!SWEETSPOT || !SWEETSPOT_STORE) return null;
+  const { SWEETSPOT } = process.env;
+  if (!SWEETSPOT) return null;
   files += 1;
   const path = join(folder, `${files}.html`);
-  execFileSync(SWEETSPOT, ["report", "last", "--store", SWEETSPOT_STORE, "-o", `html=${path}`]);
+  execFileSync(SWEETSPOT, ["report", "last", "-q", "--store", store(), "-o", `html=${path}`]);
   const found = /id="?data"?[^>]*>([^<]*)</.exec(readFileSync(path, "utf8"));
   const page = JSON.parse(gunzipSync(Buffer.from(found?.[1] ?? "", "base64")).toString()) as Page;
   return { address: pathToFileURL(path).href, page };
