@@ -8,6 +8,7 @@ mod doctor;
 mod guardian;
 mod interrupt;
 mod lab;
+mod language;
 mod load;
 mod predict;
 mod report;

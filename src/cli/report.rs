@@ -3,6 +3,7 @@
 use std::io;
 
 use super::Exit;
+use super::language::LanguageArgument;
 use super::sessions::{StoreArgument, with_exit_code};
 use crate::report::Format;
 use crate::report::terminal::Channel;
@@ -12,7 +13,8 @@ use crate::store::Store;
 const EXAMPLES: &str = "\
 Examples:
   sweetspot report last
-  sweetspot report 3 -o markdown=report.md -o csv=trials.csv";
+  sweetspot report 3 -o markdown=report.md -o csv=trials.csv
+  sweetspot report 3 --lang ja";
 
 /// Writes reports of a stored session.
 #[derive(Debug, clap::Args)]
@@ -24,6 +26,8 @@ pub struct Arguments {
     /// Repeatable [default: text].
     #[arg(short = 'o', long = "output", value_name = "FORMAT[=PATH]")]
     outputs: Vec<Output>,
+    #[command(flatten)]
+    language: LanguageArgument,
     #[command(flatten)]
     store: StoreArgument,
     /// The same as -o json.
@@ -47,7 +51,7 @@ fn make(arguments: Arguments) -> Result<(), ReportError> {
     }
     check(&outputs)?;
     let story = replay(&Store::open_existing(&arguments.store.path)?, arguments.session)?;
-    let style = Channel::standard_output().style;
+    let style = Channel::standard_output().in_language(arguments.language.language()).style;
     let written = write(&story, &outputs, &mut io::stdout(), style)?;
     if arguments.quiet {
         return Ok(());

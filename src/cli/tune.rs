@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::{ArgAction, ValueHint};
 
+use super::language::LanguageArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Plan, PlanLine, Typed};
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
-use crate::report::{Format, fold};
+use crate::report::{Format, Language, fold};
 use crate::session::here::{self, Wishes};
 use crate::session::report;
 use crate::session::tune::Ended;
@@ -226,6 +227,8 @@ pub struct Output {
     /// output; repeatable
     #[arg(short, long, value_name = "FORMAT[=PATH]", action = ArgAction::Append)]
     pub output: Vec<report::Output>,
+    #[command(flatten)]
+    pub language: LanguageArgument,
 }
 
 impl Arguments {
@@ -283,24 +286,28 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         io::stdout().write_all(text.as_bytes())?;
         return Ok(Exit::Done);
     }
+    let language = arguments.output.language.language();
     let mut outputs = arguments.output.output;
     if arguments.output.json {
         outputs.push(report::Output { format: Format::Json, path: None });
     }
     report::check(&outputs).map_err(|error| UsageError { message: error.to_string() })?;
-    let ended = tune(&plan, &outputs, arguments.output.quiet, !arguments.course.fresh_session)?;
+    let shown = Shown { outputs: &outputs, is_quiet: arguments.output.quiet, language };
+    let ended = tune(&plan, &shown, !arguments.course.fresh_session)?;
     Ok(exit(&ended, plan.precision))
 }
 
-/// Measures, and writes the reports asked for.
-fn tune(
-    plan: &Plan,
-    outputs: &[report::Output],
+/// What is shown and written of a session, and how.
+struct Shown<'a> {
+    outputs: &'a [report::Output],
     is_quiet: bool,
-    may_resume: bool,
-) -> anyhow::Result<Ended> {
-    let is_stdout_taken = outputs.iter().any(|output| output.path.is_none());
-    let wanted = match (is_quiet, is_stdout_taken) {
+    language: Language,
+}
+
+/// Measures, and writes the reports asked for.
+fn tune(plan: &Plan, shown: &Shown<'_>, may_resume: bool) -> anyhow::Result<Ended> {
+    let is_stdout_taken = shown.outputs.iter().any(|output| output.path.is_none());
+    let wanted = match (shown.is_quiet, is_stdout_taken) {
         (true, true) => None,
         (true, false) => Some(Wanted::Quiet),
         (false, true) => Some(Wanted::NothingOnStandardOutput),
@@ -311,15 +318,16 @@ fn tune(
         stop: interrupt::install_with_answer(),
         reporters: &mut |place| {
             stored = Some(place.clone());
-            wanted.map(|wanted| for_standard_streams(wanted, Some(place))).into_iter().collect()
+            let reporter = |wanted| for_standard_streams(wanted, Some(place), shown.language);
+            wanted.map(reporter).into_iter().collect()
         },
         consent: &mut ask,
         may_resume,
     };
     let ended = here::tune(plan, wishes)?;
     let story = fold(&ended.events, stored);
-    let style = Channel::standard_output().style;
-    for path in report::write(&story, outputs, &mut io::stdout(), style)? {
+    let style = Channel::standard_output().in_language(shown.language).style;
+    for path in report::write(&story, shown.outputs, &mut io::stdout(), style)? {
         eprintln!("wrote {}", path.display());
     }
     Ok(ended)

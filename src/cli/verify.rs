@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::ValueHint;
 
+use super::language::LanguageArgument;
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Plan, Typed, typed_again, unlike, without_knobs};
@@ -41,6 +42,8 @@ pub struct Arguments {
     /// Seed of everything random [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<String>,
+    #[command(flatten)]
+    language: LanguageArgument,
     #[command(flatten)]
     store: StoreArgument,
     /// Print JSON.
@@ -95,6 +98,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let claim = claim(&store, arguments.session).map_err(with_exit_code)?;
     drop(store);
     let plan = plan_again(&arguments, &claim)?;
+    let language = arguments.language.language();
     let wanted = match (arguments.quiet, arguments.json) {
         (true, _) => None,
         (false, true) => Some(Wanted::NothingOnStandardOutput),
@@ -103,7 +107,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let wishes = Wishes {
         stop: interrupt::install_with_answer(),
         reporters: &mut |place| {
-            wanted.map(|wanted| for_standard_streams(wanted, Some(place))).into_iter().collect()
+            let reporter = |wanted| for_standard_streams(wanted, Some(place), language);
+            wanted.map(reporter).into_iter().collect()
         },
         consent: &mut |_| false,
         may_resume: false,
@@ -119,7 +124,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         print!("{}", json::render(&verified.verification));
     } else if arguments.quiet {
         let story = crate::report::fold(&verified.events, None);
-        print!("{}", verify_text::in_short(&story, &verified.verification));
+        print!("{}", verify_text::in_short(&story, &verified.verification, language));
     }
     Ok(exit(&verified))
 }

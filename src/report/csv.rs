@@ -3,9 +3,9 @@
 //! In: a [`Story`]. Out: CSV (RFC 4180 quoting, a header, line feeds). Computes only. An empty
 //! field is a value that is not known or does not apply.
 
+use super::language::Language;
 use super::story::Story;
-use super::words;
-use super::{goals_text, outside};
+use super::{goals_text, outside, words};
 use crate::terms::{Change, Offered, TrialSummary};
 
 const HEADER: &[&str] = &[
@@ -92,7 +92,7 @@ fn row(trial: &TrialSummary, changes: &[Change]) -> Vec<String> {
         outside::csv(&trial.limit.evidence),
         outside::csv(&trial.reason),
         trial.ended_s.to_string(),
-        outside::csv(&goals_text::lines(&summary.goals).join("; ")),
+        outside::csv(&goals_text::lines(&summary.goals, Language::English).join("; ")),
         outside::csv(&trial.variant.names(changes).join(" ")),
     ]
 }

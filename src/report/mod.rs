@@ -11,6 +11,7 @@ pub mod figures;
 mod goals_text;
 pub mod json;
 mod knob_words;
+mod language;
 pub mod load;
 mod map;
 pub mod markdown;
@@ -33,6 +34,7 @@ pub mod capacity_text;
 use std::io;
 
 use crate::terms::{Decision, Event};
+pub use language::Language;
 pub use story::{Stored, Story, fold};
 pub use text::Style;
 
@@ -68,11 +70,12 @@ impl Format {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
     }
 
-    /// The session in this form, with a line end. `style` is for text alone.
+    /// The session in this form, with a line end. `style` is for text alone, but for its language,
+    /// which is for all that people read.
     pub fn render(self, story: &Story, style: Style) -> String {
         match self {
             Self::Text => text::session(story, style).join("\n") + "\n",
-            Self::Markdown => markdown::render(story),
+            Self::Markdown => markdown::render(story, style.language),
             Self::Json => json::render(&json::tune_report(story)),
             Self::Csv => csv::render(story),
         }

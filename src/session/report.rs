@@ -158,7 +158,8 @@ pub fn write(
     for output in outputs {
         match &output.path {
             Some(path) => {
-                let text = output.format.render(story, Style::PLAIN);
+                let plain = Style { language: style.language, ..Style::PLAIN };
+                let text = output.format.render(story, plain);
                 replace_file(path, text.as_bytes()).map_err(|source| ReportError::Write {
                     path: path.display().to_string(),
                     source,

@@ -7,6 +7,7 @@ use super::{Channel, ProgressLine, conclude, noteworthy};
 use crate::report::Reporter;
 use crate::report::figures;
 use crate::report::knob_words;
+use crate::report::language::{Counted, Language};
 use crate::report::outside::width;
 use crate::report::story::{Stored, Story};
 use crate::report::words;
@@ -46,18 +47,20 @@ impl Live {
 impl Reporter for Live {
     fn take(&mut self, event: &Event) -> io::Result<()> {
         self.story.take(event);
+        let language = self.progress.language();
+        let say = language.phrases();
         match &event.kind {
             EventKind::Second(second) => {
                 let columns = self.progress.columns();
-                match self.running.as_ref().map(|running| running.line(second, columns)) {
+                match self.running.as_ref().map(|it| it.line(second, columns, language)) {
                     Some(line) => self.progress.show(&line),
                     None => Ok(()),
                 }
             }
             EventKind::ServerStarting { configuration, variant, .. } => {
                 self.running = None;
-                let name = knob_words::name(&self.story, *configuration, *variant);
-                self.progress.show(&format!("starting the server with {name}"))
+                let name = knob_words::name(&self.story, *configuration, *variant, language);
+                self.progress.show(&say.starting(&name))
             }
             EventKind::TrialStarted {
                 id,
@@ -68,13 +71,11 @@ impl Reporter for Live {
                 duration,
                 left,
             } => {
+                let name = knob_words::name(&self.story, *configuration, *variant, language);
                 let running = Running {
-                    trial: format!(
-                        "trial {id}  {}",
-                        knob_words::name(&self.story, *configuration, *variant)
-                    ),
-                    purpose: words::purpose(*purpose),
-                    offered: words::offered(offered),
+                    trial: format!("{}  {name}", say.trial(*id)),
+                    purpose: say.purpose(*purpose),
+                    offered: words::offered(offered, language),
                     duration: *duration,
                     left: *left,
                 };
@@ -97,16 +98,17 @@ impl Reporter for Live {
 impl Running {
     /// The trial, how far it is, what happens now, and the time left; where the columns don't
     /// suffice the bar goes first, then the purpose, then the times.
-    fn line(&self, second: &LiveSecond, columns: usize) -> String {
+    fn line(&self, second: &LiveSecond, columns: usize, language: Language) -> String {
+        let (say, labels) = (language.phrases(), language.labels());
         let done = second.at.min(self.duration);
         let now = match second.phase {
-            Phase::WarmUp => format!("{}/s warming up", second.replies),
-            Phase::Measure => format!("{}/s now", second.replies),
-            Phase::Drain => "last replies".to_string(),
+            Phase::WarmUp => format!("{}{}", second.replies, labels.warming_up),
+            Phase::Measure => format!("{}{}", second.replies, labels.per_second_now),
+            Phase::Drain => labels.last_replies.to_string(),
         };
         let errors = match second.errors {
             0 => String::new(),
-            count => figures::count(count, "error", "errors"),
+            count => say.count(count, Counted::Errors),
         };
         let mut parts = [
             self.trial.clone(),
@@ -121,7 +123,7 @@ impl Running {
                 .unwrap_or_default(),
             errors,
             self.left
-                .map(|left| format!("{} left", figures::clock(left.saturating_sub(second.at))))
+                .map(|left| say.left(&figures::clock(left.saturating_sub(second.at))))
                 .unwrap_or_default(),
         ];
         for dispensable in [3, 1, 4] {

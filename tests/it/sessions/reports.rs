@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sweetspot::report::terminal::{Channel, Live, Plain};
-use sweetspot::report::{Format, Reporter, Story, Style, fold, json, outside, text};
+use sweetspot::report::{Format, Language, Reporter, Story, Style, fold, json, outside, text};
 use sweetspot::terms::{
     Configuration, Event, EventKind, Limit, LimitKind, LiveSecond, Phase, Settings, Threads,
 };
@@ -41,7 +41,7 @@ struct Captured(Arc<Mutex<Vec<u8>>>);
 
 impl Captured {
     fn channel(&self, colour: bool) -> Channel {
-        Channel { writer: Box::new(self.clone()), style: Style { colour, width: 80 } }
+        Channel { writer: Box::new(self.clone()), style: Style { colour, ..Style::PLAIN } }
     }
 
     fn text(&self) -> String {
@@ -68,6 +68,25 @@ fn a_finished_session_reads_the_same_in_every_format_as_it_did() {
         (Format::Csv, "session.csv"),
     ] {
         assert_golden(name, &rendered(&sample::events(), format));
+    }
+}
+
+#[test]
+fn in_japanese_a_session_reads_as_it_did_and_what_scripts_read_has_no_language() {
+    let japanese = Style { language: Language::Japanese, ..Style::PLAIN };
+    for (events, format, name) in [
+        (sample::events(), Format::Text, "session.ja.txt"),
+        (sample::events(), Format::Markdown, "session.ja.md"),
+        (sample::hopeless_events(), Format::Text, "hopeless.ja.txt"),
+        (sample::invalid_events(), Format::Text, "invalid.ja.txt"),
+        (sample::unfinished_events(), Format::Text, "unfinished.ja.txt"),
+    ] {
+        let story = fold(&events, Some(sample::stored()));
+        assert_golden(name, &format.render(&story, japanese));
+    }
+    let story = fold(&sample::events(), Some(sample::stored()));
+    for format in [Format::Json, Format::Csv] {
+        assert_eq!(format.render(&story, japanese), format.render(&story, Style::PLAIN));
     }
 }
 
@@ -185,8 +204,12 @@ fn on_a_terminal_one_line_shows_the_running_trial_and_is_gone_at_the_end() {
 fn no_line_is_wider_than_the_terminal_but_lines_to_paste() {
     for events in [sample::events(), sample::hopeless_events(), sample::invalid_events()] {
         let story = fold(&events, Some(sample::stored()));
-        for columns in [60, 80, 100] {
-            let style = Style { colour: false, width: columns };
+        let languages = Language::ALL.iter().map(|(_, language)| *language);
+        for (columns, language) in [60, 80, 100]
+            .into_iter()
+            .flat_map(|columns| languages.clone().map(move |language| (columns, language)))
+        {
+            let style = Style { width: columns, language, ..Style::PLAIN };
             let pasted = story
                 .decision
                 .as_ref()
@@ -231,7 +254,7 @@ fn json_reads_back_as_the_report_it_was_made_from() {
 fn colours_change_nothing_but_colours() {
     let story = fold(&sample::events(), Some(sample::stored()));
     let plain = text::session(&story, Style::PLAIN).join("\n");
-    let coloured = text::session(&story, Style { colour: true, width: 80 }).join("\n");
+    let coloured = text::session(&story, Style { colour: true, ..Style::PLAIN }).join("\n");
     let mut without = String::new();
     let mut rest = coloured.as_str();
     while let Some((before, after)) = rest.split_once("\u{1b}[") {

@@ -15,6 +15,8 @@ pub fn sweetspot(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
         .args(arguments)
         .current_dir(folder)
+        // Whatever language the machine speaks.
+        .env("LC_ALL", "C")
         .output()
         .unwrap()
 }
@@ -34,6 +36,33 @@ fn folder_with(sessions: &[Vec<Event>]) -> tempfile::TempDir {
         filled(&folder.path().join(".sweetspot/sweetspot.db"), events);
     }
     folder
+}
+
+#[test]
+fn the_language_is_the_one_typed_or_else_the_locales() {
+    let folder = folder_with(&[sample::events()]);
+    let report = |arguments: &[&str], locale: &str| {
+        let output = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
+            .args(["report", "last"])
+            .args(arguments)
+            .current_dir(folder.path())
+            .env_remove("LC_ALL")
+            .env_remove("LC_MESSAGES")
+            .env("LANG", locale)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let (english, japanese) = (report(&[], "C.UTF-8"), report(&[], "ja_JP.UTF-8"));
+    assert!(english.starts_with("Run 3 workers x 5 threads: it holds"), "{english}");
+    assert!(japanese.starts_with("3 ワーカー x 5 スレッド にしてください。"), "{japanese}");
+    assert_eq!(report(&["--lang", "ja"], "C"), japanese);
+    assert_eq!(report(&["--lang", "en"], "ja_JP.UTF-8"), english);
+    assert_eq!(report(&["--json"], "ja_JP.UTF-8"), report(&["--json"], "C"));
+    let output = sweetspot(folder.path(), &["report", "last", "--lang", "de"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("write one of en, ja"), "{}", stderr(&output));
 }
 
 #[test]
