@@ -10,6 +10,11 @@ use super::story::Story;
 use super::{figures, goals_text, knob_words, objective_text, verify_text, words};
 use crate::terms::{Decision, TrialPurpose, TrialSummary, Warning};
 
+/// A comment on a pull request has at most 65,536 characters: of more trials the last are shown,
+/// which confirm the choice, and of more failures the first.
+const MOST_TRIALS: usize = 200;
+const MOST_FAILURES: usize = 20;
+
 /// The whole page.
 pub fn render(story: &Story, language: Language) -> String {
     let labels = language.labels();
@@ -74,6 +79,13 @@ impl Page {
         self.block(&format!("## {text}"));
     }
 
+    /// What few will read: closed until somebody opens it. `summary` is ours, not from outside.
+    fn details(&mut self, summary: &str, fill: impl FnOnce(&mut Self)) {
+        self.block(&format!("<details>\n<summary>{summary}</summary>"));
+        fill(self);
+        self.block("</details>");
+    }
+
     fn list(&mut self, items: impl Iterator<Item = String>) {
         let items: Vec<String> = items.map(|item| format!("- {item}")).collect();
         if !items.is_empty() {
@@ -103,11 +115,16 @@ fn strings(texts: &[&str]) -> Vec<String> {
     texts.iter().map(ToString::to_string).collect()
 }
 
-/// The same with a capital and a colon, as it stands above lines to paste.
-fn above(page: &mut Page, text: &str) {
+/// The same with a capital.
+fn capital(text: &str) -> String {
     let mut chars = text.chars();
     let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
-    page.paragraph(&format!("{first}{}:", chars.as_str()));
+    format!("{first}{}", chars.as_str())
+}
+
+/// What stands above lines to paste.
+fn above(page: &mut Page, text: &str) {
+    page.paragraph(&format!("{}:", capital(text)));
 }
 
 fn settings(page: &mut Page, story: &Story, decision: &Decision, language: Language) {
@@ -149,8 +166,10 @@ fn settings(page: &mut Page, story: &Story, decision: &Decision, language: Langu
 
 fn knobs(page: &mut Page, story: &Story, language: Language) {
     let Some(knobs) = &story.knobs else { return };
-    page.heading(language.labels().knobs);
-    page.paragraph(&format!("{}.", escape(&knob_words::heading(story, knobs, language))));
+    let labels = language.labels();
+    page.heading(labels.knobs);
+    let heading = escape(&knob_words::heading(story, knobs, language));
+    page.paragraph(&format!("{heading}{}", labels.stop));
     let rows: Vec<Vec<String>> = knob_words::rows(story, knobs, language)
         .iter()
         .map(|row| row.iter().map(|cell| escape(cell)).collect())
@@ -167,7 +186,7 @@ fn equivalents(page: &mut Page, story: &Story, decision: &Decision, language: La
         return;
     }
     page.heading(labels.equivalent);
-    above(page, labels.least_memory_first);
+    page.paragraph(&format!("{}{}", capital(labels.least_memory_first), labels.stop));
     let head = [words::configurations(story, language), labels.capacity_beside, labels.memory];
     page.table(&strings(&head), &rows, 1);
 }
@@ -199,7 +218,7 @@ fn map_section(page: &mut Page, story: &Story, map: &Map, language: Language) {
         .collect();
     page.table(&head, &rows, 1);
     let legend = escape(&map.legend(language).join(" · "));
-    page.paragraph(&format!("{}: {legend}.", labels.marks));
+    page.paragraph(&format!("{}: {legend}{}", labels.marks, labels.stop));
     page.list(
         map.obstacles(story, language)
             .iter()
@@ -241,11 +260,15 @@ fn failures(page: &mut Page, story: &Story, language: Language) {
         return;
     }
     page.heading(language.labels().failures);
-    for (what, last_lines) in failures {
+    let left_out = failures.len().saturating_sub(MOST_FAILURES);
+    for (what, last_lines) in failures.into_iter().take(MOST_FAILURES) {
         page.paragraph(&format!("{}:", escape(&what)));
         if !last_lines.is_empty() {
             page.block(&markdown_block("", &last_lines.join("\n")));
         }
+    }
+    if left_out > 0 {
+        page.paragraph(&language.phrases().left_out(left_out));
     }
 }
 
@@ -273,7 +296,9 @@ fn how(page: &mut Page, story: &Story, language: Language) {
             .map(|(what, value, source)| vec![escape(what), markdown_code(value), escape(source)])
             .collect();
         let plan = labels.plan.to_lowercase();
-        page.table(&strings(&[&plan, labels.value, labels.from]), &rows, 3);
+        page.details(labels.plan, |page| {
+            page.table(&strings(&[&plan, labels.value, labels.from]), &rows, 3);
+        });
     }
 }
 
@@ -281,8 +306,7 @@ fn trials(page: &mut Page, story: &Story, language: Language) {
     if story.trials.is_empty() {
         return;
     }
-    let labels = language.labels();
-    page.heading(labels.trials);
+    let (say, labels) = (language.phrases(), language.labels());
     let head = strings(&[
         labels.trial,
         words::configurations(story, language),
@@ -293,16 +317,25 @@ fn trials(page: &mut Page, story: &Story, language: Language) {
         "p95",
         labels.limit,
     ]);
-    let row = |trial| trial_row(story, trial, language);
-    let rows: Vec<Vec<String>> = story.trials.iter().map(row).collect();
-    page.table(&head, &rows, 4);
-    let doubts: Vec<String> = story
-        .trials
+    let left_out = story.trials.len().saturating_sub(MOST_TRIALS);
+    let shown = &story.trials[left_out..];
+    let rows: Vec<Vec<String>> =
+        shown.iter().map(|trial| trial_row(story, trial, language)).collect();
+    let is_doubtful = |trial: &&TrialSummary| {
+        matches!(words::outcome(trial), Outcome::Undecided | Outcome::NotValid)
+    };
+    let doubts: Vec<String> = shown
         .iter()
-        .filter(|trial| matches!(words::outcome(trial), Outcome::Undecided | Outcome::NotValid))
-        .map(|trial| format!("{}: {}", language.phrases().trial(trial.id), escape(&trial.reason)))
+        .filter(is_doubtful)
+        .map(|trial| format!("{}: {}", say.trial(trial.id), escape(&trial.reason)))
         .collect();
-    page.list(doubts.into_iter());
+    page.details(&say.count(story.trials.len() as u64, Counted::Trials), |page| {
+        page.table(&head, &rows, 4);
+        if left_out > 0 {
+            page.paragraph(&say.left_out(left_out));
+        }
+        page.list(doubts.into_iter());
+    });
 }
 
 fn trial_row(story: &Story, trial: &TrialSummary, language: Language) -> Vec<String> {

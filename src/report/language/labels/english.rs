@@ -19,6 +19,7 @@ pub const LABELS: Labels = Labels {
     best_so_far: "best so far",
     nearest: "nearest",
     before_its_end: "before its end: this is the answer so far",
+    stop: ".",
     the_goal: "the goal",
 
     plan: "Plan",

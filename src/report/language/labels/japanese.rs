@@ -19,6 +19,7 @@ pub const LABELS: Labels = Labels {
     best_so_far: "暫定の最良",
     nearest: "最も近い",
     before_its_end: "途中で止められました。そこまでの結果です",
+    stop: "。",
     the_goal: "目標",
 
     plan: "計画",
