@@ -11,6 +11,7 @@ mod lab;
 mod language;
 mod load;
 mod predict;
+mod push;
 mod report;
 mod sessions;
 mod tune;

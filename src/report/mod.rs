@@ -10,14 +10,18 @@ pub mod csv;
 pub mod figures;
 mod goals_text;
 pub mod json;
+pub mod junit;
 mod knob_words;
 mod language;
 pub mod load;
 mod map;
 mod map_text;
 pub mod markdown;
+pub mod metrics;
 mod objective_text;
 pub mod outside;
+mod prometheus;
+pub mod push;
 mod sparkline;
 pub mod story;
 pub mod terminal;
@@ -56,6 +60,8 @@ pub enum Format {
     Markdown,
     Json,
     Csv,
+    Junit,
+    Prometheus,
 }
 
 impl Format {
@@ -65,6 +71,8 @@ impl Format {
         ("markdown", Self::Markdown),
         ("json", Self::Json),
         ("csv", Self::Csv),
+        ("junit", Self::Junit),
+        ("prometheus", Self::Prometheus),
     ];
 
     /// The format of this name.
@@ -80,6 +88,8 @@ impl Format {
             Self::Markdown => markdown::render(story, style.language),
             Self::Json => json::render(&json::tune_report(story)),
             Self::Csv => csv::render(story),
+            Self::Junit => junit::session(story),
+            Self::Prometheus => prometheus::render(&metrics::of_session(story)),
         }
     }
 }
