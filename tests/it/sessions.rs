@@ -1,6 +1,8 @@
 //! Tests of the store, of what is reported from it, and of the verbs `sessions` and `report`.
 
 mod damaged;
+mod push;
+mod readers;
 mod reports;
 pub mod sample;
 mod store;

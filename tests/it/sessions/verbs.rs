@@ -220,6 +220,69 @@ fn a_report_that_cannot_be_written_leaves_the_old_one_and_says_why() {
 }
 
 #[test]
+fn every_table_goes_into_a_folder_or_none_does() {
+    let folder = folder_with(&[sample::events()]);
+    let names = |path: &str| {
+        let mut names: Vec<String> = fs::read_dir(folder.path().join(path))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    let expected = [
+        "equivalent.csv",
+        "front.csv",
+        "knobs.csv",
+        "map.csv",
+        "plan.csv",
+        "predicted.csv",
+        "seconds.csv",
+        "trials.csv",
+        "warnings.csv",
+    ];
+    // A folder that is to be made, and one that is there.
+    fs::create_dir(folder.path().join("there")).unwrap();
+    for output in ["csv=made/", "csv=there"] {
+        let output = sweetspot(folder.path(), &["report", "last", "-o", output]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+    assert_eq!(names("made"), expected);
+    assert_eq!(names("there"), expected);
+
+    // One that cannot be written keeps the others from being so.
+    fs::create_dir_all(folder.path().join("stuck/plan.csv")).unwrap();
+    let output = sweetspot(folder.path(), &["report", "last", "-o", "csv=stuck/"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("could not write the report stuck/"), "{}", stderr(&output));
+    assert_eq!(names("stuck"), ["plan.csv"]);
+    let output = sweetspot(folder.path(), &["report", "last", "-o", "csv=no/such/"]);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_job_summary_is_added_to_and_any_other_page_is_replaced() {
+    let folder = folder_with(&[sample::events()]);
+    let report = |to: &str| {
+        let output = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
+            .args(["report", "last", "-o", &format!("markdown={to}")])
+            .current_dir(folder.path())
+            .env("LC_ALL", "C")
+            .env("GITHUB_STEP_SUMMARY", folder.path().join("summary.md"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+    };
+    let text = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let summary = folder.path().join("summary.md");
+    for _ in 0..2 {
+        report(summary.to_str().unwrap());
+        report("page.md");
+    }
+    assert_eq!(text("summary.md"), format!("{0}\n{0}", text("page.md")));
+}
+
+#[test]
 fn a_report_follows_a_link_and_writes_into_a_pipe() {
     let folder = folder_with(&[sample::events()]);
     fs::write(folder.path().join("real.md"), "").unwrap();
