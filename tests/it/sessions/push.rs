@@ -80,7 +80,7 @@ fn sweetspot(arguments: &[&str]) -> (tempfile::TempDir, Output) {
     let output = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
         .args(arguments)
         .current_dir(folder.path())
-        .env("LC_ALL", "C")
+        .env("LC_ALL", "C.UTF-8")
         // A proxy of the machine's must not be asked.
         .env("http_proxy", "http://127.0.0.1:9")
         .env("OTEL_EXPORTER_OTLP_HEADERS", "api-key=s3cret%20key")

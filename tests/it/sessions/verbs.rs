@@ -16,7 +16,7 @@ pub fn sweetspot(folder: &Path, arguments: &[&str]) -> Output {
         .args(arguments)
         .current_dir(folder)
         // Whatever language the machine speaks.
-        .env("LC_ALL", "C")
+        .env("LC_ALL", "C.UTF-8")
         .output()
         .unwrap()
 }
@@ -267,7 +267,7 @@ fn a_job_summary_is_added_to_and_any_other_page_is_replaced() {
         let output = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
             .args(["report", "last", "-o", &format!("markdown={to}")])
             .current_dir(folder.path())
-            .env("LC_ALL", "C")
+            .env("LC_ALL", "C.UTF-8")
             .env("GITHUB_STEP_SUMMARY", folder.path().join("summary.md"))
             .output()
             .unwrap();
