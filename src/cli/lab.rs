@@ -7,8 +7,8 @@ use anyhow::Context;
 
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
-use crate::report::lab_text;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
+use crate::report::{Language, lab_text};
 use crate::session::lab::{self as labs, Told, Wishes};
 use crate::terms::{Holds, LabResult};
 
@@ -175,7 +175,8 @@ fn tune(name: &str, pairs: u32, store: PathBuf, json: bool, quiet: bool) -> anyh
         store,
         stop: interrupt::install_with_answer(),
         reporters: &mut |place| {
-            wanted.map(|wanted| for_standard_streams(wanted, Some(place))).into_iter().collect()
+            let reporter = |wanted| for_standard_streams(wanted, Some(place), Language::English);
+            wanted.map(reporter).into_iter().collect()
         },
     };
     let mut tell = |told: labs::tune::Told<'_>| {

@@ -12,12 +12,14 @@ use std::time::Duration;
 use clap::ValueEnum;
 use jiff::Timestamp;
 
+use super::push::{PushArgument, push_to};
 use super::{Exit, UsageError, interrupt};
 use crate::report::load::{LoadResult, text};
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
 use crate::session::load::{
     self, Asked, Closing, Conclusion, Length, LogSpec, Protocol, Shape, Speed, Stages, Told,
 };
+use crate::session::push;
 use crate::terms::{
     Arrivals, ConnectionMode, LiveSecond, Rate, RequestRow, Slo, Target, parse_duration,
 };
@@ -225,19 +227,23 @@ struct Options {
     #[command(flatten)]
     tls: tls::TlsArguments,
 
-    /// Send load to an address that is neither this machine nor on a private network
+    /// Send load, and what is pushed, to an address that is neither this machine nor on a private
+    /// network
     #[arg(long)]
     allow_public: bool,
 
     /// FORMAT or FORMAT=FILE; may be repeated [default: text]. Ours: text, json; a histogram: hgrm,
     /// or hlog a second; a row a request: csv (vegeta's); as other tools print it: vegeta,
-    /// vegeta-json, wrk, ab, k6
+    /// vegeta-json, wrk, ab, k6; for CI and dashboards: junit, prometheus
     #[arg(short = 'o', long, value_name = "FORMAT[=FILE]", value_parser = outputs::parse)]
     output: Vec<Output>,
 
     /// The same as -o json
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    push: PushArgument,
 
     /// No progress
     #[arg(short, long)]
@@ -281,6 +287,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         return capacity::run(options);
     }
     let outputs = outputs::of(&options.output, options.json)?;
+    let receivers = options.push.receivers(options.allow_public)?;
     let is_quiet = options.quiet;
     let prepared = load::prepare(asked(options)?).map_err(usage_or_other)?;
     outputs::check_writable(&outputs)?;
@@ -308,17 +315,23 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         load::run(&prepared, &stop, told).map_err(usage_or_other)?;
     drop(progress);
     let result = LoadResult { about: &about, summary: &summary, all: &all };
-    outputs::write(&outputs, sinks.into_inner(), &result)?;
+    let written = outputs::write(&outputs, sinks.into_inner(), &result);
     let conclusion = load::conclude(&summary);
+    let exit = push_to(&receivers, exit(conclusion), |receiver| push::load(receiver, &result));
+    written?;
     if conclusion == Conclusion::NothingAnswered {
         eprintln!("sweetspot: {}", load::why_nothing_was_answered(&summary));
     }
-    Ok(match conclusion {
+    Ok(exit)
+}
+
+fn exit(conclusion: Conclusion) -> Exit {
+    match conclusion {
         Conclusion::Done => Exit::Done,
         Conclusion::NotMet => Exit::NotMet,
         Conclusion::Invalid => Exit::Invalid,
         Conclusion::NothingAnswered => Exit::CouldNotMeasure,
-    })
+    }
 }
 
 fn usage_or_other(error: load::LoadVerbError) -> anyhow::Error {

@@ -3,16 +3,20 @@
 use std::io;
 
 use super::Exit;
+use super::language::LanguageArgument;
+use super::push::{PushArgument, push_to};
 use super::sessions::{StoreArgument, with_exit_code};
-use crate::report::Format;
 use crate::report::terminal::Channel;
+use crate::report::{Format, Story};
+use crate::session::push;
 use crate::session::report::{Output, ReportError, Which, check, remark, replay, write};
 use crate::store::Store;
 
 const EXAMPLES: &str = "\
 Examples:
   sweetspot report last
-  sweetspot report 3 -o markdown=report.md -o csv=trials.csv";
+  sweetspot report 3 -o markdown=report.md -o csv=trials.csv
+  sweetspot report 3 --lang ja";
 
 /// Writes reports of a stored session.
 #[derive(Debug, clap::Args)]
@@ -20,10 +24,18 @@ Examples:
 pub struct Arguments {
     /// The session's number (see 'sweetspot sessions list'), or 'last'.
     session: Which,
-    /// What to write and where: text, markdown, json or csv; without a path to standard output.
-    /// Repeatable [default: text].
+    /// What to write and where: text, markdown, json, csv (every table into FOLDER/), junit or
+    /// prometheus; without a path to standard output. Repeatable [default: text, or nothing with
+    /// --push].
     #[arg(short = 'o', long = "output", value_name = "FORMAT[=PATH]")]
     outputs: Vec<Output>,
+    #[command(flatten)]
+    push: PushArgument,
+    /// Push to an address that is neither loopback nor private
+    #[arg(long)]
+    allow_public: bool,
+    #[command(flatten)]
+    language: LanguageArgument,
     #[command(flatten)]
     store: StoreArgument,
     /// The same as -o json.
@@ -35,22 +47,24 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
-    make(arguments).map_err(with_exit_code)?;
-    Ok(Exit::Done)
+    let receivers = arguments.push.receivers(arguments.allow_public)?;
+    let story = make(arguments, !receivers.is_empty()).map_err(with_exit_code)?;
+    Ok(push_to(&receivers, Exit::Done, |receiver| push::session(receiver, &story)))
 }
 
-fn make(arguments: Arguments) -> Result<(), ReportError> {
+/// Writes what was asked for. What is pushed need not be written as well.
+fn make(arguments: Arguments, is_pushed: bool) -> Result<Story, ReportError> {
     let mut outputs = arguments.outputs;
-    if arguments.json || outputs.is_empty() {
+    if arguments.json || (outputs.is_empty() && !is_pushed) {
         let format = if arguments.json { Format::Json } else { Format::Text };
         outputs.push(Output { format, path: None });
     }
     check(&outputs)?;
     let story = replay(&Store::open_existing(&arguments.store.path)?, arguments.session)?;
-    let style = Channel::standard_output().style;
+    let style = Channel::standard_output().in_language(arguments.language.language()).style;
     let written = write(&story, &outputs, &mut io::stdout(), style)?;
     if arguments.quiet {
-        return Ok(());
+        return Ok(story);
     }
     // On standard error, so that a report on standard output stays a report.
     if let Some(remark) = remark(&story) {
@@ -59,5 +73,5 @@ fn make(arguments: Arguments) -> Result<(), ReportError> {
     for path in written {
         eprintln!("wrote {}", path.display());
     }
-    Ok(())
+    Ok(story)
 }

@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use super::language::LanguageArgument;
 use super::{Exit, UsageError};
 use crate::report::terminal::Channel;
-use crate::report::{Format, text};
+use crate::report::{Format, Style, text};
 use crate::session::report::{Output, ReportError, Which, remark, replay, write};
 use crate::session::sessions;
 use crate::store::{self, Store, StoreErrorKind};
@@ -50,6 +51,8 @@ enum Action {
         #[arg(short, long)]
         quiet: bool,
         #[command(flatten)]
+        language: LanguageArgument,
+        #[command(flatten)]
         store: StoreArgument,
     },
     /// Removes one session for good.
@@ -92,7 +95,8 @@ fn act(action: Action) -> Result<(), ReportError> {
                 _ => sessions::list_text(&entries, style),
             })
         }
-        Action::Show { session, json, quiet, store } => {
+        Action::Show { session, json, quiet, language, store } => {
+            let style = Style { language: language.language(), ..style };
             let story = replay(&Store::open_existing(&store.path)?, session)?;
             if quiet {
                 return print(&(text::decision(&story, style).join("\n") + "\n"));

@@ -7,13 +7,16 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::{ArgAction, ValueHint};
 
+use super::language::LanguageArgument;
+use super::push::{PushArgument, push_to};
 use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Plan, PlanLine, Typed};
+use crate::report::push::Receiver;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
-use crate::report::{Format, fold};
+use crate::report::{Format, Language, fold};
 use crate::session::here::{self, Wishes};
-use crate::session::report;
 use crate::session::tune::Ended;
+use crate::session::{push, report};
 use crate::terms::{Precision, Ratio, SessionState, Verdict};
 
 const EXAMPLES: &str = "\
@@ -136,7 +139,7 @@ pub struct Load {
     /// [default: 10s, or twice the goal's limit when that is more]
     #[arg(long, value_name = "DURATION")]
     pub timeout: Option<String>,
-    /// Allow load on an address that is neither loopback nor private
+    /// Allow load on, and --push to, an address that is neither loopback nor private
     #[arg(long)]
     pub allow_public: bool,
 }
@@ -222,10 +225,14 @@ pub struct Output {
     /// Print the decision only, and no progress
     #[arg(short, long)]
     pub quiet: bool,
-    /// Also write the result: text, markdown, json or csv, to the file named or else to standard
-    /// output; repeatable
+    /// Also write the result: text, markdown, json, csv (every table into FOLDER/), junit or
+    /// prometheus, to the file named or else to standard output; repeatable
     #[arg(short, long, value_name = "FORMAT[=PATH]", action = ArgAction::Append)]
     pub output: Vec<report::Output>,
+    #[command(flatten)]
+    pub push: PushArgument,
+    #[command(flatten)]
+    pub language: LanguageArgument,
 }
 
 impl Arguments {
@@ -283,24 +290,29 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         io::stdout().write_all(text.as_bytes())?;
         return Ok(Exit::Done);
     }
+    let language = arguments.output.language.language();
     let mut outputs = arguments.output.output;
     if arguments.output.json {
         outputs.push(report::Output { format: Format::Json, path: None });
     }
     report::check(&outputs).map_err(|error| UsageError { message: error.to_string() })?;
-    let ended = tune(&plan, &outputs, arguments.output.quiet, !arguments.course.fresh_session)?;
-    Ok(exit(&ended, plan.precision))
+    let receivers = arguments.output.push.receivers(arguments.load.allow_public)?;
+    let shown = Shown { outputs: &outputs, is_quiet: arguments.output.quiet, language, receivers };
+    tune(&plan, &shown, !arguments.course.fresh_session)
+}
+
+/// What is shown and written of a session, and how.
+struct Shown<'a> {
+    outputs: &'a [report::Output],
+    is_quiet: bool,
+    language: Language,
+    receivers: Vec<Receiver>,
 }
 
 /// Measures, and writes the reports asked for.
-fn tune(
-    plan: &Plan,
-    outputs: &[report::Output],
-    is_quiet: bool,
-    may_resume: bool,
-) -> anyhow::Result<Ended> {
-    let is_stdout_taken = outputs.iter().any(|output| output.path.is_none());
-    let wanted = match (is_quiet, is_stdout_taken) {
+fn tune(plan: &Plan, shown: &Shown<'_>, may_resume: bool) -> anyhow::Result<Exit> {
+    let is_stdout_taken = shown.outputs.iter().any(|output| output.path.is_none());
+    let wanted = match (shown.is_quiet, is_stdout_taken) {
         (true, true) => None,
         (true, false) => Some(Wanted::Quiet),
         (false, true) => Some(Wanted::NothingOnStandardOutput),
@@ -311,18 +323,23 @@ fn tune(
         stop: interrupt::install_with_answer(),
         reporters: &mut |place| {
             stored = Some(place.clone());
-            wanted.map(|wanted| for_standard_streams(wanted, Some(place))).into_iter().collect()
+            let reporter = |wanted| for_standard_streams(wanted, Some(place), shown.language);
+            wanted.map(reporter).into_iter().collect()
         },
         consent: &mut ask,
         may_resume,
     };
     let ended = here::tune(plan, wishes)?;
     let story = fold(&ended.events, stored);
-    let style = Channel::standard_output().style;
-    for path in report::write(&story, outputs, &mut io::stdout(), style)? {
+    let style = Channel::standard_output().in_language(shown.language).style;
+    let written = report::write(&story, shown.outputs, &mut io::stdout(), style);
+    // A file that can't be written takes nothing from who gets the result otherwise.
+    let exit = exit(&ended, plan.precision);
+    let exit = push_to(&shown.receivers, exit, |receiver| push::session(receiver, &story));
+    for path in written? {
         eprintln!("wrote {}", path.display());
     }
-    Ok(ended)
+    Ok(exit)
 }
 
 /// A question on the terminal; without one the careful answer is taken.

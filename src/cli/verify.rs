@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::ValueHint;
 
+use super::language::LanguageArgument;
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Plan, Typed, typed_again, unlike, without_knobs};
 use crate::report::terminal::{Wanted, for_standard_streams};
-use crate::report::{json, verify_text};
+use crate::report::{Language, Stored, Style, fold, json, verify_text};
 use crate::session::here::{self, Wishes};
-use crate::session::report::Which;
+use crate::session::report::{self, Which};
 use crate::session::verify::{Claim, DEFAULT_BUDGET, Verified, VerifyError, claim};
 use crate::store::Store;
 use crate::terms::{Verdict, format_duration};
@@ -20,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   sweetspot verify last                  # about two minutes
   sweetspot verify 3 --budget 5m --json
+  sweetspot verify last -o junit=verify.xml
   sweetspot verify 3 -H 'Authorization: Bearer abc' --env API_KEY=xyz   # what is never stored
 
 Exit codes: 0 still right; 3 no longer right; 4 undecided, or another machine; 1 not measured.";
@@ -42,7 +44,13 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     seed: Option<String>,
     #[command(flatten)]
+    language: LanguageArgument,
+    #[command(flatten)]
     store: StoreArgument,
+    /// Also write the session: text, markdown, json, csv, junit or prometheus, to the file named;
+    /// repeatable
+    #[arg(short, long, value_name = "FORMAT=PATH")]
+    output: Vec<report::Output>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -90,20 +98,25 @@ struct Again {
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
+    check(&arguments.output)?;
     let store = Store::open_existing(&arguments.store.path)
         .map_err(|error| super::sessions::with_exit_code(error.into()))?;
     let claim = claim(&store, arguments.session).map_err(with_exit_code)?;
     drop(store);
     let plan = plan_again(&arguments, &claim)?;
+    let language = arguments.language.language();
     let wanted = match (arguments.quiet, arguments.json) {
         (true, _) => None,
         (false, true) => Some(Wanted::NothingOnStandardOutput),
         (false, false) => Some(Wanted::Everything),
     };
+    let mut stored = None;
     let wishes = Wishes {
         stop: interrupt::install_with_answer(),
         reporters: &mut |place| {
-            wanted.map(|wanted| for_standard_streams(wanted, Some(place))).into_iter().collect()
+            stored = Some(place.clone());
+            let reporter = |wanted| for_standard_streams(wanted, Some(place), language);
+            wanted.map(reporter).into_iter().collect()
         },
         consent: &mut |_| false,
         may_resume: false,
@@ -118,10 +131,33 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     if arguments.json {
         print!("{}", json::render(&verified.verification));
     } else if arguments.quiet {
-        let story = crate::report::fold(&verified.events, None);
-        print!("{}", verify_text::in_short(&story, &verified.verification));
+        let story = fold(&verified.events, None);
+        print!("{}", verify_text::in_short(&story, &verified.verification, language));
     }
+    write(&arguments.output, &verified, stored, language)?;
     Ok(exit(&verified))
+}
+
+/// What is printed is the answer: a report needs a file.
+fn check(outputs: &[report::Output]) -> Result<(), UsageError> {
+    match outputs.iter().all(|output| output.path.is_some()) {
+        true => Ok(()),
+        false => Err(UsageError { message: "give -o a file, such as -o junit=verify.xml".into() }),
+    }
+}
+
+fn write(
+    outputs: &[report::Output],
+    verified: &Verified,
+    stored: Option<Stored>,
+    language: Language,
+) -> anyhow::Result<()> {
+    let story = fold(&verified.events, stored);
+    let style = Style { language, ..Style::PLAIN };
+    for path in report::write(&story, outputs, &mut std::io::sink(), style)? {
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(())
 }
 
 /// The session's plan, with what was typed now where the store does not keep it.

@@ -4,15 +4,17 @@
 //! In: the goals of a load. Out: sentences. Computes only, and judges nothing.
 
 use super::figures;
+use super::language::{Counted, GoalMet, Language};
 use crate::terms::{Decision, GoalSummary, WindowLatency};
 
 /// A line each; of a goal of several targets one for each of these as well.
-pub fn lines(goals: &[GoalSummary]) -> Vec<String> {
+pub fn lines(goals: &[GoalSummary], language: Language) -> Vec<String> {
     let of_goal = |goal: &GoalSummary| {
-        let mut lines = vec![line(goal, goals.len())];
+        let mut lines = vec![line(goal, goals.len(), language)];
         if goal.targets.len() > 1 {
             lines.extend(goal.targets.iter().map(|target| {
-                format!("{}: {}", target.target, seen(target.due, target.failed, &target.latency_s))
+                let seen = seen(target.due, target.failed, &target.latency_s, language);
+                format!("{}: {seen}", target.target)
             }));
         }
         lines
@@ -21,45 +23,34 @@ pub fn lines(goals: &[GoalSummary]) -> Vec<String> {
 }
 
 /// Above the lines of a decision; `None` when there are none.
-pub fn heading(decision: &Decision) -> Option<String> {
+pub fn heading(decision: &Decision, language: Language) -> Option<String> {
     let rate = decision.goals_rps.filter(|_| !decision.goals.is_empty())?;
-    Some(format!("Targets at {}", figures::rate(rate)))
+    Some(language.phrases().targets_at(&figures::rate(rate)))
 }
 
-fn line(goal: &GoalSummary, count: usize) -> String {
-    let seen = seen(goal.due, goal.failed, &goal.latency_s);
-    match &goal.slo {
-        Some(slo) => format!("{}: {slo} {}; {seen}", goal.name(count), verdict(goal)),
-        None => format!("{}: no goal; {seen}", goal.name(count)),
-    }
+fn line(goal: &GoalSummary, count: usize, language: Language) -> String {
+    let (say, labels) = (language.phrases(), language.labels());
+    let name = match &goal.targets[..] {
+        [only] => &only.target,
+        _ if count > 1 => labels.other_targets,
+        _ => labels.all_targets,
+    };
+    let needed = goal.requests_needed.map(|needed| needed.to_string());
+    let met = GoalMet { met: goal.met, leaning: goal.leaning, needed: needed.as_deref() };
+    let met = say.goal_met(&met);
+    let slo = goal.slo.as_deref().map(|slo| (slo, met.as_str()));
+    say.goal(name, slo, &seen(goal.due, goal.failed, &goal.latency_s, language))
 }
 
-fn verdict(goal: &GoalSummary) -> String {
-    match (goal.met, goal.requests_needed) {
-        (Some(true), _) => "met".to_string(),
-        (Some(false), _) => "not met".to_string(),
-        (None, needed) => {
-            let seen = match goal.leaning {
-                Some(true) => "held",
-                Some(false) => "looks missed",
-                None => "not asked for",
-            };
-            match needed {
-                Some(needed) => format!("{seen} (not certain: {needed} requests are needed)"),
-                None => format!("{seen} (not certain: too close)"),
-            }
-        }
-    }
-}
-
-fn seen(due: u64, failed: u64, latency: &WindowLatency) -> String {
-    let requests = figures::count(due, "request", "requests");
+fn seen(due: u64, failed: u64, latency: &WindowLatency, language: Language) -> String {
+    let say = language.phrases();
+    let requests = say.count(due, Counted::Requests);
     if due == 0 {
         return requests;
     }
-    let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     let (p95, p99) = (figures::latency(latency.p95), figures::latency(latency.p99));
-    format!("{requests}{failed}, p95 {p95}, p99 {p99}")
+    let requests = say.requests_failed(&requests, (failed > 0).then_some(failed));
+    say.list(&[requests, format!("p95 {p95}"), format!("p99 {p99}")])
 }
 
 #[cfg(test)]
@@ -90,7 +81,7 @@ mod tests {
             ..goal(Some("p95<2s"), rare, None)
         };
         assert_eq!(
-            lines(&[common.clone(), rare]),
+            lines(&[common.clone(), rare], Language::English),
             [
                 "the other targets: p95<200ms met; 900 requests, p95 20 ms, p99 40 ms",
                 "GET /: 700 requests, p95 20 ms, p99 40 ms",
@@ -99,8 +90,8 @@ mod tests {
                  failed, p95 1.20 s, p99 2.40 s",
             ]
         );
-        assert!(lines(&[common])[0].starts_with("all targets: p95<200ms met"));
+        assert!(lines(&[common], Language::English)[0].starts_with("all targets: p95<200ms met"));
         let none = goal(None, vec![target("GET /", 0, 0.0)], None);
-        assert_eq!(lines(&[none]), ["GET /: no goal; 0 requests"]);
+        assert_eq!(lines(&[none], Language::English), ["GET /: no goal; 0 requests"]);
     }
 }

@@ -4,19 +4,35 @@
 //! did not judge.
 
 use super::figures;
+use super::language::{KnobOutcome, Language};
 use super::story::Story;
+use super::words;
 use crate::terms::{BootFailure, Configuration, KnobResult, KnobVerdict, KnobsReport, Variant};
 
 /// The heads of the table's columns.
-pub const HEAD: [&str; 4] = ["change", "capacity beside without", "memory", "verdict"];
+pub fn head(language: Language) -> [&'static str; 4] {
+    let labels = language.labels();
+    [labels.change, labels.capacity_without, labels.memory, labels.verdict]
+}
 
 /// `2 x 5 with MALLOC_ARENA_MAX=2`, or the configuration alone for the app as it is.
-pub fn name(story: &Story, configuration: Configuration, variant: Variant) -> String {
-    let names = variant.names(&story.changes);
-    match names.is_empty() {
-        true => story.name(configuration),
-        false => format!("{} with {}", story.name(configuration), names.join(" and ")),
+pub fn name(
+    story: &Story,
+    configuration: Configuration,
+    variant: Variant,
+    language: Language,
+) -> String {
+    let name = words::name(story, configuration, language);
+    match changes(story, variant, language) {
+        Some(changes) => language.phrases().with(&name, &changes),
+        None => name,
     }
+}
+
+/// What was changed, where anything was.
+pub fn changes(story: &Story, variant: Variant, language: Language) -> Option<String> {
+    let names = variant.names(&story.changes);
+    (!names.is_empty()).then(|| language.phrases().all_of(&names))
 }
 
 /// Who did not start, why, and what to do.
@@ -25,102 +41,94 @@ pub fn did_not_start(
     configuration: Configuration,
     variant: Variant,
     failure: &BootFailure,
+    language: Language,
 ) -> String {
-    let name = name(story, configuration, variant);
-    format!("{name} did not start: {}; {}", failure.message, failure.advice)
+    let name = name(story, configuration, variant, language);
+    language.phrases().did_not_start(&name, &failure.message, &failure.advice)
 }
 
 /// A row for each change, then those that were tried together and with other threads.
-pub fn rows(story: &Story, knobs: &KnobsReport) -> Vec<[String; 4]> {
-    let mut rows: Vec<[String; 4]> = knobs.results.iter().map(row).collect();
-    let ratio = |value: f64, bounds: [f64; 2]| share(Some(value), Some(bounds));
+pub fn rows(story: &Story, knobs: &KnobsReport, language: Language) -> Vec<[String; 4]> {
+    let say = language.phrases();
+    let name = |threads| words::name_of(story, knobs.workers, threads, language);
+    let mut rows: Vec<[String; 4]> = knobs.results.iter().map(|it| row(it, language)).collect();
     rows.extend(knobs.together.iter().map(|it| {
         [
-            format!("together: {}", it.changes.join(" and ")),
-            ratio(it.capacity_ratio, it.capacity_ratio_interval),
-            share(it.memory_ratio, it.memory_ratio_interval),
+            say.knobs_together(&say.all_of(&it.changes)),
+            say.share(it.capacity_ratio, it.capacity_ratio_interval),
+            share(it.memory_ratio, it.memory_ratio_interval, language),
             String::new(),
         ]
     }));
     rows.extend(knobs.neighbours.iter().map(|it| {
-        let at = story.name_of(it.workers, it.threads);
-        let chosen = story.name_of(knobs.workers, knobs.threads);
+        let at = words::name_of(story, it.workers, it.threads, language);
+        let is_better = it.capacity_ratio_interval[0] > 1.0;
         [
-            format!("{at} beside {chosen}, both with {}", it.changes.join(" and ")),
-            ratio(it.capacity_ratio, it.capacity_ratio_interval),
-            share(it.memory_ratio, it.memory_ratio_interval),
-            (if it.capacity_ratio_interval[0] > 1.0 { "is better" } else { "" }).to_string(),
+            say.knobs_beside(&at, &name(knobs.threads), &say.all_of(&it.changes)),
+            say.share(it.capacity_ratio, it.capacity_ratio_interval),
+            share(it.memory_ratio, it.memory_ratio_interval, language),
+            (if is_better { language.labels().is_better } else { "" }).to_string(),
         ]
     }));
     rows
 }
 
-fn row(result: &KnobResult) -> [String; 4] {
+fn row(result: &KnobResult, language: Language) -> [String; 4] {
     [
         result.change.clone(),
-        share(result.capacity_ratio, result.capacity_ratio_interval),
-        share(result.memory_ratio, result.memory_ratio_interval),
-        verdict(result),
+        share(result.capacity_ratio, result.capacity_ratio_interval, language),
+        share(result.memory_ratio, result.memory_ratio_interval, language),
+        verdict(result, language),
     ]
 }
 
-fn share(ratio: Option<f64>, bounds: Option<[f64; 2]>) -> String {
+fn share(ratio: Option<f64>, bounds: Option<[f64; 2]>, language: Language) -> String {
     match (ratio, bounds) {
-        (Some(ratio), Some([low, high])) => {
-            let percent = |ratio: f64| format!("{:.0}", ratio * 100.0);
-            format!("{} ({} to {})", figures::percent(ratio), percent(low), percent(high))
-        }
+        (Some(ratio), Some(bounds)) => language.phrases().share(ratio, bounds),
         _ => "-".to_string(),
     }
 }
 
-fn verdict(result: &KnobResult) -> String {
-    let more = result.more_s.map(|more| format!(": about {} more would tell", figures::span(more)));
-    match (result.verdict, result.reason.as_str()) {
-        (KnobVerdict::Helps, _) => "helps".to_string(),
-        (KnobVerdict::Hurts, _) => "hurts".to_string(),
-        (KnobVerdict::NoDifference, _) => "no difference within 3 %".to_string(),
-        (KnobVerdict::Undecided, "") => format!("undecided{}", more.unwrap_or_default()),
-        (KnobVerdict::Undecided, reason) => format!("undecided: {reason}"),
-        (KnobVerdict::Out, reason) => format!("out: {reason}"),
-    }
+fn verdict(result: &KnobResult, language: Language) -> String {
+    let say = language.phrases();
+    let more = result.more_s.map(|more| say.span(more));
+    say.knob_outcome(&match (result.verdict, result.reason.as_str()) {
+        (KnobVerdict::Helps, _) => KnobOutcome::Helps,
+        (KnobVerdict::Hurts, _) => KnobOutcome::Hurts,
+        (KnobVerdict::NoDifference, _) => KnobOutcome::NoDifference,
+        (KnobVerdict::Undecided, "") => KnobOutcome::Undecided { more: more.as_deref() },
+        (KnobVerdict::Undecided, reason) => KnobOutcome::UndecidedBecause { reason },
+        (KnobVerdict::Out, reason) => KnobOutcome::Out { reason },
+    })
 }
 
 /// What stands above the table.
-pub fn heading(story: &Story, knobs: &KnobsReport) -> String {
-    let at = story.name_of(knobs.workers, knobs.threads);
-    format!("Knobs, each tried beside {at} as it is")
+pub fn heading(story: &Story, knobs: &KnobsReport, language: Language) -> String {
+    let at = words::name_of(story, knobs.workers, knobs.threads, language);
+    language.phrases().knobs_heading(&at)
 }
 
 /// What the intervals are, in one sentence.
-pub fn intervals(knobs: &KnobsReport) -> String {
+pub fn intervals(knobs: &KnobsReport, language: Language) -> String {
     // Those that fell out on the way were allowed for too.
     let tried = (0.05 / (1.0 - knobs.interval_level)).round() as usize;
-    match tried {
-        0 | 1 => "Intervals of 95 %.".to_string(),
-        _ => format!(
-            "With {tried} changes tried, each interval is one of {:.1} %, so that all of them \
-             together hold with 95 %.",
-            knobs.interval_level * 100.0
-        ),
-    }
+    let level = (tried > 1).then(|| format!("{:.1}", knobs.interval_level * 100.0));
+    language.phrases().knob_intervals(tried, level.as_deref())
 }
 
 /// What to change beside workers and threads; `None`: nothing.
-pub fn recommended(story: &Story, knobs: &KnobsReport) -> Option<String> {
+pub fn recommended(story: &Story, knobs: &KnobsReport, language: Language) -> Option<String> {
+    let say = language.phrases();
     let (gain, bounds) = (knobs.gain_ratio?, knobs.gain_ratio_interval?);
-    let names = knobs.recommended.join(" and ");
-    let threads = match knobs.recommended_threads == knobs.threads {
-        true => String::new(),
-        false => {
-            let at = story.name_of(knobs.workers, knobs.recommended_threads);
-            format!("; with it {at} is better")
-        }
-    };
-    Some(format!(
-        "{names}: {} times the capacity ({}){threads}",
-        figures::ratio(gain),
-        figures::ratio_interval(bounds)
+    let others = knobs.recommended_threads != knobs.threads;
+    let better =
+        others.then(|| words::name_of(story, knobs.workers, knobs.recommended_threads, language));
+    let names = say.all_of(&knobs.recommended);
+    Some(say.knobs_gain(
+        &names,
+        &figures::ratio(gain),
+        &say.ratio_interval(bounds),
+        better.as_deref(),
     ))
 }
 
@@ -151,11 +159,12 @@ mod tests {
             (KnobVerdict::Undecided, "no time", None, "undecided: no time"),
             (KnobVerdict::Out, "does not start", None, "out: does not start"),
         ] {
-            assert_eq!(row(&result(verdict, reason, more_s))[3], expected);
+            assert_eq!(row(&result(verdict, reason, more_s), Language::English)[3], expected);
         }
-        let undecided = &row(&result(KnobVerdict::Undecided, "", Some(240.0)))[3];
+        let undecided =
+            &row(&result(KnobVerdict::Undecided, "", Some(240.0)), Language::English)[3];
         assert!(undecided.starts_with("undecided: about 4 min"), "{undecided}");
-        let row = row(&result(KnobVerdict::Helps, "", None));
+        let row = row(&result(KnobVerdict::Helps, "", None), Language::English);
         assert_eq!(row[..3], ["X=1".to_string(), "110 % (102 to 119)".into(), "-".into()]);
     }
 }

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures;
+use super::language::Language;
 use super::story::Story;
+use super::words;
 use crate::terms::{Configuration, Verdict};
 
 /// What is known of one configuration. Rates in requests/s within the SLO.
@@ -168,18 +170,19 @@ impl Map {
     }
 
     /// What the marks in use mean, one entry each.
-    pub fn legend(&self) -> Vec<&'static str> {
+    pub fn legend(&self, language: Language) -> Vec<&'static str> {
+        let labels = language.labels();
         let has = |wanted: fn(&Cell) -> bool| self.cells.values().any(wanted);
         let marked = |mark: Mark| self.marks.values().any(|known| *known == mark);
         [
-            (marked(Mark::Chosen), "[ ] chosen"),
-            (marked(Mark::Today), "( ) today"),
-            (marked(Mark::Equivalent), "= as good within 3 %"),
-            (has(|c| matches!(c, Cell::Predicted(_))), "~ predicted"),
-            (has(|c| matches!(c, Cell::AtLeast(_))), "+ held, more was not tried"),
-            (has(|c| matches!(c, Cell::Below(_))), "< even this did not hold"),
-            (has(|c| matches!(c, Cell::RuledOut(_))), "x ruled out"),
-            (has(|c| matches!(c, Cell::NeverReady(_))), "! did not start"),
+            (marked(Mark::Chosen), labels.chosen_mark),
+            (marked(Mark::Today), labels.today_mark),
+            (marked(Mark::Equivalent), labels.equivalent_mark),
+            (has(|c| matches!(c, Cell::Predicted(_))), labels.predicted_mark),
+            (has(|c| matches!(c, Cell::AtLeast(_))), labels.at_least_mark),
+            (has(|c| matches!(c, Cell::Below(_))), labels.below_mark),
+            (has(|c| matches!(c, Cell::RuledOut(_))), labels.ruled_out_mark),
+            (has(|c| matches!(c, Cell::NeverReady(_))), labels.not_started_mark),
         ]
         .into_iter()
         .filter_map(|(is_used, meaning)| is_used.then_some(meaning))
@@ -187,11 +190,11 @@ impl Map {
     }
 
     /// Why configurations can't be run: each reason once, with those it holds for.
-    pub fn obstacles(&self, story: &Story) -> Vec<(String, Vec<String>)> {
+    pub fn obstacles(&self, story: &Story, language: Language) -> Vec<(String, Vec<String>)> {
         let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
         for ((workers, threads), cell) in &self.cells {
             let (Cell::RuledOut(why) | Cell::NeverReady(why)) = cell else { continue };
-            let name = story.name_of(*workers, *threads);
+            let name = words::name_of(story, *workers, *threads, language);
             match reasons.iter_mut().find(|(known, _)| known == why) {
                 Some((_, names)) => names.push(name),
                 None => reasons.push((why.clone(), vec![name])),

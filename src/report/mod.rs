@@ -12,12 +12,19 @@ pub mod figures;
 mod goals_text;
 pub mod html;
 pub mod json;
+pub mod junit;
 mod knob_words;
+mod language;
 pub mod load;
 mod map;
+mod map_text;
 pub mod markdown;
+pub mod metrics;
 mod objective_text;
 pub mod outside;
+mod prometheus;
+pub mod push;
+mod sparkline;
 pub mod story;
 pub mod terminal;
 pub mod text;
@@ -35,6 +42,7 @@ pub mod capacity_text;
 use std::io;
 
 use crate::terms::{Decision, Event};
+pub use language::Language;
 pub use story::{Stored, Story, fold};
 pub use text::Style;
 
@@ -55,6 +63,8 @@ pub enum Format {
     Json,
     Csv,
     Html,
+    Junit,
+    Prometheus,
 }
 
 impl Format {
@@ -65,6 +75,8 @@ impl Format {
         ("json", Self::Json),
         ("csv", Self::Csv),
         ("html", Self::Html),
+        ("junit", Self::Junit),
+        ("prometheus", Self::Prometheus),
     ];
 
     /// The format of this name.
@@ -72,14 +84,17 @@ impl Format {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
     }
 
-    /// The session in this form, with a line end. `style` is for text alone.
+    /// The session in this form, with a line end. `style` is for text alone, but for its language,
+    /// which is for all that people read.
     pub fn render(self, story: &Story, style: Style) -> String {
         match self {
             Self::Text => text::session(story, style).join("\n") + "\n",
-            Self::Markdown => markdown::render(story),
+            Self::Markdown => markdown::render(story, style.language),
             Self::Json => json::render(&json::tune_report(story)),
             Self::Csv => csv::render(story),
-            Self::Html => html::render(story, None, &html::assets()),
+            Self::Html => html::render(story, None, &html::assets(), style.language),
+            Self::Junit => junit::session(story),
+            Self::Prometheus => prometheus::render(&metrics::of_session(story)),
         }
     }
 }

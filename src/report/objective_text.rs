@@ -3,93 +3,80 @@
 //! In: a [`Story`]. Out: plain text. Computes only.
 
 use super::figures;
+use super::language::{Found, FrontHeading, Language, Why};
 use super::story::Story;
+use super::words;
 use crate::terms::{FrontSetting, ObjectiveKind, Verdict};
 
 /// The session in one sentence, where something else than its capacity makes the chosen setting the
-/// best, or where nothing holds the rate. `chosen` and `holds` as they are said elsewhere.
-pub fn headline(story: &Story, chosen: &str, holds: &str) -> Option<String> {
-    if let Some(misses) = misses(story) {
-        return Some(format!("{misses}; the most is {holds}, with {chosen}."));
-    }
-    let why = why(story)?;
-    let run = match story.chosen() == story.current_configuration() {
-        true => format!("Keep {chosen}, as it runs today"),
-        false => format!("Run {chosen}"),
-    };
-    Some(format!("{run}: {why}; it holds {holds}."))
-}
-
-/// What makes the chosen setting the best, where that is not its capacity: `the least memory (112
-/// MiB) of those that hold 120/s`. `None` where it is, or where nothing holds the rate.
-fn why(story: &Story) -> Option<String> {
+/// best, or where nothing holds the rate.
+pub fn headline(story: &Story, found: &Found<'_>, language: Language) -> Option<String> {
+    let say = language.phrases();
     let objective = story.objective.as_ref()?;
+    let rate = objective.rate_rps.map(figures::rate);
+    let rate = rate.as_deref();
+    if let (Some(rate), Some(Verdict::No)) = (rate, objective.held) {
+        return Some(say.nothing_holds(found, rate));
+    }
     let chosen = objective.front.iter().find(|setting| setting.chosen)?;
     if objective.held == Some(Verdict::No) {
         return None;
     }
-    let of_those = match (objective.rate_rps, objective.held) {
-        (Some(rate), Some(Verdict::Undecided)) => {
-            return Some(format!(
-                "it is the likeliest to hold {}, which none is certain to",
-                figures::rate(rate)
-            ));
-        }
-        (Some(rate), _) => format!(" of those that hold {}", figures::rate(rate)),
-        (None, _) => String::new(),
-    };
-    let what = match objective.goal {
-        ObjectiveKind::Capacity => return None,
+    let is_todays = story.chosen() == story.current_configuration();
+    let because = |why: Why<'_>| Some(say.run_because(found, is_todays, &why));
+    if let (Some(rate), Some(Verdict::Undecided)) = (rate, objective.held) {
+        return because(Why::Likeliest { rate });
+    }
+    match objective.goal {
+        ObjectiveKind::Capacity => None,
         ObjectiveKind::Memory => {
-            format!("it needs the least memory{of_those}, {}", figures::bytes(chosen.memory_bytes))
+            because(Why::LeastMemory { rate, memory: &figures::bytes(chosen.memory_bytes) })
         }
         ObjectiveKind::Latency => {
-            let p95 = figures::latency(chosen.latency_s_p95?);
-            format!("it has the lowest p95{of_those}, {p95} at that rate")
+            because(Why::LowestP95 { rate, p95: &figures::latency(chosen.latency_s_p95?) })
         }
         ObjectiveKind::Cost => {
-            let cost = money(chosen.cost_per_million_requests?);
-            format!("a million requests cost least with it{of_those}, {cost}")
+            because(Why::LeastCost { rate, million: &money(chosen.cost_per_million_requests?) })
         }
-    };
-    Some(what)
-}
-
-/// That no setting holds the rate.
-fn misses(story: &Story) -> Option<String> {
-    let objective = story.objective.as_ref()?;
-    let rate = objective.rate_rps.filter(|_| objective.held == Some(Verdict::No))?;
-    Some(format!("No setting that was measured holds {}", figures::rate(rate)))
+    }
 }
 
 /// The table of the front with its head; `None` where one setting beats all others.
-pub fn front(story: &Story) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+pub fn front(story: &Story, language: Language) -> Option<(Vec<String>, Vec<Vec<String>>)> {
     let objective = story.objective.as_ref().filter(|objective| objective.front.len() > 1)?;
-    let name = if story.has_threads { "setting" } else { "workers" };
-    let mut head: Vec<String> = [name, "", "capacity", "memory"].map(String::from).to_vec();
+    let labels = language.labels();
+    let name = if story.has_threads { labels.setting } else { labels.workers };
+    let mut head = vec![name, "", labels.capacity, labels.memory];
     let has = |of: fn(&FrontSetting) -> bool| objective.front.iter().any(of);
     let (has_latency, has_cost) =
         (has(|it| it.latency_s_p95.is_some()), has(|it| it.cost_per_hour.is_some()));
     if has_latency {
-        head.push("p95".to_string());
+        head.push("p95");
     }
     if has_cost {
         // Of the cost, what is compared comes last: a table is 80 columns wide.
-        head.extend((!has_latency).then(|| "an hour".to_string()));
-        head.push("a million".to_string());
+        head.extend((!has_latency).then_some(labels.an_hour));
+        head.push(labels.a_million);
     }
-    let rows = objective.front.iter().map(|it| row(story, it, has_latency, has_cost));
-    Some((head, rows.collect()))
+    let rows = objective.front.iter().map(|it| row(story, it, has_latency, has_cost, language));
+    Some((head.into_iter().map(String::from).collect(), rows.collect()))
 }
 
-fn row(story: &Story, it: &FrontSetting, has_latency: bool, has_cost: bool) -> Vec<String> {
-    let interval = figures::interval(it.capacity_rps_interval);
+fn row(
+    story: &Story,
+    it: &FrontSetting,
+    has_latency: bool,
+    has_cost: bool,
+    language: Language,
+) -> Vec<String> {
+    let (say, labels) = (language.phrases(), language.labels());
+    let interval = say.interval(it.capacity_rps_interval);
     let mut row = vec![
-        story.name_of(it.workers, it.threads),
+        words::name_of(story, it.workers, it.threads, language),
         match (it.chosen, it.confirmed) {
-            (true, _) => "chosen".to_string(),
+            (true, _) => labels.chosen.to_string(),
             (false, true) => String::new(),
-            (false, false) => "unconfirmed".to_string(),
+            (false, false) => labels.unconfirmed.to_string(),
         },
         format!("{} ({interval})", figures::rate(it.capacity_rps)),
         figures::bytes(it.memory_bytes),
@@ -106,19 +93,14 @@ fn row(story: &Story, it: &FrontSetting, has_latency: bool, has_cost: bool) -> V
 }
 
 /// What stands above the table.
-pub fn heading(story: &Story) -> String {
+pub fn heading(story: &Story, language: Language) -> String {
     let Some(objective) = &story.objective else { return String::new() };
-    let figures = match (objective.goal, objective.price_per_core_hour) {
-        (ObjectiveKind::Latency, Some(_)) => "p95 and cost of requests",
-        (ObjectiveKind::Latency, None) => "p95",
-        (_, Some(_)) => "cost of an hour and of a million requests",
-        (_, None) => return "Capacity against memory".to_string(),
+    let heading = match (objective.goal, objective.price_per_core_hour) {
+        (ObjectiveKind::Latency, price) => FrontHeading::P95 { has_cost: price.is_some() },
+        (_, Some(_)) => FrontHeading::Cost,
+        (_, None) => FrontHeading::CapacityAndMemory,
     };
-    let at = match objective.rate_rps {
-        Some(rate) => figures::rate(rate),
-        None => "70 % of capacity".to_string(),
-    };
-    format!("Capacity against memory; {figures} at {at}")
+    language.phrases().front(heading, objective.rate_rps.map(figures::rate).as_deref())
 }
 
 /// Four significant digits: prices are given in fractions of a cent.

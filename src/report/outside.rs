@@ -92,6 +92,18 @@ pub fn csv(text: &str) -> String {
     if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
+/// Text for an XML document, before its markup is escaped: what XML does not allow, or what a
+/// viewer would obey, becomes the replacement character; line ends and tabs stay.
+pub fn xml(text: &str) -> String {
+    let fit = |c: char| match c {
+        '\n' | '\t' => c,
+        '\u{FFFE}' | '\u{FFFF}' => char::REPLACEMENT_CHARACTER,
+        c if is_unprintable(c) => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    text.replace("\r\n", "\n").chars().map(fit).collect()
+}
+
 /// Columns that the text takes on a terminal.
 pub fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
@@ -114,32 +126,74 @@ fn char_width(c: char) -> usize {
     }
 }
 
-/// Lines of at most `limit` columns, broken at spaces; a longer word is broken where it must be.
+/// Lines of at most `limit` columns, broken at spaces and between Japanese characters; a longer
+/// word is broken where it must be.
 pub fn wrap(text: &str, limit: usize) -> Vec<String> {
     let limit = limit.max(8);
     let mut wrapped = Vec::new();
     let mut current = String::new();
     for word in words(&line(text)) {
-        if !current.is_empty() && width(&current) + 1 + width(&word) > limit {
-            wrapped.push(std::mem::take(&mut current));
-        }
-        if !current.is_empty() {
-            current.push(' ');
-        }
-        for c in word.chars() {
-            if width(&current) + char_width(c) > limit {
+        for (at, piece) in pieces(&word).into_iter().enumerate() {
+            let space = usize::from(at == 0 && !current.is_empty());
+            if !current.is_empty() && width(&current) + space + width(piece) > limit {
                 wrapped.push(std::mem::take(&mut current));
+            } else if space > 0 {
+                current.push(' ');
             }
-            current.push(c);
+            for c in piece.chars() {
+                if width(&current) + char_width(c) > limit {
+                    wrapped.push(std::mem::take(&mut current));
+                }
+                current.push(c);
+            }
         }
     }
     wrapped.push(current);
     wrapped
 }
 
+/// A word in pieces that a line may end after: Japanese has no spaces, so it breaks before and
+/// after its characters, but not where a closing mark would begin a line or an opening one end it.
+fn pieces(word: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut begin = 0;
+    let chars: Vec<(usize, char)> = word.char_indices().collect();
+    for pair in chars.windows(2) {
+        let (before, (at, after)) = (pair[0].1, pair[1]);
+        // Words in katakana are long, and read badly in two lines.
+        let is_inside = is_katakana(before) && is_katakana(after);
+        let is_border = !is_inside && (is_japanese(before) || is_japanese(after));
+        if is_border && !clings_to_next(before) && !clings_to_last(after) {
+            pieces.push(&word[begin..at]);
+            begin = at;
+        }
+    }
+    pieces.push(&word[begin..]);
+    pieces
+}
+
+/// Kana, kanji and the marks between them.
+fn is_japanese(c: char) -> bool {
+    matches!(c, '\u{3000}'..='\u{30FF}' | '\u{4E00}'..='\u{9FFF}' | '\u{FF00}'..='\u{FF60}')
+}
+
+fn is_katakana(c: char) -> bool {
+    matches!(c, '\u{30A1}'..='\u{30FA}' | 'ー')
+}
+
+fn clings_to_last(c: char) -> bool {
+    matches!(c, '、' | '。' | '）' | '」' | '』' | '！' | '？' | '：' | 'ー' | '〜' | '・')
+        || matches!(c, 'っ' | 'ゃ' | 'ゅ' | 'ょ' | ')' | ']' | ',' | '.' | ':' | ';' | '%' | '/')
+}
+
+fn clings_to_next(c: char) -> bool {
+    matches!(c, '（' | '「' | '『' | '〜' | '(' | '[' | '/' | '-')
+}
+
 /// The words of a text; a figure and its unit are one (`6 min`, `97 %`).
 fn words(text: &str) -> Vec<String> {
-    const UNITS: &[&str] = &["s", "ms", "min", "h", "%", "MiB", "GiB", "KiB", "B"];
+    const UNITS: &[&str] =
+        &["s", "ms", "min", "h", "%", "MiB", "GiB", "KiB", "B", "秒", "分", "時間"];
     let mut words: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let is_unit = UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
@@ -218,6 +272,7 @@ mod tests {
 
     #[test]
     fn a_spreadsheet_sees_text_where_text_was_meant() {
+        assert_eq!(xml("a\u{0}\u{1b}[1m\r\nb\u{202e}\u{FFFF}\tc"), "a��[1m\nb��\tc");
         assert_eq!(csv("=SUM(A1)"), "'=SUM(A1)");
         assert_eq!(csv("-1.5"), "-1.5");
         assert_eq!(csv("a,\"b\"\nc"), "\"a,\"\"b\"\" c\"");
@@ -232,6 +287,14 @@ mod tests {
             }
         }
         assert_eq!(wrap(text, 40).join(" "), text);
+        let text = "今の 1 x 5 のままで十分です。（412〜430）、レイテンシを見てください";
+        for limit in [16, 20, 40] {
+            for wrapped in wrap(text, limit) {
+                assert!(width(&wrapped) <= limit, "{wrapped:?} in {limit}");
+                assert!(!wrapped.starts_with(['、', '。', '）', 'ー', '〜']), "{wrapped:?}");
+                assert!(!wrapped.ends_with('（'), "{wrapped:?}");
+            }
+        }
         assert_eq!(shorten("/srv/applications/production/shop", 14), "/srv…tion/shop");
         assert_eq!(truncate("abcdef", 4), "abc…");
     }

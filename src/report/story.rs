@@ -265,6 +265,31 @@ impl Story {
         capacities
     }
 
+    /// How sure the capacities are that the session confirmed: of 95 %, by configuration.
+    pub fn intervals(&self) -> BTreeMap<Configuration, [f64; 2]> {
+        let front = self.objective.iter().flat_map(|objective| &objective.front);
+        let front = front
+            .filter(|it| it.confirmed)
+            .map(|it| (it.workers, it.threads, Some(it.capacity_rps_interval)));
+        let current =
+            self.current.iter().map(|it| (it.workers, it.threads, it.capacity_rps_interval));
+        let chosen =
+            self.decision.iter().map(|it| (it.workers, it.threads, Some(it.capacity_rps_interval)));
+        let all = front.chain(current).chain(chosen);
+        all.filter_map(|(workers, threads, interval)| {
+            Some((Configuration::new(workers, threads).ok()?, interval?))
+        })
+        .collect()
+    }
+
+    /// The memory of a configuration as it is, as its last trial read it.
+    pub fn memory_of(&self, configuration: Configuration) -> Option<u64> {
+        let of_it = |trial: &&TrialSummary| {
+            trial.configuration == configuration && trial.variant.is_as_it_is()
+        };
+        self.trials.iter().rev().filter(of_it).find_map(|trial| trial.memory_bytes)
+    }
+
     /// How good the predictions were that were made before anything was measured of a
     /// configuration.
     pub fn scored(&self) -> Vec<PredictionScore> {

@@ -4,10 +4,10 @@
 //! where it says so. Computes only.
 
 use super::figures;
-use super::map::{Cell, Map, Mark};
+use super::language::{Counted, Language, Outcome};
 use super::outside::{line, lines, pad, pad_left, shorten, truncate, width, wrap};
 use super::story::Story;
-use super::{goals_text, knob_words, map, objective_text, verify_text, words};
+use super::{goals_text, knob_words, map, map_text, objective_text, sparkline, verify_text, words};
 use crate::terms::{
     BootFailure, Configuration, Decision, TrialSummary, Variant, Verdict, Verification, Warning,
 };
@@ -18,17 +18,18 @@ pub struct Style {
     pub colour: bool,
     /// Columns; less than 60 is taken as 60.
     pub width: u16,
+    pub language: Language,
 }
 
 impl Style {
-    /// Eighty columns without colours: files, pipes, tests.
-    pub const PLAIN: Self = Self { colour: false, width: 80 };
+    /// Eighty columns of English without colours: files, pipes, tests.
+    pub const PLAIN: Self = Self { colour: false, width: 80, language: Language::English };
 
-    fn columns(self) -> usize {
+    pub(super) fn columns(self) -> usize {
         usize::from(self.width.max(60))
     }
 
-    fn paint(self, code: &str, text: &str) -> String {
+    pub(super) fn paint(self, code: &str, text: &str) -> String {
         if self.colour && !text.is_empty() {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")
         } else {
@@ -68,7 +69,7 @@ pub fn plan(story: &Story, style: Style) -> Vec<String> {
     let rows = &story.plan;
     let label = rows.iter().map(|row| width(&line(&row.0))).max().unwrap_or(0).min(16);
     let value_columns = style.columns().saturating_sub(2 + label + 2);
-    let mut text = vec![style.bold("Plan")];
+    let mut text = vec![style.bold(style.language.labels().plan)];
     for (what, value, source) in rows {
         let source = if source.is_empty() { String::new() } else { format!(" ({source})") };
         let wrapped = wrap(&format!("{value}{source}"), value_columns);
@@ -92,8 +93,9 @@ pub fn decision(story: &Story, style: Style) -> Vec<String> {
     if let Some(found) = &story.verification {
         return verification(story, found, style);
     }
+    let (language, labels) = (style.language, style.language.labels());
     let mut sections = vec![headline(story, style), facts(story, style)];
-    sections.push(bullets("What to do", &words::ways_out(story), style));
+    sections.push(bullets(labels.what_to_do, &words::ways_out(story, language), style));
     if let Some(decision) = &story.decision {
         sections.push(settings(story, decision, style));
         sections.push(equivalents(story, decision, style));
@@ -101,18 +103,19 @@ pub fn decision(story: &Story, style: Style) -> Vec<String> {
     sections.push(targets(story, style));
     sections.push(front(story, style));
     sections.push(knobs(story, style));
-    sections.push(map_lines(story, &map::draw(story), style));
+    sections.push(map_text::lines(story, &map::draw(story), style));
     sections.push(failures(story, style));
     let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
-    sections.push(bullets("Warnings", &warnings, style));
-    sections.push(bullets("Notes", &story.notes, style));
+    sections.push(bullets(labels.warnings, &warnings, style));
+    sections.push(bullets(labels.notes, &story.notes, style));
     sections.push(how(story, style));
     join(sections)
 }
 
 /// Whether a recommendation is still right: all that `verify` prints at the end.
 fn verification(story: &Story, found: &Verification, style: Style) -> Vec<String> {
-    let headline = wrap(&verify_text::headline(story, found), style.columns());
+    let (language, labels) = (style.language, style.language.labels());
+    let headline = wrap(&verify_text::headline(story, found, language), style.columns());
     let painted = headline.iter().map(|part| match found.verdict {
         Verdict::Yes => style.green(part),
         Verdict::No => style.red(part),
@@ -121,11 +124,11 @@ fn verification(story: &Story, found: &Verification, style: Style) -> Vec<String
     let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
     join(vec![
         painted.collect(),
-        verify_text::table(story, found),
-        bullets("Differs from then", &found.differences, style),
+        verify_text::table(story, found, language),
+        bullets(labels.differs, &found.differences, style),
         failures(story, style),
-        bullets("Warnings", &warnings, style),
-        bullets("Notes", &found.notes, style),
+        bullets(labels.warnings, &warnings, style),
+        bullets(labels.notes, &found.notes, style),
         how(story, style),
     ])
 }
@@ -134,7 +137,7 @@ fn verification(story: &Story, found: &Verification, style: Style) -> Vec<String
 pub fn session(story: &Story, style: Style) -> Vec<String> {
     let mut sections = vec![decision(story, style)];
     if !story.trials.is_empty() {
-        let mut rows = vec![style.bold("Trials")];
+        let mut rows = vec![style.bold(style.language.labels().trials)];
         rows.extend(story.trials.iter().flat_map(|trial| self::trial(story, trial, style)));
         sections.push(rows);
     }
@@ -156,7 +159,7 @@ fn join(sections: Vec<Vec<String>>) -> Vec<String> {
 }
 
 fn headline(story: &Story, style: Style) -> Vec<String> {
-    let wrapped = wrap(&words::headline(story), style.columns());
+    let wrapped = wrap(&words::headline(story, style.language), style.columns());
     wrapped
         .iter()
         .map(|part| match (&story.decision, &story.error) {
@@ -168,8 +171,8 @@ fn headline(story: &Story, style: Style) -> Vec<String> {
 }
 
 fn facts(story: &Story, style: Style) -> Vec<String> {
-    let facts = words::facts(story);
-    let label = facts.iter().map(|fact| fact.0.len()).max().unwrap_or(0);
+    let facts = words::facts(story, style.language);
+    let label = facts.iter().map(|fact| width(fact.0)).max().unwrap_or(0);
     let mut text = Vec::new();
     for (what, sentence) in &facts {
         let parts = wrap(sentence, style.columns().saturating_sub(label + 4));
@@ -184,47 +187,50 @@ fn facts(story: &Story, style: Style) -> Vec<String> {
 /// Lines to paste are never broken or indented differently from what the server reads.
 fn settings(story: &Story, decision: &Decision, style: Style) -> Vec<String> {
     let settings = &decision.settings;
-    let mut text = vec![style.bold("Settings")];
+    let (say, labels) = (style.language.phrases(), style.language.labels());
+    let mut text = vec![style.bold(labels.settings)];
     if !settings.start.is_empty() {
-        text.push("  start it with".to_string());
+        text.push(format!("  {}", labels.start_it_with));
         text.push(format!("    {}", line(&settings.start)));
     }
     if !settings.env.is_empty() {
-        text.push("  environment".to_string());
+        text.push(format!("  {}", labels.environment));
         for (name, value) in &settings.env {
             text.push(format!("    {}={}", line(name), line(value)));
         }
     }
     if !settings.config_snippet.trim().is_empty() {
         let server = line(&story.server);
-        let server = server.split_whitespace().next().unwrap_or("the server").to_string();
-        let or = if settings.env.is_empty() { "" } else { "or " };
-        let place = settings.place.as_deref().map(line);
-        let place = place.map_or_else(|| format!("{server}'s configuration file"), Into::into);
-        text.push(format!("  {or}{place}"));
+        let server = server.split_whitespace().next().unwrap_or(labels.the_server);
+        let is_alternative = !settings.env.is_empty();
+        let place = match settings.place.as_deref().map(line) {
+            Some(place) => say.place(&place, is_alternative),
+            None => say.configuration_file(server, is_alternative),
+        };
+        text.push(format!("  {place}"));
         text.extend(
             lines(&settings.config_snippet)
                 .iter()
                 .map(|l| format!("    {l}").trim_end().to_string()),
         );
     }
-    text.extend(knob_settings(decision));
+    text.extend(knob_settings(decision, style.language));
     text.extend(items(&settings.advice, style));
     text
 }
 
 /// What the recommended knobs need, whichever of the ways above is taken.
-fn knob_settings(decision: &Decision) -> Vec<String> {
+fn knob_settings(decision: &Decision, language: Language) -> Vec<String> {
     let settings = &decision.settings;
     let mut text = Vec::new();
     if !settings.knobs_env.is_empty() {
-        text.push("  with these in the environment".to_string());
+        text.push(format!("  {}", language.labels().with_these));
         for (name, value) in &settings.knobs_env {
             text.push(format!("    {}={}", line(name), line(value)));
         }
     }
     for knob in &settings.knobs_lines {
-        text.push(format!("  and {}", line(&knob.place)));
+        text.push(format!("  {}", language.phrases().and_in(&line(&knob.place))));
         text.push(format!("    {}", line(&knob.line)));
     }
     text
@@ -233,17 +239,19 @@ fn knob_settings(decision: &Decision) -> Vec<String> {
 /// Each goal of several, at the rate that was confirmed.
 fn targets(story: &Story, style: Style) -> Vec<String> {
     let Some(decision) = &story.decision else { return Vec::new() };
-    let heading = goals_text::heading(decision);
-    heading.map_or_else(Vec::new, |it| bullets(&it, &goals_text::lines(&decision.goals), style))
+    let heading = goals_text::heading(decision, style.language);
+    let lines = goals_text::lines(&decision.goals, style.language);
+    heading.map_or_else(Vec::new, |it| bullets(&it, &lines, style))
 }
 
 fn equivalents(story: &Story, decision: &Decision, style: Style) -> Vec<String> {
-    let rows = words::equivalents(story, decision);
+    let rows = words::equivalents(story, decision, style.language);
     if rows.is_empty() {
         return Vec::new();
     }
-    let heading = style.bold("As good within 3 %, least memory first");
-    let mut text = vec![heading];
+    let (say, labels) = (style.language.phrases(), style.language.labels());
+    let heading = say.list(&[labels.equivalent, labels.least_memory_first].map(String::from));
+    let mut text = self::heading(&heading, style);
     let columns = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
     let (first, second) = (columns(0), columns(1));
     for [name, share, memory] in &rows {
@@ -255,7 +263,9 @@ fn equivalents(story: &Story, decision: &Decision, style: Style) -> Vec<String> 
 
 /// The settings that no other beats.
 fn front(story: &Story, style: Style) -> Vec<String> {
-    let Some((head, rows)) = objective_text::front(story) else { return Vec::new() };
+    let Some((head, rows)) = objective_text::front(story, style.language) else {
+        return Vec::new();
+    };
     let columns: Vec<usize> = (0..head.len())
         .map(|at| rows.iter().chain([&head]).map(|row| width(&row[at])).max().unwrap_or(0))
         .collect();
@@ -264,8 +274,7 @@ fn front(story: &Story, style: Style) -> Vec<String> {
         let row = format!("  {}", cells.collect::<Vec<_>>().join("  "));
         truncate(row.trim_end(), style.columns())
     };
-    let heading = wrap(&objective_text::heading(story), style.columns());
-    let mut text: Vec<String> = heading.iter().map(|part| style.bold(part)).collect();
+    let mut text = heading(&objective_text::heading(story, style.language), style);
     text.push(style.dim(&laid_out(&head)));
     text.extend(rows.iter().map(|row| laid_out(row)));
     text
@@ -274,94 +283,28 @@ fn front(story: &Story, style: Style) -> Vec<String> {
 /// A change a line, its verdict below where the columns do not suffice.
 fn knobs(story: &Story, style: Style) -> Vec<String> {
     let Some(knobs) = &story.knobs else { return Vec::new() };
-    let mut text = vec![style.bold(&knob_words::heading(story, knobs))];
-    for [change, capacity, memory, verdict] in knob_words::rows(story, knobs) {
+    let mut text = heading(&knob_words::heading(story, knobs, style.language), style);
+    for [change, capacity, memory, verdict] in knob_words::rows(story, knobs, style.language) {
         let mut parts = vec![line(&change)];
         if capacity != "-" {
-            parts.push(format!("capacity {capacity}, memory {memory}"));
+            parts.push(style.language.phrases().knob_figures(&capacity, &memory));
         }
         if !verdict.is_empty() {
             parts.push(verdict);
         }
         text.extend(items(&[parts.join("; ")], style));
     }
-    let intervals = wrap(&knob_words::intervals(knobs), style.columns() - 2);
+    let intervals = wrap(&knob_words::intervals(knobs, style.language), style.columns() - 2);
     text.extend(intervals.iter().map(|part| style.dim(&format!("  {part}"))));
     text
 }
 
-/// A map wider than the terminal continues below with its next columns.
-fn map_lines(story: &Story, map: &Map, style: Style) -> Vec<String> {
-    const CORNER: &str = "workers";
-    let cells = map.workers.iter().flat_map(|w| map.threads.iter().map(|t| map.text(*w, *t)));
-    let Some(cell_width) = cells.map(|cell| width(&cell) + 3).max() else { return Vec::new() };
-    let cell_width = cell_width.max(7);
-    let fitting = ((style.columns() - 2 - CORNER.len()) / cell_width).max(1);
-    let heading = format!("Map: requests/s within the goal, {}", words::configurations(story));
-    let mut text = vec![style.bold(&heading)];
-    for threads in map.threads.chunks(fitting) {
-        let head: String =
-            threads.iter().map(|t| pad_left(&column(story, *t), cell_width)).collect();
-        text.push(format!("  {CORNER}{}", style.dim(head.trim_end())));
-        for workers in &map.workers {
-            let cells: String = threads
-                .iter()
-                .map(|t| painted_cell(map, *workers, *t, cell_width, style))
-                .collect();
-            let workers = pad_left(&workers.to_string(), CORNER.len());
-            text.push(format!("  {workers}{cells}").trim_end().to_string());
-        }
-    }
-    text.extend(legend(map, style));
-    for (why, who) in map.obstacles(story) {
-        text.extend(items(&[format!("{}: {why}", who.join(", "))], style));
-    }
-    text
-}
-
-/// The head of a column; none where there is one column and no threads to choose.
-fn column(story: &Story, threads: u16) -> String {
-    if story.has_threads { format!("x {threads} ") } else { String::new() }
-}
-
-/// The legend's entries, none broken over two lines.
-fn legend(map: &Map, style: Style) -> Vec<String> {
-    let mut rows: Vec<String> = Vec::new();
-    for entry in map.legend() {
-        match rows.last_mut() {
-            Some(row) if width(row) + 3 + width(entry) <= style.columns() => {
-                row.push_str("   ");
-                row.push_str(entry);
-            }
-            _ => rows.push(format!("  {entry}")),
-        }
-    }
-    rows.iter().map(|row| style.dim(row)).collect()
-}
-
-/// Brackets stand outside the column of figures, so that these stay aligned.
-fn painted_cell(map: &Map, workers: u16, threads: u16, columns: usize, style: Style) -> String {
-    let cell = map.text(workers, threads);
-    let closes = cell.ends_with([']', ')', '=', '+']);
-    let figure = cell.as_str();
-    let after = if closes { "" } else { " " };
-    let space = " ".repeat(columns.saturating_sub(width(figure) + after.len()));
-    let painted = match (map.mark(workers, threads), map.cell(workers, threads)) {
-        (Mark::Chosen, _) => style.green(figure),
-        (Mark::Today, _) => style.bold(figure),
-        (_, Cell::Predicted(_) | Cell::RuledOut(_) | Cell::Unknown) => style.dim(figure),
-        (_, Cell::NeverReady(_)) => style.red(figure),
-        _ => figure.to_string(),
-    };
-    format!("{space}{painted}{after}")
-}
-
 fn failures(story: &Story, style: Style) -> Vec<String> {
-    let failures = words::failures(story);
+    let failures = words::failures(story, style.language);
     if failures.is_empty() {
         return Vec::new();
     }
-    let mut text = vec![style.bold("Server failures")];
+    let mut text = vec![style.bold(style.language.labels().failures)];
     for (what, last_lines) in failures {
         text.extend(items(&[what], style));
         text.extend(log(&last_lines, style));
@@ -396,6 +339,11 @@ fn log_line(text: &str, style: Style) -> Vec<String> {
     rows
 }
 
+/// One that may take more than a line.
+pub(super) fn heading(text: &str, style: Style) -> Vec<String> {
+    wrap(text, style.columns()).iter().map(|part| style.bold(part)).collect()
+}
+
 fn bullets(heading: &str, sentences: &[String], style: Style) -> Vec<String> {
     if sentences.is_empty() {
         return Vec::new();
@@ -405,7 +353,7 @@ fn bullets(heading: &str, sentences: &[String], style: Style) -> Vec<String> {
     text
 }
 
-fn items(sentences: &[String], style: Style) -> Vec<String> {
+pub(super) fn items(sentences: &[String], style: Style) -> Vec<String> {
     let mut text = Vec::new();
     for sentence in sentences {
         for (at, part) in wrap(sentence, style.columns() - 4).iter().enumerate() {
@@ -416,82 +364,98 @@ fn items(sentences: &[String], style: Style) -> Vec<String> {
 }
 
 fn how(story: &Story, style: Style) -> Vec<String> {
-    let mut sentences = vec![words::method(story)];
+    let (language, say) = (style.language, style.language.phrases());
+    let mut sentences = vec![words::method(story, language)];
     if let Some(machine) = &story.machine {
-        sentences.push(format!("Measured on {}.", words::machine(machine)));
+        sentences.push(say.measured_on(&words::machine(machine, language)));
     }
-    sentences.extend(words::predictions_scored(story));
+    sentences.extend(words::predictions_scored(story, language));
     if let Some((session, trials)) = story.resumed {
-        sentences.push(format!(
-            "Took up session {session}, from which {} were known.",
-            figures::count(u64::from(trials), "trial", "trials")
-        ));
+        sentences.push(say.took_up(session, &say.count(u64::from(trials), Counted::Trials)));
     }
     if let Some(stored) = &story.stored {
         let store = shorten(&line(&stored.store), 60);
         // The default one is found without being named.
         let is_default = stored.store.ends_with(".sweetspot/sweetspot.db");
         let named = if is_default { String::new() } else { format!(" --store {store}") };
-        sentences.push(format!(
-            "Stored as session {} in {store}; write a report with 'sweetspot report {} -o \
-             markdown=report.md{named}'.",
-            stored.session, stored.session
-        ));
+        sentences.push(say.stored_as(stored.session, &store, &named));
     }
     sentences.iter().flat_map(|sentence| wrap(sentence, style.columns())).collect()
 }
 
+/// Columns that a trial's figures take before its seconds: `   271/s answered  p95 912 ms`.
+const FIGURES: usize = 28;
+
 /// One trial in a line; a second says why when it could not be decided.
 pub fn trial(story: &Story, trial: &TrialSummary, style: Style) -> Vec<String> {
+    let (language, labels) = (style.language, style.language.labels());
     let outcome = words::outcome(trial);
     let summary = &trial.summary;
-    let padded = pad(outcome, 13);
+    let padded = pad(language.phrases().outcome(outcome), 13);
     let painted = match outcome {
-        "held" => style.green(&padded),
-        "measured" => padded,
-        "did not hold" => style.yellow(&padded),
-        "undecided" => style.dim(&padded),
+        Outcome::Held => style.green(&padded),
+        Outcome::Measured => padded,
+        Outcome::DidNotHold => style.yellow(&padded),
+        Outcome::Undecided => style.dim(&padded),
         _ => style.red(&padded),
     };
     // Room for `16 x 16`, or `16 workers`.
-    let room = if story.has_threads { 7 } else { 10 };
-    let configuration = pad(&story.name(trial.configuration), room);
+    let room = if story.has_threads { 7 } else { 3 + width(labels.workers) };
+    let configuration = pad(&words::name(story, trial.configuration, language), room);
     // What stands before: id, configuration, purpose, load, outcome, and the spaces between.
     let rest = style.columns() - (4 + 2 + room + 2 + 8 + 2 + 10 + 2 + 13);
     let figures = match summary.completed {
-        0 => "no reply".to_string(),
-        _ => format!(
-            "{} answered  p95 {}",
-            pad_left(&figures::rate(summary.throughput_rps), 7),
-            figures::latency(summary.latency_s.p95)
+        0 => labels.no_reply.to_string(),
+        _ => language.phrases().answered(
+            &pad_left(&figures::rate(summary.throughput_rps), 7),
+            &figures::latency(summary.latency_s.p95),
         ),
     };
+    let figures = truncate(&figures, rest);
+    let seconds = seconds(trial, rest.saturating_sub(FIGURES), style);
+    let figures = if seconds.is_empty() { figures } else { pad(&figures, FIGURES) };
     let mut text = vec![format!(
-        "{}  {configuration}  {}  {}  {painted}{}",
+        "{}  {configuration}  {}  {}  {painted}{figures}{seconds}",
         pad_left(&trial.id.to_string(), 4),
-        pad(words::purpose(trial.purpose), 8),
-        pad_left(&words::offered(&trial.offered), 10),
-        truncate(&figures, rest),
+        pad(language.phrases().purpose(trial.purpose), 8),
+        pad_left(&words::offered(&trial.offered, language), 10),
     )];
-    if matches!(outcome, "undecided" | "not valid") && !trial.reason.is_empty() {
+    if matches!(outcome, Outcome::Undecided | Outcome::NotValid) && !trial.reason.is_empty() {
         let parts = wrap(&trial.reason, style.columns().saturating_sub(6));
         text.extend(parts.iter().map(|part| style.dim(&format!("      {part}"))));
     }
-    if !trial.variant.is_as_it_is() {
-        let with = format!("      with {}", trial.variant.names(&story.changes).join(" and "));
+    if let Some(changes) = knob_words::changes(story, trial.variant, language) {
+        let with = format!("     {}", language.phrases().with("", &changes));
         text.push(style.dim(&truncate(&line(&with), style.columns())));
+    }
+    text
+}
+
+/// The measured seconds of a trial as sparklines, as far as there is room: p95, then throughput.
+fn seconds(trial: &TrialSummary, room: usize, style: Style) -> String {
+    let windows = trial.summary.windows.iter();
+    let measured: Vec<_> =
+        windows.filter(|window| window.start_s >= trial.warm_up.left_out_s).collect();
+    let p95: Vec<f64> = measured.iter().map(|window| window.latency_s.p95).collect();
+    let answered: Vec<f64> = measured.iter().map(|window| window.completed as f64).collect();
+    let mut text = String::new();
+    for (at, values) in [p95, answered].iter().enumerate() {
+        if values.len() > 1 && room >= (at + 1) * (2 + sparkline::COLUMNS) {
+            text.push_str(&format!("  {}", style.dim(&sparkline::draw(values))));
+        }
     }
     text
 }
 
 /// A doubt as it comes up.
 pub fn warning(warning: &Warning, style: Style) -> Vec<String> {
-    let parts = wrap(&warning.to_string(), style.columns().saturating_sub(9));
+    let label = style.language.labels().warning;
+    let parts = wrap(&warning.to_string(), style.columns().saturating_sub(width(label) + 1));
     parts
         .iter()
         .enumerate()
         .map(|(at, part)| {
-            let label = if at == 0 { style.yellow("warning:") } else { " ".repeat(8) };
+            let label = if at == 0 { style.yellow(label) } else { " ".repeat(width(label)) };
             format!("{label} {part}")
         })
         .collect()
@@ -505,7 +469,8 @@ pub fn boot_failure(
     failure: &BootFailure,
     style: Style,
 ) -> Vec<String> {
-    let sentence = knob_words::did_not_start(story, configuration, variant, failure);
+    let sentence =
+        knob_words::did_not_start(story, configuration, variant, failure, style.language);
     let mut text: Vec<String> =
         wrap(&sentence, style.columns()).iter().map(|part| style.red(part)).collect();
     text.extend(log(&failure.last_lines, style));

@@ -3,12 +3,13 @@
 //! In: what the events say. Out: sentences' parts.
 
 use super::figures;
+use super::language::{Inside, Language, MemoryPart};
 use super::story::Story;
 use crate::terms::{InsideSummary, MemoryParts};
 
 /// What a request cost inside the server, over all trials; `None` without a probe. What the probe
 /// took is set against the CPU that the requests got.
-pub fn inside(story: &Story) -> Option<String> {
+pub fn inside(story: &Story, language: Language) -> Option<String> {
     let as_it_is = story.trials.iter().filter(|trial| trial.variant.is_as_it_is());
     let told: Vec<InsideSummary> = as_it_is.filter_map(|trial| trial.inside).collect();
     let requests: u64 = told.iter().map(|one| one.requests).sum();
@@ -19,38 +20,37 @@ pub fn inside(story: &Story) -> Option<String> {
         told.iter().map(|one| figure(one) * one.requests as f64).sum::<f64>() / requests as f64
     };
     let ms = |seconds: f64| format!("{:.2} ms", seconds * 1e3);
-    let optional = |figure: &dyn Fn(&InsideSummary) -> Option<f64>, what: &str| {
+    let optional = |figure: &dyn Fn(&InsideSummary) -> Option<f64>| {
         let is_told = told.iter().all(|one| figure(one).is_some());
-        let seconds = mean(&|one| figure(one).unwrap_or_default());
-        if is_told { format!(", {} {what}", ms(seconds)) } else { String::new() }
+        is_told.then(|| ms(mean(&|one| figure(one).unwrap_or_default())))
     };
     let (cpu_s, probe_s) = (mean(&|one| one.cpu_s), mean(&|one| one.probe_s));
-    Some(format!(
-        "a request took {} in the app, {} of it CPU{}{}; the probe took {} more ({} of that CPU)",
-        ms(mean(&|one| one.app_s)),
-        ms(cpu_s),
-        optional(&|one| one.gc_s, "garbage collection"),
-        optional(&|one| one.gvl_wait_s, "waiting for the lock"),
-        ms(probe_s),
-        figures::percent(probe_s / cpu_s.max(1e-9))
-    ))
+    Some(language.phrases().inside(&Inside {
+        app: &ms(mean(&|one| one.app_s)),
+        cpu: &ms(cpu_s),
+        gc: optional(&|one| one.gc_s).as_deref(),
+        lock_wait: optional(&|one| one.gvl_wait_s).as_deref(),
+        probe: &ms(probe_s),
+        probe_share: &figures::percent(probe_s / cpu_s.max(1e-9)),
+    }))
 }
 
 /// `61 MiB shared, 72 MiB a worker (66 MiB to 78 MiB), 1 MiB a thread`.
-pub fn memory_parts(parts: &MemoryParts, has_threads: bool) -> String {
-    let part = |bytes: u64, interval: Option<[u64; 2]>, what: &str| {
-        let doubt = interval
-            .map(|[low, high]| format!(" ({} to {})", figures::bytes(low), figures::bytes(high)));
-        format!("{} {what}{}", figures::bytes(bytes), doubt.unwrap_or_default())
+pub fn memory_parts(parts: &MemoryParts, has_threads: bool, language: Language) -> String {
+    let say = language.phrases();
+    let part = |part: MemoryPart, bytes: u64, interval: Option<[u64; 2]>| {
+        let interval =
+            interval.map(|[low, high]| say.between(&figures::bytes(low), &figures::bytes(high)));
+        say.memory_part(part, &figures::bytes(bytes), interval.as_deref())
     };
     let mut all = vec![
-        part(parts.shared_bytes, parts.shared_bytes_interval, "shared"),
-        part(parts.worker_bytes, parts.worker_bytes_interval, "a worker"),
+        part(MemoryPart::Shared, parts.shared_bytes, parts.shared_bytes_interval),
+        part(MemoryPart::Worker, parts.worker_bytes, parts.worker_bytes_interval),
     ];
     if has_threads {
-        all.push(part(parts.thread_bytes, parts.thread_bytes_interval, "a thread"));
+        all.push(part(MemoryPart::Thread, parts.thread_bytes, parts.thread_bytes_interval));
     }
-    all.join(", ")
+    say.list(&all)
 }
 
 #[cfg(test)]
@@ -68,12 +68,15 @@ mod tests {
             thread_bytes_interval: None,
         };
         let expected = "61 MiB shared, 72 MiB a worker (66 MiB to 78 MiB), 1 MiB a thread";
-        assert_eq!(memory_parts(&parts, true), expected);
-        assert_eq!(memory_parts(&parts, false), expected.trim_end_matches(", 1 MiB a thread"));
+        assert_eq!(memory_parts(&parts, true, Language::English), expected);
+        assert_eq!(
+            memory_parts(&parts, false, Language::English),
+            expected.trim_end_matches(", 1 MiB a thread")
+        );
     }
 
     #[test]
     fn nothing_is_said_of_the_inside_without_a_probe() {
-        assert_eq!(inside(&Story::default()), None);
+        assert_eq!(inside(&Story::default(), Language::English), None);
     }
 }

@@ -3,36 +3,36 @@
 //! In: a [`Verification`] and its session. Out: lines of at most 80 columns. Computes only.
 
 use super::figures;
+use super::language::{Counted, Language, StillRight};
 use super::outside::{pad, pad_left, width, wrap};
 use super::story::Story;
-use crate::terms::{SessionState, Verdict, Verification, VerifiedSetting};
+use super::words;
+use crate::terms::{SessionState, Verification, VerifiedSetting};
 
 /// The answer in a sentence.
-pub fn headline(story: &Story, found: &Verification) -> String {
-    let name = story.name_of(found.recommended.workers, found.recommended.threads);
-    let session = found.session;
-    let so_far = match story.state {
-        SessionState::Stopped => "Stopped before its end; so far: ",
-        _ => "",
-    };
-    let answer = match found.verdict {
-        Verdict::Yes => format!("Still right: {name}, as session {session} recommends"),
-        Verdict::No => format!("No longer right: {name}, as session {session} recommends"),
-        Verdict::Undecided => {
-            format!("Undecided whether {name}, as session {session} recommends, is still right")
-        }
-    };
-    format!("{so_far}{answer}: {}.", found.reason)
+pub fn headline(story: &Story, found: &Verification, language: Language) -> String {
+    let recommended = &found.recommended;
+    let name = words::name_of(story, recommended.workers, recommended.threads, language);
+    language.phrases().still_right(&StillRight {
+        verdict: found.verdict,
+        setting: &name,
+        session: found.session,
+        reason: &found.reason,
+        was_stopped: story.state == SessionState::Stopped,
+    })
 }
 
 /// What each setting held then and holds now, and what that is as ratios.
-pub fn table(story: &Story, found: &Verification) -> Vec<String> {
-    let recommended = story.name_of(found.recommended.workers, found.recommended.threads);
-    let mut rows = vec![["", "then", "now", "(95 % interval)", ""].map(String::from)];
-    rows.push(row(&format!("{recommended} (recommended)"), &found.recommended));
-    let current = found.current.as_ref().map(|it| (story.name_of(it.workers, it.threads), it));
+pub fn table(story: &Story, found: &Verification, language: Language) -> Vec<String> {
+    let (say, labels) = (language.phrases(), language.labels());
+    let name = |it: &VerifiedSetting| words::name_of(story, it.workers, it.threads, language);
+    let recommended = name(&found.recommended);
+    let mut rows = vec![["", labels.then, labels.now, labels.interval, ""].map(String::from)];
+    let marked = format!("{recommended} ({})", labels.recommended);
+    rows.push(row(&marked, &found.recommended, language));
+    let current = found.current.as_ref().map(|it| (name(it), it));
     if let Some((name, setting)) = &current {
-        rows.push(row(&format!("{name} (current then)"), setting));
+        rows.push(row(&format!("{name} ({})", labels.current_then), setting, language));
     }
     let columns: [usize; 5] =
         std::array::from_fn(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0));
@@ -49,32 +49,33 @@ pub fn table(story: &Story, found: &Verification) -> Vec<String> {
     };
     let mut text: Vec<String> = rows.iter().map(laid_out).collect();
     let ratio = |value: Option<f64>, interval: Option<[f64; 2]>| {
-        let interval = interval.map(figures::ratio_interval)?;
+        let interval = interval.map(|bounds| say.ratio_interval(bounds))?;
         Some(format!("{} ({interval})", figures::ratio(value?)))
     };
     if let Some(ratio) = ratio(found.ratio, found.ratio_interval) {
-        text.push(format!("  {recommended}, now / then: {ratio}"));
+        text.push(format!("  {}", say.now_then(&recommended, &ratio)));
     }
     let gain = ratio(found.gain_ratio, found.gain_ratio_interval).zip(current);
     if let Some((ratio, (name, _))) = gain {
-        text.push(format!("  {recommended} / {name}, now, within blocks: {ratio}"));
+        text.push(format!("  {}", say.now_beside(&recommended, &name, &ratio)));
     }
     text
 }
 
-fn row(name: &str, setting: &VerifiedSetting) -> [String; 5] {
+fn row(name: &str, setting: &VerifiedSetting, language: Language) -> [String; 5] {
+    let say = language.phrases();
     [
         name.to_string(),
         figures::rate(setting.capacity_rps_then),
         setting.capacity_rps.map_or_else(|| "-".to_string(), figures::rate),
         setting
             .capacity_rps_interval
-            .map_or_else(String::new, |it| format!("({})", figures::interval(it))),
-        figures::count(setting.starts, "start", "starts"),
+            .map_or_else(String::new, |bounds| format!("({})", say.interval(bounds))),
+        say.count(setting.starts, Counted::Starts),
     ]
 }
 
 /// The answer in a line.
-pub fn in_short(story: &Story, found: &Verification) -> String {
-    wrap(&headline(story, found), 80).join("\n") + "\n"
+pub fn in_short(story: &Story, found: &Verification, language: Language) -> String {
+    wrap(&headline(story, found, language), 80).join("\n") + "\n"
 }

@@ -1,13 +1,16 @@
 //! What a session found, in sentences: said once here, laid out by each format.
 //!
-//! In: a [`Story`]. Out: unescaped plain text. Computes only, and judges nothing that the events
-//! did not judge.
+//! In: a [`Story`] and a [`Language`]. Out: unescaped plain text. What is said is decided here, and
+//! how it is said in `language`. Computes only, and judges nothing that the events did not judge.
 
+use super::language::{
+    Counted, Found, Language, Nearest, NoFigure, Outcome, Phrases, Today, Undone, WayOut,
+};
 use super::story::Story;
 use super::{figures, knob_words, objective_text, used_words};
 use crate::terms::{
-    Arrivals, Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered, SessionState,
-    Slo, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict,
+    Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered, SessionState, Slo,
+    TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict,
 };
 
 /// As in JSON.
@@ -49,115 +52,91 @@ pub fn limit(kind: LimitKind) -> &'static str {
     }
 }
 
-/// The limit as people name it.
-fn limit_title(story: &Story, kind: LimitKind) -> &'static str {
+/// The limit as people name it; where there are no threads to choose, workers are what it lacks.
+pub fn limit_title(story: &Story, kind: LimitKind, language: Language) -> &'static str {
     match kind {
-        LimitKind::Gvl | LimitKind::Threads if !story.has_threads => "workers",
-        // Ruby's GVL, Python's GIL.
-        LimitKind::Gvl => "interpreter lock",
-        LimitKind::Gc => "garbage collection",
-        LimitKind::Unknown => "not known",
-        kind => limit(kind),
+        LimitKind::Gvl | LimitKind::Threads if !story.has_threads => language.labels().workers,
+        kind => language.phrases().limit(kind),
     }
 }
 
-/// What became of a trial, in two or three words. Nothing is asked of `Unloaded` and `Saturate`.
-pub fn outcome(trial: &TrialSummary) -> &'static str {
+/// What became of a trial. Nothing is asked of `Unloaded` and `Saturate`.
+pub fn outcome(trial: &TrialSummary) -> Outcome {
     match (&trial.failure, trial.valid, trial.purpose, trial.verdict) {
-        (Some(TrialFailure::Boot(_)), ..) => "did not start",
+        (Some(TrialFailure::Boot(_)), ..) => Outcome::DidNotStart,
         (Some(TrialFailure::Died { .. }), ..) if trial.limit.kind == LimitKind::Memory => {
-            "out of memory"
+            Outcome::OutOfMemory
         }
-        (Some(TrialFailure::Died { .. }), ..) => "server ended",
-        (None, false, ..) => "not valid",
-        (None, true, TrialPurpose::Unloaded | TrialPurpose::Saturate, _) => "measured",
-        (None, true, TrialPurpose::Screen, _) if trial.offered.rate().is_none() => "measured",
-        (None, true, _, Verdict::Yes) => "held",
-        (None, true, _, Verdict::No) => "did not hold",
-        (None, true, _, Verdict::Undecided) => "undecided",
+        (Some(TrialFailure::Died { .. }), ..) => Outcome::ServerEnded,
+        (None, false, ..) => Outcome::NotValid,
+        (None, true, TrialPurpose::Unloaded | TrialPurpose::Saturate, _) => Outcome::Measured,
+        (None, true, TrialPurpose::Screen, _) if trial.offered.rate().is_none() => {
+            Outcome::Measured
+        }
+        (None, true, _, Verdict::Yes) => Outcome::Held,
+        (None, true, _, Verdict::No) => Outcome::DidNotHold,
+        (None, true, _, Verdict::Undecided) => Outcome::Undecided,
     }
 }
 
 /// The load of a trial: `412/s` or `10 clients`.
-pub fn offered(offered: &Offered) -> String {
+pub fn offered(offered: &Offered, language: Language) -> String {
     match offered {
         Offered::Open { rate, .. } => figures::rate(rate.as_per_second()),
-        Offered::Closed { clients, .. } => figures::count(u64::from(*clients), "client", "clients"),
+        Offered::Closed { clients, .. } => {
+            language.phrases().count(u64::from(*clients), Counted::Clients)
+        }
     }
 }
 
 /// `3 workers x 5 threads`, or `3 workers` where there are no threads to choose.
-fn in_full(story: &Story, workers: u16, threads: u16) -> String {
-    let workers = figures::count(u64::from(workers), "worker", "workers");
+fn in_full(story: &Story, workers: u16, threads: u16, say: &dyn Phrases) -> String {
+    say.setting(u64::from(workers), story.has_threads.then_some(u64::from(threads)))
+}
+
+/// A configuration in short: `3 x 5`, or `3 workers` where there are no threads to choose.
+pub fn name_of(story: &Story, workers: u16, threads: u16, language: Language) -> String {
     match story.has_threads {
-        true => format!("{workers} x {}", figures::count(u64::from(threads), "thread", "threads")),
-        false => workers,
+        true => story.name_of(workers, threads),
+        false => language.phrases().count(u64::from(workers), Counted::Workers),
     }
 }
 
-/// The limit of one trial in a word.
-pub fn limit_of(story: &Story, trial: &TrialSummary) -> &'static str {
-    match trial.limit.kind {
-        LimitKind::Gvl | LimitKind::Threads if !story.has_threads => "workers",
-        kind => limit(kind),
-    }
+/// The same.
+pub fn name(story: &Story, configuration: Configuration, language: Language) -> String {
+    name_of(story, configuration.workers.get(), configuration.threads.get(), language)
 }
 
 /// What a configuration consists of, as the head of a column.
-pub fn configurations(story: &Story) -> &'static str {
-    if story.has_threads { "workers x threads" } else { "workers" }
+pub fn configurations(story: &Story, language: Language) -> &'static str {
+    let labels = language.labels();
+    if story.has_threads { labels.workers_x_threads } else { labels.workers }
 }
 
 /// The session in one sentence: what to set, or why there is nothing to set.
-pub fn headline(story: &Story) -> String {
+pub fn headline(story: &Story, language: Language) -> String {
     if let Some(found) = &story.verification {
-        return super::verify_text::headline(story, found);
+        return super::verify_text::headline(story, found, language);
     }
-    let goal = goal(story);
-    let Some(decision) = &story.decision else { return without_decision(story, &goal) };
-    let chosen = in_full(story, decision.workers, decision.threads);
-    let holds = format!("{} requests/s within {goal}", figures::number(decision.capacity_rps));
-    if let Some(text) = objective_text::headline(story, &chosen, &holds) {
+    let say = language.phrases();
+    let goal = goal(story, language);
+    let Some(decision) = &story.decision else { return without_decision(story, &goal, say) };
+    let setting = in_full(story, decision.workers, decision.threads, say);
+    let capacity = figures::number(decision.capacity_rps);
+    let found = Found { setting: &setting, capacity: &capacity, goal: &goal };
+    if let Some(text) = objective_text::headline(story, &found, language) {
         return text;
     }
     if story.chosen() == story.current_configuration() {
-        if was_the_only_one(story) {
-            return format!(
-                "Too short to compare: today's {chosen} holds {holds}, and no other setting was \
-                 measured; a longer --budget measures more."
-            );
-        }
-        return format!("Keep {chosen}, as it runs today: it holds {holds}.");
+        return match was_the_only_one(story) {
+            true => say.only_todays(&found),
+            false => say.keep(&found),
+        };
     }
-    match (&story.current, decision.gain_ratio) {
-        (Some(now), Some(gain)) => format!(
-            "Run {chosen}: it holds {holds}, {} times what today's {}.",
-            figures::ratio(gain),
-            todays_hold(story, now)
-        ),
-        (Some(now), None) => format!(
-            "Run {chosen}: it holds {holds}; today's {} no rate within it.",
-            todays_hold(story, now)
-        ),
-        (None, _) => format!("Run {chosen}: it holds {holds}."),
-    }
-}
-
-/// `1 x 5 holds`, `1 worker holds` or `2 workers hold`.
-fn todays_hold(story: &Story, now: &CurrentSetting) -> String {
-    let is_one = story.has_threads || now.workers == 1;
-    let verb = if is_one { "holds" } else { "hold" };
-    format!("{} {verb}", story.name_of(now.workers, now.threads))
-}
-
-/// A configuration before a verb: `3 x 5` holds, `3 workers:` holds.
-fn subject(story: &Story, workers: u16, threads: u16) -> String {
-    let colon = if story.has_threads { "" } else { ":" };
-    format!("{}{colon}", story.name_of(workers, threads))
-}
-
-fn subject_of(story: &Story, configuration: Configuration) -> String {
-    subject(story, configuration.workers.get(), configuration.threads.get())
+    let Some(now) = &story.current else { return say.run(&found) };
+    let setting = name_of(story, now.workers, now.threads, language);
+    let today = Today { setting: &setting, is_one: story.has_threads || now.workers == 1 };
+    say.run_instead(&found, &today, decision.gain_ratio.map(figures::ratio).as_deref())
 }
 
 /// Was today's setting measured alone, although others were to be?
@@ -169,78 +148,65 @@ fn was_the_only_one(story: &Story) -> bool {
     has_others && !story.trials.iter().any(is_measured)
 }
 
-fn goal(story: &Story) -> String {
-    if story.slo.is_empty() { "the goal".to_string() } else { story.slo.clone() }
+fn goal(story: &Story, language: Language) -> String {
+    match story.slo.is_empty() {
+        true => language.labels().the_goal.to_string(),
+        false => story.slo.clone(),
+    }
 }
 
-fn without_decision(story: &Story, goal: &str) -> String {
-    let trials = figures::count(story.trials.len() as u64, "trial", "trials");
-    let so_far = format!("{trials} in {}", figures::span(story.elapsed_s));
-    match (story.state, &story.error) {
-        (_, Some(error)) => match error.strip_prefix("could not ") {
-            Some(what) => format!("Could not {what}."),
-            None => format!("Could not measure: {error}."),
-        },
-        (SessionState::Running, None) => {
-            format!("This session has not ended, so there is no decision yet ({so_far}).")
-        }
-        _ if story.trials.is_empty() && !story.boot_failures.is_empty() => {
-            "The server did not start with any setting that was tried.".to_string()
-        }
-        _ if story.trials.is_empty() => "No trial was run, so nothing is known.".to_string(),
-        (SessionState::Stopped, None) => {
-            format!("Stopped before it could decide ({so_far}).")
-        }
-        _ if story.trials.iter().all(|trial| trial.failure.is_some()) => {
-            "Could not measure: the server ended by itself in every trial.".to_string()
-        }
-        _ if story.trials.iter().all(|trial| !trial.valid) => {
-            format!("Nothing can be concluded: none of the {trials} is valid.")
-        }
-        _ if story.highest_held().is_some() => {
-            format!("No decision was reached within the budget ({so_far}).")
-        }
-        _ => format!("No configuration held any rate that was tried within {goal}."),
-    }
+fn without_decision(story: &Story, goal: &str, say: &'static dyn Phrases) -> String {
+    let trials = say.count(story.trials.len() as u64, Counted::Trials);
+    let so_far = &say.trials_in(&trials, &say.span(story.elapsed_s));
+    say.undone(&match (story.state, &story.error) {
+        (_, Some(error)) => Undone::Failed { error },
+        (SessionState::Running, None) => Undone::StillRuns { so_far },
+        _ if story.trials.is_empty() && !story.boot_failures.is_empty() => Undone::NeverStarted,
+        _ if story.trials.is_empty() => Undone::NoTrial,
+        _ if story.trials.iter().all(|trial| trial.failure.is_some()) => Undone::AlwaysEnded,
+        _ if story.trials.iter().all(|trial| !trial.valid) => Undone::NoneValid { trials: &trials },
+        _ if story.highest_held().is_some() => Undone::NotReached { so_far },
+        _ => Undone::NothingHeld { goal },
+    })
 }
 
 /// What stands behind the headline, as `(what, sentence)`.
-pub fn facts(story: &Story) -> Vec<(&'static str, String)> {
+pub fn facts(story: &Story, language: Language) -> Vec<(&'static str, String)> {
+    let (say, labels) = (language.phrases(), language.labels());
     let mut facts = Vec::new();
     if story.state == SessionState::Stopped && story.decision.is_some() {
-        facts.push(("stopped", "before its end: this is the answer so far".to_string()));
+        facts.push((labels.stopped, labels.before_its_end.to_string()));
     }
     if let (Some(error), Some(_)) = (&story.error, &story.decision) {
-        facts.push(("failed", format!("before its end: this is the answer so far; {error}")));
+        facts.push((labels.failed, say.failed(error)));
     }
     if let Some(now) = &story.current {
-        facts.push(("today", today(story, now)));
+        facts.push((labels.today, today(story, now, language)));
     }
     match &story.decision {
-        Some(decision) => decision_facts(story, decision, &mut facts),
-        None => facts.extend(best_known(story)),
+        Some(decision) => decision_facts(story, decision, language, &mut facts),
+        None => facts.extend(best_known(story, language)),
     }
     facts
 }
 
-fn today(story: &Story, now: &CurrentSetting) -> String {
-    let name = subject(story, now.workers, now.threads);
-    match (now.capacity_rps, now.capacity_rps_interval) {
-        (Some(capacity), Some(bounds)) => {
-            format!("{name} holds {} ({})", figures::rate(capacity), figures::interval(bounds))
-        }
-        (Some(capacity), None) => format!("{name} holds {}", figures::rate(capacity)),
-        (None, _) => format!("{name} {}", without_capacity(story)),
-    }
+fn today(story: &Story, now: &CurrentSetting, language: Language) -> String {
+    let say = language.phrases();
+    let name = name_of(story, now.workers, now.threads, language);
+    let Some(capacity) = now.capacity_rps else {
+        return say.holds_not(&name, !story.has_threads, without_capacity(story));
+    };
+    let interval = now.capacity_rps_interval.map(|bounds| say.interval(bounds));
+    say.holds(&name, !story.has_threads, &figures::rate(capacity), interval.as_deref())
 }
 
 /// Why there is no figure for what runs today: only a believable trial shows that it holds nothing.
-fn without_capacity(story: &Story) -> &'static str {
+fn without_capacity(story: &Story) -> NoFigure {
     let today = story.current_configuration();
     let mut trials =
         story.trials.iter().filter(|trial| Some(trial.configuration) == today).peekable();
     if trials.peek().is_none() && story.boot_failures.iter().any(|(it, _)| Some(*it) == today) {
-        return "does not start";
+        return NoFigure::DoesNotStart;
     }
     let is_shown = |trial: &TrialSummary| {
         trial.valid && trial.failure.is_none() && trial.verdict == Verdict::No
@@ -251,120 +217,91 @@ fn without_capacity(story: &Story) -> &'static str {
         is_gone |= trial.failure.is_some();
     }
     match (is_slow, is_gone) {
-        (true, _) => "holds no rate within the goal",
-        (false, true) => "ended by itself under load",
-        (false, false) => "was not measured far enough to say what it holds",
+        (true, _) => NoFigure::HoldsNothing,
+        (false, true) => NoFigure::EndedUnderLoad,
+        (false, false) => NoFigure::NotFarEnough,
     }
 }
 
-fn decision_facts(story: &Story, decision: &Decision, facts: &mut Vec<(&'static str, String)>) {
-    facts.push((
-        "found",
-        format!(
-            "{} holds {} ({})",
-            subject(story, decision.workers, decision.threads),
-            figures::rate(decision.capacity_rps),
-            figures::interval(decision.capacity_rps_interval)
-        ),
-    ));
-    if story.chosen() != story.current_configuration() {
-        facts.extend(gain(decision).map(|text| ("gain", text)));
-    }
-    let knobs = story.knobs.as_ref().and_then(|knobs| knob_words::recommended(story, knobs));
-    facts.extend(knobs.map(|text| ("with knobs", text)));
-    facts.push(("limit", limit_text(story, decision)));
-    if !decision.limit.advice.is_empty() {
-        facts.push(("what helps", decision.limit.advice.clone()));
-    }
-    facts.push(("day to day", day_to_day(decision)));
-    if let Some(memory) = decision.memory_bytes {
-        let of = story
-            .machine
-            .as_ref()
-            .map(|machine| format!(" of {}", machine.memory_bytes))
-            .unwrap_or_default();
-        facts.push(("memory", format!("{}{of}", figures::bytes(memory))));
-    }
-    facts.extend(
-        story
-            .memory
-            .as_ref()
-            .map(|parts| ("of that", used_words::memory_parts(parts, story.has_threads))),
+fn decision_facts(
+    story: &Story,
+    decision: &Decision,
+    language: Language,
+    facts: &mut Vec<(&'static str, String)>,
+) {
+    let (say, labels) = (language.phrases(), language.labels());
+    let found = say.holds(
+        &name_of(story, decision.workers, decision.threads, language),
+        !story.has_threads,
+        &figures::rate(decision.capacity_rps),
+        Some(&say.interval(decision.capacity_rps_interval)),
     );
-    facts.extend(used_words::inside(story).map(|text| ("inside", text)));
-    let connections = u64::from(decision.database_connections);
-    facts.push((
-        "database",
-        format!("up to {}", figures::count(connections, "connection", "connections")),
-    ));
-}
-
-fn gain(decision: &Decision) -> Option<String> {
-    let gain = decision.gain_ratio?;
-    let Some(bounds) = decision.gain_ratio_interval else {
-        return Some(format!("{} ({} times as much)", figures::change(gain), figures::ratio(gain)));
-    };
-    let doubt = if bounds[0] <= 1.0 && bounds[1] >= 1.0 {
-        "; no difference can be told apart here"
-    } else {
-        ""
-    };
-    Some(format!(
-        "{}: {} times as much ({}){doubt}",
-        figures::change(gain),
-        figures::ratio(gain),
-        figures::ratio_interval(bounds)
-    ))
-}
-
-fn limit_text(story: &Story, decision: &Decision) -> String {
-    let limit = &decision.limit;
-    let title = limit_title(story, limit.kind);
-    if limit.kind == LimitKind::Unknown {
-        return format!("{title}: {}", limit.evidence);
+    facts.push((labels.found, found));
+    if story.chosen() != story.current_configuration() {
+        facts.extend(gain(decision, say).map(|text| (labels.gain, text)));
     }
-    format!("{title}: {} (confidence {})", limit.evidence, figures::percent(limit.confidence))
+    let knobs = story.knobs.as_ref();
+    let knobs = knobs.and_then(|knobs| knob_words::recommended(story, knobs, language));
+    facts.extend(knobs.map(|text| (labels.with_knobs, text)));
+    facts.push((labels.limit, limit_text(story, decision, language)));
+    if !decision.limit.advice.is_empty() {
+        facts.push((labels.what_helps, decision.limit.advice.clone()));
+    }
+    let share = figures::percent(decision.operating_rps / decision.capacity_rps);
+    let day_to_day = say.day_to_day(&figures::rate(decision.operating_rps), &share);
+    facts.push((labels.day_to_day, day_to_day));
+    if let Some(memory) = decision.memory_bytes {
+        let all = story.machine.as_ref().map(|machine| machine.memory_bytes.to_string());
+        facts.push((labels.memory, say.memory_of(&figures::bytes(memory), all.as_deref())));
+    }
+    let parts = story.memory.as_ref();
+    let parts = parts.map(|parts| used_words::memory_parts(parts, story.has_threads, language));
+    facts.extend(parts.map(|text| (labels.of_that, text)));
+    facts.extend(used_words::inside(story, language).map(|text| (labels.inside, text)));
+    let connections = u64::from(decision.database_connections);
+    facts.push((labels.database, say.up_to_connections(connections)));
 }
 
-fn day_to_day(decision: &Decision) -> String {
-    let share = decision.operating_rps / decision.capacity_rps;
-    format!(
-        "{}, {} of what it holds: the rest is for bursts and bad days",
-        figures::rate(decision.operating_rps),
-        figures::percent(share)
-    )
+fn gain(decision: &Decision, say: &'static dyn Phrases) -> Option<String> {
+    let gain = decision.gain_ratio?;
+    let (change, ratio) = (figures::change(gain), figures::ratio(gain));
+    let interval = decision.gain_ratio_interval.map(|bounds| {
+        let is_doubtful = bounds[0] <= 1.0 && bounds[1] >= 1.0;
+        (say.ratio_interval(bounds), is_doubtful)
+    });
+    let interval = interval.as_ref().map(|(text, is_doubtful)| (text.as_str(), *is_doubtful));
+    Some(say.gain(&change, &ratio, interval))
+}
+
+fn limit_text(story: &Story, decision: &Decision, language: Language) -> String {
+    let limit = &decision.limit;
+    let title = limit_title(story, limit.kind, language);
+    let is_known = limit.kind != LimitKind::Unknown;
+    let confidence = is_known.then(|| figures::percent(limit.confidence));
+    language.phrases().limit_because(title, &limit.evidence, confidence.as_deref())
 }
 
 /// Without a decision: the best that is known.
-fn best_known(story: &Story) -> Option<(&'static str, String)> {
+fn best_known(story: &Story, language: Language) -> Option<(&'static str, String)> {
+    let (say, labels) = (language.phrases(), language.labels());
     if let Some((trial, rate)) = story.highest_held() {
-        return Some((
-            "best so far",
-            format!(
-                "{} held {} in trial {}",
-                subject_of(story, trial.configuration),
-                figures::rate(rate),
-                trial.id
-            ),
-        ));
+        let name = name(story, trial.configuration, language);
+        let held = say.best_so_far(&name, !story.has_threads, &figures::rate(rate), trial.id);
+        return Some((labels.best_so_far, held));
     }
     let nearest = nearest(story)?;
-    let (name, latency) = goal_latency(story, nearest);
+    let (quantile, latency) = goal_latency(story, nearest);
     let failed = failed_share(nearest);
-    let errors = match failed {
-        0.0 => "no request failed".to_string(),
-        share => format!("{} of the requests failed", figures::percent(share)),
-    };
-    Some((
-        "nearest",
-        format!(
-            "{} under {}: {name} {}, {errors} (trial {})",
-            story.name(nearest.configuration),
-            offered(&nearest.offered),
-            figures::latency(latency),
-            nearest.id
-        ),
-    ))
+    let failed = (failed != 0.0).then(|| figures::percent(failed));
+    let told = say.nearest(&Nearest {
+        setting: &name(story, nearest.configuration, language),
+        offered: &offered(&nearest.offered, language),
+        quantile: &quantile,
+        latency: &figures::latency(latency),
+        failed: failed.as_deref(),
+        trial: nearest.id,
+    });
+    Some((labels.nearest, told))
 }
 
 /// The believable trial that came nearest to the goal: fewest failures, then lowest latency.
@@ -410,114 +347,94 @@ fn goal_latency(story: &Story, trial: &TrialSummary) -> (String, f64) {
 }
 
 /// Without a decision: what to do about it, a sentence each.
-pub fn ways_out(story: &Story) -> Vec<String> {
+pub fn ways_out(story: &Story, language: Language) -> Vec<String> {
+    let say = language.phrases();
     if story.decision.is_some() || story.error.is_some() {
         return Vec::new();
     }
     if story.state == SessionState::Running {
-        let way = "if its program died, 'sweetspot tune' with the same plan in the same folder \
-                   takes up what was measured";
-        return vec![way.to_string()];
+        return vec![say.way_out(&WayOut::TakeUpAgain)];
     }
-    let mut ways = Vec::new();
     if story.trials.is_empty() && !story.boot_failures.is_empty() {
-        ways.extend(story.boot_failures.iter().map(|(_, failure)| failure.advice.clone()));
+        let advice = story.boot_failures.iter().map(|(_, failure)| failure.advice.clone());
+        let mut ways: Vec<String> = advice.collect();
         ways.dedup();
         return ways;
     }
     if story.state == SessionState::Stopped {
-        ways.push("let it run to its end, or give it less time with --budget".to_string());
-        return ways;
+        return vec![say.way_out(&WayOut::LetItEnd)];
     }
     if !story.trials.is_empty() && story.trials.iter().all(|trial| trial.failure.is_some()) {
-        let way = "find out what ends the server: its own last lines are shown with each trial, \
-                   and 'sweetspot load' can repeat the load on a server that you start yourself";
-        ways.push(way.to_string());
-        return ways;
+        return vec![say.way_out(&WayOut::FindWhatEndsIt)];
     }
     if !story.trials.is_empty() && story.trials.iter().all(|trial| !trial.valid) {
         let mut reasons: Vec<&str> = story.trials.iter().map(|t| t.reason.as_str()).collect();
         reasons.dedup();
-        ways.extend(reasons.into_iter().take(3).map(|reason| format!("mend this first: {reason}")));
-        ways.push("'sweetspot doctor' says whether this machine is fit to measure on".to_string());
-        return ways;
+        let first = reasons.into_iter().take(3);
+        let mend = first.map(|reason| say.way_out(&WayOut::Mend { reason }));
+        return mend.chain([say.way_out(&WayOut::AskDoctor)]).collect();
     }
     if story.highest_held().is_some() || story.trials.is_empty() {
-        ways.push("give it more time: --budget 20m".to_string());
-        return ways;
+        return vec![say.way_out(&WayOut::MoreTime)];
     }
-    ways.extend(unloaded_way_out(story));
+    let mut ways: Vec<String> = unloaded_way_out(story, say).into_iter().collect();
     if story.trials.iter().any(|trial| trial.valid && failed_share(trial) > 0.0) {
-        ways.push("see why requests fail: the trials list each status and error".to_string());
+        ways.push(say.way_out(&WayOut::SeeErrors));
     }
-    ways.push("ask for less: --slo with a higher latency limit or error ratio".to_string());
+    ways.push(say.way_out(&WayOut::AskForLess));
     ways
 }
 
 /// When one request alone is slower than the goal, no setting can help.
-fn unloaded_way_out(story: &Story) -> Option<String> {
+fn unloaded_way_out(story: &Story, say: &dyn Phrases) -> Option<String> {
     let slo: Slo = story.slo.parse().ok()?;
     let limit = slo.quantiles.first()?.limit.as_secs_f64();
     let alone =
         story.trials.iter().find(|trial| trial.valid && trial.purpose == TrialPurpose::Unloaded)?;
-    let (name, latency) = goal_latency(story, alone);
+    let (quantile, latency) = goal_latency(story, alone);
     (latency >= limit).then(|| {
-        format!(
-            "make the app faster: one request alone takes {} ({name}), the goal is {}, so no \
-             number of workers{} can meet it",
-            figures::latency(latency),
-            figures::latency(limit),
-            if story.has_threads { " or threads" } else { "" }
-        )
+        say.way_out(&WayOut::FasterApp {
+            alone: &figures::latency(latency),
+            quantile: &quantile,
+            goal: &figures::latency(limit),
+            has_threads: story.has_threads,
+        })
     })
 }
 
 /// How the figures came about.
-pub fn method(story: &Story) -> String {
+pub fn method(story: &Story, language: Language) -> String {
+    let say = language.phrases();
     let arrivals = story.trials.iter().find_map(|trial| match trial.offered {
         Offered::Open { arrivals, .. } => Some(arrivals),
         Offered::Closed { .. } => None,
     });
-    let arrivals = match arrivals {
-        Some(Arrivals::Poisson) => " Requests arrived as independent users do (Poisson).",
-        Some(Arrivals::Uniform) => {
-            " Requests arrived at equal distances, which overstates capacity."
-        }
-        None => "",
-    };
-    format!(
-        "{} in {}, {} of it under load{}.{arrivals}",
-        figures::count(story.trials.len() as u64, "trial", "trials"),
-        figures::span(story.elapsed_s),
-        figures::span(story.load_s),
-        outcomes(story)
-    )
+    let arrivals = arrivals.map_or("", |arrivals| say.arrivals(arrivals));
+    let trials = say.count(story.trials.len() as u64, Counted::Trials);
+    let trials_in = say.trials_in(&trials, &say.span(story.elapsed_s));
+    let how = say.method(&trials_in, &say.span(story.load_s), &outcomes(story, say));
+    format!("{how}{arrivals}")
 }
 
-/// `: 5 held, 3 did not hold, 1 undecided`; empty without trials.
-fn outcomes(story: &Story) -> String {
-    let mut counts: Vec<(&str, usize)> = Vec::new();
+/// `5 held`, `3 did not hold`, `1 undecided`; empty without trials.
+fn outcomes(story: &Story, say: &dyn Phrases) -> Vec<String> {
+    let mut counts: Vec<(Outcome, usize)> = Vec::new();
     for trial in &story.trials {
-        let outcome = match outcome(trial) {
-            "measured" => "for calibration",
-            outcome => outcome,
-        };
+        let outcome = outcome(trial);
         match counts.iter_mut().find(|(known, _)| *known == outcome) {
             Some((_, count)) => *count += 1,
             None => counts.push((outcome, 1)),
         }
     }
-    let counts: Vec<String> =
-        counts.iter().map(|(outcome, count)| format!("{count} {outcome}")).collect();
-    if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) }
+    counts.iter().map(|(outcome, count)| say.outcomes(*outcome, *count)).collect()
 }
 
-/// `2 cores of AMD EPYC 7763, 4.0 GiB, Linux 6.1.0`.
-pub fn machine(machine: &Machine) -> String {
-    let cores = machine.cores.get();
-    let cores =
-        if cores == 1.0 { "1 core".to_string() } else { format!("{} cores", machine.cores) };
-    format!("{cores} of {}, {}, kernel {}", machine.cpu_model, machine.memory_bytes, machine.kernel)
+/// `2 cores of AMD EPYC 7763, 4.0 GiB, kernel 6.1.0`.
+pub fn machine(machine: &Machine, language: Language) -> String {
+    let is_one = machine.cores.get() == 1.0;
+    let cores = if is_one { "1".to_string() } else { machine.cores.to_string() };
+    let memory = machine.memory_bytes.to_string();
+    language.phrases().machine(&cores, is_one, &machine.cpu_model, &memory, &machine.kernel)
 }
 
 /// One line for lists: `3 x 5, 412/s`; `name` is the configuration's.
@@ -526,43 +443,37 @@ pub fn in_short(name: &str, decision: &Decision) -> String {
 }
 
 /// Configurations as good as the chosen one: `(configuration, share, interval, memory)`.
-pub fn equivalents(story: &Story, decision: &Decision) -> Vec<[String; 3]> {
-    decision
-        .equivalent
-        .iter()
-        .map(|other| {
-            [
-                story.name_of(other.workers, other.threads),
-                format!(
-                    "{} ({:.0} to {:.0})",
-                    figures::percent(other.ratio),
-                    other.ratio_interval[0] * 100.0,
-                    other.ratio_interval[1] * 100.0
-                ),
-                other.memory_bytes.map(figures::bytes).unwrap_or_default(),
-            ]
-        })
-        .collect()
+pub fn equivalents(story: &Story, decision: &Decision, language: Language) -> Vec<[String; 3]> {
+    let row = |other: &crate::terms::Equivalent| {
+        [
+            name_of(story, other.workers, other.threads, language),
+            language.phrases().share(other.ratio, other.ratio_interval),
+            other.memory_bytes.map(figures::bytes).unwrap_or_default(),
+        ]
+    };
+    decision.equivalent.iter().map(row).collect()
 }
 
 /// A configuration that never became ready, or whose server ended: who, what, and its last lines.
-pub fn failures(story: &Story) -> Vec<(String, Vec<String>)> {
+pub fn failures(story: &Story, language: Language) -> Vec<(String, Vec<String>)> {
     let mut failures: Vec<(String, Vec<String>)> = story
         .boot_failures
         .iter()
         .map(|(configuration, failure)| {
-            let what = knob_words::did_not_start(story, *configuration, Variant::AS_IT_IS, failure);
+            let as_it_is = Variant::AS_IT_IS;
+            let what =
+                knob_words::did_not_start(story, *configuration, as_it_is, failure, language);
             (what, failure.last_lines.clone())
         })
         .collect();
     failures.extend(story.variant_failures.iter().map(|(configuration, variant, failure)| {
-        let what = knob_words::did_not_start(story, *configuration, *variant, failure);
+        let what = knob_words::did_not_start(story, *configuration, *variant, failure, language);
         (what, failure.last_lines.clone())
     }));
     for trial in &story.trials {
         if let Some(TrialFailure::Died { status, last_lines }) = &trial.failure {
-            let who = subject_of(story, trial.configuration);
-            let what = format!("{who} ended in trial {} ({status})", trial.id);
+            let who = name(story, trial.configuration, language);
+            let what = language.phrases().ended(&who, !story.has_threads, trial.id, status);
             failures.push((what, last_lines.clone()));
         }
     }
@@ -571,7 +482,8 @@ pub fn failures(story: &Story) -> Vec<(String, Vec<String>)> {
 
 /// How far the predictions were off that were made before each measurement; `None` when nothing
 /// can be compared.
-pub fn predictions_scored(story: &Story) -> Option<String> {
+pub fn predictions_scored(story: &Story, language: Language) -> Option<String> {
+    let (say, labels) = (language.phrases(), language.labels());
     let scored = story.scored();
     let off = |predicted: f64, measured: Option<f64>| {
         let measured = measured.filter(|measured| *measured > 0.0 && predicted > 0.0)?;
@@ -582,19 +494,17 @@ pub fn predictions_scored(story: &Story) -> Option<String> {
         .map(|it| off(it.predicted_throughput_rps_max, it.measured_throughput_rps_max));
     let capacity = scored.iter().map(|it| off(it.predicted_capacity_rps, it.measured_capacity_rps));
     let told = [
-        ("throughput", throughput.flatten().collect()),
-        ("capacity", capacity.flatten().collect()),
+        (labels.throughput, throughput.flatten().collect()),
+        (labels.capacity, capacity.flatten().collect()),
     ]
     .map(|(what, mut errors): (&str, Vec<f64>)| {
         errors.sort_by(f64::total_cmp);
         let median = errors.get(errors.len() / 2)?;
-        let count = figures::count(errors.len() as u64, "setting", "settings");
-        Some(format!("{what} by {} ({count})", figures::percent(*median)))
+        let count = say.count(errors.len() as u64, Counted::Settings);
+        Some(say.off_by(what, &figures::percent(*median), &count))
     });
     let told: Vec<String> = told.into_iter().flatten().collect();
-    (!told.is_empty()).then(|| {
-        format!("Predictions made beforehand were off in the median: {}.", told.join(", "))
-    })
+    (!told.is_empty()).then(|| say.predictions_off(&told))
 }
 
 #[cfg(test)]
@@ -631,7 +541,10 @@ mod tests {
     }
 
     fn fact(story: &Story, wanted: &str) -> Option<String> {
-        facts(story).into_iter().find(|(what, _)| *what == wanted).map(|(_, text)| text)
+        facts(story, Language::English)
+            .into_iter()
+            .find(|(what, _)| *what == wanted)
+            .map(|(_, text)| text)
     }
 
     #[test]
@@ -656,7 +569,7 @@ mod tests {
             ),
             (story(None, None), format!("Run 2 workers x 1 thread: it {holds}.")),
         ] {
-            assert_eq!(headline(&story), headline_wanted);
+            assert_eq!(headline(&story, Language::English), headline_wanted);
         }
     }
 
@@ -668,14 +581,14 @@ mod tests {
         decision.limit = Limit { kind: LimitKind::Threads, ..Limit::unknown("all 4 workers") };
         story.has_threads = false;
         assert_eq!(
-            headline(&story),
+            headline(&story, Language::English),
             "Run 4 workers: it holds 100 requests/s within p95<1s, 1.25 times what today's 2 \
              workers hold."
         );
         assert!(fact(&story, "today").unwrap().starts_with("2 workers: holds 80"));
         assert!(fact(&story, "found").unwrap().starts_with("4 workers: holds 100"));
         assert!(fact(&story, "limit").unwrap().starts_with("workers: all 4 workers"));
-        assert!(facts(&story).iter().all(|(_, text)| !text.contains("thread")));
+        assert!(facts(&story, Language::English).iter().all(|(_, text)| !text.contains("thread")));
     }
 
     #[test]
@@ -692,9 +605,13 @@ mod tests {
             ruled_out: None,
         };
         story.predicted = vec![prediction(2)];
-        assert!(headline(&story).starts_with("Keep 2 workers x 1 thread"));
+        assert!(headline(&story, Language::English).starts_with("Keep 2 workers x 1 thread"));
         story.predicted.push(prediction(3));
-        assert!(headline(&story).contains("no other setting was measured"), "{}", headline(&story));
+        assert!(
+            headline(&story, Language::English).contains("no other setting was measured"),
+            "{}",
+            headline(&story, Language::English)
+        );
     }
 
     #[test]
@@ -713,10 +630,13 @@ mod tests {
             error: Some("the port 3000 is taken".into()),
             ..Story::default()
         };
-        assert_eq!(headline(&story), "Could not measure: the port 3000 is taken.");
-        assert!(ways_out(&story).is_empty());
+        assert_eq!(
+            headline(&story, Language::English),
+            "Could not measure: the port 3000 is taken."
+        );
+        assert!(ways_out(&story, Language::English).is_empty());
         let story = Story { error: Some("could not start a process".into()), ..story };
-        assert_eq!(headline(&story), "Could not start a process.");
+        assert_eq!(headline(&story, Language::English), "Could not start a process.");
     }
 
     #[test]
@@ -731,7 +651,7 @@ mod tests {
             .map(|(w, t)| (Configuration::new(w, t).unwrap(), failure.clone()))
             .to_vec();
         let story = Story { state: SessionState::Done, boot_failures, ..Story::default() };
-        assert!(headline(&story).starts_with("The server did not start"));
-        assert_eq!(ways_out(&story), ["set SECRET_KEY_BASE"]);
+        assert!(headline(&story, Language::English).starts_with("The server did not start"));
+        assert_eq!(ways_out(&story, Language::English), ["set SECRET_KEY_BASE"]);
     }
 }

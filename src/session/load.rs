@@ -3,7 +3,7 @@
 //! In: what was typed, taken apart by the command line ([`Asked`]). Out: a summary. Must not print.
 
 mod access_log;
-mod addresses;
+pub(super) mod addresses;
 pub mod capacity;
 mod describe;
 mod json_target;
@@ -11,7 +11,7 @@ mod route;
 mod table;
 mod targets;
 mod tls;
-mod url;
+pub(super) mod url;
 mod window;
 
 use std::io::{self, Read};

@@ -12,6 +12,7 @@ pub mod lab;
 pub mod load;
 pub mod order;
 pub mod predict;
+pub mod push;
 pub mod rehearse;
 pub mod report;
 pub mod resume;

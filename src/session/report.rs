@@ -3,7 +3,8 @@
 //! In: a store, a session, and the reports wanted. Out: those files, each whole or not at all. Must
 //! not measure.
 
-use std::fs::{self, OpenOptions};
+pub mod files;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -11,7 +12,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use super::predict;
-use crate::report::{self, Format, Stored, Story, Style};
+use crate::report::{self, Format, Stored, Story, Style, csv};
 use crate::store::{SessionId, SessionRow, Store, StoreError};
 use crate::terms::SessionState;
 
@@ -59,7 +60,7 @@ impl FromStr for Which {
     }
 }
 
-/// One report wanted: its format, and a file or (`None`) standard output.
+/// One report wanted: its format, and a file, a folder or (`None`) standard output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     pub format: Format,
@@ -83,7 +84,39 @@ impl FromStr for Output {
     }
 }
 
-/// `text, markdown, json, csv`.
+impl Output {
+    /// The folder that every table goes into, a file each: CSV alone, where the path ends with a
+    /// slash or is a folder that is there.
+    fn folder(&self) -> Option<&PathBuf> {
+        let path = self.path.as_ref().filter(|_| self.format == Format::Csv)?;
+        let is_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/") || path.is_dir();
+        is_folder.then_some(path)
+    }
+
+    /// # Errors
+    /// It cannot be written: what was there is as it was.
+    fn write_to(&self, path: &Path, story: &Story, style: Style) -> io::Result<()> {
+        if let Some(folder) = self.folder() {
+            let tables = csv::tables(story);
+            let files: Vec<(&str, &str)> =
+                tables.iter().map(|table| (table.file, table.content.as_str())).collect();
+            return files::replace_all(folder, &files);
+        }
+        let plain = Style { language: style.language, ..Style::PLAIN };
+        let content = rendered(story, self.format, plain);
+        match self.format == Format::Markdown && is_job_summary(path) {
+            true => files::append(path, content.as_bytes()),
+            false => files::replace(path, content.as_bytes()),
+        }
+    }
+}
+
+/// The file in which the steps of a CI job put their summaries, one after the other.
+fn is_job_summary(path: &Path) -> bool {
+    std::env::var_os("GITHUB_STEP_SUMMARY").is_some_and(|summary| Path::new(&summary) == path)
+}
+
+/// The formats' names, with commas.
 fn known_formats() -> String {
     Format::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
@@ -159,8 +192,7 @@ pub fn write(
     for output in outputs {
         match &output.path {
             Some(path) => {
-                let text = rendered(story, output.format, Style::PLAIN);
-                replace_file(path, text.as_bytes()).map_err(|source| ReportError::Write {
+                output.write_to(path, story, style).map_err(|source| ReportError::Write {
                     path: path.display().to_string(),
                     source,
                 })?;
@@ -183,7 +215,7 @@ fn rendered(story: &Story, format: Format, style: Style) -> String {
     match format {
         Format::Html => {
             let predict = predict::usual_table(story);
-            report::html::render(story, predict.as_ref(), &report::html::assets())
+            report::html::render(story, predict.as_ref(), &report::html::assets(), style.language)
         }
         format => format.render(story, style),
     }
@@ -216,32 +248,4 @@ pub fn remark(story: &Story) -> Option<&'static str> {
         }
         _ => None,
     }
-}
-
-/// Puts `content` in the place of the file, whole or not at all: it is written beside it and
-/// renamed. What is no regular file (a pipe, `/dev/stdout`) is written to as it is.
-fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return OpenOptions::new().write(true).open(path)?.write_all(content);
-    }
-    // A link keeps pointing where it pointed.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
-    let mut beside = std::ffi::OsString::from(".");
-    beside.push(name);
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = path.with_file_name(beside);
-    let result = write_and_rename(&beside, &path, content);
-    if result.is_err() {
-        // It may never have been made; the first error is the one to tell.
-        let _ = fs::remove_file(&beside);
-    }
-    result
-}
-
-fn write_and_rename(beside: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = fs::File::create(beside)?;
-    file.write_all(content)?;
-    file.sync_all()?;
-    fs::rename(beside, path)
 }

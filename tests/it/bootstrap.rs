@@ -168,9 +168,11 @@ fn only_the_tests_need_databases() {
 }
 
 #[test]
-fn only_the_readers_need_python() {
-    assert!(bootstrap("readers", "").calls.contains("--no-install-recommends python3-venv\n"));
-    assert_eq!(bootstrap("readers", "fake python3 ''").said, "");
+fn only_the_readers_need_python_and_what_reads_reports() {
+    let packages = "--no-install-recommends python3-venv libxml2-utils prometheus\n";
+    assert!(bootstrap("readers", "").calls.contains(packages));
+    let fakes = "for tool in python3 xmllint promtool; do fake $tool ''; done";
+    assert_eq!(bootstrap("readers", fakes).said, "");
 }
 
 #[test]

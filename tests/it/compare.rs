@@ -123,6 +123,16 @@ fn the_verb_says_it_in_eighty_columns_and_ends_with_the_verdict_as_its_code() {
     let (code, text, _) = run(&["2", "1", "--store", &store, "--quiet"]);
     assert_eq!((code, text.lines().count() <= 2), (0, true), "{text}");
 
+    // CI is told the verdict, and each figure.
+    let (code, _, error) = run(&["1", "2", "--store", &store, "-q", "-o", "junit=junit.xml"]);
+    assert_eq!(code, 3, "{error}");
+    let junit = std::fs::read_to_string(folder.path().join("junit.xml")).unwrap();
+    assert!(
+        junit.contains("<testcase name=\"verdict\" classname=\"sweetspot.compare\""),
+        "{junit}"
+    );
+    assert!(junit.contains("<failure message=\"B / A is 0."), "{junit}");
+
     // What 'tune -o json' wrote compares like the session itself.
     let (written, sessions) = (folder.path().join("b.json"), format!("{store}:2"));
     let report = sweetspot(folder.path(), &["report", "2", "--store", &store, "--json"]);

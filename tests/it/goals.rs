@@ -94,7 +94,10 @@ fn the_least_memory_that_holds_a_rate_is_found() {
         let json = serde_json::to_value(report::json::fold(&ended.events, None)).unwrap();
         assert_valid("tune.schema.json", &json);
         assert_eq!(json["objective"]["goal"], "memory");
-        let page = report::markdown::render(&report::story::fold(&ended.events, None));
+        let page = report::markdown::render(
+            &report::story::fold(&ended.events, None),
+            report::Language::English,
+        );
         assert!(page.contains("## Capacity against memory"), "{page}");
     }
 }

@@ -197,7 +197,7 @@ fn trials_with_changes_say_so_and_stay_out_of_what_is_said_of_the_app_as_it_is()
     assert!(
         trials.iter().filter(|it| !of_screen(it)).all(|it| it["changes"] == serde_json::json!([]))
     );
-    let markdown = report::markdown::render(&story);
+    let markdown = report::markdown::render(&story, report::Language::English);
     assert!(markdown.contains("## Knobs") && markdown.contains("| A=1 |"), "{markdown}");
     let decision = ended.result.decision.as_ref().unwrap();
     let capacity = story.capacities()[&Configuration::new(2, decision.threads).unwrap()];

@@ -74,7 +74,7 @@ fn a_slow_target_with_its_own_goal_leaves_the_others_their_tight_one() {
     let text = report::text::decision(&story, report::text::Style::PLAIN).join("\n");
     assert!(text.contains("Targets at "), "{text}");
     assert!(text.contains("GET /report: p95<2.5s "), "{text}");
-    assert!(report::markdown::render(&story).contains("## Targets at "));
+    assert!(report::markdown::render(&story, report::Language::English).contains("## Targets at "));
     let header = report::csv::render(&story);
     assert!(header.lines().next().unwrap().split(',').any(|name| name == "goals"));
     let json = serde_json::to_value(report::json::fold(&ended.events, None)).unwrap();

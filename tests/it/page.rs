@@ -8,13 +8,14 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use sweetspot::report::html::{self, Assets};
-use sweetspot::report::{Story, fold};
+use sweetspot::report::{Language, Story, fold};
 use sweetspot::terms::PredictTable;
 
 use crate::sessions::{long, sample};
 
 /// As if the page had been built.
 const BUILT: Assets = Assets { script: "window.drawn = true", style: "body{margin:0}" };
+const EN: Language = Language::English;
 const NOT_BUILT: Assets = Assets { script: "", style: "" };
 
 fn story() -> Story {
@@ -39,7 +40,7 @@ fn data(file: &str) -> Value {
 
 #[test]
 fn a_file_holds_all_that_the_session_knows() {
-    let page = data(&html::render(&story(), None, &BUILT));
+    let page = data(&html::render(&story(), None, &BUILT, EN));
     assert_eq!(page["format"], 1);
     let session = &page["session"];
     assert_eq!(session["app"], sample::APP);
@@ -69,7 +70,7 @@ fn a_file_holds_all_that_the_session_knows() {
     assert_eq!(trial["detail"]["monitor"]["processes"][0]["cores"][0], 0.95);
     assert_eq!(trial["detail"]["monitor"]["queue"][0], 0);
     let long = fold(&long::events(1, 30), None);
-    let spectrum = data(&html::render(&long, None, &BUILT));
+    let spectrum = data(&html::render(&long, None, &BUILT, EN));
     let spectrum = &spectrum["session"]["trials"][0]["detail"]["spectrum"];
     let last = spectrum.as_array().unwrap().last().unwrap();
     assert_eq!(last, &serde_json::json!([1.0, 0.012_351]), "the slowest, as its bucket tells");
@@ -78,7 +79,7 @@ fn a_file_holds_all_that_the_session_knows() {
 #[test]
 fn without_a_script_the_decision_and_the_tables_are_read() {
     for assets in [BUILT, NOT_BUILT] {
-        let file = html::render(&story(), None, &assets);
+        let file = html::render(&story(), None, &assets, EN);
         let plain = between(&file, "<main id=\"static\">", "</main>");
         for said in [
             "<h1>Run 3 workers x 5 threads: it holds 412 requests/s within",
@@ -97,8 +98,19 @@ fn without_a_script_the_decision_and_the_tables_are_read() {
 }
 
 #[test]
+fn a_file_in_japanese_says_so() {
+    let file = html::render(&story(), None, &BUILT, Language::Japanese);
+    assert!(file.contains("<html lang=\"ja\">"), "{}", &file[..200]);
+    let plain = between(&file, "<main id=\"static\">", "</main>");
+    assert!(plain.contains("ワーカー") && plain.contains("WEB_CONCURRENCY=3"), "{plain}");
+    let text = &data(&file)["session"]["text"];
+    assert!(text["ja"]["headline"].as_str().unwrap().contains("ワーカー"));
+    assert!(text["en"]["headline"].as_str().unwrap().starts_with("Run 3 workers"));
+}
+
+#[test]
 fn a_file_lets_no_script_run_but_its_own_and_asks_nobody() {
-    let file = html::render(&story(), None, &BUILT);
+    let file = html::render(&story(), None, &BUILT, EN);
     let policy = between(&file, "http-equiv=\"Content-Security-Policy\" content=\"", "\">");
     assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
     assert!(policy.contains("style-src 'unsafe-inline'; img-src data:"), "{policy}");
@@ -140,7 +152,7 @@ fn values_from_outside_are_text_wherever_they_stand() {
         trial.reason = EVIL.to_string();
         trial.limit.evidence = EVIL.to_string();
     }
-    let file = html::render(&story, None, &BUILT);
+    let file = html::render(&story, None, &BUILT, EN);
     assert_eq!(file.matches("<script").count(), 2, "the data and the page, nothing else");
     assert_eq!(file.matches("</script").count(), 2);
     assert!(!file.contains("<!--"), "no comment is opened");
@@ -158,7 +170,7 @@ fn sessions_without_a_decision_have_a_page_too() {
         (sample::invalid_events(), "Nothing can be concluded"),
         (Vec::new(), "has not ended"),
     ] {
-        let file = html::render(&fold(&events, None), None, &BUILT);
+        let file = html::render(&fold(&events, None), None, &BUILT, EN);
         assert!(between(&file, "<main id=\"static\">", "</main>").contains(said), "{said}");
         assert!(data(&file)["session"]["decision"].is_null());
     }
@@ -167,7 +179,7 @@ fn sessions_without_a_decision_have_a_page_too() {
 #[test]
 fn five_hundred_trials_of_two_minutes_stay_under_six_megabytes() {
     let story = fold(&long::events(500, 120), Some(sample::stored()));
-    let file = html::render(&story, None, &BUILT);
+    let file = html::render(&story, None, &BUILT, EN);
     // The page itself takes up to a megabyte of these.
     assert!(file.len() < 5_000_000, "{} bytes", file.len());
     assert_eq!(data(&file)["session"]["trials"].as_array().unwrap().len(), 500);
@@ -176,6 +188,6 @@ fn five_hundred_trials_of_two_minutes_stay_under_six_megabytes() {
 #[test]
 fn predictions_for_the_sliders_travel_with_the_file() {
     let table = PredictTable { cores: vec![2.0], measured_cores: 2.0, ..PredictTable::default() };
-    let page = data(&html::render(&story(), Some(&table), &BUILT));
+    let page = data(&html::render(&story(), Some(&table), &BUILT, EN));
     assert_eq!(page["session"]["predict"]["cores"], serde_json::json!([2.0]));
 }

@@ -2,6 +2,8 @@
 
 mod damaged;
 pub mod long;
+mod push;
+mod readers;
 mod reports;
 pub mod sample;
 mod store;

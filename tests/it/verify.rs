@@ -193,7 +193,8 @@ fn a_real_puma_is_verified_with_what_the_store_kept_and_nothing_is_left_of_it() 
     forgotten.assert_code(2);
     forgotten.assert_says(&["headers was X-Key (values not shown)", "give it with -H"]);
 
-    let verify = ["verify", "last", "--budget", "40s", "--json"];
+    let junit = format!("junit={}", site.path("verify.xml").display());
+    let verify = ["verify", "last", "--budget", "40s", "--json", "-o", &junit];
     let ended = Running::begin(site.command(&[&verify[..], &secret].concat())).end();
     site.nothing_left.check();
     let found = ended.json();
@@ -206,6 +207,14 @@ fn a_real_puma_is_verified_with_what_the_store_kept_and_nothing_is_left_of_it() 
         _ => 4,
     };
     ended.assert_code(code);
+    let junit = std::fs::read_to_string(site.path("verify.xml")).unwrap();
+    let came = match code {
+        0 => "failures=\"0\" errors=\"0\" skipped=\"0\"",
+        3 => "failures=\"1\"",
+        _ => "skipped=\"1\"",
+    };
+    assert!(junit.contains("is still right\" classname=\"sweetspot.verify\""), "{junit}");
+    assert!(junit.contains(came), "{junit}");
     let listed = site.run(&["sessions", "list"]);
     listed.assert_says(&["of 1 again"]);
     let report = site.run(&["report", "2"]);

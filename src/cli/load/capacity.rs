@@ -6,13 +6,14 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::outputs::{self, Output};
-use super::{Options, UsageError, asked, usage_or_other};
+use super::{Options, UsageError, asked, exit, usage_or_other};
 use crate::cli::{Exit, interrupt};
 use crate::report::capacity_text;
 use crate::report::load::{Format, Report, text};
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
 use crate::session::load::capacity::{self, Progress};
-use crate::session::load::{Asked, Conclusion, Length};
+use crate::session::load::{Asked, Length};
+use crate::session::report::files;
 use crate::terms::{CapacitySummary, Rate};
 
 /// The time in all, unless told.
@@ -21,6 +22,10 @@ const TIME: Duration = Duration::from_secs(90);
 pub(super) fn run(options: Options) -> anyhow::Result<Exit> {
     let outputs = outputs::of(&options.output, options.json)?;
     check_formats(&outputs)?;
+    if !options.push.is_empty() {
+        let message = "--find-capacity has no --push; write -o json=FILE".to_string();
+        return Err(UsageError { message }.into());
+    }
     let (is_quiet, guess) = (options.quiet, options.rate);
     let prepared = capacity::prepare(asked_for(options)?, guess).map_err(usage_or_other)?;
     outputs::check_writable(&outputs)?;
@@ -33,12 +38,7 @@ pub(super) fn run(options: Options) -> anyhow::Result<Exit> {
     let written: Vec<_> =
         outputs.iter().map(|output| write(output, &prepared.description, &summary)).collect();
     written.into_iter().collect::<anyhow::Result<()>>()?;
-    Ok(match capacity::conclude(&summary) {
-        Conclusion::Done => Exit::Done,
-        Conclusion::NotMet => Exit::NotMet,
-        Conclusion::Invalid => Exit::Invalid,
-        Conclusion::NothingAnswered => Exit::CouldNotMeasure,
-    })
+    Ok(exit(capacity::conclude(&summary)))
 }
 
 /// As for a load, with a rate that only stands for an open one.
@@ -108,7 +108,7 @@ fn write(output: &Output, description: &[String], summary: &CapacitySummary) -> 
     };
     match &output.file {
         None => io::stdout().write_all(text.as_bytes()).context("could not print the result"),
-        Some(file) => std::fs::write(file, text)
+        Some(file) => files::replace(file, text.as_bytes())
             .with_context(|| format!("could not write the result to {}", file.display())),
     }
 }

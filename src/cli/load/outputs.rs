@@ -11,6 +11,7 @@ use anyhow::Context;
 
 use super::UsageError;
 use crate::report::load::{About, Format, LoadResult, Report, Sinks};
+use crate::session::report::files;
 
 /// A format and where it goes; to standard output without a file.
 #[derive(Debug, Clone)]
@@ -142,7 +143,7 @@ fn write_report(output: &Output, report: Report, result: &LoadResult<'_>) -> any
     let text = report.render(result);
     match &output.file {
         None => io::stdout().write_all(text.as_bytes()).context("could not print the result"),
-        Some(file) => std::fs::write(file, text)
+        Some(file) => files::replace(file, text.as_bytes())
             .with_context(|| format!("could not write the result to {}", file.display())),
     }
 }
@@ -168,7 +169,7 @@ mod tests {
             assert_eq!(with_file.file.as_deref(), Some(Path::new("a=b")), "{name}");
         }
         let error = parse("xml").unwrap_err();
-        assert!(error.ends_with("vegeta, vegeta-json, wrk, ab, k6"), "{error}");
+        assert!(error.ends_with("wrk, ab, k6, junit, prometheus"), "{error}");
         assert!(parse("json=").unwrap_err().contains("no file after '='"));
     }
 

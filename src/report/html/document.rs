@@ -10,6 +10,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 use super::Page;
+use crate::report::Language;
 
 /// What `ui/` was built to; empty in a program that was built without Node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,13 @@ const PLAIN_STYLE: &str = "
 [hidden]{display:none!important}";
 
 /// A whole file. `plain`: what is read where no script runs.
-pub fn render(title: &str, plain: Markup, page: &Page<'_>, assets: &Assets) -> String {
+pub fn render(
+    title: &str,
+    plain: Markup,
+    page: &Page<'_>,
+    assets: &Assets,
+    language: Language,
+) -> String {
     let data = if assets.is_there() { packed(page) } else { String::new() };
     let left_out = html! {
         p { small {
@@ -55,6 +62,7 @@ pub fn render(title: &str, plain: Markup, page: &Page<'_>, assets: &Assets) -> S
         title,
         &policy(assets, false),
         assets,
+        language,
         html! {
             main #static { (plain) @if !assets.is_there() { (left_out) } }
             div #page {}
@@ -81,13 +89,19 @@ pub fn shell(assets: &Assets) -> (String, String) {
         }
         div #page {}
     };
-    (document("sweetspot", &policy, assets, body), policy)
+    (document("sweetspot", &policy, assets, Language::English, body), policy)
 }
 
-fn document(title: &str, policy: &str, assets: &Assets, body: Markup) -> String {
+fn document(
+    title: &str,
+    policy: &str,
+    assets: &Assets,
+    language: Language,
+    body: Markup,
+) -> String {
     let whole = html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang=(language.name()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";

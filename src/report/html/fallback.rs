@@ -7,13 +7,10 @@ use maud::{Markup, html};
 use crate::report::map::{self, Map};
 use crate::report::outside::{line, lines};
 use crate::report::story::Story;
-use crate::report::{figures, knob_words, words};
+use crate::report::{Language, figures, knob_words, words};
 use crate::terms::{
     CompareReport, ComparedFigure, Decision, LabFigures, LabResult, LabRun, TrialSummary, Warning,
 };
-
-const TRIAL_COLUMNS: [&str; 9] =
-    ["trial", "setting", "purpose", "load", "outcome", "answered", "p50", "p95", "p99"];
 
 /// `3 x 5, 412/s - shop - sweetspot`.
 pub fn title(story: &Story) -> String {
@@ -27,101 +24,126 @@ pub fn title(story: &Story) -> String {
 }
 
 /// The session.
-pub fn session(story: &Story) -> Markup {
+pub fn session(story: &Story, language: Language) -> Markup {
+    let labels = language.labels();
     let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
     html! {
-        h1 { (line(&words::headline(story))) }
-        (rows(&["", ""], words::facts(story).into_iter().map(|(what, text)| {
+        h1 { (line(&words::headline(story, language))) }
+        (rows(&["", ""], words::facts(story, language).into_iter().map(|(what, text)| {
             vec![what.to_string(), text]
         })))
-        (list("What to do", &words::ways_out(story)))
-        @if let Some(decision) = &story.decision { (settings(story, decision)) }
-        (grid(story, &map::draw(story)))
+        (list(labels.what_to_do, &words::ways_out(story, language)))
+        @if let Some(decision) = &story.decision { (settings(story, decision, language)) }
+        (grid(story, &map::draw(story), language))
         @if let Some(knobs) = &story.knobs {
-            h2 { "Knobs" }
+            h2 { (labels.knobs) }
             (rows(
-                &["change", "capacity", "memory", "verdict"],
-                knob_words::rows(story, knobs).into_iter().map(|row| row.to_vec()),
+                &knob_words::head(language),
+                knob_words::rows(story, knobs, language).into_iter().map(|row| row.to_vec()),
             ))
         }
-        @for (what, last_lines) in words::failures(story) {
+        @for (what, last_lines) in words::failures(story, language) {
             h2 { (line(&what)) }
             pre { (last_lines.iter().map(|it| line(it)).collect::<Vec<_>>().join("\n")) }
         }
-        (list("Warnings", &warnings))
-        (list("Notes", &story.notes))
-        @if !story.trials.is_empty() {
-            h2 { "Trials" }
-            (rows(
-                &TRIAL_COLUMNS,
-                story.trials.iter().map(|it| trial(story, it)),
-            ))
-        }
+        (list(labels.warnings, &warnings))
+        (list(labels.notes, &story.notes))
+        (trials(story, language))
         @if !story.plan.is_empty() {
-            h2 { "Plan" }
-            (rows(&["", "value", "from"], story.plan.iter().map(|(what, value, source)| {
+            h2 { (labels.plan) }
+            (rows(&["", labels.value, labels.from], story.plan.iter().map(|(what, value, source)| {
                 vec![what.clone(), value.clone(), source.clone()]
             })))
         }
-        p { (words::method(story)) }
+        p { (words::method(story, language)) }
         @if let Some(machine) = &story.machine {
-            p { "Measured on " (words::machine(machine)) "." }
+            p { (language.phrases().measured_on(&words::machine(machine, language))) }
         }
     }
 }
 
-fn settings(story: &Story, decision: &Decision) -> Markup {
+fn settings(story: &Story, decision: &Decision, language: Language) -> Markup {
+    let (labels, say) = (language.labels(), language.phrases());
     let settings = &decision.settings;
     let env = settings.env.iter().chain(&settings.knobs_env);
     let env: Vec<String> =
         env.map(|(name, value)| format!("{}={}", line(name), line(value))).collect();
-    let place = settings.place.as_deref().map(line);
-    let place = place.unwrap_or_else(|| format!("{}'s configuration file", line(&story.server)));
+    let place = settings.place.as_deref().map(|place| say.place(&line(place), !env.is_empty()));
+    let place = place.unwrap_or_else(|| {
+        let server = line(&story.server);
+        let server = server.split_whitespace().next().unwrap_or(labels.the_server);
+        say.configuration_file(server, !env.is_empty())
+    });
     html! {
-        h2 { "Settings" }
-        @if !settings.start.is_empty() { p { "Start it with" } pre { (line(&settings.start)) } }
-        @if !env.is_empty() { p { "Environment" } pre { (env.join("\n")) } }
+        h2 { (labels.settings) }
+        @if !settings.start.is_empty() {
+            p { (labels.start_it_with) }
+            pre { (line(&settings.start)) }
+        }
+        @if !env.is_empty() { p { (labels.environment) } pre { (env.join("\n")) } }
         @if !settings.config_snippet.trim().is_empty() {
-            p { "Or " (place) }
+            p { (place) }
             pre { (lines(&settings.config_snippet).join("\n")) }
         }
         @for knob in &settings.knobs_lines {
-            p { "And " (line(&knob.place)) }
+            p { (say.and_in(&line(&knob.place))) }
             pre { (line(&knob.line)) }
         }
         (list("", &settings.advice))
     }
 }
 
-fn grid(story: &Story, map: &Map) -> Markup {
+fn grid(story: &Story, map: &Map, language: Language) -> Markup {
     if map.is_empty() {
         return html! {};
     }
-    let head: Vec<String> = std::iter::once("workers".to_string())
+    let labels = language.labels();
+    let head: Vec<String> = std::iter::once(labels.workers.to_string())
         .chain(map.threads.iter().map(|threads| format!("x {threads}")))
         .collect();
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     html! {
-        h2 { "Requests/s within the goal, " (words::configurations(story)) }
+        h2 { (language.phrases().map_heading(story.has_threads)) }
         (rows(&head, map.workers.iter().map(|&workers| {
             let cells = map.threads.iter().map(|&threads| map.text(workers, threads));
             std::iter::once(workers.to_string()).chain(cells).collect()
         })))
-        p { small { (map.legend().join(" · ")) } }
-        (list("", &map.obstacles(story).into_iter().map(|(why, who)| {
+        p { small { (map.legend(language).join(" · ")) } }
+        (list("", &map.obstacles(story, language).into_iter().map(|(why, who)| {
             format!("{}: {why}", who.join(", "))
         }).collect::<Vec<_>>()))
     }
 }
 
-fn trial(story: &Story, trial: &TrialSummary) -> Vec<String> {
+fn trials(story: &Story, language: Language) -> Markup {
+    let labels = language.labels();
+    let head = [
+        labels.trial,
+        labels.setting,
+        labels.purpose,
+        labels.load,
+        labels.outcome,
+        labels.answered,
+        "p50",
+        "p95",
+        "p99",
+    ];
+    html! {
+        @if !story.trials.is_empty() {
+            h2 { (labels.trials) }
+            (rows(&head, story.trials.iter().map(|it| trial(story, it, language))))
+        }
+    }
+}
+
+fn trial(story: &Story, trial: &TrialSummary, language: Language) -> Vec<String> {
     let latency = &trial.summary.latency_s;
     vec![
         trial.id.to_string(),
-        knob_words::name(story, trial.configuration, trial.variant),
-        words::purpose(trial.purpose).to_string(),
-        words::offered(&trial.offered),
-        words::outcome(trial).to_string(),
+        knob_words::name(story, trial.configuration, trial.variant, language),
+        language.phrases().purpose(trial.purpose).to_string(),
+        words::offered(&trial.offered, language),
+        language.phrases().outcome(words::outcome(trial)).to_string(),
         figures::rate(trial.summary.throughput_rps),
         figures::latency(latency.p50),
         figures::latency(latency.p95),

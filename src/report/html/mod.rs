@@ -12,25 +12,33 @@ mod page;
 pub use document::{Assets, assets, shell};
 pub use page::{Content, Page, SessionHead, TrialRow, head, session, trial};
 
+use super::Language;
 use super::story::Story;
 use crate::terms::{CompareReport, LabResult, PredictTable};
 
-/// A session's page. `predict`: what its sliders move over.
-pub fn render(story: &Story, predict: Option<&PredictTable>, assets: &Assets) -> String {
+/// A session's page. `predict`: what its sliders move over; `language`: of what is read without a
+/// script, and what the page begins with.
+pub fn render(
+    story: &Story,
+    predict: Option<&PredictTable>,
+    assets: &Assets,
+    language: Language,
+) -> String {
     let page = Page::of(Content::Session(Box::new(session(story, predict))));
-    document::render(&fallback::title(story), fallback::session(story), &page, assets)
+    let plain = fallback::session(story, language);
+    document::render(&fallback::title(story), plain, &page, assets, language)
 }
 
 /// The page of two sessions or loads that were compared.
 pub fn compare(report: &CompareReport, assets: &Assets) -> String {
     let title = format!("{} beside {} - sweetspot", report.b.name, report.a.name);
     let page = Page::of(Content::Compare(report));
-    document::render(&title, fallback::compare(report), &page, assets)
+    document::render(&title, fallback::compare(report), &page, assets, Language::English)
 }
 
 /// The page of a published experiment that was measured here.
 pub fn lab(result: &LabResult, assets: &Assets) -> String {
     let page = Page::of(Content::Lab(result));
     let title = format!("{} - sweetspot", result.title);
-    document::render(&title, fallback::lab(result), &page, assets)
+    document::render(&title, fallback::lab(result), &page, assets, Language::English)
 }

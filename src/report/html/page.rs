@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::report::detail::Monitored;
 use crate::report::map::{self, Cell, Map, Mark};
 use crate::report::story::Story;
-use crate::report::{knob_words, words};
+use crate::report::{Language, knob_words, words};
 use crate::terms::{
     CurrentSetting, Decision, FrontSetting, Limit, Machine, MemoryParts, PredictTable, Prediction,
     SessionState, Slo, TrialFailure, TrialPurpose, TrialSummary, Verdict, WarmUpKind, Warning,
@@ -20,6 +20,9 @@ use crate::terms::{
 
 /// The number of this description; a page of another one says so instead of showing nonsense.
 const FORMAT: u32 = 1;
+
+/// Of words in the data that the page puts into the reader's language itself, or shows as they are.
+const DATA: Language = Language::English;
 
 /// All that a page shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -249,7 +252,7 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         slo: &story.slo,
         limits: limits(&story.slo),
         machine: story.machine.as_ref().map(machine),
-        text: Languages { en: text(story), ja: text(story) },
+        text: Languages { en: text(story, Language::English), ja: text(story, Language::Japanese) },
         current: story.current.as_ref(),
         decision: story.decision.as_ref(),
         map: cells(story, &map::draw(story)),
@@ -266,12 +269,12 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
     }
 }
 
-fn text(story: &Story) -> SessionText {
+fn text(story: &Story, language: Language) -> SessionText {
     SessionText {
-        headline: words::headline(story),
-        facts: words::facts(story),
-        ways_out: words::ways_out(story),
-        method: words::method(story),
+        headline: words::headline(story, language),
+        facts: words::facts(story, language),
+        ways_out: words::ways_out(story, language),
+        method: words::method(story, language),
     }
 }
 
@@ -284,7 +287,7 @@ fn limits(slo: &str) -> Vec<(f64, f64)> {
 
 fn machine(machine: &Machine) -> MachineText {
     MachineText {
-        text: words::machine(machine),
+        text: words::machine(machine, DATA),
         cores: machine.cores.get(),
         memory_bytes: machine.memory_bytes.0,
     }
@@ -376,7 +379,7 @@ fn front_row(it: &FrontSetting) -> FrontRow {
 }
 
 fn knobs(story: &Story) -> Vec<KnobRow> {
-    let rows = story.knobs.as_ref().map(|knobs| knob_words::rows(story, knobs));
+    let rows = story.knobs.as_ref().map(|knobs| knob_words::rows(story, knobs, DATA));
     let row = |[change, capacity, memory, verdict]: [String; 4]| KnobRow {
         change,
         capacity,
@@ -395,7 +398,7 @@ fn warning_row(warning: &Warning) -> WarningRow<'_> {
 }
 
 fn failures(story: &Story) -> Vec<FailureRow> {
-    let failures = words::failures(story).into_iter();
+    let failures = words::failures(story, DATA).into_iter();
     failures.map(|(what, last_lines)| FailureRow { what, last_lines }).collect()
 }
 
@@ -411,7 +414,7 @@ pub fn trial<'a>(story: &'a Story, trial: &'a TrialSummary) -> TrialRow<'a> {
         start: trial.start,
         offered_rps: trial.offered.rate().map(|rate| rate.as_per_second()),
         clients: trial.offered.clients(),
-        outcome: words::outcome(trial),
+        outcome: DATA.phrases().outcome(words::outcome(trial)),
         verdict: trial.verdict,
         reason: &trial.reason,
         valid: trial.valid,

@@ -27,6 +27,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::{junit, metrics, prometheus};
 use crate::terms::{LoadSecond, LoadSummary};
 pub use sinks::{SinkFailure, Sinks};
 
@@ -136,6 +137,8 @@ pub enum Report {
     Wrk,
     Ab,
     K6,
+    Junit,
+    Prometheus,
 }
 
 /// The forms of a load that goes on.
@@ -158,6 +161,8 @@ impl Format {
         ("wrk", Self::Report(Report::Wrk)),
         ("ab", Self::Report(Report::Ab)),
         ("k6", Self::Report(Report::K6)),
+        ("junit", Self::Report(Report::Junit)),
+        ("prometheus", Self::Report(Report::Prometheus)),
     ];
 
     /// The format of this name.
@@ -184,6 +189,8 @@ impl Report {
             Self::Wrk => wrk::render(result),
             Self::Ab => ab::render(result),
             Self::K6 => k6::render(result),
+            Self::Junit => junit::load(result),
+            Self::Prometheus => prometheus::render(&metrics::of_load(result)),
         }
     }
 }

@@ -133,6 +133,30 @@ fn formats_are_found_by_their_names() {
 }
 
 #[test]
+fn ci_and_dashboards_get_the_goal_and_the_figures() {
+    let mut sample = Sample::new();
+    let junit = sample.render(Report::Junit);
+    assert!(junit.contains("tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"0\""), "{junit}");
+    let goal = "name=\"p95&lt;1.5ms,p99.9&lt;2s,errors&lt;1%\" classname=\"sweetspot.load\"";
+    assert!(junit.contains(goal), "{junit}");
+    sample.summary.slo.as_mut().unwrap().met = None;
+    sample.summary.valid = false;
+    let junit = sample.render(Report::Junit);
+    assert!(junit.contains("failures=\"0\" errors=\"0\" skipped=\"2\""), "{junit}");
+
+    let prometheus = sample.render(Report::Prometheus);
+    for line in [
+        "sweetspot_load_throughput_requests_per_second{server=\"http://127.0.0.1:9292\"} 20",
+        "sweetspot_load_replies{server=\"http://127.0.0.1:9292\",status=\"503\"} 3",
+        "sweetspot_load_errors{server=\"http://127.0.0.1:9292\",class=\"timeout\"} 1",
+        "sweetspot_load_valid{server=\"http://127.0.0.1:9292\"} 0",
+    ] {
+        assert!(prometheus.contains(&format!("{line}\n")), "no {line} in {prometheus}");
+    }
+    assert!(!prometheus.contains("goal_met"), "undecided is neither 1 nor 0: {prometheus}");
+}
+
+#[test]
 fn wrk_has_its_lines_and_columns() {
     assert_eq!(
         Sample::new().render(Report::Wrk),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::LoadResult;
-use crate::report::goals_text;
+use crate::report::{Language, goals_text};
 use crate::terms::{Bytes, LatencySummary, LiveSecond, LoadSummary, Phase, SendLagSummary};
 
 /// The result, ending in a line end.
@@ -167,7 +167,7 @@ fn judgement(text: &mut String, summary: &LoadSummary) {
         };
         line(text, "SLO", &format!("{}: {verdict} ({})", slo.text, slo.reason));
     }
-    for target in goals_text::lines(&summary.goals) {
+    for target in goals_text::lines(&summary.goals, Language::English) {
         line(text, "Targets", &target);
     }
     for warning in &summary.warnings {

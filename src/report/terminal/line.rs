@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::Channel;
+use crate::report::Language;
 use crate::report::outside::truncate;
 
 /// The line, and the channel it is on. Dropping it clears it.
@@ -20,6 +21,11 @@ impl ProgressLine {
     /// Columns that it may take.
     pub fn columns(&self) -> usize {
         usize::from(self.channel.style.width)
+    }
+
+    /// In which language it is.
+    pub fn language(&self) -> Language {
+        self.channel.style.language
     }
 
     /// Draws the line over itself. Wrapping is off meanwhile, so that a terminal that was made

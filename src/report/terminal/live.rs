@@ -1,5 +1,6 @@
 //! For a terminal: finished trials as lines, and below them one line that shows the running one.
 
+use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
@@ -7,7 +8,9 @@ use super::{Channel, ProgressLine, conclude, noteworthy};
 use crate::report::Reporter;
 use crate::report::figures;
 use crate::report::knob_words;
+use crate::report::language::{Counted, Language};
 use crate::report::outside::width;
+use crate::report::sparkline;
 use crate::report::story::{Stored, Story};
 use crate::report::words;
 use crate::terms::{Event, EventKind, LiveSecond, Phase};
@@ -27,6 +30,32 @@ struct Running {
     offered: String,
     duration: Duration,
     left: Option<Duration>,
+    last: Last,
+}
+
+/// The last seconds, oldest first.
+#[derive(Default)]
+struct Last {
+    replies: VecDeque<f64>,
+    p95: VecDeque<f64>,
+}
+
+impl Last {
+    fn take(&mut self, second: &LiveSecond) {
+        let p95 = second.p95.map_or(0.0, |p95| p95.as_secs_f64());
+        for (values, value) in [(&mut self.replies, second.replies as f64), (&mut self.p95, p95)] {
+            values.push_back(value);
+            if values.len() > sparkline::COLUMNS {
+                values.pop_front();
+            }
+        }
+    }
+
+    /// Empty before there are two.
+    fn draw(values: &VecDeque<f64>) -> String {
+        let values: Vec<f64> = values.iter().copied().collect();
+        if values.len() > 1 { sparkline::draw(&values) } else { String::new() }
+    }
 }
 
 const BAR: usize = 8;
@@ -46,18 +75,19 @@ impl Live {
 impl Reporter for Live {
     fn take(&mut self, event: &Event) -> io::Result<()> {
         self.story.take(event);
+        let language = self.progress.language();
+        let say = language.phrases();
         match &event.kind {
             EventKind::Second(second) => {
                 let columns = self.progress.columns();
-                match self.running.as_ref().map(|running| running.line(second, columns)) {
-                    Some(line) => self.progress.show(&line),
-                    None => Ok(()),
-                }
+                let Some(running) = &mut self.running else { return Ok(()) };
+                running.last.take(second);
+                self.progress.show(&running.line(second, columns, language))
             }
             EventKind::ServerStarting { configuration, variant, .. } => {
                 self.running = None;
-                let name = knob_words::name(&self.story, *configuration, *variant);
-                self.progress.show(&format!("starting the server with {name}"))
+                let name = knob_words::name(&self.story, *configuration, *variant, language);
+                self.progress.show(&say.starting(&name))
             }
             EventKind::TrialStarted {
                 id,
@@ -68,15 +98,14 @@ impl Reporter for Live {
                 duration,
                 left,
             } => {
+                let name = knob_words::name(&self.story, *configuration, *variant, language);
                 let running = Running {
-                    trial: format!(
-                        "trial {id}  {}",
-                        knob_words::name(&self.story, *configuration, *variant)
-                    ),
-                    purpose: words::purpose(*purpose),
-                    offered: words::offered(offered),
+                    trial: format!("{}  {name}", say.trial(*id)),
+                    purpose: say.purpose(*purpose),
+                    offered: words::offered(offered, language),
                     duration: *duration,
                     left: *left,
+                    last: Last::default(),
                 };
                 self.progress
                     .show(&format!("{}  {} {}", running.trial, running.purpose, running.offered))?;
@@ -95,18 +124,20 @@ impl Reporter for Live {
 }
 
 impl Running {
-    /// The trial, how far it is, what happens now, and the time left; where the columns don't
-    /// suffice the bar goes first, then the purpose, then the times.
-    fn line(&self, second: &LiveSecond, columns: usize) -> String {
+    /// The trial, how far it is, what happens now with the last seconds' replies and p95 beside
+    /// it, and the time left; where the columns don't suffice the bar goes first, then the purpose,
+    /// the sparkline of replies, that of p95, and then the times.
+    fn line(&self, second: &LiveSecond, columns: usize, language: Language) -> String {
+        let (say, labels) = (language.phrases(), language.labels());
         let done = second.at.min(self.duration);
         let now = match second.phase {
-            Phase::WarmUp => format!("{}/s warming up", second.replies),
-            Phase::Measure => format!("{}/s now", second.replies),
-            Phase::Drain => "last replies".to_string(),
+            Phase::WarmUp => format!("{}{}", second.replies, labels.warming_up),
+            Phase::Measure => format!("{}{}", second.replies, labels.per_second_now),
+            Phase::Drain => labels.last_replies.to_string(),
         };
         let errors = match second.errors {
             0 => String::new(),
-            count => figures::count(count, "error", "errors"),
+            count => say.count(count, Counted::Errors),
         };
         let mut parts = [
             self.trial.clone(),
@@ -115,16 +146,18 @@ impl Running {
             self.bar(done),
             format!("{}/{}", figures::clock(done), figures::clock(self.duration)),
             now,
+            Last::draw(&self.last.replies),
             second
                 .p95
                 .map(|p95| format!("p95 {}", figures::latency(p95.as_secs_f64())))
                 .unwrap_or_default(),
+            Last::draw(&self.last.p95),
             errors,
             self.left
-                .map(|left| format!("{} left", figures::clock(left.saturating_sub(second.at))))
+                .map(|left| say.left(&figures::clock(left.saturating_sub(second.at))))
                 .unwrap_or_default(),
         ];
-        for dispensable in [3, 1, 4] {
+        for dispensable in [3, 1, 6, 8, 4] {
             if width(&join(&parts)) < columns {
                 break;
             }

@@ -10,6 +10,7 @@ mod plain;
 use std::io::{self, IsTerminal, Write};
 
 use super::Reporter;
+use super::language::Language;
 use super::story::{Stored, Story};
 use super::text::{self, Style};
 use crate::terms::{Event, EventKind};
@@ -47,6 +48,11 @@ impl Channel {
         }
     }
 
+    /// The same in a language.
+    pub fn in_language(self, language: Language) -> Self {
+        Self { style: Style { language, ..self.style }, ..self }
+    }
+
     fn print(&mut self, lines: &[String]) -> io::Result<()> {
         for line in lines {
             writeln!(self.writer, "{line}")?;
@@ -70,13 +76,18 @@ pub enum Wanted {
 
 /// The reporter for this program's own standard streams: [`Live`] when standard error is a
 /// terminal.
-pub fn for_standard_streams(wanted: Wanted, stored: Option<Stored>) -> Box<dyn Reporter> {
+pub fn for_standard_streams(
+    wanted: Wanted,
+    stored: Option<Stored>,
+    language: Language,
+) -> Box<dyn Reporter> {
     let (progress, result) = match wanted {
         Wanted::Everything => (Channel::standard_error(), Channel::standard_output()),
         Wanted::NothingOnStandardOutput => (Channel::standard_error(), Channel::standard_error()),
         Wanted::Quiet => (Channel::nowhere(), Channel::standard_output()),
         Wanted::Nothing => (Channel::nowhere(), Channel::nowhere()),
     };
+    let (progress, result) = (progress.in_language(language), result.in_language(language));
     let shows_progress = matches!(wanted, Wanted::Everything | Wanted::NothingOnStandardOutput);
     if shows_progress && can_redraw() {
         Box::new(Live::new(progress, result, stored))
@@ -102,7 +113,8 @@ fn style_of(is_terminal: bool, descriptor: libc::c_int) -> Style {
     // https://no-color.org: any value that is not empty.
     let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let (columns, _) = terminal_size(descriptor);
-    Style { colour: !is_refused && !is_dumb(), width: columns.clamp(40, 100) }
+    let colour = !is_refused && !is_dumb();
+    Style { colour, width: columns.clamp(40, 100), ..Style::PLAIN }
 }
 
 /// Columns and lines of the terminal on standard output, as far as it says; else 80 and 24.
@@ -127,7 +139,7 @@ fn noteworthy(story: &Story, event: &Event, style: Style) -> Vec<String> {
             lines
         }
         EventKind::Resumed { session, trials } => {
-            vec![format!("taking up session {session}: {trials} trials are known from it")]
+            vec![style.language.phrases().taking_up(*session, *trials)]
         }
         EventKind::Warned(warning) => text::warning(warning, style),
         EventKind::BootFailed { configuration, variant, failure } => {

@@ -4,7 +4,6 @@ use std::io;
 
 use super::{Channel, conclude, noteworthy};
 use crate::report::Reporter;
-use crate::report::figures;
 use crate::report::knob_words;
 use crate::report::story::{Stored, Story};
 use crate::report::words;
@@ -28,13 +27,12 @@ impl Reporter for Plain {
     fn take(&mut self, event: &Event) -> io::Result<()> {
         self.story.take(event);
         let style = self.progress.style;
+        let (language, say) = (style.language, style.language.phrases());
         let lines = match &event.kind {
             EventKind::Second(_) => return Ok(()),
             EventKind::ServerStarting { configuration, variant, .. } => {
-                vec![format!(
-                    "starting the server with {}",
-                    knob_words::name(&self.story, *configuration, *variant)
-                )]
+                let name = knob_words::name(&self.story, *configuration, *variant, language);
+                vec![say.starting(&name)]
             }
             EventKind::TrialStarted {
                 id,
@@ -45,16 +43,14 @@ impl Reporter for Plain {
                 duration,
                 left,
             } => {
-                let left = left
-                    .map(|left| format!("; about {} left", figures::span(left.as_secs_f64())))
-                    .unwrap_or_default();
-                vec![format!(
-                    "trial {id}: {}, {}, {} for {}{left}",
-                    knob_words::name(&self.story, *configuration, *variant),
-                    words::purpose(*purpose),
-                    words::offered(offered),
-                    figures::span(duration.as_secs_f64())
-                )]
+                let load = [
+                    knob_words::name(&self.story, *configuration, *variant, language),
+                    say.purpose(*purpose).to_string(),
+                    words::offered(offered, language),
+                ];
+                let time = say.span(duration.as_secs_f64());
+                let left = left.map(|left| say.span(left.as_secs_f64()));
+                vec![say.trial_begins(&say.trial(*id), &load, &time, left.as_deref())]
             }
             EventKind::SessionEnded { .. } => {
                 return conclude(&mut self.progress, &mut self.result, &self.story);

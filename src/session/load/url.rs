@@ -135,7 +135,7 @@ pub fn without_query(path: &str) -> String {
 }
 
 /// `%40` is `@`; what is no such escape stays as it is.
-fn percent_decoded(text: &str) -> String {
+pub fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;

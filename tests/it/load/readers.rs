@@ -17,7 +17,7 @@ use sweetspot::terms::{
 };
 
 /// Whether the reader can be started; where it has to be and can't, that fails the test.
-fn is_there(reader: &str, probe: &mut Command) -> bool {
+pub fn is_there(reader: &str, probe: &mut Command) -> bool {
     let is_there = probe.output().is_ok_and(|output| output.status.success());
     let needed = std::env::var("SWEETSPOT_READERS").unwrap_or_default();
     let is_needed = needed.split(' ').any(|name| name == reader);

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sweetspot::report::terminal::{Channel, Live, Plain};
-use sweetspot::report::{Format, Reporter, Story, Style, fold, json, outside, text};
+use sweetspot::report::{Format, Language, Reporter, Story, Style, csv, fold, json, outside, text};
 use sweetspot::terms::{
     Configuration, Event, EventKind, Limit, LimitKind, LiveSecond, Phase, Settings, Threads,
+    TrialSummary, Window,
 };
 
 use super::sample;
@@ -31,7 +32,7 @@ fn assert_golden(name: &str, actual: &str) {
     );
 }
 
-fn rendered(events: &[Event], format: Format) -> String {
+pub fn rendered(events: &[Event], format: Format) -> String {
     format.render(&fold(events, Some(sample::stored())), Style::PLAIN)
 }
 
@@ -41,7 +42,7 @@ struct Captured(Arc<Mutex<Vec<u8>>>);
 
 impl Captured {
     fn channel(&self, colour: bool) -> Channel {
-        Channel { writer: Box::new(self.clone()), style: Style { colour, width: 80 } }
+        Channel { writer: Box::new(self.clone()), style: Style { colour, ..Style::PLAIN } }
     }
 
     fn text(&self) -> String {
@@ -66,8 +67,81 @@ fn a_finished_session_reads_the_same_in_every_format_as_it_did() {
         (Format::Markdown, "session.md"),
         (Format::Json, "session.json"),
         (Format::Csv, "session.csv"),
+        (Format::Junit, "session.junit.xml"),
+        (Format::Prometheus, "session.prom"),
     ] {
         assert_golden(name, &rendered(&sample::events(), format));
+    }
+}
+
+#[test]
+fn every_table_reads_as_it_did_and_has_its_columns_described() {
+    let document = include_str!("../../../docs/reports.md");
+    let story = fold(&sample::events(), Some(sample::stored()));
+    let tables = csv::tables(&story);
+    assert_eq!(tables[0].content, Format::Csv.render(&story, Style::PLAIN));
+    for table in &tables {
+        assert_golden(&format!("tables/{}", table.file), &table.content);
+        assert!(document.contains(&format!("`{}`", table.file)), "{}", table.file);
+        let mut reader = ::csv::Reader::from_reader(table.content.as_bytes());
+        for column in reader.headers().unwrap() {
+            assert!(document.contains(&format!("`{column}`")), "{column} of {}", table.file);
+        }
+        assert!(reader.records().all(|row| row.is_ok()), "{}", table.content);
+    }
+    // A session that knows nothing has the same files, with their heads alone.
+    let empty = csv::tables(&fold(&[], None));
+    assert!(empty.iter().all(|table| table.content.lines().count() == 1));
+    assert_eq!(empty.len(), tables.len());
+}
+
+#[test]
+fn ci_is_told_what_was_found_what_is_undecided_and_what_could_not_be_measured() {
+    let cases = |events: &[Event]| -> Vec<String> {
+        let text = rendered(events, Format::Junit);
+        let outcome = |line: &&str| {
+            ["<testcase", "<failure", "<error", "<skipped"].iter().any(|it| line.contains(it))
+        };
+        let tag = |line: &str| line.trim().split([' ', '>']).next().unwrap().to_string();
+        text.lines().filter(outcome).map(tag).collect()
+    };
+    assert_eq!(cases(&sample::events()), ["<testcase"]);
+    assert_eq!(cases(&sample::hopeless_events()), ["<testcase", "<failure"]);
+    assert_eq!(cases(&sample::invalid_events()), ["<testcase", "<skipped"]);
+    assert_eq!(cases(&sample::unfinished_events()), ["<testcase", "<error"]);
+    assert_golden("hopeless.junit.xml", &rendered(&sample::hopeless_events(), Format::Junit));
+}
+
+#[test]
+fn a_long_session_still_fits_a_comment_on_a_pull_request() {
+    let mut story = fold(&sample::events(), Some(sample::stored()));
+    let trials = story.trials.clone();
+    for id in 13..=600 {
+        let trial = trials[id as usize % trials.len()].clone();
+        story.trials.push(TrialSummary { id, ..trial });
+    }
+    let page = Format::Markdown.render(&story, Style::PLAIN);
+    assert!(page.chars().count() < 65_536, "{}", page.chars().count());
+    assert!(page.contains("| 600 | "), "the last trials are shown");
+    assert!(page.contains("400 more are left out here"), "{page}");
+}
+
+#[test]
+fn in_japanese_a_session_reads_as_it_did_and_what_scripts_read_has_no_language() {
+    let japanese = Style { language: Language::Japanese, ..Style::PLAIN };
+    for (events, format, name) in [
+        (sample::events(), Format::Text, "session.ja.txt"),
+        (sample::events(), Format::Markdown, "session.ja.md"),
+        (sample::hopeless_events(), Format::Text, "hopeless.ja.txt"),
+        (sample::invalid_events(), Format::Text, "invalid.ja.txt"),
+        (sample::unfinished_events(), Format::Text, "unfinished.ja.txt"),
+    ] {
+        let story = fold(&events, Some(sample::stored()));
+        assert_golden(name, &format.render(&story, japanese));
+    }
+    let story = fold(&sample::events(), Some(sample::stored()));
+    for format in [Format::Json, Format::Csv] {
+        assert_eq!(format.render(&story, japanese), format.render(&story, Style::PLAIN));
     }
 }
 
@@ -181,12 +255,81 @@ fn on_a_terminal_one_line_shows_the_running_trial_and_is_gone_at_the_end() {
     assert!(result.text().contains("\u{1b}[1;32m"), "the headline is coloured on a terminal");
 }
 
+/// The sample with twelve seconds in each trial, whose p95 rises.
+fn story_of_seconds() -> Story {
+    let mut story = fold(&sample::events(), Some(sample::stored()));
+    for trial in &mut story.trials {
+        let first = trial.summary.windows[0].clone();
+        let second = |at: u32| {
+            let mut window = Window { start_s: f64::from(3 + at), ..first.clone() };
+            window.latency_s.p95 *= f64::from(1 + at * at) / 40.0;
+            window.completed += u64::from(at % 3) * first.completed / 2;
+            window
+        };
+        trial.summary.windows = (0..12).map(second).collect();
+    }
+    story
+}
+
+#[test]
+fn colours_shade_the_map_and_a_wide_terminal_shows_the_seconds() {
+    let story = story_of_seconds();
+    for (name, width) in [("colour.txt", 80), ("wide.txt", 100)] {
+        let style = Style { colour: true, width, ..Style::PLAIN };
+        let text = text::session(&story, style).join("\n") + "\n";
+        assert_golden(name, &text.replace('\u{1b}', "<esc>"));
+        let plain = text::session(&story, Style { width, ..Style::PLAIN });
+        for line in &plain {
+            let is_too_wide = outside::width(line) > usize::from(width);
+            assert!(!is_too_wide || line.starts_with("    "), "{line:?}");
+        }
+        let has_seconds = plain.iter().any(|line| line.contains('▇'));
+        assert_eq!(has_seconds, width == 100, "{plain:#?}");
+    }
+}
+
+#[test]
+fn the_progress_line_shows_the_last_seconds_where_there_is_room() {
+    for (width, expected) in [(80, "▂▂▃▃▅▅▇▇"), (100, "▇▇▇▇▇▇▇▇")] {
+        let progress = Captured::default();
+        let channel = Channel { style: Style { width, ..Style::PLAIN }, ..progress.channel(false) };
+        let mut live = Live::new(channel, Captured::default().channel(false), None);
+        let events = sample::events();
+        let is_start = |event: &Event| matches!(event.kind, EventKind::TrialStarted { .. });
+        let started = events.iter().position(is_start).unwrap();
+        events[..=started].iter().for_each(|event| live.take(event).unwrap());
+        for at in 1..=12_u64 {
+            let second = LiveSecond {
+                at: Duration::from_secs(at),
+                phase: Phase::Measure,
+                due: 260,
+                sent: 260,
+                replies: 257,
+                errors: 0,
+                in_flight: 9,
+                in_flight_mean: 8.4,
+                p95: Some(Duration::from_millis(3 * at.saturating_sub(3))),
+            };
+            live.take(&sample::event(33.0, EventKind::Second(second))).unwrap();
+        }
+        let text = progress.text();
+        let last = text.rsplit("\u{1b}[?7l").next().unwrap().split('\u{1b}').next().unwrap();
+        assert!(last.contains(expected), "{last:?}");
+        assert!(last.contains("257/s") && last.contains("left"), "{last:?}");
+        assert!(outside::width(last) < usize::from(width), "{last:?}");
+    }
+}
+
 #[test]
 fn no_line_is_wider_than_the_terminal_but_lines_to_paste() {
     for events in [sample::events(), sample::hopeless_events(), sample::invalid_events()] {
         let story = fold(&events, Some(sample::stored()));
-        for columns in [60, 80, 100] {
-            let style = Style { colour: false, width: columns };
+        let languages = Language::ALL.iter().map(|(_, language)| *language);
+        for (columns, language) in [60, 80, 100]
+            .into_iter()
+            .flat_map(|columns| languages.clone().map(move |language| (columns, language)))
+        {
+            let style = Style { width: columns, language, ..Style::PLAIN };
             let pasted = story
                 .decision
                 .as_ref()
@@ -205,7 +348,7 @@ fn no_line_is_wider_than_the_terminal_but_lines_to_paste() {
 
 #[test]
 fn what_came_from_outside_is_shown_as_text() {
-    for format in [Format::Text, Format::Markdown, Format::Csv] {
+    for format in [Format::Text, Format::Markdown, Format::Csv, Format::Junit, Format::Prometheus] {
         let text = rendered(&sample::events(), format);
         let obeyed = text.chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
         assert_eq!(obeyed, None, "{format:?}");
@@ -231,7 +374,7 @@ fn json_reads_back_as_the_report_it_was_made_from() {
 fn colours_change_nothing_but_colours() {
     let story = fold(&sample::events(), Some(sample::stored()));
     let plain = text::session(&story, Style::PLAIN).join("\n");
-    let coloured = text::session(&story, Style { colour: true, width: 80 }).join("\n");
+    let coloured = text::session(&story, Style { colour: true, ..Style::PLAIN }).join("\n");
     let mut without = String::new();
     let mut rest = coloured.as_str();
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
@@ -239,6 +382,8 @@ fn colours_change_nothing_but_colours() {
         rest = after.split_once('m').unwrap().1;
     }
     without.push_str(rest);
-    assert_eq!(without, plain);
+    // The shade of a last cell ends where the others of its column end.
+    let trimmed: Vec<&str> = without.lines().map(str::trim_end).collect();
+    assert_eq!(trimmed.join("\n"), plain);
     assert_ne!(coloured, plain);
 }

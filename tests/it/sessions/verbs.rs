@@ -15,6 +15,8 @@ pub fn sweetspot(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
         .args(arguments)
         .current_dir(folder)
+        // Whatever language the machine speaks.
+        .env("LC_ALL", "C.UTF-8")
         .output()
         .unwrap()
 }
@@ -34,6 +36,33 @@ fn folder_with(sessions: &[Vec<Event>]) -> tempfile::TempDir {
         filled(&folder.path().join(".sweetspot/sweetspot.db"), events);
     }
     folder
+}
+
+#[test]
+fn the_language_is_the_one_typed_or_else_the_locales() {
+    let folder = folder_with(&[sample::events()]);
+    let report = |arguments: &[&str], locale: &str| {
+        let output = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
+            .args(["report", "last"])
+            .args(arguments)
+            .current_dir(folder.path())
+            .env_remove("LC_ALL")
+            .env_remove("LC_MESSAGES")
+            .env("LANG", locale)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let (english, japanese) = (report(&[], "C.UTF-8"), report(&[], "ja_JP.UTF-8"));
+    assert!(english.starts_with("Run 3 workers x 5 threads: it holds"), "{english}");
+    assert!(japanese.starts_with("3 ワーカー x 5 スレッド にしてください。"), "{japanese}");
+    assert_eq!(report(&["--lang", "ja"], "C"), japanese);
+    assert_eq!(report(&["--lang", "en"], "ja_JP.UTF-8"), english);
+    assert_eq!(report(&["--json"], "ja_JP.UTF-8"), report(&["--json"], "C"));
+    let output = sweetspot(folder.path(), &["report", "last", "--lang", "de"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("write one of en, ja"), "{}", stderr(&output));
 }
 
 #[test]
@@ -188,6 +217,69 @@ fn a_report_that_cannot_be_written_leaves_the_old_one_and_says_why() {
     assert!(text.contains("reports/r.md") && text.contains("Permission denied"), "{text}");
     assert_eq!(fs::read_to_string(reports.join("r.md")).unwrap(), "an older report");
     set_mode(&reports, 0o755);
+}
+
+#[test]
+fn every_table_goes_into_a_folder_or_none_does() {
+    let folder = folder_with(&[sample::events()]);
+    let names = |path: &str| {
+        let mut names: Vec<String> = fs::read_dir(folder.path().join(path))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    let expected = [
+        "equivalent.csv",
+        "front.csv",
+        "knobs.csv",
+        "map.csv",
+        "plan.csv",
+        "predicted.csv",
+        "seconds.csv",
+        "trials.csv",
+        "warnings.csv",
+    ];
+    // A folder that is to be made, and one that is there.
+    fs::create_dir(folder.path().join("there")).unwrap();
+    for output in ["csv=made/", "csv=there"] {
+        let output = sweetspot(folder.path(), &["report", "last", "-o", output]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+    assert_eq!(names("made"), expected);
+    assert_eq!(names("there"), expected);
+
+    // One that cannot be written keeps the others from being so.
+    fs::create_dir_all(folder.path().join("stuck/plan.csv")).unwrap();
+    let output = sweetspot(folder.path(), &["report", "last", "-o", "csv=stuck/"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("could not write the report stuck/"), "{}", stderr(&output));
+    assert_eq!(names("stuck"), ["plan.csv"]);
+    let output = sweetspot(folder.path(), &["report", "last", "-o", "csv=no/such/"]);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_job_summary_is_added_to_and_any_other_page_is_replaced() {
+    let folder = folder_with(&[sample::events()]);
+    let report = |to: &str| {
+        let output = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
+            .args(["report", "last", "-o", &format!("markdown={to}")])
+            .current_dir(folder.path())
+            .env("LC_ALL", "C.UTF-8")
+            .env("GITHUB_STEP_SUMMARY", folder.path().join("summary.md"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+    };
+    let text = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let summary = folder.path().join("summary.md");
+    for _ in 0..2 {
+        report(summary.to_str().unwrap());
+        report("page.md");
+    }
+    assert_eq!(text("summary.md"), format!("{0}\n{0}", text("page.md")));
 }
 
 #[test]

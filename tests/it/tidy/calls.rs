@@ -83,6 +83,19 @@ const PRINTS: Rule = Rule {
     find: |tree| outside(tree, &["src/cli/", "src/report/"], |source| words(source, PRINTING)),
 };
 
+const NETWORK: Rule = Rule {
+    name: "of report/ only push/ uses the network",
+    why: "a report is made from stored events alone: also a year later, and without a network",
+    instead: "put what is sent to others into src/report/push/",
+    find: |tree| {
+        let is_report = |source: &&Source| {
+            source.path.starts_with("src/report/") && !source.path.starts_with("src/report/push/")
+        };
+        let reports = tree.product().filter(is_report);
+        reports.flat_map(|source| words(source, &["std::net", "TcpStream", "ureq"])).collect()
+    },
+};
+
 const CLAP: Rule = Rule {
     name: "clap lives in cli/ and nowhere else",
     why: "the library is used without a command line too; what was typed and what it means are two \
@@ -190,6 +203,18 @@ fn folders_that_only_compute_touch_nothing_else() {
 #[test]
 fn only_the_command_and_the_reports_print() {
     hold(&PRINTS);
+}
+
+#[test]
+fn reports_need_no_network() {
+    hold(&NETWORK);
+}
+
+#[test]
+fn a_report_that_uses_the_network_is_found() {
+    let text = "//! Head.\nuse std::net::TcpStream;\n";
+    let good = [("src/report/push/mod.rs", text), ("src/load/socket.rs", text)];
+    try_out(&NETWORK, &[("src/report/csv.rs", text)], &[2, 2], &good);
 }
 
 #[test]

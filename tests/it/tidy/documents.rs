@@ -32,6 +32,13 @@ const LINKS: Rule = Rule {
     find: dead_links,
 };
 
+const TRANSLATION: Rule = Rule {
+    name: "README.ja.md leads wherever README.md leads, and has its headings",
+    why: "a translation that is forgotten tells of a program that is gone",
+    instead: "translate what changed in the other one",
+    find: untranslated,
+};
+
 const JSON: Rule = Rule {
     name: "docs/json.md names every field that scripts read",
     why: "a field that isn't described is guessed at, and guessed wrong",
@@ -176,6 +183,24 @@ fn dead_links(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+fn untranslated(tree: &Tree) -> Vec<Finding> {
+    let outline = |path: &str| {
+        let text = tree.text(path);
+        let headings = text.lines().filter(|line| line.starts_with("## ")).count();
+        let targets: BTreeSet<&str> =
+            text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+        (headings, targets)
+    };
+    let ((headings, english), (translated, japanese)) =
+        (outline("README.md"), outline("README.ja.md"));
+    let is_other = |target: &&&str| !["README.md", "README.ja.md"].contains(*target);
+    let links = english.symmetric_difference(&japanese).filter(is_other);
+    let links = links.map(|target| format!("{target} is linked in one of the two"));
+    let heads = (headings != translated).then(|| format!("{translated} headings, not {headings}"));
+    let found = links.chain(heads);
+    found.map(|what| Finding { path: "README.ja.md".into(), line: 0, what }).collect()
+}
+
 /// A link's target from the root.
 fn resolve(document: &str, target: &str) -> String {
     let mut parts: Vec<&str> = document.split('/').collect();
@@ -294,6 +319,19 @@ fn dead_links_are_found() {
     let readme = ("README.md", "");
     let source = ("src/lib.rs", "");
     try_out(&LINKS, &[readme, ("docs/a.md", bad)], &[1, 2], &[readme, source, ("docs/a.md", good)]);
+}
+
+#[test]
+fn the_translated_readme_keeps_up() {
+    hold(&TRANSLATION);
+}
+
+#[test]
+fn a_readme_that_is_ahead_of_its_translation_is_found() {
+    let english = ("README.md", "[日本語](README.ja.md)\n## A\n[b](docs/b.md)\n## C\n");
+    let bad = [english, ("README.ja.md", "[English](README.md)\n## A\n")];
+    let good = [english, ("README.ja.md", "[English](README.md)\n## い\n[ろ](docs/b.md)\n## は\n")];
+    try_out(&TRANSLATION, &bad, &[0, 0], &good);
 }
 
 #[test]

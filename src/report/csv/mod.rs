@@ -1,12 +1,15 @@
-//! The trials of a session as a table for spreadsheets: a row a trial, oldest first.
+//! A session as tables for spreadsheets: the trials alone, or every table.
 //!
 //! In: a [`Story`]. Out: CSV (RFC 4180 quoting, a header, line feeds). Computes only. An empty
-//! field is a value that is not known or does not apply.
+//! field is a value that is not known or does not apply. `docs/reports.md` has every column.
 
+mod tables;
+
+use super::language::Language;
 use super::story::Story;
-use super::words;
-use super::{goals_text, outside};
+use super::{goals_text, outside, words};
 use crate::terms::{Change, Offered, TrialSummary};
+pub use tables::{Table, tables};
 
 const HEADER: &[&str] = &[
     "id",
@@ -43,7 +46,7 @@ const HEADER: &[&str] = &[
     "changes",
 ];
 
-/// All trials.
+/// All trials, a row each, oldest first.
 pub fn render(story: &Story) -> String {
     let mut text = HEADER.join(",");
     text.push('\n');
@@ -92,7 +95,7 @@ fn row(trial: &TrialSummary, changes: &[Change]) -> Vec<String> {
         outside::csv(&trial.limit.evidence),
         outside::csv(&trial.reason),
         trial.ended_s.to_string(),
-        outside::csv(&goals_text::lines(&summary.goals).join("; ")),
+        outside::csv(&goals_text::lines(&summary.goals, Language::English).join("; ")),
         outside::csv(&trial.variant.names(changes).join(" ")),
     ]
 }

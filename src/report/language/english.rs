@@ -1,0 +1,524 @@
+//! Reports in English.
+
+use super::{
+    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, NoFigure,
+    Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
+};
+use crate::report::figures;
+use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
+
+pub struct English;
+
+impl English {
+    fn holding(found: &Found<'_>) -> String {
+        format!("{} requests/s within {}", found.capacity, found.goal)
+    }
+
+    /// A configuration before a verb: `3 x 5` holds, `3 workers:` holds.
+    fn subject(setting: &str, is_in_workers: bool) -> String {
+        format!("{setting}{}", if is_in_workers { ":" } else { "" })
+    }
+
+    fn of_those(rate: Option<&str>) -> String {
+        rate.map(|rate| format!(" of those that hold {rate}")).unwrap_or_default()
+    }
+}
+
+impl Phrases for English {
+    fn count(&self, value: u64, what: Counted) -> String {
+        let (one, many) = match what {
+            Counted::Workers => ("worker", "workers"),
+            Counted::Threads => ("thread", "threads"),
+            Counted::Trials => ("trial", "trials"),
+            Counted::Clients => ("client", "clients"),
+            Counted::Connections => ("connection", "connections"),
+            Counted::Settings => ("setting", "settings"),
+            Counted::Requests => ("request", "requests"),
+            Counted::Errors => ("error", "errors"),
+            Counted::Starts => ("start", "starts"),
+        };
+        figures::count(value, one, many)
+    }
+
+    fn between(&self, low: &str, high: &str) -> String {
+        format!("{low} to {high}")
+    }
+
+    fn time(&self, hours: u64, minutes: u64, seconds: u64) -> String {
+        figures::span((hours * 3600 + minutes * 60 + seconds) as f64)
+    }
+
+    fn all_of(&self, names: &[String]) -> String {
+        names.join(" and ")
+    }
+
+    fn list(&self, items: &[String]) -> String {
+        items.join(", ")
+    }
+
+    fn with(&self, setting: &str, changes: &str) -> String {
+        format!("{setting} with {changes}")
+    }
+
+    fn purpose(&self, purpose: TrialPurpose) -> &'static str {
+        crate::report::words::purpose(purpose)
+    }
+
+    fn outcome(&self, outcome: Outcome) -> &'static str {
+        match outcome {
+            Outcome::DidNotStart => "did not start",
+            Outcome::OutOfMemory => "out of memory",
+            Outcome::ServerEnded => "server ended",
+            Outcome::NotValid => "not valid",
+            Outcome::Measured => "measured",
+            Outcome::Held => "held",
+            Outcome::DidNotHold => "did not hold",
+            Outcome::Undecided => "undecided",
+        }
+    }
+
+    fn outcomes(&self, outcome: Outcome, count: usize) -> String {
+        match outcome {
+            Outcome::Measured => format!("{count} for calibration"),
+            outcome => format!("{count} {}", self.outcome(outcome)),
+        }
+    }
+
+    fn limit(&self, kind: LimitKind) -> &'static str {
+        match kind {
+            // Ruby's GVL, Python's GIL.
+            LimitKind::Gvl => "interpreter lock",
+            LimitKind::Gc => "garbage collection",
+            LimitKind::Unknown => "not known",
+            kind => crate::report::words::limit(kind),
+        }
+    }
+
+    fn run(&self, found: &Found<'_>) -> String {
+        format!("Run {}: it holds {}.", found.setting, Self::holding(found))
+    }
+
+    fn keep(&self, found: &Found<'_>) -> String {
+        format!("Keep {}, as it runs today: it holds {}.", found.setting, Self::holding(found))
+    }
+
+    fn only_todays(&self, found: &Found<'_>) -> String {
+        format!(
+            "Too short to compare: today's {} holds {}, and no other setting was measured; a \
+             longer --budget measures more.",
+            found.setting,
+            Self::holding(found)
+        )
+    }
+
+    fn run_instead(&self, found: &Found<'_>, today: &Today<'_>, gain: Option<&str>) -> String {
+        let (holds, setting) = (Self::holding(found), found.setting);
+        let verb = if today.is_one { "holds" } else { "hold" };
+        let todays = format!("today's {} {verb}", today.setting);
+        match gain {
+            Some(gain) => {
+                format!("Run {setting}: it holds {holds}, {gain} times what {todays}.")
+            }
+            None => format!("Run {setting}: it holds {holds}; {todays} no rate within it."),
+        }
+    }
+
+    fn run_because(&self, found: &Found<'_>, is_todays: bool, why: &Why<'_>) -> String {
+        let run = match is_todays {
+            true => format!("Keep {}, as it runs today", found.setting),
+            false => format!("Run {}", found.setting),
+        };
+        let why = match why {
+            Why::Likeliest { rate } => {
+                format!("it is the likeliest to hold {rate}, which none is certain to")
+            }
+            Why::LeastMemory { rate, memory } => {
+                format!("it needs the least memory{}, {memory}", Self::of_those(*rate))
+            }
+            Why::LowestP95 { rate, p95 } => {
+                format!("it has the lowest p95{}, {p95} at that rate", Self::of_those(*rate))
+            }
+            Why::LeastCost { rate, million } => {
+                let of_those = Self::of_those(*rate);
+                format!("a million requests cost least with it{of_those}, {million}")
+            }
+        };
+        format!("{run}: {why}; it holds {}.", Self::holding(found))
+    }
+
+    fn nothing_holds(&self, found: &Found<'_>, rate: &str) -> String {
+        format!(
+            "No setting that was measured holds {rate}; the most is {}, with {}.",
+            Self::holding(found),
+            found.setting
+        )
+    }
+
+    fn undone(&self, why: &Undone<'_>) -> String {
+        match why {
+            Undone::Failed { error } => match error.strip_prefix("could not ") {
+                Some(what) => format!("Could not {what}."),
+                None => format!("Could not measure: {error}."),
+            },
+            Undone::StillRuns { so_far } => {
+                format!("This session has not ended, so there is no decision yet ({so_far}).")
+            }
+            Undone::NeverStarted => {
+                "The server did not start with any setting that was tried.".to_string()
+            }
+            Undone::NoTrial => "No trial was run, so nothing is known.".to_string(),
+            Undone::AlwaysEnded => {
+                "Could not measure: the server ended by itself in every trial.".to_string()
+            }
+            Undone::NoneValid { trials } => {
+                format!("Nothing can be concluded: none of the {trials} is valid.")
+            }
+            Undone::NotReached { so_far } => {
+                format!("No decision was reached within the budget ({so_far}).")
+            }
+            Undone::NothingHeld { goal } => {
+                format!("No configuration held any rate that was tried within {goal}.")
+            }
+        }
+    }
+
+    fn trials_in(&self, trials: &str, time: &str) -> String {
+        format!("{trials} in {time}")
+    }
+
+    fn failed(&self, error: &str) -> String {
+        format!("before its end: this is the answer so far; {error}")
+    }
+
+    fn holds(
+        &self,
+        setting: &str,
+        is_in_workers: bool,
+        rate: &str,
+        interval: Option<&str>,
+    ) -> String {
+        let interval = interval.map(|it| format!(" ({it})")).unwrap_or_default();
+        format!("{} holds {rate}{interval}", Self::subject(setting, is_in_workers))
+    }
+
+    fn holds_not(&self, setting: &str, is_in_workers: bool, why: NoFigure) -> String {
+        let why = match why {
+            NoFigure::DoesNotStart => "does not start",
+            NoFigure::HoldsNothing => "holds no rate within the goal",
+            NoFigure::EndedUnderLoad => "ended by itself under load",
+            NoFigure::NotFarEnough => "was not measured far enough to say what it holds",
+        };
+        format!("{} {why}", Self::subject(setting, is_in_workers))
+    }
+
+    fn gain(&self, change: &str, ratio: &str, interval: Option<(&str, bool)>) -> String {
+        match interval {
+            None => format!("{change} ({ratio} times as much)"),
+            Some((interval, is_doubtful)) => {
+                let doubt = match is_doubtful {
+                    true => "; no difference can be told apart here",
+                    false => "",
+                };
+                format!("{change}: {ratio} times as much ({interval}){doubt}")
+            }
+        }
+    }
+
+    fn limit_because(&self, limit: &str, evidence: &str, confidence: Option<&str>) -> String {
+        let sure = confidence.map(|it| format!(" (confidence {it})")).unwrap_or_default();
+        format!("{limit}: {evidence}{sure}")
+    }
+
+    fn day_to_day(&self, rate: &str, share: &str) -> String {
+        format!("{rate}, {share} of what it holds: the rest is for bursts and bad days")
+    }
+
+    fn memory_of(&self, used: &str, all: Option<&str>) -> String {
+        all.map_or_else(|| used.to_string(), |all| format!("{used} of {all}"))
+    }
+
+    fn memory_part(&self, part: MemoryPart, figure: &str, interval: Option<&str>) -> String {
+        let what = match part {
+            MemoryPart::Shared => "shared",
+            MemoryPart::Worker => "a worker",
+            MemoryPart::Thread => "a thread",
+        };
+        let interval = interval.map(|it| format!(" ({it})")).unwrap_or_default();
+        format!("{figure} {what}{interval}")
+    }
+
+    fn inside(&self, told: &Inside<'_>) -> String {
+        let and = |time: Option<&str>, what: &str| {
+            time.map(|time| format!(", {time} {what}")).unwrap_or_default()
+        };
+        format!(
+            "a request took {} in the app, {} of it CPU{}{}; the probe took {} more ({} of that \
+             CPU)",
+            told.app,
+            told.cpu,
+            and(told.gc, "garbage collection"),
+            and(told.lock_wait, "waiting for the lock"),
+            told.probe,
+            told.probe_share
+        )
+    }
+
+    fn up_to_connections(&self, connections: u64) -> String {
+        format!("up to {}", self.count(connections, Counted::Connections))
+    }
+
+    fn best_so_far(&self, setting: &str, is_in_workers: bool, rate: &str, trial: u32) -> String {
+        format!("{} held {rate} in trial {trial}", Self::subject(setting, is_in_workers))
+    }
+
+    fn nearest(&self, nearest: &Nearest<'_>) -> String {
+        let Nearest { setting, offered, quantile, latency, failed, trial } = nearest;
+        let errors = match failed {
+            None => "no request failed".to_string(),
+            Some(share) => format!("{share} of the requests failed"),
+        };
+        format!("{setting} under {offered}: {quantile} {latency}, {errors} (trial {trial})")
+    }
+
+    fn way_out(&self, way: &WayOut<'_>) -> String {
+        let text = match way {
+            WayOut::TakeUpAgain => {
+                "if its program died, 'sweetspot tune' with the same plan in the same folder takes \
+                 up what was measured"
+            }
+            WayOut::LetItEnd => "let it run to its end, or give it less time with --budget",
+            WayOut::FindWhatEndsIt => {
+                "find out what ends the server: its own last lines are shown with each trial, and \
+                 'sweetspot load' can repeat the load on a server that you start yourself"
+            }
+            WayOut::Mend { reason } => return format!("mend this first: {reason}"),
+            WayOut::AskDoctor => {
+                "'sweetspot doctor' says whether this machine is fit to measure on"
+            }
+            WayOut::MoreTime => "give it more time: --budget 20m",
+            WayOut::FasterApp { alone, quantile, goal, has_threads } => {
+                let or_threads = if *has_threads { " or threads" } else { "" };
+                return format!(
+                    "make the app faster: one request alone takes {alone} ({quantile}), the goal \
+                     is {goal}, so no number of workers{or_threads} can meet it"
+                );
+            }
+            WayOut::SeeErrors => "see why requests fail: the trials list each status and error",
+            WayOut::AskForLess => "ask for less: --slo with a higher latency limit or error ratio",
+        };
+        text.to_string()
+    }
+
+    fn method(&self, trials_in: &str, load: &str, outcomes: &[String]) -> String {
+        let outcomes = match outcomes {
+            [] => String::new(),
+            some => format!(": {}", some.join(", ")),
+        };
+        format!("{trials_in}, {load} of it under load{outcomes}.")
+    }
+
+    fn arrivals(&self, arrivals: Arrivals) -> &'static str {
+        match arrivals {
+            Arrivals::Poisson => " Requests arrived as independent users do (Poisson).",
+            Arrivals::Uniform => " Requests arrived at equal distances, which overstates capacity.",
+        }
+    }
+
+    fn machine(&self, cores: &str, is_one: bool, cpu: &str, memory: &str, kernel: &str) -> String {
+        let unit = if is_one { "core" } else { "cores" };
+        format!("{cores} {unit} of {cpu}, {memory}, kernel {kernel}")
+    }
+
+    fn measured_on(&self, machine: &str) -> String {
+        format!("Measured on {machine}.")
+    }
+
+    fn took_up(&self, session: i64, trials: &str) -> String {
+        format!("Took up session {session}, from which {trials} were known.")
+    }
+
+    fn stored_as(&self, session: i64, store: &str, option: &str) -> String {
+        format!(
+            "Stored as session {session} in {store}; write a report with 'sweetspot report \
+             {session} -o markdown=report.md{option}'."
+        )
+    }
+
+    fn stored_in(&self, session: i64, store: &str, begun: &str) -> String {
+        format!("session {session} of {store}, begun {begun}")
+    }
+
+    fn off_by(&self, what: &str, percent: &str, settings: &str) -> String {
+        format!("{what} by {percent} ({settings})")
+    }
+
+    fn predictions_off(&self, told: &[String]) -> String {
+        format!("Predictions made beforehand were off in the median: {}.", told.join(", "))
+    }
+
+    fn did_not_start(&self, setting: &str, message: &str, advice: &str) -> String {
+        format!("{setting} did not start: {message}; {advice}")
+    }
+
+    fn ended(&self, setting: &str, is_in_workers: bool, trial: u32, status: &str) -> String {
+        format!("{} ended in trial {trial} ({status})", Self::subject(setting, is_in_workers))
+    }
+
+    fn configuration_file(&self, server: &str, is_alternative: bool) -> String {
+        self.place(&format!("{server}'s configuration file"), is_alternative)
+    }
+
+    fn place(&self, place: &str, is_alternative: bool) -> String {
+        format!("{}{place}", if is_alternative { "or " } else { "" })
+    }
+
+    fn and_in(&self, place: &str) -> String {
+        format!("and {place}")
+    }
+
+    fn map_heading(&self, has_threads: bool) -> String {
+        let by = if has_threads { "workers x threads" } else { "workers" };
+        format!("Map: requests/s within the goal, {by}")
+    }
+
+    fn front(&self, heading: FrontHeading, rate: Option<&str>) -> String {
+        let figures = match heading {
+            FrontHeading::CapacityAndMemory => return "Capacity against memory".to_string(),
+            FrontHeading::P95 { has_cost: true } => "p95 and cost of requests",
+            FrontHeading::P95 { has_cost: false } => "p95",
+            FrontHeading::Cost => "cost of an hour and of a million requests",
+        };
+        let at = rate.unwrap_or("70 % of capacity");
+        format!("Capacity against memory; {figures} at {at}")
+    }
+
+    fn knobs_heading(&self, setting: &str) -> String {
+        format!("Knobs, each tried beside {setting} as it is")
+    }
+
+    fn knob_intervals(&self, tried: usize, level: Option<&str>) -> String {
+        match level {
+            None => "Intervals of 95 %.".to_string(),
+            Some(level) => format!(
+                "With {tried} changes tried, each interval is one of {level} %, so that all of \
+                 them together hold with 95 %."
+            ),
+        }
+    }
+
+    fn knobs_gain(&self, names: &str, ratio: &str, interval: &str, better: Option<&str>) -> String {
+        let threads = better.map(|at| format!("; with it {at} is better")).unwrap_or_default();
+        format!("{names}: {ratio} times the capacity ({interval}){threads}")
+    }
+
+    fn knobs_together(&self, changes: &str) -> String {
+        format!("together: {changes}")
+    }
+
+    fn knobs_beside(&self, setting: &str, chosen: &str, changes: &str) -> String {
+        format!("{setting} beside {chosen}, both with {changes}")
+    }
+
+    fn knob_outcome(&self, outcome: &KnobOutcome<'_>) -> String {
+        match outcome {
+            KnobOutcome::Helps => "helps".to_string(),
+            KnobOutcome::Hurts => "hurts".to_string(),
+            KnobOutcome::NoDifference => "no difference within 3 %".to_string(),
+            KnobOutcome::Undecided { more: None } => "undecided".to_string(),
+            KnobOutcome::Undecided { more: Some(more) } => {
+                format!("undecided: about {more} more would tell")
+            }
+            KnobOutcome::UndecidedBecause { reason } => format!("undecided: {reason}"),
+            KnobOutcome::Out { reason } => format!("out: {reason}"),
+        }
+    }
+
+    fn knob_figures(&self, capacity: &str, memory: &str) -> String {
+        format!("capacity {capacity}, memory {memory}")
+    }
+
+    fn still_right(&self, found: &StillRight<'_>) -> String {
+        let StillRight { setting, session, reason, .. } = found;
+        let so_far = if found.was_stopped { "Stopped before its end; so far: " } else { "" };
+        let answer = match found.verdict {
+            Verdict::Yes => format!("Still right: {setting}, as session {session} recommends"),
+            Verdict::No => format!("No longer right: {setting}, as session {session} recommends"),
+            Verdict::Undecided => format!(
+                "Undecided whether {setting}, as session {session} recommends, is still right"
+            ),
+        };
+        format!("{so_far}{answer}: {reason}.")
+    }
+
+    fn now_then(&self, setting: &str, ratio: &str) -> String {
+        format!("{setting}, now / then: {ratio}")
+    }
+
+    fn now_beside(&self, setting: &str, current: &str, ratio: &str) -> String {
+        format!("{setting} / {current}, now, within blocks: {ratio}")
+    }
+
+    fn targets_at(&self, rate: &str) -> String {
+        format!("Targets at {rate}")
+    }
+
+    fn goal_met(&self, met: &GoalMet<'_>) -> String {
+        let seen = match (met.met, met.leaning) {
+            (Some(true), _) => return "met".to_string(),
+            (Some(false), _) => return "not met".to_string(),
+            (None, Some(true)) => "held",
+            (None, Some(false)) => "looks missed",
+            (None, None) => "not asked for",
+        };
+        match met.needed {
+            Some(needed) => format!("{seen} (not certain: {needed} requests are needed)"),
+            None => format!("{seen} (not certain: too close)"),
+        }
+    }
+
+    fn goal(&self, name: &str, slo: Option<(&str, &str)>, seen: &str) -> String {
+        match slo {
+            Some((slo, met)) => format!("{name}: {slo} {met}; {seen}"),
+            None => format!("{name}: no goal; {seen}"),
+        }
+    }
+
+    fn requests_failed(&self, requests: &str, failed: Option<u64>) -> String {
+        failed.map_or_else(|| requests.to_string(), |failed| format!("{requests}, {failed} failed"))
+    }
+
+    fn starting(&self, setting: &str) -> String {
+        format!("starting the server with {setting}")
+    }
+
+    fn trial(&self, id: u32) -> String {
+        format!("trial {id}")
+    }
+
+    fn trial_begins(
+        &self,
+        trial: &str,
+        load: &[String; 3],
+        time: &str,
+        left: Option<&str>,
+    ) -> String {
+        let left = left.map(|left| format!("; about {left} left")).unwrap_or_default();
+        format!("{trial}: {} for {time}{left}", load.join(", "))
+    }
+
+    fn answered(&self, rate: &str, p95: &str) -> String {
+        format!("{rate} answered  p95 {p95}")
+    }
+
+    fn left(&self, time: &str) -> String {
+        format!("{time} left")
+    }
+
+    fn taking_up(&self, session: i64, trials: u32) -> String {
+        format!("taking up session {session}: {trials} trials are known from it")
+    }
+
+    fn left_out(&self, count: usize) -> String {
+        format!("{count} more are left out here; `-o csv=FOLDER/` and `-o json` have all of them.")
+    }
+}

@@ -1,0 +1,541 @@
+//! Reports in Japanese, in the words of those who run Rails apps: the field's terms stay.
+
+use super::{
+    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, NoFigure,
+    Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
+};
+use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
+
+pub struct Japanese;
+
+impl Japanese {
+    fn holding(found: &Found<'_>) -> String {
+        format!("{} を満たしたまま {} リクエスト/秒", found.goal, found.capacity)
+    }
+
+    fn of_those(rate: Option<&str>) -> String {
+        rate.map(|rate| format!("{rate} をさばける設定の中で")).unwrap_or_default()
+    }
+
+    fn in_parentheses(text: Option<&str>) -> String {
+        text.map(|text| format!("（{text}）")).unwrap_or_default()
+    }
+}
+
+impl Phrases for Japanese {
+    fn count(&self, value: u64, what: Counted) -> String {
+        match what {
+            Counted::Workers => format!("{value} ワーカー"),
+            Counted::Threads => format!("{value} スレッド"),
+            Counted::Trials => format!("試行 {value} 回"),
+            Counted::Clients => format!("{value} 並列"),
+            Counted::Connections => format!("{value} 接続"),
+            Counted::Settings => format!("{value} 設定"),
+            Counted::Requests => format!("{value} リクエスト"),
+            Counted::Errors => format!("エラー {value} 件"),
+            Counted::Starts => format!("起動 {value} 回"),
+        }
+    }
+
+    fn between(&self, low: &str, high: &str) -> String {
+        format!("{low}〜{high}")
+    }
+
+    fn time(&self, hours: u64, minutes: u64, seconds: u64) -> String {
+        let parts = [(hours, "時間"), (minutes, "分"), (seconds, "秒")];
+        let shown = parts.iter().filter(|(value, _)| *value > 0);
+        let shown: Vec<String> = shown.map(|(value, unit)| format!("{value} {unit}")).collect();
+        if shown.is_empty() { "0 秒".to_string() } else { shown.join(" ") }
+    }
+
+    fn all_of(&self, names: &[String]) -> String {
+        names.join(" と ")
+    }
+
+    fn list(&self, items: &[String]) -> String {
+        items.join("、")
+    }
+
+    fn with(&self, setting: &str, changes: &str) -> String {
+        format!("{setting} + {changes}")
+    }
+
+    fn purpose(&self, purpose: TrialPurpose) -> &'static str {
+        match purpose {
+            TrialPurpose::Unloaded => "無負荷",
+            TrialPurpose::Saturate => "飽和",
+            TrialPurpose::Probe => "探索",
+            TrialPurpose::Confirm => "確認",
+            TrialPurpose::Screen => "比較",
+        }
+    }
+
+    fn outcome(&self, outcome: Outcome) -> &'static str {
+        match outcome {
+            Outcome::DidNotStart => "起動せず",
+            Outcome::OutOfMemory => "メモリ不足",
+            Outcome::ServerEnded => "サーバー終了",
+            Outcome::NotValid => "無効",
+            Outcome::Measured => "計測済み",
+            Outcome::Held => "達成",
+            Outcome::DidNotHold => "未達",
+            Outcome::Undecided => "判定不能",
+        }
+    }
+
+    fn outcomes(&self, outcome: Outcome, count: usize) -> String {
+        match outcome {
+            Outcome::Measured => format!("基準の計測 {count}"),
+            outcome => format!("{} {count}", self.outcome(outcome)),
+        }
+    }
+
+    fn limit(&self, kind: LimitKind) -> &'static str {
+        match kind {
+            LimitKind::Cores => "CPU コア",
+            LimitKind::Quota => "CPU クォータ",
+            LimitKind::Gvl => "GVL（インタープリターのロック）",
+            LimitKind::Threads => "スレッド数",
+            LimitKind::Balance => "ワーカー間の偏り",
+            LimitKind::Backlog => "listen キュー",
+            LimitKind::Backend => "バックエンド",
+            LimitKind::Memory => "メモリ",
+            LimitKind::Proxy => "プロキシ",
+            LimitKind::Gc => "GC",
+            LimitKind::Host => "ホスト",
+            LimitKind::Generator => "負荷生成側",
+            LimitKind::Unknown => "不明",
+        }
+    }
+
+    fn run(&self, found: &Found<'_>) -> String {
+        format!("{} にしてください。{}をさばけます。", found.setting, Self::holding(found))
+    }
+
+    fn keep(&self, found: &Found<'_>) -> String {
+        format!("今の {} のままで十分です。{}をさばけます。", found.setting, Self::holding(found))
+    }
+
+    fn only_todays(&self, found: &Found<'_>) -> String {
+        format!(
+            "比較するには時間が足りませんでした。今の {} は{}をさばけますが、ほかの設定は計測していま\
+             せん。--budget を長くすると計測できます。",
+            found.setting,
+            Self::holding(found)
+        )
+    }
+
+    fn run_instead(&self, found: &Found<'_>, today: &Today<'_>, gain: Option<&str>) -> String {
+        let (holding, setting) = (Self::holding(found), found.setting);
+        match gain {
+            Some(gain) => format!(
+                "{setting} にしてください。{holding}をさばけます（今の {} の {gain} 倍）。",
+                today.setting
+            ),
+            None => format!(
+                "{setting} にしてください。{holding}をさばけます。今の {} では、どの負荷でも目標を満たせま\
+                 せん。",
+                today.setting
+            ),
+        }
+    }
+
+    fn run_because(&self, found: &Found<'_>, is_todays: bool, why: &Why<'_>) -> String {
+        let run = match is_todays {
+            true => format!("今の {} のままで十分です", found.setting),
+            false => format!("{} にしてください", found.setting),
+        };
+        let why = match why {
+            Why::Likeliest { rate } => {
+                format!("{rate} を確実にさばける設定はなく、これが最も有望です")
+            }
+            Why::LeastMemory { rate, memory } => {
+                format!("{}メモリが最も少なく済みます（{memory}）", Self::of_those(*rate))
+            }
+            Why::LowestP95 { rate, p95 } => {
+                format!("{}p95 が最も低く、その負荷で {p95} です", Self::of_those(*rate))
+            }
+            Why::LeastCost { rate, million } => {
+                let of_those = Self::of_those(*rate);
+                format!("{of_those}100 万リクエストあたりの費用が最も安く、{million} です")
+            }
+        };
+        format!("{run}。{why}。{}をさばけます。", Self::holding(found))
+    }
+
+    fn nothing_holds(&self, found: &Found<'_>, rate: &str) -> String {
+        format!(
+            "計測した設定に {rate} をさばけるものはありませんでした。最大は {} で、{}です。",
+            found.setting,
+            Self::holding(found)
+        )
+    }
+
+    fn undone(&self, why: &Undone<'_>) -> String {
+        match why {
+            Undone::Failed { error } => format!("計測できませんでした: {error}"),
+            Undone::StillRuns { so_far } => {
+                format!("このセッションは終わっていないため、まだ結論がありません（{so_far}）。")
+            }
+            Undone::NeverStarted => "試したどの設定でもサーバーが起動しませんでした。".to_string(),
+            Undone::NoTrial => "試行が 1 回もなく、何もわかっていません。".to_string(),
+            Undone::AlwaysEnded => {
+                "計測できませんでした。どの試行でもサーバーが自分で終了しました。".to_string()
+            }
+            Undone::NoneValid { trials } => {
+                format!("何も結論できません。{trials}のうち有効なものがありません。")
+            }
+            Undone::NotReached { so_far } => {
+                format!("時間内に結論が出ませんでした（{so_far}）。")
+            }
+            Undone::NothingHeld { goal } => {
+                format!("試したどの設定・負荷でも {goal} を満たせませんでした。")
+            }
+        }
+    }
+
+    fn trials_in(&self, trials: &str, time: &str) -> String {
+        format!("{time}で{trials}")
+    }
+
+    fn failed(&self, error: &str) -> String {
+        format!("途中で失敗しました。そこまでの結果です: {error}")
+    }
+
+    fn holds(&self, setting: &str, _: bool, rate: &str, interval: Option<&str>) -> String {
+        format!("{setting} で {rate}{}", Self::in_parentheses(interval))
+    }
+
+    fn holds_not(&self, setting: &str, _: bool, why: NoFigure) -> String {
+        let why = match why {
+            NoFigure::DoesNotStart => "では起動しません",
+            NoFigure::HoldsNothing => "では、どの負荷でも目標を満たせません",
+            NoFigure::EndedUnderLoad => "では、負荷をかけるとサーバーが自分で終了しました",
+            NoFigure::NotFarEnough => "は、さばける量がわかるところまで計測していません",
+        };
+        format!("{setting} {why}")
+    }
+
+    fn gain(&self, change: &str, ratio: &str, interval: Option<(&str, bool)>) -> String {
+        match interval {
+            None => format!("{change}（{ratio} 倍）"),
+            Some((interval, is_doubtful)) => {
+                let doubt = if is_doubtful {
+                    "。ここでは差があるとは言えません"
+                } else {
+                    ""
+                };
+                format!("{change}: {ratio} 倍（{interval}）{doubt}")
+            }
+        }
+    }
+
+    fn limit_because(&self, limit: &str, evidence: &str, confidence: Option<&str>) -> String {
+        let sure = confidence.map(|it| format!("（確信度 {it}）")).unwrap_or_default();
+        format!("{limit}: {evidence}{sure}")
+    }
+
+    fn day_to_day(&self, rate: &str, share: &str) -> String {
+        format!("{rate}（さばける量の {share}）。残りは急増や不調のときの余裕です")
+    }
+
+    fn memory_of(&self, used: &str, all: Option<&str>) -> String {
+        all.map_or_else(|| used.to_string(), |all| format!("{used} / {all}"))
+    }
+
+    fn memory_part(&self, part: MemoryPart, figure: &str, interval: Option<&str>) -> String {
+        let what = match part {
+            MemoryPart::Shared => "共有",
+            MemoryPart::Worker => "1 ワーカーあたり",
+            MemoryPart::Thread => "1 スレッドあたり",
+        };
+        format!("{what} {figure}{}", Self::in_parentheses(interval))
+    }
+
+    fn inside(&self, told: &Inside<'_>) -> String {
+        let and = |what: &str, time: Option<&str>| {
+            time.map(|time| format!("、{what} {time}")).unwrap_or_default()
+        };
+        format!(
+            "1 リクエストあたりアプリ内で {}、うち CPU {}{}{}。プローブ自体の CPU は {}（その CPU の {}）",
+            told.app,
+            told.cpu,
+            and("GC", told.gc),
+            and("GVL 待ち", told.lock_wait),
+            told.probe,
+            told.probe_share
+        )
+    }
+
+    fn up_to_connections(&self, connections: u64) -> String {
+        format!("最大 {}", self.count(connections, Counted::Connections))
+    }
+
+    fn best_so_far(&self, setting: &str, _: bool, rate: &str, trial: u32) -> String {
+        format!("{setting} が {rate} をさばきました（試行 {trial}）")
+    }
+
+    fn nearest(&self, nearest: &Nearest<'_>) -> String {
+        let Nearest { setting, offered, quantile, latency, failed, trial } = nearest;
+        let errors = match failed {
+            None => "失敗したリクエストはなし".to_string(),
+            Some(share) => format!("リクエストの {share} が失敗"),
+        };
+        format!("{setting} に {offered} で {quantile} が {latency}、{errors}（試行 {trial}）")
+    }
+
+    fn way_out(&self, way: &WayOut<'_>) -> String {
+        let text = match way {
+            WayOut::TakeUpAgain => {
+                "プログラムが落ちたのなら、同じフォルダーで同じ計画の 'sweetspot tune' \
+                 を実行すると、計測済みの分を引き継ぎます"
+            }
+            WayOut::LetItEnd => "最後まで実行するか、--budget で短い時間を指定してください",
+            WayOut::FindWhatEndsIt => {
+                "サーバーが終了する原因を調べてください。各試行にサーバー自身の最後の出力があります。\
+                 自分で起動したサーバーには 'sweetspot load' で同じ負荷をかけられます"
+            }
+            WayOut::Mend { reason } => return format!("まずこれを直してください: {reason}"),
+            WayOut::AskDoctor => {
+                "'sweetspot doctor' で、このマシンが計測に向くかどうかがわかります"
+            }
+            WayOut::MoreTime => "時間を増やしてください: --budget 20m",
+            WayOut::FasterApp { alone, quantile, goal, has_threads } => {
+                let threads = if *has_threads { "やスレッド" } else { "" };
+                return format!(
+                    "アプリを速くしてください。リクエスト 1 つだけでも {alone}（{quantile}）かかり、目標は \
+                     {goal} なので、ワーカー{threads}をいくつにしても満たせません"
+                );
+            }
+            WayOut::SeeErrors => {
+                "リクエストが失敗する理由を見てください。各試行にステータスとエラーの一覧があります"
+            }
+            WayOut::AskForLess => {
+                "目標を緩めてください: --slo でレイテンシの上限かエラー率を上げます"
+            }
+        };
+        text.to_string()
+    }
+
+    fn method(&self, trials_in: &str, load: &str, outcomes: &[String]) -> String {
+        let outcomes = match outcomes {
+            [] => String::new(),
+            some => format!("。内訳: {}", some.join("、")),
+        };
+        format!("{trials_in}、うち負荷をかけた時間は {load}{outcomes}。")
+    }
+
+    fn arrivals(&self, arrivals: Arrivals) -> &'static str {
+        match arrivals {
+            Arrivals::Poisson => {
+                "リクエストは、互いに無関係なユーザーが来るように（ポアソン到着で）送りました。"
+            }
+            Arrivals::Uniform => {
+                "リクエストは等間隔で送りました。この場合、さばける量は実際より多めに出ます。"
+            }
+        }
+    }
+
+    fn machine(&self, cores: &str, _: bool, cpu: &str, memory: &str, kernel: &str) -> String {
+        format!("{cpu} の {cores} コア、メモリ {memory}、カーネル {kernel}")
+    }
+
+    fn measured_on(&self, machine: &str) -> String {
+        format!("計測したマシン: {machine}。")
+    }
+
+    fn took_up(&self, session: i64, trials: &str) -> String {
+        format!("セッション {session} を引き継ぎ、その{trials}を使いました。")
+    }
+
+    fn stored_as(&self, session: i64, store: &str, option: &str) -> String {
+        format!(
+            "セッション {session} として {store} に保存しました。レポートは 'sweetspot report {session} -o \
+             markdown=report.md{option}' で作れます。"
+        )
+    }
+
+    fn stored_in(&self, session: i64, store: &str, begun: &str) -> String {
+        format!("{store} のセッション {session}、開始 {begun}")
+    }
+
+    fn off_by(&self, what: &str, percent: &str, settings: &str) -> String {
+        format!("{what} {percent}（{settings}）")
+    }
+
+    fn predictions_off(&self, told: &[String]) -> String {
+        format!("計測前の予測の誤差（中央値）: {}。", told.join("、"))
+    }
+
+    fn did_not_start(&self, setting: &str, message: &str, advice: &str) -> String {
+        format!("{setting} は起動しませんでした: {message}; {advice}")
+    }
+
+    fn ended(&self, setting: &str, _: bool, trial: u32, status: &str) -> String {
+        format!("{setting} は試行 {trial} で終了しました（{status}）")
+    }
+
+    fn configuration_file(&self, server: &str, is_alternative: bool) -> String {
+        self.place(&format!("{server} の設定ファイル"), is_alternative)
+    }
+
+    fn place(&self, place: &str, is_alternative: bool) -> String {
+        format!("{}{place}", if is_alternative { "または " } else { "" })
+    }
+
+    fn and_in(&self, place: &str) -> String {
+        format!("さらに {place}")
+    }
+
+    fn map_heading(&self, has_threads: bool) -> String {
+        let by = if has_threads { "ワーカー x スレッド" } else { "ワーカー" };
+        format!("マップ: 目標を満たしたままさばけるリクエスト/秒（{by}）")
+    }
+
+    fn front(&self, heading: FrontHeading, rate: Option<&str>) -> String {
+        let figures = match heading {
+            FrontHeading::CapacityAndMemory => return "さばける量とメモリ".to_string(),
+            FrontHeading::P95 { has_cost: true } => "p95 とリクエストの費用",
+            FrontHeading::P95 { has_cost: false } => "p95",
+            FrontHeading::Cost => "1 時間と 100 万リクエストの費用",
+        };
+        let at = rate.unwrap_or("さばける量の 70 %");
+        format!("さばける量とメモリ、{at} のときの {figures}")
+    }
+
+    fn knobs_heading(&self, setting: &str) -> String {
+        format!("追加設定（それぞれ、そのままの {setting} と比べた結果）")
+    }
+
+    fn knob_intervals(&self, tried: usize, level: Option<&str>) -> String {
+        match level {
+            None => "区間は 95 % です。".to_string(),
+            Some(level) => format!(
+                "{tried} 個の変更を試したので、全体で 95 % になるように、各区間を {level} % にしています。"
+            ),
+        }
+    }
+
+    fn knobs_gain(&self, names: &str, ratio: &str, interval: &str, better: Option<&str>) -> String {
+        let threads =
+            better.map(|at| format!("。その場合は {at} のほうが良い")).unwrap_or_default();
+        format!("{names}: さばける量が {ratio} 倍（{interval}）{threads}")
+    }
+
+    fn knobs_together(&self, changes: &str) -> String {
+        format!("同時に: {changes}")
+    }
+
+    fn knobs_beside(&self, setting: &str, chosen: &str, changes: &str) -> String {
+        format!("{setting} と {chosen} の比較、どちらも {changes}")
+    }
+
+    fn knob_outcome(&self, outcome: &KnobOutcome<'_>) -> String {
+        match outcome {
+            KnobOutcome::Helps => "効果あり".to_string(),
+            KnobOutcome::Hurts => "逆効果".to_string(),
+            KnobOutcome::NoDifference => "3 % 以内で差なし".to_string(),
+            KnobOutcome::Undecided { more: None } => "判定不能".to_string(),
+            KnobOutcome::Undecided { more: Some(more) } => {
+                format!("判定不能: あと約 {more}でわかります")
+            }
+            KnobOutcome::UndecidedBecause { reason } => format!("判定不能: {reason}"),
+            KnobOutcome::Out { reason } => format!("除外: {reason}"),
+        }
+    }
+
+    fn knob_figures(&self, capacity: &str, memory: &str) -> String {
+        format!("さばける量 {capacity}、メモリ {memory}")
+    }
+
+    fn still_right(&self, found: &StillRight<'_>) -> String {
+        let StillRight { setting, session, reason, .. } = found;
+        let so_far = if found.was_stopped {
+            "途中で止められました。そこまでの結果: "
+        } else {
+            ""
+        };
+        let claim = format!("セッション {session} が勧めた {setting} ");
+        let answer = match found.verdict {
+            Verdict::Yes => format!("{claim}は今も正しい設定です"),
+            Verdict::No => format!("{claim}は、もう正しい設定ではありません"),
+            Verdict::Undecided => format!("{claim}が今も正しいかどうかは判定できません"),
+        };
+        format!("{so_far}{answer}: {reason}")
+    }
+
+    fn now_then(&self, setting: &str, ratio: &str) -> String {
+        format!("{setting} の今 / 前回: {ratio}")
+    }
+
+    fn now_beside(&self, setting: &str, current: &str, ratio: &str) -> String {
+        format!("今の {setting} / {current}（ブロック内）: {ratio}")
+    }
+
+    fn targets_at(&self, rate: &str) -> String {
+        format!("{rate} のときのターゲット")
+    }
+
+    fn goal_met(&self, met: &GoalMet<'_>) -> String {
+        let seen = match (met.met, met.leaning) {
+            (Some(true), _) => return "達成".to_string(),
+            (Some(false), _) => return "未達".to_string(),
+            (None, Some(true)) => "達成の見込み",
+            (None, Some(false)) => "未達の見込み",
+            (None, None) => "リクエストなし",
+        };
+        match met.needed {
+            Some(needed) => format!("{seen}（不確実: {needed} リクエスト必要）"),
+            None => format!("{seen}（不確実: 境界に近すぎます）"),
+        }
+    }
+
+    fn goal(&self, name: &str, slo: Option<(&str, &str)>, seen: &str) -> String {
+        match slo {
+            Some((slo, met)) => format!("{name}: {slo} {met}。{seen}"),
+            None => format!("{name}: 目標なし。{seen}"),
+        }
+    }
+
+    fn requests_failed(&self, requests: &str, failed: Option<u64>) -> String {
+        failed.map_or_else(
+            || requests.to_string(),
+            |failed| format!("{requests}（うち失敗 {failed}）"),
+        )
+    }
+
+    fn starting(&self, setting: &str) -> String {
+        format!("{setting} でサーバーを起動しています")
+    }
+
+    fn trial(&self, id: u32) -> String {
+        format!("試行 {id}")
+    }
+
+    fn trial_begins(
+        &self,
+        trial: &str,
+        load: &[String; 3],
+        time: &str,
+        left: Option<&str>,
+    ) -> String {
+        let left = left.map(|left| format!("。残り約 {left}")).unwrap_or_default();
+        format!("{trial}: {}、{time}{left}", load.join("、"))
+    }
+
+    fn answered(&self, rate: &str, p95: &str) -> String {
+        format!("{rate} 応答  p95 {p95}")
+    }
+
+    fn left(&self, time: &str) -> String {
+        format!("残り {time}")
+    }
+
+    fn taking_up(&self, session: i64, trials: u32) -> String {
+        format!("セッション {session} を引き継ぎます。試行 {trials} 回分がわかっています")
+    }
+
+    fn left_out(&self, count: usize) -> String {
+        format!("ほか {count} 件は省略しました。`-o csv=FOLDER/` と `-o json` にはすべてあります。")
+    }
+}

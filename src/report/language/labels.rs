@@ -1,0 +1,116 @@
+//! Headings, heads of columns and single words, named by what they stand for.
+//!
+//! A field that a language does not fill is a mistake that the compiler finds.
+
+mod english;
+mod japanese;
+
+pub use english::LABELS as ENGLISH;
+pub use japanese::LABELS as JAPANESE;
+
+/// One language's; see [`super::Language::labels`].
+#[derive(Debug)]
+pub struct Labels {
+    // What stands before a fact.
+    pub stopped: &'static str,
+    pub failed: &'static str,
+    pub today: &'static str,
+    pub found: &'static str,
+    pub gain: &'static str,
+    pub with_knobs: &'static str,
+    pub limit: &'static str,
+    pub what_helps: &'static str,
+    pub day_to_day: &'static str,
+    pub memory: &'static str,
+    pub of_that: &'static str,
+    pub inside: &'static str,
+    pub database: &'static str,
+    pub best_so_far: &'static str,
+    pub nearest: &'static str,
+    /// The sentence that follows `stopped`.
+    pub before_its_end: &'static str,
+    /// What ends a sentence.
+    pub stop: &'static str,
+    /// A goal that nobody named.
+    pub the_goal: &'static str,
+
+    // Headings.
+    pub plan: &'static str,
+    pub what_to_do: &'static str,
+    pub settings: &'static str,
+    pub equivalent: &'static str,
+    pub least_memory_first: &'static str,
+    pub knobs: &'static str,
+    pub map: &'static str,
+    pub latency: &'static str,
+    pub latency_from: &'static str,
+    pub failures: &'static str,
+    pub warnings: &'static str,
+    pub notes: &'static str,
+    pub how: &'static str,
+    pub trials: &'static str,
+    pub differs: &'static str,
+
+    // Settings to paste.
+    pub start_it_with: &'static str,
+    pub environment: &'static str,
+    pub with_these: &'static str,
+    pub the_server: &'static str,
+
+    // The map.
+    pub workers: &'static str,
+    pub workers_x_threads: &'static str,
+    pub map_by_both: &'static str,
+    pub map_by_workers: &'static str,
+    pub requests_per_s: &'static str,
+    pub marks: &'static str,
+    pub chosen_mark: &'static str,
+    pub today_mark: &'static str,
+    pub equivalent_mark: &'static str,
+    pub predicted_mark: &'static str,
+    pub at_least_mark: &'static str,
+    pub below_mark: &'static str,
+    pub ruled_out_mark: &'static str,
+    pub not_started_mark: &'static str,
+
+    // Heads of columns.
+    pub setting: &'static str,
+    pub capacity: &'static str,
+    pub capacity_beside: &'static str,
+    pub an_hour: &'static str,
+    pub a_million: &'static str,
+    pub chosen: &'static str,
+    pub unconfirmed: &'static str,
+    pub change: &'static str,
+    pub capacity_without: &'static str,
+    pub verdict: &'static str,
+    pub trial: &'static str,
+    pub load: &'static str,
+    pub purpose: &'static str,
+    pub outcome: &'static str,
+    pub answered: &'static str,
+    pub value: &'static str,
+    pub from: &'static str,
+    pub then: &'static str,
+    pub now: &'static str,
+    pub interval: &'static str,
+    pub recommended: &'static str,
+    pub current_then: &'static str,
+    pub is_better: &'static str,
+
+    // What was measured, as a list.
+    pub app: &'static str,
+    pub server: &'static str,
+    pub goal: &'static str,
+    pub machine: &'static str,
+    pub throughput: &'static str,
+
+    // Lines of progress.
+    pub no_reply: &'static str,
+    pub warning: &'static str,
+    pub warming_up: &'static str,
+    pub per_second_now: &'static str,
+    pub last_replies: &'static str,
+    pub other_targets: &'static str,
+    pub all_targets: &'static str,
+}

@@ -1,0 +1,166 @@
+//! Where metrics are pushed to: looked up and allowed before anything is measured, sent after
+//! everything else is written.
+//!
+//! In: what was typed, and the environment's headers. Out: a receiver, or what is wrong.
+
+use std::env;
+use std::net::IpAddr;
+
+use thiserror::Error;
+
+use super::load::LoadVerbError;
+use super::load::addresses::addresses;
+use super::load::url::{Scheme, Url, percent_decoded};
+use crate::report::Story;
+use crate::report::load::LoadResult;
+use crate::report::metrics::{self, Metric};
+use crate::report::push::{self, Patience, PushError, Receiver, Wanted, otlp};
+
+/// Where OTLP/HTTP takes metrics.
+const PATH: &str = "/v1/metrics";
+
+/// What headers the environment names, the more particular variable first.
+const HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
+
+/// Why there is nobody to push to.
+#[derive(Debug, Error)]
+pub enum PrepareError {
+    #[error("--push: {0}")]
+    Usage(String),
+    /// Results tell of an app what is nobody else's business.
+    #[error(
+        "--push: {host} is at {address}, a public address; results are sent to this machine and \
+         private networks only, unless you say --allow-public"
+    )]
+    PublicAddress { host: String, address: IpAddr },
+    #[error("--push: {0}")]
+    Address(#[source] LoadVerbError),
+}
+
+impl PrepareError {
+    /// The user's to mend on the command line, rather than the environment's.
+    pub fn is_usage(&self) -> bool {
+        !matches!(self, Self::Address(_))
+    }
+}
+
+impl From<LoadVerbError> for PrepareError {
+    fn from(error: LoadVerbError) -> Self {
+        match error {
+            LoadVerbError::Usage(what) => Self::Usage(what),
+            LoadVerbError::PublicAddress { host, address } => Self::PublicAddress { host, address },
+            other => Self::Address(other),
+        }
+    }
+}
+
+/// Finds the receiver.
+///
+/// # Errors
+/// The URL or the headers cannot be read, the name is not known, or an address is public without
+/// that being allowed. No message repeats a password or a header's value.
+pub fn prepare(wanted: &Wanted, allows_public: bool) -> Result<Receiver, PrepareError> {
+    let usage = |what: &str| PrepareError::Usage(what.to_string());
+    let url = Url::parse(&wanted.url)?;
+    if url.user.is_some() {
+        return Err(usage(
+            "user and password do not stand in the address; put them into \
+             OTEL_EXPORTER_OTLP_HEADERS, such as authorization=Basic%20…",
+        ));
+    }
+    if url.path.contains('?') {
+        return Err(usage("the address has no query; headers stand in OTEL_EXPORTER_OTLP_HEADERS"));
+    }
+    let addresses = addresses(&url, allows_public)?;
+    let scheme = match url.scheme {
+        Scheme::Http => "http",
+        Scheme::Https => "https",
+    };
+    let path = if url.is_bare() { PATH } else { &url.path };
+    let text = HEADERS.iter().find_map(|name| env::var(name).ok()).unwrap_or_default();
+    let headers = headers(&text).ok_or_else(|| {
+        usage("OTEL_EXPORTER_OTLP_HEADERS is no list of headers; write name=value,name=value")
+    })?;
+    let service = env::var("OTEL_SERVICE_NAME").ok().filter(|name| !name.is_empty());
+    Ok(Receiver {
+        url: format!("{scheme}://{}{path}", url.host_header()),
+        addresses,
+        headers,
+        service: service.unwrap_or_else(|| "sweetspot".to_string()),
+    })
+}
+
+/// Sends a session's metrics, as of its end.
+///
+/// # Errors
+/// They were not taken.
+pub fn session(receiver: &Receiver, story: &Story) -> Result<(), PushError> {
+    let began = story.stored.as_ref().and_then(|stored| stored.started_at.parse().ok());
+    let ended = began.and_then(|began: jiff::Timestamp| {
+        began.checked_add(jiff::SignedDuration::try_from_secs_f64(story.elapsed_s).ok()?).ok()
+    });
+    send(receiver, &metrics::of_session(story), ended.unwrap_or_else(jiff::Timestamp::now))
+}
+
+/// Sends a load's metrics, as of its end.
+///
+/// # Errors
+/// They were not taken.
+pub fn load(receiver: &Receiver, result: &LoadResult<'_>) -> Result<(), PushError> {
+    let summary = result.summary;
+    let length = jiff::SignedDuration::try_from_secs_f64(summary.warm_up_s + summary.duration_s);
+    let ended = length.ok().and_then(|length| result.about.began.checked_add(length).ok());
+    send(receiver, &metrics::of_load(result), ended.unwrap_or_else(jiff::Timestamp::now))
+}
+
+fn send(receiver: &Receiver, all: &[Metric], at: jiff::Timestamp) -> Result<(), PushError> {
+    push::send(receiver, &otlp::document(all, at, &receiver.service), Patience::DEFAULT)
+}
+
+/// Reads `name=value,name=value`, values percent-encoded, as OpenTelemetry has it. `None` when it
+/// is no such list, or a header could not be sent.
+fn headers(text: &str) -> Option<Vec<(String, String)>> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    parts
+        .map(|part| {
+            let (name, value) = part.split_once('=')?;
+            let (name, value) = (name.trim(), percent_decoded(value.trim()));
+            let is_name = !name.is_empty()
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+            let is_value = value.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+            (is_name && is_value).then(|| (name.to_string(), value))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_read_as_opentelemetry_writes_them() {
+        let read = |text: &str| headers(text);
+        assert_eq!(read(""), Some(Vec::new()));
+        let pair = |name: &str, value: &str| (name.to_string(), value.to_string());
+        assert_eq!(
+            read("api-key=abc, authorization=Bearer%20x%3D%3D"),
+            Some(vec![pair("api-key", "abc"), pair("authorization", "Bearer x==")])
+        );
+        for wrong in ["abc", "=x", "a b=c", "a=b%0d%0ac: d"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_address_gets_its_path_and_must_be_near() {
+        let near = |url: &str| prepare(&Wanted { url: url.to_string() }, false);
+        assert_eq!(near("http://127.0.0.1:4318").unwrap().url, "http://127.0.0.1:4318/v1/metrics");
+        assert_eq!(near("127.0.0.1:9/a/b").unwrap().url, "http://127.0.0.1:9/a/b");
+        assert!(matches!(near("http://192.0.2.1"), Err(PrepareError::PublicAddress { .. })));
+        assert!(prepare(&Wanted { url: "http://192.0.2.1".into() }, true).is_ok());
+        for wrong in ["http://u:secret@127.0.0.1", "http://127.0.0.1/?key=secret", "ftp://a"] {
+            let error = near(wrong).err().unwrap().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Files that are written whole or not at all.
+//!
+//! In: a path and what belongs there. Out: that file, or the one that was there before.
+
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Puts `content` in the place of the file, whole or not at all: it is written beside it and
+/// renamed. What is no regular file (a pipe, `/dev/stdout`) is written to as it is.
+///
+/// # Errors
+/// It cannot be written: it is as it was.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return OpenOptions::new().write(true).open(path)?.write_all(content);
+    }
+    // A link keeps pointing where it pointed.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let beside = beside(&path)?;
+    let result = write(&beside, content).and_then(|()| fs::rename(&beside, &path));
+    if result.is_err() {
+        // It may never have been made; the first error is the one to tell.
+        let _ = fs::remove_file(&beside);
+    }
+    result
+}
+
+/// Puts these files into a folder, which is made where it is not there: all of them or none. Each
+/// is written beside its place first, so that nothing is left to fail when they are renamed.
+///
+/// # Errors
+/// One cannot be written: the folder is as it was.
+pub fn replace_all(folder: &Path, files: &[(&str, &str)]) -> io::Result<()> {
+    let is_new = match fs::create_dir(folder) {
+        Ok(()) => true,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+        Err(error) => return Err(error),
+    };
+    let mut written = Vec::new();
+    let result = files.iter().try_for_each(|(name, content)| {
+        let path = folder.join(name);
+        // A folder of that name would stop the renaming half-way.
+        if path.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        }
+        let beside = beside(&path)?;
+        written.push((beside.clone(), path));
+        write(&beside, content.as_bytes())
+    });
+    let result = result
+        .and_then(|()| written.iter().try_for_each(|(beside, path)| fs::rename(beside, path)));
+    if result.is_err() {
+        // What was never made or has been renamed is not there: the first error is the one to tell.
+        written.iter().for_each(|(beside, _)| drop(fs::remove_file(beside)));
+        if is_new {
+            drop(fs::remove_dir(folder));
+        }
+    }
+    result
+}
+
+/// Adds to a file that others have written to, after a blank line.
+///
+/// # Errors
+/// It cannot be written.
+pub fn append(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+    let is_first = file.metadata()?.len() == 0;
+    let before: &[u8] = if is_first { b"" } else { b"\n" };
+    // In one go, as far as the system lets us: others may write as well.
+    file.write_all(&[before, content].concat())
+}
+
+/// A name of our own in the same folder, so that renaming is one step.
+fn beside(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::IsADirectory))?;
+    let mut beside = OsString::from(".");
+    beside.push(name);
+    beside.push(format!(".{}.tmp", std::process::id()));
+    Ok(path.with_file_name(beside))
+}
+
+fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
