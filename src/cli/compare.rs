@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError};
-use crate::report::{compare_text, json, junit};
+use crate::report::{compare_text, html, json, junit};
 use crate::session::compare::{CompareError, Question, Source, SourceError, compare};
 use crate::session::report::files;
 use crate::terms::{CompareReport, Standing};
@@ -16,7 +16,7 @@ Examples:
   sweetspot compare 3 4                   # two sessions of this folder; 4 is judged against 3
   sweetspot compare 3@current 3@chosen    # two settings of one session, within its blocks
   sweetspot compare before.json last      # a result that 'tune -o json=before.json' wrote
-  sweetspot compare 3 4 -o junit=compare.xml
+  sweetspot compare 3 4 -o junit=compare.xml -o html=compare.html
   sweetspot compare old/.sweetspot/sweetspot.db:7 last --machines
 
 Exit codes: 0 better or equivalent; 3 worse; 4 undecided, or not comparable.";
@@ -36,9 +36,10 @@ pub struct Arguments {
     machines: bool,
     #[command(flatten)]
     store: StoreArgument,
-    /// Also write the comparison as JUnit XML, for CI: junit=FILE
-    #[arg(short, long, value_name = "junit=FILE", value_parser = junit_file)]
-    output: Option<PathBuf>,
+    /// Also write the comparison as JUnit XML, for CI (junit=FILE), or as a page (html=FILE).
+    /// Repeatable.
+    #[arg(short, long = "output", value_name = "FORMAT=FILE", value_parser = output)]
+    outputs: Vec<Output>,
     /// Print JSON.
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
@@ -60,17 +61,39 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         (_, true) => print!("{}", compare_text::in_short(&report)),
         _ => print!("{}", compare_text::result(&report)),
     }
-    if let Some(file) = &arguments.output {
-        files::replace(file, junit::comparison(&report).as_bytes())
+    for Output { format, file } in &arguments.outputs {
+        let content = match format {
+            FileFormat::Junit => junit::comparison(&report),
+            FileFormat::Html => html::compare(&report, &html::assets()),
+        };
+        files::replace(file, content.as_bytes())
             .with_context(|| format!("could not write {}", file.display()))?;
     }
     Ok(exit(&report))
 }
 
-fn junit_file(text: &str) -> Result<PathBuf, String> {
-    match text.split_once('=') {
-        Some(("junit", file)) if !file.is_empty() => Ok(PathBuf::from(file)),
-        _ => Err("write junit=FILE, such as junit=compare.xml".to_string()),
+/// A file that is written beside what is printed.
+#[derive(Debug, Clone)]
+struct Output {
+    format: FileFormat,
+    file: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum FileFormat {
+    Junit,
+    Html,
+}
+
+fn output(text: &str) -> Result<Output, String> {
+    let (format, file) = match text.split_once('=') {
+        Some(("junit", file)) => (FileFormat::Junit, file),
+        Some(("html", file)) => (FileFormat::Html, file),
+        _ => (FileFormat::Html, ""),
+    };
+    match file {
+        "" => Err("write junit=FILE or html=FILE, such as html=compare.html".to_string()),
+        file => Ok(Output { format, file: file.into() }),
     }
 }
 

@@ -1,22 +1,23 @@
 //! `sweetspot lab`: arguments.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
-use crate::report::{Language, lab_text};
+use crate::report::{Language, html, lab_text};
 use crate::session::lab::{self as labs, Told, Wishes};
+use crate::session::report::files;
 use crate::terms::{Holds, LabResult};
 
 const EXAMPLES: &str = "\
 Examples:
   sweetspot lab list
   sweetspot lab show rails-puma
-  sweetspot lab run thin-nginx --quick";
+  sweetspot lab run thin-nginx --quick -o html=lab.html";
 
 /// The published experiments, measured here and set beside what was published.
 #[derive(Debug, clap::Args)]
@@ -67,6 +68,9 @@ enum Action {
         /// Begin anew, also when an earlier run was cut off.
         #[arg(long)]
         fresh_session: bool,
+        /// Also write it as a page, measured beside published.
+        #[arg(short, long, value_name = "html=FILE", value_parser = page)]
+        output: Option<PathBuf>,
         /// Print the result as JSON.
         #[arg(long)]
         json: bool,
@@ -101,7 +105,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     match arguments.action {
         Action::List { json, quiet } => list(json, quiet),
         Action::Show { lab, copy_to, json, quiet } => show(&lab, copy_to, json, quiet),
-        Action::Run { lab, quick, fresh_session, json, quiet, store } => {
+        Action::Run { lab, quick, fresh_session, output, json, quiet, store } => {
             let folder = store.path.parent().map(PathBuf::from).unwrap_or_default();
             let wishes = Wishes {
                 is_quick: quick,
@@ -109,7 +113,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
                 may_resume: !fresh_session,
                 stop: interrupt::install_with_answer(),
             };
-            experiment(&lab, &wishes, json, quiet)
+            experiment(&lab, &wishes, output.as_deref(), json, quiet)
         }
         Action::Tune { lab, pairs, json, quiet, store } => {
             tune(&lab, pairs, store.path, json, quiet)
@@ -146,7 +150,20 @@ fn find(name: &str) -> anyhow::Result<crate::session::lab::Lab> {
     labs::find(name).map_err(|error| UsageError { message: error.to_string() }.into())
 }
 
-fn experiment(name: &str, wishes: &Wishes, json: bool, quiet: bool) -> anyhow::Result<Exit> {
+fn page(text: &str) -> Result<PathBuf, String> {
+    match text.split_once('=') {
+        Some(("html", file)) if !file.is_empty() => Ok(PathBuf::from(file)),
+        _ => Err("write html=FILE, such as html=lab.html".to_string()),
+    }
+}
+
+fn experiment(
+    name: &str,
+    wishes: &Wishes,
+    page: Option<&Path>,
+    json: bool,
+    quiet: bool,
+) -> anyhow::Result<Exit> {
     let lab = find(name)?;
     let mut progress = if quiet { Channel::nowhere() } else { Channel::standard_error() };
     let mut tell = |told: Told<'_>| {
@@ -159,6 +176,11 @@ fn experiment(name: &str, wishes: &Wishes, json: bool, quiet: bool) -> anyhow::R
         false => lab_text::result(&ended.result),
     };
     io::stdout().write_all(text.as_bytes())?;
+    if let Some(file) = page {
+        let content = html::lab(&ended.result, &html::assets());
+        files::replace(file, content.as_bytes())
+            .with_context(|| format!("could not write {}", file.display()))?;
+    }
     if ended.is_cut {
         eprintln!("stopped; the same command goes on from here");
         return Ok(Exit::CouldNotMeasure);

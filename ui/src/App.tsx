@@ -7,6 +7,7 @@ import { CompareView } from "./pages/CompareView";
 import { LabView } from "./pages/LabView";
 import { Served } from "./pages/Served";
 import { SessionView } from "./pages/SessionView";
+import { preferred } from "./preferred";
 import { parse, type Route } from "./route";
 import { ViewContext, type View } from "./view";
 import { wordsOf } from "./words/words";
@@ -45,5 +46,5 @@ function useRoute(): Route {
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, []);
-  return useMemo(() => parse(hash, navigator.languages), [hash]);
+  return useMemo(() => parse(hash, preferred()), [hash]);
 }

@@ -320,7 +320,7 @@ export interface LabPage {
       holds: "yes" | "no" | "undecided";
     }[];
   }[];
-  warnings: { text: string; advice: string }[];
+  warnings: { message: string; advice: string }[];
 }
 
 export interface LabRun {

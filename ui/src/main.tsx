@@ -5,6 +5,7 @@ import { render } from "preact";
 
 import { App } from "./App";
 import { CannotShow, decode } from "./decode";
+import { preferred } from "./preferred";
 import { parse } from "./route";
 import "./style/page.css";
 import { wordsOf } from "./words/words";
@@ -30,7 +31,7 @@ async function begin(): Promise<void> {
 }
 
 function saying(error: unknown): HTMLElement {
-  const words = wordsOf(parse(location.hash, navigator.languages).language).problems;
+  const words = wordsOf(parse(location.hash, preferred()).language).problems;
   const line = document.createElement("p");
   line.className = "problem";
   line.setAttribute("role", "alert");

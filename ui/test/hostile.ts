@@ -96,7 +96,7 @@ export function hostileLab(): LabPage {
       setting: { ...run.setting, target: hostile("target"), series: hostile("series") } })),
     conclusions: whole.conclusions.map((it) => ({ ...it, says: hostile("says"),
       evidence: it.evidence.map((row) => ({ ...row, what: hostile("what") })) })),
-    warnings: [{ text: hostile("warning"), advice: hostile("warning-advice") }],
+    warnings: [{ message: hostile("warning"), advice: hostile("warning-advice") }],
   };
 }
 

@@ -42,7 +42,7 @@ export function LabView({ page, lab }: { page: Page; lab: LabPage }) {
         <Conclusions lab={lab} />
         <Runs lab={lab} />
         <Failed lab={lab} />
-        <Warnings warnings={lab.warnings} />
+        <Warnings warnings={lab.warnings.map((it) => ({ text: it.message, advice: it.advice }))} />
       </main>
       <footer>{words.head.madeBy(page.version)}</footer>
     </>
