@@ -146,8 +146,7 @@ fn a_load_is_pushed_when_its_result_is_written() {
     let (push, url) = (format!("otlp=http://{address}"), server.url());
     let load = ["load", &url, "--rate", "20/s", "--duration", "1s", "-q", "-o", "json=load.json"];
     let (folder, output) = sweetspot(&[&load[..], &["--push", &push]].concat());
-    // A machine that tests many things at once may send late, which makes the load invalid: that
-    // is pushed as well.
+    // On a busy machine it may not be valid; it is pushed all the same, and says so.
     assert!(matches!(output.status.code(), Some(0 | 4)), "{}", stderr(&output));
     assert!(folder.path().join("load.json").is_file());
     let json = requests.try_recv().unwrap().json();
