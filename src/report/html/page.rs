@@ -13,7 +13,7 @@ use crate::report::map::{self, Cell, Map, Mark};
 use crate::report::story::Story;
 use crate::report::{Language, knob_words, words};
 use crate::terms::{
-    CurrentSetting, Decision, FrontSetting, Limit, Machine, MemoryParts, PredictTable, Prediction,
+    Configuration, CurrentSetting, Decision, FrontSetting, Limit, Machine, MemoryParts, PredictTable, Prediction,
     SessionState, Slo, TrialFailure, TrialPurpose, TrialSummary, Verdict, WarmUpKind, Warning,
     Window,
 };
@@ -301,6 +301,7 @@ fn cells(story: &Story, map: &Map) -> Vec<MapCell> {
 fn cell(story: &Story, map: &Map, (workers, threads): (u16, u16)) -> MapCell {
     let is_here = |it: &&Prediction| (it.workers, it.threads) == (workers, threads);
     let predicted = story.predicted.iter().find(is_here);
+    let at = Configuration::new(workers, threads).ok();
     let possible = predicted.filter(|it| it.ruled_out.is_none());
     let (state, rps, why) = match map.cell(workers, threads) {
         Cell::Measured(rps) => (CellState::Measured, Some(*rps), None),
@@ -312,11 +313,11 @@ fn cell(story: &Story, map: &Map, (workers, threads): (u16, u16)) -> MapCell {
         Cell::Unknown => (CellState::Unknown, None, None),
     };
     let rps_interval = match state {
-        CellState::Measured => measured_interval(story, workers, threads),
+        CellState::Measured => at.and_then(|at| story.intervals().get(&at).copied()),
         CellState::Predicted => possible.map(|it| it.capacity_rps_interval),
         _ => None,
     };
-    let measured_bytes = memory(story, workers, threads);
+    let measured_bytes = at.and_then(|at| story.memory_of(at));
     MapCell {
         workers,
         threads,
@@ -336,35 +337,6 @@ fn cell(story: &Story, map: &Map, (workers, threads): (u16, u16)) -> MapCell {
         why,
         limit: predicted.map(|it| words::limit(it.limit.kind)),
     }
-}
-
-/// Of a capacity that the session concluded; the others are bounds, which have none.
-fn measured_interval(story: &Story, workers: u16, threads: u16) -> Option<[f64; 2]> {
-    let at = (workers, threads);
-    if let Some(decision) = story.decision.as_ref() {
-        if (decision.workers, decision.threads) == at {
-            return Some(decision.capacity_rps_interval);
-        }
-        let mut equivalent = decision.equivalent.iter();
-        if let Some(other) = equivalent.find(|it| (it.workers, it.threads) == at) {
-            return Some(other.ratio_interval.map(|ratio| ratio * decision.capacity_rps));
-        }
-    }
-    let now = story.current.as_ref().filter(|now| (now.workers, now.threads) == at);
-    if let Some(interval) = now.and_then(|now| now.capacity_rps_interval) {
-        return Some(interval);
-    }
-    let mut front = story.objective.iter().flat_map(|it| &it.front);
-    front.find(|it| (it.workers, it.threads) == at).map(|it| it.capacity_rps_interval)
-}
-
-/// The most that the app as it is took with this setting.
-fn memory(story: &Story, workers: u16, threads: u16) -> Option<u64> {
-    let is_here = |trial: &&TrialSummary| {
-        let at = trial.configuration;
-        (at.workers.get(), at.threads.get()) == (workers, threads) && trial.variant.is_as_it_is()
-    };
-    story.trials.iter().filter(is_here).filter_map(|trial| trial.memory_bytes).max()
 }
 
 fn front_row(it: &FrontSetting) -> FrontRow {

@@ -7,7 +7,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { launch, open } from "../browser";
-import { fileOfPage } from "../document";
+import { fileOfPage, ofProgram } from "../document";
 import { nothingValid, pageOf, session, unfinished, withoutThreads } from "../fixture";
 import { compare, lab, rows } from "../others";
 import { serve } from "../serve";
@@ -48,6 +48,21 @@ for (const [name, page] of Object.entries(PAGES)) {
     }
   }
 }
+
+// The pictures of docs/page.md: `cp ui/test-output/recorded-*.png docs/images/`.
+test("the recorded session, for the documents", async ({ skip }) => {
+  const program = ofProgram();
+  if (!program) return skip();
+  for (const [width, scheme] of [[1280, "light"], [390, "dark"]] as const) {
+    const { tab } = await open(browser, program.address, { width, scheme });
+    await tab.screenshot({ path: `${out}/recorded-${width}.png` });
+    expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+    if (width === 1280) {
+      await tab.locator("#map").screenshot({ path: `${out}/recorded-map.png` });
+    }
+    await tab.context().close();
+  }
+});
 
 test("under serve: the list, and a session while it runs", async () => {
   const fake = await serve({ sessions: rows(), page: () => pageOf({ session: {
