@@ -9,7 +9,7 @@ use super::sessions::{StoreArgument, with_exit_code};
 use crate::report::terminal::Channel;
 use crate::report::{Format, Story};
 use crate::session::push;
-use crate::session::report::{Output, ReportError, Which, check, remark, replay, write};
+use crate::session::report::{Output, ReportError, Which, check, remark, replay_readable, write};
 use crate::store::Store;
 
 const EXAMPLES: &str = "\
@@ -60,7 +60,7 @@ fn make(arguments: Arguments, is_pushed: bool) -> Result<Story, ReportError> {
         outputs.push(Output { format, path: None });
     }
     check(&outputs)?;
-    let story = replay(&Store::open_existing(&arguments.store.path)?, arguments.session)?;
+    let story = replay_readable(&Store::open_existing(&arguments.store.path)?, arguments.session)?;
     let style = Channel::standard_output().in_language(arguments.language.language()).style;
     let written = write(&story, &outputs, &mut io::stdout(), style)?;
     if arguments.quiet {

@@ -7,7 +7,7 @@ use super::language::LanguageArgument;
 use super::{Exit, UsageError};
 use crate::report::terminal::Channel;
 use crate::report::{Format, Style, text};
-use crate::session::report::{Output, ReportError, Which, remark, replay, write};
+use crate::session::report::{Output, ReportError, Which, remark, replay_readable, write};
 use crate::session::sessions;
 use crate::store::{self, Store, StoreErrorKind};
 
@@ -97,7 +97,7 @@ fn act(action: Action) -> Result<(), ReportError> {
         }
         Action::Show { session, json, quiet, language, store } => {
             let style = Style { language: language.language(), ..style };
-            let story = replay(&Store::open_existing(&store.path)?, session)?;
+            let story = replay_readable(&Store::open_existing(&store.path)?, session)?;
             if quiet {
                 return print(&(text::decision(&story, style).join("\n") + "\n"));
             }

@@ -12,7 +12,7 @@ use super::{Kept, Served};
 use crate::report::html::{self, Content, Page};
 use crate::session::compare::{self, Source};
 use crate::session::predict::{self, Places};
-use crate::session::report::{ReportError, Which, replay};
+use crate::session::report::{ReportError, Which, replay_readable};
 use crate::session::sessions::{self, SessionEntry};
 use crate::store::{SessionId, Store, StoreError, StoreErrorKind};
 use crate::terms::SessionState;
@@ -76,7 +76,7 @@ impl Served {
         if let Some(kept) = kept.as_ref().filter(is_it) {
             return Ok(Arc::clone(kept));
         }
-        let story = replay(&store, Which::Id(session))?;
+        let story = replay_readable(&store, Which::Id(session))?;
         // While it is measured nothing else should take its cores.
         let has_ended = story.state != SessionState::Running;
         let predict = if has_ended { predict::usual_table(&story) } else { None };

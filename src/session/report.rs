@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::predict;
 use crate::report::{self, Format, Stored, Story, Style, csv};
 use crate::store::{SessionId, SessionRow, Store, StoreError};
-use crate::terms::SessionState;
+use crate::terms::{Event, SessionState, Warning};
 
 /// Why a report could not be made.
 #[derive(Debug, Error)]
@@ -163,18 +163,41 @@ pub fn tuned(store: &Store, which: Which) -> Result<Which, ReportError> {
 /// No such session, or the file cannot be read.
 pub fn replay(store: &Store, which: Which) -> Result<Story, ReportError> {
     let row = find(store, which)?;
+    let events = store.events(row.id)?;
+    Ok(put_together(store, row, &events))
+}
+
+/// The same of as much as can be read, for people to look at: a warning says what could not.
+///
+/// # Errors
+/// No such session, or nothing of it can be read.
+pub fn replay_readable(store: &Store, which: Which) -> Result<Story, ReportError> {
+    let row = find(store, which)?;
+    let (events, error) = store.readable_events(row.id)?;
+    let Some(error) = error else { return Ok(put_together(store, row, &events)) };
+    if events.is_empty() {
+        return Err(error.into());
+    }
+    let count = events.len();
+    let mut story = put_together(store, row, &events);
+    let message = format!("{error}; this is made from the {count} events that can be read");
+    story.warnings.insert(0, Warning::new("store-damaged", message, ""));
+    Ok(story)
+}
+
+fn put_together(store: &Store, row: SessionRow, events: &[Event]) -> Story {
     let stored = Stored {
         session: row.id.0,
         store: store.path().display().to_string(),
         started_at: row.started_at,
     };
-    let mut story = report::fold(&store.events(row.id)?, Some(stored));
+    let mut story = report::fold(events, Some(stored));
     // A program that was killed before its first event still left its head.
     if story.app.is_empty() {
         story.app = row.head.app;
         story.server = row.head.server;
     }
-    Ok(story)
+    story
 }
 
 /// Writes each report; `stdout` gets the one without a file. Returns the files written.

@@ -259,6 +259,43 @@ impl Store {
         session: SessionId,
         after: i64,
     ) -> Result<Vec<(i64, Event)>, StoreError> {
+        let mut events = Vec::new();
+        self.each_event(session, after, |seq, event| {
+            events.push((seq, event?));
+            Ok(())
+        })?;
+        Ok(events)
+    }
+
+    /// Those of a session that can be read, oldest first, and why the first of the others can't;
+    /// what a damaged file still tells.
+    ///
+    /// # Errors
+    /// No such session, or not even the file's tables can be read.
+    pub fn readable_events(
+        &self,
+        session: SessionId,
+    ) -> Result<(Vec<Event>, Option<StoreError>), StoreError> {
+        let (mut events, mut first) = (Vec::new(), None);
+        self.each_event(session, 0, |_, event| {
+            match event {
+                Ok(event) => events.push(event),
+                Err(error) => {
+                    first.get_or_insert(error);
+                }
+            }
+            Ok(())
+        })?;
+        Ok((events, first))
+    }
+
+    /// Hands on one event after the other, each as far as it can be read.
+    fn each_event(
+        &self,
+        session: SessionId,
+        after: i64,
+        mut take: impl FnMut(i64, Result<Event, StoreError>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let what = "read the store";
         let broken = |error: rusqlite::Error| self.broken(what, &error);
         if !exists(&self.connection, session).map_err(broken)? {
@@ -273,20 +310,29 @@ impl Store {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
             })
             .map_err(broken)?;
-        let mut events = Vec::new();
+        let mut last = after;
         for row in rows {
-            let (seq, json) = row.map_err(broken)?;
-            let event = serde_json::from_str(&json).map_err(|error| {
-                let message = format!(
-                    "event {seq} of session {} is not readable ({error}); remove that session \
-                     with 'sweetspot sessions rm {}'",
-                    session.0, session.0
-                );
-                StoreError::new(StoreErrorKind::NotOurs, what, &self.path, message)
-            })?;
-            events.push((seq, event));
+            match row {
+                Ok((seq, json)) => {
+                    last = seq;
+                    take(seq, self.read_event(session, seq, &json))?;
+                }
+                // Nothing that lies behind it is found any more.
+                Err(error) => return take(last + 1, Err(broken(error))),
+            }
         }
-        Ok(events)
+        Ok(())
+    }
+
+    fn read_event(&self, session: SessionId, seq: i64, json: &str) -> Result<Event, StoreError> {
+        serde_json::from_str(json).map_err(|error| {
+            let message = format!(
+                "event {seq} of session {} is not readable ({error}); remove that session with \
+                 'sweetspot sessions rm {}'",
+                session.0, session.0
+            );
+            StoreError::new(StoreErrorKind::NotOurs, "read the store", &self.path, message)
+        })
     }
 
     /// All sessions, newest first.

@@ -203,3 +203,27 @@ fn rust_of_rustup_and_a_ruby_of_ones_own_are_left_to_their_owners() {
         assert_eq!(outcome.calls, "", "{advice}");
     }
 }
+
+#[test]
+fn without_node_the_page_is_left_out_and_one_line_says_so() {
+    let programs = TempDir::new().unwrap();
+    let made = Command::new("/bin/sh")
+        .args(["-euc", "ln -s \"$(command -v dirname)\" dirname"])
+        .current_dir(programs.path())
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/build-ui");
+    for (arguments, code) in [(&[script][..], 0), (&[script, "required"], 1)] {
+        let output = Command::new("/bin/sh")
+            .args(arguments)
+            .env_clear()
+            .env("PATH", programs.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(said.contains("no Node.js") && said.contains("no pictures"), "{said}");
+    }
+}

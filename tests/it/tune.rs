@@ -12,7 +12,7 @@ use sweetspot::plan::{Goal, Plan, Source};
 use sweetspot::report::{self, Reporter, Stored};
 use sweetspot::server::{App, Framework, Inspection};
 use sweetspot::session::tune::{self, Ended, Tune, TuneError};
-use sweetspot::store::Store;
+use sweetspot::store::{SessionId, Store};
 use sweetspot::terms::{
     Arrivals, Configuration, ConnectionMode, Event, EventKind, LiveSecond, Machine, Objective,
     SessionState, StopSignal, Target, Threads, TrialPurpose, Variant, Warning, Workers,
@@ -103,6 +103,49 @@ fn purposes(events: &[Event]) -> Vec<(TrialPurpose, Configuration)> {
             _ => None,
         })
         .collect()
+}
+
+/// Another program that looks at the store while a session writes it.
+struct Watcher {
+    store: Store,
+    seconds: Rc<Cell<usize>>,
+}
+
+impl Reporter for Watcher {
+    fn take(&mut self, event: &Event) -> std::io::Result<()> {
+        let shown = self.store.shown(SessionId(1), 0).unwrap().len();
+        match event.kind {
+            EventKind::Second(_) => self.seconds.set(self.seconds.get().max(shown)),
+            EventKind::TrialFinished { .. } => assert_eq!(shown, 0, "the trial has its seconds"),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn the_running_trials_seconds_are_in_the_store_until_it_ends() {
+    let folder = TempDir::new().unwrap();
+    let plan = Plan { budget: Duration::from_secs(60), ..plan(&folder) };
+    let mut store = Store::open(&plan.store).unwrap();
+    let seconds = Rc::new(Cell::new(0));
+    let watcher = || Watcher {
+        store: Store::open_existing(&plan.store).unwrap(),
+        seconds: Rc::clone(&seconds),
+    };
+    tune::run(Tune {
+        plan: &plan,
+        place: &mut Simulated::new(app(), plan.seed),
+        store: &mut store,
+        reporters: &mut |_| vec![Box::new(watcher())],
+        stop: StopSignal::default(),
+        started_at: "2026-01-02T03:04:05Z".into(),
+        doubts: Vec::new(),
+        consent: &mut |_| true,
+        may_resume: true,
+    })
+    .unwrap();
+    assert!(seconds.get() >= 4, "a trial has several seconds: {}", seconds.get());
 }
 
 #[test]

@@ -13,9 +13,9 @@ use crate::report::map::{self, Cell, Map, Mark};
 use crate::report::story::Story;
 use crate::report::{Language, knob_words, words};
 use crate::terms::{
-    Configuration, CurrentSetting, Decision, FrontSetting, Limit, Machine, MemoryParts, PredictTable, Prediction,
-    SessionState, Slo, TrialFailure, TrialPurpose, TrialSummary, Verdict, WarmUpKind, Warning,
-    Window,
+    Configuration, CurrentSetting, Decision, FrontSetting, Limit, Machine, MemoryParts,
+    PredictTable, Prediction, SessionState, Slo, TrialFailure, TrialPurpose, TrialSummary, Verdict,
+    WarmUpKind, Warning, Window,
 };
 
 /// The number of this description; a page of another one says so instead of showing nonsense.

@@ -304,3 +304,29 @@ fn a_session_killed_before_its_first_event_is_reported_by_its_head() {
     assert_eq!(json["state"], "running");
     assert!(json["machine"].is_null());
 }
+
+#[test]
+fn a_damaged_event_leaves_the_rest_of_a_session_to_be_read() {
+    let folder = folder_with(&[sample::events()]);
+    rusqlite::Connection::open(folder.path().join(".sweetspot/sweetspot.db"))
+        .unwrap()
+        .execute(
+            "UPDATE events SET json = '{\"at_s\": 1.0, \"kind\"' WHERE kind = 'trial_finished' AND
+             seq = (SELECT min(seq) FROM events WHERE kind = 'trial_finished')",
+            [],
+        )
+        .unwrap();
+    let output = sweetspot(folder.path(), &["report", "last"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.starts_with("Run 3 workers x 5 threads"), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in ["of session 1 is not readable", "sessions rm 1", "events that can be read"] {
+        assert!(words.contains(said), "{said}\n{text}");
+    }
+    assert!(text.contains("\n  12  1 x 5    confirm"), "the other trials are there: {text}");
+    // What computes from a session wants it whole.
+    let output = sweetspot(folder.path(), &["predict", "last"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("is not readable"), "{}", stderr(&output));
+}
