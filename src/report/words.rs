@@ -163,6 +163,7 @@ fn without_decision(story: &Story, goal: &str, say: &'static dyn Phrases) -> Str
         (SessionState::Running, None) => Undone::StillRuns { so_far },
         _ if story.trials.is_empty() && !story.boot_failures.is_empty() => Undone::NeverStarted,
         _ if story.trials.is_empty() => Undone::NoTrial,
+        (SessionState::Stopped, None) => Undone::Stopped { so_far },
         _ if story.trials.iter().all(|trial| trial.failure.is_some()) => Undone::AlwaysEnded,
         _ if story.trials.iter().all(|trial| !trial.valid) => Undone::NoneValid { trials: &trials },
         _ if story.highest_held().is_some() => Undone::NotReached { so_far },

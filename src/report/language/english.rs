@@ -167,6 +167,7 @@ impl Phrases for English {
                 "The server did not start with any setting that was tried.".to_string()
             }
             Undone::NoTrial => "No trial was run, so nothing is known.".to_string(),
+            Undone::Stopped { so_far } => format!("Stopped before it could decide ({so_far})."),
             Undone::AlwaysEnded => {
                 "Could not measure: the server ended by itself in every trial.".to_string()
             }

@@ -179,6 +179,9 @@ impl Phrases for Japanese {
             }
             Undone::NeverStarted => "試したどの設定でもサーバーが起動しませんでした。".to_string(),
             Undone::NoTrial => "試行が 1 回もなく、何もわかっていません。".to_string(),
+            Undone::Stopped { so_far } => {
+                format!("決める前に止められました（{so_far}）。")
+            }
             Undone::AlwaysEnded => {
                 "計測できませんでした。どの試行でもサーバーが自分で終了しました。".to_string()
             }

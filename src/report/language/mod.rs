@@ -142,6 +142,9 @@ pub enum Undone<'a> {
     },
     NeverStarted,
     NoTrial,
+    Stopped {
+        so_far: &'a str,
+    },
     AlwaysEnded,
     NoneValid {
         trials: &'a str,

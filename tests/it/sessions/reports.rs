@@ -11,8 +11,8 @@ use std::time::Duration;
 use sweetspot::report::terminal::{Channel, Live, Plain};
 use sweetspot::report::{Format, Language, Reporter, Story, Style, csv, fold, json, outside, text};
 use sweetspot::terms::{
-    Configuration, Event, EventKind, Limit, LimitKind, LiveSecond, Phase, Settings, Threads,
-    TrialSummary, Window,
+    Configuration, Event, EventKind, Limit, LimitKind, LiveSecond, Phase, SessionState, Settings,
+    Threads, TrialSummary, Window,
 };
 
 use super::sample;
@@ -196,6 +196,19 @@ fn sessions_without_a_decision_say_what_was_best_and_what_to_do() {
         assert_golden(name, &rendered(&events, Format::Text));
     }
     assert_golden("hopeless.md", &rendered(&sample::hopeless_events(), Format::Markdown));
+}
+
+#[test]
+fn a_session_that_was_stopped_says_so_before_it_judges_its_trials() {
+    let mut story = fold(&sample::invalid_events(), Some(sample::stored()));
+    story.state = SessionState::Stopped;
+    for (language, said) in [
+        (Language::English, "Stopped before it could decide ("),
+        (Language::Japanese, "決める前に"),
+    ] {
+        let text = Format::Text.render(&story, Style { language, ..Style::PLAIN });
+        assert!(text.starts_with(said), "{text}");
+    }
 }
 
 #[test]
