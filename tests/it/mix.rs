@@ -66,7 +66,8 @@ fn a_slow_target_with_its_own_goal_leaves_the_others_their_tight_one() {
     let limit = common.tightest().limit;
     assert!(limit < Duration::from_millis(500), "from the pages' own latencies: {limit:?}");
     assert_eq!((pages.leaning, reports.slo.as_deref()), (Some(true), Some("p95<2.5s")));
-    assert!(reports.latency_s.p50 > 0.8 && pages.latency_s.p50 < 0.2);
+    let p50 = [pages, reports].map(|goal| goal.latency_s.p50);
+    assert!(p50[1] > 0.8 && p50[0] < limit.as_secs_f64(), "{p50:?}");
     let rate = decision.goals_rps.unwrap();
     assert!((0.5..1.3).contains(&(rate / decision.capacity_rps)), "near the capacity: {rate}");
 
