@@ -49,7 +49,7 @@ for (const [name, page] of Object.entries(PAGES)) {
   }
 }
 
-// The pictures of docs/page.md: `cp ui/test-output/recorded-*.png docs/images/`.
+// The pictures of docs/page.md are copies of these: docs/images/page-*.png.
 test("the recorded session, for the documents", async ({ skip }) => {
   const program = ofProgram();
   if (!program) return skip();
