@@ -58,8 +58,9 @@ impl Tree {
         for path in listed_by_git(root).unwrap_or_else(|| walked(root)) {
             // A file that is deleted but not yet committed is listed and absent; one that is not
             // text has nothing to read.
-            if let Ok(text) = std::fs::read_to_string(root.join(&path)) {
-                files.push((path, text));
+            if let Ok(content) = std::fs::read(root.join(&path)) {
+                // A picture is there to be linked, and has no lines.
+                files.push((path, String::from_utf8(content).unwrap_or_default()));
             }
         }
         assert!(files.iter().any(|(path, _)| path == "src/lib.rs"), "no files found in {root:?}");
