@@ -40,7 +40,7 @@ const PLAIN_STYLE: &str = "
 #static table{border-collapse:collapse}
 #static th,#static td{padding:.2rem .6rem;border-bottom:1px solid #8884;text-align:left}
 #static pre{padding:.8rem;border:1px solid #8884;overflow-x:auto}
-#static .wide{overflow-x:auto}
+#static .wide{overflow-x:auto;content-visibility:auto}
 [hidden]{display:none!important}";
 
 /// A whole file. `plain`: what is read where no script runs.
