@@ -3,7 +3,8 @@
 //!
 //! `PARTS=sessions,pairs,peers` chooses parts; `SESSIONS`, `PAIRS` and `PEERS` their sizes, `SEED`
 //! the first seed, `BUDGET_S` the budget of a session. `CHART` is where the chart of
-//! our search beside its peers goes (`target/bench-search/regret.svg`).
+//! our search beside its peers goes (`target/bench-search/regret.svg`). What a seed gave is kept in
+//! `target/bench-search`, where a cut run goes on.
 
 #[path = "search/apps.rs"]
 mod apps;
@@ -23,6 +24,8 @@ mod pairs;
 mod parallel;
 #[path = "search/peers.rs"]
 mod peers;
+#[path = "search/rows.rs"]
+mod rows;
 #[path = "search/session.rs"]
 mod session;
 #[path = "search/sessions.rs"]

@@ -3,13 +3,14 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use sweetspot::model::simulator::{Admission, Backend, Lock, Pauses, Sharing};
 use sweetspot::place::simulated::{Bump, Drift, SimulatedApp, SimulatedMemory};
 use sweetspot::terms::Configuration;
 
 /// What the model does not know of an app.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Truth {
     /// Nothing: the truth has its form.
     Model,

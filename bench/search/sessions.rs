@@ -4,22 +4,26 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use sweetspot::terms::Configuration;
 
 use crate::Result;
 use crate::apps::{self, Case, Truth};
 use crate::parallel;
+use crate::rows::Rows;
 use crate::session::{self, Ended};
 use crate::truth::Truths;
 
 /// When the answer so far is looked at, seconds of the session.
 const LOOKS: [f64; 8] = [45.0, 60.0, 90.0, 120.0, 180.0, 300.0, 450.0, 600.0];
 
+#[derive(Clone, Serialize, Deserialize)]
 struct One {
-    seed: u64,
-    case: Case,
-    chosen: Option<Configuration>,
-    best: Configuration,
+    truth: Truth,
+    cores: u16,
+    cells: usize,
+    /// The app, the best and the chosen, for people.
+    words: String,
     /// True capacity of the chosen divided by the true best.
     quality: f64,
     /// Printed capacity divided by the true one of the chosen.
@@ -37,8 +41,9 @@ struct One {
 
 pub fn run(first: u64, count: u64, budget: Duration) -> Result<()> {
     let is_verbose = std::env::var_os("VERBOSE").is_some();
+    let rows = Rows::open(&format!("sessions-{}s", budget.as_secs()))?;
     let all = parallel::each(first, count, |seed| {
-        let one = one(seed, budget)?;
+        let one = rows.of(seed, || one(seed, budget))?;
         if is_verbose {
             println!("{}", one.line());
         }
@@ -74,9 +79,10 @@ fn one(seed: u64, budget: Duration) -> Result<One> {
         truths.quality(so_far.map_or(case.app.current, |(_, c)| *c))
     };
     Ok(One {
-        seed,
-        chosen,
-        best: truths.best,
+        truth: case.truth,
+        cores: case.app.cores as u16,
+        cells: case.grid.len(),
+        words: words(seed, &case, truths.best, chosen),
         quality: chosen.map_or(0.0, |c| truths.quality(c)),
         bias: rps.map_or(0.0, |rps| rps.value / chosen_rps),
         covers: rps.is_some_and(|rps| rps.low <= chosen_rps && chosen_rps <= rps.high),
@@ -87,7 +93,6 @@ fn one(seed: u64, budget: Duration) -> Result<One> {
         trials,
         course: LOOKS.iter().map(|&look| at(look)).collect(),
         notes: answer.notes.clone(),
-        case,
     })
 }
 
@@ -96,28 +101,35 @@ fn is_warning(note: &str) -> bool {
     note.contains("may not be the best") || note.contains("no time was left")
 }
 
+fn words(seed: u64, case: &Case, best: Configuration, chosen: Option<Configuration>) -> String {
+    let app = &case.app;
+    let chosen = chosen.map_or("-".to_string(), |c| c.to_string());
+    format!(
+        "{seed:5} cpu {:5.1} ms wait {:5.1} ms/{} cv2 {} cores {:2} drift {:.3} {:26} best {:6} \
+         chosen {chosen:6}",
+        app.cpu_s * 1e3,
+        app.wait_s * 1e3,
+        app.waits,
+        app.cv2,
+        app.cores,
+        app.drift.wander,
+        case.truth.words(),
+        best.to_string(),
+    )
+}
+
 impl One {
     fn line(&self) -> String {
-        let app = &self.case.app;
-        let chosen = self.chosen.map_or("-".to_string(), |c| c.to_string());
         format!(
-            "{:5} cpu {:5.1} ms wait {:5.1} ms/{} cv2 {} cores {:2} drift {:.3} {:26} best {:6} \
-             chosen {chosen:6} quality {:.3} bias {:.3} width {:.3} {} {:3} trials {:.0} s",
-            self.seed,
-            app.cpu_s * 1e3,
-            app.wait_s * 1e3,
-            app.waits,
-            app.cv2,
-            app.cores,
-            app.drift.wander,
-            self.case.truth.words(),
-            self.best.to_string(),
+            "{} quality {:.3} bias {:.3} width {:.3} {} {:3} trials {:.0} s load {:.0} s",
+            self.words,
             self.quality,
             self.bias,
             self.width,
             if self.covers { "covers" } else { "MISSES" },
             self.trials,
-            self.elapsed_s
+            self.elapsed_s,
+            self.load_s
         )
     }
 }
@@ -139,9 +151,9 @@ fn percent<'a>(all: impl Iterator<Item = &'a One>, is_it: impl Fn(&One) -> bool)
 
 fn table(all: &[One]) {
     let share = |is_it: &dyn Fn(&One) -> bool| percent(all.iter(), is_it);
-    let grid_s = all.iter().map(|one| one.case.grid.len() as f64 * 180.0).sum::<f64>();
+    let grid_s = all.iter().map(|one| one.cells as f64 * 180.0).sum::<f64>();
     let load_s = all.iter().map(|one| one.load_s).sum::<f64>();
-    let grid_most = |one: &One| one.load_s / (one.case.grid.len() as f64 * 180.0);
+    let grid_most = |one: &One| one.load_s / (one.cells as f64 * 180.0);
     println!("\n| {} sessions | |\n|---|---|", all.len());
     println!("| recommended at least 95 % of the best | {:.1} % |", share(&|s| s.quality >= 0.95));
     println!("| under 90 % | {:.2} % |", share(&|s| s.quality < 0.9));
@@ -181,7 +193,7 @@ fn by_truth(all: &[One]) {
     println!("| the truth has | sessions | at least 95 % | under 90 % | intervals that cover |");
     println!("|---|---|---|---|---|");
     for truth in Truth::ALL {
-        let of = || all.iter().filter(|one| one.case.truth == truth);
+        let of = || all.iter().filter(|one| one.truth == truth);
         println!(
             "| {} | {} | {:.1} % | {:.2} % | {:.1} % |",
             truth.words(),
@@ -193,7 +205,7 @@ fn by_truth(all: &[One]) {
     }
     println!();
     let mut cores: BTreeMap<u16, Vec<&One>> = BTreeMap::new();
-    all.iter().for_each(|one| cores.entry(one.case.app.cores as u16).or_default().push(one));
+    all.iter().for_each(|one| cores.entry(one.cores).or_default().push(one));
     println!("| cores | sessions | at least 95 % | under 90 % | intervals that cover |");
     println!("|---|---|---|---|---|");
     for (cores, of) in cores {
