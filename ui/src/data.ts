@@ -121,7 +121,7 @@ export type CellState =
   | "below"
   | "predicted"
   | "ruled_out"
-  | "never_ready"
+  | "did_not_start"
   | "unknown";
 
 export interface MapCell {

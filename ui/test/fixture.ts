@@ -267,7 +267,7 @@ export function nothingValid(): SessionPage {
     decision: null,
     current: { ...TODAY, capacity_rps: null, capacity_rps_interval: null },
     memory: null, front: [], knobs: [], predict: null, machine: null,
-    map: whole.map.slice(0, 6).map((it) => ({ ...it, state: "never_ready", mark: null, rps: null,
+    map: whole.map.slice(0, 6).map((it) => ({ ...it, state: "did_not_start", mark: null, rps: null,
       rps_interval: null, predicted_rps: null, predicted_rps_interval: null, memory_bytes: null,
       is_memory_measured: false, limit: null, why: "never became ready within 60 s" })),
     failures: [{ what: "1 x 5: ended with exit code 1", last_lines: [

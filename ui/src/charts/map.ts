@@ -57,7 +57,7 @@ function kindOf(cell: MapCell): MapRow["kind"] {
     case "predicted":
       return "predicted";
     case "ruled_out":
-    case "never_ready":
+    case "did_not_start":
       return "crossed";
     default:
       return "unknown";

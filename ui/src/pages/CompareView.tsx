@@ -8,7 +8,8 @@ import { Figure } from "../parts/Figure";
 import { Header } from "../parts/Header";
 import { Outside } from "../parts/Outside";
 import { Sentences } from "../parts/Rest";
-import { Scroll } from "../parts/Scroll";
+import { Section } from "../parts/Section";
+import { WideTable } from "../parts/WideTable";
 import { useView } from "../view";
 import type { Words } from "../words/words";
 
@@ -57,26 +58,22 @@ function Sides({ compared }: { compared: ComparePage }) {
     [words.compare.machine, (side) => machineText(side.machine, words)],
   ];
   return (
-    <section class="figure" id="sides" aria-labelledby="sides-title">
-      <h2 id="sides-title">{words.compare.sides}</h2>
-      <Scroll label={words.compare.sides}>
-        <table data-table="sides">
-          <caption class="unseen">{words.compare.sides}</caption>
-          <thead>
-            <tr><td /><th scope="col">A</th><th scope="col">B</th></tr>
-          </thead>
-          <tbody>
-            {rows.map(([name, of]) => (
-              <tr key={name} class={of(a) === of(b) ? undefined : "differs"}>
-                <th scope="row">{name}</th>
-                <td><Outside text={of(a) ?? "–"} /></td>
-                <td><Outside text={of(b) ?? "–"} /></td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-    </section>
+    <Section id="sides" title={words.compare.sides}>
+      <WideTable title={words.compare.sides} name="sides">
+        <thead>
+          <tr><td /><th scope="col">A</th><th scope="col">B</th></tr>
+        </thead>
+        <tbody>
+          {rows.map(([name, of]) => (
+            <tr key={name} class={of(a) === of(b) ? undefined : "differs"}>
+              <th scope="row">{name}</th>
+              <td><Outside text={of(a) ?? "–"} /></td>
+              <td><Outside text={of(b) ?? "–"} /></td>
+            </tr>
+          ))}
+        </tbody>
+      </WideTable>
+    </Section>
   );
 }
 
@@ -91,43 +88,39 @@ function Figures({ compared }: { compared: ComparePage }) {
   const t = words.columns;
   if (compared.figures.length === 0) return null;
   return (
-    <section class="figure" id="figures" aria-labelledby="figures-title">
-      <h2 id="figures-title">{words.compare.figures}</h2>
-      <Scroll label={words.compare.figures}>
-        <table data-table="figures">
-          <caption class="unseen">{words.compare.figures}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{t.figure}</th>
-              {["A", "B", t.change, t.ratio].map((head) => (
-                <th scope="col" key={head} class="figure">{head}</th>
-              ))}
-              <th scope="col">{t.verdict}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {compared.figures.map((it) => {
-              const format = figureFormat(it.figure);
-              return (
-                <tr key={it.figure}>
-                  <th scope="row"><Outside text={words.figure(it.figure)} /></th>
-                  <td class="figure">{format(it.a)}</td>
-                  <td class="figure">{format(it.b)}</td>
-                  <td class="figure">{it.ratio === null ? "–" : change(it.ratio)}</td>
-                  <td class="figure">{it.ratio === null ? "–" : ratio(it.ratio)}
-                    {it.ratio_interval &&
-                      ` (${interval(it.ratio_interval, ratio, words.between)})`}</td>
-                  <td>{it.change === null ? "–" : (
-                    <span class={`outcome ${it.change}`}>{words.changes[it.change]}</span>)}
-                    {it.within_blocks && <span class="note"> {words.compare.withinBlocks}</span>}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </Scroll>
+    <Section id="figures" title={words.compare.figures}>
+      <WideTable title={words.compare.figures} name="figures">
+        <thead>
+          <tr>
+            <th scope="col">{t.figure}</th>
+            {["A", "B", t.change, t.ratio].map((head) => (
+              <th scope="col" key={head} class="figure">{head}</th>
+            ))}
+            <th scope="col">{t.verdict}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {compared.figures.map((it) => {
+            const format = figureFormat(it.figure);
+            return (
+              <tr key={it.figure}>
+                <th scope="row"><Outside text={words.figure(it.figure)} /></th>
+                <td class="figure">{format(it.a)}</td>
+                <td class="figure">{format(it.b)}</td>
+                <td class="figure">{it.ratio === null ? "–" : change(it.ratio)}</td>
+                <td class="figure">{it.ratio === null ? "–" : ratio(it.ratio)}
+                  {it.ratio_interval &&
+                    ` (${interval(it.ratio_interval, ratio, words.between)})`}</td>
+                <td>{it.change === null ? "–" : (
+                  <span class={`outcome ${it.change}`}>{words.changes[it.change]}</span>)}
+                  {it.within_blocks && <span class="note"> {words.compare.withinBlocks}</span>}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </WideTable>
       <DataTable table={() => compareTable(compared, words)} title={words.compare.figures} />
-    </section>
+    </Section>
   );
 }

@@ -10,7 +10,8 @@ import { Figure } from "../parts/Figure";
 import { Header } from "../parts/Header";
 import { Outside } from "../parts/Outside";
 import { Titled, Warnings } from "../parts/Rest";
-import { Scroll } from "../parts/Scroll";
+import { Section } from "../parts/Section";
+import { WideTable } from "../parts/WideTable";
 import { useView, useWords } from "../view";
 import { machineText } from "./CompareView";
 
@@ -89,8 +90,7 @@ function Conclusions({ lab }: { lab: LabPage }) {
   const t = words.columns;
   if (lab.conclusions.length === 0) return null;
   return (
-    <section class="figure" id="conclusions" aria-labelledby="conclusions-title">
-      <h2 id="conclusions-title">{words.lab.conclusions}</h2>
+    <Section id="conclusions" title={words.lab.conclusions}>
       {lab.conclusions.map((conclusion, i) => (
         <article class="conclusion card" key={i} data-conclusion={conclusion.holds}>
           <h3>
@@ -99,41 +99,38 @@ function Conclusions({ lab }: { lab: LabPage }) {
             </span>{" "}
             <Outside text={conclusion.says} />
           </h3>
-          <Scroll label={conclusion.says}>
-            <table>
-              <caption class="unseen"><Outside text={conclusion.says} /></caption>
-              <thead>
-                <tr>
-                  <th scope="col">{t.what}</th>
-                  {[words.lab.measured, "95 %", words.lab.published].map((head) => (
-                    <th scope="col" key={head} class="figure">{head}</th>
-                  ))}
-                  <th scope="col">{t.needed}</th>
-                  <th scope="col">{t.holds}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {conclusion.evidence.map((it) => (
-                  <tr key={it.what}>
-                    <th scope="row"><Outside text={it.what} /></th>
-                    <td class="figure">{it.value === null ? "–" : number(it.value)}</td>
-                    <td class="figure">
-                      {it.interval === null ? "–" : interval(it.interval, number, words.between)}
-                    </td>
-                    <td class="figure">{it.published === null ? "–" : number(it.published)}</td>
-                    <td>{[
-                      it.at_least === null ? null : words.lab.atLeast(number(it.at_least)),
-                      it.at_most === null ? null : words.lab.atMost(number(it.at_most)),
-                    ].filter((text) => text !== null).join(", ") || "–"}</td>
-                    <td><span class={`outcome ${it.holds}`}>{words.verdicts[it.holds]}</span></td>
-                  </tr>
+          <WideTable title={conclusion.says}>
+            <thead>
+              <tr>
+                <th scope="col">{t.what}</th>
+                {[words.lab.measured, "95 %", words.lab.published].map((head) => (
+                  <th scope="col" key={head} class="figure">{head}</th>
                 ))}
-              </tbody>
-            </table>
-          </Scroll>
+                <th scope="col">{t.needed}</th>
+                <th scope="col">{t.holds}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {conclusion.evidence.map((it) => (
+                <tr key={it.what}>
+                  <th scope="row"><Outside text={it.what} /></th>
+                  <td class="figure">{it.value === null ? "–" : number(it.value)}</td>
+                  <td class="figure">
+                    {it.interval === null ? "–" : interval(it.interval, number, words.between)}
+                  </td>
+                  <td class="figure">{it.published === null ? "–" : number(it.published)}</td>
+                  <td>{[
+                    it.at_least === null ? null : words.lab.atLeast(number(it.at_least)),
+                    it.at_most === null ? null : words.lab.atMost(number(it.at_most)),
+                  ].filter((text) => text !== null).join(", ") || "–"}</td>
+                  <td><span class={`outcome ${it.holds}`}>{words.verdicts[it.holds]}</span></td>
+                </tr>
+              ))}
+            </tbody>
+          </WideTable>
         </article>
       ))}
-    </section>
+    </Section>
   );
 }
 

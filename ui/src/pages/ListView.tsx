@@ -8,7 +8,7 @@ import { moment } from "../figures";
 import { messageOf } from "../live";
 import { Header } from "../parts/Header";
 import { Outside } from "../parts/Outside";
-import { Scroll } from "../parts/Scroll";
+import { WideTable } from "../parts/WideTable";
 import { hashOf } from "../route";
 import { useView } from "../view";
 import type { Words } from "../words/words";
@@ -79,35 +79,32 @@ function Rows({ rows }: { rows: SessionRow[] }) {
             </a>
           : <span class="note">{words.list.pickTwo}</span>}
       </p>
-      <Scroll label={words.list.title}>
-        <table data-table="sessions">
-          <caption class="unseen">{words.list.title}</caption>
-          <thead>
-            <tr>
-              {[t.session, words.actions.compare, t.state, t.decision, t.started, t.app, t.server]
-                .map((head) => <th scope="col" key={head}>{head}</th>)}
+      <WideTable title={words.list.title} name="sessions">
+        <thead>
+          <tr>
+            {[t.session, words.actions.compare, t.state, t.decision, t.started, t.app, t.server]
+              .map((head) => <th scope="col" key={head}>{head}</th>)}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.id} data-session={row.id}>
+              <th scope="row">
+                <a href={hashOf({ page: "session", id: row.id }, location.hash)}>{row.id}</a>
+              </th>
+              <td>
+                <input type="checkbox" checked={ticked.includes(row.id)}
+                  aria-label={words.list.pick(row.id)} onChange={() => tick(row.id)} />
+              </td>
+              <td><span class={`state ${row.state}`}>{stateText(row, words)}</span></td>
+              <td><Outside text={row.decision ?? "–"} /></td>
+              <td><Outside text={moment(row.started_at, language)} /></td>
+              <td><Outside text={row.app} /></td>
+              <td><Outside text={row.server} /></td>
             </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={row.id} data-session={row.id}>
-                <th scope="row">
-                  <a href={hashOf({ page: "session", id: row.id }, location.hash)}>{row.id}</a>
-                </th>
-                <td>
-                  <input type="checkbox" checked={ticked.includes(row.id)}
-                    aria-label={words.list.pick(row.id)} onChange={() => tick(row.id)} />
-                </td>
-                <td><span class={`state ${row.state}`}>{stateText(row, words)}</span></td>
-                <td><Outside text={row.decision ?? "–"} /></td>
-                <td><Outside text={moment(row.started_at, language)} /></td>
-                <td><Outside text={row.app} /></td>
-                <td><Outside text={row.server} /></td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+          ))}
+        </tbody>
+      </WideTable>
     </section>
   );
 }

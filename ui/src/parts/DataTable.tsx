@@ -7,7 +7,7 @@ import { visible } from "../outside";
 import { csv, shown, type Table } from "../table";
 import { useWords } from "../view";
 import { CopyButton } from "./CopyBlock";
-import { Scroll } from "./Scroll";
+import { WideTable } from "./WideTable";
 
 export function DataTable({ table, title }: { table: () => Table; title: string }) {
   const words = useWords();
@@ -43,33 +43,30 @@ function Opened({ table, title }: { table: Table; title: string }) {
 /** A table as it stands, first column as the head of its rows. */
 export function PlainTable({ table, title }: { table: Table; title: string }) {
   return (
-    <Scroll label={title} tall>
-      <table data-table={table.name}>
-        <caption class="unseen">{title}</caption>
-        <thead>
-          <tr>
-            {table.columns.map((column) => (
-              <th scope="col" key={column.key} class={column.format ? "figure" : undefined}>
-                <bdi>{visible(column.label)}</bdi>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {table.rows.map((row, i) => (
-            <tr key={i}>
-              {row.map((value, at) => {
-                const column = table.columns[at];
-                const text = column ? visible(shown(value, column)) : "";
-                const kind = column?.format || typeof value === "number" ? "figure" : undefined;
-                return at === 0
-                  ? <th scope="row" key={at} class={kind}><bdi>{text}</bdi></th>
-                  : <td key={at} class={kind}><bdi>{text}</bdi></td>;
-              })}
-            </tr>
+    <WideTable title={title} name={table.name} tall>
+      <thead>
+        <tr>
+          {table.columns.map((column) => (
+            <th scope="col" key={column.key} class={column.format ? "figure" : undefined}>
+              <bdi>{visible(column.label)}</bdi>
+            </th>
           ))}
-        </tbody>
-      </table>
-    </Scroll>
+        </tr>
+      </thead>
+      <tbody>
+        {table.rows.map((row, i) => (
+          <tr key={i}>
+            {row.map((value, at) => {
+              const column = table.columns[at];
+              const text = column ? visible(shown(value, column)) : "";
+              const kind = column?.format || typeof value === "number" ? "figure" : undefined;
+              return at === 0
+                ? <th scope="row" key={at} class={kind}><bdi>{text}</bdi></th>
+                : <td key={at} class={kind}><bdi>{text}</bdi></td>;
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </WideTable>
   );
 }

@@ -6,6 +6,7 @@ import { visible } from "../outside";
 import type { Table } from "../table";
 import { Chart, type ChartProps } from "./Chart";
 import { DataTable } from "./DataTable";
+import { Section } from "./Section";
 
 export interface LegendEntry {
   text: string;
@@ -31,16 +32,14 @@ export interface FigureProps extends Omit<ChartProps, "of"> {
 export function Figure(props: FigureProps) {
   const { id, title, lead, legend, controls, below, note, table, ...chart } = props;
   return (
-    <section class="figure" id={id} aria-labelledby={`${id}-title`}>
-      <h2 id={`${id}-title`} tabIndex={-1}>{title}</h2>
-      {lead && <p class="lead">{lead}</p>}
+    <Section id={id} title={title} lead={lead}>
       {controls && <div class="controls">{controls}</div>}
       {legend && <Legend entries={legend} />}
       <Chart {...chart} />
       {note && <p class="note">{note}</p>}
       <DataTable table={table} title={title} />
       {below}
-    </section>
+    </Section>
   );
 }
 

@@ -13,6 +13,7 @@ import { DataTable } from "./DataTable";
 import { jump } from "./Header";
 import { Outside } from "./Outside";
 import { Scroll } from "./Scroll";
+import { Section } from "./Section";
 
 export interface Picked {
   workers: number;
@@ -34,15 +35,13 @@ export function MapFigure(props: Props) {
   const rows = mapRows(session);
   const title = session.has_threads ? words.sections.map : words.sections.mapFlat;
   return (
-    <section class="figure" id="map" aria-labelledby="map-title">
-      <h2 id="map-title" tabIndex={-1}>{title}</h2>
-      <p class="lead">{words.lead.map}</p>
+    <Section id="map" title={title} lead={words.lead.map}>
       <MapLegend rows={rows} words={words} />
       <Scroll label={title}><Cells {...props} rows={rows} /></Scroll>
       <PickedLine {...props} />
       <NotRun session={session} rows={rows} />
       <DataTable table={() => mapTable(session, words)} title={title} />
-    </section>
+    </Section>
   );
 }
 

@@ -11,6 +11,7 @@ import { useView, useWords } from "../view";
 import { Chart } from "./Chart";
 import { DataTable } from "./DataTable";
 import { Outside } from "./Outside";
+import { Section } from "./Section";
 
 const WAIT_STEP = 0.1;
 
@@ -37,12 +38,9 @@ export function Predict({ session, known }: Props) {
     ? words.predict.asMeasured : words.predict.waitOf(short(where.wait));
   const lines: Along[] = session.has_threads ? ["workers", "threads"] : ["workers"];
   const table = answer.table;
+  const lead = `${words.lead.predict} ${words.predict.measuredOn(short(known.measured_cores))}`;
   return (
-    <section class="figure predict" id="predict" aria-labelledby="predict-title">
-      <h2 id="predict-title" tabIndex={-1}>{words.sections.predict}</h2>
-      <p class="lead">
-        {words.lead.predict} {words.predict.measuredOn(short(known.measured_cores))}
-      </p>
+    <Section id="predict" title={words.sections.predict} class="figure predict" lead={lead}>
       <div class="sliders">
         <Slider name="cores" label={words.predict.cores} stops={sliders.cores}
           value={where.cores} text={short(where.cores)} move={move("cores")} />
@@ -69,7 +67,7 @@ export function Predict({ session, known }: Props) {
       <Doubts doubts={table.doubts} />
       <DataTable table={() => predictTable(table, answer.at, words)}
         title={words.sections.predict} />
-    </section>
+    </Section>
   );
 }
 

@@ -6,6 +6,7 @@ import type { Table } from "../table";
 import { useView, useWords } from "../view";
 import { PlainTable } from "./DataTable";
 import { Lines, Outside } from "./Outside";
+import { Section } from "./Section";
 
 export function Knobs({ session }: { session: SessionPage }) {
   const words = useWords();
@@ -69,11 +70,9 @@ export function PlanTable({ session }: { session: SessionPage }) {
 
 export function Titled(props: { id: string; title: string; lead?: string; table: Table }) {
   return (
-    <section class="figure" id={props.id} aria-labelledby={`${props.id}-title`}>
-      <h2 id={`${props.id}-title`} tabIndex={-1}>{props.title}</h2>
-      {props.lead && <p class="lead">{props.lead}</p>}
+    <Section id={props.id} title={props.title} lead={props.lead}>
       <PlainTable table={props.table} title={props.title} />
-    </section>
+    </Section>
   );
 }
 
@@ -81,8 +80,7 @@ export function Warnings({ warnings }: { warnings: { text: string; advice: strin
   const words = useWords();
   if (warnings.length === 0) return null;
   return (
-    <section class="figure" id="warnings" aria-labelledby="warnings-title">
-      <h2 id="warnings-title" tabIndex={-1}>{words.sections.warnings}</h2>
+    <Section id="warnings" title={words.sections.warnings}>
       <ul class="warnings">
         {warnings.map((warning) => (
           <li key={warning.text}>
@@ -91,7 +89,7 @@ export function Warnings({ warnings }: { warnings: { text: string; advice: strin
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   );
 }
 
@@ -99,12 +97,11 @@ export function Warnings({ warnings }: { warnings: { text: string; advice: strin
 export function Sentences({ id, title, texts }: { id: string; title: string; texts: string[] }) {
   if (texts.length === 0) return null;
   return (
-    <section class="figure" id={id} aria-labelledby={`${id}-title`}>
-      <h2 id={`${id}-title`} tabIndex={-1}>{title}</h2>
+    <Section id={id} title={title}>
       <ul class="sentences">
         {texts.map((text) => <li key={text}><Outside text={text} /></li>)}
       </ul>
-    </section>
+    </Section>
   );
 }
 
@@ -112,8 +109,7 @@ export function Failures({ session }: { session: SessionPage }) {
   const words = useWords();
   if (session.failures.length === 0) return null;
   return (
-    <section class="figure" id="failures" aria-labelledby="failures-title">
-      <h2 id="failures-title" tabIndex={-1}>{words.sections.failures}</h2>
+    <Section id="failures" title={words.sections.failures}>
       {session.failures.map((failure, i) => (
         <article key={i} class="failure">
           <h3><Outside text={failure.what} /></h3>
@@ -122,7 +118,7 @@ export function Failures({ session }: { session: SessionPage }) {
           )}
         </article>
       ))}
-    </section>
+    </Section>
   );
 }
 
@@ -131,9 +127,8 @@ export function Method({ session }: { session: SessionPage }) {
   const { method } = session.text[language];
   if (!method) return null;
   return (
-    <section class="figure" id="method" aria-labelledby="method-title">
-      <h2 id="method-title" tabIndex={-1}>{words.sections.method}</h2>
+    <Section id="method" title={words.sections.method}>
       {method.split(/\n\n+/).map((paragraph) => <p key={paragraph}>{paragraph}</p>)}
-    </section>
+    </Section>
   );
 }

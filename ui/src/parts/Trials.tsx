@@ -10,8 +10,9 @@ import { useWords } from "../view";
 import type { Words } from "../words/words";
 import type { Picked } from "./MapFigure";
 import { Outside } from "./Outside";
-import { Scroll } from "./Scroll";
+import { Section } from "./Section";
 import { TrialDetail } from "./TrialDetail";
+import { WideTable } from "./WideTable";
 
 interface Props {
   session: SessionPage;
@@ -40,9 +41,7 @@ export function Trials({ session, picked, pick, opened }: Props) {
   const sortBy = (key: SortKey) =>
     setOrder({ key, isDown: order.key === key ? !order.isDown : false });
   return (
-    <section class="figure" id="trials" aria-labelledby="trials-title">
-      <h2 id="trials-title" tabIndex={-1}>{words.sections.trials}</h2>
-      <p class="lead">{words.lead.trials}</p>
+    <Section id="trials" title={words.sections.trials} lead={words.lead.trials}>
       <Filters session={session} asked={asked} ask={ask} picked={picked} pick={pick} />
       <p class="note" role="status">
         {session.trials.length === 0
@@ -52,18 +51,15 @@ export function Trials({ session, picked, pick, opened }: Props) {
             : words.trials.shown(shown.length, session.trials.length)}
       </p>
       {shown.length > 0 && (
-        <Scroll label={words.sections.trials}>
-          <table class="trials" data-table="trials">
-            <caption class="unseen">{words.sections.trials}</caption>
-            <Head order={order} sortBy={sortBy} words={words} />
-            {shown.map((trial) => (
-              <Row key={trial.id} trial={trial} session={session} words={words}
-                isOpen={open.has(trial.id)} toggle={toggle} />
-            ))}
-          </table>
-        </Scroll>
+        <WideTable title={words.sections.trials} name="trials" class="trials">
+          <Head order={order} sortBy={sortBy} words={words} />
+          {shown.map((trial) => (
+            <Row key={trial.id} trial={trial} session={session} words={words}
+              isOpen={open.has(trial.id)} toggle={toggle} />
+          ))}
+        </WideTable>
       )}
-    </section>
+    </Section>
   );
 }
 

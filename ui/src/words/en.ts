@@ -191,7 +191,7 @@ export const en = {
     below: "less: not even this held",
     predicted: "predicted",
     ruled_out: "can't be run",
-    never_ready: "never became ready",
+    did_not_start: "never became ready",
     unknown: "not known",
   },
   purposes: {
