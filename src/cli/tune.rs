@@ -13,7 +13,7 @@ use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Plan, PlanLine, Typed};
 use crate::report::push::Receiver;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
-use crate::report::{Format, Language, fold};
+use crate::report::{Format, Language, Story, fold};
 use crate::session::here::{self, Wishes};
 use crate::session::tune::Ended;
 use crate::session::{push, report};
@@ -225,7 +225,7 @@ pub struct Output {
     /// Print the decision only, and no progress
     #[arg(short, long)]
     pub quiet: bool,
-    /// Also write the result: text, markdown, json, csv (every table into FOLDER/), junit or
+    /// Also write the result: text, markdown, json, csv (every table into FOLDER/), html, junit or
     /// prometheus, to the file named or else to standard output; repeatable
     #[arg(short, long, value_name = "FORMAT[=PATH]", action = ArgAction::Append)]
     pub output: Vec<report::Output>,
@@ -334,7 +334,7 @@ fn tune(plan: &Plan, shown: &Shown<'_>, may_resume: bool) -> anyhow::Result<Exit
     let style = Channel::standard_output().in_language(shown.language).style;
     let written = report::write(&story, shown.outputs, &mut io::stdout(), style);
     // A file that can't be written takes nothing from who gets the result otherwise.
-    let exit = exit(&ended, plan.precision);
+    let exit = exit(&ended, &story, plan.precision);
     let exit = push_to(&shown.receivers, exit, |receiver| push::session(receiver, &story));
     for path in written? {
         eprintln!("wrote {}", path.display());
@@ -355,7 +355,7 @@ fn ask(question: &str) -> bool {
 
 /// An answer is success, also when the user stopped the search early; but for a rate that was asked
 /// for and that nothing holds, and one that is not as precise as was asked for.
-fn exit(ended: &Ended, asked: Option<Ratio>) -> Exit {
+fn exit(ended: &Ended, story: &Story, asked: Option<Ratio>) -> Exit {
     if let Some(decision) = &ended.result.decision {
         let held = ended.result.objective.as_ref().and_then(|objective| objective.held);
         let is_reached = |precision: Precision| precision.is_reached();
@@ -367,8 +367,9 @@ fn exit(ended: &Ended, asked: Option<Ratio>) -> Exit {
         };
     }
     match ended.state {
-        SessionState::Done if ended.has_valid_trial() => Exit::NotMet,
-        SessionState::Done if !ended.is_server_always_gone() => Exit::Invalid,
+        SessionState::Done if ended.is_server_always_gone() => Exit::CouldNotMeasure,
+        SessionState::Done if story.has_missed() => Exit::NotMet,
+        SessionState::Done => Exit::Invalid,
         _ => Exit::CouldNotMeasure,
     }
 }

@@ -243,6 +243,12 @@ impl Story {
             .max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
+    /// Did a trial that counts show that the goal is missed, or the server end in it?
+    pub fn has_missed(&self) -> bool {
+        let missed = |it: &TrialSummary| it.verdict == Verdict::No || it.failure.is_some();
+        self.trials.iter().any(|trial| trial.valid && missed(trial))
+    }
+
     /// The capacity of each configuration, as far as its trials tell: what the session concluded,
     /// else between the highest rate that held and the lowest that did not.
     pub fn capacities(&self) -> BTreeMap<Configuration, f64> {

@@ -167,7 +167,8 @@ fn without_decision(story: &Story, goal: &str, say: &'static dyn Phrases) -> Str
         _ if story.trials.iter().all(|trial| trial.failure.is_some()) => Undone::AlwaysEnded,
         _ if story.trials.iter().all(|trial| !trial.valid) => Undone::NoneValid { trials: &trials },
         _ if story.highest_held().is_some() => Undone::NotReached { so_far },
-        _ => Undone::NothingHeld { goal },
+        _ if story.has_missed() => Undone::NothingHeld { goal },
+        _ => Undone::NotTold { goal, so_far },
     })
 }
 
@@ -368,15 +369,11 @@ pub fn ways_out(story: &Story, language: Language) -> Vec<String> {
     if !story.trials.is_empty() && story.trials.iter().all(|trial| trial.failure.is_some()) {
         return vec![say.way_out(&WayOut::FindWhatEndsIt)];
     }
-    if !story.trials.is_empty() && story.trials.iter().all(|trial| !trial.valid) {
-        let mut reasons: Vec<&str> = story.trials.iter().map(|t| t.reason.as_str()).collect();
-        reasons.dedup();
-        let first = reasons.into_iter().take(3);
-        let mend = first.map(|reason| say.way_out(&WayOut::Mend { reason }));
-        return mend.chain([say.way_out(&WayOut::AskDoctor)]).collect();
-    }
     if story.highest_held().is_some() || story.trials.is_empty() {
         return vec![say.way_out(&WayOut::MoreTime)];
+    }
+    if !story.has_missed() {
+        return when_not_told(story, say);
     }
     let mut ways: Vec<String> = unloaded_way_out(story, say).into_iter().collect();
     if story.trials.iter().any(|trial| trial.valid && failed_share(trial) > 0.0) {
@@ -384,6 +381,18 @@ pub fn ways_out(story: &Story, language: Language) -> Vec<String> {
     }
     ways.push(say.way_out(&WayOut::AskForLess));
     ways
+}
+
+/// What kept trials from counting comes first: with more time it would do so again.
+fn when_not_told(story: &Story, say: &dyn Phrases) -> Vec<String> {
+    let not_valid = story.trials.iter().filter(|trial| !trial.valid);
+    let mut reasons: Vec<&str> = not_valid.map(|trial| trial.reason.as_str()).collect();
+    reasons.dedup();
+    if reasons.is_empty() {
+        return vec![say.way_out(&WayOut::MoreTime)];
+    }
+    let mend = reasons.into_iter().take(3).map(|reason| say.way_out(&WayOut::Mend { reason }));
+    mend.chain([say.way_out(&WayOut::AskDoctor)]).collect()
 }
 
 /// When one request alone is slower than the goal, no setting can help.

@@ -68,14 +68,6 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// True when at least one trial could be relied on.
-    pub fn has_valid_trial(&self) -> bool {
-        self.events.iter().any(|event| match &event.kind {
-            EventKind::TrialFinished { summary, .. } => summary.valid && summary.failure.is_none(),
-            _ => false,
-        })
-    }
-
     /// True when trials were run and the server ended by itself in every one of them.
     pub fn is_server_always_gone(&self) -> bool {
         let mut failures = self.events.iter().filter_map(|event| match &event.kind {

@@ -63,7 +63,7 @@ fn a_file_holds_all_that_the_session_knows() {
     assert!(cell(1, 1)["rps_interval"].is_array());
     let (ruled_out, broken) = (cell(3, 16), cell(4, 16));
     assert!(ruled_out["why"].as_str().unwrap().contains("32 database connections"), "{ruled_out}");
-    assert_eq!(broken["state"], "never_ready");
+    assert_eq!(broken["state"], "did_not_start");
     let headline = session["text"]["en"]["headline"].as_str().unwrap();
     assert!(headline.starts_with("Run 3 workers x 5 threads"), "{headline}");
     let trial = &session["trials"][2];
@@ -168,6 +168,7 @@ fn sessions_without_a_decision_have_a_page_too() {
         (sample::hopeless_events(), "No configuration held any rate"),
         (sample::unfinished_events(), "This session has not ended"),
         (sample::invalid_events(), "Nothing can be concluded"),
+        (sample::untold_events(), "could not be told"),
         (Vec::new(), "has not ended"),
     ] {
         let file = html::render(&fold(&events, None), None, &BUILT, EN);

@@ -177,6 +177,9 @@ impl Phrases for English {
             Undone::NotReached { so_far } => {
                 format!("No decision was reached within the budget ({so_far}).")
             }
+            Undone::NotTold { goal, so_far } => {
+                format!("Whether anything holds {goal} could not be told ({so_far}).")
+            }
             Undone::NothingHeld { goal } => {
                 format!("No configuration held any rate that was tried within {goal}.")
             }

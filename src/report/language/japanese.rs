@@ -191,6 +191,9 @@ impl Phrases for Japanese {
             Undone::NotReached { so_far } => {
                 format!("時間内に結論が出ませんでした（{so_far}）。")
             }
+            Undone::NotTold { goal, so_far } => {
+                format!("{goal} を満たせる設定があるかどうかは判定できませんでした（{so_far}）。")
+            }
             Undone::NothingHeld { goal } => {
                 format!("試したどの設定・負荷でも {goal} を満たせませんでした。")
             }

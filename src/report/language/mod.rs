@@ -152,6 +152,10 @@ pub enum Undone<'a> {
     NotReached {
         so_far: &'a str,
     },
+    NotTold {
+        goal: &'a str,
+        so_far: &'a str,
+    },
     NothingHeld {
         goal: &'a str,
     },

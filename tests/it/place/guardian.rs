@@ -105,6 +105,9 @@ impl TestGuardian {
 
 impl Drop for TestGuardian {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("its servers said:\n{}", fs::read_to_string(self.log()).unwrap_or_default());
+        }
         self.orders = None;
         drop(self.child.wait());
     }

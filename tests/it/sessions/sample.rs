@@ -643,6 +643,17 @@ pub fn hopeless_events() -> Vec<Event> {
     events
 }
 
+/// A session in which no trial at a rate counts: the goal is neither held nor missed.
+pub fn untold_events() -> Vec<Event> {
+    let mut events = invalid_events();
+    let first = events.iter_mut().find_map(|event| match &mut event.kind {
+        EventKind::TrialFinished { summary, .. } => Some(summary),
+        _ => None,
+    });
+    first.expect("a session has trials").valid = true;
+    events
+}
+
 /// A session in which the generator was too slow in every trial.
 pub fn invalid_events() -> Vec<Event> {
     let mut events = vec![started()];

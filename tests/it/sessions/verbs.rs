@@ -157,6 +157,15 @@ fn a_session_without_valid_trials_is_reported_and_concludes_nothing() {
 }
 
 #[test]
+fn a_session_whose_trials_at_a_rate_do_not_count_says_what_keeps_them_from_it() {
+    let folder = folder_with(&[sample::untold_events()]);
+    let text = stdout(&sweetspot(folder.path(), &["report", "1"]));
+    assert!(text.starts_with("Whether anything holds p95<"), "{text}");
+    assert!(text.contains("the machine's cores were stolen 31 % of the time"), "{text}");
+    assert!(text.contains("sweetspot doctor"), "{text}");
+}
+
+#[test]
 fn what_is_not_there_is_a_usage_error_that_says_what_to_do() {
     let empty = tempfile::tempdir().unwrap();
     let folder = folder_with(&[sample::events()]);
