@@ -2,13 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
-
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError};
 use crate::report::{compare_text, html, json, junit};
 use crate::session::compare::{CompareError, Question, Source, SourceError, compare};
-use crate::session::report::files;
+use crate::session::report::{named_file, write_file};
 use crate::terms::{CompareReport, Standing};
 
 const EXAMPLES: &str = "\
@@ -39,7 +37,7 @@ pub struct Arguments {
     /// Also write the comparison as JUnit XML, for CI (junit=FILE), or as a page (html=FILE).
     /// Repeatable.
     #[arg(short, long = "output", value_name = "FORMAT=FILE", value_parser = output)]
-    outputs: Vec<Output>,
+    outputs: Vec<(FileFormat, PathBuf)>,
     /// Print JSON.
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
@@ -61,39 +59,28 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         (_, true) => print!("{}", compare_text::in_short(&report)),
         _ => print!("{}", compare_text::result(&report)),
     }
-    for Output { format, file } in &arguments.outputs {
+    for (format, file) in &arguments.outputs {
         let content = match format {
             FileFormat::Junit => junit::comparison(&report),
             FileFormat::Html => html::compare(&report, &html::assets()),
         };
-        files::replace(file, content.as_bytes())
-            .with_context(|| format!("could not write {}", file.display()))?;
+        write_file(file, &content)?;
     }
     Ok(exit(&report))
 }
 
-/// A file that is written beside what is printed.
-#[derive(Debug, Clone)]
-struct Output {
-    format: FileFormat,
-    file: PathBuf,
-}
-
+/// What is written beside what is printed.
 #[derive(Debug, Clone, Copy)]
 enum FileFormat {
     Junit,
     Html,
 }
 
-fn output(text: &str) -> Result<Output, String> {
-    let (format, file) = match text.split_once('=') {
-        Some(("junit", file)) => (FileFormat::Junit, file),
-        Some(("html", file)) => (FileFormat::Html, file),
-        _ => (FileFormat::Html, ""),
-    };
-    match file {
-        "" => Err("write junit=FILE or html=FILE, such as html=compare.html".to_string()),
-        file => Ok(Output { format, file: file.into() }),
+fn output(text: &str) -> Result<(FileFormat, PathBuf), String> {
+    match named_file(text) {
+        Some(("junit", file)) => Ok((FileFormat::Junit, file)),
+        Some(("html", file)) => Ok((FileFormat::Html, file)),
+        _ => Err("write junit=FILE or html=FILE, such as html=compare.html".to_string()),
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Exit, UsageError, interrupt};
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
 use crate::report::{Language, html, lab_text};
 use crate::session::lab::{self as labs, Told, Wishes};
-use crate::session::report::files;
+use crate::session::report::{named_file, write_file};
 use crate::terms::{Holds, LabResult};
 
 const EXAMPLES: &str = "\
@@ -151,8 +151,8 @@ fn find(name: &str) -> anyhow::Result<crate::session::lab::Lab> {
 }
 
 fn page(text: &str) -> Result<PathBuf, String> {
-    match text.split_once('=') {
-        Some(("html", file)) if !file.is_empty() => Ok(PathBuf::from(file)),
+    match named_file(text) {
+        Some(("html", file)) => Ok(file),
         _ => Err("write html=FILE, such as html=lab.html".to_string()),
     }
 }
@@ -177,9 +177,7 @@ fn experiment(
     };
     io::stdout().write_all(text.as_bytes())?;
     if let Some(file) = page {
-        let content = html::lab(&ended.result, &html::assets());
-        files::replace(file, content.as_bytes())
-            .with_context(|| format!("could not write {}", file.display()))?;
+        write_file(file, &html::lab(&ended.result, &html::assets()))?;
     }
     if ended.is_cut {
         eprintln!("stopped; the same command goes on from here");

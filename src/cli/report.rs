@@ -24,8 +24,8 @@ Examples:
 pub struct Arguments {
     /// The session's number (see 'sweetspot sessions list'), or 'last'.
     session: Which,
-    /// What to write and where: text, markdown, json, csv (every table into FOLDER/), junit or
-    /// prometheus; without a path to standard output. Repeatable [default: text, or nothing with
+    /// What to write and where: text, markdown, json, csv (every table into FOLDER/), html, junit
+    /// or prometheus; without a path to standard output. Repeatable [default: text, or nothing with
     /// --push].
     #[arg(short = 'o', long = "output", value_name = "FORMAT[=PATH]")]
     outputs: Vec<Output>,

@@ -47,8 +47,8 @@ pub struct Arguments {
     language: LanguageArgument,
     #[command(flatten)]
     store: StoreArgument,
-    /// Also write the session: text, markdown, json, csv, junit or prometheus, to the file named;
-    /// repeatable
+    /// Also write the session: text, markdown, json, csv, html, junit or prometheus, to the file
+    /// named; repeatable
     #[arg(short, long, value_name = "FORMAT=PATH")]
     output: Vec<report::Output>,
     /// Print JSON.

@@ -29,6 +29,40 @@ pub enum Cell {
     Unknown,
 }
 
+impl Cell {
+    /// What it is called in tables and in the page's data.
+    pub fn state(&self) -> &'static str {
+        match self {
+            Self::Measured(_) => "measured",
+            Self::AtLeast(_) => "at_least",
+            Self::Below(_) => "below",
+            Self::Predicted(_) => "predicted",
+            Self::RuledOut(_) => "ruled_out",
+            Self::NeverReady(_) => "did_not_start",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Its figure.
+    pub fn rps(&self) -> Option<f64> {
+        match self {
+            Self::Measured(rate)
+            | Self::AtLeast(rate)
+            | Self::Below(rate)
+            | Self::Predicted(rate) => Some(*rate),
+            Self::RuledOut(_) | Self::NeverReady(_) | Self::Unknown => None,
+        }
+    }
+
+    /// Why it has none.
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Self::RuledOut(why) | Self::NeverReady(why) => Some(why),
+            _ => None,
+        }
+    }
+}
+
 /// How a cell is marked besides its figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
@@ -37,6 +71,18 @@ pub enum Mark {
     /// As good as the chosen one within 3 %.
     Equivalent,
     None,
+}
+
+impl Mark {
+    /// What it is called in tables and in the page's data.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Chosen => Some("chosen"),
+            Self::Today => Some("today"),
+            Self::Equivalent => Some("equivalent"),
+            Self::None => None,
+        }
+    }
 }
 
 /// Rows by workers, columns by threads, both ascending.
@@ -193,11 +239,11 @@ impl Map {
     pub fn obstacles(&self, story: &Story, language: Language) -> Vec<(String, Vec<String>)> {
         let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
         for ((workers, threads), cell) in &self.cells {
-            let (Cell::RuledOut(why) | Cell::NeverReady(why)) = cell else { continue };
+            let Some(why) = cell.why() else { continue };
             let name = words::name_of(story, *workers, *threads, language);
             match reasons.iter_mut().find(|(known, _)| known == why) {
                 Some((_, names)) => names.push(name),
-                None => reasons.push((why.clone(), vec![name])),
+                None => reasons.push((why.to_string(), vec![name])),
             }
         }
         reasons

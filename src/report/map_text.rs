@@ -70,11 +70,7 @@ fn painted_cell(
     let after = if closes { "" } else { " " };
     let space = " ".repeat(columns.saturating_sub(width(&cell) + after.len()));
     let kind = map.cell(workers, threads);
-    let rate = match kind {
-        Cell::Measured(rate) | Cell::AtLeast(rate) | Cell::Predicted(rate) => Some(*rate),
-        _ => None,
-    };
-    if let (true, Some(rate), Some(scale)) = (style.colour, rate, scale) {
+    if let (true, Some(rate), Some(scale)) = (style.colour, shaded(kind), scale) {
         // A column stays free on the left, so that cells stand apart.
         let inside = format!("{}{cell}{after}", &space[1..]);
         let code = shade(rate, scale, map.mark(workers, threads));
@@ -90,13 +86,15 @@ fn painted_cell(
     format!("{space}{painted}{after}")
 }
 
+/// The rate that its shade stands for: what lies below a rate that failed has none.
+fn shaded(cell: &Cell) -> Option<f64> {
+    cell.rps().filter(|_| !matches!(cell, Cell::Below(_)))
+}
+
 /// The lowest and the highest rate; `None` where there are no two.
 fn scale(map: &Map) -> Option<[f64; 2]> {
     let at = map.workers.iter().flat_map(|w| map.threads.iter().map(move |t| (*w, *t)));
-    let rates = at.filter_map(|(workers, threads)| match map.cell(workers, threads) {
-        Cell::Measured(rate) | Cell::AtLeast(rate) | Cell::Predicted(rate) => Some(*rate),
-        _ => None,
-    });
+    let rates = at.filter_map(|(workers, threads)| shaded(map.cell(workers, threads)));
     let [low, high] = rates.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], rate| {
         [low.min(rate), high.max(rate)]
     });

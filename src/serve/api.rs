@@ -94,7 +94,7 @@ pub struct Row {
     app: String,
     server: String,
     state: SessionState,
-    is_alive: bool,
+    pub is_alive: bool,
     decision: Option<String>,
 }
 

@@ -8,7 +8,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::api::{Row, as_json, rows};
-use crate::report::{Stored, Story, html};
+use crate::report::{Story, html};
+use crate::session::report::stored;
 use crate::store::{SessionId, Store, StoreError};
 use crate::terms::{Event, EventKind, LiveSecond, Phase, TrialPurpose};
 
@@ -78,12 +79,8 @@ impl Follower {
                 // Where it is not, reading its events says so in the store's own words.
                 store.events_after(session, i64::MAX)?;
                 let row = store.sessions()?.into_iter().find(|row| row.id == session);
-                let stored = Stored {
-                    session: session.0,
-                    store: path.display().to_string(),
-                    started_at: row.map(|row| row.started_at).unwrap_or_default(),
-                };
-                let story = Story { stored: Some(stored), ..Story::default() };
+                let stored = row.map(|row| stored(&store, &row));
+                let story = Story { stored, ..Story::default() };
                 Some(Followed { session, story, seq: 0, known, second: 0, running: None })
             }
             None => None,
@@ -97,9 +94,11 @@ impl Follower {
     /// The store cannot be read any more, or the session was removed.
     pub fn look(&mut self) -> Result<Vec<Message>, StoreError> {
         let version = self.store.version()?;
-        // Whether a program lives is not in the file, so the list is asked for in any case.
-        let mut messages = self.list()?;
-        if self.version == Some(version) {
+        let is_new = self.version != Some(version);
+        // Whether a program lives is not in the file: that of a running one is asked each time.
+        let has_running = self.rows.iter().flatten().any(|row| row.is_alive);
+        let mut messages = if is_new || has_running { self.list()? } else { Vec::new() };
+        if !is_new {
             return Ok(messages);
         }
         self.version = Some(version);

@@ -72,15 +72,12 @@ impl FromStr for Output {
 
     /// Reads `markdown=report.md`, or `markdown` for standard output.
     fn from_str(text: &str) -> Result<Self, ReportError> {
-        let (name, path) = match text.split_once('=') {
-            Some((name, path)) => (name, Some(PathBuf::from(path))),
-            None => (text, None),
+        let named = named_file(text);
+        let name = named.as_ref().map_or(text, |(name, _)| name);
+        let Some(format) = Format::find(name) else {
+            return Err(ReportError::BadFormat { text: text.to_string(), known: known_formats() });
         };
-        let is_unnamed = path.as_ref().is_some_and(|path| path.as_os_str().is_empty());
-        match Format::find(name) {
-            Some(format) if !is_unnamed => Ok(Self { format, path }),
-            _ => Err(ReportError::BadFormat { text: text.to_string(), known: known_formats() }),
-        }
+        Ok(Self { format, path: named.map(|(_, path)| path) })
     }
 }
 
@@ -109,6 +106,24 @@ impl Output {
             false => files::replace(path, content.as_bytes()),
         }
     }
+}
+
+/// `FORMAT=FILE` taken apart; `None` where a part of it is missing.
+pub fn named_file(text: &str) -> Option<(&str, PathBuf)> {
+    let (name, file) = text.split_once('=')?;
+    (!file.is_empty()).then(|| (name, PathBuf::from(file)))
+}
+
+/// A file that a person named, whole or not at all.
+///
+/// # Errors
+/// [`ReportError::Write`]: what was there is as it was.
+pub fn write_file(path: &Path, content: &str) -> Result<(), ReportError> {
+    files::replace(path, content.as_bytes()).map_err(|source| could_not_write(path, source))
+}
+
+fn could_not_write(path: &Path, source: io::Error) -> ReportError {
+    ReportError::Write { path: path.display().to_string(), source }
 }
 
 /// The file in which the steps of a CI job put their summaries, one after the other.
@@ -185,13 +200,17 @@ pub fn replay_readable(store: &Store, which: Which) -> Result<Story, ReportError
     Ok(story)
 }
 
-fn put_together(store: &Store, row: SessionRow, events: &[Event]) -> Story {
-    let stored = Stored {
+/// Where a session lies.
+pub fn stored(store: &Store, row: &SessionRow) -> Stored {
+    Stored {
         session: row.id.0,
         store: store.path().display().to_string(),
-        started_at: row.started_at,
-    };
-    let mut story = report::fold(events, Some(stored));
+        started_at: row.started_at.clone(),
+    }
+}
+
+fn put_together(store: &Store, row: SessionRow, events: &[Event]) -> Story {
+    let mut story = report::fold(events, Some(stored(store, &row)));
     // A program that was killed before its first event still left its head.
     if story.app.is_empty() {
         story.app = row.head.app;
@@ -215,10 +234,8 @@ pub fn write(
     for output in outputs {
         match &output.path {
             Some(path) => {
-                output.write_to(path, story, style).map_err(|source| ReportError::Write {
-                    path: path.display().to_string(),
-                    source,
-                })?;
+                let done = output.write_to(path, story, style);
+                done.map_err(|source| could_not_write(path, source))?;
                 written.push(path.clone());
             }
             None => {

@@ -1,7 +1,7 @@
 //! Every table of a session, for `-o csv=FOLDER/`: a file each.
 
 use super::{optional, render as trials};
-use crate::report::map::{self, Cell, Mark};
+use crate::report::map::{self, Cell};
 use crate::report::outside::csv as text;
 use crate::report::story::Story;
 use crate::report::words;
@@ -72,7 +72,8 @@ fn map(story: &Story) -> Table {
     let intervals = story.intervals();
     let rows = map.workers.iter().flat_map(|w| map.threads.iter().map(move |t| (*w, *t)));
     let rows = rows.map(|(workers, threads)| {
-        let (state, capacity, why) = cell(map.cell(workers, threads));
+        let cell = map.cell(workers, threads);
+        let measured = cell.rps().filter(|_| !matches!(cell, Cell::Predicted(_)));
         let at = Configuration::new(workers, threads).ok();
         let interval = at.and_then(|at| intervals.get(&at).copied());
         let of_it = |it: &&crate::terms::Prediction| (it.workers, it.threads) == (workers, threads);
@@ -81,9 +82,9 @@ fn map(story: &Story) -> Table {
         vec![
             workers.to_string(),
             threads.to_string(),
-            state.to_string(),
-            mark(map.mark(workers, threads)).to_string(),
-            optional(capacity),
+            cell.state().to_string(),
+            map.mark(workers, threads).name().unwrap_or_default().to_string(),
+            optional(measured),
             optional(interval.map(|it| it[0])),
             optional(interval.map(|it| it[1])),
             optional(predicted.map(|it| it.capacity_rps)),
@@ -91,35 +92,13 @@ fn map(story: &Story) -> Table {
             optional(predicted.map(|it| it.capacity_rps_interval[1])),
             optional(memory),
             optional(predicted.and_then(|it| it.memory_bytes)),
-            text(why),
+            text(cell.why().unwrap_or_default()),
         ]
     });
     let header = "workers,threads,state,mark,capacity_rps,capacity_rps_low,capacity_rps_high,\
                   predicted_capacity_rps,predicted_capacity_rps_low,predicted_capacity_rps_high,\
                   memory_bytes,predicted_memory_bytes,why";
     Table::new("map.csv", header, rows)
-}
-
-/// Its name, what was measured, and why it can't be run.
-fn cell(cell: &Cell) -> (&'static str, Option<f64>, &str) {
-    match cell {
-        Cell::Measured(rate) => ("measured", Some(*rate), ""),
-        Cell::AtLeast(rate) => ("at_least", Some(*rate), ""),
-        Cell::Below(rate) => ("below", Some(*rate), ""),
-        Cell::Predicted(_) => ("predicted", None, ""),
-        Cell::RuledOut(why) => ("ruled_out", None, why),
-        Cell::NeverReady(why) => ("did_not_start", None, why),
-        Cell::Unknown => ("unknown", None, ""),
-    }
-}
-
-fn mark(mark: Mark) -> &'static str {
-    match mark {
-        Mark::Chosen => "chosen",
-        Mark::Today => "today",
-        Mark::Equivalent => "equivalent",
-        Mark::None => "",
-    }
 }
 
 fn equivalent(story: &Story) -> Table {

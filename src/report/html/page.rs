@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::report::detail::Monitored;
-use crate::report::map::{self, Cell, Map, Mark};
+use crate::report::map::{self, Cell, Map};
 use crate::report::story::Story;
 use crate::report::{Language, knob_words, words};
 use crate::terms::{
@@ -109,23 +109,11 @@ struct SessionText {
     method: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum CellState {
-    Measured,
-    AtLeast,
-    Below,
-    Predicted,
-    RuledOut,
-    NeverReady,
-    Unknown,
-}
-
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct MapCell {
     workers: u16,
     threads: u16,
-    state: CellState,
+    state: &'static str,
     mark: Option<&'static str>,
     rps: Option<f64>,
     rps_interval: Option<[f64; 2]>,
@@ -295,46 +283,39 @@ fn machine(machine: &Machine) -> MachineText {
 
 fn cells(story: &Story, map: &Map) -> Vec<MapCell> {
     let all = map.workers.iter().flat_map(|&w| map.threads.iter().map(move |&t| (w, t)));
-    all.map(|at| cell(story, map, at)).collect()
+    let intervals = story.intervals();
+    all.map(|at| cell(story, map, &intervals, at)).collect()
 }
 
-fn cell(story: &Story, map: &Map, (workers, threads): (u16, u16)) -> MapCell {
+fn cell(
+    story: &Story,
+    map: &Map,
+    intervals: &BTreeMap<Configuration, [f64; 2]>,
+    (workers, threads): (u16, u16),
+) -> MapCell {
     let is_here = |it: &&Prediction| (it.workers, it.threads) == (workers, threads);
     let predicted = story.predicted.iter().find(is_here);
     let at = Configuration::new(workers, threads).ok();
     let possible = predicted.filter(|it| it.ruled_out.is_none());
-    let (state, rps, why) = match map.cell(workers, threads) {
-        Cell::Measured(rps) => (CellState::Measured, Some(*rps), None),
-        Cell::AtLeast(rps) => (CellState::AtLeast, Some(*rps), None),
-        Cell::Below(rps) => (CellState::Below, Some(*rps), None),
-        Cell::Predicted(rps) => (CellState::Predicted, Some(*rps), None),
-        Cell::RuledOut(why) => (CellState::RuledOut, None, Some(why.clone())),
-        Cell::NeverReady(why) => (CellState::NeverReady, None, Some(why.clone())),
-        Cell::Unknown => (CellState::Unknown, None, None),
-    };
-    let rps_interval = match state {
-        CellState::Measured => at.and_then(|at| story.intervals().get(&at).copied()),
-        CellState::Predicted => possible.map(|it| it.capacity_rps_interval),
+    let cell = map.cell(workers, threads);
+    let rps_interval = match cell {
+        Cell::Measured(_) => at.and_then(|at| intervals.get(&at).copied()),
+        Cell::Predicted(_) => possible.map(|it| it.capacity_rps_interval),
         _ => None,
     };
     let measured_bytes = at.and_then(|at| story.memory_of(at));
     MapCell {
         workers,
         threads,
-        state,
-        mark: match map.mark(workers, threads) {
-            Mark::Chosen => Some("chosen"),
-            Mark::Today => Some("today"),
-            Mark::Equivalent => Some("equivalent"),
-            Mark::None => None,
-        },
-        rps,
+        state: cell.state(),
+        mark: map.mark(workers, threads).name(),
+        rps: cell.rps(),
         rps_interval,
         predicted_rps: possible.map(|it| it.capacity_rps),
         predicted_rps_interval: possible.map(|it| it.capacity_rps_interval),
         memory_bytes: measured_bytes.or(predicted.and_then(|it| it.memory_bytes)),
         is_memory_measured: measured_bytes.is_some(),
-        why,
+        why: cell.why().map(str::to_string),
         limit: predicted.map(|it| words::limit(it.limit.kind)),
     }
 }

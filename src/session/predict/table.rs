@@ -3,7 +3,7 @@
 use super::{Question, goal_of, measured, usual_workers};
 use crate::model::{Expected, Form, Measured};
 use crate::report::Story;
-use crate::terms::{Configuration, Cores, PredictTable, PredictedSetting, QuantileLimit, Wait};
+use crate::terms::{Configuration, Cores, PredictTable, QuantileLimit, Wait};
 
 /// In relation to the cores that were measured.
 const CORES: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
@@ -47,44 +47,44 @@ pub fn table(story: &Story, places: &Places) -> Option<PredictTable> {
         Form::EventLoop => vec![1],
         _ => places.threads.clone(),
     };
-    let mut table = PredictTable {
+    let all = expected(&known, places, &threads, goal);
+    let capacities = || all.iter().map(|it| it.as_ref()?.capacity_rps);
+    let doubts = super::doubts::warnings(story, &known, &Question::as_measured(), &[]);
+    Some(PredictTable {
         cores: places.cores.clone(),
         waits: places.waits.clone(),
         workers: places.workers.clone(),
+        capacity_rps: capacities().map(|it| Some(it?.value)).collect(),
+        low_rps: capacities().map(|it| Some(it?.low)).collect(),
+        high_rps: capacities().map(|it| Some(it?.high)).collect(),
+        memory_bytes: all.iter().map(|it| it.as_ref()?.memory_bytes).collect(),
+        limit: all.iter().map(|it| Some(it.as_ref()?.limit)).collect(),
         threads,
         measured_cores: machine.cores.get(),
-        ..PredictTable::default()
-    };
-    let doubtful: Vec<PredictedSetting> = Vec::new();
-    let doubts = super::doubts::warnings(story, &known, &Question::as_measured(), &doubtful);
-    table.doubts = doubts.iter().map(ToString::to_string).collect();
-    fill(&mut table, &known, goal);
-    Some(table)
+        doubts: doubts.iter().map(ToString::to_string).collect(),
+    })
 }
 
-fn fill(table: &mut PredictTable, known: &Measured, goal: QuantileLimit) {
-    for &cores in &table.cores.clone() {
-        let Ok(cores) = Cores::new(cores) else { continue };
-        for &wait in &table.waits.clone() {
+/// Of each place, in the table's order.
+fn expected(
+    known: &Measured,
+    places: &Places,
+    threads: &[u16],
+    goal: QuantileLimit,
+) -> Vec<Option<Expected>> {
+    let mut all = Vec::new();
+    for cores in places.cores.iter().filter_map(|&cores| Cores::new(cores).ok()) {
+        for &wait in &places.waits {
             let question = Question { wait: Wait::Times(wait), ..Question::as_measured() };
             let what_if = super::what_if(&question, goal, cores);
-            for &workers in &table.workers.clone() {
-                for &threads in &table.threads.clone() {
-                    let at = Configuration::new(workers, threads).ok();
-                    push(table, at.map(|at| known.expect(at, &what_if)));
-                }
-            }
+            let grid = places.workers.iter().flat_map(|&w| threads.iter().map(move |&t| (w, t)));
+            all.extend(grid.map(|(workers, threads)| {
+                let at = Configuration::new(workers, threads).ok()?;
+                Some(known.expect(at, &what_if))
+            }));
         }
     }
-}
-
-fn push(table: &mut PredictTable, expected: Option<Expected>) {
-    let capacity = expected.as_ref().and_then(|it| it.capacity_rps);
-    table.capacity_rps.push(capacity.map(|it| it.value));
-    table.low_rps.push(capacity.map(|it| it.low));
-    table.high_rps.push(capacity.map(|it| it.high));
-    table.memory_bytes.push(expected.as_ref().and_then(|it| it.memory_bytes));
-    table.limit.push(expected.map(|it| it.limit));
+    all
 }
 
 /// Of many the first, the last, and some between, evenly by their order.
