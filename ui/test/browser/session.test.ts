@@ -194,6 +194,8 @@ describe("what can be pressed", () => {
     const figure = tab.locator("#capacity");
     await figure.locator("summary").click();
     const table = capacityTable(shown, en);
+    // It is made when the browser says that it was opened, which is after the click.
+    await figure.locator("tbody tr").first().waitFor();
     expect(await figure.locator("tbody tr").count()).toBe(table.rows.length);
     expect(await figure.locator('tbody th[scope="row"]').count()).toBe(table.rows.length);
     const [saved] = await Promise.all([
