@@ -159,10 +159,13 @@ fn finite_source(sources: u32, cpu_s: f64, wait_s: f64, cores: f64) -> f64 {
 fn mean_stretch(others: u16, locked: f64, free: f64, cores: f64) -> f64 {
     let binomial = binomial_masses(others, locked.clamp(0.0, 1.0));
     let poisson = poisson_masses(free);
+    // Divided once for each m: this is what predicting spends its time on.
+    let proceeds = |m: usize| (cores / (1 + m) as f64).min(1.0);
+    let shares: Vec<f64> = (0..binomial.len() + poisson.len()).map(proceeds).collect();
     let mut rate = 0.0;
     for (b, p) in binomial.iter().enumerate() {
-        for (f, q) in poisson.iter().enumerate() {
-            rate += p * q * (cores / (1 + b + f) as f64).min(1.0);
+        for (q, share) in poisson.iter().zip(&shares[b..]) {
+            rate += p * q * share;
         }
     }
     1.0 / rate.max(1e-6)

@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::predict;
 use crate::report::{self, Format, Stored, Story, Style, csv};
 use crate::store::{SessionId, SessionRow, Store, StoreError};
-use crate::terms::{Event, SessionState, Warning};
+use crate::terms::{SessionState, Warning};
 
 /// Why a report could not be made.
 #[derive(Debug, Error)]
@@ -178,8 +178,12 @@ pub fn tuned(store: &Store, which: Which) -> Result<Which, ReportError> {
 /// No such session, or the file cannot be read.
 pub fn replay(store: &Store, which: Which) -> Result<Story, ReportError> {
     let row = find(store, which)?;
-    let events = store.events(row.id)?;
-    Ok(put_together(store, row, &events))
+    let mut story = begun(store, &row);
+    store.each_event(row.id, 0, |_, event| {
+        story.take(&event?);
+        Ok(())
+    })?;
+    Ok(with_head(story, row))
 }
 
 /// The same of as much as can be read, for people to look at: a warning says what could not.
@@ -188,13 +192,24 @@ pub fn replay(store: &Store, which: Which) -> Result<Story, ReportError> {
 /// No such session, or nothing of it can be read.
 pub fn replay_readable(store: &Store, which: Which) -> Result<Story, ReportError> {
     let row = find(store, which)?;
-    let (events, error) = store.readable_events(row.id)?;
-    let Some(error) = error else { return Ok(put_together(store, row, &events)) };
-    if events.is_empty() {
+    let (mut story, mut count, mut first) = (begun(store, &row), 0, None);
+    store.each_event(row.id, 0, |_, event| {
+        match event {
+            Ok(event) => {
+                story.take(&event);
+                count += 1;
+            }
+            Err(error) => {
+                first.get_or_insert(error);
+            }
+        }
+        Ok(())
+    })?;
+    let mut story = with_head(story, row);
+    let Some(error) = first else { return Ok(story) };
+    if count == 0 {
         return Err(error.into());
     }
-    let count = events.len();
-    let mut story = put_together(store, row, &events);
     let message = format!("{error}; this is made from the {count} events that can be read");
     story.warnings.insert(0, Warning::new("store-damaged", message, ""));
     Ok(story)
@@ -209,8 +224,11 @@ pub fn stored(store: &Store, row: &SessionRow) -> Stored {
     }
 }
 
-fn put_together(store: &Store, row: SessionRow, events: &[Event]) -> Story {
-    let mut story = report::fold(events, Some(stored(store, &row)));
+fn begun(store: &Store, row: &SessionRow) -> Story {
+    Story { stored: Some(stored(store, row)), ..Story::default() }
+}
+
+fn with_head(mut story: Story, row: SessionRow) -> Story {
     // A program that was killed before its first event still left its head.
     if story.app.is_empty() {
         story.app = row.head.app;

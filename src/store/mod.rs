@@ -267,30 +267,12 @@ impl Store {
         Ok(events)
     }
 
-    /// Those of a session that can be read, oldest first, and why the first of the others can't;
-    /// what a damaged file still tells.
+    /// Hands on a session's events after the one of this number, oldest first, each with its
+    /// number or why it can't be read. One at a time: those of a day take gigabytes.
     ///
     /// # Errors
-    /// No such session, or not even the file's tables can be read.
-    pub fn readable_events(
-        &self,
-        session: SessionId,
-    ) -> Result<(Vec<Event>, Option<StoreError>), StoreError> {
-        let (mut events, mut first) = (Vec::new(), None);
-        self.each_event(session, 0, |_, event| {
-            match event {
-                Ok(event) => events.push(event),
-                Err(error) => {
-                    first.get_or_insert(error);
-                }
-            }
-            Ok(())
-        })?;
-        Ok((events, first))
-    }
-
-    /// Hands on one event after the other, each as far as it can be read.
-    fn each_event(
+    /// No such session, not even the file's tables can be read, or what `take` says.
+    pub fn each_event(
         &self,
         session: SessionId,
         after: i64,

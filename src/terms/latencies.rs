@@ -24,6 +24,16 @@ impl Default for Latencies {
 }
 
 impl Latencies {
+    /// An empty one with room for durations of up to so many microseconds: growing to them one by
+    /// one is what takes the time where many are read.
+    fn up_to(us: u64) -> Self {
+        let longest = us.clamp(2, LONGEST.as_micros() as u64);
+        let mut histogram =
+            Histogram::new_with_max(longest, 3).expect("three significant digits of 2 us and more");
+        histogram.auto(true);
+        Self(histogram)
+    }
+
     /// Counts one duration.
     pub fn record(&mut self, value: Duration) {
         self.record_n(value, 1);
@@ -120,7 +130,7 @@ impl Serialize for Latencies {
 impl<'de> Deserialize<'de> for Latencies {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let buckets = Vec::<(u64, u64)>::deserialize(deserializer)?;
-        let mut latencies = Self::default();
+        let mut latencies = Self::up_to(buckets.last().map_or(0, |(us, _)| *us));
         for (us, count) in buckets {
             latencies.record_n(Duration::from_micros(us), count);
         }
