@@ -12,6 +12,8 @@ export interface Live {
   seconds: LiveSecond[];
   /** False while the stream is down; the browser tries again by itself. */
   isConnected: boolean;
+  /** False when the program that measured died before it could say how the session ended. */
+  isAlive: boolean;
 }
 
 export type Message = {
@@ -41,8 +43,10 @@ export function apply(live: Live, message: Message): Live {
       return { ...live, running: message.value, seconds: [] };
     case "second":
       return { ...live, seconds: [...live.seconds, message.value].slice(-SECONDS_MAX) };
-    default:
-      return live;
+    case "sessions": {
+      const row = message.value.find((it) => it.id === session.session);
+      return row ? { ...live, isAlive: row.is_alive } : live;
+    }
   }
 }
 
@@ -101,7 +105,8 @@ function useLoad(
       (page) => {
         setProblem(null);
         setLive((before) => ({ page, running: before?.running ?? null,
-          seconds: before?.seconds ?? [], isConnected: before?.isConnected ?? true }));
+          seconds: before?.seconds ?? [], isConnected: before?.isConnected ?? true,
+          isAlive: before?.isAlive ?? true }));
       },
       (error: unknown) => {
         if (!control.signal.aborted) setProblem(messageOf(error));

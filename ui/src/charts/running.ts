@@ -31,7 +31,7 @@ export function runningTable(seconds: LiveSecond[], words: Words): Table {
 
 export function drawRunning(running: Running | null, seconds: LiveSecond[], look: Look): Drawn {
   // As wide as the trial is long, so that seconds arrive and nothing moves.
-  const length = Math.max(10, running?.duration_s ?? 0, (seconds.at(-1)?.at_s ?? 0) + 1);
+  const length = Math.max(5, running?.duration_s ?? 0, (seconds.at(-1)?.at_s ?? 0) + 1);
   return plot({
     width: look.width,
     height: 150,

@@ -27,13 +27,14 @@ export function SessionView({ page, session, live }: {
   const { words } = useView();
   const [picked, pick] = useState<Picked | null>(null);
   const [opened, setOpened] = useState<number | null>(null);
+  const runs = live?.isAlive === true && session.state === "running";
   return (
     <>
       <Header><About session={session} /></Header>
       <main id="main" tabIndex={-1}>
-        {live && session.state === "running" && <LivePanel live={live} session={session} />}
+        {runs && <LivePanel live={live} session={session} />}
         {live && <LiveRegion session={session} />}
-        <Answer session={session} />
+        <Answer session={session} runs={runs} />
         <Contents entries={contents(session, words)} />
         <Warnings warnings={session.warnings} />
         {session.map.length > 0 && (

@@ -29,13 +29,19 @@ export function Chart({ label, draw, of, name }: ChartProps) {
   return <div class="chart" data-chart={name} ref={box} />;
 }
 
-/** The width of an element in whole pixels; 0 until it is laid out. */
+/** No drawing has room for its axes in less; what is narrower scrolls. */
+const NARROWEST_PX = 200;
+
+/** The width to draw in, in whole pixels; 0 until it is laid out. */
 export function useWidth(box: RefObject<HTMLElement>): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return undefined;
-    const measure = () => setWidth(Math.floor(element.clientWidth));
+    const measure = () => {
+      const inside = Math.floor(element.clientWidth);
+      setWidth(inside === 0 ? 0 : Math.max(NARROWEST_PX, inside));
+    };
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(element);

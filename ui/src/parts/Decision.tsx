@@ -9,16 +9,20 @@ import { CopyBlock } from "./CopyBlock";
 import { DataTable } from "./DataTable";
 import { Outside } from "./Outside";
 
-export function Answer({ session }: { session: SessionPage }) {
+/** `runs`: it is being measured; until it has decided, nothing is to be done but wait. */
+export function Answer({ session, runs }: { session: SessionPage; runs: boolean }) {
   const { language, words } = useView();
   const text = session.text[language];
   const { decision } = session;
+  const waits = runs && decision === null;
   return (
     <section class="answer" id="decision" aria-labelledby="headline">
-      <h1 id="headline">{text.headline}</h1>
+      <h1 id="headline">
+        {waits ? words.live.soFar(session.trials.length) : text.headline}
+      </h1>
       {session.error && <p class="problem" role="note"><Outside text={session.error} /></p>}
       {decision && <KeyFigures decision={decision} />}
-      {text.ways_out.length > 0 && (
+      {!waits && text.ways_out.length > 0 && (
         <section class="card">
           <h2>{words.sections.waysOut}</h2>
           <ul>{text.ways_out.map((way) => <li key={way}><Outside text={way} /></li>)}</ul>

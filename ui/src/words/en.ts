@@ -339,6 +339,8 @@ export const en = {
     interrupted: "interrupted",
   },
   live: {
+    soFar: (trials: number) =>
+      `Still measuring: ${trials} ${trials === 1 ? "trial" : "trials"} so far.`,
     title: "Running",
     trial: (id: number) => `Trial ${id}`,
     of: (done: string, all: string) => `${done} of ${all}`,

@@ -349,6 +349,7 @@ export const ja: Words = {
     interrupted: "中断",
   },
   live: {
+    soFar: (trials) => `計測中です。これまでに試行 ${trials} 回。`,
     title: "実行中",
     trial: (id) => `試行 ${id}`,
     of: (done, all) => `${done} / ${all}`,

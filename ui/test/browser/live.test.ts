@@ -118,6 +118,33 @@ describe("a running session", () => {
     expect(Math.abs((await place()) - before)).toBeLessThanOrEqual(2);
   });
 
+  test("is said to go on, and what can be done only once its program is gone", async () => {
+    const ways = ["take it up again"];
+    const text = { ...known.text.en, ways_out: ways };
+    known = { ...known, text: { en: text, ja: text } };
+    const { tab, errors } = await follow();
+    const answer = () => tab.locator("#decision").textContent();
+    expect(await answer()).toContain(en.live.soFar(20));
+    expect(await answer()).not.toContain(ways[0]);
+    fake.send("sessions", rows().map((row) => (row.id === 5 ? { ...row, is_alive: false } : row)));
+    await expect.poll(answer).toContain(ways[0]);
+    expect(await answer()).toContain(text.headline);
+    expect(await tab.locator("#live").count()).toBe(0);
+    expect(errors).toEqual([]);
+  });
+
+  test("is drawn where there is hardly room, without a fault", async () => {
+    const { tab, errors } = await follow();
+    await tab.setViewportSize({ width: 140, height: 600 });
+    fake.send("running", running);
+    fake.send("second", second(1));
+    const bars = tab.locator('[data-chart="running"] [data-mark="second"]');
+    await expect.poll(() => bars.count()).toBe(1);
+    await tab.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+    await tab.evaluate(() => new Promise((next) => requestAnimationFrame(next)));
+    expect(errors).toEqual([]);
+  });
+
   test("connects again after the program was gone, and asks for what it missed", async () => {
     const { tab } = await follow();
     const asked = () => fake.asked.filter((path) => path === "api/sessions/5").length;

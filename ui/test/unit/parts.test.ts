@@ -14,6 +14,7 @@ import { matching, NO_FILTER, sorted } from "../../src/trials";
 import { en } from "../../src/words/en";
 import { ja } from "../../src/words/ja";
 import { pageOf, session } from "../fixture";
+import { rows } from "../others";
 
 describe("the address", () => {
   test("says which page, in which language and theme", () => {
@@ -102,7 +103,7 @@ describe("trials", () => {
 describe("live messages", () => {
   const whole = session(5, 5);
   const live: Live = { page: pageOf({ session: whole }), running: null, seconds: [],
-    isConnected: true };
+    isConnected: true, isAlive: true };
   const second = (at_s: number): LiveSecond => ({ at_s, phase: "measure", due: 9, sent: 9,
     replies: 9, errors: 0, in_flight: 1, p95_s: 0.1 });
 
@@ -113,6 +114,14 @@ describe("live messages", () => {
     expect(same.page.session?.trials[2]?.outcome).toBe("undecided");
     const next = apply(live, { kind: "trial", value: { ...trial, id: 6 } });
     expect(next.page.session?.trials).toHaveLength(6);
+  });
+
+  test("tell when the program that measured is gone", () => {
+    const row = { ...rows()[0]!, id: whole.session! };
+    const gone = apply(live, { kind: "sessions", value: [{ ...row, is_alive: false }] });
+    expect(gone.isAlive).toBe(false);
+    expect(apply(gone, { kind: "sessions", value: [{ ...row, is_alive: true }] }).isAlive).toBe(true);
+    expect(apply(live, { kind: "sessions", value: [] }).isAlive).toBe(true);
   });
 
   test("keep the trials when the session changes", () => {
