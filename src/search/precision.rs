@@ -4,8 +4,8 @@ use super::Search;
 use crate::stats::Estimate;
 use crate::terms::{Configuration, Precision};
 
-/// Known no better than this, one setting looks like another.
-const VAGUE: f64 = 0.12;
+/// Known no better than this, a setting that is a tenth better looks the same.
+const VAGUE: f64 = 0.10;
 
 impl Search {
     /// Of the one that is recommended.

@@ -11,6 +11,11 @@ use crate::terms::Configuration;
 /// The part of the budget after which no new configuration is begun: the rest makes sure.
 const RACE_SHARE: f64 = 0.55;
 
+/// Times as much as the best holds.
+const MUCH_BETTER: f64 = 1.1;
+/// Standard deviations above the mean that one in ten exceeds.
+const ONE_IN_TEN: f64 = 1.2816;
+
 impl Search {
     /// The next configuration to climb, or `None` when the race is over.
     pub(super) fn next_candidate(&mut self) -> Option<Climb> {
@@ -39,7 +44,8 @@ impl Search {
         Some(Climb::new(candidate, self.bar(best_rps), expected_rps))
     }
 
-    /// What would have been tried next, had there been time.
+    /// What would have been tried next, had there been time, where it may well be much better: a
+    /// doubt that is told with every other answer is not read.
     fn left_untried(&self) -> Option<String> {
         if self.pursued_in_race().is_some() {
             let untried = self.pursued_candidate()?;
@@ -50,7 +56,12 @@ impl Search {
         }
         let (_, bar_rps) = self.best_in_race()?;
         let untried = self.promising(Some(bar_rps))?;
-        let expected = self.expectations().map(|e| e.capacity_rps(untried) / bar_rps);
+        let expectations = self.expectations();
+        let expected = expectations.as_ref().map(|e| e.capacity_rps(untried) / bar_rps);
+        let spread = expectations.map_or(f64::INFINITY, |e| (ONE_IN_TEN * e.error.min(0.3)).exp());
+        if expected.is_some_and(|ratio| ratio * spread < MUCH_BETTER) {
+            return None;
+        }
         let hope = match expected.filter(|ratio| *ratio > 1.0 + super::PRECISION) {
             Some(ratio) => format!(", of which {:.0} % more is expected", (ratio - 1.0) * 100.0),
             None => String::new(),
