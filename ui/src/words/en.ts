@@ -266,7 +266,7 @@ export const en = {
     noneYet: "No trial has ended yet.",
     start: (number: number) => `start ${number} of the server`,
     warmUp: (span: string) => `warm-up ${span}`,
-    clients: (count: number) => `${count} clients`,
+    clients: (count: number) => `${count} ${count === 1 ? "client" : "clients"}`,
     valid: "valid",
     notValid: "not valid: it decides nothing",
     lastLines: "Its last lines",
