@@ -44,7 +44,8 @@ pub fn did_not_start(
     language: Language,
 ) -> String {
     let name = name(story, configuration, variant, language);
-    language.phrases().did_not_start(&name, &failure.message, &failure.advice)
+    let (message, advice) = (language.tell(&failure.message), language.tell(&failure.advice));
+    language.phrases().did_not_start(&name, &message, &advice)
 }
 
 /// A row for each change, then those that were tried together and with other threads.

@@ -7,8 +7,8 @@ use super::language::{Counted, Language, Outcome};
 use super::map::{self, Map, Mark};
 use super::outside::{markdown as escape, markdown_block, markdown_code};
 use super::story::Story;
-use super::{figures, goals_text, knob_words, objective_text, verify_text, words};
-use crate::terms::{Decision, TrialPurpose, TrialSummary, Warning};
+use super::{figures, goals_text, knob_words, objective_text, told, verify_text, words};
+use crate::terms::{Decision, TrialPurpose, TrialSummary};
 
 /// A comment on a pull request has at most 65,536 characters: of more trials the last are shown,
 /// which confirm the choice, and of more failures the first.
@@ -17,6 +17,7 @@ const MOST_FAILURES: usize = 20;
 
 /// The whole page.
 pub fn render(story: &Story, language: Language) -> String {
+    let story = &*told::in_language(story, language).story;
     let labels = language.labels();
     let mut page = Page::default();
     page.paragraph(&format!("**{}**", escape(&words::headline(story, language))));
@@ -45,10 +46,8 @@ pub fn render(story: &Story, language: Language) -> String {
     map_section(&mut page, story, &map::draw(story), language);
     confirmed(&mut page, story, language);
     failures(&mut page, story, language);
-    page.heading_list(
-        labels.warnings,
-        story.warnings.iter().map(Warning::to_string).map(|w| escape(&w)),
-    );
+    let warnings = words::warnings(story, language);
+    page.heading_list(labels.warnings, warnings.iter().map(|warning| escape(warning)));
     how(&mut page, story, language);
     trials(&mut page, story, language);
     page.text

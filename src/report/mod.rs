@@ -28,6 +28,7 @@ mod sparkline;
 pub mod story;
 pub mod terminal;
 pub mod text;
+mod told;
 mod used_words;
 mod words;
 

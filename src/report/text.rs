@@ -7,7 +7,9 @@ use super::figures;
 use super::language::{Counted, Language, Outcome};
 use super::outside::{line, lines, pad, pad_left, shorten, truncate, width, wrap};
 use super::story::Story;
-use super::{goals_text, knob_words, map, map_text, objective_text, sparkline, verify_text, words};
+use super::{
+    goals_text, knob_words, map, map_text, objective_text, sparkline, told, verify_text, words,
+};
 use crate::terms::{
     BootFailure, Configuration, Decision, TrialSummary, Variant, Verdict, Verification, Warning,
 };
@@ -90,6 +92,10 @@ pub fn plan(story: &Story, style: Style) -> Vec<String> {
 
 /// The decision: all that `tune` prints at the end.
 pub fn decision(story: &Story, style: Style) -> Vec<String> {
+    decided(&told::in_language(story, style.language).story, style)
+}
+
+fn decided(story: &Story, style: Style) -> Vec<String> {
     if let Some(found) = &story.verification {
         return verification(story, found, style);
     }
@@ -105,8 +111,7 @@ pub fn decision(story: &Story, style: Style) -> Vec<String> {
     sections.push(knobs(story, style));
     sections.push(map_text::lines(story, &map::draw(story), style));
     sections.push(failures(story, style));
-    let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
-    sections.push(bullets(labels.warnings, &warnings, style));
+    sections.push(bullets(labels.warnings, &words::warnings(story, language), style));
     sections.push(bullets(labels.notes, &story.notes, style));
     sections.push(how(story, style));
     join(sections)
@@ -121,13 +126,12 @@ fn verification(story: &Story, found: &Verification, style: Style) -> Vec<String
         Verdict::No => style.red(part),
         Verdict::Undecided => style.yellow(part),
     });
-    let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
     join(vec![
         painted.collect(),
         verify_text::table(story, found, language),
         bullets(labels.differs, &found.differences, style),
         failures(story, style),
-        bullets(labels.warnings, &warnings, style),
+        bullets(labels.warnings, &words::warnings(story, language), style),
         bullets(labels.notes, &found.notes, style),
         how(story, style),
     ])
@@ -135,7 +139,8 @@ fn verification(story: &Story, found: &Verification, style: Style) -> Vec<String
 
 /// The whole session: plan, trials and decision.
 pub fn session(story: &Story, style: Style) -> Vec<String> {
-    let mut sections = vec![decision(story, style)];
+    let story = &*told::in_language(story, style.language).story;
+    let mut sections = vec![decided(story, style)];
     if !story.trials.is_empty() {
         let mut rows = vec![style.bold(style.language.labels().trials)];
         rows.extend(story.trials.iter().flat_map(|trial| self::trial(story, trial, style)));
@@ -421,7 +426,7 @@ pub fn trial(story: &Story, trial: &TrialSummary, style: Style) -> Vec<String> {
         pad_left(&words::offered(&trial.offered, language), 10),
     )];
     if matches!(outcome, Outcome::Undecided | Outcome::NotValid) && !trial.reason.is_empty() {
-        let parts = wrap(&trial.reason, style.columns().saturating_sub(6));
+        let parts = wrap(&language.tell(&trial.reason), style.columns().saturating_sub(6));
         text.extend(parts.iter().map(|part| style.dim(&format!("      {part}"))));
     }
     if let Some(changes) = knob_words::changes(story, trial.variant, language) {
@@ -450,7 +455,10 @@ fn seconds(trial: &TrialSummary, room: usize, style: Style) -> String {
 /// A doubt as it comes up.
 pub fn warning(warning: &Warning, style: Style) -> Vec<String> {
     let label = style.language.labels().warning;
-    let parts = wrap(&warning.to_string(), style.columns().saturating_sub(width(label) + 1));
+    let parts = wrap(
+        &words::warning(warning, style.language),
+        style.columns().saturating_sub(width(label) + 1),
+    );
     parts
         .iter()
         .enumerate()

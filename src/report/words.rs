@@ -10,7 +10,7 @@ use super::story::Story;
 use super::{figures, knob_words, objective_text, used_words};
 use crate::terms::{
     Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered, SessionState, Slo,
-    TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict,
+    TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict, Warning,
 };
 
 /// As in JSON.
@@ -488,6 +488,20 @@ pub fn failures(story: &Story, language: Language) -> Vec<(String, Vec<String>)>
         }
     }
     failures
+}
+
+/// A doubt and what to do about it.
+pub fn warning(warning: &Warning, language: Language) -> String {
+    let Warning { message, advice, .. } = warning;
+    match advice.as_str() {
+        "" => language.tell(message).into_owned(),
+        _ => language.phrases().doubt(&language.tell(message), &language.tell(advice)),
+    }
+}
+
+/// Every doubt about the session.
+pub fn warnings(story: &Story, language: Language) -> Vec<String> {
+    story.warnings.iter().map(|it| warning(it, language)).collect()
 }
 
 /// How far the predictions were off that were made before each measurement; `None` when nothing

@@ -166,7 +166,7 @@ pub async fn compare(
         let question =
             compare::Question { a: &a, b: &b, store: &served.store, compares_machines: false };
         let report = compare::compare(&question).map_err(Failure::asked_wrongly)?;
-        Ok(Json(as_json(&Page::of(Content::Compare(&report)))))
+        Ok(Json(as_json(&Page::of(Content::Compare(html::compared(&report))))))
     })
     .await
 }

@@ -62,7 +62,16 @@ fn a_file_holds_all_that_the_session_knows() {
     assert_eq!(cell(1, 1)["state"], "predicted");
     assert!(cell(1, 1)["rps_interval"].is_array());
     let (ruled_out, broken) = (cell(3, 16), cell(4, 16));
-    assert!(ruled_out["why"].as_str().unwrap().contains("32 database connections"), "{ruled_out}");
+    assert_eq!(ruled_out["why"], "needs 48 database connections of 32");
+    let japanese = &session["sentences"]["ja"];
+    assert_eq!(
+        japanese["needs 48 database connections of 32"],
+        "データベース接続が 48 必要です（上限 32）"
+    );
+    let evidence = japanese[session["decision"]["limit"]["evidence"].as_str().unwrap()].as_str();
+    assert!(session["text"]["ja"]["facts"].to_string().contains(evidence.unwrap()));
+    let failure = session["failures"][0]["what"].as_str().unwrap();
+    assert!(japanese[failure].as_str().unwrap().contains("起動しませんでした"), "{failure}");
     assert_eq!(broken["state"], "did_not_start");
     let headline = session["text"]["en"]["headline"].as_str().unwrap();
     assert!(headline.starts_with("Run 3 workers x 5 threads"), "{headline}");
@@ -86,7 +95,7 @@ fn without_a_script_the_decision_and_the_tables_are_read() {
             "WEB_CONCURRENCY=3",
             "preload_app!",
             "<td>[412]</td>",
-            "4 x 16: the database refuses connections",
+            "4 x 16: its database cannot be reached or does not exist",
             "Out-of-sync worker list",
             "<td>confirm</td>",
             "sweetspot.toml line 4",

@@ -8,6 +8,7 @@ mod calls;
 mod documents;
 mod imports;
 mod leftovers;
+mod sentences;
 mod shape;
 mod source;
 

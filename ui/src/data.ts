@@ -27,6 +27,9 @@ export interface SessionText {
   method: string;
 }
 
+/** By what was stored, in English: the same in another language, where it is told otherwise. */
+export type Sentences = Record<Exclude<Language, "en">, Record<string, string>>;
+
 export type State = "running" | "done" | "stopped" | "failed";
 export type Verdict = "yes" | "no" | "undecided";
 
@@ -46,6 +49,7 @@ export interface SessionPage {
   limits: [number, number][];
   machine: { text: string; cores: number; memory_bytes: number } | null;
   text: Record<Language, SessionText>;
+  sentences: Sentences;
   current: Current | null;
   decision: Decision | null;
   map: MapCell[];
@@ -266,6 +270,7 @@ export interface ComparePage {
   a: ComparedSide;
   b: ComparedSide;
   change: "better" | "worse" | "equivalent" | "undecided" | null;
+  sentences: Sentences;
   reason: string;
   refused: string[];
   figures: {

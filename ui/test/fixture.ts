@@ -140,6 +140,8 @@ function predictTable(): PredictTable {
   return table;
 }
 
+const NOTE = "Memory is what the processes have of their own and their part of what they share.";
+
 /** A finished session: Puma on two cores, a grid of 4 x 6, with its seconds. */
 export function session(count = 30, seconds = 30): SessionPage {
   const random = seeded(8);
@@ -182,7 +184,8 @@ export function session(count = 30, seconds = 30): SessionPage {
     ],
     warnings: [{ text: "The load generator used 12 % of a core that the app could have used.",
       advice: "Measure with --cpus 1 on this machine, or on a larger one." }],
-    notes: ["Memory is what the processes have of their own and their part of what they share."],
+    notes: [NOTE],
+    sentences: { ja: { [NOTE]: "メモリは、各プロセスだけのものと、共有しているものの分け前です" } },
     failures: [],
     trials: asked(count, seconds).map((it) => trial(it, random)),
     elapsed_s: 498,

@@ -50,6 +50,7 @@ export function hostileSession(): SessionPage {
       source: hostile("plan-source") }],
     warnings: [{ text: hostile("warning"), advice: hostile("warning-advice") }],
     notes: [hostile("note")],
+    sentences: { ja: { [hostile("note")]: hostile("told-note") } },
     failures: [{ what: hostile("failure-what"), last_lines: [hostile("failure-line")] }],
     trials: whole.trials.map((trial) => ({
       ...trial,

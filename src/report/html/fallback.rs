@@ -7,9 +7,9 @@ use maud::{Markup, html};
 use crate::report::map::{self, Map};
 use crate::report::outside::{line, lines};
 use crate::report::story::Story;
-use crate::report::{Language, figures, knob_words, words};
+use crate::report::{Language, figures, knob_words, told, words};
 use crate::terms::{
-    CompareReport, ComparedFigure, Decision, LabFigures, LabResult, LabRun, TrialSummary, Warning,
+    CompareReport, ComparedFigure, Decision, LabFigures, LabResult, LabRun, TrialSummary,
 };
 
 /// `3 x 5, 412/s - shop - sweetspot`.
@@ -26,7 +26,8 @@ pub fn title(story: &Story) -> String {
 /// The session.
 pub fn session(story: &Story, language: Language) -> Markup {
     let labels = language.labels();
-    let warnings: Vec<String> = story.warnings.iter().map(Warning::to_string).collect();
+    let story = &*told::in_language(story, language).story;
+    let warnings = words::warnings(story, language);
     html! {
         h1 { (line(&words::headline(story, language))) }
         (rows(&["", ""], words::facts(story, language).into_iter().map(|(what, text)| {

@@ -11,11 +11,12 @@ use serde::Serialize;
 use crate::report::detail::Monitored;
 use crate::report::map::{self, Cell, Map};
 use crate::report::story::Story;
+use crate::report::told::{self, Told};
 use crate::report::{Language, knob_words, words};
 use crate::terms::{
-    Configuration, CurrentSetting, Decision, FrontSetting, Limit, Machine, MemoryParts,
-    PredictTable, Prediction, SessionState, Slo, TrialFailure, TrialPurpose, TrialSummary, Verdict,
-    WarmUpKind, Warning, Window,
+    CompareReport, Configuration, CurrentSetting, Decision, FrontSetting, Limit, Machine,
+    MemoryParts, PredictTable, Prediction, SessionState, Slo, TrialFailure, TrialPurpose,
+    TrialSummary, Verdict, WarmUpKind, Warning, Window,
 };
 
 /// The number of this description; a page of another one says so instead of showing nonsense.
@@ -34,12 +35,18 @@ pub struct Page<'a> {
     pub content: Content<'a>,
 }
 
+/// Sentences that the page shows, stored in English, by their language and what was stored.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Sentences {
+    ja: BTreeMap<String, String>,
+}
+
 /// What a page is about.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content<'a> {
     Session(Box<SessionPage<'a>>),
-    Compare(&'a crate::terms::CompareReport),
+    Compare(ComparePage<'a>),
     Lab(&'a crate::terms::LabResult),
 }
 
@@ -48,6 +55,14 @@ impl<'a> Page<'a> {
     pub fn of(content: Content<'a>) -> Self {
         Self { format: FORMAT, version: env!("CARGO_PKG_VERSION"), content }
     }
+}
+
+/// Two results.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparePage<'a> {
+    #[serde(flatten)]
+    report: &'a CompareReport,
+    sentences: Sentences,
 }
 
 /// A session.
@@ -73,6 +88,7 @@ pub struct SessionHead<'a> {
     limits: Vec<(f64, f64)>,
     machine: Option<MachineText>,
     text: Languages,
+    sentences: Sentences,
     current: Option<&'a CurrentSetting>,
     decision: Option<&'a Decision>,
     map: Vec<MapCell>,
@@ -228,6 +244,7 @@ pub fn session<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> Sessi
 
 /// All but the trials.
 pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionHead<'a> {
+    let told = told::in_language(story, Language::Japanese);
     let front = story.objective.iter().flat_map(|it| &it.front);
     SessionHead {
         session: story.stored.as_ref().map(|stored| stored.session),
@@ -240,21 +257,49 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         slo: &story.slo,
         limits: limits(&story.slo),
         machine: story.machine.as_ref().map(machine),
-        text: Languages { en: text(story, Language::English), ja: text(story, Language::Japanese) },
+        text: Languages {
+            en: text(story, Language::English),
+            ja: text(&told.story, Language::Japanese),
+        },
         current: story.current.as_ref(),
         decision: story.decision.as_ref(),
         map: cells(story, &map::draw(story)),
         memory: story.memory.as_ref(),
         front: front.map(front_row).collect(),
-        knobs: knobs(story),
+        knobs: knobs(story, DATA),
         plan: story.plan.iter().map(plan_row).collect(),
         warnings: story.warnings.iter().map(warning_row).collect(),
         notes: &story.notes,
-        failures: failures(story),
+        failures: failures(story, DATA),
         elapsed_s: story.elapsed_s,
         load_s: story.load_s,
         predict,
+        sentences: Sentences { ja: sentences(story, told) },
     }
+}
+
+/// Those that were stored, and those that were put together from figures and names.
+fn sentences(story: &Story, told: Told<'_>) -> BTreeMap<String, String> {
+    let language = Language::Japanese;
+    let composed = |story: &Story, language| {
+        let knobs = knobs(story, language).into_iter();
+        let mut all: Vec<String> =
+            knobs.flat_map(|it| [it.change, it.capacity, it.memory, it.verdict]).collect();
+        all.extend(failures(story, language).into_iter().map(|it| it.what));
+        all.extend(story.machine.as_ref().map(|it| words::machine(it, language)));
+        all
+    };
+    let mut all = told.sentences;
+    all.extend(composed(story, DATA).into_iter().zip(composed(&told.story, language)));
+    all
+}
+
+/// Two results, as they were compared.
+pub fn compared(report: &CompareReport) -> ComparePage<'_> {
+    let CompareReport { reason, refused, left_out, differences, notes, .. } = report;
+    let all = refused.iter().chain(left_out).chain(differences).chain(notes);
+    let ja = told::each_of(std::iter::once(reason).chain(all), Language::Japanese);
+    ComparePage { report, sentences: Sentences { ja } }
 }
 
 fn text(story: &Story, language: Language) -> SessionText {
@@ -331,8 +376,8 @@ fn front_row(it: &FrontSetting) -> FrontRow {
     }
 }
 
-fn knobs(story: &Story) -> Vec<KnobRow> {
-    let rows = story.knobs.as_ref().map(|knobs| knob_words::rows(story, knobs, DATA));
+fn knobs(story: &Story, language: Language) -> Vec<KnobRow> {
+    let rows = story.knobs.as_ref().map(|knobs| knob_words::rows(story, knobs, language));
     let row = |[change, capacity, memory, verdict]: [String; 4]| KnobRow {
         change,
         capacity,
@@ -350,8 +395,8 @@ fn warning_row(warning: &Warning) -> WarningRow<'_> {
     WarningRow { text: &warning.message, advice: &warning.advice }
 }
 
-fn failures(story: &Story) -> Vec<FailureRow> {
-    let failures = words::failures(story, DATA).into_iter();
+fn failures(story: &Story, language: Language) -> Vec<FailureRow> {
+    let failures = words::failures(story, language).into_iter();
     failures.map(|(what, last_lines)| FailureRow { what, last_lines }).collect()
 }
 

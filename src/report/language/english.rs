@@ -360,6 +360,10 @@ impl Phrases for English {
         format!("Predictions made beforehand were off in the median: {}.", told.join(", "))
     }
 
+    fn doubt(&self, seen: &str, advice: &str) -> String {
+        format!("{seen}; {advice}")
+    }
+
     fn did_not_start(&self, setting: &str, message: &str, advice: &str) -> String {
         format!("{setting} did not start: {message}; {advice}")
     }

@@ -373,8 +373,12 @@ impl Phrases for Japanese {
         format!("計測前の予測の誤差（中央値）: {}。", told.join("、"))
     }
 
+    fn doubt(&self, seen: &str, advice: &str) -> String {
+        format!("{seen}。{advice}")
+    }
+
     fn did_not_start(&self, setting: &str, message: &str, advice: &str) -> String {
-        format!("{setting} は起動しませんでした: {message}; {advice}")
+        format!("{setting} は起動しませんでした: {message}。{advice}")
     }
 
     fn ended(&self, setting: &str, _: bool, trial: u32, status: &str) -> String {

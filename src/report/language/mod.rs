@@ -2,12 +2,15 @@
 //!
 //! What is said is decided in `words` and its relatives; how it is said, here. In: figures and
 //! names that are text already. Out: unescaped plain text. Names of formats, JSON and CSV have no
-//! language, and sentences that came with the events (evidence, advice, reasons, warnings) stay as
-//! they were stored. Computes only.
+//! language, and sentences that came with the events (evidence, advice, reasons, warnings) are
+//! stored in English and told by their form ([`Language::tell`]). Computes only.
 
 mod english;
 mod japanese;
 mod labels;
+mod sentences;
+
+use std::borrow::Cow;
 
 use super::figures;
 use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
@@ -36,6 +39,16 @@ impl Language {
             Self::English => "en",
             Self::Japanese => "ja",
         }
+    }
+
+    /// A sentence that the program wrote in English, in this language; borrowed where it stays as
+    /// it is, such as text of the app's own.
+    pub fn tell(self, sentence: &str) -> Cow<'_, str> {
+        let told = match self {
+            Self::English => None,
+            Self::Japanese => sentences::in_japanese(sentence),
+        };
+        told.map_or(Cow::Borrowed(sentence), Cow::Owned)
     }
 
     /// What the locale asks for; `values`: those of `LC_ALL`, `LC_MESSAGES` and `LANG` in that
@@ -339,6 +352,8 @@ pub trait Phrases: Sync {
     fn stored_in(&self, session: i64, store: &str, begun: &str) -> String;
     fn off_by(&self, what: &str, percent: &str, settings: &str) -> String;
     fn predictions_off(&self, told: &[String]) -> String;
+    /// What was seen, and what to do about it.
+    fn doubt(&self, seen: &str, advice: &str) -> String;
     fn did_not_start(&self, setting: &str, message: &str, advice: &str) -> String;
     fn ended(&self, setting: &str, is_in_workers: bool, trial: u32, status: &str) -> String;
 

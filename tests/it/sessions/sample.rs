@@ -174,9 +174,14 @@ impl Trial {
             verdict: self.verdict,
             leaning: self.verdict,
             reason: match self.verdict {
-                Verdict::Yes => "p95 is below 200 ms with 99 % confidence".to_string(),
-                Verdict::No => "p95 is above 200 ms and the number in flight grows".to_string(),
-                Verdict::Undecided => "cannot tell 6 % apart in 12 s".to_string(),
+                Verdict::Yes => "p95<200ms: 12 of 4920 were slower (0.24 %, 5 % may)".to_string(),
+                Verdict::No => {
+                    "requests in flight grew by 8.4 a second, from 12 to 113".to_string()
+                }
+                Verdict::Undecided => "p95<200ms: 236 of 4920 were slower (4.8 %, 5 % may); too \
+                                       close to tell; run it longer; 4920 requests cannot tell 6 \
+                                       % apart"
+                    .to_string(),
             },
             resolution: 0.06,
             edge: None,
@@ -201,8 +206,11 @@ impl Trial {
             limit: Limit {
                 kind: LimitKind::Cores,
                 confidence: 0.9,
-                evidence: "both cores were busy 97 % of the time".to_string(),
-                advice: "more cores".to_string(),
+                evidence: "the 2 cores were 97 % busy (server 1.86, load generator 0.08 cores)"
+                    .to_string(),
+                advice: "more cores, or less CPU a request; more workers or threads would only \
+                         queue inside the server"
+                    .to_string(),
             },
             failure: None,
             load_s: 15.4,
@@ -398,9 +406,8 @@ pub fn predictions() -> Vec<Prediction> {
                 capacity_rps_interval: [capacity * 0.92, capacity * 1.08],
                 memory_bytes: Some(u64::from(workers) * (74 << 20)),
                 limit: PredictedLimit { kind: LimitKind::Cores },
-                ruled_out: (slots > 32.0).then(|| {
-                    "it could open more than the 32 database connections allowed".to_string()
-                }),
+                ruled_out: (slots > 32.0)
+                    .then(|| format!("needs {slots} database connections of 32")),
             });
         }
     }
@@ -420,10 +427,11 @@ pub fn decision() -> Decision {
         limit: Limit {
             kind: LimitKind::Cores,
             confidence: 0.9,
-            evidence: "both cores were busy 97 % of the time, and in each second workers waited \
-                       0.8 s for one"
+            evidence: "the 2 cores were 97 % busy (server 1.86, load generator 0.08 cores)"
                 .to_string(),
-            advice: "more cores, or less work a request".to_string(),
+            advice: "more cores, or less CPU a request; more workers or threads would only queue \
+                     inside the server"
+                .to_string(),
         },
         goals: Vec::new(),
         goals_rps: None,
@@ -448,10 +456,12 @@ pub fn decision() -> Decision {
                              preload_app!\n"
                 .to_string(),
             advice: vec![
-                "set pool in config/database.yml to at least 5, the threads of one worker"
+                "database pool of at least 5 connections per worker (in config/database.yml, \
+                 pool: <%= ENV.fetch(\"RAILS_MAX_THREADS\") { 5 } %>); all workers together hold \
+                 up to 15 (3 x 5) on each machine"
                     .to_string(),
-                "computed from the machine this is workers = 1.5 x cores; in a container that \
-                 counts the host's cores, so keep the fixed number there"
+                "Etc.nprocessors counts cores and ignores a container's CPU quota; where there is \
+                 one, use a fixed number"
                     .to_string(),
             ],
         },
@@ -513,12 +523,13 @@ fn result() -> TuneResult {
         machine: machine(),
         warnings: vec![Warning::new(
             "shared_core",
-            "the load generator shared the server's cores and used 8 % of them",
-            "measure from a core of its own: --cpus 1",
+            "the load generator runs on the app server's own 2 cores",
+            "its share is shown with every result; give --cpus fewer than the machine has to keep \
+             a core for it",
         )],
         notes: vec![
-            "ended because the choice is certain: 4 more minutes would narrow its interval to \
-             about ±1 %"
+            "fresh starts of this session tell the capacity to ±5 %; ±3 % takes about 4 minutes \
+             more"
                 .to_string(),
         ],
     }
@@ -527,8 +538,8 @@ fn result() -> TuneResult {
 fn boot_failure() -> BootFailure {
     BootFailure {
         kind: BootFailureKind::Database,
-        message: "the database refuses connections".to_string(),
-        advice: "start it, or set DATABASE_URL".to_string(),
+        message: "its database cannot be reached or does not exist".to_string(),
+        advice: "start the database, and name it as the app expects it".to_string(),
         last_lines: vec![
             "[4099] * Booting `shop` | workers: 4".to_string(),
             "\u{1b}[31mActiveRecord::ConnectionNotEstablished\u{1b}[0m: too many <clients> 🔥"
@@ -560,8 +571,9 @@ pub fn unfinished_events() -> Vec<Event> {
             0.4,
             EventKind::Warned(Warning::new(
                 "memory_not_limited",
-                "the memory limit is not enforced: this user may not make control groups",
-                "run as root, or under 'systemd-run --user --scope'",
+                "the limit of 4.0 GiB of memory is not enforced (may not write to /sys/fs/cgroup)",
+                "run as root, or below a control group of yours (systemd-run --user --scope \
+                 sweetspot ...); otherwise read the result as one without this limit",
             )),
         ),
         event(
@@ -591,13 +603,13 @@ pub fn unfinished_events() -> Vec<Event> {
                 summary.valid = false;
                 summary.verdict = Verdict::Undecided;
                 summary.reason =
-                    "the generator sent 21 ms late at p99 where 10 ms are allowed; give it a core \
-                                  of its own"
+                    "the generator sent 51 of 4920 requests more than 10.0 ms late; give it a core \
+                     of its own, ask for less load, or run it on another machine"
                         .to_string();
             }
             8 => {
                 summary.failure = Some(TrialFailure::Died {
-                    status: "killed by signal 9".to_string(),
+                    status: "ended by signal 9 (SIGKILL)".to_string(),
                     last_lines: vec!["[4099] ! Out-of-sync worker list | `oops`".to_string()],
                 });
             }

@@ -1,5 +1,7 @@
 // Two sessions beside each other.
 
+import { useMemo } from "preact/hooks";
+
 import { compareTable, drawCompare, figureFormat, ratioRows } from "../charts/compare";
 import type { ComparedSide, ComparePage, Page } from "../data";
 import { bytes, change, interval, moment, ratio } from "../figures";
@@ -10,11 +12,13 @@ import { Outside } from "../parts/Outside";
 import { Sentences } from "../parts/Rest";
 import { Section } from "../parts/Section";
 import { WideTable } from "../parts/WideTable";
+import { told } from "../told";
 import { useView } from "../view";
 import type { Words } from "../words/words";
 
-export function CompareView({ page, compared }: { page: Page; compared: ComparePage }) {
-  const { words } = useView();
+export function CompareView({ page, compared: stored }: { page: Page; compared: ComparePage }) {
+  const { words, language } = useView();
+  const compared = useMemo(() => told(stored, language), [stored, language]);
   const t = words.compare;
   const verdict = compared.change === null ? t.title : t.verdict[compared.change];
   const count = ratioRows(compared).length;

@@ -1,14 +1,15 @@
 // The pages that ask the program for what they show.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
 import * as api from "../api";
-import type { Page, SessionPage } from "../data";
+import type { Page } from "../data";
 import { messageOf, useLive } from "../live";
 import { Header } from "../parts/Header";
 import { Outside } from "../parts/Outside";
 import { Predict } from "../parts/Predict";
 import { hashOf, type Place } from "../route";
+import { told } from "../told";
 import { useView } from "../view";
 import type { Words } from "../words/words";
 import { CompareView } from "./CompareView";
@@ -57,9 +58,10 @@ function ServedSession({ id }: { id: number }) {
 }
 
 function ServedPredict({ id }: { id: number }) {
-  const { words } = useView();
+  const { words, language } = useView();
   const { live, problem } = useLive(id);
-  const session: SessionPage | undefined = live?.page.session;
+  const stored = live?.page.session;
+  const session = useMemo(() => stored && told(stored, language), [stored, language]);
   if (!session) return <Waiting problem={problem} />;
   return (
     <>

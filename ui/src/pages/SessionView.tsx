@@ -1,6 +1,6 @@
 // Everything that a session knows.
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
 import { capacityRows } from "../charts/capacity";
 import type { Page, SessionPage } from "../data";
@@ -16,15 +16,17 @@ import { Outside } from "../parts/Outside";
 import { Predict } from "../parts/Predict";
 import { Failures, Front, Knobs, Method, PlanTable, Sentences, Warnings } from "../parts/Rest";
 import { Trials } from "../parts/Trials";
+import { told } from "../told";
 import { useView } from "../view";
 import type { Words } from "../words/words";
 
-export function SessionView({ page, session, live }: {
+export function SessionView({ page, session: stored, live }: {
   page: Page;
   session: SessionPage;
   live?: Live | undefined;
 }) {
-  const { words } = useView();
+  const { words, language } = useView();
+  const session = useMemo(() => told(stored, language), [stored, language]);
   const [picked, pick] = useState<Picked | null>(null);
   const [opened, setOpened] = useState<number | null>(null);
   const runs = live?.isAlive === true && session.state === "running";

@@ -227,6 +227,12 @@ describe("what can be pressed", () => {
     expect(await tab.evaluate(() => document.documentElement.lang)).toBe("ja");
     expect(await tab.locator("#page h1").textContent()).toBe(shown.text.ja.headline);
     expect(tab.url()).toContain("lang=ja");
+    const { ja } = shown.sentences;
+    const notes = await tab.locator("#notes li").allTextContents();
+    expect(notes).toEqual(shown.notes.map((note) => ja[note] ?? note));
+    expect(shown.notes.filter((note) => ja[note] !== undefined)).not.toEqual([]);
+    const warnings = await tab.locator("#warnings").allTextContents();
+    for (const it of shown.warnings) expect(warnings.join()).toContain(ja[it.text] ?? it.text);
     await tab.locator(".switches select").first().selectOption("en");
     expect(await tab.locator("#page h1").textContent()).toBe(shown.text.en.headline);
   });

@@ -10,6 +10,7 @@ import { isolated, visible } from "../../src/outside";
 import { stops } from "../../src/predicting";
 import { hashOf, parse, switched } from "../../src/route";
 import { csv, shown, type Table } from "../../src/table";
+import { told } from "../../src/told";
 import { matching, NO_FILTER, sorted } from "../../src/trials";
 import { en } from "../../src/words/en";
 import { ja } from "../../src/words/ja";
@@ -177,4 +178,24 @@ test("both languages say everything, and Japanese says it in Japanese", () => {
   walk(en, ja, "");
   // Terms that Japanese developers write as they are.
   expect(same).toEqual([".columns.steal", ".columns.ratio", ".compare.slo"]);
+});
+
+describe("sentences in the reader's language", () => {
+  const content = { notes: ["it failed", "theirs"], trials: [{ reason: "it failed", p95: [1, 2] }],
+    none: null, sentences: { ja: { "it failed": "失敗しました" } } };
+
+  test("English is what was stored", () => {
+    expect(told(content, "en")).toBe(content);
+  });
+
+  test("wherever a sentence stands, and nothing else", () => {
+    const { sentences } = content;
+    expect(told(content, "ja")).toEqual({ notes: ["失敗しました", "theirs"],
+      trials: [{ reason: "失敗しました", p95: [1, 2] }], none: null, sentences });
+  });
+
+  test("names that every object has are no sentences", () => {
+    const named = { notes: ["constructor", "toString"], sentences: { ja: {} } };
+    expect(told(named, "ja")).toEqual(named);
+  });
 });
