@@ -107,11 +107,12 @@ pub(super) fn steal(busy: &Busy) -> Finding {
 pub(super) fn load(busy: &Busy) -> Finding {
     let share = busy.cores_busy.iter().sum::<f64>() / busy.cores_busy.len().max(1) as f64;
     let state = graded(share, 0.05, 0.25);
-    let mut figure = format!("cores {:.0} % busy over {:.1} s", share * 100.0, busy.length_s);
-    if let Some(busiest) = busy.busiest.as_ref().filter(|_| state != Ok) {
-        let Busiest { pid, name, cores } = busiest;
-        figure += &format!(", most by {name} (pid {pid}), {cores:.2} cores");
-    }
+    let busiest = busy.busiest.as_ref().filter(|_| state != Ok);
+    let by = busiest.map(|Busiest { pid, name, cores }| {
+        format!(", most by {name} (pid {pid}), {cores:.2} cores")
+    });
+    let (percent, by) = (share * 100.0, by.unwrap_or_default());
+    let figure = format!("cores {percent:.0} % busy over {:.1} s{by}", busy.length_s);
     let advice =
         "other programs take what the server would use; end them or wait until they are done";
     finding("load", state, "load by others", figure, advice)

@@ -11,6 +11,7 @@ const STORED: &[&str] = &[
     "src/summary/",
     "src/search/",
     "src/session/decision.rs",
+    "src/session/doctor/classify.rs",
     "src/session/knobs.rs",
     "src/server/advice.rs",
 ];

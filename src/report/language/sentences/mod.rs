@@ -40,6 +40,7 @@ fn one(text: &str, forms: &[Form]) -> Option<String> {
         return Some(fill(form.translation, &filled, forms));
     }
     let (about, rest) = text.split_once(": ")?;
+    let about = one(about, forms).unwrap_or_else(|| about.to_string());
     Some(format!("{about}: {}", one(rest, forms)?))
 }
 
