@@ -23,9 +23,12 @@ struct Pattern {
 
 static JAPANESE: LazyLock<Vec<Form>> = LazyLock::new(|| forms(include_str!("japanese.txt")));
 
+/// Bytes. What is longer was not written by this program, and text of others may be of any size.
+const LONGEST: usize = 2000;
+
 /// The sentence in Japanese; `None` where it stays as it is.
 pub fn in_japanese(sentence: &str) -> Option<String> {
-    translated(sentence, &JAPANESE)
+    (sentence.len() <= LONGEST).then(|| translated(sentence, &JAPANESE)).flatten()
 }
 
 /// As one sentence, else as several that the program joined.
@@ -47,14 +50,16 @@ fn one(text: &str, forms: &[Form]) -> Option<String> {
 /// A form may have the joint in it as well, so that as much as may be is taken as one.
 fn several(text: &str, forms: &[Form]) -> Option<String> {
     const JOINT: &str = "; ";
+    /// More than any form has.
+    const PARTS: usize = 4;
     let mut told = Vec::new();
     let mut is_any = false;
     let mut rest = text;
     while !rest.is_empty() {
-        let joints = rest.rmatch_indices(JOINT).map(|(at, _)| at);
-        let taken = std::iter::once(rest.len())
-            .chain(joints)
-            .find_map(|end| Some((end, one(&rest[..end], forms)?)));
+        let joints = rest.match_indices(JOINT).map(|(at, _)| at).chain([rest.len()]);
+        let mut ends: Vec<usize> = joints.take(PARTS).collect();
+        ends.reverse();
+        let taken = ends.into_iter().find_map(|end| Some((end, one(&rest[..end], forms)?)));
         is_any |= taken.is_some();
         let (end, text) = taken.unwrap_or_else(|| {
             let end = rest.find(JOINT).unwrap_or(rest.len());

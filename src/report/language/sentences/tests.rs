@@ -86,6 +86,8 @@ fn text_of_others_stays_as_it_is() {
     for text in [theirs, "", "the database refuses connections", "{} {1}", "日本語"] {
         assert_eq!(in_japanese(text), None, "{text}");
     }
+    let endless = "; it failed: a".repeat(1_000_000);
+    assert_eq!(in_japanese(&endless), None);
     let failed = format!("it ended before it was ready ({theirs})");
     assert_eq!(in_japanese(&failed), Some(format!("準備ができる前に終了しました（{theirs}）")));
 }
