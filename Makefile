@@ -42,7 +42,6 @@ test: ## build and run every test
 	$(say) 'building and running the tests'
 	$(CARGO) test --locked
 	$(say) "the page's tests, in a browser"
-	$(CARGO) build --locked
 	cd ui && SWEETSPOT="$$PWD/../target/debug/sweetspot" npm test
 
 record: ## record a real session of the demo app for the page's tests (2 minutes)

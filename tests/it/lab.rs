@@ -9,7 +9,7 @@ use crate::failures::site::{Ended, Running, Site, set_mode};
 use crate::schema::assert_valid;
 
 fn site() -> Site {
-    Site::new(&[])
+    Site::sharing()
 }
 
 fn json(ended: &Ended) -> Value {
@@ -21,7 +21,8 @@ fn kept(site: &Site, name: &str) -> PathBuf {
     site.path("app/.sweetspot").join(format!("lab-{name}-quick.json"))
 }
 
-/// A quick run, looked at for what every experiment must have.
+/// A quick run, looked at for what every experiment must have. Nothing is asked of its figures that
+/// another experiment beside it would change.
 fn quick(name: &str) -> Value {
     let site = site();
     let ended = site.run(&["lab", "run", name, "--quick", "--json"]);

@@ -1,10 +1,40 @@
 //! Tests that load the machine, or that need it to themselves, take turns.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
-static TURN: Mutex<()> = Mutex::new(());
+/// As many parts as the smallest machine has cores.
+const WHOLE: usize = 2;
 
-/// Held as long as the machine is needed. A test that failed with it has said so itself.
-pub fn take() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+static TAKEN: Mutex<usize> = Mutex::new(0);
+static FREED: Condvar = Condvar::new();
+
+/// A part of the machine, held as long as it is needed.
+pub struct Turn(usize);
+
+/// All of it.
+pub fn take() -> Turn {
+    Turn::wait(WHOLE)
+}
+
+/// Half of it, for what spends its time loading real servers and asks nothing of their speed.
+pub fn share() -> Turn {
+    Turn::wait(WHOLE / 2)
+}
+
+impl Turn {
+    fn wait(parts: usize) -> Self {
+        // A test that failed with it has said so itself.
+        let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_taken = |taken: &mut usize| *taken + parts > WHOLE;
+        let mut taken = FREED.wait_while(taken, is_taken).unwrap_or_else(PoisonError::into_inner);
+        *taken += parts;
+        Self(parts)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) -= self.0;
+        FREED.notify_all();
+    }
 }

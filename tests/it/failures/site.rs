@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::MutexGuard;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -15,6 +14,7 @@ use sweetspot::store::Store;
 use sweetspot::terms::{Event, EventKind, TrialSummary};
 
 use super::nothing_left::NothingLeft;
+use crate::turn::Turn;
 
 /// Longer than any of these tunes takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -25,12 +25,12 @@ const WAITING: &[(&str, &str)] = &[
 ];
 
 /// A folder with an app in it, a home, and a place for scratch folders. Fails when anything is left
-/// of what ran there. Only one is there at a time.
+/// of what ran there. Only one is there at a time, but for those that share the machine.
 pub struct Site {
     pub nothing_left: NothingLeft,
     folder: tempfile::TempDir,
     /// `None` beside another site, which has it.
-    _turn: Option<MutexGuard<'static, ()>>,
+    _turn: Option<Turn>,
 }
 
 impl Site {
@@ -38,7 +38,7 @@ impl Site {
         Self::build(files, Some(crate::turn::take()))
     }
 
-    fn build(files: &[(&str, &str)], turn: Option<MutexGuard<'static, ()>>) -> Self {
+    fn build(files: &[(&str, &str)], turn: Option<Turn>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let nothing_left = NothingLeft::of(&folder.path().canonicalize().unwrap());
         let site = Self { nothing_left, folder, _turn: turn };
@@ -52,6 +52,11 @@ impl Site {
             fs::write(path, content).unwrap();
         }
         site
+    }
+
+    /// A site that another one may be beside: for what asks nothing of the machine's speed.
+    pub fn sharing() -> Self {
+        Self::build(&[], Some(crate::turn::share()))
     }
 
     /// An app that answers everything with what these lines of Ruby return.

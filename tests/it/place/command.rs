@@ -234,7 +234,7 @@ fn a_tune_of_a_command_ends_in_the_command_to_start_it_with() {
     let tune = ["tune", "--start", start, "--env", "PYTHONDONTWRITEBYTECODE=s3cret"];
     let tune: Vec<&str> = tune
         .into_iter()
-        .chain(["--workers", "1,3", "--budget", "90s", "--slo", "p95<1s"])
+        .chain(["--workers", "1,3", "--budget", "45s", "--slo", "p95<1s"])
         .collect();
     let ended = site.run(&tune);
     ended.assert_code(0);

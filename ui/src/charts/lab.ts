@@ -56,27 +56,28 @@ function valueOf(figures: LabFigures | null, relative: number | null, figure: La
 }
 
 /** `GET / 3 x 5, 400/s`; with its repeat where there are several. */
-export function runName(run: LabRun): string {
+export function runName(run: LabRun, words: Words): string {
   const { target, series, workers, threads, rate_rps, clients, repeat } = run.setting;
-  const load = rate_rps !== null ? rate(rate_rps) : clients !== null ? `${clients} clients` : "";
+  const alone = clients !== null ? words.trials.clients(clients) : "";
+  const load = rate_rps !== null ? rate(rate_rps) : alone;
   const again = repeat > 1 ? ` #${repeat}` : "";
   const of = series && series !== target ? `${target} ${series}` : target;
   return `${of} · ${workers} x ${threads}${load ? ` · ${load}` : ""}${again}`;
 }
 
 /** Runs of which the figure is known on at least one side. */
-export function labRows(page: LabPage, figure: LabFigure): LabPoint[] {
+export function labRows(page: LabPage, figure: LabFigure, words: Words): LabPoint[] {
   return page.runs.flatMap((run, i) => {
     const measured = valueOf(run.measured, run.relative_measured, figure);
     const published = valueOf(run.published, run.relative_published, figure);
     return measured === null && published === null
-      ? [] : [{ run: i, name: runName(run), measured, published }];
+      ? [] : [{ run: i, name: runName(run, words), measured, published }];
   });
 }
 
 /** Figures that any run has. */
-export function labFigures(page: LabPage): LabFigure[] {
-  return LAB_FIGURES.filter((figure) => labRows(page, figure).length > 0);
+export function labFigures(page: LabPage, words: Words): LabFigure[] {
+  return LAB_FIGURES.filter((figure) => labRows(page, figure, words).length > 0);
 }
 
 export function labTable(page: LabPage, figure: LabFigure, words: Words): Table {
@@ -88,12 +89,12 @@ export function labTable(page: LabPage, figure: LabFigure, words: Words): Table 
       { key: `${figure}_measured`, label: words.lab.measured, format },
       { key: `${figure}_published`, label: words.lab.published, format },
     ],
-    rows: labRows(page, figure).map((row) => [row.name, row.measured, row.published]),
+    rows: labRows(page, figure, words).map((row) => [row.name, row.measured, row.published]),
   };
 }
 
 export function drawLab(page: LabPage, figure: LabFigure, look: Look): Drawn {
-  const rows = labRows(page, figure);
+  const rows = labRows(page, figure, look.words);
   const both = rows.filter((row) => row.measured !== null && row.published !== null);
   const measured = rows.filter((row) => row.measured !== null);
   const published = rows.filter((row) => row.published !== null);

@@ -52,7 +52,7 @@ export function LabView({ page, lab }: { page: Page; lab: LabPage }) {
 
 function Runs({ lab }: { lab: LabPage }) {
   const words = useWords();
-  const figures = labFigures(lab);
+  const figures = labFigures(lab, words);
   const [asked, ask] = useState<LabFigure | null>(null);
   const figure = asked ?? figures[0];
   if (figure === undefined) return null;
@@ -62,7 +62,7 @@ function Runs({ lab }: { lab: LabPage }) {
       id="runs"
       name="lab"
       title={words.lab.runs}
-      label={words.labels.lab(name, labRows(lab, figure).length)}
+      label={words.labels.lab(name, labRows(lab, figure, words).length)}
       controls={
         <label>
           {words.actions.shown}{" "}
@@ -145,7 +145,7 @@ function Failed({ lab }: { lab: LabPage }) {
         { key: "run", label: words.columns.run },
         { key: "failure", label: words.columns.why },
       ],
-      rows: failed.map((run) => [runName(run), run.failure]),
+      rows: failed.map((run) => [runName(run, words), run.failure]),
     }} />
   );
 }

@@ -231,17 +231,17 @@ describe("a comparison", () => {
 
 describe("a published experiment", () => {
   test("sets measured beside published, also where one is missing", () => {
-    const rows = labRows(lab(), "throughput");
+    const rows = labRows(lab(), "throughput", en);
     expect(rows).toHaveLength(6);
     expect(rows[5]?.measured).toBeNull();
-    expect(labRows(lab(), "memory").every((row) => row.published === null)).toBe(true);
+    expect(labRows(lab(), "memory", en).every((row) => row.published === null)).toBe(true);
     expect(labTable(lab(), "p95", en).rows).toHaveLength(6);
   });
 
   test("offers only figures that a run has", () => {
-    expect(labFigures(lab())).not.toContain("p90");
-    expect(labFigures(lab())).toContain("relative");
-    expect(runName(lab().runs[4]!)).toBe("GET /products series 2 · 3 x 1 · 64 clients");
+    expect(labFigures(lab(), en)).not.toContain("p90");
+    expect(labFigures(lab(), en)).toContain("relative");
+    expect(runName(lab().runs[4]!, en)).toBe("GET /products series 2 · 3 x 1 · 64 clients");
   });
 });
 
