@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use sweetspot::model::Form;
 use sweetspot::place::simulated::Simulated;
+use sweetspot::report::Language;
 use sweetspot::search::{Answer, PRECISION, SearchPlan};
 use sweetspot::session::rehearse::{self, Rehearsed};
 use sweetspot::stats::Estimate;
@@ -120,6 +121,6 @@ fn expected(prediction: &Prediction) {
         prediction.threads,
         prediction.capacity_rps,
         prediction.limit.kind,
-        prediction.ruled_out.as_deref().unwrap_or_default()
+        Language::DATA.say_or_empty(prediction.ruled_out.as_ref())
     );
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use sweetspot::report::Language;
 use sweetspot::terms::Configuration;
 
 use crate::Result;
@@ -87,12 +88,12 @@ fn one(seed: u64, budget: Duration) -> Result<One> {
         bias: rps.map_or(0.0, |rps| rps.value / chosen_rps),
         covers: rps.is_some_and(|rps| rps.low <= chosen_rps && chosen_rps <= rps.high),
         width: rps.map_or(0.0, |rps| rps.log_half_width()),
-        is_warned: answer.notes.iter().any(|note| is_warning(note)),
+        is_warned: answer.notes.iter().any(|note| is_warning(&Language::DATA.say(note))),
         load_s,
         elapsed_s,
         trials,
         course: LOOKS.iter().map(|&look| at(look)).collect(),
-        notes: answer.notes.clone(),
+        notes: Language::DATA.say_each(&answer.notes),
     })
 }
 

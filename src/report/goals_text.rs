@@ -4,7 +4,7 @@
 //! In: the goals of a load. Out: sentences. Computes only, and judges nothing.
 
 use super::figures;
-use super::language::{Counted, GoalMet, Language};
+use super::wording::{Counted, GoalMet, Language};
 use crate::terms::{Decision, GoalSummary, WindowLatency};
 
 /// A line each; of a goal of several targets one for each of these as well.

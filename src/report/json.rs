@@ -8,12 +8,13 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::facts::with_sentences;
 use super::story::{self, Stored, Story};
 use crate::terms::{
     Arrivals, BootFailure, Change, Configuration, CurrentSetting, Decision, Edge, Event,
-    InsideSummary, KnobsReport, Limit, LoadSummary, Machine, MemoryParts, ObjectiveReport, Offered,
-    Prediction, PredictionScore, Rate, SessionState, TrialFailure, TrialPurpose, TrialSummary,
-    Variant, Verdict, Verification, WarmUp, WarmUpKind, Warning, WorkerShare,
+    InsideSummary, KnobsReport, Limit, LoadSummary, Machine, MemoryParts, Note, ObjectiveReport,
+    Offered, Prediction, PredictionScore, Rate, SessionState, Stated, TrialFailure, TrialPurpose,
+    TrialSummary, Variant, Verdict, Verification, WarmUp, WarmUpKind, Warning, WorkerShare,
 };
 
 /// What `tune --json` and `report -o json` print.
@@ -70,7 +71,7 @@ pub struct TuneReport {
     pub machine: Option<Machine>,
     pub warnings: Vec<Warning>,
     /// Why the search ended, and what more minutes would buy.
-    pub notes: Vec<String>,
+    pub notes: Vec<Stated<Note>>,
 }
 
 /// One line of the plan.
@@ -308,7 +309,7 @@ fn trial_report(trial: &TrialSummary, changes: &[Change]) -> TrialReport {
 
 /// Any report as it is printed and written: indented, with a line end.
 pub fn render<T: Serialize + ?Sized>(report: &T) -> String {
-    let mut text = serde_json::to_string_pretty(report)
+    let mut text = serde_json::to_string_pretty(&with_sentences(report))
         .expect("our types have string keys and no failing serializer");
     text.push('\n');
     text

@@ -4,8 +4,8 @@
 //! did not judge.
 
 use super::figures;
-use super::language::{KnobOutcome, Language};
 use super::story::Story;
+use super::wording::{KnobOutcome, Language};
 use super::words;
 use crate::terms::{BootFailure, Configuration, KnobResult, KnobVerdict, KnobsReport, Variant};
 
@@ -93,13 +93,14 @@ fn share(ratio: Option<f64>, bounds: Option<[f64; 2]>, language: Language) -> St
 fn verdict(result: &KnobResult, language: Language) -> String {
     let say = language.phrases();
     let more = result.more_s.map(|more| say.span(more));
-    say.knob_outcome(&match (result.verdict, result.reason.as_str()) {
+    let reason = result.reason.as_ref().map(|reason| language.say(reason));
+    say.knob_outcome(&match (result.verdict, reason.as_deref()) {
         (KnobVerdict::Helps, _) => KnobOutcome::Helps,
         (KnobVerdict::Hurts, _) => KnobOutcome::Hurts,
         (KnobVerdict::NoDifference, _) => KnobOutcome::NoDifference,
-        (KnobVerdict::Undecided, "") => KnobOutcome::Undecided { more: more.as_deref() },
-        (KnobVerdict::Undecided, reason) => KnobOutcome::UndecidedBecause { reason },
-        (KnobVerdict::Out, reason) => KnobOutcome::Out { reason },
+        (KnobVerdict::Undecided, None) => KnobOutcome::Undecided { more: more.as_deref() },
+        (KnobVerdict::Undecided, Some(reason)) => KnobOutcome::UndecidedBecause { reason },
+        (KnobVerdict::Out, reason) => KnobOutcome::Out { reason: reason.unwrap_or_default() },
     })
 }
 
@@ -136,6 +137,7 @@ pub fn recommended(story: &Story, knobs: &KnobsReport, language: Language) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::Stated;
 
     fn result(verdict: KnobVerdict, reason: &str, more_s: Option<f64>) -> KnobResult {
         KnobResult {
@@ -148,7 +150,7 @@ mod tests {
             memory_ratio_interval: None,
             blocks: 3,
             more_s,
-            reason: reason.into(),
+            reason: (!reason.is_empty()).then(|| Stated::Verbatim(reason.into())),
         }
     }
 

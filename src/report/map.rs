@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures;
-use super::language::Language;
 use super::story::Story;
+use super::wording::Language;
 use super::words;
-use crate::terms::{Configuration, Verdict};
+use crate::terms::{Configuration, Obstacle, Stated, Verdict};
 
 /// What is known of one configuration. Rates in requests/s within the SLO.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +23,7 @@ pub enum Cell {
     /// Expected by the model.
     Predicted(f64),
     /// It can't be run; why.
-    RuledOut(String),
+    RuledOut(Stated<Obstacle>),
     /// The server did not start with it; why.
     NeverReady(String),
     Unknown,
@@ -55,9 +55,10 @@ impl Cell {
     }
 
     /// Why it has none.
-    pub fn why(&self) -> Option<&str> {
+    pub fn why(&self, language: Language) -> Option<String> {
         match self {
-            Self::RuledOut(why) | Self::NeverReady(why) => Some(why),
+            Self::RuledOut(why) => Some(language.say(why)),
+            Self::NeverReady(why) => Some(why.clone()),
             _ => None,
         }
     }
@@ -239,11 +240,11 @@ impl Map {
     pub fn obstacles(&self, story: &Story, language: Language) -> Vec<(String, Vec<String>)> {
         let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
         for ((workers, threads), cell) in &self.cells {
-            let Some(why) = cell.why() else { continue };
+            let Some(why) = cell.why(language) else { continue };
             let name = words::name_of(story, *workers, *threads, language);
-            match reasons.iter_mut().find(|(known, _)| known == why) {
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
                 Some((_, names)) => names.push(name),
-                None => reasons.push((why.to_string(), vec![name])),
+                None => reasons.push((why, vec![name])),
             }
         }
         reasons

@@ -3,10 +3,10 @@
 //! In: a [`Story`]. Out: GitHub-flavoured Markdown. Computes only; whatever came from outside is
 //! shown as text, never obeyed.
 
-use super::language::{Counted, Language, Outcome};
 use super::map::{self, Map, Mark};
 use super::outside::{markdown as escape, markdown_block, markdown_code};
 use super::story::Story;
+use super::wording::{Counted, Language, Outcome};
 use super::{figures, goals_text, knob_words, objective_text, told, verify_text, words};
 use crate::terms::{Decision, TrialPurpose, TrialSummary};
 
@@ -287,7 +287,7 @@ fn how(page: &mut Page, story: &Story, language: Language) {
         items.push(say.stored_in(stored.session, &store, &begun));
     }
     page.list(items.into_iter());
-    page.list(story.notes.iter().map(|note| escape(note)));
+    page.list(story.notes.iter().map(|note| escape(&language.say(note))));
     if !story.plan.is_empty() {
         let rows: Vec<Vec<String>> = story
             .plan

@@ -8,13 +8,13 @@
 
 pub mod csv;
 mod detail;
+pub mod facts;
 pub mod figures;
 mod goals_text;
 pub mod html;
 pub mod json;
 pub mod junit;
 mod knob_words;
-mod language;
 pub mod load;
 mod map;
 mod map_text;
@@ -30,6 +30,7 @@ pub mod terminal;
 pub mod text;
 mod told;
 mod used_words;
+mod wording;
 mod words;
 
 pub mod compare_text;
@@ -43,9 +44,9 @@ pub mod capacity_text;
 use std::io;
 
 use crate::terms::{Decision, Event};
-pub use language::Language;
 pub use story::{Stored, Story, fold};
 pub use text::Style;
+pub use wording::{AnyFact, Language};
 
 /// Takes a session's events one by one.
 pub trait Reporter {

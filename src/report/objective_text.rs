@@ -3,8 +3,8 @@
 //! In: a [`Story`]. Out: plain text. Computes only.
 
 use super::figures;
-use super::language::{Found, FrontHeading, Language, Why};
 use super::story::Story;
+use super::wording::{Found, FrontHeading, Language, Why};
 use super::words;
 use crate::terms::{FrontSetting, ObjectiveKind, Verdict};
 

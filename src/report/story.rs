@@ -10,8 +10,8 @@ use super::detail::Detail;
 use super::figures;
 use crate::terms::{
     BootFailure, Change, Configuration, CurrentSetting, Decision, Event, EventKind, KnobsReport,
-    Machine, MemoryParts, ObjectiveReport, Prediction, PredictionScore, SessionState, TrialPurpose,
-    TrialSummary, TuneResult, Variant, Verdict, Verification, Warning,
+    Machine, MemoryParts, Note, ObjectiveReport, Prediction, PredictionScore, SessionState, Stated,
+    TrialPurpose, TrialSummary, TuneResult, Variant, Verdict, Verification, Warning,
 };
 
 /// Where a session lies, as far as it lies anywhere.
@@ -65,7 +65,7 @@ pub struct Story {
     pub objective: Option<ObjectiveReport>,
     /// Each once, in the order they came up.
     pub warnings: Vec<Warning>,
-    pub notes: Vec<String>,
+    pub notes: Vec<Stated<Note>>,
     /// `Running` until the events say how it ended.
     pub state: SessionState,
     /// Why it could not measure.

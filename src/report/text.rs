@@ -4,9 +4,9 @@
 //! where it says so. Computes only.
 
 use super::figures;
-use super::language::{Counted, Language, Outcome};
 use super::outside::{line, lines, pad, pad_left, shorten, truncate, width, wrap};
 use super::story::Story;
+use super::wording::{Counted, Language, Outcome};
 use super::{
     goals_text, knob_words, map, map_text, objective_text, sparkline, told, verify_text, words,
 };
@@ -112,7 +112,7 @@ fn decided(story: &Story, style: Style) -> Vec<String> {
     sections.push(map_text::lines(story, &map::draw(story), style));
     sections.push(failures(story, style));
     sections.push(bullets(labels.warnings, &words::warnings(story, language), style));
-    sections.push(bullets(labels.notes, &story.notes, style));
+    sections.push(bullets(labels.notes, &language.say_each(&story.notes), style));
     sections.push(how(story, style));
     join(sections)
 }

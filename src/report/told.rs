@@ -7,10 +7,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::language::Language;
 use super::story::Story;
+use super::wording::{Fact, Language};
 use crate::terms::{
-    BootFailure, Decision, Limit, TrialFailure, TrialSummary, Verification, Warning,
+    BootFailure, Decision, Limit, Stated, TrialFailure, TrialSummary, Verification, Warning,
 };
 
 /// What a story is in a language.
@@ -22,17 +22,14 @@ pub struct Told<'a> {
 
 /// The story as it is to be read in this language.
 pub fn in_language(story: &Story, language: Language) -> Told<'_> {
-    let mut sentences = BTreeMap::new();
+    let sentences = BTreeMap::new();
     if language == Language::English {
         return Told { story: Cow::Borrowed(story), sentences };
     }
     let mut translated = story.clone();
-    of_story(&mut translated, &mut |sentence| {
-        if let Cow::Owned(text) = language.tell(sentence) {
-            sentences.insert(std::mem::replace(sentence, text.clone()), text);
-        }
-    });
-    Told { story: Cow::Owned(translated), sentences }
+    let mut translation = Translation { language, sentences };
+    of_story(&mut translated, &mut translation);
+    Told { story: Cow::Owned(translated), sentences: translation.sentences }
 }
 
 /// The same of sentences that are no session's.
@@ -47,56 +44,86 @@ pub fn each_of<'a>(
     sentences.into_iter().filter_map(told).collect()
 }
 
-type Visit<'v> = &'v mut dyn FnMut(&mut String);
+/// What became of the sentences that were visited.
+struct Translation {
+    language: Language,
+    sentences: BTreeMap<String, String>,
+}
 
-fn of_story(story: &mut Story, visit: Visit<'_>) {
+impl Translation {
+    /// A sentence, which becomes one of the language.
+    fn text(&mut self, sentence: &mut String) {
+        if let Cow::Owned(text) = self.language.tell(sentence) {
+            self.sentences.insert(std::mem::replace(sentence, text.clone()), text);
+        }
+    }
+
+    /// A fact stays as it is: reports say it in their language. The page, which has both languages,
+    /// looks it up by its English sentence.
+    fn stated<F: Fact>(&mut self, stated: &mut Stated<F>) {
+        match stated {
+            Stated::Verbatim(text) => self.text(text),
+            Stated::Fact(_) => {
+                let (known, said) = (Language::DATA.say(stated), self.language.say(stated));
+                self.sentences.insert(known, said);
+            }
+        }
+    }
+}
+
+fn of_story(story: &mut Story, visit: &mut Translation) {
     story.boot_failures.iter_mut().for_each(|(_, failure)| of_failure(failure, visit));
     story.variant_failures.iter_mut().for_each(|(.., failure)| of_failure(failure, visit));
     story.trials.iter_mut().for_each(|trial| of_trial(trial, visit));
     story.decision.iter_mut().for_each(|decision| of_decision(decision, visit));
     story.warnings.iter_mut().for_each(|warning| of_warning(warning, visit));
-    story.notes.iter_mut().for_each(&mut *visit);
-    story.error.iter_mut().for_each(&mut *visit);
+    story.notes.iter_mut().for_each(|it| visit.stated(it));
+    story.error.iter_mut().for_each(|it| visit.text(it));
     let results = story.knobs.iter_mut().flat_map(|knobs| &mut knobs.results);
-    results.for_each(|result| visit(&mut result.reason));
+    results.flat_map(|result| &mut result.reason).for_each(|it| visit.stated(it));
     story.verification.iter_mut().for_each(|found| of_verification(found, visit));
     let predicted = story.predicted.iter_mut().chain(&mut story.predicted_before);
-    predicted.filter_map(|it| it.ruled_out.as_mut()).for_each(visit);
+    predicted.filter_map(|it| it.ruled_out.as_mut()).for_each(|it| visit.stated(it));
 }
 
-fn of_trial(trial: &mut TrialSummary, visit: Visit<'_>) {
-    visit(&mut trial.reason);
+fn of_trial(trial: &mut TrialSummary, visit: &mut Translation) {
+    visit.text(&mut trial.reason);
     of_limit(&mut trial.limit, visit);
     match &mut trial.failure {
         Some(TrialFailure::Boot(failure)) => of_failure(failure, visit),
-        Some(TrialFailure::Died { status, .. }) => visit(status),
+        Some(TrialFailure::Died { status, .. }) => visit.text(status),
         None => {}
     }
 }
 
-fn of_decision(decision: &mut Decision, visit: Visit<'_>) {
+fn of_decision(decision: &mut Decision, visit: &mut Translation) {
     of_limit(&mut decision.limit, visit);
-    decision.settings.advice.iter_mut().chain(&mut decision.settings.place).for_each(visit);
+    decision
+        .settings
+        .advice
+        .iter_mut()
+        .chain(&mut decision.settings.place)
+        .for_each(|it| visit.text(it));
 }
 
-fn of_verification(found: &mut Verification, visit: Visit<'_>) {
-    visit(&mut found.reason);
-    found.differences.iter_mut().chain(&mut found.notes).for_each(visit);
+fn of_verification(found: &mut Verification, visit: &mut Translation) {
+    visit.text(&mut found.reason);
+    found.differences.iter_mut().chain(&mut found.notes).for_each(|it| visit.text(it));
 }
 
-fn of_limit(limit: &mut Limit, visit: Visit<'_>) {
-    visit(&mut limit.evidence);
-    visit(&mut limit.advice);
+fn of_limit(limit: &mut Limit, visit: &mut Translation) {
+    visit.text(&mut limit.evidence);
+    visit.text(&mut limit.advice);
 }
 
-fn of_failure(failure: &mut BootFailure, visit: Visit<'_>) {
-    visit(&mut failure.message);
-    visit(&mut failure.advice);
+fn of_failure(failure: &mut BootFailure, visit: &mut Translation) {
+    visit.text(&mut failure.message);
+    visit.text(&mut failure.advice);
 }
 
-fn of_warning(warning: &mut Warning, visit: Visit<'_>) {
-    visit(&mut warning.message);
-    visit(&mut warning.advice);
+fn of_warning(warning: &mut Warning, visit: &mut Translation) {
+    visit.text(&mut warning.message);
+    visit.text(&mut warning.advice);
 }
 
 #[cfg(test)]
@@ -107,7 +134,9 @@ mod tests {
     fn sentences_are_told_and_everything_else_stays() {
         let story = Story {
             app: "/srv/failed".into(),
-            notes: vec!["the session ended before it was tried".into(), "theirs".into()],
+            notes: ["the session ended before it was tried", "theirs"]
+                .map(|text| Stated::Verbatim(text.into()))
+                .to_vec(),
             warnings: vec![Warning::new("not_seen", "theirs", "failed")],
             ..Story::default()
         };
@@ -115,7 +144,8 @@ mod tests {
         assert_eq!((&*english.story, english.sentences.len()), (&story, 0));
         let japanese = in_language(&story, Language::Japanese);
         assert_eq!(japanese.story.app, story.app);
-        assert_eq!(japanese.story.notes, ["試す前にセッションが終わりました", "theirs"]);
+        let notes = Language::DATA.say_each(&japanese.story.notes);
+        assert_eq!(notes, ["試す前にセッションが終わりました", "theirs"]);
         assert_eq!(japanese.story.warnings[0].to_string(), "theirs; 失敗");
         let told: Vec<&str> = japanese.sentences.keys().map(String::as_str).collect();
         assert_eq!(told, ["failed", "the session ended before it was tried"]);

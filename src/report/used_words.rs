@@ -3,8 +3,8 @@
 //! In: what the events say. Out: sentences' parts.
 
 use super::figures;
-use super::language::{Inside, Language, MemoryPart};
 use super::story::Story;
+use super::wording::{Inside, Language, MemoryPart};
 use crate::terms::{InsideSummary, MemoryParts};
 
 /// What a request cost inside the server, over all trials; `None` without a probe. What the probe

@@ -3,9 +3,9 @@
 //! In: a [`Verification`] and its session. Out: lines of at most 80 columns. Computes only.
 
 use super::figures;
-use super::language::{Counted, Language, StillRight};
 use super::outside::{pad, pad_left, width, wrap};
 use super::story::Story;
+use super::wording::{Counted, Language, StillRight};
 use super::words;
 use crate::terms::{SessionState, Verification, VerifiedSetting};
 

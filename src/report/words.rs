@@ -3,10 +3,10 @@
 //! In: a [`Story`] and a [`Language`]. Out: unescaped plain text. What is said is decided here, and
 //! how it is said in `language`. Computes only, and judges nothing that the events did not judge.
 
-use super::language::{
+use super::story::Story;
+use super::wording::{
     Counted, Found, Language, Nearest, NoFigure, Outcome, Phrases, Today, Undone, WayOut,
 };
-use super::story::Story;
 use super::{figures, knob_words, objective_text, used_words};
 use crate::terms::{
     Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered, SessionState, Slo,

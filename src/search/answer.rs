@@ -6,7 +6,9 @@ use super::objective::{self, Weighed};
 use super::screened::KnobsAnswer;
 use crate::model;
 use crate::stats::{self, Estimate, PriorSpread};
-use crate::terms::{Configuration, Limit, MemoryParts, Objective, Precision, Verdict};
+use crate::terms::{
+    Configuration, Limit, MemoryParts, Note, Objective, Precision, Stated, Verdict,
+};
 
 /// A capacity with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,7 +63,7 @@ pub struct Answer {
     /// `None` where the plan names none.
     pub knobs: Option<KnobsAnswer>,
     /// Sentences: why the search ended, what more minutes would buy.
-    pub notes: Vec<String>,
+    pub notes: Vec<Stated<Note>>,
 }
 
 /// Two fresh starts of one configuration differ by about this much on a quiet machine: the part of
@@ -92,12 +94,12 @@ impl Search {
             front: objective::front(&self.weighed(), chosen),
         });
         let mut notes = self.notes.clone();
-        notes.extend(self.unsteadiness());
-        notes.extend(chosen.and_then(|chosen| self.never_held(chosen)));
-        notes.extend(self.hardly_known(chosen));
-        notes.extend(picked.iter().flat_map(|pick| self.pursuit_notes(pick)));
+        notes.extend(self.unsteadiness().map(Stated::Verbatim));
+        notes.extend(chosen.and_then(|chosen| self.never_held(chosen)).map(Stated::Verbatim));
+        notes.extend(self.hardly_known(chosen).map(Stated::Verbatim));
+        notes.extend(picked.iter().flat_map(|pick| self.pursuit_notes(pick)).map(Stated::Verbatim));
         let precision = choice.as_ref().and_then(|choice| choice.precision);
-        notes.extend(precision.and_then(|it| self.more_minutes(&it)));
+        notes.extend(precision.and_then(|it| self.more_minutes(&it)).map(Stated::Verbatim));
         Answer { current, choice, memory, knobs: self.knobs_answer(), objective, notes }
     }
 

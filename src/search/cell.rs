@@ -3,7 +3,7 @@
 use super::climb::most_rps;
 use crate::model::Costs;
 use crate::stats::RatePosterior;
-use crate::terms::{Limit, TrialPurpose, TrialSummary, Verdict};
+use crate::terms::{Limit, Obstacle, TrialPurpose, TrialSummary, Verdict};
 
 /// One cell of the grid.
 #[derive(Debug, Clone, Default)]
@@ -37,12 +37,12 @@ pub(super) struct Cell {
     /// Limits named by trials that pushed it: of each kind the sum of confidence, and the surest.
     limits: Vec<(f64, Limit)>,
     /// Why it can't be recommended.
-    pub ruled_out: Option<String>,
+    pub ruled_out: Option<Obstacle>,
 }
 
 impl Cell {
     /// The first reason stays.
-    pub fn rule_out(&mut self, reason: String) {
+    pub fn rule_out(&mut self, reason: Obstacle) {
         self.ruled_out.get_or_insert(reason);
     }
 

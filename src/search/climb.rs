@@ -6,7 +6,9 @@ use super::rate::{self, WindowAnswer};
 use super::{Search, TrialRequest};
 use crate::model::{Form, event_loop};
 use crate::stats::RatePosterior;
-use crate::terms::{Configuration, Offered, Rate, TrialPurpose, TrialSummary, Variant, Verdict};
+use crate::terms::{
+    Configuration, Obstacle, Offered, Rate, TrialPurpose, TrialSummary, Variant, Verdict,
+};
 
 /// A configuration that is being measured on one start of its server.
 #[derive(Debug, Clone, PartialEq)]
@@ -207,7 +209,7 @@ impl Search {
         if burst_rps > 0.0 {
             cell.race = Some(prior);
         } else {
-            cell.rule_out("answered nothing under a saturating load".to_string());
+            cell.rule_out(Obstacle::AnsweredNothing);
         }
     }
 

@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::climb::{cap, most_rps, observe};
 use super::{PRECISION, Search, TrialRequest};
 use crate::stats::RatePosterior;
-use crate::terms::{Configuration, TrialPurpose, TrialSummary, Verdict};
+use crate::terms::{Configuration, Stated, TrialPurpose, TrialSummary, Verdict};
 
 /// The blocks measured and to come.
 #[derive(Debug, Clone)]
@@ -103,10 +103,10 @@ impl Search {
             }
         }
         if block_s(finalists.len()) > left_s && self.now_s > 0.0 {
-            self.notes.push(
+            self.notes.push(Stated::Verbatim(
                 "no time was left to measure the choice again; the figures are the race's own"
                     .to_string(),
-            );
+            ));
             return None;
         }
         Some(self.block(finalists, 1))

@@ -3,7 +3,9 @@
 use super::Search;
 use super::cell::Cell;
 use crate::model::{self, Correction, Demand, Form, MemoryModel, Observation, closed_throughput};
-use crate::terms::{Bytes, Configuration, LimitKind, PredictedLimit, Prediction, QuantileLimit};
+use crate::terms::{
+    Bytes, Configuration, LimitKind, Obstacle, PredictedLimit, Prediction, QuantileLimit, Stated,
+};
 
 /// A fitted model with its own record of how wrong it was.
 pub(super) struct Expectations {
@@ -159,7 +161,11 @@ impl Expectations {
     }
 
     /// Why it cannot be run here, before trying it.
-    pub fn ruled_out(&self, configuration: Configuration, limit: Option<Bytes>) -> Option<String> {
+    pub fn ruled_out(
+        &self,
+        configuration: Configuration,
+        limit: Option<Bytes>,
+    ) -> Option<Obstacle> {
         let (expected, limit) = (self.memory_bytes(configuration)?, limit?);
         let needs = match self.same_workers {
             Some((workers, bytes)) if configuration.workers.get() > workers => {
@@ -168,8 +174,8 @@ impl Expectations {
             }
             _ => expected,
         };
-        (!model::fits(needs, limit))
-            .then(|| format!("would need about {} of {limit}", Bytes(needs)))
+        let does_fit = model::fits(needs, limit);
+        (!does_fit).then_some(Obstacle::NeedsMemory { needed_bytes: needs, limit_bytes: limit.0 })
     }
 
     pub fn predictions(&self, search: &Search) -> Vec<Prediction> {
@@ -196,7 +202,7 @@ impl Expectations {
             capacity_rps_interval: [capacity / spread, capacity * spread],
             memory_bytes: self.memory_bytes(configuration),
             limit: PredictedLimit { kind },
-            ruled_out,
+            ruled_out: ruled_out.map(Stated::Fact),
         }
     }
 }

@@ -27,8 +27,8 @@ use std::time::Duration;
 
 use crate::model::{self, Form};
 use crate::terms::{
-    Arrivals, Bytes, Configuration, Objective, Offered, Prediction, QuantileLimit, Ratio, Slo,
-    TrialPurpose, TrialSummary, Variant, Verdict,
+    Arrivals, Bytes, Configuration, Note, Objective, Obstacle, Offered, Prediction, QuantileLimit,
+    Ratio, Slo, Stated, TrialPurpose, TrialSummary, Variant, Verdict,
 };
 
 pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice, ObjectiveAnswer};
@@ -154,9 +154,9 @@ pub struct Search {
     /// Mean seconds that a start costs beyond its load, as seen so far.
     start_cost_s: f64,
     starts: u32,
-    notes: Vec<String>,
+    notes: Vec<Stated<Note>>,
     /// What would not fit into memory, by what is known now, and why.
-    too_large: BTreeMap<Configuration, String>,
+    too_large: BTreeMap<Configuration, Obstacle>,
     /// Of the app as it is, oldest first.
     sights: Vec<Sight>,
     /// Invalid or broken trials in a row; the search gives up on a configuration after two.
@@ -192,9 +192,8 @@ impl Search {
         cells.entry(plan.current).or_default();
         for (configuration, cell) in &mut cells {
             if let Some(most) = plan.db_connections.filter(|&most| configuration.slots() > most) {
-                let reason =
-                    format!("needs {} database connections of {most}", configuration.slots());
-                cell.rule_out(reason);
+                let needed = configuration.slots();
+                cell.rule_out(Obstacle::NeedsDatabaseConnections { needed, limit: most });
             }
         }
         let slo = plan.slo.clone();
@@ -242,10 +241,10 @@ impl Search {
             Told::Trial(summary) => self.take_trial(&summary),
             Told::BootFailed { configuration, reason, ended_s } => {
                 self.now_s = ended_s;
-                let reason = format!("does not start: {reason}");
+                let obstacle = Obstacle::DoesNotStart { why: reason };
                 match self.is_screening() {
-                    true => self.screen_fails(reason),
-                    false => self.cell_mut(configuration).rule_out(reason),
+                    true => self.screen_fails(obstacle),
+                    false => self.cell_mut(configuration).rule_out(obstacle),
                 }
             }
         }
@@ -306,26 +305,29 @@ impl Search {
         }
         self.setbacks = 0;
         if self.is_screening() {
-            self.screen_fails(format!("could not be measured: {}", summary.reason));
+            self.screen_fails(Obstacle::NotMeasurable { why: summary.reason.clone() });
             return;
         }
         if summary.failure.is_some() {
-            let reason = "the server died under load, twice".to_string();
-            self.cell_mut(summary.configuration).rule_out(reason);
+            self.cell_mut(summary.configuration).rule_out(Obstacle::DiedTwice);
         }
-        let reason = format!("could not be measured: {}", summary.reason);
+        let obstacle = Obstacle::NotMeasurable { why: summary.reason.clone() };
         match summary.purpose {
-            TrialPurpose::Unloaded => self.notes.push(format!("one client alone {reason}")),
+            TrialPurpose::Unloaded => {
+                let text = format!("one client alone could not be measured: {}", summary.reason);
+                self.notes.push(Stated::Verbatim(text));
+            }
             _ if self.is_confirming() => {
                 let choice = "the choice could not be measured again, the figures are the race's";
-                self.notes.push(format!("{choice}: {}", summary.reason));
+                let text = format!("{choice}: {}", summary.reason);
+                self.notes.push(Stated::Verbatim(text));
             }
             TrialPurpose::Probe if self.cells[&summary.configuration].probes > 0 => {
                 self.end_climb();
                 return;
             }
             _ => {
-                self.cell_mut(summary.configuration).rule_out(reason);
+                self.cell_mut(summary.configuration).rule_out(obstacle);
                 return;
             }
         }
@@ -379,7 +381,7 @@ impl Search {
                 p95.as_secs_f64() * 1e3,
                 summary.reason
             );
-            self.notes.push(message);
+            self.notes.push(Stated::Verbatim(message));
             self.stage = Stage::Done;
             return;
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::Search;
 use super::climb::Climb;
-use crate::terms::Configuration;
+use crate::terms::{Configuration, Obstacle, Stated};
 
 /// The part of the budget after which no new configuration is begun: the rest makes sure.
 const RACE_SHARE: f64 = 0.55;
@@ -24,7 +24,7 @@ impl Search {
         // With a budget this short, an answer that compares nothing would be none.
         let share = if self.has_compared() { RACE_SHARE } else { 1.0 };
         if self.now_s + self.climb_cost_s() > budget_s * share {
-            self.notes.extend(self.left_untried());
+            self.notes.extend(self.left_untried().map(Stated::Verbatim));
             return None;
         }
         let best = self.best_in_race();
@@ -86,7 +86,7 @@ impl Search {
     }
 
     /// Worked out anew each time: what is known of memory after one trial is little.
-    fn too_large(&self) -> BTreeMap<Configuration, String> {
+    fn too_large(&self) -> BTreeMap<Configuration, Obstacle> {
         let Some(expectations) = self.expectations() else { return BTreeMap::new() };
         let reason = |c: &Configuration| expectations.ruled_out(*c, self.plan.memory);
         self.cells.keys().filter_map(|c| Some((*c, reason(c)?))).collect()

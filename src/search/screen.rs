@@ -13,17 +13,17 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::fresh::{Arm, Capacity, FreshStart, Known, Pace};
 use super::{Search, SearchPlan, Stage, TrialRequest};
-use crate::terms::{Configuration, TrialSummary, Variant};
+use crate::terms::{Configuration, Note, Obstacle, TrialSummary, Variant};
 
 /// One change that may be tried.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct KnobChange {
     /// Of several changes of one knob only one can be made.
     pub knob: String,
     /// As it is printed.
     pub name: String,
     /// Why it cannot be tried here.
-    pub ruled_out: Option<String>,
+    pub ruled_out: Option<Obstacle>,
 }
 
 /// What is compared now.
@@ -64,9 +64,9 @@ pub(super) struct Knobs {
     pub at: Option<Configuration>,
     pub measured: Vec<Measured>,
     /// Changes that cannot be run, with the reason.
-    pub out: BTreeMap<usize, String>,
+    pub out: BTreeMap<usize, Obstacle>,
     /// Changes for which there was no time.
-    pub untried: BTreeMap<usize, String>,
+    pub untried: BTreeMap<usize, Obstacle>,
     /// Blocks begun so far, over all rounds.
     blocks: u32,
     pub pace: Pace,
@@ -113,10 +113,9 @@ impl Search {
         // Of each block one start is the app as it is.
         let block_starts = left_s / (f64::from(BLOCKS_LEAST) * start_s);
         let fitting = (block_starts.floor() as usize).saturating_sub(1).min(tried.len());
-        let minutes = f64::from(BLOCKS_LEAST) * 2.0 * start_s / 60.0;
+        let more_s = f64::from(BLOCKS_LEAST) * 2.0 * start_s;
         for &change in &tried[fitting..] {
-            let reason = format!("no time was left to try it: {minutes:.0} minutes more would do");
-            self.knobs.untried.insert(change, reason);
+            self.knobs.untried.insert(change, Obstacle::NoTimeLeft { more_s });
         }
         match fitting {
             0 => Stage::Done,
@@ -160,7 +159,7 @@ impl Search {
 
     /// The start that runs cannot be measured, or never became ready. A change that does this is
     /// out, and the rest goes on; without the app as it is there is nothing to compare with.
-    pub(super) fn screen_fails(&mut self, reason: String) {
+    pub(super) fn screen_fails(&mut self, why: Obstacle) {
         let at = self.knobs.at;
         let Stage::Screen(screen) = &mut self.stage else { return };
         screen.start = FreshStart::default();
@@ -168,12 +167,11 @@ impl Search {
         let mut changes = arm.variant.changes();
         match (screen.round, changes.next(), changes.next()) {
             (Round::Alone, Some(change), None) => {
-                self.knobs.out.insert(change, reason);
+                self.knobs.out.insert(change, why);
             }
             (Round::Neighbours, ..) if Some(arm.configuration) != at => {}
             _ => {
-                let what = "the knobs could not be compared to their end";
-                self.notes.push(format!("{what}: {reason}"));
+                self.notes.push(Note::KnobsNotCompared { why }.into());
                 self.stage = Stage::Done;
             }
         }
@@ -256,8 +254,7 @@ mod tests {
     use super::*;
     use crate::search::tests_plan;
 
-    fn change(ruled_out: Option<&str>) -> KnobChange {
-        let ruled_out = ruled_out.map(String::from);
+    fn change(ruled_out: Option<Obstacle>) -> KnobChange {
         KnobChange { knob: "X".into(), name: "X=1".into(), ruled_out }
     }
 
@@ -265,7 +262,7 @@ mod tests {
     fn knobs_take_a_share_of_the_budget_only_where_there_are_some() {
         for (changes, expected) in [
             (vec![], 0.0),
-            (vec![change(Some("not there"))], 0.0),
+            (vec![change(Some(Obstacle::DiedTwice))], 0.0),
             (vec![change(None)], 0.3),
             (vec![change(None); 3], 0.4),
         ] {

@@ -10,7 +10,7 @@ use super::answer::{EQUIVALENCE, START_SD_DEGREES, START_SD_LOG, is_equivalent};
 use super::fresh::Arm;
 use super::screen::{BLOCKS_LEAST, Measured};
 use crate::stats::{self, Estimate, PriorSpread};
-use crate::terms::{Configuration, KnobVerdict, Variant};
+use crate::terms::{Configuration, KnobVerdict, Obstacle, Variant};
 
 /// All comparisons of a kind may be wrong with this probability together.
 const ERROR: f64 = 0.05;
@@ -28,7 +28,7 @@ pub struct ChangeAnswer {
     /// Seconds that a verdict would need.
     pub more_s: Option<f64>,
     /// Why it was not run.
-    pub reason: String,
+    pub reason: Option<Obstacle>,
 }
 
 /// Changes beside the app without them, or beside the same changes elsewhere.
@@ -134,10 +134,8 @@ impl Search {
             (None, None) => KnobVerdict::Undecided,
         };
         let is_open = verdict == KnobVerdict::Undecided;
-        let reason = out.or(untried).cloned().unwrap_or_else(|| match &capacity {
-            None if is_open => "the session ended before it was tried".to_string(),
-            _ => String::new(),
-        });
+        let unknown = (is_open && capacity.is_none()).then_some(Obstacle::SessionEnded);
+        let reason = out.or(untried).cloned().or(unknown);
         let more_s = capacity.filter(|_| is_open).map(|capacity| self.more_s(&capacity));
         ChangeAnswer { capacity, memory, verdict, more_s, reason }
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use super::{Adapter, App, Inspection, MinThreads, Proxy, nginx};
-use crate::terms::{Change, Configuration, Cores, KnobLine, Settings};
+use crate::terms::{Change, Configuration, Cores, KnobLine, Obstacle, Settings};
 
 /// What is changed of an app for a while; empty: it is as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -155,7 +155,7 @@ pub fn in_the_way(
     adapter: &dyn Adapter,
     inspection: &Inspection,
     change: &Change,
-) -> Option<String> {
+) -> Option<Obstacle> {
     let obeys = &inspection.obeys;
     let least = match &obeys.min_threads {
         MinThreads::Variable(name) => Some(name),
@@ -163,22 +163,23 @@ pub fn in_the_way(
     };
     let mut own = obeys.workers.iter().chain(&obeys.max_threads).chain(least);
     if let Some(name) = own.find(|name| change.env.contains_key(*name)) {
-        return Some(format!("{name} sets the app's workers or threads, which are tried anyway"));
+        return Some(Obstacle::SetsWorkersOrThreads { variable: name.clone() });
     }
     let version = first_two(&inspection.server_version)?;
-    let title = adapter.about().title;
     let text = |(major, minor): (u32, u32)| format!("{major}.{minor}");
     change.settings.keys().find_map(|name| {
         let knob = adapter.knobs().list.iter().find(|knob| knob.name == name)?;
-        let runs = &inspection.server_version;
+        let server = adapter.about().title.to_string();
+        let (setting, runs) = (name.clone(), inspection.server_version.clone());
         match (knob.since, knob.until) {
             (Some(since), _) if version < since => {
-                Some(format!("{title} has {name} from {} on, and this is {runs}", text(since)))
+                let since = text(since);
+                Some(Obstacle::SettingTooNew { server, setting, since, version: runs })
             }
-            (_, Some((until, instead))) if version >= until => Some(format!(
-                "{title} {} took {name} away ({instead}), and this is {runs}",
-                text(until)
-            )),
+            (_, Some((until, instead))) if version >= until => {
+                let (until, instead) = (text(until), instead.to_string());
+                Some(Obstacle::SettingGone { server, setting, until, instead, version: runs })
+            }
             _ => None,
         }
     })
@@ -291,19 +292,24 @@ mod tests {
         let puma = find("puma").unwrap();
         let nakayoshi = change(&[("nakayoshi_fork", "true")], &[]);
         assert_eq!(in_the_way(puma, &inspection("5.6.5"), &nakayoshi), None);
-        let reason = in_the_way(puma, &inspection("6.4.2"), &nakayoshi).unwrap();
-        assert!(reason.contains("Puma 6.0 took nakayoshi_fork away"), "{reason}");
+        let gone = in_the_way(puma, &inspection("6.4.2"), &nakayoshi).unwrap();
+        let is_named = matches!(&gone, Obstacle::SettingGone { server, setting, until, .. }
+            if (&**server, &**setting, &**until) == ("Puma", "nakayoshi_fork", "6.0"));
+        assert!(is_named, "{gone:?}");
         let keep_alive = change(&[("max_keep_alive", "100")], &[]);
-        let reason = in_the_way(puma, &inspection("5.6.5"), &keep_alive).unwrap();
-        assert!(reason.contains("from 7.0 on, and this is 5.6.5"), "{reason}");
+        let too_new = in_the_way(puma, &inspection("5.6.5"), &keep_alive).unwrap();
+        let is_named = matches!(&too_new, Obstacle::SettingTooNew { since, version, .. }
+            if (&**since, &**version) == ("7.0", "5.6.5"));
+        assert!(is_named, "{too_new:?}");
     }
 
     #[test]
     fn a_variable_that_sets_workers_or_threads_is_no_knob() {
         let puma = find("puma").unwrap();
         let threads = change(&[], &[("RAILS_MAX_THREADS", "9")]);
-        let reason = in_the_way(puma, &inspection("5.6.5"), &threads).unwrap();
-        assert!(reason.contains("RAILS_MAX_THREADS"), "{reason}");
+        let variable = "RAILS_MAX_THREADS".to_string();
+        let expected = Some(Obstacle::SetsWorkersOrThreads { variable });
+        assert_eq!(in_the_way(puma, &inspection("5.6.5"), &threads), expected);
         let pool = change(&[], &[("DB_POOL", "9")]);
         assert_eq!(in_the_way(puma, &inspection("5.6.5"), &pool), None);
     }

@@ -8,8 +8,8 @@ use crate::stats::Estimate;
 use crate::summary::goals;
 use crate::terms::{
     Configuration, CurrentSetting, Decision, Equivalent, FrontSetting, GoalSummary, Machine,
-    OPERATING_SHARE, Objective, ObjectiveReport, Prediction, Settings, TrialPurpose, TrialSummary,
-    TuneResult, Variant, Verdict, Warning,
+    OPERATING_SHARE, Objective, ObjectiveReport, Prediction, Settings, Stated, TrialPurpose,
+    TrialSummary, TuneResult, Variant, Verdict, Warning,
 };
 
 /// What the answer does not know.
@@ -29,10 +29,19 @@ pub struct Facts<'a> {
 pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
     let mut notes = answer.notes.clone();
     let chosen = answer.choice.as_ref().map(|choice| choice.capacity.configuration);
-    notes.extend(answer.knobs.iter().flat_map(|found| knobs::notes(facts.plan, found)));
-    notes.extend(chosen.into_iter().flat_map(|chosen| at_the_edge(facts.plan, chosen)));
+    notes.extend(
+        answer.knobs.iter().flat_map(|found| knobs::notes(facts.plan, found)).map(Stated::Verbatim),
+    );
+    notes.extend(
+        chosen.into_iter().flat_map(|chosen| at_the_edge(facts.plan, chosen)).map(Stated::Verbatim),
+    );
     let confirmed = chosen.and_then(|chosen| confirmed(facts.mixed, chosen));
-    notes.extend(confirmed.into_iter().flat_map(|(trial, rate)| uncertain(trial, rate)));
+    notes.extend(
+        confirmed
+            .into_iter()
+            .flat_map(|(trial, rate)| uncertain(trial, rate))
+            .map(Stated::Verbatim),
+    );
     TuneResult {
         current: Some(current(facts.inspection.current, answer.current.as_ref())),
         decision: answer

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use super::decision::interval;
 use crate::plan::Plan;
+use crate::report::Language;
 use crate::search::{ChangeAnswer, KnobChange, KnobsAnswer, VariantAnswer};
 use crate::server::{self, Inspection};
 use crate::stats::Estimate;
-use crate::terms::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Warning};
+use crate::terms::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Stated, Warning};
 
 /// The plan's changes, with the reason where one cannot be tried on this app.
 pub fn changes(plan: &Plan, inspection: &Inspection) -> Vec<KnobChange> {
@@ -26,7 +27,10 @@ pub fn changes(plan: &Plan, inspection: &Inspection) -> Vec<KnobChange> {
 pub fn doubts(plan: &Plan, inspection: &Inspection) -> Option<Warning> {
     let out: Vec<String> = changes(plan, inspection)
         .into_iter()
-        .filter_map(|change| Some(format!("{}: {}", change.name, change.ruled_out?)))
+        .filter_map(|change| {
+            let why = Language::DATA.say(&Stated::Fact(change.ruled_out?));
+            Some(format!("{}: {why}", change.name))
+        })
         .collect();
     let advice = "leave it out of the knobs; the others are tried";
     (!out.is_empty()).then(|| {
@@ -64,7 +68,7 @@ fn result(change: &Change, answer: &ChangeAnswer) -> KnobResult {
         memory_ratio_interval: answer.memory.as_ref().map(interval),
         blocks: answer.capacity.map_or(0, |ratio| ratio.count as u32),
         more_s: answer.more_s,
-        reason: answer.reason.clone(),
+        reason: answer.reason.clone().map(Stated::Fact),
     }
 }
 

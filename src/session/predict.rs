@@ -27,7 +27,7 @@ use crate::server;
 use crate::stats::Estimate;
 use crate::store::Store;
 use crate::terms::{
-    Bytes, Configuration, Cores, FitReport, FitResidual, Machine, MemoryParts, ModelForm,
+    Bytes, Configuration, Cores, FitReport, FitResidual, Machine, MemoryParts, ModelForm, Obstacle,
     OtherRequests, PredictReport, PredictedLatency, PredictedLimit, PredictedSetting,
     QuantileLimit, Rate, Slo, SloError, TrialPurpose, TrialSummary, Wait,
 };
@@ -383,7 +383,9 @@ fn setting(at: Configuration, cores: Cores, memory: Bytes, expected: Expected) -
             .map(|((at_rps, _), measured)| latency(at_rps, &measured)),
         memory_bytes: expected.memory_bytes,
         limit: PredictedLimit { kind: expected.limit },
-        ruled_out: too_much.map(|needs| format!("would need about {} of {memory}", Bytes(needs))),
+        ruled_out: too_much.map(|needed_bytes| {
+            Obstacle::NeedsMemory { needed_bytes, limit_bytes: memory.0 }.into()
+        }),
         distance: expected.distance,
     }
 }

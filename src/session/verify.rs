@@ -23,7 +23,7 @@ use crate::search::{
 use crate::stats::Estimate;
 use crate::store::{SessionHead, SessionId, Store};
 use crate::terms::{
-    Configuration, Event, EventKind, Machine, SessionState, Slo, SloError, StopSignal,
+    Configuration, Event, EventKind, Machine, SessionState, Slo, SloError, Stated, StopSignal,
     TrialPurpose, TrialSummary, Verification, VerifiedSetting, Warning,
 };
 use crate::trial::Runner;
@@ -410,7 +410,7 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
         memory: None,
         objective: None,
         knobs: None,
-        notes: answer.notes.clone(),
+        notes: answer.notes.iter().cloned().map(Stated::Verbatim).collect(),
     }
 }
 

@@ -9,7 +9,10 @@ use super::knob::KnobsReport;
 use super::limit::{Limit, LimitKind};
 use super::load_summary::GoalSummary;
 use super::machine::Machine;
+use super::note::Note;
 use super::objective::ObjectiveReport;
+use super::obstacle::Obstacle;
+use super::stated::Stated;
 use super::warning::Warning;
 
 /// The share of capacity to run at day to day: what is left absorbs bursts, restarts and slow days.
@@ -153,7 +156,7 @@ pub struct Prediction {
     pub limit: PredictedLimit,
     /// Why it can't be run (memory, database connections); null when it can.
     #[serde(default)]
-    pub ruled_out: Option<String>,
+    pub ruled_out: Option<Stated<Obstacle>>,
 }
 
 /// What the model expected of a configuration before its first trial, beside what was measured
@@ -193,6 +196,6 @@ pub struct TuneResult {
     pub load_s: f64,
     pub machine: Machine,
     pub warnings: Vec<Warning>,
-    /// What more minutes would buy, or why the search ended; sentences.
-    pub notes: Vec<String>,
+    /// What more minutes would buy, or why the search ended.
+    pub notes: Vec<Stated<Note>>,
 }

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::obstacle::Obstacle;
+use super::stated::{Stated, or_empty};
+
 /// One value of a knob, tried beside what is set today. Holds no secret: it is printed and stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
@@ -103,7 +106,9 @@ pub struct KnobResult {
     /// one.
     pub more_s: Option<f64>,
     /// Why it could not be run or was not measured; empty otherwise.
-    pub reason: String,
+    #[serde(with = "or_empty")]
+    #[schemars(with = "Stated<Obstacle>")]
+    pub reason: Option<Stated<Obstacle>>,
 }
 
 /// Changes measured together, or at another configuration.

@@ -20,9 +20,12 @@ mod load_record;
 mod load_summary;
 mod machine;
 mod monitor_record;
+mod note;
 mod objective;
+mod obstacle;
 mod request_row;
 mod slo;
+mod stated;
 mod stop;
 mod target;
 mod trial;
@@ -65,9 +68,12 @@ pub use monitor_record::{
     CoreUse, DeviceUse, GroupUse, HostUse, InsideUse, MonitorRecord, MonitorSecond, NeighbourUse,
     ProcessMemory, ProcessUse, Role, WorkerStats,
 };
+pub use note::Note;
 pub use objective::{FrontSetting, Objective, ObjectiveKind, ObjectiveReport, Prices};
+pub use obstacle::Obstacle;
 pub use request_row::{RequestError, RequestRow};
 pub use slo::{QuantileLimit, Slo, SloError};
+pub use stated::{Stated, or_empty};
 pub use stop::{StopRequest, StopSignal};
 pub use target::{ConnectionMode, Target, TargetError};
 pub use trial::{

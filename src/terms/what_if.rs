@@ -11,6 +11,8 @@ use super::decision::{MemoryParts, PredictedLimit};
 use super::duration::parse_duration;
 use super::limit::LimitKind;
 use super::machine::Machine;
+use super::obstacle::Obstacle;
+use super::stated::Stated;
 use super::units::Ratio;
 use super::warning::Warning;
 
@@ -198,7 +200,7 @@ pub struct PredictedSetting {
     pub memory_bytes: Option<u64>,
     pub limit: PredictedLimit,
     /// Why it can't be run (memory); null when it can.
-    pub ruled_out: Option<String>,
+    pub ruled_out: Option<Stated<Obstacle>>,
     /// How far it lies outside what was measured: a factor of e in cores, workers or threads counts
     /// as 1; 0 within.
     pub distance: f64,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use sweetspot::place::simulated::{Simulated, SimulatedApp};
 use sweetspot::plan::{Goal, Plan};
 use sweetspot::report;
+use sweetspot::report::Language;
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::*;
 use tempfile::TempDir;
@@ -110,7 +111,7 @@ fn a_rate_that_nothing_holds_is_said_with_the_most_that_holds() {
     assert_eq!(held(&ended), Some(Verdict::No));
     let best = grid(&plan).into_iter().map(truly).fold(0.0, f64::max);
     assert!(truly(chosen(&ended)) > best * 0.95, "the highest capacity all the same");
-    let notes = ended.result.notes.join("\n");
+    let notes = Language::DATA.say_each(&ended.result.notes).join("\n");
     assert!(notes.contains("no setting that was measured holds 400/s"), "{notes}");
     assert!(notes.contains("sweetspot predict"), "{notes}");
     let text = text(&ended);

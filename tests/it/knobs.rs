@@ -11,11 +11,12 @@ use sweetspot::place::simulated::{ChangeEffect, Drift, Simulated, SimulatedApp};
 use sweetspot::place::{Place, Started};
 use sweetspot::plan::{Goal, Plan};
 use sweetspot::report;
+use sweetspot::report::Language;
 use sweetspot::server::{App, Proxy, find};
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::{
-    Change, Configuration, EventKind, KnobResult, KnobVerdict, KnobsReport, StopSignal, Target,
-    Threads, TrialPurpose, Variant, Workers,
+    Change, Configuration, EventKind, KnobResult, KnobVerdict, KnobsReport, Obstacle, Stated,
+    StopSignal, Target, Threads, TrialPurpose, Variant, Workers,
 };
 use tempfile::TempDir;
 
@@ -112,7 +113,8 @@ fn a_change_with_which_the_server_does_not_start_is_out_with_its_reason_and_the_
     let ended = tune(app(&[dead, FASTER]), 600, 5);
     let out = result(&ended, "A=1");
     assert_eq!(out.verdict, KnobVerdict::Out);
-    assert!(out.reason.contains("does not start"), "{out:?}");
+    let reason = out.reason.as_ref().and_then(Stated::fact);
+    assert!(matches!(reason, Some(Obstacle::DoesNotStart { .. })), "{out:?}");
     assert_eq!(result(&ended, "B=1").verdict, KnobVerdict::Helps);
     let failed = ended.events.iter().filter_map(|event| match &event.kind {
         EventKind::BootFailed { variant, .. } => Some(*variant),
@@ -165,7 +167,7 @@ fn a_change_after_which_other_threads_are_better_says_so_and_its_settings_have_t
     let knobs = knobs(&ended);
     if knobs.threads == 4 {
         assert_eq!(knobs.recommended_threads, 16, "{knobs:?}");
-        let notes = ended.result.notes.join("\n");
+        let notes = Language::DATA.say_each(&ended.result.notes).join("\n");
         assert!(notes.contains("another number of threads is better"), "{notes}");
         let settings = &ended.result.decision.as_ref().unwrap().settings;
         assert!(settings.config_snippet.contains("threads 16, 16"), "{settings:?}");
@@ -180,7 +182,8 @@ fn without_time_for_the_knobs_it_is_said_what_they_would_need() {
     assert!(!left_out.is_empty());
     for result in left_out {
         assert_eq!(result.verdict, KnobVerdict::Undecided);
-        assert!(result.reason.contains("minutes more would do"), "{result:?}");
+        let reason = result.reason.as_ref().and_then(Stated::fact);
+        assert!(matches!(reason, Some(Obstacle::NoTimeLeft { .. })), "{result:?}");
     }
     assert!(ended.result.elapsed_s < 90.0, "{} s of 60", ended.result.elapsed_s);
 }
@@ -283,7 +286,7 @@ fn a_variable_that_makes_a_real_app_faster_is_found_with_its_sign() {
         let ended = tune_a_real_app(Duration::from_secs_f64(60.0 * minutes));
         let found = result(&ended, "WORK=20000");
         if found.verdict == KnobVerdict::Undecided {
-            let says_why = !found.reason.is_empty() || found.more_s.is_some();
+            let says_why = found.reason.is_some() || found.more_s.is_some();
             assert!(says_why && knobs(&ended).recommended.is_empty(), "{found:?}");
             continue;
         }

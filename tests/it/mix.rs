@@ -8,6 +8,7 @@ use sweetspot::model::simulator::RequestKind;
 use sweetspot::place::simulated::{Simulated, SimulatedApp};
 use sweetspot::plan::{Goal, Plan};
 use sweetspot::report;
+use sweetspot::report::Language;
 use sweetspot::session::predict::{Question, predict};
 use sweetspot::session::report::Which;
 use sweetspot::session::tune::Ended;
@@ -105,7 +106,7 @@ fn a_goal_of_its_own_that_is_missed_alone_ends_the_session_and_names_its_target(
     assert_eq!(ended.result.decision, None);
     let [only] = trials(&ended)[..] else { panic!("one trial is enough") };
     assert!(only.reason.starts_with("GET /report: p95<300ms: "), "{}", only.reason);
-    let notes = ended.result.notes.join("\n");
+    let notes = Language::DATA.say_each(&ended.result.notes).join("\n");
     assert!(notes.contains("nothing can meet p95<2s; GET /report: p95<300ms,errors<1%"), "{notes}");
 }
 
@@ -126,7 +127,7 @@ fn a_target_that_is_seldom_asked_for_leaves_the_answer_to_the_others_and_is_name
     assert!(held.len() > 2, "rates are held all the same");
     let mut uncertified = held.iter().filter(|trial| trial.reason.contains("GET /report: p95<3s"));
     assert!(uncertified.any(|trial| trial.reason.contains("too few requests to certify it")));
-    let notes = ended.result.notes.join("\n");
+    let notes = Language::DATA.say_each(&ended.result.notes).join("\n");
     assert!(notes.contains("p95<3s of GET /report is not certain"), "{notes}");
     assert!(notes.contains("59 are needed even if none misses it"), "{notes}");
 }

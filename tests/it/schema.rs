@@ -13,8 +13,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
+
 use serde_json::{Value, json};
+use sweetspot::report::AnyFact;
+use sweetspot::report::facts::with_sentences;
 use sweetspot::report::json::{TuneReport, fold};
 use sweetspot::session::sessions::{SessionEntry, list};
 use sweetspot::terms::{
@@ -24,20 +28,47 @@ use sweetspot::terms::{
 
 use crate::sessions::sample;
 
+/// The file whose fields are those of facts.
+const FACTS: &str = "facts.schema.json";
+
 /// The schema of what is printed (not of what may be read: a field with a default is always
 /// printed).
 fn schema_of<T: JsonSchema>(title: &str) -> Schema {
-    let mut schema =
-        SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
+    let mut schema = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with_transform(RecursiveTransform(facts_beside))
+        .into_generator()
+        .into_root_schema_for::<T>();
     schema.insert("title".to_string(), title.into());
     schema
+}
+
+/// Beside each property that is said as a sentence, the one with its fact.
+fn facts_beside(schema: &mut Schema) {
+    let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let said: Vec<(String, Value)> =
+        properties.iter().filter_map(|(name, it)| Some((name.clone(), fact_of(it)?))).collect();
+    properties.extend(said.into_iter().map(|(name, fact)| (format!("{name}_fact"), fact)));
+}
+
+/// The schema of the fact that a property has beside it; `None` where it is no sentence.
+fn fact_of(property: &Value) -> Option<Value> {
+    if let Some(items) = property.get("items") {
+        return Some(json!({ "type": "array", "items": fact_of(items)? }));
+    }
+    let options = property.get("anyOf").and_then(Value::as_array);
+    let mut all = options.into_iter().flatten().chain([property]);
+    let family = all.find_map(|it| it.get("x-fact"))?;
+    Some(json!({ "type": ["object", "null"], "x-fact": family }))
 }
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schema").join(name)
 }
 
-fn generated() -> [(&'static str, Schema); 12] {
+fn generated() -> [(&'static str, Schema); 13] {
     [
         ("load.schema.json", schema_of::<LoadSummary>("sweetspot load --json")),
         (
@@ -53,6 +84,7 @@ fn generated() -> [(&'static str, Schema); 12] {
         ("compare.schema.json", schema_of::<CompareReport>("sweetspot compare --json")),
         ("verify.schema.json", schema_of::<Verification>("sweetspot verify --json")),
         ("predict.schema.json", schema_of::<PredictReport>("sweetspot predict --json")),
+        (FACTS, schema_of::<AnyFact>("the facts that sentences say, in fields named ..._fact")),
         ("sessions.schema.json", schema_of::<Vec<SessionEntry>>("sweetspot sessions list --json")),
     ]
 }
@@ -104,10 +136,12 @@ fn every_field_that_is_printed_is_described() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/json.md");
     let page = std::fs::read_to_string(page).unwrap();
     let mut names = BTreeSet::new();
-    for (_, schema) in generated() {
+    for (_, schema) in generated().iter().filter(|(name, _)| *name != FACTS) {
         field_names(schema.as_value(), &mut names);
     }
     assert!(names.len() > 100, "{names:?}");
+    // Described together.
+    names.retain(|name| !name.ends_with("_fact"));
     names.retain(|name| !page.contains(&format!("`{name}`")));
     assert!(names.is_empty(), "docs/json.md does not describe {names:?}");
 }
@@ -122,7 +156,7 @@ fn reports_of_every_kind_of_session_are_valid() {
         Vec::new(),
     ] {
         for stored in [Some(sample::stored()), None] {
-            let report = serde_json::to_value(fold(&events, stored)).unwrap();
+            let report = with_sentences(&fold(&events, stored));
             assert_valid("tune.schema.json", &report);
             for trial in report["trials"].as_array().unwrap() {
                 assert_valid("load.schema.json", &trial["summary"]);
@@ -146,7 +180,7 @@ fn the_list_of_sessions_is_valid() {
 
 #[test]
 fn what_may_be_unknown_is_null_and_what_is_promised_may_not_be_missing() {
-    let mut report = serde_json::to_value(fold(&sample::events(), None)).unwrap();
+    let mut report = with_sentences(&fold(&sample::events(), None));
     for path in [
         "/session",
         "/current",

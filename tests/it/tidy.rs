@@ -8,7 +8,6 @@ mod calls;
 mod documents;
 mod imports;
 mod leftovers;
-mod sentences;
 mod shape;
 mod source;
 

@@ -9,6 +9,7 @@ use sweetspot::model::simulator::Lock;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::place::{Observed, Offer, Place, PlaceError, Started};
 use sweetspot::plan::{Goal, Plan, Source};
+use sweetspot::report::Language;
 use sweetspot::report::{self, Reporter, Stored};
 use sweetspot::server::{App, Framework, Inspection};
 use sweetspot::session::tune::{self, Ended, Tune, TuneError};
@@ -223,7 +224,9 @@ fn a_server_that_gets_slower_every_minute_is_called_not_steady() {
     let plan = Plan { budget: Duration::from_secs(480), ..plan(&folder) };
     let notes = |slowing_per_minute: f64| {
         let drift = Drift { slowing_per_minute, start: 0.01, window: 0.01, ..Drift::default() };
-        tune_app(&plan, SimulatedApp { drift, ..app() }).result.notes.join("\n")
+        Language::DATA
+            .say_each(&tune_app(&plan, SimulatedApp { drift, ..app() }).result.notes)
+            .join("\n")
     };
     assert!(!notes(0.0).contains("not steady"));
     let slowing = notes(0.3);
@@ -328,7 +331,7 @@ fn a_goal_that_nothing_meets_ends_the_session_at_once_with_the_reason() {
     let ended = tune_app(&plan, app());
     assert_eq!(ended.result.decision, None);
     assert_eq!(purposes(&ended.events).len(), 1);
-    let notes = ended.result.notes.join("\n");
+    let notes = Language::DATA.say_each(&ended.result.notes).join("\n");
     assert!(notes.contains("nothing can meet p95<30ms"), "{notes}");
 }
 

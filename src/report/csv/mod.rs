@@ -5,8 +5,8 @@
 
 mod tables;
 
-use super::language::Language;
 use super::story::Story;
+use super::wording::Language;
 use super::{goals_text, outside, words};
 use crate::terms::{Change, Offered, TrialSummary};
 pub use tables::{Table, tables};

@@ -1,6 +1,7 @@
 //! Every table of a session, for `-o csv=FOLDER/`: a file each.
 
 use super::{optional, render as trials};
+use crate::report::Language;
 use crate::report::map::{self, Cell};
 use crate::report::outside::csv as text;
 use crate::report::story::Story;
@@ -92,7 +93,7 @@ fn map(story: &Story) -> Table {
             optional(predicted.map(|it| it.capacity_rps_interval[1])),
             optional(memory),
             optional(predicted.and_then(|it| it.memory_bytes)),
-            text(cell.why().unwrap_or_default()),
+            text(&cell.why(Language::DATA).unwrap_or_default()),
         ]
     });
     let header = "workers,threads,state,mark,capacity_rps,capacity_rps_low,capacity_rps_high,\
@@ -155,7 +156,7 @@ fn knobs(story: &Story) -> Table {
             row.extend(bounded(it.memory_ratio, it.memory_ratio_interval));
             row.push(it.blocks.to_string());
             row.push(verdict(it.verdict).to_string());
-            row.push(text(&it.reason));
+            row.push(text(&Language::DATA.say_or_empty(it.reason.as_ref())));
             row.push(optional(it.more_s));
             row
         }));
@@ -213,7 +214,7 @@ fn predicted(story: &Story) -> Table {
             it.capacity_rps_interval[1].to_string(),
             optional(it.memory_bytes),
             words::limit(it.limit.kind).to_string(),
-            text(it.ruled_out.as_deref().unwrap_or_default()),
+            text(&Language::DATA.say_or_empty(it.ruled_out.as_ref())),
         ]
     });
     let header = "workers,threads,throughput_rps_max,capacity_rps,capacity_rps_low,\

@@ -48,7 +48,7 @@ pub fn session(story: &Story, language: Language) -> Markup {
             pre { (last_lines.iter().map(|it| line(it)).collect::<Vec<_>>().join("\n")) }
         }
         (list(labels.warnings, &warnings))
-        (list(labels.notes, &story.notes))
+        (list(labels.notes, &language.say_each(&story.notes)))
         (trials(story, language))
         @if !story.plan.is_empty() {
             h2 { (labels.plan) }

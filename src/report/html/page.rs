@@ -23,7 +23,7 @@ use crate::terms::{
 const FORMAT: u32 = 1;
 
 /// Of words in the data that the page puts into the reader's language itself, or shows as they are.
-const DATA: Language = Language::English;
+const DATA: Language = Language::DATA;
 
 /// All that a page shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -97,7 +97,7 @@ pub struct SessionHead<'a> {
     knobs: Vec<KnobRow>,
     plan: Vec<PlanRow<'a>>,
     warnings: Vec<WarningRow<'a>>,
-    notes: &'a [String],
+    notes: Vec<String>,
     failures: Vec<FailureRow>,
     elapsed_s: f64,
     load_s: f64,
@@ -269,7 +269,7 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         knobs: knobs(story, DATA),
         plan: story.plan.iter().map(plan_row).collect(),
         warnings: story.warnings.iter().map(warning_row).collect(),
-        notes: &story.notes,
+        notes: DATA.say_each(&story.notes),
         failures: failures(story, DATA),
         elapsed_s: story.elapsed_s,
         load_s: story.load_s,
@@ -360,7 +360,7 @@ fn cell(
         predicted_rps_interval: possible.map(|it| it.capacity_rps_interval),
         memory_bytes: measured_bytes.or(predicted.and_then(|it| it.memory_bytes)),
         is_memory_measured: measured_bytes.is_some(),
-        why: cell.why().map(str::to_string),
+        why: cell.why(DATA),
         limit: predicted.map(|it| words::limit(it.limit.kind)),
     }
 }

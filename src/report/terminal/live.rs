@@ -8,10 +8,10 @@ use super::{Channel, ProgressLine, conclude, noteworthy};
 use crate::report::Reporter;
 use crate::report::figures;
 use crate::report::knob_words;
-use crate::report::language::{Counted, Language};
 use crate::report::outside::width;
 use crate::report::sparkline;
 use crate::report::story::{Stored, Story};
+use crate::report::wording::{Counted, Language};
 use crate::report::words;
 use crate::terms::{Event, EventKind, LiveSecond, Phase};
 

@@ -10,9 +10,9 @@ mod plain;
 use std::io::{self, IsTerminal, Write};
 
 use super::Reporter;
-use super::language::Language;
 use super::story::{Stored, Story};
 use super::text::{self, Style};
+use super::wording::Language;
 use crate::terms::{Event, EventKind};
 pub use line::ProgressLine;
 pub use live::Live;

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::report::Story;
+use crate::report::facts::without_sentences;
 use crate::report::json::{TuneReport, story_of};
 use crate::session::report::{ReportError, Which, replay};
 use crate::store::Store;
@@ -138,15 +139,15 @@ fn subject(text: &[u8]) -> Result<Subject, String> {
     let value: serde_json::Value =
         serde_json::from_slice(text).map_err(|error| format!("it is no JSON ({error})"))?;
     if value.get("trials").is_some() {
-        let report: TuneReport = serde_json::from_value(value).map_err(is_wrong)?;
+        let report: TuneReport = without_sentences(value).map_err(is_wrong)?;
         return Ok(Subject::Session(Box::new(story_of(&report))));
     }
     if value.get("conclusion").is_some() && value.get("arrivals").is_some() {
-        let found = serde_json::from_value(value).map_err(is_wrong)?;
+        let found = without_sentences(value).map_err(is_wrong)?;
         return Ok(Subject::Capacity(Box::new(found)));
     }
     if value.get("throughput_rps").is_some() {
-        let load = serde_json::from_value(value).map_err(is_wrong)?;
+        let load = without_sentences(value).map_err(is_wrong)?;
         return Ok(Subject::Load(Box::new(load)));
     }
     Err("it has none of the fields of a result".to_string())

@@ -105,7 +105,7 @@ fn knobs() -> KnobsReport {
         memory_ratio_interval: Some([0.78, 0.84]),
         blocks: 3,
         more_s,
-        reason: String::new(),
+        reason: None,
     };
     let [arenas, preload] = &changes()[..] else { unreachable!() };
     KnobsReport {
@@ -406,8 +406,9 @@ pub fn predictions() -> Vec<Prediction> {
                 capacity_rps_interval: [capacity * 0.92, capacity * 1.08],
                 memory_bytes: Some(u64::from(workers) * (74 << 20)),
                 limit: PredictedLimit { kind: LimitKind::Cores },
-                ruled_out: (slots > 32.0)
-                    .then(|| format!("needs {slots} database connections of 32")),
+                ruled_out: (slots > 32.0).then(|| {
+                    Obstacle::NeedsDatabaseConnections { needed: slots as u32, limit: 32 }.into()
+                }),
             });
         }
     }
@@ -527,11 +528,11 @@ fn result() -> TuneResult {
             "its share is shown with every result; give --cpus fewer than the machine has to keep \
              a core for it",
         )],
-        notes: vec![
+        notes: vec![Stated::Verbatim(
             "fresh starts of this session tell the capacity to ±5 %; ±3 % takes about 4 minutes \
              more"
                 .to_string(),
-        ],
+        )],
     }
 }
 

@@ -49,21 +49,6 @@ impl Source {
         lines
     }
 
-    /// Strings outside test items, each with its offset: as the program has them, but for holes
-    /// such as `{name:.1}`, which are `{}`.
-    pub fn strings(&self) -> Vec<(usize, String)> {
-        let bytes = self.text.as_bytes();
-        let (mut found, mut at) = (Vec::new(), 0);
-        while at < bytes.len() {
-            let (end, kind) = token(bytes, at);
-            if kind == Kind::Quoted && bytes[at] == b'"' && !self.is_test(at) {
-                found.push((at, without_names(&unescaped(&self.text[at + 1..end - 1]))));
-            }
-            at = end;
-        }
-        found
-    }
-
     /// Where `word` stands in the code, test items left out, not as a part of a longer word.
     pub fn find_word(&self, word: &str) -> Vec<usize> {
         words(&self.code, word).filter(|&offset| !self.is_test(offset)).collect()
@@ -85,40 +70,6 @@ pub fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 
 
 pub fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
-/// Without backslashes: a line's end goes with the blanks after it, other escapes stay as they are.
-fn unescaped(quoted: &str) -> String {
-    let mut text = String::new();
-    let mut rest = quoted;
-    while let Some((before, after)) = rest.split_once('\\') {
-        text += before;
-        rest = match after.strip_prefix('\n') {
-            Some(next) => next.trim_start(),
-            None => {
-                let escaped = after.chars().next().map_or(0, char::len_utf8);
-                let (name, next) = after.split_at(escaped);
-                text += if name == "n" { "\n" } else { name };
-                next
-            }
-        };
-    }
-    text + rest
-}
-
-fn without_names(format: &str) -> String {
-    let mut text = String::new();
-    let mut rest = format;
-    while let Some(at) = rest.find(['{', '}']) {
-        text += &rest[..at];
-        let brace = &rest[at..=at];
-        // Two are one that is meant.
-        let is_double = rest[at + 1..].starts_with(brace);
-        let end = if is_double { Some(at + 2) } else { rest[at..].find('}').map(|it| at + it + 1) };
-        text += if is_double || end.is_none() { brace } else { "{}" };
-        rest = &rest[end.unwrap_or(at + 1)..];
-    }
-    text + rest
 }
 
 /// What a byte belongs to.

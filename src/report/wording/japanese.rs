@@ -1,10 +1,13 @@
 //! Reports in Japanese, in the words of those who run Rails apps: the field's terms stay.
 
+mod note;
+mod obstacle;
+
 use super::{
     Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, NoFigure,
     Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
 };
-use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
+use crate::terms::{Arrivals, LimitKind, Note, Obstacle, TrialPurpose, Verdict};
 
 pub struct Japanese;
 
@@ -106,6 +109,14 @@ impl Phrases for Japanese {
             LimitKind::Generator => "負荷生成側",
             LimitKind::Unknown => "不明",
         }
+    }
+
+    fn note(&self, note: &Note) -> String {
+        note::sentence(note)
+    }
+
+    fn obstacle(&self, obstacle: &Obstacle) -> String {
+        obstacle::sentence(obstacle)
     }
 
     fn run(&self, found: &Found<'_>) -> String {

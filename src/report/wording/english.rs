@@ -1,11 +1,14 @@
 //! Reports in English.
 
+mod note;
+mod obstacle;
+
 use super::{
     Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, NoFigure,
     Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
-use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
+use crate::terms::{Arrivals, LimitKind, Note, Obstacle, TrialPurpose, Verdict};
 
 pub struct English;
 
@@ -92,6 +95,14 @@ impl Phrases for English {
             LimitKind::Unknown => "not known",
             kind => crate::report::words::limit(kind),
         }
+    }
+
+    fn note(&self, note: &Note) -> String {
+        note::sentence(note)
+    }
+
+    fn obstacle(&self, obstacle: &Obstacle) -> String {
+        obstacle::sentence(obstacle)
     }
 
     fn run(&self, found: &Found<'_>) -> String {

@@ -6,6 +6,7 @@
 //! stored in English and told by their form ([`Language::tell`]). Computes only.
 
 mod english;
+mod fact;
 mod japanese;
 mod labels;
 mod sentences;
@@ -13,7 +14,8 @@ mod sentences;
 use std::borrow::Cow;
 
 use super::figures;
-use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
+use crate::terms::{Arrivals, LimitKind, Note, Obstacle, Stated, TrialPurpose, Verdict};
+pub use fact::{AnyFact, Fact};
 pub use labels::Labels;
 
 /// A language for text that people read.
@@ -25,6 +27,8 @@ pub enum Language {
 }
 
 impl Language {
+    /// That of formats which programs read.
+    pub const DATA: Self = Self::English;
     /// All of them, by the name that users type.
     pub const ALL: &[(&str, Self)] = &[("en", Self::English), ("ja", Self::Japanese)];
 
@@ -39,6 +43,29 @@ impl Language {
             Self::English => "en",
             Self::Japanese => "ja",
         }
+    }
+
+    /// A fact as a sentence; text as it is.
+    pub fn say<F: Fact>(self, stated: &Stated<F>) -> String {
+        match stated {
+            Stated::Fact(fact) => self.say_fact(fact),
+            Stated::Verbatim(text) => self.tell(text).into_owned(),
+        }
+    }
+
+    /// A fact as a sentence.
+    pub fn say_fact<F: Fact>(self, fact: &F) -> String {
+        fact.in_words(self.phrases())
+    }
+
+    /// What is said, in its order.
+    pub fn say_each<F: Fact>(self, all: &[Stated<F>]) -> Vec<String> {
+        all.iter().map(|one| self.say(one)).collect()
+    }
+
+    /// Empty where nothing is said.
+    pub fn say_or_empty<F: Fact>(self, stated: Option<&Stated<F>>) -> String {
+        stated.map(|it| self.say(it)).unwrap_or_default()
     }
 
     /// A sentence that the program wrote in English, in this language; borrowed where it stays as
@@ -307,6 +334,11 @@ pub trait Phrases: Sync {
     fn outcomes(&self, outcome: Outcome, count: usize) -> String;
     /// The limit as people name it.
     fn limit(&self, kind: LimitKind) -> &'static str;
+
+    /// What is to be said of an answer.
+    fn note(&self, note: &Note) -> String;
+    /// Why a setting or a change was not measured.
+    fn obstacle(&self, obstacle: &Obstacle) -> String;
 
     fn run(&self, found: &Found<'_>) -> String;
     fn keep(&self, found: &Found<'_>) -> String;

@@ -1,0 +1,148 @@
+//! JSON for scripts: each fact as its English sentence, and the fact itself in a field beside it.
+//!
+//! In: values with facts in them, as they are stored. Out: the same with `reason: "..."` and
+//! `reason_fact: {...}` where there was a fact at `reason`, and back again. Computes only.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::wording::{AnyFact, Fact, Language};
+
+/// What the name of a field has after it for the fact that is said there.
+const BESIDE: &str = "_fact";
+
+/// A report as scripts get it.
+///
+/// # Panics
+/// A type of ours has keys that are no strings: a bug.
+pub fn with_sentences<T: Serialize + ?Sized>(report: &T) -> Value {
+    said(serde_json::to_value(report).expect("our types have string keys"))
+}
+
+/// A report that was printed, as a value of ours.
+///
+/// # Errors
+/// It is none.
+pub fn without_sentences<T: DeserializeOwned>(printed: Value) -> serde_json::Result<T> {
+    serde_json::from_value(unsaid(printed))
+}
+
+fn said(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => Value::Object(fields.into_iter().flat_map(said_field).collect()),
+        Value::Array(values) => Value::Array(values.into_iter().map(said).collect()),
+        other => other,
+    }
+}
+
+/// One field, or two where it is a fact or a list with facts in it.
+fn said_field((name, value): (String, Value)) -> Vec<(String, Value)> {
+    let has_fact = match &value {
+        Value::Array(values) => values.iter().any(is_fact),
+        one => is_fact(one),
+    };
+    if !has_fact {
+        return vec![(name, said(value))];
+    }
+    let beside = format!("{name}{BESIDE}");
+    let (sentences, facts) = match value {
+        Value::Array(values) => {
+            let sentences = values.iter().cloned().map(sentence).collect();
+            let facts = values.into_iter().map(|it| if is_fact(&it) { it } else { Value::Null });
+            (Value::Array(sentences), Value::Array(facts.collect()))
+        }
+        one => (sentence(one.clone()), one),
+    };
+    vec![(name, sentences), (beside, facts)]
+}
+
+fn is_fact(value: &Value) -> bool {
+    value.get("fact").is_some_and(Value::is_string)
+}
+
+/// A fact in words; anything else as it is.
+fn sentence(value: Value) -> Value {
+    if !is_fact(&value) {
+        return value;
+    }
+    match serde_json::from_value::<AnyFact>(value.clone()) {
+        Ok(fact) => fact.in_words(Language::English.phrases()).into(),
+        Err(_) => value,
+    }
+}
+
+/// A field `reason_fact` takes the place of `reason`.
+fn unsaid(value: Value) -> Value {
+    match value {
+        Value::Object(mut fields) => {
+            let beside: Vec<String> =
+                fields.keys().filter(|name| name.ends_with(BESIDE)).cloned().collect();
+            for name in beside {
+                let fact = fields.remove(&name).unwrap_or_default();
+                let name = name.trim_end_matches(BESIDE);
+                let sentence = fields.get(name).cloned().unwrap_or_default();
+                fields.insert(name.to_string(), merged(fact, sentence));
+            }
+            Value::Object(
+                fields.into_iter().map(|(name, it)| (name, unsaid(it))).collect::<Map<_, _>>(),
+            )
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(unsaid).collect()),
+        other => other,
+    }
+}
+
+/// The fact where there is one, else the sentence; of lists, entry by entry.
+fn merged(fact: Value, sentence: Value) -> Value {
+    match (fact, sentence) {
+        (Value::Array(facts), Value::Array(sentences)) => {
+            facts.into_iter().zip(sentences).map(|(fact, text)| merged(fact, text)).collect()
+        }
+        (Value::Null, sentence) => sentence,
+        (fact, _) => fact,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::terms::{Note, Obstacle, Stated};
+
+    #[test]
+    fn a_fact_stands_beside_its_sentence_and_both_are_read_as_the_fact() {
+        let gone: Stated<Obstacle> = Obstacle::DiedTwice.into();
+        let old: Stated<Obstacle> = Stated::Verbatim("said long ago".to_string());
+        let value = json!({ "why": gone, "notes": [gone, old], "rest": { "text": "as it is" } });
+        let printed = with_sentences(&value);
+        let died = "the server died under load, twice";
+        assert_eq!(
+            printed,
+            json!({
+                "why": died,
+                "why_fact": { "fact": "died_twice" },
+                "notes": [died, "said long ago"],
+                "notes_fact": [{ "fact": "died_twice" }, null],
+                "rest": { "text": "as it is" },
+            })
+        );
+        assert_eq!(without_sentences::<Value>(printed).unwrap(), value);
+    }
+
+    #[test]
+    fn a_fact_that_is_not_known_stays_a_value() {
+        let newer = json!({ "why": { "fact": "of_next_year", "n": 1 } });
+        assert_eq!(with_sentences(&newer)["why"], newer["why"]);
+    }
+
+    #[test]
+    fn facts_within_facts_are_said_once() {
+        let why = Obstacle::NotMeasurable { why: "the reason".into() };
+        let note = json!({ "note": Note::KnobsNotCompared { why } });
+        let printed = with_sentences(&note);
+        assert!(printed["note"].as_str().is_some_and(|it| it.ends_with("measured: the reason")));
+        assert_eq!(printed["note_fact"], note["note"]);
+    }
+}

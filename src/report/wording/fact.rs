@@ -1,0 +1,74 @@
+//! The families of facts, each with the phrase that says it.
+//!
+//! In: a fact. Out: its sentence in a language. A new family is a row of `families!`, a method of
+//! [`Phrases`] and a type of `terms`. Computes only.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Phrases;
+use crate::terms;
+
+/// Something that each language has a sentence for.
+pub trait Fact {
+    fn in_words(&self, say: &dyn Phrases) -> String;
+}
+
+macro_rules! families {
+    ($($family:ident: $phrase:ident),* $(,)?) => {
+        $(impl Fact for terms::$family {
+            fn in_words(&self, say: &dyn Phrases) -> String {
+                say.$phrase(self)
+            }
+        })*
+
+        /// A fact of any family: their names differ, so that it is known by its `fact`.
+        #[derive(Deserialize, JsonSchema)]
+        #[serde(untagged)]
+        pub enum AnyFact {
+            $($family(terms::$family),)*
+        }
+
+        impl Fact for AnyFact {
+            fn in_words(&self, say: &dyn Phrases) -> String {
+                match self {
+                    $(Self::$family(fact) => fact.in_words(say),)*
+                }
+            }
+        }
+    };
+}
+
+families! {
+    Note: note,
+    Obstacle: obstacle,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Every `"const"` of a property `fact`.
+    fn names(schema: &Value, found: &mut Vec<String>) {
+        let name = schema.pointer("/properties/fact/const").and_then(Value::as_str);
+        found.extend(name.map(String::from));
+        match schema {
+            Value::Object(fields) => fields.values().for_each(|it| names(it, found)),
+            Value::Array(values) => values.iter().for_each(|it| names(it, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn no_two_facts_have_one_name() {
+        let mut all = Vec::new();
+        names(schemars::schema_for!(AnyFact).as_value(), &mut all);
+        let count = all.len();
+        assert!(count > 10);
+        all.sort();
+        let twice: Vec<_> = all.windows(2).filter(|two| two[0] == two[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
+    }
+}
