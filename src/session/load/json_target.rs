@@ -103,7 +103,8 @@ mod tests {
         assert_eq!(target.slo, Some("p95<2s".parse().unwrap()));
         assert_eq!((target.method.as_str(), target.path.as_str()), ("POST", "/orders?x=1"));
         assert_eq!((target.body.as_slice(), target.weight), (b"{\"n\":1}".as_slice(), 3));
-        let headers = [("Accept", "*/*"), ("X-A", "1"), ("X-A", "2")];
+        // In the order in which they were written.
+        let headers = [("X-A", "1"), ("X-A", "2"), ("Accept", "*/*")];
         assert_eq!(target.headers, headers.map(|(name, value)| (name.into(), value.into())));
         let plain = r#"{"method":"GET","url":"/a","body":null,"header":null}"#;
         assert_eq!(read(plain).unwrap(), Target::get("/a"));
