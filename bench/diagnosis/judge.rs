@@ -2,6 +2,7 @@
 //!
 //! In: a record. Out: a row. The rules see the record's figures and nothing of the situation.
 
+use sweetspot::report::Language;
 use sweetspot::summary::trial::{Context, summarise};
 use sweetspot::terms::{Goals, TrialPurpose};
 
@@ -33,7 +34,7 @@ pub fn judge(run: &Run<'_>, record: &Record) -> Result<Row> {
     Ok(Row {
         named: Some(pushed.limit.kind),
         confidence: pushed.limit.confidence,
-        evidence: pushed.limit.evidence,
+        evidence: Language::DATA.say(&pushed.limit.evidence),
         unloaded_s,
         latency_s_p50: Some(pushed.summary.latency_s.p50),
         throughput_rps: Some(pushed.summary.throughput_rps),

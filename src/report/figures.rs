@@ -48,6 +48,11 @@ pub fn change(value: f64) -> String {
     }
 }
 
+/// A share as a percentage without decimals: `97 %`, `0 %`.
+pub fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
 /// A share as a percentage: `97 %`; below ten with a decimal: `0.3 %`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;

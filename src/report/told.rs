@@ -112,8 +112,8 @@ fn of_verification(found: &mut Verification, visit: &mut Translation) {
 }
 
 fn of_limit(limit: &mut Limit, visit: &mut Translation) {
-    visit.text(&mut limit.evidence);
-    visit.text(&mut limit.advice);
+    visit.stated(&mut limit.evidence);
+    limit.advice.iter_mut().for_each(|it| visit.stated(it));
 }
 
 fn of_failure(failure: &mut BootFailure, visit: &mut Translation) {

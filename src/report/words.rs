@@ -246,8 +246,8 @@ fn decision_facts(
     let knobs = knobs.and_then(|knobs| knob_words::recommended(story, knobs, language));
     facts.extend(knobs.map(|text| (labels.with_knobs, text)));
     facts.push((labels.limit, limit_text(story, decision, language)));
-    if !decision.limit.advice.is_empty() {
-        facts.push((labels.what_helps, decision.limit.advice.clone()));
+    if let Some(advice) = &decision.limit.advice {
+        facts.push((labels.what_helps, language.say(advice)));
     }
     let share = figures::percent(decision.operating_rps / decision.capacity_rps);
     let day_to_day = say.day_to_day(&figures::rate(decision.operating_rps), &share);
@@ -280,7 +280,7 @@ fn limit_text(story: &Story, decision: &Decision, language: Language) -> String 
     let title = limit_title(story, limit.kind, language);
     let is_known = limit.kind != LimitKind::Unknown;
     let confidence = is_known.then(|| figures::percent(limit.confidence));
-    language.phrases().limit_because(title, &limit.evidence, confidence.as_deref())
+    language.phrases().limit_because(title, &language.say(&limit.evidence), confidence.as_deref())
 }
 
 /// Without a decision: the best that is known.
@@ -534,6 +534,7 @@ pub fn predictions_scored(story: &Story, language: Language) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::WaitingEvidence;
     use crate::terms::{BootFailure, BootFailureKind, Limit, Settings};
     use crate::terms::{PredictedLimit, Prediction};
 
@@ -553,7 +554,7 @@ mod tests {
             gain_ratio_interval: gain.map(|gain| [gain - 0.05, gain + 0.05]),
             precision: None,
             operating_rps: 70.0,
-            limit: Limit::unknown("no resource was busy"),
+            limit: Limit::unknown(WaitingEvidence::NotSaturated),
             goals: Vec::new(),
             goals_rps: None,
             equivalent: Vec::new(),
@@ -602,7 +603,8 @@ mod tests {
         let mut story = story(Some((2, 1, Some(80.0))), Some(1.25));
         let decision = story.decision.as_mut().unwrap();
         decision.workers = 4;
-        decision.limit = Limit { kind: LimitKind::Threads, ..Limit::unknown("all 4 workers") };
+        decision.limit =
+            Limit { kind: LimitKind::Threads, ..Limit::unknown(WaitingEvidence::NotSaturated) };
         story.has_threads = false;
         assert_eq!(
             headline(&story, Language::English),

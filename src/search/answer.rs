@@ -7,7 +7,7 @@ use super::screened::KnobsAnswer;
 use crate::model;
 use crate::stats::{self, Estimate, PriorSpread};
 use crate::terms::{
-    Configuration, Limit, MemoryParts, Note, Objective, Precision, Stated, Verdict,
+    Configuration, Limit, MemoryParts, Note, Objective, Precision, Stated, Verdict, WaitingEvidence,
 };
 
 /// A capacity with its 95 % interval.
@@ -143,7 +143,7 @@ impl Search {
 
     fn choice(&self, chosen: Configuration) -> Option<Choice> {
         let cell = &self.cells[&chosen];
-        let unknown = || Limit::unknown("it was not pushed to its limit");
+        let unknown = || Limit::unknown(WaitingEvidence::NotSaturated);
         let memory =
             cell.memory_bytes.or_else(|| self.expectations().and_then(|e| e.memory_bytes(chosen)));
         Some(Choice {

@@ -18,7 +18,7 @@ use super::{Ask, Told, TrialRequest};
 use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
 use crate::terms::{
     Arrivals, Configuration, Limit, LimitKind, Offered, Rate, TrialPurpose, TrialSummary, Variant,
-    Verdict,
+    Verdict, WaitingEvidence,
 };
 
 /// One setting that is measured again.
@@ -337,7 +337,7 @@ impl Verify {
         let (then, current) = (self.against_then(), self.against_current());
         let (verdict, reason) = self.judge(then.as_ref(), current.as_ref());
         let measured = self.measured.get(&self.recommended());
-        let unknown = || Limit::unknown("it was not pushed to its limit");
+        let unknown = || Limit::unknown(WaitingEvidence::NotSaturated);
         let mut notes = self.notes.clone();
         if verdict == Verdict::Undecided {
             notes.push(self.what_more_would_buy(then.as_ref(), current.as_ref()));

@@ -10,7 +10,7 @@ use super::verdict::{self, Judgement};
 use super::warm_up::warm_up;
 use crate::terms::{
     Goals, InsideSummary, InsideUse, Limit, LoadSummary, TrialPurpose, TrialRecord, TrialSummary,
-    Variant, Verdict, Warning,
+    Variant, Verdict, WaitingEvidence, Warning,
 };
 
 /// What has to be known beside the record.
@@ -47,7 +47,7 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
         summary.warnings.extend(used::doubt_balance(&used));
         name_limit(record, context, &used, &summary, cut)
     } else {
-        Limit::unknown("it was not pushed to its limit")
+        Limit::unknown(WaitingEvidence::NotSaturated)
     };
     TrialSummary {
         id: context.id,

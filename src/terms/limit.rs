@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::evidence::{Evidence, LimitAdvice, WaitingEvidence};
+use super::stated::{Stated, or_empty};
+
 /// The resources that can set the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -41,21 +44,18 @@ pub struct Limit {
     pub kind: LimitKind,
     /// 0..=1; 0 for unknown.
     pub confidence: f64,
-    /// A sentence with the counter and its figure.
-    pub evidence: String,
+    /// The counter with its figure.
+    pub evidence: Stated<Evidence>,
     /// What to do about it; empty for unknown.
-    #[serde(default)]
-    pub advice: String,
+    #[serde(default, with = "or_empty")]
+    #[schemars(with = "Stated<LimitAdvice>")]
+    pub advice: Option<Stated<LimitAdvice>>,
 }
 
 impl Limit {
     /// No rule held; `evidence` says what was looked at.
-    pub fn unknown(evidence: impl Into<String>) -> Self {
-        Self {
-            kind: LimitKind::Unknown,
-            confidence: 0.0,
-            evidence: evidence.into(),
-            advice: String::new(),
-        }
+    pub fn unknown(evidence: WaitingEvidence) -> Self {
+        let evidence = Stated::Fact(evidence.into());
+        Self { kind: LimitKind::Unknown, confidence: 0.0, evidence, advice: None }
     }
 }

@@ -10,6 +10,7 @@ mod configuration;
 mod decision;
 mod duration;
 mod event;
+mod evidence;
 mod finding;
 mod goals;
 mod knob;
@@ -46,6 +47,10 @@ pub use decision::{
 };
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
+pub use evidence::{
+    CpuBusy, Evidence, LimitAdvice, MemoryFill, NeighbourCores, ResourceEvidence, Slots,
+    WaitingEvidence,
+};
 pub use finding::{Finding, FindingState};
 pub use goals::{Goals, GoalsError, Part};
 pub use knob::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant};

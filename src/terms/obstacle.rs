@@ -23,8 +23,15 @@ pub enum Obstacle {
     SetsWorkersOrThreads { variable: String },
     /// The server has the setting from a later version on than the one that runs.
     SettingTooNew { server: String, setting: String, since: String, version: String },
-    /// The version that runs has the setting no more; `instead` says what there is.
-    SettingGone { server: String, setting: String, until: String, instead: String, version: String },
+    /// The version that runs has the setting no more.
+    SettingGone {
+        server: String,
+        setting: String,
+        until: String,
+        /// What there is instead.
+        instead: String,
+        version: String,
+    },
     /// The budget was used up before it; about so much more would do.
     NoTimeLeft { more_s: f64 },
     /// The session ended first.

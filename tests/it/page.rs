@@ -150,8 +150,8 @@ fn values_from_outside_are_text_wherever_they_stand() {
         failure.last_lines = vec![EVIL.to_string()];
     }
     let decision = story.decision.as_mut().unwrap();
-    decision.limit.evidence = EVIL.to_string();
-    decision.limit.advice = EVIL.to_string();
+    decision.limit.evidence = Stated::Verbatim(EVIL.to_string());
+    decision.limit.advice = Some(Stated::Verbatim(EVIL.to_string()));
     decision.settings.start = EVIL.to_string();
     decision.settings.env.insert(EVIL.to_string(), EVIL.to_string());
     decision.settings.config_snippet = EVIL.to_string();
@@ -159,7 +159,7 @@ fn values_from_outside_are_text_wherever_they_stand() {
     decision.settings.advice = vec![EVIL.to_string()];
     for trial in &mut story.trials {
         trial.reason = EVIL.to_string();
-        trial.limit.evidence = EVIL.to_string();
+        trial.limit.evidence = Stated::Verbatim(EVIL.to_string());
     }
     let file = html::render(&story, None, &BUILT, EN);
     assert_eq!(file.matches("<script").count(), 2, "the data and the page, nothing else");

@@ -174,7 +174,7 @@ fn the_list_of_sessions_is_valid() {
     }
     let entries = list(&sweetspot::store::Store::open(&path).unwrap()).unwrap();
     assert_eq!(entries.len(), 2);
-    assert_valid("sessions.schema.json", &serde_json::to_value(entries).unwrap());
+    assert_valid("sessions.schema.json", &with_sentences(&entries));
     assert_valid("sessions.schema.json", &json!([]));
 }
 

@@ -92,7 +92,7 @@ fn row(trial: &TrialSummary, changes: &[Change]) -> Vec<String> {
         optional(trial.memory_bytes),
         words::limit(trial.limit.kind).to_string(),
         trial.limit.confidence.to_string(),
-        outside::csv(&trial.limit.evidence),
+        outside::csv(&Language::DATA.say(&trial.limit.evidence)),
         outside::csv(&trial.reason),
         trial.ended_s.to_string(),
         outside::csv(&goals_text::lines(&summary.goals, Language::English).join("; ")),

@@ -1,5 +1,6 @@
 //! Reports in English.
 
+mod limit;
 mod note;
 mod obstacle;
 
@@ -8,7 +9,9 @@ use super::{
     Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
-use crate::terms::{Arrivals, LimitKind, Note, Obstacle, TrialPurpose, Verdict};
+use crate::terms::{
+    Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, TrialPurpose, Verdict,
+};
 
 pub struct English;
 
@@ -95,6 +98,14 @@ impl Phrases for English {
             LimitKind::Unknown => "not known",
             kind => crate::report::words::limit(kind),
         }
+    }
+
+    fn evidence(&self, evidence: &Evidence) -> String {
+        limit::evidence(evidence)
+    }
+
+    fn limit_advice(&self, advice: &LimitAdvice) -> String {
+        limit::advice(*advice)
     }
 
     fn note(&self, note: &Note) -> String {

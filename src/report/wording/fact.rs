@@ -40,6 +40,8 @@ macro_rules! families {
 }
 
 families! {
+    Evidence: evidence,
+    LimitAdvice: limit_advice,
     Note: note,
     Obstacle: obstacle,
 }

@@ -1,5 +1,6 @@
 //! Reports in Japanese, in the words of those who run Rails apps: the field's terms stay.
 
+mod limit;
 mod note;
 mod obstacle;
 
@@ -7,7 +8,9 @@ use super::{
     Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, NoFigure,
     Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
 };
-use crate::terms::{Arrivals, LimitKind, Note, Obstacle, TrialPurpose, Verdict};
+use crate::terms::{
+    Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, TrialPurpose, Verdict,
+};
 
 pub struct Japanese;
 
@@ -109,6 +112,14 @@ impl Phrases for Japanese {
             LimitKind::Generator => "負荷生成側",
             LimitKind::Unknown => "不明",
         }
+    }
+
+    fn evidence(&self, evidence: &Evidence) -> String {
+        limit::evidence(evidence)
+    }
+
+    fn limit_advice(&self, advice: &LimitAdvice) -> String {
+        limit::advice(*advice)
     }
 
     fn note(&self, note: &Note) -> String {

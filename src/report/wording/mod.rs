@@ -14,7 +14,9 @@ mod sentences;
 use std::borrow::Cow;
 
 use super::figures;
-use crate::terms::{Arrivals, LimitKind, Note, Obstacle, Stated, TrialPurpose, Verdict};
+use crate::terms::{
+    Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, Stated, TrialPurpose, Verdict,
+};
 pub use fact::{AnyFact, Fact};
 pub use labels::Labels;
 
@@ -335,6 +337,10 @@ pub trait Phrases: Sync {
     /// The limit as people name it.
     fn limit(&self, kind: LimitKind) -> &'static str;
 
+    /// What a limit is told by.
+    fn evidence(&self, evidence: &Evidence) -> String;
+    /// What to do about a limit.
+    fn limit_advice(&self, advice: &LimitAdvice) -> String;
     /// What is to be said of an answer.
     fn note(&self, note: &Note) -> String;
     /// Why a setting or a change was not measured.

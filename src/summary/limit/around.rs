@@ -1,8 +1,10 @@
 //! What is around the server: the load generator, memory, and the host with its other guests.
 
-use super::{BUSY, Figures, IDLE, confidence, found, percent};
+use super::{BUSY, Figures, IDLE, confidence, found};
 use crate::summary::used::Neighbour;
-use crate::terms::{Limit, LimitKind};
+use crate::terms::{
+    Limit, LimitAdvice, LimitKind, MemoryFill, NeighbourCores, ResourceEvidence, Stated,
+};
 
 /// Stolen from the server's cores by other machines, and it is felt.
 const STOLEN: f64 = 0.10;
@@ -19,25 +21,23 @@ pub(super) fn generator(figures: &Figures<'_>) -> Option<Limit> {
         return None;
     }
     let doubt = figures.load.warnings.iter().find(|doubt| doubt.code.starts_with("generator_"))?;
-    Some(found(LimitKind::Generator, 0.9, doubt.message.clone(), doubt.advice.clone()))
+    Some(Limit {
+        kind: LimitKind::Generator,
+        confidence: 0.9,
+        evidence: Stated::Verbatim(doubt.message.clone()),
+        advice: Some(Stated::Verbatim(doubt.advice.clone())),
+    })
 }
 
 /// The memory that the server may use is used up.
 pub(super) fn memory(figures: &Figures<'_>) -> Option<Limit> {
-    const ADVICE: &str = "more memory, or fewer workers; what each takes stands with the results";
+    const ADVICE: LimitAdvice = LimitAdvice::MoreMemoryOrFewerWorkers;
     let memory = &figures.used.memory;
-    let of_limit = match (memory.most_bytes, memory.limit_bytes) {
-        (Some(most), Some(limit)) => {
-            format!(" ({} MiB of {} MiB)", most >> 20, limit >> 20)
-        }
-        _ => String::new(),
-    };
+    let bytes = memory.most_bytes.zip(memory.limit_bytes);
+    let fill = bytes.map(|(most_bytes, limit_bytes)| MemoryFill { most_bytes, limit_bytes });
     if memory.out_of_memory_kills > 0 {
         let kills = memory.out_of_memory_kills;
-        let evidence = format!(
-            "{kills} {} killed because memory ran out{of_limit}",
-            if kills == 1 { "process was" } else { "processes were" }
-        );
+        let evidence = ResourceEvidence::OutOfMemory { kills, memory: fill };
         return Some(found(LimitKind::Memory, 0.95, evidence, ADVICE));
     }
     // Files fill the memory up to its limit as a matter of course: only what has to be read again
@@ -46,12 +46,11 @@ pub(super) fn memory(figures: &Figures<'_>) -> Option<Limit> {
     // A server that computes all the time waits for nothing.
     let has_time = figures.used.server_cores() < IDLE * figures.cores;
     (memory.refaults_a_second >= REREAD && felt >= PRESSED && has_time).then(|| {
-        let evidence = format!(
-            "{:.0} pages a second had to make room and were read from the disk again{of_limit}, \
-             and something waited for that {} of the time",
-            memory.refaults_a_second,
-            percent(felt)
-        );
+        let evidence = ResourceEvidence::MemoryPressure {
+            reread_pages_per_s: memory.refaults_a_second,
+            waited_ratio: felt,
+            memory: fill,
+        };
         found(LimitKind::Memory, confidence(felt, PRESSED, 0.5, 0.6), evidence, ADVICE)
     })
 }
@@ -64,9 +63,8 @@ pub(super) fn host(figures: &Figures<'_>) -> Option<Limit> {
         return Some(found(
             LimitKind::Host,
             confidence(stolen, STOLEN, 0.4, 0.6),
-            format!("the hypervisor gave {} of the cores' time to others", percent(stolen)),
-            "measure again at another time; a machine with cores of its own (a dedicated or \
-             non-burstable type) keeps what it promises",
+            ResourceEvidence::Stolen { ratio: stolen },
+            LimitAdvice::MeasureAtAnotherTime,
         ));
     }
     let strangers: Vec<&Neighbour> =
@@ -81,23 +79,18 @@ pub(super) fn host(figures: &Figures<'_>) -> Option<Limit> {
     Some(found(
         LimitKind::Host,
         if is_seen { sure } else { 0.5 },
-        format!(
-            "the {} cores were {} busy, {} of it by processes that are not the server's: {}",
-            figures.cores,
-            percent(figures.cores_busy()),
-            percent(taken),
-            names(&strangers)
-        ),
-        "end them, or give the server cores on which they do not run, and measure again",
+        ResourceEvidence::TakenByOthers {
+            cores: figures.cores,
+            busy_ratio: figures.cores_busy(),
+            taken_ratio: taken,
+            processes: busiest(&strangers),
+        },
+        LimitAdvice::EndNeighbours,
     ))
 }
 
-/// The busiest, with their use.
-pub(super) fn names(neighbours: &[&Neighbour]) -> String {
-    let named: Vec<String> = neighbours
-        .iter()
-        .take(3)
-        .map(|one| format!("{} ({:.2} cores)", one.name, one.cores))
-        .collect();
-    named.join(", ")
+/// The three busiest, with their use.
+pub(super) fn busiest(neighbours: &[&Neighbour]) -> Vec<NeighbourCores> {
+    let three = neighbours.iter().take(3);
+    three.map(|one| NeighbourCores { name: one.name.clone(), cores: one.cores }).collect()
 }

@@ -1,8 +1,8 @@
 //! How requests get to a worker: uneven workers, a proxy that turns them away, a listen queue that
 //! is too short.
 
-use super::{BUSY, Figures, confidence, found, percent};
-use crate::terms::{Limit, LimitKind};
+use super::{BUSY, Figures, confidence, found};
+use crate::terms::{Limit, LimitAdvice, LimitKind, WaitingEvidence};
 
 /// A worker with less than this share of the busiest one's CPU has little to do beside it.
 const LITTLE: f64 = 0.5;
@@ -19,14 +19,8 @@ pub(super) fn balance(figures: &Figures<'_>) -> Option<Limit> {
         found(
             LimitKind::Balance,
             confidence(1.0 - idlest / busiest, 1.0 - LITTLE, 0.9, 0.7),
-            format!(
-                "one worker was busy {} of the time and another {}: requests do not get to those \
-                 that are free",
-                percent(busiest),
-                percent(idlest)
-            ),
-            "measure with a fresh connection a request, as a proxy in front has it; with kept \
-             connections a worker keeps its clients, however long they wait",
+            WaitingEvidence::Unbalanced { busiest_ratio: busiest, idlest_ratio: idlest },
+            LimitAdvice::FreshConnections,
         )
     })
 }
@@ -48,15 +42,13 @@ pub(super) fn proxy(figures: &Figures<'_>) -> Option<Limit> {
         found(
             LimitKind::Proxy,
             sure,
-            format!(
-                "of {} requests the proxy closed {closed} connections and answered {not_taken} \
-                 with 502, while the cores were {} busy and the busiest worker {}",
-                load.due,
-                percent(figures.cores_busy()),
-                percent(figures.busiest_worker())
-            ),
-            "raise its limits (worker_connections, limit_conn, limit_req, the open files it may \
-             have), and the listen queue of the server behind it",
+            WaitingEvidence::ProxyTurnedAway {
+                due: load.due,
+                closed,
+                status_502: not_taken,
+                cpu: figures.cpu_busy(),
+            },
+            LimitAdvice::RaiseProxyLimits,
         )
     })
 }
@@ -74,15 +66,13 @@ pub(super) fn backlog(figures: &Figures<'_>) -> Option<Limit> {
         found(
             LimitKind::Backlog,
             confidence(share, LOST, 0.1, 0.65),
-            format!(
-                "the listen queue (backlog {room}) was full and {overflows} connections were \
-                 turned away (p99 {:.1} s: they come again after 1, 3 and 7 s), while the cores \
-                 were {} busy",
-                figures.load.latency_s.p99,
-                percent(figures.cores_busy())
-            ),
-            "a longer listen queue (the server's backlog, and net.core.somaxconn), or a proxy in \
-             front that keeps what waits",
+            WaitingEvidence::ListenQueueFull {
+                backlog: room,
+                turned_away: overflows,
+                p99_s: figures.load.latency_s.p99,
+                cores_busy_ratio: figures.cores_busy(),
+            },
+            LimitAdvice::LongerListenQueue,
         )
     })
 }

@@ -1,7 +1,7 @@
 //! The server's own CPU: a quota, garbage collection, the cores, the interpreter's lock.
 
-use super::{BUSY, Figures, confidence, found, percent};
-use crate::terms::{Limit, LimitKind};
+use super::{BUSY, Figures, confidence, found};
+use crate::terms::{Limit, LimitAdvice, LimitKind, ResourceEvidence};
 
 /// Held back in this share of the scheduling periods, and the quota is what is felt.
 const THROTTLED: f64 = 0.30;
@@ -19,14 +19,12 @@ pub(super) fn quota(figures: &Figures<'_>) -> Option<Limit> {
         found(
             LimitKind::Quota,
             confidence(throttled, THROTTLED, 0.9, 0.6),
-            format!(
-                "the control group's quota of {} cores stopped the server in {} of the \
-                 scheduling periods; it used {server:.2} cores",
-                figures.cores,
-                percent(throttled)
-            ),
-            "a higher quota, or as many workers as it has whole cores: more only spend it sooner \
-             and then all stand still",
+            ResourceEvidence::Throttled {
+                cores: figures.cores,
+                throttled_ratio: throttled,
+                server_cores: server,
+            },
+            LimitAdvice::HigherQuotaOrWorkersPerCore,
         )
     })
 }
@@ -42,13 +40,11 @@ pub(super) fn garbage_collection(figures: &Figures<'_>) -> Option<Limit> {
         found(
             LimitKind::Gc,
             confidence(share, COLLECTING, 0.7, 0.6),
-            format!(
-                "{} of the workers' CPU time was garbage collection ({:.1} ms a request)",
-                percent(share),
-                collecting_s / inside.requests.max(1) as f64 * 1e3
-            ),
-            "make less garbage: fewer objects a request, and a larger heap to start with \
-             (RUBY_GC_HEAP_INIT_SLOTS, RUBY_GC_MALLOC_LIMIT)",
+            ResourceEvidence::Collecting {
+                ratio: share,
+                per_request_s: collecting_s / inside.requests.max(1) as f64,
+            },
+            LimitAdvice::LessGarbage,
         )
     })
 }
@@ -63,17 +59,13 @@ pub(super) fn cores(figures: &Figures<'_>) -> Option<Limit> {
         found(
             LimitKind::Cores,
             if is_explained { confidence(busy, BUSY, 1.0, 0.6) } else { 0.5 },
-            format!(
-                "the {} cores were {} busy (server {:.2}, load generator {:.2} cores)",
-                figures.cores,
-                percent(busy),
-                figures.used.server_cores(),
-                figures.used.cores_of("generator"),
-            ),
-            format!(
-                "more cores, or less CPU a request; {} would only queue inside the server",
-                figures.more_of_either()
-            ),
+            ResourceEvidence::CoresBusy {
+                cores: figures.cores,
+                busy_ratio: busy,
+                server_cores: figures.used.server_cores(),
+                generator_cores: figures.used.cores_of("generator"),
+            },
+            LimitAdvice::MoreCoresOrLessCpu { has_threads: figures.has_threads },
         )
     })
 }
@@ -81,24 +73,20 @@ pub(super) fn cores(figures: &Figures<'_>) -> Option<Limit> {
 /// Each worker uses all of the one core that it can.
 pub(super) fn lock(figures: &Figures<'_>) -> Option<Limit> {
     let busy = mean_worker(figures);
-    let workers = figures.used.workers.len();
     (busy >= BUSY).then(|| {
         found(
             LimitKind::Gvl,
             confidence(busy, BUSY, 1.0, 0.6),
-            format!(
-                "{} busy {} of the time, all that {} allows, while {:.2} of {} cores were left \
-                 idle",
-                if workers == 1 { "the one worker was" } else { "each worker was" },
-                percent(busy),
-                // A worker with one thread has nobody to share a lock with.
-                if figures.has_one_thread() { "one core at a time" } else { "its lock" },
-                (1.0 - figures.cores_busy()) * figures.cores,
-                figures.cores,
-            ),
+            ResourceEvidence::WorkersBusy {
+                workers: figures.used.workers.len() as u32,
+                busy_ratio: busy,
+                has_one_thread: figures.has_one_thread(),
+                idle_cores: (1.0 - figures.cores_busy()) * figures.cores,
+                cores: figures.cores,
+            },
             match figures.has_threads {
-                true => "more workers; more threads would only wait for the same lock",
-                false => "more workers",
+                true => LimitAdvice::MoreWorkersNotThreads,
+                false => LimitAdvice::MoreWorkers,
             },
         )
     })

@@ -12,7 +12,10 @@ mod cpu;
 mod waits;
 
 use super::used::{Neighbour, Used};
-use crate::terms::{Configuration, Limit, LimitKind, LoadSummary};
+use crate::terms::{
+    Configuration, CpuBusy, Evidence, Limit, LimitAdvice, LimitKind, LoadSummary, Slots, Stated,
+    WaitingEvidence,
+};
 
 /// The figures that the rules look at.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,22 +106,16 @@ impl Figures<'_> {
         self.in_flight_mean >= 0.95 * self.slots() && self.has_idle_cpu()
     }
 
-    /// What only lengthens a queue elsewhere.
-    fn more_of_either(&self) -> &'static str {
-        if self.has_threads { "more workers or threads" } else { "more workers" }
-    }
-
     fn has_one_thread(&self) -> bool {
         self.configuration.threads.get() == 1
     }
 
-    /// What requests occupy: threads, or whole workers where each has one thread.
-    fn slots_name(&self) -> &'static str {
-        match (self.has_one_thread(), self.configuration.slots()) {
-            (false, _) => "threads",
-            (true, 1) => "worker",
-            (true, _) => "workers",
-        }
+    fn named_slots(&self) -> Slots {
+        Slots { count: self.configuration.slots(), are_workers: self.has_one_thread() }
+    }
+
+    fn cpu_busy(&self) -> CpuBusy {
+        CpuBusy { cores_ratio: self.cores_busy(), worker_ratio: self.busiest_worker() }
     }
 }
 
@@ -128,23 +125,21 @@ fn confidence(figure: f64, threshold: f64, whole: f64, at_threshold: f64) -> f64
     at_threshold + way * (0.95 - at_threshold)
 }
 
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+fn found(
+    kind: LimitKind,
+    confidence: f64,
+    evidence: impl Into<Evidence>,
+    advice: LimitAdvice,
+) -> Limit {
+    Limit { kind, confidence, evidence: Stated::Fact(evidence.into()), advice: Some(advice.into()) }
 }
 
-fn found(kind: LimitKind, confidence: f64, evidence: String, advice: impl Into<String>) -> Limit {
-    Limit { kind, confidence, evidence, advice: advice.into() }
-}
-
-fn unknown_evidence(figures: &Figures<'_>) -> String {
-    format!(
-        "no rule holds: cores {} busy, busiest worker {}, {:.1} requests in flight on {} {}",
-        percent(figures.cores_busy()),
-        percent(figures.busiest_worker()),
-        figures.in_flight_mean,
-        figures.configuration.slots(),
-        figures.slots_name(),
-    )
+fn unknown_evidence(figures: &Figures<'_>) -> WaitingEvidence {
+    WaitingEvidence::NoRuleHolds {
+        cpu: figures.cpu_busy(),
+        in_flight_mean: figures.in_flight_mean,
+        slots: figures.named_slots(),
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::report::Language;
 use crate::summary::used::{ListenQueueUse, MemoryUse, Neighbour};
 use crate::terms::{InsideUse, Warning, WorkerShare};
 
@@ -69,6 +70,12 @@ fn neighbour(name: &str, cores: f64, serves_app: Option<bool>) -> Neighbour {
     Neighbour { name: name.to_string(), cores, serves_app }
 }
 
+/// The evidence and the advice as they are printed.
+fn said(limit: &Limit) -> String {
+    let advice = Language::DATA.say_or_empty(limit.advice.as_ref());
+    format!("{}; {advice}", Language::DATA.say(&limit.evidence))
+}
+
 #[test]
 fn all_cores_busy_is_cores_even_when_the_workers_are_busy_too() {
     assert_eq!(busy_pair().kind(), LimitKind::Cores);
@@ -84,7 +91,7 @@ fn nothing_busy_and_nothing_full_is_unknown() {
     assert_eq!(case((2, 5), used(&[0.3, 0.3], 0.02, 0.35), 3.0).kind(), LimitKind::Unknown);
     let unseen = case((2, 5), used(&[], 0.0, 0.1), 30.0);
     assert_eq!(unseen.kind(), LimitKind::Unknown, "nothing was seen");
-    assert_eq!(unseen.limit().advice, "");
+    assert_eq!(unseen.limit().advice, None);
 }
 
 #[test]
@@ -113,7 +120,7 @@ fn a_busy_process_that_the_app_is_connected_to_is_its_backend() {
     let mut case = case((2, 5), used(&[0.2, 0.2], 0.1, 0.97), 20.0);
     case.used.neighbours = vec![neighbour("mariadbd", 1.4, Some(true))];
     assert_eq!(case.kind(), LimitKind::Backend);
-    assert!(case.limit().evidence.contains("mariadbd (1.40 cores)"));
+    assert!(said(&case.limit()).contains("mariadbd (1.40 cores)"));
     // With one core all its own while the server waits.
     case.used = used(&[0.2, 0.2], 0.1, 0.7);
     case.used.neighbours = vec![neighbour("mariadbd", 0.97, Some(true))];
@@ -133,7 +140,7 @@ fn a_stranger_on_the_cores_is_the_host_and_less_surely_so_when_connections_are_h
     case.used.neighbours = vec![neighbour("ffmpeg", 0.7, Some(false))];
     let limit = case.limit();
     assert_eq!(limit.kind, LimitKind::Host);
-    assert!(limit.confidence > 0.5 && limit.evidence.contains("ffmpeg"), "{limit:?}");
+    assert!(limit.confidence > 0.5 && said(&limit).contains("ffmpeg"), "{limit:?}");
     case.used.neighbours[0].serves_app = None;
     assert_eq!((case.kind(), case.limit().confidence), (LimitKind::Host, 0.5));
 }
@@ -169,7 +176,7 @@ fn memory_is_named_by_a_kill_or_by_waiting_for_it_and_not_by_a_full_cache() {
     let idle = Used { memory: reread, ..used(&[0.3, 0.3], 0.1, 0.4) };
     let idle = Case { used: idle, ..busy_pair() };
     assert_eq!(idle.kind(), LimitKind::Memory);
-    assert!(idle.limit().evidence.contains("(128 MiB of 128 MiB)"));
+    assert!(said(&idle.limit()).contains("(128 MiB of 128 MiB)"));
     // Files that are read once fill the cache up to the limit, and the disk is slow.
     let read_once = MemoryUse { pressure: Some(0.4), ..full };
     assert_eq!(with(read_once).kind(), LimitKind::Cores);
@@ -188,8 +195,11 @@ fn a_generator_that_was_late_explains_everything() {
     let limit = case.limit();
     assert_eq!(limit.kind, LimitKind::Generator);
     assert_eq!(
-        (limit.evidence.as_str(), limit.advice.as_str()),
-        ("40 of 1000 were late", "a core of its own")
+        (limit.evidence, limit.advice),
+        (
+            Stated::Verbatim("40 of 1000 were late".into()),
+            Some(Stated::Verbatim("a core of its own".into()))
+        )
     );
 }
 
@@ -283,9 +293,9 @@ fn nothing_is_said_of_threads_where_a_server_has_none() {
     let slow = Case { unloaded_s: Some(0.002), ..full.clone() };
     let one_busy = case((1, 1), used(&[0.98], 0.1, 0.55), 10.0);
     for case in [busy_pair(), full, slow, one_busy] {
-        let said = Case { threads: 1, has_threads: false, ..case }.limit();
-        assert!(!said.advice.is_empty());
-        assert!(!format!("{}{}", said.evidence, said.advice).contains("thread"), "{said:?}");
+        let limit = Case { threads: 1, has_threads: false, ..case }.limit();
+        assert!(limit.advice.is_some());
+        assert!(!said(&limit).contains("thread"), "{limit:?}");
     }
 }
 

@@ -1,10 +1,10 @@
 //! What requests wait for while the server's CPU is not the limit: what is behind the app, or a
 //! free thread.
 
-use super::around::names;
-use super::{BUSY, Figures, confidence, found, percent};
+use super::around::busiest;
+use super::{BUSY, Figures, confidence, found};
 use crate::summary::used::Neighbour;
-use crate::terms::{Limit, LimitKind};
+use crate::terms::{Limit, LimitAdvice, LimitKind, WaitingEvidence};
 
 /// A service that takes this share of the CPU that it and the server use together...
 const MOSTLY: f64 = 0.5;
@@ -17,26 +17,22 @@ const STRETCHED: f64 = 1.5;
 const ALIKE: f64 = 1.25;
 const AT_LEAST: f64 = 0.8;
 
-fn backend_advice(figures: &Figures<'_>) -> String {
-    format!(
-        "look at what the app asks of it: queries, indexes, the size of the connection pool; {} \
-         only queue there",
-        figures.more_of_either()
-    )
+fn backend_advice(figures: &Figures<'_>) -> LimitAdvice {
+    LimitAdvice::LookAtBackend { has_threads: figures.has_threads }
 }
 
 /// A process that works for the app uses the cores up, or all of one.
 pub(super) fn busy_backend(figures: &Figures<'_>) -> Option<Limit> {
     let serving: Vec<&Neighbour> =
         figures.used.neighbours.iter().filter(|one| one.serves_app == Some(true)).collect();
-    let busiest = serving.first()?;
+    let first = serving.first()?;
     let all = figures.taken_by(&serving);
     let share = all / (all + figures.used.server_cores()).max(f64::MIN_POSITIVE);
     let takes_the_cores = figures.cores_busy() >= BUSY && share >= MOSTLY;
     // A service of many threads can use one core's time and have much left: then requests take as
     // long as they do alone.
     let stretch = stretch(figures);
-    let takes_one = busiest.cores >= ONE_CORE
+    let takes_one = first.cores >= ONE_CORE
         && figures.waits_outside()
         && stretch.is_none_or(|stretch| stretch >= STRETCHED);
     let sure = confidence(share, 0.4, 0.8, 0.6);
@@ -44,12 +40,12 @@ pub(super) fn busy_backend(figures: &Figures<'_>) -> Option<Limit> {
         found(
             LimitKind::Backend,
             if takes_the_cores || stretch.is_some() { sure } else { 0.5 },
-            format!(
-                "what works behind the app used {all:.2} cores, the server {:.2} of {}: {}",
-                figures.used.server_cores(),
-                figures.cores,
-                names(&serving)
-            ),
+            WaitingEvidence::BackendBusy {
+                backend_cores: all,
+                server_cores: figures.used.server_cores(),
+                cores: figures.cores,
+                processes: busiest(&serving),
+            },
             backend_advice(figures),
         )
     })
@@ -69,15 +65,12 @@ pub(super) fn waiting_backend(figures: &Figures<'_>) -> Option<Limit> {
         found(
             LimitKind::Backend,
             confidence(stretch, threshold, 2.0 * threshold, 0.6),
-            format!(
-                "{} held a request for {:.1} ms on average, {stretch:.1} times what it takes \
-                 alone, while the cores were {} busy and the busiest worker {}: requests wait for \
-                 one another behind the app",
-                a_slot(figures),
-                held * 1e3,
-                percent(figures.cores_busy()),
-                percent(figures.busiest_worker()),
-            ),
+            WaitingEvidence::BackendWaits {
+                by_workers: figures.has_one_thread(),
+                held_s: held,
+                stretch,
+                cpu: figures.cpu_busy(),
+            },
             backend_advice(figures),
         )
     })
@@ -105,18 +98,15 @@ pub(super) fn threads(figures: &Figures<'_>) -> Option<Limit> {
     Some(found(
         LimitKind::Threads,
         sure,
-        format!(
-            "{} taken (on average {:.1} requests in flight) while the cores were {} busy and the \
-             busiest worker {}: requests wait for something outside",
-            match figures.configuration.slots() {
-                1 => "the only worker was".to_string(),
-                several => format!("all {several} {} were", figures.slots_name()),
-            },
-            figures.in_flight_mean,
-            percent(busy),
-            percent(worker)
-        ),
-        if figures.has_threads { "more threads, or more workers" } else { "more workers" },
+        WaitingEvidence::SlotsTaken {
+            slots: figures.named_slots(),
+            in_flight_mean: figures.in_flight_mean,
+            cpu: figures.cpu_busy(),
+        },
+        match figures.has_threads {
+            true => LimitAdvice::MoreThreadsOrWorkers,
+            false => LimitAdvice::MoreWorkers,
+        },
     ))
 }
 
@@ -131,8 +121,4 @@ fn held_s(figures: &Figures<'_>) -> Option<f64> {
     // Bad replies take their time as well.
     let answered = figures.load.completed as f64;
     (answered > 0.0).then(|| figures.slots() * figures.load.duration_s / answered)
-}
-
-fn a_slot(figures: &Figures<'_>) -> &'static str {
-    if figures.has_one_thread() { "a worker" } else { "a thread" }
 }

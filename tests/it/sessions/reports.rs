@@ -13,7 +13,7 @@ use sweetspot::report::terminal::{Channel, Live, Plain};
 use sweetspot::report::{Format, Language, Reporter, Story, Style, csv, fold, json, outside, text};
 use sweetspot::terms::{
     Configuration, Event, EventKind, Limit, LimitKind, LiveSecond, Phase, SessionState, Settings,
-    Threads, TrialSummary, Window,
+    Threads, TrialSummary, WaitingEvidence, Window,
 };
 
 use super::sample;
@@ -161,7 +161,7 @@ fn story_in_workers() -> Story {
     decision.equivalent.iter_mut().for_each(|other| other.threads = 1);
     // What a server's adapter, its app and the plan say is theirs.
     decision.settings = Settings::default();
-    decision.limit = Limit::unknown("no rule holds");
+    decision.limit = Limit::unknown(WaitingEvidence::NotSaturated);
     story.plan.clear();
     story.warnings.clear();
     story.notes.clear();

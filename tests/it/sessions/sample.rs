@@ -203,15 +203,7 @@ impl Trial {
             memory_growth_bytes_s: Some(41_000.5),
             memory_growth_bytes_s_interval: Some([-3_000.5, 85_001.5]),
             inside: None,
-            limit: Limit {
-                kind: LimitKind::Cores,
-                confidence: 0.9,
-                evidence: "the 2 cores were 97 % busy (server 1.86, load generator 0.08 cores)"
-                    .to_string(),
-                advice: "more cores, or less CPU a request; more workers or threads would only \
-                         queue inside the server"
-                    .to_string(),
-            },
+            limit: busy_cores(),
             failure: None,
             load_s: 15.4,
             ended_s: self.ended_s,
@@ -425,15 +417,7 @@ pub fn decision() -> Decision {
         gain_ratio_interval: Some([1.461, 1.596]),
         precision: None,
         operating_rps: 288.7,
-        limit: Limit {
-            kind: LimitKind::Cores,
-            confidence: 0.9,
-            evidence: "the 2 cores were 97 % busy (server 1.86, load generator 0.08 cores)"
-                .to_string(),
-            advice: "more cores, or less CPU a request; more workers or threads would only queue \
-                     inside the server"
-                .to_string(),
-        },
+        limit: busy_cores(),
         goals: Vec::new(),
         goals_rps: None,
         equivalent: vec![Equivalent {
@@ -694,4 +678,19 @@ pub fn invalid_events() -> Vec<Event> {
         },
     ));
     events
+}
+
+fn busy_cores() -> Limit {
+    let evidence = ResourceEvidence::CoresBusy {
+        cores: 2.0,
+        busy_ratio: 0.97,
+        server_cores: 1.86,
+        generator_cores: 0.08,
+    };
+    Limit {
+        kind: LimitKind::Cores,
+        confidence: 0.9,
+        evidence: Stated::Fact(evidence.into()),
+        advice: Some(LimitAdvice::MoreCoresOrLessCpu { has_threads: true }.into()),
+    }
 }
