@@ -534,8 +534,8 @@ pub fn predictions_scored(story: &Story, language: Language) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::WaitingEvidence;
     use crate::terms::{BootFailure, BootFailureKind, Limit, Settings};
+    use crate::terms::{CpuBusy, Slots, WaitingEvidence};
     use crate::terms::{PredictedLimit, Prediction};
 
     fn story(today: Option<(u16, u16, Option<f64>)>, gain: Option<f64>) -> Story {
@@ -603,8 +603,10 @@ mod tests {
         let mut story = story(Some((2, 1, Some(80.0))), Some(1.25));
         let decision = story.decision.as_mut().unwrap();
         decision.workers = 4;
-        decision.limit =
-            Limit { kind: LimitKind::Threads, ..Limit::unknown(WaitingEvidence::NotSaturated) };
+        let cpu = CpuBusy { cores_ratio: 0.2, worker_ratio: 0.3 };
+        let slots = Slots { count: 4, are_workers: true };
+        let taken = WaitingEvidence::SlotsTaken { slots, in_flight_mean: 4.2, cpu };
+        decision.limit = Limit { kind: LimitKind::Threads, ..Limit::unknown(taken) };
         story.has_threads = false;
         assert_eq!(
             headline(&story, Language::English),

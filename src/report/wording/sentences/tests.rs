@@ -53,12 +53,6 @@ fn a_file_has_a_translation_below_each_form() {
 fn what_is_filled_in_is_told_too() {
     for (sentence, expected) in [
         (
-            "each worker was busy 96 % of the time, all that its lock allows, while 0.80 of 2 \
-             cores were left idle",
-            "各ワーカーは時間の 96 % が処理中で、インタープリターのロックの上限に達していましたが、2 コア\
-             のうち 0.80 コアは空いていました",
-        ),
-        (
             "p95<200ms: 12 of 240 were slower (5 %, 5 % may); too close to tell; run it longer; \
              500 requests cannot tell 13 % apart",
             "p95<200ms: 240 件のうち 12 件が上限超過（5 %、許容は 5 %）。差が小さく判定できません。もっと\
