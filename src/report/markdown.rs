@@ -143,8 +143,8 @@ fn settings(page: &mut Page, story: &Story, decision: &Decision, language: Langu
     if !settings.config_snippet.trim().is_empty() {
         let server = story.server.split_whitespace().next().unwrap_or(labels.the_server);
         let is_alternative = !settings.env.is_empty();
-        let place = match settings.place.as_deref() {
-            Some(place) => say.place(&escape(place), is_alternative),
+        let place = match &settings.place {
+            Some(place) => say.place(&escape(&language.say(place)), is_alternative),
             None => say.configuration_file(&escape(server), is_alternative),
         };
         above(page, &place);
@@ -157,10 +157,10 @@ fn settings(page: &mut Page, story: &Story, decision: &Decision, language: Langu
         page.block(&markdown_block("sh", &env.join("\n")));
     }
     for knob in &settings.knobs_lines {
-        above(page, &say.and_in(&escape(&knob.place)));
+        above(page, &say.and_in(&escape(&language.say(&knob.place))));
         page.block(&markdown_block("", &knob.line));
     }
-    page.list(settings.advice.iter().map(|advice| escape(advice)));
+    page.list(settings.advice.iter().map(|advice| escape(&language.say(advice))));
 }
 
 fn knobs(page: &mut Page, story: &Story, language: Language) {

@@ -208,7 +208,7 @@ fn settings(story: &Story, decision: &Decision, style: Style) -> Vec<String> {
         let server = line(&story.server);
         let server = server.split_whitespace().next().unwrap_or(labels.the_server);
         let is_alternative = !settings.env.is_empty();
-        let place = match settings.place.as_deref().map(line) {
+        let place = match settings.place.as_ref().map(|it| line(&style.language.say(it))) {
             Some(place) => say.place(&place, is_alternative),
             None => say.configuration_file(server, is_alternative),
         };
@@ -220,7 +220,7 @@ fn settings(story: &Story, decision: &Decision, style: Style) -> Vec<String> {
         );
     }
     text.extend(knob_settings(decision, style.language));
-    text.extend(items(&settings.advice, style));
+    text.extend(items(&style.language.say_each(&settings.advice), style));
     text
 }
 
@@ -235,7 +235,7 @@ fn knob_settings(decision: &Decision, language: Language) -> Vec<String> {
         }
     }
     for knob in &settings.knobs_lines {
-        text.push(format!("  {}", language.phrases().and_in(&line(&knob.place))));
+        text.push(format!("  {}", language.phrases().and_in(&line(&language.say(&knob.place)))));
         text.push(format!("    {}", line(&knob.line)));
     }
     text

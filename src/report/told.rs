@@ -98,12 +98,10 @@ fn of_trial(trial: &mut TrialSummary, visit: &mut Translation) {
 
 fn of_decision(decision: &mut Decision, visit: &mut Translation) {
     of_limit(&mut decision.limit, visit);
-    decision
-        .settings
-        .advice
-        .iter_mut()
-        .chain(&mut decision.settings.place)
-        .for_each(|it| visit.text(it));
+    let settings = &mut decision.settings;
+    settings.advice.iter_mut().for_each(|it| visit.stated(it));
+    let of_knobs = settings.knobs_lines.iter_mut().map(|it| &mut it.place);
+    settings.place.iter_mut().chain(of_knobs).for_each(|it| visit.stated(it));
 }
 
 fn of_verification(found: &mut Verification, visit: &mut Translation) {

@@ -1,15 +1,9 @@
-//! What to do about a server that did not become ready, and what the users of several servers are
-//! told alike.
+//! What to do about a server that did not become ready.
 //!
 //! In: the cause and the app. Out: a sentence. Only computes.
 
 use super::{About, App, Framework};
 use crate::terms::{BootFailureKind, Configuration};
-
-/// Where a worker answers one request at a time, and nothing but its pages.
-pub const HEALTH_CHECKS: &str = "health checks should not wait in the app's own queue: with every \
-                                 worker busy they time out and a busy server is taken for a dead \
-                                 one; check that the port accepts connections";
 
 const MORE_CONNECTIONS: &str = "raise the database's limit (MariaDB, MySQL and PostgreSQL call it \
                                 max_connections), or leave out settings that need more with \

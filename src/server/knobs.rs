@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use super::{Adapter, App, Inspection, MinThreads, Proxy, nginx};
-use crate::terms::{Change, Configuration, Cores, KnobLine, Obstacle, Settings};
+use crate::terms::{Change, Configuration, Cores, KnobLine, Obstacle, Settings, SettingsPlace};
 
 /// What is changed of an app for a while; empty: it is as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -222,15 +222,15 @@ pub fn settings(
 ) -> Settings {
     let knobs = adapter.knobs();
     let own = match knobs.usual_file {
-        Some(file) => app.config_file(file),
-        None => "on the command line".into(),
+        Some(file) => SettingsPlace::InFile { path: app.config_file(file) },
+        None => SettingsPlace::OnCommandLine,
     };
-    let with_place = |place: &str, lines: Vec<String>| -> Vec<KnobLine> {
-        lines.into_iter().map(|line| KnobLine { place: place.to_string(), line }).collect()
+    let with_place = |place: SettingsPlace, lines: Vec<String>| -> Vec<KnobLine> {
+        lines.into_iter().map(|line| KnobLine { place: place.clone().into(), line }).collect()
     };
-    let mut lines = with_place(&own, knobs.lines(app));
+    let mut lines = with_place(own, knobs.lines(app));
     let of_nginx = Knobs { list: nginx::KNOBS, ..Knobs::NONE }.lines(app);
-    lines.extend(with_place("nginx's configuration", of_nginx));
+    lines.extend(with_place(SettingsPlace::InNginxConfiguration, of_nginx));
     Settings {
         knobs_env: app.changed.env.clone(),
         knobs_lines: lines,
@@ -327,15 +327,14 @@ mod tests {
         let cores = Cores::new(2.0).unwrap();
         let settings = settings(&app, puma, &inspection("5.6.5"), configuration, cores);
         assert_eq!(settings.knobs_env["MALLOC_ARENA_MAX"], "2");
-        let lines: Vec<String> =
-            settings.knobs_lines.iter().map(|it| format!("{}: {}", it.place, it.line)).collect();
-        assert_eq!(
-            lines,
-            [
-                "config/puma.rb: preload_app! false",
-                "nginx's configuration: worker_connections 512;"
-            ]
-        );
+        let line =
+            |place: SettingsPlace, line: &str| KnobLine { place: place.into(), line: line.into() };
+        let puma_file = SettingsPlace::InFile { path: "config/puma.rb".into() };
+        let expected = [
+            line(puma_file, "preload_app! false"),
+            line(SettingsPlace::InNginxConfiguration, "worker_connections 512;"),
+        ];
+        assert_eq!(settings.knobs_lines, expected);
         assert!(!settings.config_snippet.contains("preload_app!"), "{}", settings.config_snippet);
     }
 

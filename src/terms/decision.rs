@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::advice::{Advice, SettingsPlace};
 use super::knob::KnobsReport;
 use super::limit::{Limit, LimitKind};
 use super::load_summary::GoalSummary;
@@ -49,25 +50,25 @@ pub struct Settings {
     pub env: BTreeMap<String, String>,
     /// Lines for the server's configuration file, or for what [`place`](Self::place) names.
     pub config_snippet: String,
-    /// Where the lines go, for a server that has no configuration file: `on the command line`.
+    /// Where the lines go, for a server that has no configuration file: "on the command line".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<String>,
+    pub place: Option<Stated<SettingsPlace>>,
     /// Variables of the recommended knobs, to be set whichever of the above is taken.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub knobs_env: BTreeMap<String, String>,
     /// Lines of the recommended knobs, each with where it goes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub knobs_lines: Vec<KnobLine>,
-    /// Sentences: connection pool, health checks, the computed form and what it gets wrong.
+    /// Connection pool, health checks, the computed form and what it gets wrong.
     #[serde(default)]
-    pub advice: Vec<String>,
+    pub advice: Vec<Stated<Advice>>,
 }
 
 /// A line that sets a knob of the server's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KnobLine {
-    /// The file, or `on the command line`.
-    pub place: String,
+    /// The file, or "on the command line".
+    pub place: Stated<SettingsPlace>,
     pub line: String,
 }
 

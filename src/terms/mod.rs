@@ -4,6 +4,7 @@
 //! Everything else may import this folder; it imports nothing of ours and only computes. Types here
 //! are what is stored and what scripts read, so a field is added, never renamed.
 
+mod advice;
 mod capacity_summary;
 mod comparison;
 mod configuration;
@@ -35,6 +36,10 @@ mod warning;
 mod watch_second;
 mod what_if;
 
+pub use advice::{
+    Advice, CoreCount, Counts, DatabaseAdvice, HealthCheck, PoolSetting, RunningAdvice,
+    SettingAdvice, SettingsPlace,
+};
 pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
 pub use comparison::{
     CompareReport, ComparedFigure, ComparedSide, FigureKind, Standing, Verification,

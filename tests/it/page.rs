@@ -155,8 +155,8 @@ fn values_from_outside_are_text_wherever_they_stand() {
     decision.settings.start = EVIL.to_string();
     decision.settings.env.insert(EVIL.to_string(), EVIL.to_string());
     decision.settings.config_snippet = EVIL.to_string();
-    decision.settings.place = Some(EVIL.to_string());
-    decision.settings.advice = vec![EVIL.to_string()];
+    decision.settings.place = Some(Stated::Verbatim(EVIL.to_string()));
+    decision.settings.advice = vec![Stated::Verbatim(EVIL.to_string())];
     for trial in &mut story.trials {
         trial.reason = EVIL.to_string();
         trial.limit.evidence = Stated::Verbatim(EVIL.to_string());

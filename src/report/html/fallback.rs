@@ -69,7 +69,10 @@ fn settings(story: &Story, decision: &Decision, language: Language) -> Markup {
     let env = settings.env.iter().chain(&settings.knobs_env);
     let env: Vec<String> =
         env.map(|(name, value)| format!("{}={}", line(name), line(value))).collect();
-    let place = settings.place.as_deref().map(|place| say.place(&line(place), !env.is_empty()));
+    let place = settings
+        .place
+        .as_ref()
+        .map(|place| say.place(&line(&language.say(place)), !env.is_empty()));
     let place = place.unwrap_or_else(|| {
         let server = line(&story.server);
         let server = server.split_whitespace().next().unwrap_or(labels.the_server);
@@ -87,10 +90,10 @@ fn settings(story: &Story, decision: &Decision, language: Language) -> Markup {
             pre { (lines(&settings.config_snippet).join("\n")) }
         }
         @for knob in &settings.knobs_lines {
-            p { (say.and_in(&line(&knob.place))) }
+            p { (say.and_in(&line(&language.say(&knob.place)))) }
             pre { (line(&knob.line)) }
         }
-        (list("", &settings.advice))
+        (list("", &language.say_each(&settings.advice)))
     }
 }
 

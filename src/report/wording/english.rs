@@ -1,5 +1,6 @@
 //! Reports in English.
 
+mod advice;
 mod limit;
 mod note;
 mod obstacle;
@@ -10,7 +11,8 @@ use super::{
 };
 use crate::report::figures;
 use crate::terms::{
-    Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, TrialPurpose, Verdict,
+    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, SettingsPlace,
+    TrialPurpose, Verdict,
 };
 
 pub struct English;
@@ -114,6 +116,14 @@ impl Phrases for English {
 
     fn obstacle(&self, obstacle: &Obstacle) -> String {
         obstacle::sentence(obstacle)
+    }
+
+    fn advice(&self, advice: &Advice) -> String {
+        advice::sentence(advice)
+    }
+
+    fn settings_place(&self, place: &SettingsPlace) -> String {
+        advice::place(place)
     }
 
     fn run(&self, found: &Found<'_>) -> String {

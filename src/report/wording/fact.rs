@@ -40,10 +40,12 @@ macro_rules! families {
 }
 
 families! {
+    Advice: advice,
     Evidence: evidence,
     LimitAdvice: limit_advice,
     Note: note,
     Obstacle: obstacle,
+    SettingsPlace: settings_place,
 }
 
 #[cfg(test)]

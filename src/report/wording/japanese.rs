@@ -1,5 +1,6 @@
 //! Reports in Japanese, in the words of those who run Rails apps: the field's terms stay.
 
+mod advice;
 mod limit;
 mod note;
 mod obstacle;
@@ -9,7 +10,8 @@ use super::{
     Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
 };
 use crate::terms::{
-    Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, TrialPurpose, Verdict,
+    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, SettingsPlace,
+    TrialPurpose, Verdict,
 };
 
 pub struct Japanese;
@@ -128,6 +130,14 @@ impl Phrases for Japanese {
 
     fn obstacle(&self, obstacle: &Obstacle) -> String {
         obstacle::sentence(obstacle)
+    }
+
+    fn advice(&self, advice: &Advice) -> String {
+        advice::sentence(advice)
+    }
+
+    fn settings_place(&self, place: &SettingsPlace) -> String {
+        advice::place(place)
     }
 
     fn run(&self, found: &Found<'_>) -> String {

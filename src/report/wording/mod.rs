@@ -15,7 +15,8 @@ use std::borrow::Cow;
 
 use super::figures;
 use crate::terms::{
-    Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, Stated, TrialPurpose, Verdict,
+    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, SettingsPlace, Stated,
+    TrialPurpose, Verdict,
 };
 pub use fact::{AnyFact, Fact};
 pub use labels::Labels;
@@ -345,6 +346,10 @@ pub trait Phrases: Sync {
     fn note(&self, note: &Note) -> String;
     /// Why a setting or a change was not measured.
     fn obstacle(&self, obstacle: &Obstacle) -> String;
+    /// What to know or do besides setting what was found.
+    fn advice(&self, advice: &Advice) -> String;
+    /// Where lines of settings go.
+    fn settings_place(&self, place: &SettingsPlace) -> String;
 
     fn run(&self, found: &Found<'_>) -> String;
     fn keep(&self, found: &Found<'_>) -> String;

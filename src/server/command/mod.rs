@@ -11,7 +11,10 @@ use std::path::Path;
 use self::template::{fill, numbers, values};
 use super::{About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Listen};
 use super::{Obeys, ProcessFacts, Recipe, command_line, failure};
-use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+use crate::terms::{
+    Advice, BootFailureKind, Configuration, Cores, DatabaseAdvice, PoolSetting, Role,
+    SettingAdvice, Settings, Stated,
+};
 
 pub use self::template::{CommandTemplate, PLACES, has_place, places};
 
@@ -153,7 +156,7 @@ fn settings(app: &App, configuration: Configuration) -> Settings {
             }
             // The rest of the value may be secret.
             places if places.iter().any(|(_, name)| matches!(*name, "workers" | "threads")) => {
-                unseen.push(name.as_str());
+                unseen.push(name.clone());
             }
             _ => {}
         }
@@ -164,39 +167,28 @@ fn settings(app: &App, configuration: Configuration) -> Settings {
     Settings {
         start: filled(&command.text),
         env,
-        advice: advice(app, configuration, &unseen),
+        advice: advice(app, configuration, unseen),
         ..Settings::default()
     }
 }
 
-fn advice(app: &App, configuration: Configuration, unseen: &[&str]) -> Vec<String> {
+fn advice(app: &App, configuration: Configuration, unseen: Vec<String>) -> Vec<Stated<Advice>> {
     let command = template(app);
     let has_threads = Command.has_threads(app);
-    let Configuration { workers, threads } = configuration;
-    let mut advice = Vec::new();
-    if let Some(place) = ["port", "socket"].iter().find(|place| has_place(&command.text, place)) {
-        advice.push(format!("{{{place}}} is the one that it has where it serves users"));
-    }
-    if !unseen.is_empty() {
-        let numbers = match has_threads {
-            true => format!("{workers} workers and {threads} threads"),
-            false => format!("{workers} workers"),
-        };
-        advice.push(format!("set {} as you gave it, with {numbers}", unseen.join(" and ")));
-    }
-    advice.push(match has_threads {
-        true => format!(
-            "a database pool of at least {threads} connection{} per worker; all workers together \
-             hold up to {} ({workers} x {threads}) on each machine",
-            if threads.get() == 1 { "" } else { "s" },
-            configuration.slots()
-        ),
-        false => format!(
-            "a database connection for each request that a worker serves at once: with one each, \
-             all workers together hold up to {workers} on each machine"
-        ),
+    let workers = configuration.workers.get();
+    let place = ["port", "socket"].into_iter().find(|place| has_place(&command.text, place));
+    let stays = place.map(|place| SettingAdvice::PlaceStays { place: place.into() });
+    let as_given = (!unseen.is_empty()).then(|| SettingAdvice::SetAsGiven {
+        variables: unseen,
+        workers,
+        threads: has_threads.then(|| configuration.threads.get()),
     });
-    advice
+    let database = match has_threads {
+        true => DatabaseAdvice::PoolPerWorker { configuration, pool: PoolSetting::Unknown },
+        false => DatabaseAdvice::ConnectionPerRequest { workers },
+    };
+    let of_setting = stays.into_iter().chain(as_given).map(Advice::from);
+    of_setting.chain([database.into()]).map(Stated::from).collect()
 }
 
 #[cfg(test)]

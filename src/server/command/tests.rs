@@ -1,4 +1,5 @@
 use super::*;
+use crate::report::Language;
 
 fn app(text: &str, env: &[(&str, &str)]) -> App {
     let command = CommandTemplate {
@@ -90,7 +91,7 @@ fn the_setting_is_the_command_and_shows_no_secret() {
     assert_eq!(settings.start, "serve -w 3 -t 5 -p {port}");
     let env = [("POOL", "5"), ("WEB_CONCURRENCY", "3")];
     assert_eq!(settings.env, env.map(|(name, value)| (name.into(), value.into())).into());
-    let advice = settings.advice.join("\n");
+    let advice = Language::DATA.say_each(&settings.advice).join("\n");
     assert!(advice.contains("{port} is the one"), "{advice}");
     assert!(advice.contains("set URL as you gave it, with 3 workers and 5 threads"), "{advice}");
     assert!(advice.contains("(3 x 5)"), "{advice}");

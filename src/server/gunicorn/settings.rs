@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::server::{App, Inspection, advice::HEALTH_CHECKS, python};
-use crate::terms::{Configuration, Cores, Settings};
+use crate::server::{App, Inspection, python};
+use crate::terms::{
+    Advice, Configuration, CoreCount, Cores, Counts, HealthCheck, RunningAdvice, SettingAdvice,
+    Settings, Stated,
+};
 
 pub(super) fn of(
     app: &App,
@@ -55,24 +58,17 @@ fn snippet(app: &App, has_threads: bool, configuration: Configuration, cores: Co
 }
 
 /// What has to be done where variables are not enough.
-fn in_the_way(app: &App, has_threads: bool, inspection: &Inspection) -> String {
+fn in_the_way(app: &App, has_threads: bool, inspection: &Inspection) -> SettingAdvice {
     let file = app.config_file(USUAL_FILE);
     let (workers, threads) = (&inspection.obeys.workers, &inspection.obeys.max_threads);
-    let what = match (workers, threads) {
-        (None, None) if has_threads => "workers and threads",
-        (None, _) => "workers",
-        (Some(_), _) => "threads",
+    let counts = match (workers, threads) {
+        (None, None) if has_threads => Counts::WorkersAndThreads,
+        (None, _) => Counts::Workers,
+        (Some(_), _) => Counts::Threads,
     };
     match app.server_config {
-        Some(_) => format!(
-            "no variable that {file} follows sets its {what}: put these lines there, in place of \
-             its own"
-        ),
-        None => format!(
-            "no variable sets gunicorn's {what}: write these lines to {file} in the app's folder, \
-             where gunicorn looks for it; --workers and --threads on its command line, and \
-             GUNICORN_CMD_ARGS, would come before them"
-        ),
+        Some(_) => SettingAdvice::FixedInGunicornFile { file, counts },
+        None => SettingAdvice::GunicornNeedsFile { file, counts },
     }
 }
 
@@ -82,26 +78,24 @@ fn advice(
     has_threads: bool,
     inspection: &Inspection,
     configuration: Configuration,
-) -> Vec<String> {
-    let mut advice = Vec::new();
-    if is_in_the_way {
-        advice.push(in_the_way(app, has_threads, inspection));
-    } else if app.server_config.is_none() {
-        advice.push(
-            "a --workers (-w) on gunicorn's command line comes before the variable: take it away, \
-             or change it there"
-                .into(),
-        );
-    }
-    advice.push(python::database_advice(configuration));
-    advice.push(HEALTH_CHECKS.into());
-    advice.push(python::cores_advice());
-    advice
+) -> Vec<Stated<Advice>> {
+    let in_the_way = if is_in_the_way {
+        Some(in_the_way(app, has_threads, inspection))
+    } else {
+        app.server_config.is_none().then_some(SettingAdvice::GunicornCommandLineFirst)
+    };
+    let rest: [Advice; 3] = [
+        python::database_advice(configuration).into(),
+        RunningAdvice::CheckHealthBy { check: HealthCheck::OpenPort }.into(),
+        RunningAdvice::CoreCountIgnoresQuota { count: CoreCount::Python }.into(),
+    ];
+    in_the_way.map(Advice::from).into_iter().chain(rest).map(Stated::from).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Language;
     use crate::server::{Framework, Obeys};
 
     fn inspection(workers: Option<&str>, threads: Option<&str>) -> Inspection {
@@ -137,9 +131,13 @@ mod tests {
         assert_eq!(settings(None, &workers, 1).env.len(), 1, "it runs one thread anyway");
         let more = settings(None, &workers, 4);
         assert!(more.env.is_empty());
-        assert!(more.advice[0].starts_with("no variable sets gunicorn's threads"), "{more:?}");
+        let file = "gunicorn.conf.py".to_string();
+        let needs_file = SettingAdvice::GunicornNeedsFile { file, counts: Counts::Threads };
+        assert_eq!(more.advice[0], Advice::from(needs_file).into());
         let fixed = settings(Some("gunicorn_conf.py"), &inspection(None, None), 4);
-        assert!(fixed.advice[0].contains("gunicorn_conf.py follows sets its workers and threads"));
+        let (file, counts) = ("gunicorn_conf.py".to_string(), Counts::WorkersAndThreads);
+        let in_file = SettingAdvice::FixedInGunicornFile { file, counts };
+        assert_eq!(fixed.advice[0], Advice::from(in_file).into());
     }
 
     #[test]
@@ -156,7 +154,11 @@ mod tests {
         let (configuration, cores) = (Configuration::new(3, 1).unwrap(), Cores::new(2.0).unwrap());
         let inspection = inspection(Some("WEB_CONCURRENCY"), None);
         let settings = of(&app, false, &inspection, configuration, cores);
-        let all = format!("{}{}", settings.config_snippet, settings.advice.join("\n"));
+        let all = format!(
+            "{}{}",
+            settings.config_snippet,
+            Language::DATA.say_each(&settings.advice).join("\n")
+        );
         assert!(!all.to_lowercase().contains("thread"), "{all}");
     }
 }

@@ -4,15 +4,18 @@
 //! app, advice. Only computes.
 
 use crate::server::{App, Obeys};
-use crate::terms::{Configuration, Cores, Settings};
+use crate::terms::{
+    Advice, Configuration, CoreCount, Cores, DatabaseAdvice, RunningAdvice, SettingAdvice,
+    Settings, SettingsPlace, Stated,
+};
 
 pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
     let workers = configuration.workers;
     let variable = obeys.workers.clone();
     Settings {
         place: Some(match (&variable, workers.get()) {
-            (None, 2..) => "in a file beside the app's own".into(),
-            _ => "on the command line".into(),
+            (None, 2..) => SettingsPlace::InNewFile.into(),
+            _ => SettingsPlace::OnCommandLine.into(),
         }),
         config_snippet: match &variable {
             Some(name) => format!("{name}={workers} node {}\n", app.entry),
@@ -46,37 +49,23 @@ fn cluster(app: &App, configuration: Configuration, cores: Cores) -> String {
     )
 }
 
-fn advice(app: &App, follows: bool, configuration: Configuration) -> Vec<String> {
-    let workers = configuration.workers;
-    let mut advice = Vec::new();
-    if !follows && workers.get() > 1 {
-        advice.push(format!(
-            "{} makes no workers that follow WEB_CONCURRENCY: put these lines beside it, or run \
-             {workers} processes of it behind a balancer, or pm2 start {} -i {workers}",
-            app.entry, app.entry
-        ));
-    }
-    advice.push(format!(
-        "each worker opens database connections of its own: a pool of n makes {workers} x n on \
-         each machine; what a worker keeps in memory (sessions, caches, rate limits) the others do \
-         not see"
-    ));
-    advice.push(
-        "files, DNS, zlib and password hashes wait for libuv's pool of 4 in each worker; where \
-         they are what is slow, UV_THREADPOOL_SIZE raises it"
-            .into(),
-    );
-    advice.push(
-        "os.cpus() counts cores and ignores a container's CPU quota; where there is one, use a \
-         fixed number"
-            .into(),
-    );
-    advice
+fn advice(app: &App, follows: bool, configuration: Configuration) -> Vec<Stated<Advice>> {
+    let workers = configuration.workers.get();
+    let is_in_the_way = !follows && workers > 1;
+    let makes_none =
+        is_in_the_way.then(|| SettingAdvice::MakesNoWorkers { entry: app.entry.clone(), workers });
+    let rest: [Advice; 3] = [
+        DatabaseAdvice::NodePoolPerWorker { workers }.into(),
+        RunningAdvice::NodePoolOfFour.into(),
+        RunningAdvice::CoreCountIgnoresQuota { count: CoreCount::Node }.into(),
+    ];
+    makes_none.map(Advice::from).into_iter().chain(rest).map(Stated::from).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Language;
     use crate::server::Framework;
 
     fn settings(variable: Option<&str>, workers: u16) -> Settings {
@@ -95,9 +84,10 @@ mod tests {
         assert!(plain.env.is_empty());
         assert!(plain.config_snippet.contains("require.resolve('./server.js')"), "{plain:?}");
         assert!(plain.config_snippet.contains("Math.round(1.50 * os"), "{plain:?}");
-        assert!(plain.advice[0].contains("pm2 start server.js -i 3"), "{plain:?}");
+        let makes_none = SettingAdvice::MakesNoWorkers { entry: "server.js".into(), workers: 3 };
+        assert_eq!(plain.advice[0], Advice::from(makes_none).into());
         let one = settings(None, 1);
         assert_eq!(one.config_snippet, "node server.js\n");
-        assert!(!one.advice.join("\n").contains("pm2"), "{one:?}");
+        assert!(!Language::DATA.say_each(&one.advice).join("\n").contains("pm2"), "{one:?}");
     }
 }

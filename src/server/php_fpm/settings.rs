@@ -4,7 +4,10 @@
 //! a pool's file, advice. Only computes.
 
 use crate::server::{App, Inspection};
-use crate::terms::{Configuration, Cores, Settings};
+use crate::terms::{
+    Advice, Configuration, Cores, DatabaseAdvice, HealthCheck, RunningAdvice, SettingAdvice,
+    Settings, Stated,
+};
 
 pub(super) fn of(
     app: &App,
@@ -44,35 +47,20 @@ fn snippet(
     )
 }
 
-fn advice(inspection: &Inspection, configuration: Configuration) -> Vec<String> {
-    let workers = configuration.workers;
-    let mut advice = Vec::new();
-    if inspection.obeys.workers.is_none() {
-        advice.push(format!(
-            "put these lines in place of the pool's own pm lines, and load them with: systemctl \
-             reload php{}-fpm (where it isn't Debian's: php-fpm)",
-            release(inspection)
-        ));
-    }
-    advice.push(format!(
-        "each worker holds its own database connection while it answers; all workers together hold \
-         up to {workers} on each machine, and keep them with persistent connections"
-    ));
-    advice.push(format!(
-        "one request may take as much memory as memory_limit says: see that {workers} times that \
-         is there on bad days"
-    ));
-    advice.push(
-        "requests wait in the socket's queue when every worker is busy (listen.backlog, 511); \
-         where it is full nginx answers 502"
-            .into(),
-    );
-    advice.push(
-        "health checks should not wait in the app's own queue: pm.status_listen gives PHP-FPM's \
-         status page an address and a process of its own"
-            .into(),
-    );
-    advice
+fn advice(inspection: &Inspection, configuration: Configuration) -> Vec<Stated<Advice>> {
+    let workers = configuration.workers.get();
+    let in_the_way = inspection
+        .obeys
+        .workers
+        .is_none()
+        .then(|| SettingAdvice::ReplacesPoolLines { php_version: release(inspection) });
+    let rest: [Advice; 4] = [
+        DatabaseAdvice::PhpConnectionPerWorker { workers }.into(),
+        RunningAdvice::PhpMemoryLimit { workers }.into(),
+        RunningAdvice::PhpListenQueue.into(),
+        RunningAdvice::CheckHealthBy { check: HealthCheck::PhpFpmStatus }.into(),
+    ];
+    in_the_way.map(Advice::from).into_iter().chain(rest).map(Stated::from).collect()
 }
 
 #[cfg(test)]
@@ -80,6 +68,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::report::Language;
     use crate::server::{Framework, Obeys};
 
     fn settings(file: Option<&str>, variable: Option<&str>) -> Settings {
@@ -114,7 +103,11 @@ mod tests {
     fn nothing_is_said_of_threads() {
         for variable in [None, Some("WEB_CONCURRENCY")] {
             let settings = settings(None, variable);
-            let all = format!("{}{}", settings.config_snippet, settings.advice.join("\n"));
+            let all = format!(
+                "{}{}",
+                settings.config_snippet,
+                Language::DATA.say_each(&settings.advice).join("\n")
+            );
             assert!(!all.to_lowercase().contains("thread"), "{all}");
         }
     }

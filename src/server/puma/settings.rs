@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 
 use crate::server::rack::same_ratio;
 use crate::server::{App, Framework, MinThreads, Obeys};
-use crate::terms::{Configuration, Cores, Settings};
+use crate::terms::{
+    Advice, Configuration, CoreCount, Cores, Counts, DatabaseAdvice, HealthCheck, PoolSetting,
+    RunningAdvice, SettingAdvice, Settings, Stated,
+};
 
 pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
     Settings {
@@ -56,64 +59,41 @@ fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
 }
 
 /// What stands in the way of the variables; nothing when they do what they should.
-fn in_the_way(app: &App, obeys: &Obeys, configuration: Configuration) -> Option<String> {
+fn in_the_way(app: &App, obeys: &Obeys, configuration: Configuration) -> Option<SettingAdvice> {
     if env(obeys, configuration).is_some() {
         return None;
     }
     let file = app.config_file(USUAL_FILE);
-    Some(match (&obeys.workers, &obeys.max_threads, &obeys.min_threads) {
-        (Some(_), Some(_), MinThreads::Fixed(least)) => format!(
-            "no variable sets this in {file}, which asks for at least {least} threads: put these \
-             lines there instead"
-        ),
-        (workers, threads, _) => {
-            let what = match (workers, threads) {
-                (None, None) => "workers and threads",
-                (None, Some(_)) => "workers",
-                (Some(_), _) => "threads",
-            };
-            format!(
-                "{file} holds fixed numbers of {what}, which WEB_CONCURRENCY, RAILS_MAX_THREADS \
-                 and the like don't change: put these lines in their place"
-            )
+    let counts = match (&obeys.workers, &obeys.max_threads, &obeys.min_threads) {
+        (Some(_), Some(_), MinThreads::Fixed(least)) => {
+            return Some(SettingAdvice::FileAsksForThreads { file, least_threads: *least });
         }
-    })
+        (None, None, _) => Counts::WorkersAndThreads,
+        (None, Some(_), _) => Counts::Workers,
+        (Some(_), ..) => Counts::Threads,
+    };
+    Some(SettingAdvice::FixedInPumaFile { file, counts })
 }
 
-fn advice(app: &App, obeys: &Obeys, configuration: Configuration) -> Vec<String> {
-    let Configuration { workers, threads } = configuration;
-    let mut advice: Vec<String> = in_the_way(app, obeys, configuration).into_iter().collect();
-    let variable = obeys.max_threads.as_deref().unwrap_or("RAILS_MAX_THREADS");
+fn advice(app: &App, obeys: &Obeys, configuration: Configuration) -> Vec<Stated<Advice>> {
+    let variable = || obeys.max_threads.clone().unwrap_or_else(|| "RAILS_MAX_THREADS".into());
     let pool = match app.framework {
-        Framework::Rails => format!(
-            "in config/database.yml, pool: <%= ENV.fetch(\"{variable}\") {{ {threads} }} %>"
-        ),
-        _ => "where the app opens its database, such as ActiveRecord's `pool` or Sequel's \
-             `max_connections`"
-            .to_string(),
+        Framework::Rails => PoolSetting::DatabaseYml { variable: Some(variable()) },
+        _ => PoolSetting::RubyCode,
     };
-    advice.push(format!(
-        "database pool of at least {threads} connections per worker ({pool}); all workers together \
-         hold up to {} ({workers} x {threads}) on each machine",
-        configuration.slots()
-    ));
-    advice.push(
-        "health checks should not wait in the app's own queue: with every thread busy they time \
-         out and a busy server is taken for a dead one; check that the port accepts connections, \
-         or ask Puma's control socket"
-            .into(),
-    );
-    advice.push(
-        "Etc.nprocessors counts cores and ignores a container's CPU quota; where there is one, use \
-         fixed numbers, or Concurrent.available_processor_count (concurrent-ruby 1.3.1 or later)"
-            .into(),
-    );
-    advice
+    let in_the_way = in_the_way(app, obeys, configuration);
+    let rest: [Advice; 3] = [
+        DatabaseAdvice::PoolPerWorker { configuration, pool }.into(),
+        RunningAdvice::CheckHealthBy { check: HealthCheck::OpenPortOrPumaControl }.into(),
+        RunningAdvice::CoreCountIgnoresQuota { count: CoreCount::RubyWithConcurrent }.into(),
+    ];
+    in_the_way.map(Advice::from).into_iter().chain(rest).map(Stated::from).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Language;
 
     fn app(framework: Framework) -> App {
         App {
@@ -167,9 +147,10 @@ mod tests {
         ] {
             let settings = settings(&obeys, 4, 3);
             assert_eq!(variables(&settings), "", "{expected}");
-            assert!(settings.advice[0].contains(expected), "{:?}", settings.advice);
+            let first = Language::DATA.say(&settings.advice[0]);
+            assert!(first.contains(expected), "{first}");
         }
-        let advice = settings(&rails(), 4, 3).advice.join("\n");
+        let advice = Language::DATA.say_each(&settings(&rails(), 4, 3).advice).join("\n");
         assert!(!advice.contains("fixed numbers of"), "{advice}");
     }
 
@@ -190,7 +171,7 @@ mod tests {
 
     #[test]
     fn the_advice_counts_database_connections() {
-        let advice = settings(&rails(), 4, 3).advice.join("\n");
+        let advice = Language::DATA.say_each(&settings(&rails(), 4, 3).advice).join("\n");
         assert!(advice.contains("at least 3 connections per worker"), "{advice}");
         assert!(advice.contains("up to 12 (4 x 3)"), "{advice}");
         assert!(advice.contains("quota"), "{advice}");

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::command_line::text;
 use super::{About, App, CommandLine, Listen, ReadyLine};
-use crate::terms::{Configuration, Cores, Workers};
+use crate::terms::{Configuration, Cores, DatabaseAdvice, PoolSetting, Workers};
 
 /// What a worker of ours prints once it serves: by our own hand, since a log level or the app's own
 /// logging can silence the server's.
@@ -117,21 +117,11 @@ pub fn literal(text: &str) -> String {
 }
 
 /// Where the app keeps its database connections, and how many that makes.
-pub fn database_advice(configuration: Configuration) -> String {
-    let Configuration { workers, threads } = configuration;
-    if threads.get() == 1 {
-        return format!(
-            "each worker opens database connections of its own: a pool of n connections \
-             (SQLAlchemy's pool_size, asyncpg's max_size) makes {workers} x n on each machine; \
-             Django, outside of an event loop, keeps one a worker"
-        );
+pub fn database_advice(configuration: Configuration) -> DatabaseAdvice {
+    match configuration.threads.get() {
+        1 => DatabaseAdvice::PythonPoolPerWorker { workers: configuration.workers.get() },
+        _ => DatabaseAdvice::PoolPerWorker { configuration, pool: PoolSetting::PythonLibrary },
     }
-    format!(
-        "database pool of at least {threads} connections per worker (SQLAlchemy's pool_size; \
-         Django keeps one a thread, over requests with CONN_MAX_AGE); all workers together hold up \
-         to {} ({workers} x {threads}) on each machine",
-        configuration.slots()
-    )
 }
 
 /// Said of an app whose Django settings have `DEBUG = True`.
@@ -139,16 +129,11 @@ pub const DEBUGGING: &str = "Django's settings say DEBUG = True, which keeps eve
                              and is slower than production: name production's settings with \
                              DJANGO_SETTINGS_MODULE";
 
-/// How to count cores elsewhere.
-pub fn cores_advice() -> String {
-    "os.cpu_count() and os.sched_getaffinity() count cores and ignore a container's CPU quota; \
-     where there is one, use fixed numbers"
-        .into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Language;
+    use crate::terms::Advice;
 
     #[test]
     fn texts_are_written_as_python_reads_them() {
@@ -157,9 +142,13 @@ mod tests {
 
     #[test]
     fn connections_are_counted_for_what_the_workers_have() {
-        let one = database_advice(Configuration::new(3, 1).unwrap());
+        let said = |workers, threads| {
+            let advice = database_advice(Configuration::new(workers, threads).unwrap());
+            Language::DATA.say_fact(&Advice::from(advice))
+        };
+        let one = said(3, 1);
         assert!(one.contains("3 x n") && !one.contains("thread"), "{one}");
-        let several = database_advice(Configuration::new(3, 4).unwrap());
+        let several = said(3, 4);
         assert!(several.contains("up to 12 (3 x 4)"), "{several}");
     }
 }

@@ -66,10 +66,6 @@ pub fn same_ratio(directive: &str, workers: Workers, cores: Cores) -> [String; 4
     ]
 }
 
-/// How to count cores elsewhere, where `Etc.nprocessors` was advised.
-pub const CORES_ADVICE: &str = "Etc.nprocessors counts cores and ignores a container's CPU quota; \
-                                where there is one, use a fixed number";
-
 /// The variables that name the environment; the first of them is Rack's own.
 pub const ENVIRONMENT: [&str; 3] = ["RACK_ENV", "RAILS_ENV", "APP_ENV"];
 

@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::server::{App, Framework, Inspection, rack};
-use crate::terms::{Configuration, Cores, Settings};
+use crate::server::{App, Framework, Inspection};
+use crate::terms::{
+    Advice, Configuration, CoreCount, Cores, DatabaseAdvice, PoolSetting, RunningAdvice,
+    SettingAdvice, Settings, Stated,
+};
 
 pub(super) fn of(
     app: &App,
@@ -61,64 +64,34 @@ fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
 }
 
 /// What has to be done besides setting variables; nothing when that is enough.
-fn in_the_way(app: &App, is_obeyed: bool) -> Option<String> {
+fn in_the_way(app: &App, is_obeyed: bool) -> Option<SettingAdvice> {
     let file = app.config_file(USUAL_FILE);
     match (is_obeyed, &app.server_config) {
         (true, _) => None,
-        (false, Some(_)) => Some(format!(
-            "{file} holds fixed numbers, which WEB_CONCURRENCY and the like don't change: put \
-             these lines in their place"
-        )),
-        (false, None) => Some(format!(
-            "Thin takes these numbers from its command line or from a file, and this app has none: \
-             write these lines to {file}, with `socket: /run/thin.sock` or a `port:`, and start it \
-             with: thin start -C {file}"
-        )),
+        (false, Some(_)) => Some(SettingAdvice::FixedInThinFile { file }),
+        (false, None) => Some(SettingAdvice::ThinNeedsFile { file }),
     }
 }
 
-/// nginx in front has to know of every process.
-fn balancer(configuration: Configuration) -> String {
-    let last = configuration.workers.get() - 1;
-    let servers = match last {
-        0 => "server unix:/run/thin.0.sock".to_string(),
-        _ => format!("server unix:/run/thin.0.sock to server unix:/run/thin.{last}.sock"),
-    };
-    format!(
-        "each worker listens for itself, so the proxy in front needs a line for each of them: in \
-         nginx, {servers} within `upstream`, which takes them in turn (with a port, Thin counts up \
-         from it)"
-    )
-}
-
-fn advice(app: &App, is_obeyed: bool, configuration: Configuration) -> Vec<String> {
-    let Configuration { workers, threads } = configuration;
-    let mut advice: Vec<String> = in_the_way(app, is_obeyed).into_iter().collect();
-    advice.push(balancer(configuration));
+fn advice(app: &App, is_obeyed: bool, configuration: Configuration) -> Vec<Stated<Advice>> {
     let pool = match app.framework {
-        Framework::Rails => {
-            format!("in config/database.yml, pool: {threads}")
-        }
-        _ => "where the app opens its database".to_string(),
+        Framework::Rails => PoolSetting::DatabaseYml { variable: None },
+        _ => PoolSetting::Code,
     };
-    let plural = if threads.get() == 1 { "" } else { "s" };
-    advice.push(format!(
-        "database pool of at least {threads} connection{plural} per worker ({pool}); all workers \
-         together hold up to {} ({workers} x {threads}) on each machine",
-        configuration.slots()
-    ));
-    advice.push(
-        "a process that ends is not started again by Thin: have the system's own service manager \
-         keep each of them running"
-            .into(),
-    );
-    advice.push(rack::CORES_ADVICE.into());
-    advice
+    let rest: [Advice; 4] = [
+        RunningAdvice::ThinBalancer { workers: configuration.workers.get() }.into(),
+        DatabaseAdvice::PoolPerWorker { configuration, pool }.into(),
+        RunningAdvice::ThinDoesNotRestart.into(),
+        RunningAdvice::CoreCountIgnoresQuota { count: CoreCount::Ruby }.into(),
+    ];
+    let in_the_way = in_the_way(app, is_obeyed).map(Advice::from);
+    in_the_way.into_iter().chain(rest).map(Stated::from).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Language;
     use crate::server::Obeys;
 
     fn settings(file: Option<&str>, obeys: Obeys, workers: u16, threads: u16) -> Settings {
@@ -155,9 +128,11 @@ mod tests {
         assert_eq!(settings(Some("thin.yml"), workers(), 4, 20).env.len(), 1);
         let fixed = settings(Some("thin.yml"), workers(), 4, 3);
         assert!(fixed.env.is_empty());
-        assert!(fixed.advice[0].starts_with("thin.yml holds fixed numbers"), "{fixed:?}");
+        let in_file = SettingAdvice::FixedInThinFile { file: "thin.yml".into() };
+        assert_eq!(fixed.advice[0], Advice::from(in_file).into());
         let none = settings(None, Obeys::default(), 4, 3);
-        assert!(none.advice[0].ends_with("thin start -C config/thin.yml"), "{none:?}");
+        let needs_file = SettingAdvice::ThinNeedsFile { file: "config/thin.yml".into() };
+        assert_eq!(none.advice[0], Advice::from(needs_file).into());
     }
 
     #[test]
@@ -173,7 +148,8 @@ mod tests {
 
     #[test]
     fn the_advice_names_every_socket_and_counts_connections() {
-        let advice = settings(None, Obeys::default(), 4, 3).advice.join("\n");
+        let advice =
+            Language::DATA.say_each(&settings(None, Obeys::default(), 4, 3).advice).join("\n");
         assert!(advice.contains("/run/thin.0.sock to server unix:/run/thin.3.sock"), "{advice}");
         assert!(advice.contains("up to 12 (4 x 3)"), "{advice}");
     }

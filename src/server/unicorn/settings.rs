@@ -3,9 +3,11 @@
 //! In: an app, the variable that its own settings follow, and a configuration. Out: variables,
 //! lines for `config/unicorn.rb`, advice. Only computes.
 
-use crate::server::{App, Framework, Obeys};
-use crate::server::{advice::HEALTH_CHECKS, rack};
-use crate::terms::{Configuration, Cores, Settings};
+use crate::server::{App, Framework, Obeys, rack};
+use crate::terms::{
+    Advice, Configuration, CoreCount, Cores, DatabaseAdvice, HealthCheck, RunningAdvice,
+    SettingAdvice, Settings, Stated,
+};
 
 pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
     Settings {
@@ -27,39 +29,25 @@ fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
 }
 
 /// What has to be done besides setting a variable; nothing when that is enough.
-fn in_the_way(app: &App, obeys: &Obeys) -> Option<String> {
+fn in_the_way(app: &App, obeys: &Obeys) -> Option<SettingAdvice> {
     let file = app.config_file(USUAL_FILE);
     match (&obeys.workers, &app.server_config) {
         (Some(_), _) => None,
-        (None, Some(_)) => Some(format!(
-            "{file} holds a fixed number of workers, which WEB_CONCURRENCY and the like don't \
-             change: put this line in its place"
-        )),
-        (None, None) => Some(format!(
-            "Unicorn takes the number of workers from its configuration file alone, and this app \
-             has none: write these lines to {file} and start it with: unicorn -c {file}"
-        )),
+        (None, Some(_)) => Some(SettingAdvice::FixedInUnicornFile { file }),
+        (None, None) => Some(SettingAdvice::UnicornNeedsFile { file }),
     }
 }
 
-fn advice(app: &App, obeys: &Obeys, configuration: Configuration) -> Vec<String> {
-    let workers = configuration.workers;
-    let mut advice: Vec<String> = in_the_way(app, obeys).into_iter().collect();
-    let pool = match app.framework {
-        Framework::Rails => "`pool: 1` in config/database.yml is enough",
-        _ => "a pool of one is enough",
-    };
-    advice.push(format!(
-        "each worker needs one database connection ({pool}); all workers together hold up to \
-         {workers} on each machine"
-    ));
-    advice.push(
-        "a slow client holds a whole worker as long as it takes: keep a proxy in front that reads \
-         requests and replies in full, such as nginx with its default buffering"
-            .into(),
-    );
-    advice.extend([HEALTH_CHECKS, rack::CORES_ADVICE].map(String::from));
-    advice
+fn advice(app: &App, obeys: &Obeys, configuration: Configuration) -> Vec<Stated<Advice>> {
+    let workers = configuration.workers.get();
+    let has_database_yml = app.framework == Framework::Rails;
+    let rest: [Advice; 4] = [
+        DatabaseAdvice::ConnectionPerWorker { workers, has_database_yml }.into(),
+        RunningAdvice::SlowClientsHoldWorkers.into(),
+        RunningAdvice::CheckHealthBy { check: HealthCheck::OpenPort }.into(),
+        RunningAdvice::CoreCountIgnoresQuota { count: CoreCount::Ruby }.into(),
+    ];
+    in_the_way(app, obeys).map(Advice::from).into_iter().chain(rest).map(Stated::from).collect()
 }
 
 #[cfg(test)]
@@ -67,6 +55,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::report::Language;
 
     fn app(config: Option<&str>) -> App {
         App {
@@ -85,12 +74,18 @@ mod tests {
     fn a_variable_is_printed_only_when_the_app_follows_it() {
         let follows = settings(Some("config/unicorn.rb"), Some("UNICORN_WORKERS"));
         assert_eq!(follows.env, BTreeMap::from([("UNICORN_WORKERS".into(), "3".into())]));
-        assert!(!follows.advice.join("\n").contains("in its place"), "{:?}", follows.advice);
+        assert!(
+            !Language::DATA.say_each(&follows.advice).join("\n").contains("in its place"),
+            "{:?}",
+            follows.advice
+        );
         let fixed = settings(Some("unicorn.rb"), None);
         assert!(fixed.env.is_empty());
-        assert!(fixed.advice[0].starts_with("unicorn.rb holds a fixed number"), "{fixed:?}");
+        let in_file = SettingAdvice::FixedInUnicornFile { file: "unicorn.rb".into() };
+        assert_eq!(fixed.advice[0], Advice::from(in_file).into());
         let none = settings(None, None);
-        assert!(none.advice[0].ends_with("unicorn -c config/unicorn.rb"), "{none:?}");
+        let needs_file = SettingAdvice::UnicornNeedsFile { file: "config/unicorn.rb".into() };
+        assert_eq!(none.advice[0], Advice::from(needs_file).into());
     }
 
     #[test]
@@ -105,7 +100,11 @@ mod tests {
     fn nothing_is_said_of_threads() {
         for variable in [None, Some("WEB_CONCURRENCY")] {
             let settings = settings(Some("config/unicorn.rb"), variable);
-            let all = format!("{}{}", settings.config_snippet, settings.advice.join("\n"));
+            let all = format!(
+                "{}{}",
+                settings.config_snippet,
+                Language::DATA.say_each(&settings.advice).join("\n")
+            );
             assert!(!all.to_lowercase().contains("thread"), "{all}");
         }
     }

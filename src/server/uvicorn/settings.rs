@@ -4,19 +4,19 @@
 //! variables, the command line, advice. Only computes.
 
 use crate::server::{App, Obeys, python};
-use crate::terms::{Configuration, Cores, Settings};
+use crate::terms::{
+    Advice, Configuration, CoreCount, Cores, RunningAdvice, SettingAdvice, Settings, SettingsPlace,
+};
 
 pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
     Settings {
-        place: Some("on the command line".into()),
+        place: Some(SettingsPlace::OnCommandLine.into()),
         env: obeys.workers_alone(configuration),
         config_snippet: snippet(app, configuration, cores),
         advice: vec![
-            "--workers on uvicorn's command line comes before the variable, which it reads where \
-             there is none"
-                .into(),
-            python::database_advice(configuration),
-            python::cores_advice(),
+            Advice::from(SettingAdvice::UvicornCommandLineFirst).into(),
+            Advice::from(python::database_advice(configuration)).into(),
+            Advice::from(RunningAdvice::CoreCountIgnoresQuota { count: CoreCount::Python }).into(),
         ],
         ..Settings::default()
     }
@@ -40,6 +40,7 @@ fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Language;
     use crate::server::Framework;
 
     #[test]
@@ -52,7 +53,7 @@ mod tests {
         let snippet = settings.config_snippet;
         assert!(snippet.starts_with("uvicorn --workers 3 main:app\n"), "{snippet}");
         assert!(snippet.ends_with("--workers $(( (3 * $(nproc) * 10 + 10) / 20 ))\n"), "{snippet}");
-        let all = format!("{snippet}{}", settings.advice.join("\n"));
+        let all = format!("{snippet}{}", Language::DATA.say_each(&settings.advice).join("\n"));
         assert!(!all.to_lowercase().contains("thread"), "{all}");
     }
 

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 use sweetspot::server::Inspection;
-use sweetspot::terms::{Cores, Settings};
+use sweetspot::terms::{Advice, Cores, Counts, SettingAdvice, Settings};
 
 use super::*;
 
@@ -126,7 +126,9 @@ fn the_printed_lines_give_exactly_the_configuration_as_the_apps_own_file() {
         let app = app_with(Some(("config/puma.rb", "workers 3\nthreads 1, 9\n")));
         let settings = settings_for(&app, workers, threads);
         assert!(settings.env.is_empty(), "{settings:?}");
-        assert!(settings.advice[0].contains("fixed numbers of workers and threads"));
+        let (file, counts) = ("config/puma.rb".to_string(), Counts::WorkersAndThreads);
+        let fixed = SettingAdvice::FixedInPumaFile { file, counts };
+        assert_eq!(settings.advice[0], Advice::from(fixed).into());
         fs::write(app.path().join("config/puma.rb"), &settings.config_snippet).unwrap();
         let sockets = tempfile::tempdir().unwrap();
         let started = Started::new(&app, &Settings::default(), sockets.path());

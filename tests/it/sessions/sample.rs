@@ -440,15 +440,15 @@ pub fn decision() -> Decision {
                              threads threads_count, threads_count\n\
                              preload_app!\n"
                 .to_string(),
-            advice: vec![
-                "database pool of at least 5 connections per worker (in config/database.yml, \
-                 pool: <%= ENV.fetch(\"RAILS_MAX_THREADS\") { 5 } %>); all workers together hold \
-                 up to 15 (3 x 5) on each machine"
-                    .to_string(),
-                "Etc.nprocessors counts cores and ignores a container's CPU quota; where there is \
-                 one, use a fixed number"
-                    .to_string(),
-            ],
+            advice: [
+                Advice::from(DatabaseAdvice::PoolPerWorker {
+                    configuration: Configuration::new(3, 5).unwrap(),
+                    pool: PoolSetting::DatabaseYml { variable: Some("RAILS_MAX_THREADS".into()) },
+                }),
+                RunningAdvice::CoreCountIgnoresQuota { count: CoreCount::Ruby }.into(),
+            ]
+            .map(Stated::from)
+            .into(),
         },
         memory_bytes: Some(227 << 20),
         database_connections: 15,
