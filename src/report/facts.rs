@@ -1,10 +1,11 @@
 //! JSON for scripts: each fact as its English sentence, and the fact itself in a field beside it.
 //!
 //! In: values with facts in them, as they are stored. Out: the same with `reason: "..."` and
-//! `reason_fact: {...}` where there was a fact at `reason`, and back again. Computes only.
+//! `reason_fact: {...}` where there was a fact at `reason`, and back again; or, for the page, with
+//! the sentence in each language in the fact's place. Computes only.
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::wording::{AnyFact, Fact, Language};
@@ -26,6 +27,37 @@ pub fn with_sentences<T: Serialize + ?Sized>(report: &T) -> Value {
 /// It is none.
 pub fn without_sentences<T: DeserializeOwned>(printed: Value) -> serde_json::Result<T> {
     serde_json::from_value(unsaid(printed))
+}
+
+/// For `#[serde(serialize_with = "in_each_language")]`: `{"en": "...", "ja": "..."}` in the place of
+/// each fact, from which the page takes the one that is read.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn in_each_language<T: Serialize, S: Serializer>(
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let value = serde_json::to_value(value).expect("our types have string keys");
+    translated(value).serialize(serializer)
+}
+
+fn translated(value: Value) -> Value {
+    if is_fact(&value)
+        && let Ok(fact) = serde_json::from_value::<AnyFact>(value.clone())
+    {
+        let say = |(name, language): &(&str, Language)| {
+            (name.to_string(), language.say_fact(&fact).into())
+        };
+        return Value::Object(Language::ALL.iter().map(say).collect());
+    }
+    match value {
+        Value::Object(fields) => {
+            Value::Object(fields.into_iter().map(|(name, it)| (name, translated(it))).collect())
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(translated).collect()),
+        other => other,
+    }
 }
 
 fn said(value: Value) -> Value {
@@ -129,6 +161,22 @@ mod tests {
             })
         );
         assert_eq!(without_sentences::<Value>(printed).unwrap(), value);
+    }
+
+    #[test]
+    fn the_page_has_a_fact_in_each_language_and_text_of_others_as_it_is() {
+        #[derive(Serialize)]
+        struct Row {
+            #[serde(serialize_with = "in_each_language")]
+            notes: Vec<Stated<Obstacle>>,
+        }
+        let notes = vec![Obstacle::SessionEnded.into(), Stated::Verbatim("theirs".into())];
+        let page = serde_json::to_value(Row { notes }).unwrap();
+        let said = json!({
+            "en": "the session ended before it was tried",
+            "ja": "試す前にセッションが終わりました",
+        });
+        assert_eq!(page, json!({ "notes": [said, "theirs"] }));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::map::{self, Map, Mark};
 use super::outside::{markdown as escape, markdown_block, markdown_code};
 use super::story::Story;
 use super::wording::{Counted, Language, Outcome};
-use super::{figures, goals_text, knob_words, objective_text, told, verify_text, words};
+use super::{figures, goals_text, knob_words, objective_text, verify_text, words};
 use crate::terms::{Decision, TrialPurpose, TrialSummary};
 
 /// A comment on a pull request has at most 65,536 characters: of more trials the last are shown,
@@ -17,7 +17,6 @@ const MOST_FAILURES: usize = 20;
 
 /// The whole page.
 pub fn render(story: &Story, language: Language) -> String {
-    let story = &*told::in_language(story, language).story;
     let labels = language.labels();
     let mut page = Page::default();
     page.paragraph(&format!("**{}**", escape(&words::headline(story, language))));

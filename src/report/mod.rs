@@ -28,7 +28,6 @@ mod sparkline;
 pub mod story;
 pub mod terminal;
 pub mod text;
-mod told;
 mod used_words;
 mod wording;
 mod words;

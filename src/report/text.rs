@@ -7,9 +7,7 @@ use super::figures;
 use super::outside::{line, lines, pad, pad_left, shorten, truncate, width, wrap};
 use super::story::Story;
 use super::wording::{Counted, Language, Outcome};
-use super::{
-    goals_text, knob_words, map, map_text, objective_text, sparkline, told, verify_text, words,
-};
+use super::{goals_text, knob_words, map, map_text, objective_text, sparkline, verify_text, words};
 use crate::terms::{
     BootFailure, Configuration, Decision, TrialSummary, Variant, Verdict, Verification, Warning,
 };
@@ -92,7 +90,7 @@ pub fn plan(story: &Story, style: Style) -> Vec<String> {
 
 /// The decision: all that `tune` prints at the end.
 pub fn decision(story: &Story, style: Style) -> Vec<String> {
-    decided(&told::in_language(story, style.language).story, style)
+    decided(story, style)
 }
 
 fn decided(story: &Story, style: Style) -> Vec<String> {
@@ -139,7 +137,6 @@ fn verification(story: &Story, found: &Verification, style: Style) -> Vec<String
 
 /// The whole session: plan, trials and decision.
 pub fn session(story: &Story, style: Style) -> Vec<String> {
-    let story = &*told::in_language(story, style.language).story;
     let mut sections = vec![decided(story, style)];
     if !story.trials.is_empty() {
         let mut rows = vec![style.bold(style.language.labels().trials)];
@@ -426,7 +423,7 @@ pub fn trial(story: &Story, trial: &TrialSummary, style: Style) -> Vec<String> {
         pad_left(&words::offered(&trial.offered, language), 10),
     )];
     if matches!(outcome, Outcome::Undecided | Outcome::NotValid) && !trial.reason.is_empty() {
-        let parts = wrap(&language.tell(&trial.reason), style.columns().saturating_sub(6));
+        let parts = wrap(&trial.reason, style.columns().saturating_sub(6));
         text.extend(parts.iter().map(|part| style.dim(&format!("      {part}"))));
     }
     if let Some(changes) = knob_words::changes(story, trial.variant, language) {

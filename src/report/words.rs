@@ -494,8 +494,8 @@ pub fn failures(story: &Story, language: Language) -> Vec<(String, Vec<String>)>
 pub fn warning(warning: &Warning, language: Language) -> String {
     let Warning { message, advice, .. } = warning;
     match advice.as_str() {
-        "" => language.tell(message).into_owned(),
-        _ => language.phrases().doubt(&language.tell(message), &language.tell(advice)),
+        "" => message.to_string(),
+        _ => language.phrases().doubt(message, advice),
     }
 }
 

@@ -2,7 +2,8 @@
 // `src/report/html/` and `src/serve/`; this file and those change together.
 //
 // Base units everywhere: seconds, bytes, requests/s, cores. Names ending in `_interval` are 95 %
-// intervals. A list of seconds has one entry a second, oldest first, warm-up included.
+// intervals. A list of seconds has one entry a second, oldest first, warm-up included. What is to be
+// read comes in each language, as `{en, ja}`; it stands here as it is shown, in one (`language.ts`).
 
 export type Interval = [number, number];
 export type Language = "en" | "ja";
@@ -27,9 +28,6 @@ export interface SessionText {
   method: string;
 }
 
-/** By what was stored, in English: the same in another language, where it is told otherwise. */
-export type Sentences = Record<Exclude<Language, "en">, Record<string, string>>;
-
 export type State = "running" | "done" | "stopped" | "failed";
 export type Verdict = "yes" | "no" | "undecided";
 
@@ -48,8 +46,7 @@ export interface SessionPage {
   /** The SLO's latency limits, as in [0.95, 0.2]. */
   limits: [number, number][];
   machine: { text: string; cores: number; memory_bytes: number } | null;
-  text: Record<Language, SessionText>;
-  sentences: Sentences;
+  text: SessionText;
   current: Current | null;
   decision: Decision | null;
   map: MapCell[];
@@ -270,7 +267,6 @@ export interface ComparePage {
   a: ComparedSide;
   b: ComparedSide;
   change: "better" | "worse" | "equivalent" | "undecided" | null;
-  sentences: Sentences;
   reason: string;
   refused: string[];
   figures: {

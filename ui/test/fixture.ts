@@ -4,6 +4,7 @@ import type { Decision, Interval, MapCell, Page, PredictTable, SessionPage, Tria
   "../src/data";
 import { around, round, seeded } from "./random";
 import { capacity, limitOf, MEMORY, memory, trial, type Asked } from "./toy";
+import { inLanguage } from "../src/language";
 
 const WORKERS = [1, 2, 3, 4];
 const THREADS = [1, 2, 3, 5, 8, 16];
@@ -159,7 +160,7 @@ export function session(count = 30, seconds = 30): SessionPage {
     slo: "p95<200ms,errors<0.1%",
     limits: [[0.95, 0.2]],
     machine: { text: "2 cores, 4.0 GiB", cores: 2, memory_bytes: 4 * 1024 ** 3 },
-    text: { en: textEn(chosen, now, gain), ja: textJa(chosen, now, gain) },
+    text: inEach(textEn(chosen, now, gain), textJa(chosen, now, gain)),
     current: { ...TODAY, capacity_rps: round(now), capacity_rps_interval: bounds(now, 0.04) },
     decision: chosen,
     map: WORKERS.flatMap((workers) => THREADS.map((threads) => cell(workers, threads, random))),
@@ -184,8 +185,7 @@ export function session(count = 30, seconds = 30): SessionPage {
     ],
     warnings: [{ text: "The load generator used 12 % of a core that the app could have used.",
       advice: "Measure with --cpus 1 on this machine, or on a larger one." }],
-    notes: [NOTE],
-    sentences: { ja: { [NOTE]: "メモリは、各プロセスだけのものと、共有しているものの分け前です" } },
+    notes: [inEach(NOTE, "メモリは、各プロセスだけのものと、共有しているものの分け前です")],
     failures: [],
     trials: asked(count, seconds).map((it) => trial(it, random)),
     elapsed_s: 498,
@@ -239,6 +239,11 @@ export function big(): SessionPage {
   return session(500, 120);
 }
 
+/** What is to be read, as the program hands it over: in each language. */
+function inEach<Text>(en: Text, ja: Text): Text {
+  return { en, ja } as unknown as Text;
+}
+
 /** Interrupted before it could decide. */
 export function unfinished(): SessionPage {
   const whole = session(9, 12);
@@ -250,12 +255,12 @@ export function unfinished(): SessionPage {
     front: [],
     knobs: [],
     predict: null,
-    text: {
-      en: { ...whole.text.en, headline: "Stopped before it could decide.", facts: [],
+    text: inEach(
+      { ...inLanguage(whole, "en").text, headline: "Stopped before it could decide.", facts: [],
         ways_out: ["`sweetspot tune` goes on where it stopped."] },
-      ja: { ...whole.text.ja, headline: "結論の前に停止しました。", facts: [],
+      { ...inLanguage(whole, "ja").text, headline: "結論の前に停止しました。", facts: [],
         ways_out: ["`sweetspot tune` で続きから再開できます。"] },
-    },
+    ),
     map: whole.map.map((it) => (it.mark === "today" ? it : { ...it, mark: null })),
   };
 }
@@ -276,10 +281,12 @@ export function nothingValid(): SessionPage {
     failures: [{ what: "1 x 5: ended with exit code 1", last_lines: [
       "! Unable to load application: LoadError: cannot load such file -- pg_ext",
       "bundler: failed to load command: puma"] }],
-    text: {
-      en: { ...whole.text.en, headline: "The app did not start.", facts: [], ways_out: [] },
-      ja: { ...whole.text.ja, headline: "アプリが起動しませんでした。", facts: [], ways_out: [] },
-    },
+    text: inEach(
+      { ...inLanguage(whole, "en").text, headline: "The app did not start.", facts: [],
+        ways_out: [] },
+      { ...inLanguage(whole, "ja").text, headline: "アプリが起動しませんでした。", facts: [],
+        ways_out: [] },
+    ),
     trials: whole.trials.map((it) => ({ ...it, valid: false, verdict: "undecided", completed: 0,
       outcome: "did not start", failure: "boot: exit code 1\nLoadError: pg_ext", detail: null,
       memory_bytes: null })),

@@ -3,6 +3,7 @@
 import type { ComparePage, LabPage, SessionPage, SessionRow } from "../src/data";
 import { session } from "./fixture";
 import { compare, lab, rows } from "./others";
+import { inLanguage } from "../src/language";
 
 /** Ends a script, makes an image, quotes, turns text around and doesn't turn it back. */
 export function hostile(sink: string): string {
@@ -28,13 +29,13 @@ export function hostileSession(): SessionPage {
     kind: hostile(`${of}-kind`), confidence: 0.9, evidence: hostile(`${of}-evidence`),
     advice: hostile(`${of}-advice`),
   });
-  const text = { ...whole.text.en, facts: [[hostile("fact"), hostile("fact-sentence")]] as
+  const text = { ...inLanguage(whole, "en").text, facts: [[hostile("fact"), hostile("fact-sentence")]] as
     [string, string][], ways_out: [hostile("way-out")] };
   return {
     ...whole,
     app: hostile("app"), server: hostile("server"), slo: hostile("slo"), error: hostile("error"),
     machine: { ...whole.machine!, text: hostile("machine") },
-    text: { en: text, ja: text },
+    text,
     decision: { ...decision, limit: limit("limit"), settings: {
       start: hostile("start"), env: { [hostile("env-name")]: hostile("env-value") },
       config_snippet: hostile("snippet"), place: hostile("place"),
@@ -50,7 +51,6 @@ export function hostileSession(): SessionPage {
       source: hostile("plan-source") }],
     warnings: [{ text: hostile("warning"), advice: hostile("warning-advice") }],
     notes: [hostile("note")],
-    sentences: { ja: { [hostile("note")]: hostile("told-note") } },
     failures: [{ what: hostile("failure-what"), last_lines: [hostile("failure-line")] }],
     trials: whole.trials.map((trial) => ({
       ...trial,

@@ -22,7 +22,6 @@ export function compare(): ComparePage {
     a: side("3", 3, "ruby 3.3.0"),
     b: side("5", 5, "ruby 3.4.1 +YJIT"),
     change: "better",
-    sentences: { ja: {} },
     reason: "capacity is 1.14 times as high (1.09 to 1.19)",
     refused: [],
     figures: [

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use crate::report::map::{self, Map};
 use crate::report::outside::{line, lines};
 use crate::report::story::Story;
-use crate::report::{Language, figures, knob_words, told, words};
+use crate::report::{Language, figures, knob_words, words};
 use crate::terms::{
     CompareReport, ComparedFigure, Decision, LabFigures, LabResult, LabRun, TrialSummary,
 };
@@ -26,7 +26,6 @@ pub fn title(story: &Story) -> String {
 /// The session.
 pub fn session(story: &Story, language: Language) -> Markup {
     let labels = language.labels();
-    let story = &*told::in_language(story, language).story;
     let warnings = words::warnings(story, language);
     html! {
         h1 { (line(&words::headline(story, language))) }

@@ -9,21 +9,18 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::report::detail::Monitored;
+use crate::report::facts::in_each_language;
 use crate::report::map::{self, Cell, Map};
 use crate::report::story::Story;
-use crate::report::told::{self, Told};
 use crate::report::{Language, knob_words, words};
 use crate::terms::{
     CompareReport, Configuration, CurrentSetting, Decision, FrontSetting, Limit, Machine,
-    MemoryParts, PredictTable, Prediction, SessionState, Slo, TrialFailure, TrialPurpose,
-    TrialSummary, Verdict, WarmUpKind, Warning, Window,
+    MemoryParts, Note, PredictTable, Prediction, SessionState, Slo, Stated, TrialFailure,
+    TrialPurpose, TrialSummary, Verdict, WarmUpKind, Warning, Window,
 };
 
 /// The number of this description; a page of another one says so instead of showing nonsense.
 const FORMAT: u32 = 1;
-
-/// Of words in the data that the page puts into the reader's language itself, or shows as they are.
-const DATA: Language = Language::DATA;
 
 /// All that a page shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,10 +32,17 @@ pub struct Page<'a> {
     pub content: Content<'a>,
 }
 
-/// Sentences that the page shows, stored in English, by their language and what was stored.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Sentences {
-    ja: BTreeMap<String, String>,
+/// One thing in each language; the page takes the one that is read.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InEach<T> {
+    en: T,
+    ja: T,
+}
+
+impl<T> InEach<T> {
+    fn of(made: impl Fn(Language) -> T) -> Self {
+        Self { en: made(Language::English), ja: made(Language::Japanese) }
+    }
 }
 
 /// What a page is about.
@@ -47,7 +51,7 @@ pub struct Sentences {
 pub enum Content<'a> {
     Session(Box<SessionPage<'a>>),
     Compare(ComparePage<'a>),
-    Lab(&'a crate::terms::LabResult),
+    Lab(#[serde(serialize_with = "in_each_language")] &'a crate::terms::LabResult),
 }
 
 impl<'a> Page<'a> {
@@ -59,10 +63,10 @@ impl<'a> Page<'a> {
 
 /// Two results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct ComparePage<'a> {
-    #[serde(flatten)]
+    #[serde(serialize_with = "in_each_language")]
     report: &'a CompareReport,
-    sentences: Sentences,
 }
 
 /// A session.
@@ -87,18 +91,19 @@ pub struct SessionHead<'a> {
     /// (quantile, seconds).
     limits: Vec<(f64, f64)>,
     machine: Option<MachineText>,
-    text: Languages,
-    sentences: Sentences,
+    text: InEach<SessionText>,
     current: Option<&'a CurrentSetting>,
+    #[serde(serialize_with = "in_each_language")]
     decision: Option<&'a Decision>,
     map: Vec<MapCell>,
     memory: Option<&'a MemoryParts>,
     front: Vec<FrontRow>,
-    knobs: Vec<KnobRow>,
+    knobs: InEach<Vec<KnobRow>>,
     plan: Vec<PlanRow<'a>>,
     warnings: Vec<WarningRow<'a>>,
-    notes: Vec<String>,
-    failures: Vec<FailureRow>,
+    #[serde(serialize_with = "in_each_language")]
+    notes: &'a [Stated<Note>],
+    failures: InEach<Vec<FailureRow>>,
     elapsed_s: f64,
     load_s: f64,
     predict: Option<&'a PredictTable>,
@@ -106,15 +111,9 @@ pub struct SessionHead<'a> {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct MachineText {
-    text: String,
+    text: InEach<String>,
     cores: f64,
     memory_bytes: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct Languages {
-    en: SessionText,
-    ja: SessionText,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -137,7 +136,7 @@ struct MapCell {
     predicted_rps_interval: Option<[f64; 2]>,
     memory_bytes: Option<u64>,
     is_memory_measured: bool,
-    why: Option<String>,
+    why: Option<InEach<String>>,
     limit: Option<&'static str>,
 }
 
@@ -189,7 +188,7 @@ pub struct TrialRow<'a> {
     start: u32,
     offered_rps: Option<f64>,
     clients: Option<u32>,
-    outcome: &'static str,
+    outcome: InEach<&'static str>,
     verdict: Verdict,
     reason: &'a str,
     valid: bool,
@@ -203,6 +202,7 @@ pub struct TrialRow<'a> {
     status: &'a BTreeMap<String, u64>,
     latency_s: crate::terms::LatencySummary,
     memory_bytes: Option<u64>,
+    #[serde(serialize_with = "in_each_language")]
     limit: &'a Limit,
     cpu_s: &'a BTreeMap<String, f64>,
     workers_use: Vec<WorkerUse>,
@@ -244,7 +244,6 @@ pub fn session<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> Sessi
 
 /// All but the trials.
 pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionHead<'a> {
-    let told = told::in_language(story, Language::Japanese);
     let front = story.objective.iter().flat_map(|it| &it.front);
     SessionHead {
         session: story.stored.as_ref().map(|stored| stored.session),
@@ -257,49 +256,26 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         slo: &story.slo,
         limits: limits(&story.slo),
         machine: story.machine.as_ref().map(machine),
-        text: Languages {
-            en: text(story, Language::English),
-            ja: text(&told.story, Language::Japanese),
-        },
+        text: InEach::of(|language| text(story, language)),
         current: story.current.as_ref(),
         decision: story.decision.as_ref(),
         map: cells(story, &map::draw(story)),
         memory: story.memory.as_ref(),
         front: front.map(front_row).collect(),
-        knobs: knobs(story, DATA),
+        knobs: InEach::of(|language| knobs(story, language)),
         plan: story.plan.iter().map(plan_row).collect(),
         warnings: story.warnings.iter().map(warning_row).collect(),
-        notes: DATA.say_each(&story.notes),
-        failures: failures(story, DATA),
+        notes: &story.notes,
+        failures: InEach::of(|language| failures(story, language)),
         elapsed_s: story.elapsed_s,
         load_s: story.load_s,
         predict,
-        sentences: Sentences { ja: sentences(story, told) },
     }
-}
-
-/// Those that were stored, and those that were put together from figures and names.
-fn sentences(story: &Story, told: Told<'_>) -> BTreeMap<String, String> {
-    let language = Language::Japanese;
-    let composed = |story: &Story, language| {
-        let knobs = knobs(story, language).into_iter();
-        let mut all: Vec<String> =
-            knobs.flat_map(|it| [it.change, it.capacity, it.memory, it.verdict]).collect();
-        all.extend(failures(story, language).into_iter().map(|it| it.what));
-        all.extend(story.machine.as_ref().map(|it| words::machine(it, language)));
-        all
-    };
-    let mut all = told.sentences;
-    all.extend(composed(story, DATA).into_iter().zip(composed(&told.story, language)));
-    all
 }
 
 /// Two results, as they were compared.
 pub fn compared(report: &CompareReport) -> ComparePage<'_> {
-    let CompareReport { reason, refused, left_out, differences, notes, .. } = report;
-    let all = refused.iter().chain(left_out).chain(differences).chain(notes);
-    let ja = told::each_of(std::iter::once(reason).chain(all), Language::Japanese);
-    ComparePage { report, sentences: Sentences { ja } }
+    ComparePage { report }
 }
 
 fn text(story: &Story, language: Language) -> SessionText {
@@ -320,7 +296,7 @@ fn limits(slo: &str) -> Vec<(f64, f64)> {
 
 fn machine(machine: &Machine) -> MachineText {
     MachineText {
-        text: words::machine(machine, DATA),
+        text: InEach::of(|language| words::machine(machine, language)),
         cores: machine.cores.get(),
         memory_bytes: machine.memory_bytes.0,
     }
@@ -360,7 +336,9 @@ fn cell(
         predicted_rps_interval: possible.map(|it| it.capacity_rps_interval),
         memory_bytes: measured_bytes.or(predicted.and_then(|it| it.memory_bytes)),
         is_memory_measured: measured_bytes.is_some(),
-        why: cell.why(DATA),
+        why: cell
+            .why(Language::DATA)
+            .map(|_| InEach::of(|language| cell.why(language).unwrap_or_default())),
         limit: predicted.map(|it| words::limit(it.limit.kind)),
     }
 }
@@ -412,7 +390,7 @@ pub fn trial<'a>(story: &'a Story, trial: &'a TrialSummary) -> TrialRow<'a> {
         start: trial.start,
         offered_rps: trial.offered.rate().map(|rate| rate.as_per_second()),
         clients: trial.offered.clients(),
-        outcome: DATA.phrases().outcome(words::outcome(trial)),
+        outcome: InEach::of(|language| language.phrases().outcome(words::outcome(trial))),
         verdict: trial.verdict,
         reason: &trial.reason,
         valid: trial.valid,

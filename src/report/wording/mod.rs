@@ -2,16 +2,12 @@
 //!
 //! What is said is decided in `words` and its relatives; how it is said, here. In: figures and
 //! names that are text already. Out: unescaped plain text. Names of formats, JSON and CSV have no
-//! language, and sentences that came with the events (evidence, advice, reasons, warnings) are
-//! stored in English and told by their form ([`Language::tell`]). Computes only.
+//! language, and text of others stays as it is. Computes only.
 
 mod english;
 mod fact;
 mod japanese;
 mod labels;
-mod sentences;
-
-use std::borrow::Cow;
 
 use super::figures;
 use crate::terms::{
@@ -52,7 +48,7 @@ impl Language {
     pub fn say<F: Fact>(self, stated: &Stated<F>) -> String {
         match stated {
             Stated::Fact(fact) => self.say_fact(fact),
-            Stated::Verbatim(text) => self.tell(text).into_owned(),
+            Stated::Verbatim(text) => text.clone(),
         }
     }
 
@@ -69,16 +65,6 @@ impl Language {
     /// Empty where nothing is said.
     pub fn say_or_empty<F: Fact>(self, stated: Option<&Stated<F>>) -> String {
         stated.map(|it| self.say(it)).unwrap_or_default()
-    }
-
-    /// A sentence that the program wrote in English, in this language; borrowed where it stays as
-    /// it is, such as text of the app's own.
-    pub fn tell(self, sentence: &str) -> Cow<'_, str> {
-        let told = match self {
-            Self::English => None,
-            Self::Japanese => sentences::in_japanese(sentence),
-        };
-        told.map_or(Cow::Borrowed(sentence), Cow::Owned)
     }
 
     /// What the locale asks for; `values`: those of `LC_ALL`, `LC_MESSAGES` and `LANG` in that

@@ -12,13 +12,13 @@ import { Outside } from "../parts/Outside";
 import { Sentences } from "../parts/Rest";
 import { Section } from "../parts/Section";
 import { WideTable } from "../parts/WideTable";
-import { told } from "../told";
+import { inLanguage } from "../language";
 import { useView } from "../view";
 import type { Words } from "../words/words";
 
 export function CompareView({ page, compared: stored }: { page: Page; compared: ComparePage }) {
   const { words, language } = useView();
-  const compared = useMemo(() => told(stored, language), [stored, language]);
+  const compared = useMemo(() => inLanguage(stored, language), [stored, language]);
   const t = words.compare;
   const verdict = compared.change === null ? t.title : t.verdict[compared.change];
   const count = ratioRows(compared).length;

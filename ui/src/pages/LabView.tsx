@@ -1,5 +1,6 @@
 // A published experiment, measured here and set beside what was published.
 
+import { useMemo } from "preact/hooks";
 import { useState } from "preact/hooks";
 
 import { drawLab, labFigures, labRows, labTable, runName, type LabFigure } from
@@ -12,11 +13,13 @@ import { Outside } from "../parts/Outside";
 import { Titled, Warnings } from "../parts/Rest";
 import { Section } from "../parts/Section";
 import { WideTable } from "../parts/WideTable";
+import { inLanguage } from "../language";
 import { useView, useWords } from "../view";
 import { machineText } from "./CompareView";
 
-export function LabView({ page, lab }: { page: Page; lab: LabPage }) {
-  const { words } = useView();
+export function LabView({ page, lab: stored }: { page: Page; lab: LabPage }) {
+  const { words, language } = useView();
+  const lab = useMemo(() => inLanguage(stored, language), [stored, language]);
   const t = words.lab;
   const facts: [string, string][] = [
     [t.source, lab.source],

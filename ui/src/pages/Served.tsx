@@ -9,7 +9,7 @@ import { Header } from "../parts/Header";
 import { Outside } from "../parts/Outside";
 import { Predict } from "../parts/Predict";
 import { hashOf, type Place } from "../route";
-import { told } from "../told";
+import { inLanguage } from "../language";
 import { useView } from "../view";
 import type { Words } from "../words/words";
 import { CompareView } from "./CompareView";
@@ -61,7 +61,7 @@ function ServedPredict({ id }: { id: number }) {
   const { words, language } = useView();
   const { live, problem } = useLive(id);
   const stored = live?.page.session;
-  const session = useMemo(() => stored && told(stored, language), [stored, language]);
+  const session = useMemo(() => stored && inLanguage(stored, language), [stored, language]);
   if (!session) return <Waiting problem={problem} />;
   return (
     <>

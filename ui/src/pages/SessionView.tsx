@@ -16,7 +16,7 @@ import { Outside } from "../parts/Outside";
 import { Predict } from "../parts/Predict";
 import { Failures, Front, Knobs, Method, PlanTable, Sentences, Warnings } from "../parts/Rest";
 import { Trials } from "../parts/Trials";
-import { told } from "../told";
+import { inLanguage } from "../language";
 import { useView } from "../view";
 import type { Words } from "../words/words";
 
@@ -26,7 +26,7 @@ export function SessionView({ page, session: stored, live }: {
   live?: Live | undefined;
 }) {
   const { words, language } = useView();
-  const session = useMemo(() => told(stored, language), [stored, language]);
+  const session = useMemo(() => inLanguage(stored, language), [stored, language]);
   const [picked, pick] = useState<Picked | null>(null);
   const [opened, setOpened] = useState<number | null>(null);
   const runs = live?.isAlive === true && session.state === "running";

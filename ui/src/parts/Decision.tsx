@@ -11,8 +11,8 @@ import { Outside } from "./Outside";
 
 /** `runs`: it is being measured; until it has decided, nothing is to be done but wait. */
 export function Answer({ session, runs }: { session: SessionPage; runs: boolean }) {
-  const { language, words } = useView();
-  const text = session.text[language];
+  const { words } = useView();
+  const text = session.text;
   const { decision } = session;
   const waits = runs && decision === null;
   return (

@@ -123,8 +123,8 @@ export function Failures({ session }: { session: SessionPage }) {
 }
 
 export function Method({ session }: { session: SessionPage }) {
-  const { words, language } = useView();
-  const { method } = session.text[language];
+  const { words } = useView();
+  const { method } = session.text;
   if (!method) return null;
   return (
     <Section id="method" title={words.sections.method}>

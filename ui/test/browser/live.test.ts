@@ -9,6 +9,7 @@ import { launch, open } from "../browser";
 import { pageOf, session } from "../fixture";
 import { compare, rows } from "../others";
 import { serve, type Fake } from "../serve";
+import { inLanguage } from "../../src/language";
 
 let browser: Browser;
 let fake: Fake;
@@ -23,9 +24,9 @@ afterAll(() => browser.close());
 
 beforeEach(async () => {
   whole = session(24, 12);
-  const text = { ...whole.text.en, headline: "Still measuring.", facts: [] as [string, string][] };
+  const text = { ...inLanguage(whole, "en").text, headline: "Still measuring.", facts: [] as [string, string][] };
   known = { ...whole, session: 5, state: "running", decision: null, front: [], knobs: [],
-    text: { en: text, ja: text }, trials: whole.trials.slice(0, 20) };
+    text, trials: whole.trials.slice(0, 20) };
   fake = await serve({
     sessions: rows(),
     page: (id): Page | null => (id === 5 ? pageOf({ session: known }) : null),
@@ -85,7 +86,7 @@ describe("a running session", () => {
     await expect.poll(said).toContain("Trial 21");
     const { trials: _, ...decided } = { ...whole, session: 5, state: "running" as const };
     fake.send("session", decided);
-    await expect.poll(() => tab.locator("#page h1").textContent()).toBe(whole.text.en.headline);
+    await expect.poll(() => tab.locator("#page h1").textContent()).toBe(inLanguage(whole, "en").text.headline);
     await expect.poll(said).toBe(en.live.decided);
     expect(await shown.count()).toBe(21);
     fake.send("session", { ...decided, state: "done" });
@@ -109,7 +110,7 @@ describe("a running session", () => {
     fake.send("trial", whole.trials[21]!);
     const { trials: _, ...decided } = { ...whole, session: 5, state: "running" as const };
     fake.send("session", decided);
-    await expect.poll(() => tab.locator("#page h1").textContent()).toBe(whole.text.en.headline);
+    await expect.poll(() => tab.locator("#page h1").textContent()).toBe(inLanguage(whole, "en").text.headline);
     await tab.evaluate(() => new Promise((next) => requestAnimationFrame(next)));
     expect(await tab.evaluate(() => document.activeElement?.getAttribute("data-filter"))).toBe(
       "text");
@@ -120,15 +121,14 @@ describe("a running session", () => {
 
   test("is said to go on, and what can be done only once its program is gone", async () => {
     const ways = ["take it up again"];
-    const text = { ...known.text.en, ways_out: ways };
-    known = { ...known, text: { en: text, ja: text } };
+    known = { ...known, text: { ...known.text, ways_out: ways } };
     const { tab, errors } = await follow();
     const answer = () => tab.locator("#decision").textContent();
     expect(await answer()).toContain(en.live.soFar(20));
     expect(await answer()).not.toContain(ways[0]);
     fake.send("sessions", rows().map((row) => (row.id === 5 ? { ...row, is_alive: false } : row)));
     await expect.poll(answer).toContain(ways[0]);
-    expect(await answer()).toContain(text.headline);
+    expect(await answer()).toContain(known.text.headline);
     expect(await tab.locator("#live").count()).toBe(0);
     expect(errors).toEqual([]);
   });

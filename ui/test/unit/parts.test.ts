@@ -10,7 +10,7 @@ import { isolated, visible } from "../../src/outside";
 import { stops } from "../../src/predicting";
 import { hashOf, parse, switched } from "../../src/route";
 import { csv, shown, type Table } from "../../src/table";
-import { told } from "../../src/told";
+import { inLanguage } from "../../src/language";
 import { matching, NO_FILTER, sorted } from "../../src/trials";
 import { en } from "../../src/words/en";
 import { ja } from "../../src/words/ja";
@@ -180,22 +180,22 @@ test("both languages say everything, and Japanese says it in Japanese", () => {
   expect(same).toEqual([".columns.steal", ".columns.ratio", ".compare.slo"]);
 });
 
-describe("sentences in the reader's language", () => {
-  const content = { notes: ["it failed", "theirs"], trials: [{ reason: "it failed", p95: [1, 2] }],
-    none: null, sentences: { ja: { "it failed": "失敗しました" } } };
+describe("what comes in each language", () => {
+  const failed = { en: "it failed", ja: "失敗しました" };
+  const content = { notes: [failed, "theirs"], trials: [{ reason: failed, p95: [1, 2] }],
+    text: { en: { facts: [["what", "is"]] }, ja: { facts: [["何", "です"]] } }, none: null };
 
-  test("English is what was stored", () => {
-    expect(told(content, "en")).toBe(content);
+  test("is shown in the reader's, and everything else as it is", () => {
+    expect(inLanguage(content, "en")).toEqual({ notes: ["it failed", "theirs"],
+      trials: [{ reason: "it failed", p95: [1, 2] }], text: { facts: [["what", "is"]] },
+      none: null });
+    expect(inLanguage(content, "ja")).toEqual({ notes: ["失敗しました", "theirs"],
+      trials: [{ reason: "失敗しました", p95: [1, 2] }], text: { facts: [["何", "です"]] },
+      none: null });
   });
 
-  test("wherever a sentence stands, and nothing else", () => {
-    const { sentences } = content;
-    expect(told(content, "ja")).toEqual({ notes: ["失敗しました", "theirs"],
-      trials: [{ reason: "失敗しました", p95: [1, 2] }], none: null, sentences });
-  });
-
-  test("names that every object has are no sentences", () => {
-    const named = { notes: ["constructor", "toString"], sentences: { ja: {} } };
-    expect(told(named, "ja")).toEqual(named);
+  test("values with more or other names are no texts", () => {
+    const others = { a: { en: 1 }, b: { en: 1, ja: 2, fr: 3 }, c: { constructor: 1, toString: 2 } };
+    expect(inLanguage(others, "ja")).toEqual(others);
   });
 });
