@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sweetspot::report::Language;
-use sweetspot::terms::Configuration;
+use sweetspot::terms::{Configuration, Note, PrecisionNote, SearchNote, Stated};
 
 use crate::Result;
 use crate::apps::{self, Case, Truth};
@@ -37,7 +37,7 @@ struct One {
     trials: usize,
     /// Quality of the answer at each of [`LOOKS`].
     course: Vec<f64>,
-    notes: Vec<String>,
+    notes: Vec<Stated<Note>>,
 }
 
 pub fn run(first: u64, count: u64, budget: Duration) -> Result<()> {
@@ -53,7 +53,7 @@ pub fn run(first: u64, count: u64, budget: Duration) -> Result<()> {
     for one in all.iter().filter(|one| one.quality < 0.9) {
         println!("below 0.90: {}", one.line());
         for note in &one.notes {
-            println!("      {note}");
+            println!("      {}", Language::DATA.say(note));
         }
     }
     table(&all);
@@ -88,18 +88,22 @@ fn one(seed: u64, budget: Duration) -> Result<One> {
         bias: rps.map_or(0.0, |rps| rps.value / chosen_rps),
         covers: rps.is_some_and(|rps| rps.low <= chosen_rps && chosen_rps <= rps.high),
         width: rps.map_or(0.0, |rps| rps.log_half_width()),
-        is_warned: answer.notes.iter().any(|note| is_warning(&Language::DATA.say(note))),
+        is_warned: answer.notes.iter().filter_map(Stated::fact).any(is_warning),
         load_s,
         elapsed_s,
         trials,
         course: LOOKS.iter().map(|&look| at(look)).collect(),
-        notes: Language::DATA.say_each(&answer.notes),
+        notes: answer.notes,
     })
 }
 
 /// Says that the answer may be far from the best.
-fn is_warning(note: &str) -> bool {
-    note.contains("may not be the best") || note.contains("no time was left")
+fn is_warning(note: &Note) -> bool {
+    matches!(
+        note,
+        Note::Search(SearchNote::UntriedMayHoldMore { .. } | SearchNote::NoTimeToConfirm)
+            | Note::Precision(PrecisionNote::TooVague { .. })
+    )
 }
 
 fn words(seed: u64, case: &Case, best: Configuration, chosen: Option<Configuration>) -> String {
@@ -163,7 +167,8 @@ fn table(all: &[One]) {
         share(&|s| s.quality < 0.9 && !s.is_warned)
     );
     println!("| sessions with a warning | {:.1} % |", share(&|s| s.is_warned));
-    let is_unsteady = |s: &One| s.notes.iter().any(|note| note.contains("not steady"));
+    let is_unsteady =
+        |s: &One| s.notes.iter().any(|it| matches!(it.fact(), Some(Note::Steadiness(_))));
     println!("| sessions called not steady | {:.1} % |", share(&is_unsteady));
     println!("| 95 % intervals of capacity that cover | {:.1} % |", share(&|s| s.covers));
     println!(

@@ -141,7 +141,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::terms::{Note, Obstacle, Stated};
+    use crate::terms::{KnobsNote, Note, Obstacle, Stated};
 
     #[test]
     fn a_fact_stands_beside_its_sentence_and_both_are_read_as_the_fact() {
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn facts_within_facts_are_said_once() {
         let why = Obstacle::NotMeasurable { why: "the reason".into() };
-        let note = json!({ "note": Note::KnobsNotCompared { why } });
+        let note = json!({ "note": Note::Knobs(KnobsNote::KnobsNotCompared { why }) });
         let printed = with_sentences(&note);
         assert!(printed["note"].as_str().is_some_and(|it| it.ends_with("measured: the reason")));
         assert_eq!(printed["note_fact"], note["note"]);

@@ -53,6 +53,16 @@ pub fn whole_percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
+/// How far a ratio is from one, either way: `22 %`.
+pub fn size_of_change(value: f64) -> String {
+    whole_percent((value - 1.0).abs())
+}
+
+/// Of an interval, relative, at least 1 %: `\u{b1}3 %`.
+pub fn half_width(ratio: f64) -> String {
+    format!("\u{b1}{}", whole_percent(ratio.max(0.01)))
+}
+
 /// A share as a percentage: `97 %`; below ten with a decimal: `0.3 %`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;

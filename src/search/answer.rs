@@ -2,12 +2,13 @@
 
 use super::Search;
 use super::cell::Cell;
-use super::objective::{self, Weighed};
+use super::objective::{self, Pick, Weighed};
 use super::screened::KnobsAnswer;
 use crate::model;
 use crate::stats::{self, Estimate, PriorSpread};
 use crate::terms::{
-    Configuration, Limit, MemoryParts, Note, Objective, Precision, Stated, Verdict, WaitingEvidence,
+    Configuration, Limit, MemoryParts, Note, Objective, Precision, SearchNote, Stated, Verdict,
+    WaitingEvidence,
 };
 
 /// A capacity with its 95 % interval.
@@ -62,7 +63,7 @@ pub struct Answer {
     pub objective: Option<ObjectiveAnswer>,
     /// `None` where the plan names none.
     pub knobs: Option<KnobsAnswer>,
-    /// Sentences: why the search ended, what more minutes would buy.
+    /// Why the search ended, what more minutes would buy.
     pub notes: Vec<Stated<Note>>,
 }
 
@@ -94,13 +95,26 @@ impl Search {
             front: objective::front(&self.weighed(), chosen),
         });
         let mut notes = self.notes.clone();
-        notes.extend(self.unsteadiness().map(Stated::Verbatim));
-        notes.extend(chosen.and_then(|chosen| self.never_held(chosen)).map(Stated::Verbatim));
-        notes.extend(self.hardly_known(chosen).map(Stated::Verbatim));
-        notes.extend(picked.iter().flat_map(|pick| self.pursuit_notes(pick)).map(Stated::Verbatim));
-        let precision = choice.as_ref().and_then(|choice| choice.precision);
-        notes.extend(precision.and_then(|it| self.more_minutes(&it)).map(Stated::Verbatim));
+        notes.extend(self.doubts_of(chosen, picked.as_ref(), choice.as_ref()).map(Stated::Fact));
         Answer { current, choice, memory, knobs: self.knobs_answer(), objective, notes }
+    }
+
+    /// What is to be said of this answer, whatever ended the search.
+    fn doubts_of(
+        &self,
+        chosen: Option<Configuration>,
+        picked: Option<&Pick>,
+        choice: Option<&Choice>,
+    ) -> impl Iterator<Item = Note> {
+        let precision = choice.and_then(|choice| choice.precision);
+        let of_search = [chosen.and_then(|it| self.never_held(it)), self.hardly_known(chosen)];
+        let of_objective = picked.map(|pick| self.pursuit_notes(pick)).unwrap_or_default();
+        let of_precision = precision.and_then(|it| self.more_minutes(&it));
+        let steadiness = self.unsteadiness().map(Note::Steadiness).into_iter();
+        steadiness
+            .chain(of_search.into_iter().flatten().map(Note::Search))
+            .chain(of_objective.into_iter().map(Note::Objective))
+            .chain(of_precision.map(Note::Precision))
     }
 
     /// What answers the question that was asked; without one, or without an answer, the highest
@@ -117,28 +131,19 @@ impl Search {
     }
 
     /// A capacity below everything that was tried is a guess of the belief's lower end.
-    fn never_held(&self, chosen: Configuration) -> Option<String> {
+    fn never_held(&self, chosen: Configuration) -> Option<SearchNote> {
         let cell = &self.cells[&chosen];
         let is_tried = cell.probes > 0 || !cell.blocks.is_empty();
-        (is_tried && !cell.has_held).then(|| {
-            format!(
-                "{chosen} held none of the rates that were tried: its capacity is what its misses \
-                 point to, and may be less; more minutes would try lower rates"
-            )
-        })
+        (is_tried && !cell.has_held).then_some(SearchNote::NoRateHeld { configuration: chosen })
     }
 
     /// The session ended before the blocks, for which the reference's probes had waited.
-    fn hardly_known(&self, chosen: Option<Configuration>) -> Option<String> {
+    fn hardly_known(&self, chosen: Option<Configuration>) -> Option<SearchNote> {
         let current = self.plan.current;
         let cell = &self.cells[&current];
         let is_guessed = cell.race.is_some() && cell.probes == 0 && cell.blocks.is_empty();
-        (is_guessed && chosen != Some(current)).then(|| {
-            format!(
-                "what {current} holds, which runs today, is worked out from what it got through \
-                 when saturated; it was not tried at a rate"
-            )
-        })
+        (is_guessed && chosen != Some(current))
+            .then_some(SearchNote::CurrentNotTriedAtRate { configuration: current })
     }
 
     fn choice(&self, chosen: Configuration) -> Option<Choice> {

@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::climb::{cap, most_rps, observe};
 use super::{PRECISION, Search, TrialRequest};
 use crate::stats::RatePosterior;
-use crate::terms::{Configuration, Stated, TrialPurpose, TrialSummary, Verdict};
+use crate::terms::{Configuration, SearchNote, TrialPurpose, TrialSummary, Verdict};
 
 /// The blocks measured and to come.
 #[derive(Debug, Clone)]
@@ -103,10 +103,7 @@ impl Search {
             }
         }
         if block_s(finalists.len()) > left_s && self.now_s > 0.0 {
-            self.notes.push(Stated::Verbatim(
-                "no time was left to measure the choice again; the figures are the race's own"
-                    .to_string(),
-            ));
+            self.note(SearchNote::NoTimeToConfirm);
             return None;
         }
         Some(self.block(finalists, 1))

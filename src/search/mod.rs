@@ -28,7 +28,7 @@ use std::time::Duration;
 use crate::model::{self, Form};
 use crate::terms::{
     Arrivals, Bytes, Configuration, Note, Objective, Obstacle, Offered, Prediction, QuantileLimit,
-    Ratio, Slo, Stated, TrialPurpose, TrialSummary, Variant, Verdict,
+    Ratio, SearchNote, Slo, Stated, TrialPurpose, TrialSummary, Variant, Verdict,
 };
 
 pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice, ObjectiveAnswer};
@@ -304,34 +304,31 @@ impl Search {
             return;
         }
         self.setbacks = 0;
+        let why = summary.reason.clone();
         if self.is_screening() {
-            self.screen_fails(Obstacle::NotMeasurable { why: summary.reason.clone() });
+            self.screen_fails(Obstacle::NotMeasurable { why });
             return;
         }
         if summary.failure.is_some() {
             self.cell_mut(summary.configuration).rule_out(Obstacle::DiedTwice);
         }
-        let obstacle = Obstacle::NotMeasurable { why: summary.reason.clone() };
         match summary.purpose {
-            TrialPurpose::Unloaded => {
-                let text = format!("one client alone could not be measured: {}", summary.reason);
-                self.notes.push(Stated::Verbatim(text));
-            }
-            _ if self.is_confirming() => {
-                let choice = "the choice could not be measured again, the figures are the race's";
-                let text = format!("{choice}: {}", summary.reason);
-                self.notes.push(Stated::Verbatim(text));
-            }
+            TrialPurpose::Unloaded => self.note(SearchNote::AloneNotMeasured { why }),
+            _ if self.is_confirming() => self.note(SearchNote::ChoiceNotMeasuredAgain { why }),
             TrialPurpose::Probe if self.cells[&summary.configuration].probes > 0 => {
                 self.end_climb();
                 return;
             }
             _ => {
-                self.cell_mut(summary.configuration).rule_out(obstacle);
+                self.cell_mut(summary.configuration).rule_out(Obstacle::NotMeasurable { why });
                 return;
             }
         }
         self.stage = Stage::Done;
+    }
+
+    fn note(&mut self, note: SearchNote) {
+        self.notes.push(Note::Search(note).into());
     }
 
     fn is_confirming(&self) -> bool {
@@ -376,12 +373,8 @@ impl Search {
         self.limit = Some(model::limit_that_binds(&summary.summary, &slo));
         if summary.verdict == Verdict::No {
             let goals = summary.summary.slo.as_ref().map_or(slo.to_string(), |it| it.text.clone());
-            let message = format!(
-                "nothing can meet {goals}: one client alone sees p95 {:.0} ms ({})",
-                p95.as_secs_f64() * 1e3,
-                summary.reason
-            );
-            self.notes.push(Stated::Verbatim(message));
+            let (latency_s_p95, why) = (p95.as_secs_f64(), summary.reason.clone());
+            self.note(SearchNote::GoalsOutOfReach { goals, latency_s_p95, why });
             self.stage = Stage::Done;
             return;
         }

@@ -2,7 +2,7 @@
 
 use super::Search;
 use crate::stats::Estimate;
-use crate::terms::{Configuration, Precision};
+use crate::terms::{Configuration, Precision, PrecisionNote};
 
 /// Known no better than this, a setting that is a tenth better looks the same.
 const VAGUE: f64 = 0.10;
@@ -26,47 +26,16 @@ impl Search {
     }
 
     /// What more minutes would buy; `None` where they would buy nothing that matters.
-    pub(super) fn more_minutes(&self, precision: &Precision) -> Option<String> {
-        let percent = |ratio: f64| format!("\u{b1}{:.0} %", (ratio * 100.0).max(1.0));
-        let Some(reached) = precision.reached_ratio else {
-            let budget_s = self.whole_budget.as_secs_f64();
-            return Some(format!(
-                "the capacity rests on one start; a budget of {} measures the choice again on \
-                 fresh ones",
-                minutes(2.0 * budget_s)
-            ));
+    pub(super) fn more_minutes(&self, precision: &Precision) -> Option<PrecisionNote> {
+        let asked_ratio = precision.asked_ratio;
+        let Some(reached_ratio) = precision.reached_ratio else {
+            let budget_s = 2.0 * self.whole_budget.as_secs_f64();
+            return Some(PrecisionNote::OneStart { budget_s });
         };
         let more_s = precision.more_s.filter(|_| !precision.is_reached())?;
-        let (known, asked) = (percent(reached), percent(precision.asked_ratio));
-        let told = format!(
-            "fresh starts of this session tell the capacity to {known}; {asked} takes about {} \
-             more",
-            minutes(more_s)
-        );
-        Some(if reached > VAGUE {
-            format!("{told}; settings this close are not told apart, so this may not be the best")
-        } else {
-            told
+        Some(match reached_ratio > VAGUE {
+            true => PrecisionNote::TooVague { reached_ratio, asked_ratio, more_s },
+            false => PrecisionNote::Improvable { reached_ratio, asked_ratio, more_s },
         })
-    }
-}
-
-/// Whole minutes, as people plan them.
-fn minutes(seconds: f64) -> String {
-    match (seconds / 60.0).ceil() {
-        ..=1.0 => "a minute".to_string(),
-        minutes if minutes < 120.0 => format!("{minutes:.0} minutes"),
-        minutes => format!("{} hours", (minutes / 6.0).round() / 10.0),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn time_is_told_as_people_plan_it() {
-        let told = [20.0, 61.0, 1500.0, 9000.0].map(minutes);
-        assert_eq!(told, ["a minute", "2 minutes", "25 minutes", "2.5 hours"]);
     }
 }

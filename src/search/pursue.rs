@@ -9,7 +9,10 @@ use super::confirm::{BLOCKS_LEAST, Confirm};
 use super::expect::Expectations;
 use super::objective::{self, Pick, Weighed};
 use crate::stats;
-use crate::terms::{Configuration, OPERATING_SHARE, ObjectiveKind, TrialSummary, Verdict};
+use crate::terms::{
+    Configuration, MissingFigure, OPERATING_SHARE, ObjectiveKind, ObjectiveNote, TrialSummary,
+    Verdict,
+};
 
 /// A measured setting may hold a rate that is so much above its median in the race.
 const SEEMS: f64 = 0.97;
@@ -214,44 +217,37 @@ impl Search {
     }
 
     /// What is to be said of the answer to the question.
-    pub(super) fn pursuit_notes(&self, pick: &Pick) -> Vec<String> {
+    pub(super) fn pursuit_notes(&self, pick: &Pick) -> Vec<ObjectiveNote> {
         let asked = &self.plan.objective;
         let weighed = self.weighed();
         let Some(it) = weighed.iter().find(|it| it.configuration == pick.configuration) else {
             return Vec::new();
         };
-        let mut notes = Vec::new();
-        let (name, most) = (it.configuration, it.capacity);
-        match (asked.rate, pick.held) {
-            (Some(rate), Some(Verdict::No)) => notes.push(format!(
-                "no setting that was measured holds {rate}: the most is {:.1}/s ({:.1} to {:.1}) \
-                 with {name}; 'sweetspot predict last --cpus 4,8,16' tells which machine would, \
-                 with --fleet {rate} how many of them",
-                most.value, most.low, most.high
-            )),
-            (Some(rate), Some(Verdict::Undecided)) => notes.push(format!(
-                "no setting is certain to hold {rate}; {name} is the likeliest to ({:.1} to \
-                 {:.1}/s); a larger --budget tells more",
-                most.low, most.high
-            )),
-            (Some(rate), Some(Verdict::Yes)) if !it.is_confirmed => notes.push(format!(
-                "that {name} holds {rate} is what the search saw of it; it was not measured again \
-                 on fresh starts"
-            )),
-            _ => {}
-        }
+        let (configuration, capacity_rps) = (it.configuration, it.capacity.value);
+        let capacity_rps_interval = [it.capacity.low, it.capacity.high];
+        let of_rate = match (asked.rate, pick.held) {
+            (Some(rate), Some(Verdict::No)) => Some(ObjectiveNote::NothingHoldsRate {
+                rate,
+                configuration,
+                capacity_rps,
+                capacity_rps_interval,
+            }),
+            (Some(rate), Some(Verdict::Undecided)) => {
+                Some(ObjectiveNote::RateNotCertain { rate, configuration, capacity_rps_interval })
+            }
+            (Some(rate), Some(Verdict::Yes)) if !it.is_confirmed => {
+                Some(ObjectiveNote::RateHeldInRaceOnly { rate, configuration })
+            }
+            _ => None,
+        };
         let missing = match asked.kind {
             ObjectiveKind::Capacity => None,
-            ObjectiveKind::Memory => Some("no memory could be read"),
-            ObjectiveKind::Latency => Some("there was no time to measure latency at the rate"),
-            ObjectiveKind::Cost => Some("memory or CPU could not be read"),
+            ObjectiveKind::Memory => Some(MissingFigure::Memory),
+            ObjectiveKind::Latency => Some(MissingFigure::LatencyAtRate),
+            ObjectiveKind::Cost => Some(MissingFigure::MemoryOrCpu),
         };
-        let is_missing = !pick.is_answer && pick.held != Some(Verdict::No);
-        notes.extend(
-            missing
-                .filter(|_| is_missing)
-                .map(|why| format!("{why}, so that the highest capacity was chosen")),
-        );
-        notes
+        let missing = missing.filter(|_| !pick.is_answer && pick.held != Some(Verdict::No));
+        let instead = missing.map(|missing| ObjectiveNote::HighestCapacityInstead { missing });
+        of_rate.into_iter().chain(instead).collect()
     }
 }

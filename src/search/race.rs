@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::Search;
 use super::climb::Climb;
-use crate::terms::{Configuration, Obstacle, Stated};
+use crate::terms::{Configuration, Note, Obstacle, SearchNote};
 
 /// The part of the budget after which no new configuration is begun: the rest makes sure.
 const RACE_SHARE: f64 = 0.55;
@@ -24,7 +24,7 @@ impl Search {
         // With a budget this short, an answer that compares nothing would be none.
         let share = if self.has_compared() { RACE_SHARE } else { 1.0 };
         if self.now_s + self.climb_cost_s() > budget_s * share {
-            self.notes.extend(self.left_untried().map(Stated::Verbatim));
+            self.notes.extend(self.left_untried().map(|it| Note::Search(it).into()));
             return None;
         }
         let best = self.best_in_race();
@@ -46,30 +46,22 @@ impl Search {
 
     /// What would have been tried next, had there been time, where it may well be much better: a
     /// doubt that is told with every other answer is not read.
-    fn left_untried(&self) -> Option<String> {
+    fn left_untried(&self) -> Option<SearchNote> {
         if self.pursued_in_race().is_some() {
-            let untried = self.pursued_candidate()?;
-            return Some(format!(
-                "the budget ended the race before {untried} was tried, which may answer better; \
-                 more minutes would try more"
-            ));
+            let configuration = self.pursued_candidate()?;
+            return Some(SearchNote::UntriedMayAnswerBetter { configuration });
         }
         let (_, bar_rps) = self.best_in_race()?;
-        let untried = self.promising(Some(bar_rps))?;
+        let configuration = self.promising(Some(bar_rps))?;
         let expectations = self.expectations();
-        let expected = expectations.as_ref().map(|e| e.capacity_rps(untried) / bar_rps);
+        let expected = expectations.as_ref().map(|e| e.capacity_rps(configuration) / bar_rps);
         let spread = expectations.map_or(f64::INFINITY, |e| (ONE_IN_TEN * e.error.min(0.3)).exp());
         if expected.is_some_and(|ratio| ratio * spread < MUCH_BETTER) {
             return None;
         }
-        let hope = match expected.filter(|ratio| *ratio > 1.0 + super::PRECISION) {
-            Some(ratio) => format!(", of which {:.0} % more is expected", (ratio - 1.0) * 100.0),
-            None => String::new(),
-        };
-        Some(format!(
-            "the budget ended the race before {untried} was tried{hope}: what is chosen may not be \
-             the best; more minutes would try more"
-        ))
+        let is_more = |ratio: &f64| ratio.is_finite() && *ratio > 1.0 + super::PRECISION;
+        let expected_ratio = expected.filter(is_more);
+        Some(SearchNote::UntriedMayHoldMore { configuration, expected_ratio })
     }
 
     /// The best measured configuration so far, with its median capacity.

@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::fresh::{Arm, Capacity, FreshStart, Known, Pace};
 use super::{Search, SearchPlan, Stage, TrialRequest};
-use crate::terms::{Configuration, Note, Obstacle, TrialSummary, Variant};
+use crate::terms::{Configuration, KnobsNote, Note, Obstacle, TrialSummary, Variant};
 
 /// One change that may be tried.
 #[derive(Debug, Clone, PartialEq)]
@@ -171,7 +171,7 @@ impl Search {
             }
             (Round::Neighbours, ..) if Some(arm.configuration) != at => {}
             _ => {
-                self.notes.push(Note::KnobsNotCompared { why }.into());
+                self.notes.push(Note::Knobs(KnobsNote::KnobsNotCompared { why }).into());
                 self.stage = Stage::Done;
             }
         }

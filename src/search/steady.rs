@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::Search;
 use crate::model::server_cpu_s;
 use crate::stats::{Slope, common_slope};
-use crate::terms::{Configuration, TrialSummary};
+use crate::terms::{Configuration, SteadinessNote, TrialSummary};
 
 /// What one window at a steady rate showed.
 #[derive(Debug, Clone, Copy)]
@@ -50,47 +50,30 @@ impl Sight {
 
 impl Search {
     /// What is to be said when it does not stay as it is.
-    pub(super) fn unsteadiness(&self) -> Option<String> {
+    pub(super) fn unsteadiness(&self) -> Option<SteadinessNote> {
         in_a_start(&self.sights).or_else(|| over_the_session(&self.sights))
     }
 }
 
 /// A leak, a cache that fills, a compiler that is not done.
-fn in_a_start(sights: &[Sight]) -> Option<String> {
+fn in_a_start(sights: &[Sight]) -> Option<SteadinessNote> {
     let slope = common_slope(&by(sights, |it| (it.configuration, it.start)), LEVEL)?;
-    is_clear(&slope, A_MINUTE).then(|| {
-        let change = percent(slope.per_step);
-        if slope.per_step > 0.0 {
-            format!(
-                "the server is not steady, it gets slower the longer it runs: with every minute \
-                 of a start a request takes {change} more CPU; capacities are those of servers \
-                 that have just started, and will not last"
-            )
-        } else {
-            format!(
-                "the server is not steady, it still warms up while it is measured: with every \
-                 minute of a start a request takes {change} less CPU; once it is warm it may hold \
-                 more"
-            )
-        }
+    let cpu_ratio_per_minute = slope.per_step.exp();
+    is_clear(&slope, A_MINUTE).then_some(match slope.per_step > 0.0 {
+        true => SteadinessNote::SlowsDown { cpu_ratio_per_minute },
+        false => SteadinessNote::StillWarmsUp { cpu_ratio_per_minute },
     })
 }
 
 /// A table that grows, a machine that throttles, neighbours that come and go.
-fn over_the_session(sights: &[Sight]) -> Option<String> {
+fn over_the_session(sights: &[Sight]) -> Option<SteadinessNote> {
     let groups = by(sights, |it| (it.configuration, 0));
     let slope = common_slope(&groups, LEVEL)?;
     let times = || sights.iter().map(|it| it.at_min);
     let minutes = times().fold(0.0, f64::max) - times().fold(f64::INFINITY, f64::min);
-    is_clear(&slope, A_SESSION / minutes).then(|| {
-        let more = if slope.per_step > 0.0 { "more" } else { "less" };
-        format!(
-            "the machine or the app was not steady: a request of one setting took {} {more} CPU \
-             at the end of the session than at its beginning, whatever start it was; capacities \
-             are those of these minutes",
-            percent(slope.per_step * minutes)
-        )
-    })
+    let cpu_ratio = (slope.per_step * minutes).exp();
+    is_clear(&slope, A_SESSION / minutes)
+        .then_some(SteadinessNote::ChangedOverSession { cpu_ratio })
 }
 
 fn by(sights: &[Sight], key: impl Fn(&Sight) -> (Configuration, u32)) -> Vec<Vec<(f64, f64)>> {
@@ -104,11 +87,6 @@ fn by(sights: &[Sight], key: impl Fn(&Sight) -> (Configuration, u32)) -> Vec<Vec
 /// The whole interval is beyond this, on one side.
 fn is_clear(slope: &Slope, least: f64) -> bool {
     slope.low > least || slope.high < -least
-}
-
-/// Of a change of a logarithm, either way.
-fn percent(log: f64) -> String {
-    format!("{:.0} %", 100.0 * (log.exp() - 1.0).abs())
 }
 
 #[cfg(test)]
@@ -134,25 +112,31 @@ mod tests {
         (0..4).flat_map(|start| (0..3).map(move |window| sight(start, window))).collect()
     }
 
-    fn said(sights: &[Sight]) -> Option<String> {
+    fn note(sights: &[Sight]) -> Option<SteadinessNote> {
         in_a_start(sights).or_else(|| over_the_session(sights))
     }
 
     #[test]
     fn a_steady_server_is_not_mentioned() {
-        assert_eq!(said(&sights(0.0, 0.0)), None);
+        assert_eq!(note(&sights(0.0, 0.0)), None);
     }
 
     #[test]
     fn a_server_that_gets_slower_as_it_runs_is() {
-        let note = said(&sights(0.2, 0.0)).unwrap();
-        assert!(note.contains("every minute of a start a request takes 22 % more CPU"), "{note}");
+        let Some(SteadinessNote::SlowsDown { cpu_ratio_per_minute }) = note(&sights(0.2, 0.0))
+        else {
+            panic!("it is seen")
+        };
+        assert!((cpu_ratio_per_minute - 0.2f64.exp()).abs() < 0.005, "{cpu_ratio_per_minute}");
     }
 
     #[test]
     fn one_that_still_warms_up_is_told_apart() {
-        let note = said(&sights(-0.2, 0.0)).unwrap();
-        assert!(note.contains("still warms up") && note.contains("18 % less CPU"), "{note}");
+        let Some(SteadinessNote::StillWarmsUp { cpu_ratio_per_minute }) = note(&sights(-0.2, 0.0))
+        else {
+            panic!("it is seen")
+        };
+        assert!((cpu_ratio_per_minute - (-0.2f64).exp()).abs() < 0.005, "{cpu_ratio_per_minute}");
     }
 
     #[test]
@@ -162,7 +146,8 @@ mod tests {
         for sight in &mut all {
             sight.cost_log = f64::from(sight.start) * 0.1;
         }
-        let note = said(&all).unwrap();
-        assert!(note.contains("at the end of the session"), "{note}");
+        let note = note(&all).unwrap();
+        let SteadinessNote::ChangedOverSession { cpu_ratio } = note else { panic!("{note:?}") };
+        assert!(cpu_ratio > 1.1, "{cpu_ratio}");
     }
 }

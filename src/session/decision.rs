@@ -7,9 +7,9 @@ use crate::server::{self, Inspection};
 use crate::stats::Estimate;
 use crate::summary::goals;
 use crate::terms::{
-    Configuration, CurrentSetting, Decision, Equivalent, FrontSetting, GoalSummary, Machine,
-    OPERATING_SHARE, Objective, ObjectiveReport, Prediction, Settings, Stated, TrialPurpose,
-    TrialSummary, TuneResult, Variant, Verdict, Warning,
+    Configuration, CurrentSetting, Decision, Equivalent, FrontSetting, GoalSummary, Machine, Note,
+    OPERATING_SHARE, Objective, ObjectiveReport, PlanNote, Prediction, Settings, Stated,
+    TrialPurpose, TrialSummary, TuneResult, Variant, Verdict, Warning,
 };
 
 /// What the answer does not know.
@@ -29,19 +29,13 @@ pub struct Facts<'a> {
 pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
     let mut notes = answer.notes.clone();
     let chosen = answer.choice.as_ref().map(|choice| choice.capacity.configuration);
-    notes.extend(
-        answer.knobs.iter().flat_map(|found| knobs::notes(facts.plan, found)).map(Stated::Verbatim),
-    );
-    notes.extend(
-        chosen.into_iter().flat_map(|chosen| at_the_edge(facts.plan, chosen)).map(Stated::Verbatim),
-    );
+    let of_knobs = answer.knobs.iter().flat_map(|found| knobs::notes(facts.plan, found));
+    notes.extend(of_knobs.map(|it| Stated::Fact(Note::Knobs(it))));
+    let at_the_edge = chosen.map(|chosen| at_the_edge(facts.plan, chosen)).unwrap_or_default();
     let confirmed = chosen.and_then(|chosen| confirmed(facts.mixed, chosen));
-    notes.extend(
-        confirmed
-            .into_iter()
-            .flat_map(|(trial, rate)| uncertain(trial, rate))
-            .map(Stated::Verbatim),
-    );
+    let uncertain = confirmed.map(|(trial, rate)| uncertain(trial, rate)).unwrap_or_default();
+    let of_plan = at_the_edge.into_iter().chain(uncertain);
+    notes.extend(of_plan.map(|it| Stated::Fact(Note::Plan(it))));
     TuneResult {
         current: Some(current(facts.inspection.current, answer.current.as_ref())),
         decision: answer
@@ -61,20 +55,14 @@ pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
 }
 
 /// Whatever lies beyond the largest number that was tried is not known to be worse.
-fn at_the_edge(plan: &Plan, chosen: Configuration) -> Vec<String> {
-    let note = |chosen: u16, tried: &[u16], what: &str| match tried {
-        [_, .., most] if *most == chosen => Some(format!(
-            "{chosen} {what} are the most that were tried; more may hold more: try --{what} \
-             {chosen}..{}",
-            u32::from(chosen) * 2
-        )),
-        _ => None,
-    };
-    let workers: Vec<u16> = plan.workers.iter().map(|count| count.get()).collect();
-    let threads: Vec<u16> = plan.threads.iter().map(|count| count.get()).collect();
-    let of_threads = || note(chosen.threads.get(), &threads, "threads");
-    let of_workers = note(chosen.workers.get(), &workers, "workers");
-    of_workers.into_iter().chain(plan.has_threads.then(of_threads).flatten()).collect()
+fn at_the_edge(plan: &Plan, chosen: Configuration) -> Vec<PlanNote> {
+    let Configuration { workers, threads } = chosen;
+    let of_workers = matches!(plan.workers[..], [_, .., most] if most == workers)
+        .then_some(PlanNote::MostWorkersChosen { workers });
+    let of_threads = (plan.has_threads
+        && matches!(plan.threads[..], [_, .., most] if most == threads))
+    .then_some(PlanNote::MostThreadsChosen { threads });
+    of_workers.into_iter().chain(of_threads).collect()
 }
 
 /// The trial that shows the goals of the chosen configuration, with its rate: the highest rate that
@@ -93,24 +81,25 @@ fn confirmed(mixed: &[TrialSummary], chosen: Configuration) -> Option<(&TrialSum
 }
 
 /// Goals that too few requests were about to be certain of their latencies.
-fn uncertain(trial: &TrialSummary, rate: f64) -> Vec<String> {
+fn uncertain(trial: &TrialSummary, rate_rps: f64) -> Vec<PlanNote> {
     let all = &trial.summary.goals;
+    let trial_s = trial.summary.duration_s;
     let note = |goal: &GoalSummary| {
-        let (needed, slo) = (goals::lacking(goal)?, goal.slo.as_ref()?);
-        let seconds = trial.summary.duration_s;
-        let longer = match goal.due {
-            0 => String::new(),
-            due => {
-                format!(", which takes {:.0} s at this rate", needed as f64 / due as f64 * seconds)
-            }
+        let (needed, requests) = (goals::lacking(goal)?, goal.due);
+        let target = match &goal.targets[..] {
+            [only] => Some(only.target.clone()),
+            _ => None,
         };
-        Some(format!(
-            "{slo} of {} is not certain: {} came to it in {seconds:.0} s at {rate:.1}/s, and \
-             {needed} are needed even if none misses it{longer}; a larger --budget makes longer \
-             trials, a larger weight more requests",
-            goal.name(all.len()),
-            if goal.due == 1 { "1 request".to_string() } else { format!("{} requests", goal.due) },
-        ))
+        Some(PlanNote::TooFewRequests {
+            slo: goal.slo.clone()?,
+            is_of_all: target.is_none() && all.len() == 1,
+            target,
+            requests,
+            trial_s,
+            rate_rps,
+            needed,
+            needed_s: (requests > 0).then(|| needed as f64 / requests as f64 * trial_s),
+        })
     };
     all.iter().filter(|goal| goal.met.is_none()).filter_map(note).collect()
 }

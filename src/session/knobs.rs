@@ -9,8 +9,9 @@ use crate::plan::Plan;
 use crate::report::Language;
 use crate::search::{ChangeAnswer, KnobChange, KnobsAnswer, VariantAnswer};
 use crate::server::{self, Inspection};
-use crate::stats::Estimate;
-use crate::terms::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Stated, Warning};
+use crate::terms::{
+    Change, KnobCheck, KnobResult, KnobVerdict, KnobsNote, KnobsReport, Stated, Warning,
+};
 
 /// The plan's changes, with the reason where one cannot be tried on this app.
 pub fn changes(plan: &Plan, inspection: &Inspection) -> Vec<KnobChange> {
@@ -86,38 +87,29 @@ fn check(plan: &Plan, answer: &VariantAnswer) -> KnobCheck {
 }
 
 /// What the table of changes does not say.
-pub fn notes(plan: &Plan, found: &KnobsAnswer) -> Vec<String> {
-    let mut notes = Vec::new();
-    let names = found.recommended.names(&plan.changes).join(" and ");
-    if names.is_empty() {
-        return notes;
+pub fn notes(plan: &Plan, found: &KnobsAnswer) -> Vec<KnobsNote> {
+    let names = || found.recommended.names(&plan.changes);
+    if names().is_empty() {
+        return Vec::new();
     }
-    let ratio = |it: &Estimate| format!("{:.2} times ({:.2} to {:.2})", it.value, it.low, it.high);
     let moved = found.neighbours.iter().find(|it| it.configuration == found.recommended_at);
-    if let Some(moved) = moved {
-        notes.push(format!(
-            "with {names} another number of threads is better: {} holds {} what {} does with it, \
-             and the settings are for {}",
-            moved.configuration,
-            ratio(&moved.capacity),
-            found.at,
-            moved.configuration
-        ));
-    } else if found.neighbours.is_empty() && plan.has_threads {
-        notes.push(format!(
-            "{names} was tried at {} alone: no time was left to see whether other threads are \
-             better with it",
-            found.at
-        ));
-    }
+    let of_threads = match moved {
+        Some(moved) => Some(KnobsNote::OtherThreadsBetter {
+            changes: names(),
+            chosen: found.at,
+            better: moved.configuration,
+            capacity_ratio: moved.capacity.value,
+            capacity_ratio_interval: interval(&moved.capacity),
+        }),
+        None if found.neighbours.is_empty() && plan.has_threads => {
+            Some(KnobsNote::OtherThreadsNotTried { changes: names(), chosen: found.at })
+        }
+        None => None,
+    };
     let changes = plan.changes.iter().zip(&found.changes);
     let helps = changes.filter(|(_, answer)| answer.verdict == KnobVerdict::Helps);
     let knobs: BTreeSet<&str> = helps.map(|(change, _)| change.knob.as_str()).collect();
-    if knobs.len() > 1 && found.together.is_none() {
-        notes.push(format!(
-            "several changes help, and what they do together was not measured: {names} alone is \
-             recommended, a longer --budget tries them together"
-        ));
-    }
-    notes
+    let of_several = (knobs.len() > 1 && found.together.is_none())
+        .then(|| KnobsNote::NotTriedTogether { changes: names() });
+    of_threads.into_iter().chain(of_several).collect()
 }

@@ -78,7 +78,10 @@ pub use monitor_record::{
     CoreUse, DeviceUse, GroupUse, HostUse, InsideUse, MonitorRecord, MonitorSecond, NeighbourUse,
     ProcessMemory, ProcessUse, Role, WorkerStats,
 };
-pub use note::Note;
+pub use note::{
+    KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, SearchNote,
+    SteadinessNote,
+};
 pub use objective::{FrontSetting, Objective, ObjectiveKind, ObjectiveReport, Prices};
 pub use obstacle::Obstacle;
 pub use request_row::{RequestError, RequestRow};

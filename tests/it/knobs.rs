@@ -11,12 +11,11 @@ use sweetspot::place::simulated::{ChangeEffect, Drift, Simulated, SimulatedApp};
 use sweetspot::place::{Place, Started};
 use sweetspot::plan::{Goal, Plan};
 use sweetspot::report;
-use sweetspot::report::Language;
 use sweetspot::server::{App, Proxy, find};
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::{
-    Change, Configuration, EventKind, KnobResult, KnobVerdict, KnobsReport, Obstacle, Stated,
-    StopSignal, Target, Threads, TrialPurpose, Variant, Workers,
+    Change, Configuration, EventKind, KnobResult, KnobVerdict, KnobsNote, KnobsReport, Note,
+    Obstacle, Stated, StopSignal, Target, Threads, TrialPurpose, Variant, Workers,
 };
 use tempfile::TempDir;
 
@@ -167,8 +166,12 @@ fn a_change_after_which_other_threads_are_better_says_so_and_its_settings_have_t
     let knobs = knobs(&ended);
     if knobs.threads == 4 {
         assert_eq!(knobs.recommended_threads, 16, "{knobs:?}");
-        let notes = Language::DATA.say_each(&ended.result.notes).join("\n");
-        assert!(notes.contains("another number of threads is better"), "{notes}");
+        let mut notes = ended.result.notes.iter().filter_map(Stated::fact);
+        let is_better = |note: &Note| {
+            matches!(note, Note::Knobs(KnobsNote::OtherThreadsBetter { better, .. })
+                if better.threads.get() == 16)
+        };
+        assert!(notes.any(is_better), "{:?}", ended.result.notes);
         let settings = &ended.result.decision.as_ref().unwrap().settings;
         assert!(settings.config_snippet.contains("threads 16, 16"), "{settings:?}");
     }

@@ -8,12 +8,13 @@ use sweetspot::model::simulator::RequestKind;
 use sweetspot::place::simulated::{Simulated, SimulatedApp};
 use sweetspot::plan::{Goal, Plan};
 use sweetspot::report;
-use sweetspot::report::Language;
 use sweetspot::session::predict::{Question, predict};
 use sweetspot::session::report::Which;
 use sweetspot::session::tune::Ended;
 use sweetspot::store::Store;
-use sweetspot::terms::{EventKind, Slo, TrialPurpose, TrialSummary};
+use sweetspot::terms::{
+    EventKind, Note, PlanNote, SearchNote, Slo, Stated, TrialPurpose, TrialSummary,
+};
 use tempfile::TempDir;
 
 use crate::schema::assert_valid;
@@ -106,8 +107,12 @@ fn a_goal_of_its_own_that_is_missed_alone_ends_the_session_and_names_its_target(
     assert_eq!(ended.result.decision, None);
     let [only] = trials(&ended)[..] else { panic!("one trial is enough") };
     assert!(only.reason.starts_with("GET /report: p95<300ms: "), "{}", only.reason);
-    let notes = Language::DATA.say_each(&ended.result.notes).join("\n");
-    assert!(notes.contains("nothing can meet p95<2s; GET /report: p95<300ms,errors<1%"), "{notes}");
+    let [Stated::Fact(Note::Search(SearchNote::GoalsOutOfReach { goals, .. }))] =
+        &ended.result.notes[..]
+    else {
+        panic!("{:?}", ended.result.notes)
+    };
+    assert_eq!(goals, "p95<2s; GET /report: p95<300ms,errors<1%");
 }
 
 #[test]
@@ -127,9 +132,12 @@ fn a_target_that_is_seldom_asked_for_leaves_the_answer_to_the_others_and_is_name
     assert!(held.len() > 2, "rates are held all the same");
     let mut uncertified = held.iter().filter(|trial| trial.reason.contains("GET /report: p95<3s"));
     assert!(uncertified.any(|trial| trial.reason.contains("too few requests to certify it")));
-    let notes = Language::DATA.say_each(&ended.result.notes).join("\n");
-    assert!(notes.contains("p95<3s of GET /report is not certain"), "{notes}");
-    assert!(notes.contains("59 are needed even if none misses it"), "{notes}");
+    let mut notes = ended.result.notes.iter().filter_map(Stated::fact);
+    let is_said = notes.any(|note| {
+        matches!(note, Note::Plan(PlanNote::TooFewRequests { slo, target: Some(target), needed: 59, .. })
+            if slo == "p95<3s" && target == "GET /report")
+    });
+    assert!(is_said, "{:?}", ended.result.notes);
 }
 
 #[test]

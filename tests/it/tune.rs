@@ -9,14 +9,14 @@ use sweetspot::model::simulator::Lock;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::place::{Observed, Offer, Place, PlaceError, Started};
 use sweetspot::plan::{Goal, Plan, Source};
-use sweetspot::report::Language;
 use sweetspot::report::{self, Reporter, Stored};
 use sweetspot::server::{App, Framework, Inspection};
 use sweetspot::session::tune::{self, Ended, Tune, TuneError};
 use sweetspot::store::{SessionId, Store};
 use sweetspot::terms::{
-    Arrivals, Configuration, ConnectionMode, Event, EventKind, LiveSecond, Machine, Objective,
-    SessionState, StopSignal, Target, Threads, TrialPurpose, Variant, Warning, Workers,
+    Arrivals, Configuration, ConnectionMode, Event, EventKind, LiveSecond, Machine, Note,
+    Objective, SearchNote, SessionState, Stated, SteadinessNote, StopSignal, Target, Threads,
+    TrialPurpose, Variant, Warning, Workers,
 };
 use tempfile::TempDir;
 
@@ -224,13 +224,15 @@ fn a_server_that_gets_slower_every_minute_is_called_not_steady() {
     let plan = Plan { budget: Duration::from_secs(480), ..plan(&folder) };
     let notes = |slowing_per_minute: f64| {
         let drift = Drift { slowing_per_minute, start: 0.01, window: 0.01, ..Drift::default() };
-        Language::DATA
-            .say_each(&tune_app(&plan, SimulatedApp { drift, ..app() }).result.notes)
-            .join("\n")
+        tune_app(&plan, SimulatedApp { drift, ..app() }).result.notes
     };
-    assert!(!notes(0.0).contains("not steady"));
-    let slowing = notes(0.3);
-    assert!(slowing.contains("gets slower the longer it runs"), "{slowing}");
+    let of_steadiness = |note: &Stated<Note>| match note.fact() {
+        Some(Note::Steadiness(note)) => Some(note.clone()),
+        _ => None,
+    };
+    assert_eq!(notes(0.0).iter().find_map(of_steadiness), None);
+    let slowing = notes(0.3).iter().find_map(of_steadiness);
+    assert!(matches!(slowing, Some(SteadinessNote::SlowsDown { .. })), "{slowing:?}");
 }
 
 #[test]
@@ -331,8 +333,12 @@ fn a_goal_that_nothing_meets_ends_the_session_at_once_with_the_reason() {
     let ended = tune_app(&plan, app());
     assert_eq!(ended.result.decision, None);
     assert_eq!(purposes(&ended.events).len(), 1);
-    let notes = Language::DATA.say_each(&ended.result.notes).join("\n");
-    assert!(notes.contains("nothing can meet p95<30ms"), "{notes}");
+    let [Stated::Fact(Note::Search(SearchNote::GoalsOutOfReach { goals, .. }))] =
+        &ended.result.notes[..]
+    else {
+        panic!("{:?}", ended.result.notes)
+    };
+    assert_eq!(goals, "p95<30ms,errors<1%");
 }
 
 #[test]

@@ -1,12 +1,239 @@
 //! What is to be said of an answer, in English.
 
-use super::obstacle;
-use crate::terms::Note;
+use super::super::labels::ENGLISH;
+use super::{English, Phrases, obstacle};
+use crate::report::figures::{half_width, ratio, ratio_interval, size_of_change};
+use crate::report::wording::Counted;
+use crate::terms::{
+    KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, SearchNote,
+    SteadinessNote,
+};
 
 pub(super) fn sentence(note: &Note) -> String {
     match note {
-        Note::KnobsNotCompared { why } => {
+        Note::Search(note) => of_search(note),
+        Note::Precision(note) => of_precision(note),
+        Note::Steadiness(note) => of_steadiness(note),
+        Note::Objective(note) => of_objective(note),
+        Note::Plan(note) => of_plan(note),
+        Note::Knobs(note) => of_knobs(note),
+    }
+}
+
+fn of_search(note: &SearchNote) -> String {
+    match note {
+        SearchNote::AloneNotMeasured { why } => {
+            format!("one client alone could not be measured: {why}")
+        }
+        SearchNote::GoalsOutOfReach { goals, latency_s_p95, why } => format!(
+            "nothing can meet {goals}: one client alone sees p95 {:.0} ms ({why})",
+            latency_s_p95 * 1e3
+        ),
+        SearchNote::UntriedMayAnswerBetter { configuration } => format!(
+            "the budget ended the race before {configuration} was tried, which may answer better; \
+             more minutes would try more"
+        ),
+        SearchNote::UntriedMayHoldMore { configuration, expected_ratio } => {
+            let hope = expected_ratio.map_or(String::new(), |ratio| {
+                format!(", of which {} more is expected", size_of_change(ratio))
+            });
+            format!(
+                "the budget ended the race before {configuration} was tried{hope}: what is chosen \
+                 may not be the best; more minutes would try more"
+            )
+        }
+        SearchNote::NoTimeToConfirm => {
+            "no time was left to measure the choice again; the figures are the race's own".into()
+        }
+        SearchNote::ChoiceNotMeasuredAgain { why } => {
+            format!("the choice could not be measured again, the figures are the race's: {why}")
+        }
+        SearchNote::NoRateHeld { configuration } => format!(
+            "{configuration} held none of the rates that were tried: its capacity is what its \
+             misses point to, and may be less; more minutes would try lower rates"
+        ),
+        SearchNote::CurrentNotTriedAtRate { configuration } => format!(
+            "what {configuration} holds, which runs today, is worked out from what it got through \
+             when saturated; it was not tried at a rate"
+        ),
+    }
+}
+
+fn of_precision(note: &PrecisionNote) -> String {
+    match *note {
+        PrecisionNote::OneStart { budget_s } => format!(
+            "the capacity rests on one start; a budget of {} measures the choice again on fresh \
+             ones",
+            minutes(budget_s)
+        ),
+        PrecisionNote::Improvable { reached_ratio, asked_ratio, more_s } => {
+            improvable(reached_ratio, asked_ratio, more_s)
+        }
+        PrecisionNote::TooVague { reached_ratio, asked_ratio, more_s } => format!(
+            "{}; settings this close are not told apart, so this may not be the best",
+            improvable(reached_ratio, asked_ratio, more_s)
+        ),
+    }
+}
+
+fn improvable(reached_ratio: f64, asked_ratio: f64, more_s: f64) -> String {
+    format!(
+        "fresh starts of this session tell the capacity to {}; {} takes about {} more",
+        half_width(reached_ratio),
+        half_width(asked_ratio),
+        minutes(more_s)
+    )
+}
+
+/// Whole minutes, as people plan them.
+fn minutes(seconds: f64) -> String {
+    match (seconds / 60.0).ceil() {
+        ..=1.0 => "a minute".to_string(),
+        minutes if minutes < 120.0 => format!("{minutes:.0} minutes"),
+        minutes => format!("{} hours", (minutes / 6.0).round() / 10.0),
+    }
+}
+
+fn of_steadiness(note: &SteadinessNote) -> String {
+    match *note {
+        SteadinessNote::SlowsDown { cpu_ratio_per_minute } => format!(
+            "the server is not steady, it gets slower the longer it runs: with every minute of a \
+             start a request takes {} more CPU; capacities are those of servers that have just \
+             started, and will not last",
+            size_of_change(cpu_ratio_per_minute)
+        ),
+        SteadinessNote::StillWarmsUp { cpu_ratio_per_minute } => format!(
+            "the server is not steady, it still warms up while it is measured: with every minute \
+             of a start a request takes {} less CPU; once it is warm it may hold more",
+            size_of_change(cpu_ratio_per_minute)
+        ),
+        SteadinessNote::ChangedOverSession { cpu_ratio } => format!(
+            "the machine or the app was not steady: a request of one setting took {} {} CPU at \
+             the end of the session than at its beginning, whatever start it was; capacities are \
+             those of these minutes",
+            size_of_change(cpu_ratio),
+            if cpu_ratio > 1.0 { "more" } else { "less" }
+        ),
+    }
+}
+
+fn of_objective(note: &ObjectiveNote) -> String {
+    match note {
+        ObjectiveNote::NothingHoldsRate {
+            rate,
+            configuration,
+            capacity_rps: most,
+            capacity_rps_interval: [low, high],
+        } => format!(
+            "no setting that was measured holds {rate}: the most is {most:.1}/s ({low:.1} to \
+             {high:.1}) with {configuration}; 'sweetspot predict last --cpus 4,8,16' tells which \
+             machine would, with --fleet {rate} how many of them"
+        ),
+        ObjectiveNote::RateNotCertain {
+            rate,
+            configuration,
+            capacity_rps_interval: [low, high],
+        } => format!(
+            "no setting is certain to hold {rate}; {configuration} is the likeliest to ({low:.1} \
+             to {high:.1}/s); a larger --budget tells more"
+        ),
+        ObjectiveNote::RateHeldInRaceOnly { rate, configuration } => format!(
+            "that {configuration} holds {rate} is what the search saw of it; it was not measured \
+             again on fresh starts"
+        ),
+        ObjectiveNote::HighestCapacityInstead { missing } => {
+            let why = match missing {
+                MissingFigure::Memory => "no memory could be read",
+                MissingFigure::LatencyAtRate => "there was no time to measure latency at the rate",
+                MissingFigure::MemoryOrCpu => "memory or CPU could not be read",
+            };
+            format!("{why}, so that the highest capacity was chosen")
+        }
+    }
+}
+
+fn of_plan(note: &PlanNote) -> String {
+    let edge = |chosen: u16, what: &str| {
+        format!(
+            "{chosen} {what} are the most that were tried; more may hold more: try --{what} \
+             {chosen}..{}",
+            u32::from(chosen) * 2
+        )
+    };
+    match note {
+        PlanNote::MostWorkersChosen { workers } => edge(workers.get(), "workers"),
+        PlanNote::MostThreadsChosen { threads } => edge(threads.get(), "threads"),
+        PlanNote::TooFewRequests {
+            slo,
+            target,
+            is_of_all,
+            requests,
+            trial_s,
+            rate_rps,
+            needed,
+            needed_s,
+        } => {
+            let others = if *is_of_all { ENGLISH.all_targets } else { ENGLISH.other_targets };
+            let target = target.as_deref().unwrap_or(others);
+            let requests = English.count(*requests, Counted::Requests);
+            let longer = needed_s.map_or(String::new(), |needed_s| {
+                format!(", which takes {needed_s:.0} s at this rate")
+            });
+            format!(
+                "{slo} of {target} is not certain: {requests} came to it in {trial_s:.0} s at \
+                 {rate_rps:.1}/s, and {needed} are needed even if none misses it{longer}; a larger \
+                 --budget makes longer trials, a larger weight more requests"
+            )
+        }
+    }
+}
+
+fn of_knobs(note: &KnobsNote) -> String {
+    match note {
+        KnobsNote::KnobsNotCompared { why } => {
             format!("the knobs could not be compared to their end: {}", obstacle::sentence(why))
+        }
+        KnobsNote::OtherThreadsBetter {
+            changes,
+            chosen,
+            better,
+            capacity_ratio,
+            capacity_ratio_interval,
+        } => format!(
+            "with {} another number of threads is better: {better} holds {} times ({}) what \
+             {chosen} does with it, and the settings are for {better}",
+            English.all_of(changes),
+            ratio(*capacity_ratio),
+            ratio_interval(*capacity_ratio_interval)
+        ),
+        KnobsNote::OtherThreadsNotTried { changes, chosen } => format!(
+            "{} was tried at {chosen} alone: no time was left to see whether other threads are \
+             better with it",
+            English.all_of(changes)
+        ),
+        KnobsNote::NotTriedTogether { changes } => format!(
+            "several changes help, and what they do together was not measured: {} alone is \
+             recommended, a longer --budget tries them together",
+            English.all_of(changes)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_told_as_people_plan_it() {
+        let told = [20.0, 61.0, 1500.0, 9000.0].map(minutes);
+        assert_eq!(told, ["a minute", "2 minutes", "25 minutes", "2.5 hours"]);
+    }
+
+    #[test]
+    fn a_change_over_the_session_is_more_or_less() {
+        for (cpu_ratio, said) in [(1.22, "took 22 % more CPU"), (0.82, "took 18 % less CPU")] {
+            let note = of_steadiness(&SteadinessNote::ChangedOverSession { cpu_ratio });
+            assert!(note.contains(said), "{note}");
         }
     }
 }
