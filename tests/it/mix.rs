@@ -133,9 +133,11 @@ fn a_target_that_is_seldom_asked_for_leaves_the_answer_to_the_others_and_is_name
     let mut uncertified = held.iter().filter(|trial| trial.reason.contains("GET /report: p95<3s"));
     assert!(uncertified.any(|trial| trial.reason.contains("too few requests to certify it")));
     let mut notes = ended.result.notes.iter().filter_map(Stated::fact);
-    let is_said = notes.any(|note| {
-        matches!(note, Note::Plan(PlanNote::TooFewRequests { slo, target: Some(target), needed: 59, .. })
-            if slo == "p95<3s" && target == "GET /report")
+    let is_said = notes.any(|note| match note {
+        Note::Plan(PlanNote::TooFewRequests { slo, target, needed, .. }) => {
+            (&slo[..], target.as_deref(), *needed) == ("p95<3s", Some("GET /report"), 59)
+        }
+        _ => false,
     });
     assert!(is_said, "{:?}", ended.result.notes);
 }
