@@ -11,7 +11,7 @@ use std::time::Duration;
 use sweetspot::load;
 use sweetspot::place::local::Local;
 use sweetspot::place::{Offer, Place as _, Started};
-use sweetspot::terms::{Configuration, Offered, StopSignal, TrialRecord};
+use sweetspot::terms::{Configuration, Offered, Priority, StopSignal, TrialRecord};
 
 use crate::beside::StandingStill;
 use crate::record::{self, Record};
@@ -37,7 +37,7 @@ struct Serving {
 
 /// Sets the situation up, measures, and clears everything away.
 pub fn measure(size: &Size, settings: &Settings, stop: &StopSignal) -> Result<Record> {
-    if size.beside == Beside::OneCore && load::priority_permitted() != load::Priority::Normal {
+    if size.beside == Beside::OneCore && load::priority_permitted() != Priority::Normal {
         return Err("the generator may still come first on its core".into());
     }
     // As `sweetspot load` does: what can't be sent must be late, and not wait for a place.

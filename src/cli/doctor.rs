@@ -51,6 +51,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     if quiet {
         findings.retain(|finding| finding.state != FindingState::Ok);
     }
+    let findings = doctor_text::in_words(findings);
     let mut out = std::io::stdout().lock();
     if json {
         serde_json::to_writer_pretty(&mut out, &findings).map_err(std::io::Error::from)?;

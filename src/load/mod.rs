@@ -145,7 +145,7 @@ pub enum LoadError {
 #[cfg(fuzzing)]
 pub use reply::{Malformed, Memo, Progress, Reply};
 pub use request::Variables;
-pub use thread::{Priority, come_before_the_server, priority_permitted, raise_descriptor_limit};
+pub use thread::{come_before_the_server, priority_permitted, raise_descriptor_limit};
 pub use tls::{TlsOptions, TlsSettings};
 
 /// Who is told what while a load runs.

@@ -5,6 +5,7 @@ use std::mem;
 use std::time::Duration;
 
 use super::Placement;
+use crate::terms::Priority;
 
 /// A nice level that most other work yields to.
 const RAISED_NICE: libc::c_int = -10;
@@ -41,15 +42,6 @@ fn set_affinity(cpus: &[usize]) -> io::Result<()> {
     let result =
         unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// What a thread of ours may have to run before others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Priority {
-    RealTime,
-    /// A better nice level.
-    Nice,
-    Normal,
 }
 
 /// Has the calling thread run before the server's and after the load's own, as far as that is

@@ -2,10 +2,40 @@
 //!
 //! In: findings. Out: text, in the order of the checks, so that two runs can be laid side by side.
 
-use crate::terms::{Finding, FindingState};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::wording::{FindingWords, Language};
+use crate::terms::{Finding, FindingState, MachineCheck};
+
+/// What was checked, what was found, and how to mend it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FindingReport {
+    /// Stable, for scripts.
+    pub code: String,
+    pub state: FindingState,
+    /// What was checked: "steal".
+    pub what: String,
+    /// What was found, with its unit: "0.0 % of 1.0 s".
+    pub figure: String,
+    /// What to do; empty when nothing need be done.
+    pub advice: String,
+    /// What was found, as a value.
+    pub fact: MachineCheck,
+}
+
+/// The findings in words, in their order.
+pub fn in_words(findings: Vec<Finding>) -> Vec<FindingReport> {
+    let in_words = |Finding { state, check }| {
+        let FindingWords { what, figure, advice } = Language::DATA.say_finding(&check);
+        let advice = if state == FindingState::Ok { String::new() } else { advice };
+        FindingReport { code: check.code().into(), state, what, figure, advice, fact: check }
+    };
+    findings.into_iter().map(in_words).collect()
+}
 
 /// A line a check with its mark, its advice below it, and a last line that says whether to go on.
-pub fn table(findings: &[Finding], has_colour: bool) -> String {
+pub fn table(findings: &[FindingReport], has_colour: bool) -> String {
     let width = findings.iter().map(|one| one.what.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for one in findings {
@@ -28,7 +58,7 @@ fn mark(state: FindingState, has_colour: bool) -> String {
     if has_colour { format!("\x1b[{code}m{word}\x1b[0m") } else { word.to_string() }
 }
 
-fn conclusion(findings: &[Finding]) -> String {
+fn conclusion(findings: &[FindingReport]) -> String {
     let count = |state| findings.iter().filter(|one| one.state == state).count();
     let doubts = match count(FindingState::Warn) {
         1 => "1 doubt".to_string(),
@@ -47,25 +77,23 @@ mod tests {
 
     #[test]
     fn checks_stand_below_each_other_with_their_advice() {
-        let findings = [
-            Finding::ok("cores", "cores", "2 of 2"),
-            Finding::new(
-                "swap",
-                FindingState::Warn,
-                "swap in use",
-                "60 MiB",
-                "`swapoff -a` while measuring",
-            ),
-        ];
-        let expected = "ok    cores        2 of 2\nwarn  swap in use  60 MiB\n                   \
-                        `swapoff -a` while measuring\n\nfit to measure on, with 1 doubt\n";
+        let cores = MachineCheck::CoresFound { available: 2, online: 2, quota: None };
+        let swap = MachineCheck::SwapFound { used_bytes: 60 << 20, total_bytes: 1 << 30 };
+        let findings = in_words(vec![
+            Finding { state: FindingState::Ok, check: cores },
+            Finding { state: FindingState::Warn, check: swap },
+        ]);
+        let expected = "ok    cores  2 of 2 online\nwarn  swap   60 MiB of 1024 MiB in use\n             \
+                        `swapoff -a` as root while measuring: pages that come back from disk look \
+                        like slow requests\n\nfit to measure on, with 1 doubt\n";
         assert_eq!(table(&findings, false), expected);
         assert!(table(&findings, true).contains("\x1b[33mwarn\x1b[0m"));
     }
 
     #[test]
     fn the_last_line_counts_what_is_bad() {
-        let bad = Finding::new("tool", FindingState::Bad, "ruby", "missing", "install it");
-        assert!(table(&[bad], false).ends_with("not fit to measure on: 1 bad, 0 doubts\n"));
+        let check = MachineCheck::ProgramFound { program: "ruby".into(), path: None };
+        let bad = in_words(vec![Finding { state: FindingState::Bad, check }]);
+        assert!(table(&bad, false).ends_with("not fit to measure on: 1 bad, 0 doubts\n"));
     }
 }

@@ -7,7 +7,7 @@
 mod classify;
 mod probe;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,8 +16,9 @@ use crate::load;
 use crate::monitor::{self, Cores, groups, host};
 use crate::place::local::cgroup;
 use crate::plan::{self, choose_server};
-use crate::terms::{Bytes, Finding, FindingState, Warning};
-use classify::{Busiest, Busy, Governors, OpenFiles, Ports};
+use crate::report::{FindingWords, Language};
+use crate::terms::{BusiestProcess, Bytes, Finding, FindingState, LocalPorts, Warning};
+use classify::Busy;
 
 /// What the checks look at besides the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,17 +41,20 @@ pub fn check(settings: &DoctorSettings) -> Vec<Finding> {
     let spread = probe::spread(&host.allowed_cores, budget);
     let mut findings = vec![
         classify::cores(&host),
-        classify::governor(&governors(&host.allowed_cores)),
+        classify::governor(governors(&host.allowed_cores)),
         classify::steal(&busy),
         classify::load(&busy),
         classify::noise(spread),
-        classify::open_files(open_files()),
-        classify::ports(&ports()),
+        {
+            let (limit, raisable_to) = open_files();
+            classify::open_files(limit, raisable_to)
+        },
+        classify::ports(ports()),
         classify::listen_backlog(number_in("/proc/sys/net/core/somaxconn")),
         classify::clock(&text_in(
             "/sys/devices/system/clocksource/clocksource0/current_clocksource",
         )),
-        classify::control_group(&cgroup::permission(&groups::own(Path::new("/")))),
+        classify::control_group(cgroup::permission(&groups::own(Path::new("/")))),
         classify::priority(load::priority_permitted()),
     ];
     findings.extend(classify::memory(host.memory, host.memory_limit.as_ref().map(|at| at.limit)));
@@ -63,8 +67,8 @@ pub fn check(settings: &DoctorSettings) -> Vec<Finding> {
 pub fn warnings(findings: &[Finding]) -> Vec<Warning> {
     let doubts = findings.iter().filter(|finding| finding.state != FindingState::Ok);
     let warning = |finding: &Finding| {
-        let message = format!("{}: {}", finding.what, finding.figure);
-        Warning::new(&finding.code, message, finding.advice.clone())
+        let FindingWords { what, figure, advice } = Language::DATA.say_finding(&finding.check);
+        Warning::new(finding.check.code(), format!("{what}: {figure}"), advice)
     };
     doubts.map(warning).collect()
 }
@@ -86,7 +90,7 @@ fn look_at_load(allowed: &[u16], look: Duration) -> Busy {
         let before = before.get(&pid).copied().unwrap_or(0);
         Some((now.checked_sub(before)?, pid))
     });
-    let busiest = used_by.max().filter(|(used, _)| *used > 0).map(|(used, pid)| Busiest {
+    let busiest = used_by.max().filter(|(used, _)| *used > 0).map(|(used, pid)| BusiestProcess {
         pid,
         name: text_in(&format!("/proc/{pid}/comm")),
         cores: used as f64 / 1e9 / length_s,
@@ -94,25 +98,27 @@ fn look_at_load(allowed: &[u16], look: Duration) -> Busy {
     Busy { cores_busy: used.cores_busy, steal_s: used.steal_s, length_s, busiest }
 }
 
-fn governors(allowed: &[u16]) -> Governors {
+/// The frequency governor of each core that shows one, each name once.
+fn governors(allowed: &[u16]) -> Vec<String> {
     let file = |core: &u16| format!("/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor");
     let names = allowed.iter().map(|core| text_in(&file(core))).filter(|name| !name.is_empty());
-    Governors(names.collect())
+    names.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn open_files() -> OpenFiles {
+/// The limit on open files, and what it may be raised to.
+fn open_files() -> (u64, u64) {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the structure is ours and lives through the call; on failure it stays zero.
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
-    OpenFiles { soft: limit.rlim_cur, hard: limit.rlim_max }
+    (limit.rlim_cur, limit.rlim_max)
 }
 
-fn ports() -> Ports {
+fn ports() -> Option<LocalPorts> {
     let range = text_in("/proc/sys/net/ipv4/ip_local_port_range");
     let mut ends = range.split_ascii_whitespace().filter_map(|end| end.parse::<u32>().ok());
-    let range = ends.next().zip(ends.next());
+    let (first, last) = ends.next().zip(ends.next())?;
     let is_reused = number_in("/proc/sys/net/ipv4/tcp_tw_reuse").is_some_and(|mode| mode > 0);
-    Ports { range, is_reused }
+    Some(LocalPorts { first, last, is_reused })
 }
 
 /// The content of a small file without its end; empty when it cannot be read.
@@ -171,14 +177,18 @@ fn is_on_path(program: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::MachineCheck;
 
     #[test]
     fn doubts_become_warnings_and_what_is_well_does_not() {
-        let findings = [
-            Finding::ok("cores", "cores", "2"),
-            Finding::new("steal", FindingState::Bad, "steal", "9.0 %", "move away"),
-        ];
-        let expected = [Warning::new("steal", "steal: 9.0 %", "move away")];
+        let finding = |state, steal_ratio| {
+            let check = MachineCheck::StealFound { steal_ratio, over_s: 1.0 };
+            Finding { state, check }
+        };
+        let findings = [finding(FindingState::Ok, 0.0), finding(FindingState::Bad, 0.09)];
+        let advice = "the host gives this machine's cores to others; measure on dedicated cores or \
+                      at a quieter time";
+        let expected = [Warning::new("steal", "steal: 9.0 % of 1.0 s", advice)];
         assert_eq!(warnings(&findings), expected);
     }
 

@@ -17,40 +17,185 @@ pub enum FindingState {
     Bad,
 }
 
-/// What was checked, what was found, and how to mend it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What a check found, and whether one can measure there.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// Stable, for scripts.
-    pub code: String,
     pub state: FindingState,
-    /// What was checked: "steal".
-    pub what: String,
-    /// What was found, with its unit: "0.0 % of 1.0 s".
-    pub figure: String,
-    /// What to do; empty when nothing need be done.
-    pub advice: String,
+    pub check: MachineCheck,
 }
 
-impl Finding {
-    /// A check that came out well.
-    pub fn ok(code: &str, what: &str, figure: impl Into<String>) -> Self {
-        Self::new(code, FindingState::Ok, what, figure, "")
+/// What was checked of a machine, and what was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum MachineCheck {
+    /// Cores that we may use, of those there are; the quota where it is less than these.
+    CoresFound {
+        available: u32,
+        online: u32,
+        quota: Option<CoresQuota>,
+    },
+    /// Each name once; none: the machine does not show them.
+    GovernorsFound {
+        names: Vec<String>,
+    },
+    /// The share of the cores' time that the hypervisor gave to others.
+    StealFound {
+        steal_ratio: f64,
+        over_s: f64,
+    },
+    /// How busy the cores were while we did nothing; the busiest process where that is much.
+    LoadFound {
+        busy_ratio: f64,
+        over_s: f64,
+        busiest: Option<BusiestProcess>,
+    },
+    /// How far times of one computation differ; null: it could not be measured.
+    NoiseFound {
+        spread: Option<NoiseSpread>,
+    },
+    /// The limit of open files, and what it may be raised to.
+    OpenFilesFound {
+        limit: u64,
+        raisable_to: u64,
+    },
+    /// Ports for outgoing connections; null: not visible.
+    PortsFound {
+        ports: Option<LocalPorts>,
+    },
+    /// The longest listen queue that a server gets; null: not visible.
+    ListenQueueFound {
+        connections_max: Option<u64>,
+    },
+    /// What the kernel reads the time from; null: not visible.
+    ClockFound {
+        source: Option<String>,
+    },
+    ControlGroupsFound {
+        permission: GroupPermission,
+    },
+    PriorityFound {
+        permitted: Priority,
+    },
+    /// Null: not visible.
+    MemoryFound {
+        memory: Option<MemoryLeft>,
+    },
+    SwapFound {
+        used_bytes: u64,
+        total_bytes: u64,
+    },
+    /// Free for what is stored in the folder; null: not visible.
+    DiskFound {
+        free_bytes: Option<u64>,
+        folder: String,
+    },
+    /// A program that the app needs; no path: it is missing.
+    ProgramFound {
+        program: String,
+        path: Option<String>,
+    },
+}
+
+/// A quota of CPU time, and the control group that has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CoresQuota {
+    pub cores: f64,
+    pub folder: String,
+}
+
+/// The process that used most.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BusiestProcess {
+    pub pid: u32,
+    pub name: String,
+    pub cores: f64,
+}
+
+/// How much times of one fixed computation differ.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NoiseSpread {
+    /// The middle 80 % of times on one core, relative to the median; the median core's.
+    pub within_ratio: f64,
+    /// The slowest core's median over the fastest's, minus one.
+    pub between_ratio: f64,
+    pub cores: u32,
+    /// Times on each core.
+    pub repeats: u32,
+}
+
+/// Ports for outgoing connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LocalPorts {
+    pub first: u32,
+    pub last: u32,
+    /// Ports of closed connections are taken again at once, at least on loopback.
+    pub is_reused: bool,
+}
+
+impl LocalPorts {
+    pub fn count(self) -> u32 {
+        (self.last + 1).saturating_sub(self.first)
     }
 
-    /// A check with its state and advice.
-    pub fn new(
-        code: &str,
-        state: FindingState,
-        what: &str,
-        figure: impl Into<String>,
-        advice: impl Into<String>,
-    ) -> Self {
-        Self {
-            code: code.to_string(),
-            state,
-            what: what.to_string(),
-            figure: figure.into(),
-            advice: advice.into(),
+    /// Fresh connections a second that can go on for longer than a minute, where ports are not
+    /// reused: a port rests for a minute after the side that closes first has closed.
+    pub fn fresh_per_s(self) -> u32 {
+        self.count() / 60
+    }
+}
+
+/// Memory that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryLeft {
+    pub available_bytes: u64,
+    pub total_bytes: u64,
+    /// Of the control group, where it is less than all.
+    pub limit_bytes: Option<u64>,
+}
+
+/// What a thread of ours may have to run before others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    RealTime,
+    /// A better nice level.
+    Nice,
+    Normal,
+}
+
+/// What a try to make a control group showed; `version`: of control groups, 1 or 2.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupPermission {
+    /// Groups with limits of CPU and memory can be made.
+    Both { version: u8 },
+    /// A group can be made, but not with limits of these.
+    Without { version: u8, missing: Vec<String> },
+    /// There are groups, but none may be made; `reason` names the folder and what the system said.
+    Refused { version: u8, reason: String },
+    /// No control groups are mounted.
+    None,
+}
+
+impl MachineCheck {
+    /// Its stable name for scripts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::CoresFound { .. } => "cores",
+            Self::GovernorsFound { .. } => "governor",
+            Self::StealFound { .. } => "steal",
+            Self::LoadFound { .. } => "load",
+            Self::NoiseFound { .. } => "noise",
+            Self::OpenFilesFound { .. } => "open_files",
+            Self::PortsFound { .. } => "ports",
+            Self::ListenQueueFound { .. } => "somaxconn",
+            Self::ClockFound { .. } => "clock",
+            Self::ControlGroupsFound { .. } => "control_groups",
+            Self::PriorityFound { .. } => "priority",
+            Self::MemoryFound { .. } => "memory",
+            Self::SwapFound { .. } => "swap",
+            Self::DiskFound { .. } => "disk",
+            Self::ProgramFound { .. } => "tool",
         }
     }
 }

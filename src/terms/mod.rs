@@ -56,7 +56,10 @@ pub use evidence::{
     CpuBusy, Evidence, LimitAdvice, MemoryFill, NeighbourCores, ResourceEvidence, Slots,
     WaitingEvidence,
 };
-pub use finding::{Finding, FindingState};
+pub use finding::{
+    BusiestProcess, CoresQuota, Finding, FindingState, GroupPermission, LocalPorts, MachineCheck,
+    MemoryLeft, NoiseSpread, Priority,
+};
 pub use goals::{Goals, GoalsError, Part};
 pub use knob::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant};
 pub use lab::{

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use sweetspot::report::doctor_text::FindingReport;
 use sweetspot::session::doctor::{self, DoctorSettings};
-use sweetspot::terms::{Finding, FindingState};
+use sweetspot::terms::{Finding, FindingState, MachineCheck};
 
 fn run(arguments: &[&str], folder: &std::path::Path) -> (Option<i32>, String) {
     let mut command = assert_cmd::Command::cargo_bin("sweetspot").unwrap();
@@ -12,7 +13,7 @@ fn run(arguments: &[&str], folder: &std::path::Path) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(output.stdout).unwrap())
 }
 
-fn exit_code_of(findings: &[Finding]) -> Option<i32> {
+fn exit_code_of(findings: &[FindingReport]) -> Option<i32> {
     Some(i32::from(findings.iter().any(|finding| finding.state == FindingState::Bad)))
 }
 
@@ -20,7 +21,7 @@ fn exit_code_of(findings: &[Finding]) -> Option<i32> {
 fn json_is_an_array_of_findings_and_the_exit_code_says_whether_one_is_bad() {
     let folder = tempfile::tempdir().unwrap();
     let (code, output) = run(&["--quick", "--json"], folder.path());
-    let findings: Vec<Finding> = serde_json::from_str(&output).unwrap();
+    let findings: Vec<FindingReport> = serde_json::from_str(&output).unwrap();
     assert_eq!(code, exit_code_of(&findings));
     let codes: Vec<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();
     let expected = [
@@ -72,8 +73,11 @@ fn a_full_run_finds_the_tools_of_an_app_and_warns_of_all_that_is_not_ok() {
         store: folder.path().join(".sweetspot"),
     };
     let findings = doctor::check(&settings);
-    let tools: Vec<&str> =
-        findings.iter().filter(|one| one.code == "tool").map(|one| one.what.as_str()).collect();
+    let program = |one: &Finding| match &one.check {
+        MachineCheck::ProgramFound { program, .. } => Some(program.clone()),
+        _ => None,
+    };
+    let tools: Vec<String> = findings.iter().filter_map(program).collect();
     assert_eq!(tools, ["ruby", "puma"]);
     let doubts = findings.iter().filter(|one| one.state != FindingState::Ok).count();
     assert_eq!(doctor::warnings(&findings).len(), doubts);

@@ -77,7 +77,7 @@ fn generated() -> [(&'static str, Schema); 13] {
         ),
         ("tune.schema.json", schema_of::<TuneReport>("sweetspot tune --json")),
         ("watch.schema.json", schema_of::<WatchSecond>("a line of sweetspot watch --json")),
-        ("doctor.schema.json", schema_of::<Vec<Finding>>("sweetspot doctor --json")),
+        ("doctor.schema.json", schema_of::<Vec<FindingReport>>("sweetspot doctor --json")),
         ("lab.schema.json", schema_of::<LabResult>("sweetspot lab run --json")),
         ("lab-tune.schema.json", schema_of::<LabTune>("sweetspot lab tune --json")),
         ("labs.schema.json", schema_of::<Vec<LabEntry>>("sweetspot lab list --json")),

@@ -40,8 +40,8 @@ use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol}
 use crate::monitor::Monitor;
 use crate::server::{self, App, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
 use crate::terms::{
-    BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, Machine, Phase, StopRequest,
-    StopSignal, Target, TrialFailure, Variant, Warning,
+    BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, Machine, Phase, Priority,
+    StopRequest, StopSignal, Target, TrialFailure, Variant, Warning,
 };
 
 /// Where servers and proxies are installed that not every user's `PATH` leads to: they are looked
@@ -326,11 +326,7 @@ impl Local {
     /// it may not step ahead, the server steps behind: among its own processes nothing changes.
     fn nice(&self) -> i32 {
         let is_shared = self.share.generator_cpus.is_empty();
-        if is_shared && load::priority_permitted() == load::Priority::Normal {
-            NICE_BEHIND
-        } else {
-            0
-        }
+        if is_shared && load::priority_permitted() == Priority::Normal { NICE_BEHIND } else { 0 }
     }
 
     /// The load that an offer means, at the running server.

@@ -1,18 +1,19 @@
 //! Reports in English.
 
 mod advice;
+mod finding;
 mod limit;
 mod note;
 mod obstacle;
 
 use super::{
-    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, NoFigure,
-    Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
+    Counted, FindingWords, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest,
+    NoFigure, Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
 use crate::terms::{
-    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, SettingsPlace,
-    TrialPurpose, Verdict,
+    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, MachineCheck, Note, Obstacle,
+    SettingsPlace, TrialPurpose, Verdict,
 };
 
 pub struct English;
@@ -120,6 +121,10 @@ impl Phrases for English {
 
     fn advice(&self, advice: &Advice) -> String {
         advice::sentence(advice)
+    }
+
+    fn finding(&self, check: &MachineCheck) -> FindingWords {
+        finding::words(check)
     }
 
     fn settings_place(&self, place: &SettingsPlace) -> String {

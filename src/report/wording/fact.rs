@@ -43,6 +43,7 @@ families! {
     Advice: advice,
     Evidence: evidence,
     LimitAdvice: limit_advice,
+    MachineCheck: machine_check,
     Note: note,
     Obstacle: obstacle,
     SettingsPlace: settings_place,

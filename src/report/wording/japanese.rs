@@ -1,17 +1,18 @@
 //! Reports in Japanese, in the words of those who run Rails apps: the field's terms stay.
 
 mod advice;
+mod finding;
 mod limit;
 mod note;
 mod obstacle;
 
 use super::{
-    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, NoFigure,
-    Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
+    Counted, FindingWords, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest,
+    NoFigure, Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
 };
 use crate::terms::{
-    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, SettingsPlace,
-    TrialPurpose, Verdict,
+    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, MachineCheck, Note, Obstacle,
+    SettingsPlace, TrialPurpose, Verdict,
 };
 
 pub struct Japanese;
@@ -134,6 +135,10 @@ impl Phrases for Japanese {
 
     fn advice(&self, advice: &Advice) -> String {
         advice::sentence(advice)
+    }
+
+    fn finding(&self, check: &MachineCheck) -> FindingWords {
+        finding::words(check)
     }
 
     fn settings_place(&self, place: &SettingsPlace) -> String {

@@ -11,8 +11,8 @@ mod labels;
 
 use super::figures;
 use crate::terms::{
-    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, SettingsPlace, Stated,
-    TrialPurpose, Verdict,
+    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, MachineCheck, Note, Obstacle,
+    SettingsPlace, Stated, TrialPurpose, Verdict,
 };
 pub use fact::{AnyFact, Fact};
 pub use labels::Labels;
@@ -55,6 +55,11 @@ impl Language {
     /// A fact as a sentence.
     pub fn say_fact<F: Fact>(self, fact: &F) -> String {
         fact.in_words(self.phrases())
+    }
+
+    /// What a check of the machine found, and what to do about it.
+    pub fn say_finding(self, check: &MachineCheck) -> FindingWords {
+        self.phrases().finding(check)
     }
 
     /// What is said, in its order.
@@ -245,6 +250,15 @@ pub struct Inside<'a> {
     pub probe_share: &'a str,
 }
 
+/// What a check of the machine found, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindingWords {
+    pub what: String,
+    /// With its unit.
+    pub figure: String,
+    pub advice: String,
+}
+
 /// Whether a recommendation is still right.
 #[derive(Debug, Clone, Copy)]
 pub struct StillRight<'a> {
@@ -334,6 +348,12 @@ pub trait Phrases: Sync {
     fn obstacle(&self, obstacle: &Obstacle) -> String;
     /// What to know or do besides setting what was found.
     fn advice(&self, advice: &Advice) -> String;
+    /// What was checked of a machine, what was found, and what to do where that is no good.
+    fn finding(&self, check: &MachineCheck) -> FindingWords;
+    fn machine_check(&self, check: &MachineCheck) -> String {
+        let FindingWords { what, figure, .. } = self.finding(check);
+        format!("{what}: {figure}")
+    }
     /// Where lines of settings go.
     fn settings_place(&self, place: &SettingsPlace) -> String;
 

@@ -4,23 +4,13 @@ use std::hint::black_box;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How much the same computation varies when nothing changes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Spread {
-    /// The middle 80 % of times on one core, relative to the median; the median core's.
-    pub within: f64,
-    /// The slowest core's median over the fastest's, minus one.
-    pub between: f64,
-    pub cores: usize,
-    /// Times on each core.
-    pub repeats: usize,
-}
+use crate::terms::NoiseSpread;
 
 const REPEATS: usize = 21;
 
 /// Times one fixed computation again and again on each core, in about `budget` of time; on a
 /// machine with many cores an even choice of them. `None` when no thread could be pinned.
-pub(super) fn spread(cores: &[u16], budget: Duration) -> Option<Spread> {
+pub(super) fn spread(cores: &[u16], budget: Duration) -> Option<NoiseSpread> {
     const CORES_MAX: usize = 16;
     let step = cores.len().div_ceil(CORES_MAX).max(1);
     let cores: Vec<u16> = cores.iter().copied().step_by(step).collect();
@@ -34,17 +24,17 @@ pub(super) fn spread(cores: &[u16], budget: Duration) -> Option<Spread> {
 }
 
 /// From seconds by core and repeat.
-fn spread_of(times: &[Vec<f64>]) -> Option<Spread> {
+fn spread_of(times: &[Vec<f64>]) -> Option<NoiseSpread> {
     let sorted: Vec<Vec<f64>> = times.iter().map(|times| in_order(times)).collect();
     let medians = in_order(&sorted.iter().map(|times| quantile(times, 0.5)).collect::<Vec<_>>());
     let spread =
         |times: &Vec<f64>| (quantile(times, 0.9) - quantile(times, 0.1)) / quantile(times, 0.5);
     let within = in_order(&sorted.iter().map(spread).collect::<Vec<_>>());
-    Some(Spread {
-        within: quantile(&within, 0.5),
-        between: medians.last()? / medians.first()? - 1.0,
-        cores: times.len(),
-        repeats: times.first()?.len(),
+    Some(NoiseSpread {
+        within_ratio: quantile(&within, 0.5),
+        between_ratio: medians.last()? / medians.first()? - 1.0,
+        cores: times.len() as u32,
+        repeats: times.first()?.len() as u32,
     })
 }
 
@@ -106,10 +96,10 @@ mod tests {
         let slower: Vec<f64> = vec![1.2; 21];
         let noisy: Vec<f64> = (0..21).map(|i| 1.0 + f64::from(i) * 0.01).collect();
         let of = |times: &[Vec<f64>]| spread_of(times).unwrap();
-        assert_eq!(of(&[even.clone(), even.clone()]).between, 0.0);
-        assert!((of(&[even.clone(), slower]).between - 0.2).abs() < 1e-12);
-        assert_eq!(of(&[even.clone(), even]).within, 0.0);
-        assert!((of(&[noisy]).within - 0.16 / 1.1).abs() < 1e-12);
+        assert_eq!(of(&[even.clone(), even.clone()]).between_ratio, 0.0);
+        assert!((of(&[even.clone(), slower]).between_ratio - 0.2).abs() < 1e-12);
+        assert_eq!(of(&[even.clone(), even]).within_ratio, 0.0);
+        assert!((of(&[noisy]).within_ratio - 0.16 / 1.1).abs() < 1e-12);
         assert_eq!(spread_of(&[]), None);
     }
 
@@ -117,8 +107,8 @@ mod tests {
     fn the_probe_leaves_the_calling_thread_where_it_was() {
         let before = crate::monitor::host::allowed_cores(0);
         let spread = spread(&before, Duration::from_millis(50)).unwrap();
-        assert_eq!(spread.repeats, REPEATS);
-        assert!(spread.within >= 0.0 && spread.between >= 0.0);
+        assert_eq!(spread.repeats as usize, REPEATS);
+        assert!(spread.within_ratio >= 0.0 && spread.between_ratio >= 0.0);
         assert_eq!(crate::monitor::host::allowed_cores(0), before);
     }
 }
