@@ -2,7 +2,7 @@
 //!
 //! In: findings. Out: text, in the order of the checks, so that two runs can be laid side by side.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::wording::{FindingWords, Language};
@@ -21,7 +21,13 @@ pub struct FindingReport {
     /// What to do; empty when nothing need be done.
     pub advice: String,
     /// What was found, as a value.
+    #[schemars(schema_with = "fact_schema")]
     pub fact: MachineCheck,
+}
+
+/// Its fields stand with those of the other facts.
+fn fact_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object", "x-fact": "MachineCheck" })
 }
 
 /// The findings in words, in their order.
@@ -83,9 +89,9 @@ mod tests {
             Finding { state: FindingState::Ok, check: cores },
             Finding { state: FindingState::Warn, check: swap },
         ]);
-        let expected = "ok    cores  2 of 2 online\nwarn  swap   60 MiB of 1024 MiB in use\n             \
-                        `swapoff -a` as root while measuring: pages that come back from disk look \
-                        like slow requests\n\nfit to measure on, with 1 doubt\n";
+        let expected = "ok    cores  2 of 2 online\nwarn  swap   60 MiB of 1.0 GiB in use\n\
+                        \x20            `swapoff -a` as root while measuring: pages that come back \
+                        from disk look like slow requests\n\nfit to measure on, with 1 doubt\n";
         assert_eq!(table(&findings, false), expected);
         assert!(table(&findings, true).contains("\x1b[33mwarn\x1b[0m"));
     }

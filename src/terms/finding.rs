@@ -171,7 +171,7 @@ pub enum GroupPermission {
     Both { version: u8 },
     /// A group can be made, but not with limits of these.
     Without { version: u8, missing: Vec<String> },
-    /// There are groups, but none may be made; `reason` names the folder and what the system said.
+    /// There are groups, but none may be made; `reason` has the folder and what the system said.
     Refused { version: u8, reason: String },
     /// No control groups are mounted.
     None,

@@ -18,12 +18,13 @@ use schemars::{JsonSchema, Schema};
 
 use serde_json::{Value, json};
 use sweetspot::report::AnyFact;
+use sweetspot::report::doctor_text::FindingReport;
 use sweetspot::report::facts::with_sentences;
 use sweetspot::report::json::{TuneReport, fold};
 use sweetspot::session::sessions::{SessionEntry, list};
 use sweetspot::terms::{
-    CapacitySummary, CompareReport, Finding, LabEntry, LabResult, LabTune, LoadSummary,
-    PredictReport, Verification, WatchSecond,
+    CapacitySummary, CompareReport, LabEntry, LabResult, LabTune, LoadSummary, PredictReport,
+    Verification, WatchSecond,
 };
 
 use crate::sessions::sample;

@@ -6,7 +6,13 @@ use crate::terms::{Bytes, GroupPermission, LocalPorts, MachineCheck, MemoryLeft,
 const NOT_VISIBLE: &str = "not visible";
 
 pub(super) fn words(check: &MachineCheck) -> FindingWords {
-    FindingWords { what: what(check).into(), figure: figure(check), advice: advice(check) }
+    let advice = match (check, advice(check)) {
+        (MachineCheck::ProgramFound { program, .. }, advice) => {
+            format!("the app in this folder needs `{program}`: {advice}")
+        }
+        (_, advice) => advice.to_string(),
+    };
+    FindingWords { what: what(check).into(), figure: figure(check), advice }
 }
 
 fn what(check: &MachineCheck) -> &str {
@@ -127,7 +133,7 @@ fn memory_left(memory: MemoryLeft) -> String {
 }
 
 /// What to do where it is not as it should be.
-fn advice(check: &MachineCheck) -> String {
+fn advice(check: &MachineCheck) -> &'static str {
     match check {
         MachineCheck::CoresFound { quota: Some(_), .. } => {
             "servers that count cores see all of them and start too many workers; name the quota \
@@ -187,11 +193,6 @@ fn advice(check: &MachineCheck) -> String {
         MachineCheck::DiskFound { .. } => {
             "free some space, or put the store elsewhere with --store"
         }
-        MachineCheck::ProgramFound { program, .. } => {
-            return format!(
-                "the app in this folder needs `{program}`: install it or put it on PATH"
-            );
-        }
+        MachineCheck::ProgramFound { .. } => "install it or put it on PATH",
     }
-    .into()
 }

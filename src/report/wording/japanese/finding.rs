@@ -6,7 +6,13 @@ use crate::terms::{Bytes, GroupPermission, LocalPorts, MachineCheck, MemoryLeft,
 const NOT_VISIBLE: &str = "見えません";
 
 pub(super) fn words(check: &MachineCheck) -> FindingWords {
-    FindingWords { what: what(check).into(), figure: figure(check), advice: advice(check) }
+    let advice = match (check, advice(check)) {
+        (MachineCheck::ProgramFound { program, .. }, advice) => {
+            format!("このフォルダーのアプリには `{program}` が必要です。{advice}")
+        }
+        (_, advice) => advice.to_string(),
+    };
+    FindingWords { what: what(check).into(), figure: figure(check), advice }
 }
 
 fn what(check: &MachineCheck) -> &str {
@@ -124,7 +130,7 @@ fn memory_left(memory: MemoryLeft) -> String {
 }
 
 /// What to do where it is not as it should be.
-fn advice(check: &MachineCheck) -> String {
+fn advice(check: &MachineCheck) -> &'static str {
     match check {
         MachineCheck::CoresFound { quota: Some(_), .. } => {
             "コア数を数えるサーバーは全コアを見て、ワーカーを起動しすぎます。--cpus でクォー\
@@ -186,12 +192,6 @@ fn advice(check: &MachineCheck) -> String {
              クエストに見えます"
         }
         MachineCheck::DiskFound { .. } => "空きを作るか、--store でストアを別の場所にしてください",
-        MachineCheck::ProgramFound { program, .. } => {
-            return format!(
-                "このフォルダーのアプリには `{program}` が必要です。インストールするか、PATH に置\
-             いてください"
-            );
-        }
+        MachineCheck::ProgramFound { .. } => "インストールするか、PATH に置いてください",
     }
-    .into()
 }
