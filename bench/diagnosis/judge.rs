@@ -39,7 +39,7 @@ pub fn judge(run: &Run<'_>, record: &Record) -> Result<Row> {
         latency_s_p50: Some(pushed.summary.latency_s.p50),
         throughput_rps: Some(pushed.summary.throughput_rps),
         is_valid: Some(pushed.valid),
-        verdict: pushed.reason,
+        verdict: Language::DATA.say(&pushed.reason),
         build: record.build.clone(),
         ..unmeasured(run, "")
     })

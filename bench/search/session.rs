@@ -109,7 +109,7 @@ fn trace(trial: &TrialSummary) {
         format!("{:?}", trial.verdict),
         trial.summary.throughput_rps,
         trial.resolution,
-        trial.reason
+        Language::DATA.say(&trial.reason)
     );
 }
 

@@ -87,7 +87,7 @@ fn number(rps: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{Arrivals, CapacityLatency, RouteSummary, Warning};
+    use crate::terms::{Arrivals, CapacityLatency, Reason, RouteSummary, Warning};
 
     fn summary() -> CapacitySummary {
         CapacitySummary {
@@ -101,7 +101,7 @@ mod tests {
                 rate_rps: 42.0,
                 duration_s: 9.0,
                 met: None,
-                reason: "too close to tell".into(),
+                reason: Reason::NoGoalYet.into(),
                 latency_s: CapacityLatency { p50: 0.0412, p95: 0.193, p99: 0.2509 },
                 throughput_rps: 41.8,
                 valid: true,

@@ -4,7 +4,10 @@
 
 use super::figures;
 use super::outside::{line, pad, pad_left, width, wrap};
-use crate::terms::{CompareReport, ComparedFigure, ComparedSide, FigureKind, Standing};
+use super::wording::Language;
+use crate::terms::{
+    ChangeReason, CompareReport, ComparedFigure, ComparedSide, FigureKind, Standing,
+};
 
 const WIDTH: usize = 80;
 
@@ -32,7 +35,8 @@ pub fn result(report: &CompareReport) -> String {
 /// The verdict in a sentence.
 pub fn in_short(report: &CompareReport) -> String {
     let (a, b) = (line(&report.a.name), line(&report.b.name));
-    let ratio = report.figures.iter().find(|it| is_decisive(report, it)).and_then(ratio);
+    let decisive = report.reason.fact().and_then(ChangeReason::figure);
+    let ratio = report.figures.iter().find(|it| Some(it.figure) == decisive).and_then(ratio);
     let ratio = ratio.map_or(String::new(), |ratio| format!("; B / A {ratio}"));
     let verdict = match report.change {
         None => format!("Not compared: {a} and {b}"),
@@ -41,17 +45,9 @@ pub fn in_short(report: &CompareReport) -> String {
         Some(Standing::Equivalent) => format!("Equivalent: {b} and {a}"),
         Some(Standing::Undecided) => format!("Undecided: {b} beside {a}"),
     };
-    let reason = match report.refused.first() {
-        Some(why) => why,
-        None => &report.reason,
-    };
+    let why = || Language::English.say(&report.reason);
+    let reason = report.refused.first().cloned().unwrap_or_else(why);
     sentences(&format!("{verdict}: {reason}{ratio}."))
-}
-
-/// The first figure is the one that the reason speaks of; of a load it is one of the others.
-fn is_decisive(report: &CompareReport, figure: &ComparedFigure) -> bool {
-    report.reason.starts_with(&figure.figure.to_string())
-        || report.reason.contains(&format!("what {} differs", figure.figure))
 }
 
 fn side(name: &str, side: &ComparedSide) -> String {

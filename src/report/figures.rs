@@ -75,6 +75,17 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A share that is set beside one as small as 0.1 %: `25 %`, `4.8 %`, `0.24 %`, without zeros at
+/// the end.
+pub fn fine_percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent == 0.0 || percent >= 9.95 {
+        return format!("{percent:.0} %");
+    }
+    let text = format!("{percent:.2}");
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// A short time such as a latency: `0.52 ms`, `3.8 ms`, `38 ms`, `1.24 s`.
 pub fn latency(seconds: f64) -> String {
     match seconds {
@@ -136,6 +147,9 @@ mod tests {
         }
         for (value, text) in [(0.97, "97 %"), (0.003, "0.3 %"), (0.0, "0 %"), (0.0002, "0.02 %")] {
             assert_eq!(percent(value), text);
+        }
+        for (value, text) in [(0.25, "25 %"), (0.048, "4.8 %"), (0.0024, "0.24 %"), (0.0, "0 %")] {
+            assert_eq!(fine_percent(value), text);
         }
         for (value, text) in [(1.53, "+53 %"), (0.96, "-4 %"), (1.001, "0 %"), (0.999, "0 %")] {
             assert_eq!(change(value), text);

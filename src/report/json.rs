@@ -13,8 +13,9 @@ use super::story::{self, Stored, Story};
 use crate::terms::{
     Arrivals, BootFailure, Change, Configuration, CurrentSetting, Decision, Edge, Event,
     InsideSummary, KnobsReport, Limit, LoadSummary, Machine, MemoryParts, Note, ObjectiveReport,
-    Offered, Prediction, PredictionScore, Rate, SessionState, Stated, TrialFailure, TrialPurpose,
-    TrialSummary, Variant, Verdict, Verification, WarmUp, WarmUpKind, Warning, WorkerShare,
+    Offered, Prediction, PredictionScore, Rate, Reason, SessionState, Stated, TrialFailure,
+    TrialPurpose, TrialSummary, Variant, Verdict, Verification, WarmUp, WarmUpKind, Warning,
+    WorkerShare,
 };
 
 /// What `tune --json` and `report -o json` print.
@@ -109,7 +110,7 @@ pub struct TrialReport {
     #[serde(default = "undecided")]
     pub leaning: Verdict,
     /// Why this verdict.
-    pub reason: String,
+    pub reason: Stated<Reason>,
     /// Smallest relative difference in rate that this trial can tell apart.
     pub resolution: f64,
     /// How near its latencies were to the goal's edge; null where nearly all of them, or nearly

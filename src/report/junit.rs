@@ -84,7 +84,8 @@ pub fn load(result: &LoadResult<'_>) -> String {
     match (&summary.goals[..], &summary.slo) {
         ([], None) => {}
         ([], Some(slo)) => {
-            cases.push(Case::new(slo.text.clone(), Outcome::of_goal(slo.met, slo.reason.clone())));
+            let why = Language::DATA.say_or_empty(slo.reason.as_ref());
+            cases.push(Case::new(slo.text.clone(), Outcome::of_goal(slo.met, why)));
         }
         (goals, _) => cases.extend(goal_cases(goals)),
     }
@@ -101,11 +102,12 @@ pub fn load(result: &LoadResult<'_>) -> String {
 
 /// What `compare` found: the verdict, then each figure.
 pub fn comparison(report: &CompareReport) -> String {
+    let reason = Language::DATA.say(&report.reason);
     let mut cases = vec![Case::new(
         "verdict",
         match (report.change, report.refused.first()) {
-            (Some(change), _) => standing(change, &report.reason),
-            (None, why) => Outcome::Error(why.unwrap_or(&report.reason).clone()),
+            (Some(change), _) => standing(change, &reason),
+            (None, why) => Outcome::Error(why.unwrap_or(&reason).clone()),
         },
     )];
     cases.extend(report.figures.iter().map(|figure| {
@@ -161,7 +163,7 @@ fn goal_cases(goals: &[GoalSummary]) -> impl Iterator<Item = Case> {
     let with_goal = goals.iter().filter_map(|goal| Some((goal, goal.slo.as_deref()?)));
     with_goal.map(|(goal, slo)| {
         let seen = goals_text::lines(std::slice::from_ref(goal), Language::English).join("; ");
-        let why = if goal.reason.is_empty() { seen } else { goal.reason.clone() };
+        let why = goal.reason.as_ref().map_or(seen, |reason| Language::DATA.say(reason));
         let name = format!("{}: {slo}", goal.name(goals.len()));
         Case::new(name, Outcome::of_goal(goal.met, why))
     })
@@ -216,11 +218,10 @@ fn precision(story: &Story, decision: &crate::terms::Decision) -> Option<Case> {
 
 fn verification(story: &Story, found: &Verification) -> Suite {
     let name = story.name_of(found.recommended.workers, found.recommended.threads);
+    let reason = Language::DATA.say(&found.reason);
     let outcome = match found.verdict {
-        Verdict::Undecided if found.recommended.capacity_rps.is_none() => {
-            Outcome::Error(found.reason.clone())
-        }
-        verdict => Outcome::of(verdict, found.reason.clone()),
+        Verdict::Undecided if found.recommended.capacity_rps.is_none() => Outcome::Error(reason),
+        verdict => Outcome::of(verdict, reason),
     };
     let case = Case::new(format!("{name} is still right"), outcome);
     suite_of(story, "verify", vec![case])

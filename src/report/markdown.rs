@@ -23,7 +23,10 @@ pub fn render(story: &Story, language: Language) -> String {
     if let Some(found) = &story.verification {
         let table = verify_text::table(story, found, language).join("\n");
         page.block(&markdown_block("", &table));
-        page.heading_list(labels.notes, found.notes.iter().map(|note| escape(note)));
+        page.heading_list(
+            labels.notes,
+            language.say_each(&found.notes).iter().map(|note| escape(note)),
+        );
     }
     let facts = words::facts(story, language);
     page.list(facts.iter().map(|(what, text)| format!("**{what}** {}", escape(text))));
@@ -325,7 +328,7 @@ fn trials(page: &mut Page, story: &Story, language: Language) {
     let doubts: Vec<String> = shown
         .iter()
         .filter(is_doubtful)
-        .map(|trial| format!("{}: {}", say.trial(trial.id), escape(&trial.reason)))
+        .map(|trial| format!("{}: {}", say.trial(trial.id), escape(&language.say(&trial.reason))))
         .collect();
     page.details(&say.count(story.trials.len() as u64, Counted::Trials), |page| {
         page.table(&head, &rows, 4);

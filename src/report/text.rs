@@ -130,7 +130,7 @@ fn verification(story: &Story, found: &Verification, style: Style) -> Vec<String
         bullets(labels.differs, &found.differences, style),
         failures(story, style),
         bullets(labels.warnings, &words::warnings(story, language), style),
-        bullets(labels.notes, &found.notes, style),
+        bullets(labels.notes, &language.say_each(&found.notes), style),
         how(story, style),
     ])
 }
@@ -422,8 +422,8 @@ pub fn trial(story: &Story, trial: &TrialSummary, style: Style) -> Vec<String> {
         pad(language.phrases().purpose(trial.purpose), 8),
         pad_left(&words::offered(&trial.offered, language), 10),
     )];
-    if matches!(outcome, Outcome::Undecided | Outcome::NotValid) && !trial.reason.is_empty() {
-        let parts = wrap(&trial.reason, style.columns().saturating_sub(6));
+    if matches!(outcome, Outcome::Undecided | Outcome::NotValid) {
+        let parts = wrap(&language.say(&trial.reason), style.columns().saturating_sub(6));
         text.extend(parts.iter().map(|part| style.dim(&format!("      {part}"))));
     }
     if let Some(changes) = knob_words::changes(story, trial.variant, language) {

@@ -17,7 +17,7 @@ pub fn headline(story: &Story, found: &Verification, language: Language) -> Stri
         verdict: found.verdict,
         setting: &name,
         session: found.session,
-        reason: &found.reason,
+        reason: &language.say(&found.reason),
         was_stopped: story.state == SessionState::Stopped,
     })
 }

@@ -9,8 +9,8 @@ use super::wording::{
 };
 use super::{figures, knob_words, objective_text, used_words};
 use crate::terms::{
-    Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered, SessionState, Slo,
-    TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict, Warning,
+    Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered, Reason, SessionState,
+    Slo, Stated, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict, Warning,
 };
 
 /// As in JSON.
@@ -373,7 +373,7 @@ pub fn ways_out(story: &Story, language: Language) -> Vec<String> {
         return vec![say.way_out(&WayOut::MoreTime)];
     }
     if !story.has_missed() {
-        return when_not_told(story, say);
+        return when_not_told(story, language);
     }
     let mut ways: Vec<String> = unloaded_way_out(story, say).into_iter().collect();
     if story.trials.iter().any(|trial| trial.valid && failed_share(trial) > 0.0) {
@@ -384,14 +384,18 @@ pub fn ways_out(story: &Story, language: Language) -> Vec<String> {
 }
 
 /// What kept trials from counting comes first: with more time it would do so again.
-fn when_not_told(story: &Story, say: &dyn Phrases) -> Vec<String> {
+fn when_not_told(story: &Story, language: Language) -> Vec<String> {
+    let say = language.phrases();
     let not_valid = story.trials.iter().filter(|trial| !trial.valid);
-    let mut reasons: Vec<&str> = not_valid.map(|trial| trial.reason.as_str()).collect();
+    let mut reasons: Vec<&Stated<Reason>> = not_valid.map(|trial| &trial.reason).collect();
     reasons.dedup();
     if reasons.is_empty() {
         return vec![say.way_out(&WayOut::MoreTime)];
     }
-    let mend = reasons.into_iter().take(3).map(|reason| say.way_out(&WayOut::Mend { reason }));
+    let mend = reasons.into_iter().take(3).map(|reason| {
+        let reason = language.say(reason);
+        say.way_out(&WayOut::Mend { reason: &reason })
+    });
     mend.chain([say.way_out(&WayOut::AskDoctor)]).collect()
 }
 

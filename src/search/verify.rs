@@ -17,8 +17,8 @@ use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, width};
 use super::{Ask, Told, TrialRequest};
 use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
 use crate::terms::{
-    Arrivals, Configuration, Limit, LimitKind, Offered, Rate, TrialPurpose, TrialSummary, Variant,
-    Verdict, WaitingEvidence,
+    Arrivals, Configuration, Limit, LimitKind, Obstacle, Offered, Rate, RecheckNote, RecheckReason,
+    TrialPurpose, TrialSummary, Variant, Verdict, WaitingEvidence,
 };
 
 /// One setting that is measured again.
@@ -57,11 +57,11 @@ pub struct VerifyAnswer {
     pub against_current: Option<Estimate>,
     pub verdict: Verdict,
     /// Why.
-    pub reason: String,
+    pub reason: RecheckReason,
     /// Of the recommended setting under more than it can take.
     pub limit: Limit,
     pub memory_bytes: Option<u64>,
-    pub notes: Vec<String>,
+    pub notes: Vec<RecheckNote>,
 }
 
 /// What was measured of one setting.
@@ -89,8 +89,8 @@ pub struct Verify {
     now_s: f64,
     block_began_s: f64,
     /// What keeps the recommended setting from running at all.
-    obstacle: Option<String>,
-    notes: Vec<String>,
+    obstacle: Option<Obstacle>,
+    notes: Vec<RecheckNote>,
 }
 
 /// As equal count settings whose ratio lies this near to one.
@@ -155,7 +155,7 @@ impl Verify {
             }
             Told::BootFailed { configuration, reason, ended_s } => {
                 self.now_s = ended_s;
-                self.give_up(configuration, format!("does not start: {reason}"), true);
+                self.give_up(configuration, Obstacle::DoesNotStart { why: reason }, true);
             }
         }
     }
@@ -293,18 +293,15 @@ impl Verify {
         }
         self.is_broken = false;
         match summary.failure.is_some() {
-            true => {
-                let why = "its server died under load, twice".to_string();
-                self.give_up(summary.configuration, why, true);
-            }
+            true => self.give_up(summary.configuration, Obstacle::DiedTwice, true),
             false => {
-                let why = format!("could not be measured: {}", summary.reason);
+                let why = Obstacle::NotMeasurable { why: summary.reason.clone() };
                 self.give_up(summary.configuration, why, false);
             }
         }
     }
 
-    fn give_up(&mut self, configuration: Configuration, why: String, is_servers: bool) {
+    fn give_up(&mut self, configuration: Configuration, why: Obstacle, is_servers: bool) {
         let is_recommended = configuration == self.recommended();
         self.settings.retain(|&one| one != configuration);
         self.queue.retain(|&one| one != configuration);
@@ -315,7 +312,7 @@ impl Verify {
         }
         match is_recommended && is_servers {
             true => self.obstacle = Some(why),
-            false => self.notes.push(format!("{configuration}: {why}")),
+            false => self.notes.push(RecheckNote::SettingLeftOut { setting: configuration, why }),
         }
     }
 
@@ -361,50 +358,48 @@ impl Verify {
         Some(Estimate { count: starts.len() as u64, ..capacity_of(starts)? })
     }
 
-    fn judge(&self, then: Option<&LogRatio>, current: Option<&LogRatio>) -> (Verdict, String) {
-        if let Some(why) = &self.obstacle {
-            return (Verdict::No, format!("{} {why}", self.recommended()));
+    fn judge(
+        &self,
+        then: Option<&LogRatio>,
+        current: Option<&LogRatio>,
+    ) -> (Verdict, RecheckReason) {
+        if let Some(why) = self.obstacle.clone() {
+            return (Verdict::No, RecheckReason::NoLongerRuns { setting: self.recommended(), why });
         }
         let Some(then) = then else {
-            return (Verdict::Undecided, "nothing was measured on a whole start".to_string());
+            return (Verdict::Undecided, RecheckReason::NoWholeStart);
         };
         let has_rival = self.settings.len() > 1;
         if then.beside(BAND) == Beside::Below {
-            return (Verdict::No, "it holds less than it did, beyond doubt".to_string());
+            return (Verdict::No, RecheckReason::HoldsLess);
         }
         if current.is_some_and(|ratio| ratio.beside(BAND) == Beside::Below) {
-            let reason = "what ran before holds more, beyond doubt".to_string();
-            return (Verdict::No, reason);
+            return (Verdict::No, RecheckReason::FormerHoldsMore);
         }
         let is_missing = has_rival && current.is_none();
         if !is_missing && noticed(then) && current.is_none_or(noticed) {
             let low = then.estimate(0.95).low;
             let reason = match low >= 1.0 {
-                true => "it holds at least what it did".to_string(),
-                false => format!(
-                    "it shows no fall, and one of more than {:.0} % is ruled out",
-                    (1.0 - low) * 100.0
-                ),
+                true => RecheckReason::HoldsAsMuch,
+                false => RecheckReason::NoFallSeen { ruled_out_ratio: 1.0 - low },
             };
             return (Verdict::Yes, reason);
         }
-        (Verdict::Undecided, "too little was measured to tell".to_string())
+        (Verdict::Undecided, RecheckReason::TooLittleMeasured)
     }
 
-    fn what_more_would_buy(&self, then: Option<&LogRatio>, current: Option<&LogRatio>) -> String {
-        let Some(then) = then else {
-            return "more time is needed to measure anything: try --budget 5m".to_string();
-        };
+    fn what_more_would_buy(
+        &self,
+        then: Option<&LogRatio>,
+        current: Option<&LogRatio>,
+    ) -> RecheckNote {
+        let Some(then) = then else { return RecheckNote::BudgetTooSmall };
         let all = std::iter::once(then).chain(current);
         let most = all.map(more_to_decide).try_fold(2.0, |most: f64, one| Some(most.max(one?)));
         match most.map(|more| (more * self.now_s / 60.0).ceil()).filter(|minutes| *minutes <= 120.0)
         {
-            Some(minutes) => {
-                format!("about {minutes:.0} minutes would decide: --budget {minutes:.0}m")
-            }
-            None => "it lies so near the limit that no time spent on verifying would decide; tune \
-                     again"
-                .to_string(),
+            Some(minutes) => RecheckNote::BudgetNeeded { budget_s: minutes * 60.0 },
+            None => RecheckNote::TooNearToDecide,
         }
     }
 }

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
 use super::{Kept, Served};
+use crate::report::facts::with_sentences;
 use crate::report::html::{self, Content, Page};
 use crate::session::compare::{self, Source};
 use crate::session::predict::{self, Places};
@@ -218,5 +219,5 @@ fn list<T: std::str::FromStr + Copy>(
 }
 
 pub fn as_json(value: &impl Serialize) -> serde_json::Value {
-    serde_json::to_value(value).expect("our types have string keys and no failing serializer")
+    with_sentences(value)
 }

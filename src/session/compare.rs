@@ -17,7 +17,7 @@ pub use source::{Setting, Source, SourceError, Subject};
 use crate::report::Story;
 use crate::stats::{Beside, LogRatio};
 use crate::terms::{
-    CompareReport, ComparedFigure, ComparedSide, Configuration, FigureKind, Standing,
+    ChangeReason, CompareReport, ComparedFigure, ComparedSide, Configuration, FigureKind, Standing,
 };
 use sessions::{Found, Measured, Pair};
 
@@ -285,7 +285,7 @@ fn report(
         a,
         b,
         change: None,
-        reason: String::new(),
+        reason: ChangeReason::NotComparable.into(),
         refused,
         figures: Vec::new(),
         left_out: Vec::new(),
@@ -293,7 +293,6 @@ fn report(
         notes: Vec::new(),
     };
     if !report.refused.is_empty() {
-        report.reason = "these two must not be compared".to_string();
         return report;
     }
     let mut decisive = None;
@@ -311,7 +310,7 @@ fn report(
     }
     let (change, reason) = verdict(decides, decisive.as_ref(), of_errors);
     report.change = Some(change);
-    report.reason = reason;
+    report.reason = reason.into();
     report
 }
 
@@ -342,40 +341,32 @@ fn verdict(
     kind: FigureKind,
     ratio: Option<&LogRatio>,
     of_errors: Option<Standing>,
-) -> (Standing, String) {
+) -> (Standing, ChangeReason) {
     let Some(ratio) = ratio else {
         return match of_errors {
-            Some(Standing::Worse) => (Standing::Worse, "more requests fail".to_string()),
-            _ => (Standing::Undecided, format!("too little is known of {kind} to say anything")),
+            Some(Standing::Worse) => (Standing::Worse, ChangeReason::MoreRequestsFail),
+            _ => (Standing::Undecided, ChangeReason::FigureNotKnown { figure: kind }),
         };
     };
     let change = change(kind, ratio);
     if of_errors == Some(Standing::Worse) && change != Standing::Worse {
-        return (Standing::Worse, "more requests fail".to_string());
+        return (Standing::Worse, ChangeReason::MoreRequestsFail);
     }
     let reason = match change {
-        Standing::Better | Standing::Worse => format!("{kind} changed beyond doubt"),
-        Standing::Equivalent => format!("{kind} is the same within 3 %"),
-        Standing::Undecided => format!(
-            "what {kind} differs by lies within the noise, which is wider than 3 %; {}",
-            more(ratio)
-        ),
+        Standing::Better | Standing::Worse => ChangeReason::FigureChanged { figure: kind },
+        Standing::Equivalent => ChangeReason::FigureSame { figure: kind, band_ratio: BAND },
+        Standing::Undecided => ChangeReason::FigureWithinNoise {
+            figure: kind,
+            band_ratio: BAND,
+            measured: ratio.count,
+            needed: more(ratio),
+        },
     };
     (change, reason)
 }
 
-/// What it would take.
-fn more(ratio: &LogRatio) -> String {
-    let [a, b] = ratio.count;
-    match ratio.more_to_decide(BAND) {
-        Some(times) => {
-            let wanted = |count: u64| (count as f64 * times).ceil().max(count as f64 + 1.0);
-            format!(
-                "about {:.0} and {:.0} measurements in place of {a} and {b} would decide",
-                wanted(a),
-                wanted(b)
-            )
-        }
-        None => "no number of measurements would decide soon".to_string(),
-    }
+/// How many measurements of each would decide; `None`: too many.
+fn more(ratio: &LogRatio) -> Option<[u64; 2]> {
+    let times = ratio.more_to_decide(BAND)?;
+    Some(ratio.count.map(|count| (count as f64 * times).ceil().max(count as f64 + 1.0) as u64))
 }

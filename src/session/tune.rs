@@ -20,8 +20,8 @@ use crate::server::{self, Inspection, Proxy};
 use crate::store::{SessionHead, SessionId, Store, StoreError};
 use crate::summary::trial::{self as trial_summary, Context};
 use crate::terms::{
-    BootFailure, Event, EventKind, Ratio, SessionState, Slo, StopSignal, TrialSummary, TuneResult,
-    Warning,
+    BootFailure, Event, EventKind, Ratio, Reason, SessionState, Slo, StopSignal, TrialSummary,
+    TuneResult, Warning,
 };
 use crate::trial::{Outcome, Progress, Runner};
 
@@ -516,7 +516,7 @@ fn is_result(event: &Event) -> bool {
 fn mark_stopped(summary: &mut TrialSummary) {
     summary.valid = false;
     summary.verdict = crate::terms::Verdict::Undecided;
-    summary.reason = "stopped by the user".to_string();
+    summary.reason = Reason::StoppedByUser.into();
 }
 
 fn show_progress(

@@ -23,8 +23,8 @@ use crate::search::{
 use crate::stats::Estimate;
 use crate::store::{SessionHead, SessionId, Store};
 use crate::terms::{
-    Configuration, Event, EventKind, Machine, SessionState, Slo, SloError, Stated, StopSignal,
-    TrialPurpose, TrialSummary, Verification, VerifiedSetting, Warning,
+    Configuration, Event, EventKind, Machine, Note, SessionState, Slo, SloError, Stated,
+    StopSignal, TrialPurpose, TrialSummary, Verification, VerifiedSetting, Warning,
 };
 use crate::trial::Runner;
 
@@ -369,7 +369,7 @@ fn verification(
         session: claim.session,
         stored_as: session.0,
         verdict: answer.verdict,
-        reason: answer.reason.clone(),
+        reason: answer.reason.clone().into(),
         recommended: measured(&claim.recommended, answer.recommended_rps.as_ref()),
         current: claim.current.as_ref().map(|it| measured(it, answer.current_rps.as_ref())),
         ratio: answer.against_then.map(|it| it.value),
@@ -379,9 +379,13 @@ fn verification(
         slo: claim.story.slo.clone(),
         machine,
         differences,
-        notes: answer.notes.clone(),
+        notes: notes(answer),
         elapsed_s,
     }
+}
+
+fn notes(answer: &VerifyAnswer) -> Vec<Stated<Note>> {
+    answer.notes.iter().map(|note| Note::Recheck(note.clone()).into()).collect()
 }
 
 /// What was measured in the shape that every session ends on, so that reports, lists and
@@ -410,7 +414,7 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
         memory: None,
         objective: None,
         knobs: None,
-        notes: answer.notes.iter().cloned().map(Stated::Verbatim).collect(),
+        notes: notes(answer),
     }
 }
 

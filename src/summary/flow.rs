@@ -1,15 +1,15 @@
 //! Does what goes in come out? The number in flight must not grow.
 
 use crate::stats;
-use crate::terms::LoadSecond;
+use crate::terms::{LoadSecond, Reason};
 
 /// What the in-flight count did over the measured seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Flow {
     /// No growth was shown.
     Steady,
-    /// It grew beyond doubt and beyond what matters; the sentence has the figures.
-    Growing(String),
+    /// It grew beyond doubt and beyond what matters, with the figures.
+    Growing(Reason),
 }
 
 /// Growth below this share of all requests due is no overload worth a verdict: it is within what a
@@ -24,12 +24,12 @@ pub fn flow(seconds: &[LoadSecond]) -> Flow {
     let Some(slope) = stats::slope(&in_flight) else { return Flow::Steady };
     let growth = slope.per_step * seconds.len() as f64;
     if slope.low > 0.0 && growth > SHARE_THAT_MATTERS * due as f64 {
-        return Flow::Growing(format!(
-            "requests in flight grew by {:.1} a second, from {:.0} to {:.0}",
-            slope.per_step,
-            in_flight.first().copied().unwrap_or(0.0),
-            in_flight.last().copied().unwrap_or(0.0),
-        ));
+        let at_end = |second: Option<&LoadSecond>| second.map_or(0, |second| second.in_flight);
+        return Flow::Growing(Reason::InFlightGrew {
+            growth_per_s: slope.per_step,
+            first: at_end(seconds.first()),
+            last: at_end(seconds.last()),
+        });
     }
     Flow::Steady
 }
@@ -75,7 +75,12 @@ mod tests {
     #[test]
     fn a_queue_that_grows_each_second_is_growing() {
         let seconds = seconds(&[10, 31, 49, 72, 90, 110], 100);
-        assert!(matches!(flow(&seconds), Flow::Growing(_)));
+        let Flow::Growing(Reason::InFlightGrew { growth_per_s, first, last }) = flow(&seconds)
+        else {
+            panic!("it grows")
+        };
+        assert!((growth_per_s - 20.0).abs() < 1.0, "{growth_per_s}");
+        assert_eq!((first, last), (10, 110));
     }
 
     #[test]

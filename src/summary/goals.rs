@@ -5,8 +5,8 @@
 
 use super::slo::{self, Ends, Judged};
 use crate::terms::{
-    GoalSummary, Goals, Latencies, LoadSecond, Part, QuantileLimit, Slo, SloSummary, TargetSecond,
-    TargetSummary, Verdict, WindowLatency,
+    GoalCount, GoalScope, GoalSummary, Goals, Latencies, LoadSecond, Part, QuantileLimit, Reason,
+    Slo, SloSummary, TargetSecond, TargetSummary, TermCount, Verdict, WindowLatency,
 };
 
 /// Goals, and what became of the requests of each so far.
@@ -31,17 +31,14 @@ struct Group<'a> {
 /// What one goal says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Said {
-    /// Whom it is about; `None`: all requests.
-    pub name: Option<String>,
+    /// Which requests it is about; `None`: all of them.
+    pub scope: Option<GoalScope>,
     pub parts: Vec<Judged>,
 }
 
 impl Said {
-    fn with_name(&self, reason: &str) -> String {
-        match &self.name {
-            Some(name) => format!("{name}: {reason}"),
-            None => reason.to_string(),
-        }
+    fn count(&self, terms: Vec<TermCount>) -> GoalCount {
+        GoalCount { scope: self.scope.clone(), terms }
     }
 }
 
@@ -52,18 +49,12 @@ pub fn judge(goals: &Goals, seconds: &[LoadSecond]) -> Vec<Said> {
     judge.said()
 }
 
-/// What follows from all goals, with the reasons that decide; those of a mix are named.
-pub fn together(said: &[Said]) -> (Verdict, String) {
-    let parts: Vec<Judged> = said
-        .iter()
-        .map(|goal| {
-            let (verdict, reason) = slo::together(&goal.parts);
-            let first = goal.parts.first().cloned();
-            first.map(|part| Judged { verdict, reason: goal.with_name(&reason), ..part })
-        })
-        .collect::<Option<_>>()
-        .unwrap_or_default();
-    slo::together(&parts)
+/// What follows from all goals, with those that decide.
+pub fn together(said: &[Said]) -> (Verdict, Vec<GoalCount>) {
+    let each: Vec<_> = said.iter().map(|goal| (goal, slo::conclude(&goal.parts))).collect();
+    let verdict = slo::together(each.iter().map(|(_, (verdict, _))| *verdict));
+    let decisive = each.into_iter().filter(|(_, (of_goal, _))| *of_goal == verdict);
+    (verdict, decisive.map(|(goal, (_, terms))| goal.count(terms)).collect())
 }
 
 /// Why a rate holds although not every goal is certain; `None` when it can't be said to.
@@ -72,15 +63,15 @@ pub fn together(said: &[Said]) -> (Verdict, String) {
 /// for has too few in any window of a search. The rate holds all the same when the latencies of
 /// one goal at least are certain, and nothing that is uncertain looks missed: of a goal with
 /// certain latencies the errors, and of another one whatever has too few requests to be certain
-/// of even if all were good. The reason says what was not certified.
-pub fn bearable(said: &[Said]) -> Option<String> {
+/// of even if all were good.
+pub fn bearable(said: &[Said]) -> Option<Reason> {
+    let is_errors = |part: &Judged| part.count.term.is_errors();
     let is_certain = |goal: &Said| {
-        let mut latencies = goal.parts.iter().filter(|part| !part.is_errors).peekable();
+        let mut latencies = goal.parts.iter().filter(|part| !is_errors(part)).peekable();
         latencies.peek().is_some() && latencies.all(|part| part.verdict == Verdict::Yes)
     };
     let holds = |goal: &Said| {
-        let may_be_open =
-            |part: &Judged| part.is_errors && is_certain(goal) || part.of < part.needed;
+        let may_be_open = |part: &Judged| is_errors(part) && is_certain(goal) || part.is_short();
         goal.parts.iter().all(|part| match part.verdict {
             Verdict::Yes => true,
             Verdict::No => false,
@@ -90,26 +81,8 @@ pub fn bearable(said: &[Said]) -> Option<String> {
     if !said.iter().any(is_certain) || !said.iter().all(holds) {
         return None;
     }
-    Some(said.iter().map(|goal| goal.with_name(&uncertified(goal))).collect::<Vec<_>>().join("; "))
-}
-
-/// The reasons of the parts of a goal, short where they are open.
-fn uncertified(goal: &Said) -> String {
-    let texts = goal.parts.iter().map(|part| {
-        if part.verdict == Verdict::Yes {
-            return part.reason.clone();
-        }
-        let what = if part.is_errors { "the error ratio" } else { "it" };
-        let figures = part.reason.split("; ").next().unwrap_or_default();
-        match part.of < part.needed {
-            true => {
-                let needed = part.needed;
-                format!("{figures}, too few requests to certify {what} ({needed} are needed)")
-            }
-            false => format!("{figures}, too close to certify {what}"),
-        }
-    });
-    texts.collect::<Vec<_>>().join("; ")
+    let all = |goal: &Said| goal.count(goal.parts.iter().map(|part| part.count.clone()).collect());
+    Some(Reason::MetButUncertain { goals: said.iter().map(all).collect() })
 }
 
 impl<'a> Judge<'a> {
@@ -139,7 +112,7 @@ impl<'a> Judge<'a> {
         let has_others = self.groups.len() > 1;
         let said = self.groups.iter().filter_map(|group| {
             let parts = group.judge.as_ref()?.parts();
-            Some(Said { name: group.part.name(has_others), parts })
+            Some(Said { scope: group.part.scope(has_others), parts })
         });
         said.collect()
     }
@@ -161,11 +134,11 @@ impl<'a> Judge<'a> {
 
     /// Whether all goals are met, with the reason; `None` when there is none.
     pub fn conclude(&self) -> Option<SloSummary> {
-        let (verdict, reason) = together(&self.said());
+        let (verdict, goals) = together(&self.said());
         (!self.goals.are_none()).then(|| SloSummary {
             met: met(verdict),
             text: self.goals.to_string(),
-            reason,
+            reason: Some(Reason::Counted { goals }.into()),
         })
     }
 
@@ -196,8 +169,8 @@ impl Group<'_> {
 
     fn summary(&self) -> GoalSummary {
         let parts = self.judge.as_ref().map(slo::Judge::parts).unwrap_or_default();
-        let (verdict, reason) = slo::together(&parts);
-        let is_short = |part: &&Judged| part.verdict == Verdict::Undecided && part.of < part.needed;
+        let (verdict, terms) = slo::conclude(&parts);
+        let is_short = |part: &&Judged| part.verdict == Verdict::Undecided && part.is_short();
         let needed = parts.iter().filter(is_short).map(|part| part.needed).max();
         let targets =
             self.part.targets.iter().zip(&self.each).map(|((_, name), seen)| TargetSummary {
@@ -216,7 +189,8 @@ impl Group<'_> {
             met: self.part.slo.and_then(|_| met(verdict)),
             leaning: (!parts.is_empty() && self.all.due() > 0)
                 .then(|| parts.iter().all(|part| part.leans)),
-            reason,
+            reason: (!terms.is_empty())
+                .then(|| Reason::Counted { goals: vec![GoalCount { scope: None, terms }] }.into()),
             requests_needed: needed.filter(|_| verdict == Verdict::Undecided),
         }
     }
@@ -249,7 +223,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::terms::Target;
+    use crate::terms::{Certainty, Target};
 
     fn goals(targets: &[&str], common: Option<&str>) -> Goals {
         let targets: Vec<Target> = targets.iter().map(|text| text.parse().unwrap()).collect();
@@ -272,8 +246,20 @@ mod tests {
         second
     }
 
-    fn verdict(goals: &Goals, targets: &[(u64, u64)]) -> (Verdict, String) {
+    fn verdict(goals: &Goals, targets: &[(u64, u64)]) -> (Verdict, Vec<GoalCount>) {
         together(&judge(goals, &[second(targets)]))
+    }
+
+    /// A term with how many of how many requests broke it.
+    fn broken_of(count: &TermCount) -> (String, u64, u64) {
+        (count.term.to_string(), count.violations, count.requests)
+    }
+
+    fn uncertain(said: &[Said]) -> Vec<GoalCount> {
+        match bearable(said) {
+            Some(Reason::MetButUncertain { goals }) => goals,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -285,10 +271,12 @@ mod tests {
         assert_eq!(verdict(&common, &[(900, 0), (0, 100)]).0, Verdict::No);
         // And the other way round: a slow kind that the common goal has room for.
         let strict = goals(&["GET / weight=99", "GET /report slo=p95<500ms"], Some("p95<200ms"));
-        let (verdict, reason) = verdict(&strict, &[(9900, 0), (0, 100)]);
+        let (verdict, counts) = verdict(&strict, &[(9900, 0), (0, 100)]);
         assert_eq!(verdict, Verdict::No);
-        assert!(reason.starts_with("GET /report: p95<500ms: 100 of 100 were slower"), "{reason}");
-        assert!(!reason.contains("GET /: "), "only what was missed is told: {reason}");
+        let [missed] = &counts[..] else { panic!("only what was missed is told: {counts:?}") };
+        assert_eq!(missed.scope, Some(GoalScope::Target("GET /report".into())));
+        assert_eq!(broken_of(&missed.terms[0]), ("p95<500ms".to_string(), 100, 100));
+        assert!(!missed.terms[0].counts_failures);
     }
 
     #[test]
@@ -298,14 +286,12 @@ mod tests {
         let mut broken = second(&[(500, 0), (100, 0), (400, 0)]);
         broken.by_target[1].status = [(200, 70), (500, 30)].into();
         let said = judge(&goals, &[broken]);
-        let (verdict, reason) = together(&said);
-        assert_eq!(
-            (verdict, reason.starts_with("GET /a: errors<5%: 30 of 100 failed")),
-            (Verdict::No, true),
-            "{reason}"
-        );
-        assert_eq!(slo::together(&said[0].parts).0, Verdict::Yes);
-        assert_eq!(said[0].name.as_deref(), Some("the other targets"));
+        let (verdict, counts) = together(&said);
+        assert_eq!((verdict, counts.len()), (Verdict::No, 1), "{counts:?}");
+        assert_eq!(counts[0].scope, Some(GoalScope::Target("GET /a".into())));
+        assert_eq!(broken_of(&counts[0].terms[0]), ("errors<5%".to_string(), 30, 100));
+        assert_eq!(slo::conclude(&said[0].parts).0, Verdict::Yes);
+        assert_eq!(said[0].scope, Some(GoalScope::OtherTargets));
     }
 
     #[test]
@@ -313,9 +299,11 @@ mod tests {
         let goals = goals(&["GET / weight=99", "GET /rare slo=p95<500ms"], Some("p95<200ms"));
         let said = judge(&goals, &[second(&[(990, 0), (10, 0)])]);
         assert_eq!(together(&said).0, Verdict::Undecided, "it is not certain");
-        let reason = bearable(&said).unwrap();
-        assert!(reason.contains("GET /rare: p95<500ms: 0 of 10 were slower"), "{reason}");
-        assert!(reason.ends_with("too few requests to certify it (59 are needed)"), "{reason}");
+        let counts = uncertain(&said);
+        assert_eq!(counts[1].scope, Some(GoalScope::Target("GET /rare".into())));
+        let rare = &counts[1].terms[0];
+        assert_eq!(broken_of(rare), ("p95<500ms".to_string(), 0, 10));
+        assert_eq!(rare.certainty, Certainty::TooFew { needed: 59 });
         let none = judge(&goals, &[second(&[(990, 0), (0, 0)])]);
         assert!(bearable(&none).is_some(), "none came at all");
         let slow = judge(&goals, &[second(&[(990, 0), (9, 1)])]);
@@ -331,8 +319,10 @@ mod tests {
         let one = Goals::one("p95<200ms,errors<0.1%".parse().unwrap());
         let good = judge(&one, &[second(&[(400, 0)])]);
         assert_eq!(together(&good).0, Verdict::Undecided);
-        let reason = bearable(&good).unwrap();
-        assert!(reason.ends_with("to certify the error ratio (2995 are needed)"), "{reason}");
+        let counts = uncertain(&good);
+        let errors = &counts[0].terms[1];
+        assert_eq!(broken_of(errors), ("errors<0.1%".to_string(), 0, 400));
+        assert_eq!(errors.certainty, Certainty::TooFew { needed: 2995 });
         let mut failed = second(&[(400, 0)]);
         failed.status = [(200, 399), (500, 1)].into();
         assert_eq!(bearable(&judge(&one, &[failed])), None);

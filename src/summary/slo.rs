@@ -12,7 +12,8 @@ use std::time::Duration;
 use statrs::function::beta::beta_reg;
 
 use crate::terms::{
-    Edge, ErrorCounts, Latencies, LoadSecond, QuantileLimit, Slo, TargetSecond, Verdict,
+    Certainty, Edge, ErrorCounts, Latencies, LoadSecond, QuantileLimit, Slo, SloTerm, TargetSecond,
+    TermCount, Verdict,
 };
 
 /// Probability of calling a goal met, or not met, that is exactly at its limit.
@@ -56,32 +57,37 @@ impl<'a> From<&'a TargetSecond> for Ends<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     pub verdict: Verdict,
-    /// With the part's name and the figures.
-    pub reason: String,
+    /// The figures.
+    pub count: TermCount,
     /// The plain figures meet it, without any test.
     pub leans: bool,
-    /// There were so many requests...
-    pub of: u64,
-    /// ...and it takes so many to be certain even if none breaks it.
+    /// It takes so many requests to be certain even if none breaks it.
     pub needed: u64,
-    /// It is about errors, and not about latency.
-    pub is_errors: bool,
     /// See [`Edge`].
     pub edge: Option<Edge>,
 }
 
-/// What follows from all parts of a goal, with the reasons that decide: a goal is missed for one
-/// reason, whatever the other parts say.
-pub fn together(parts: &[Judged]) -> (Verdict, String) {
-    let has = |verdict| parts.iter().any(|part| part.verdict == verdict);
-    let verdict = match (has(Verdict::No), has(Verdict::Undecided)) {
-        (true, _) => Verdict::No,
-        (false, true) => Verdict::Undecided,
-        (false, false) => Verdict::Yes,
-    };
+impl Judged {
+    /// There were too few requests to be certain even if none had broken it.
+    pub fn is_short(&self) -> bool {
+        self.count.requests < self.needed
+    }
+}
+
+/// What follows from several verdicts: one that is missed decides, then one that is open.
+pub fn together(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+    verdicts.into_iter().fold(Verdict::Yes, |all, one| match (all, one) {
+        (Verdict::No, _) | (_, Verdict::No) => Verdict::No,
+        (Verdict::Undecided, _) | (_, Verdict::Undecided) => Verdict::Undecided,
+        (Verdict::Yes, Verdict::Yes) => Verdict::Yes,
+    })
+}
+
+/// What follows from all parts of a goal, with those that decide.
+pub fn conclude(parts: &[Judged]) -> (Verdict, Vec<TermCount>) {
+    let verdict = together(parts.iter().map(|part| part.verdict));
     let decisive = parts.iter().filter(|part| part.verdict == verdict);
-    let reasons: Vec<&str> = decisive.map(|part| part.reason.as_str()).collect();
-    (verdict, reasons.join("; "))
+    (verdict, decisive.map(|part| part.count.clone()).collect())
 }
 
 /// A goal and, for each part of it, what broke it in each second so far.
@@ -123,28 +129,46 @@ impl<'a> Judge<'a> {
     /// What is to be said of each part of the goal. Undecided when the requests are too few to
     /// tell: a p95 needs 59 without a violation, a p99 299.
     pub fn parts(&self) -> Vec<Judged> {
-        let judged = |name: Slo, allowed: f64, part: &Part, what: &str| {
-            let judged = judge_share(&part.blocks, allowed, what);
-            Judged {
-                reason: format!("{name}: {}", judged.reason),
-                is_errors: name.quantiles.is_empty(),
-                edge: name.quantiles.first().and_then(|it| edge(&part.blocks, allowed, it.limit)),
-                ..judged
-            }
+        let quantiles = self.slo.quantiles.iter().map(|&limit| limit.into()).zip(&self.quantiles);
+        let errors = self
+            .slo
+            .errors
+            .zip(self.errors.as_ref())
+            .map(|(allowed, part)| (SloTerm::Errors { allowed_ratio: allowed.get() }, part));
+        quantiles.chain(errors).map(|(term, part)| part.judged(term)).collect()
+    }
+}
+
+impl Part {
+    /// Is the share of violations below what this term of the goal allows?
+    fn judged(&self, term: SloTerm) -> Judged {
+        let allowed = term.allowed_ratio();
+        let Violations { count, of } = total(&self.blocks);
+        let needed = if allowed == 0.0 { 1 } else { needed_without_violation(allowed) };
+        let effect = if allowed == 0.0 { 1.0 } else { design_effect(&self.blocks) };
+        let verdict = verdict(Violations { count, of }, allowed, effect);
+        let certainty = match verdict {
+            Verdict::Yes | Verdict::No => Certainty::Certain,
+            Verdict::Undecided if of < needed => Certainty::TooFew { needed },
+            Verdict::Undecided => Certainty::TooClose,
         };
-        let quantiles = self.slo.quantiles.iter().zip(&self.quantiles).map(|(limit, part)| {
-            let what = match part.is_about_failures {
-                true => "were slower or failed",
-                false => "were slower",
-            };
-            let name = Slo { quantiles: vec![*limit], errors: None };
-            judged(name, 1.0 - limit.quantile.get(), part, what)
-        });
-        let errors = self.slo.errors.zip(self.errors.as_ref()).map(|(allowed, part)| {
-            let name = Slo { quantiles: Vec::new(), errors: Some(allowed) };
-            judged(name, allowed.get(), part, "failed")
-        });
-        quantiles.chain(errors).collect()
+        Judged {
+            verdict,
+            count: TermCount {
+                term,
+                violations: count,
+                requests: of,
+                counts_failures: self.is_about_failures,
+                effective_requests: (effect > 1.05).then(|| of as f64 / effect),
+                certainty,
+            },
+            leans: count as f64 <= allowed * of as f64,
+            needed,
+            edge: match term {
+                SloTerm::Latency { limit_s, .. } => edge(&self.blocks, allowed, limit_s),
+                SloTerm::Errors { .. } => None,
+            },
+        }
     }
 }
 
@@ -190,45 +214,22 @@ pub fn good_within(all: Ends<'_>, limit: Option<Duration>) -> u64 {
     good.saturating_sub(slow_replies)
 }
 
-/// Is the share of violations below `allowed`?
-fn judge_share(blocks: &[Violations], allowed: f64, what: &str) -> Judged {
-    let Violations { count, of } = total(blocks);
-    let allowed_percent = percent(allowed);
-    let observed = percent(count as f64 / of.max(1) as f64);
-    let figures = format!("{count} of {of} {what} ({observed}, {allowed_percent} may)");
-    let needed = if allowed == 0.0 { 1 } else { needed_without_violation(allowed) };
-    let leans = count as f64 <= allowed * of as f64;
-    let judged = |verdict, reason| Judged {
-        verdict,
-        reason,
-        leans,
-        of,
-        needed,
-        is_errors: false,
-        edge: None,
-    };
+/// Is the share of violations below `allowed`? So many requests count as one.
+fn verdict(Violations { count, of }: Violations, allowed: f64, effect: f64) -> Verdict {
     if allowed == 0.0 {
-        let verdict = if count > 0 { Verdict::No } else { Verdict::Yes };
-        return judged(if of == 0 { Verdict::Undecided } else { verdict }, figures);
-    }
-    let effect = design_effect(blocks);
-    let (k, n) = (count as f64 / effect, of as f64 / effect);
-    let correlation = if effect > 1.05 {
-        format!("; neighbouring requests fared alike, which makes them count as {n:.0}")
-    } else {
-        String::new()
-    };
-    if at_most(k, n, allowed) <= ALPHA {
-        judged(Verdict::Yes, format!("{figures}{correlation}"))
-    } else if at_least(k, n, allowed) <= ALPHA {
-        judged(Verdict::No, format!("{figures}{correlation}"))
-    } else {
-        let advice = if of < needed {
-            format!("even without one, {needed} requests are needed; run it longer")
-        } else {
-            "too close to tell; run it longer".to_string()
+        return match (of, count) {
+            (0, _) => Verdict::Undecided,
+            (_, 0) => Verdict::Yes,
+            _ => Verdict::No,
         };
-        judged(Verdict::Undecided, format!("{figures}{correlation}; {advice}"))
+    }
+    let (k, n) = (count as f64 / effect, of as f64 / effect);
+    if at_most(k, n, allowed) <= ALPHA {
+        Verdict::Yes
+    } else if at_least(k, n, allowed) <= ALPHA {
+        Verdict::No
+    } else {
+        Verdict::Undecided
     }
 }
 
@@ -244,7 +245,7 @@ const EDGE_FACTOR: f64 = 4.0;
 
 /// Half a request is added to either side, so that none at all is not infinitely few; the error is
 /// that of a share, `sqrt(effect (1 - r) / k)`.
-fn edge(blocks: &[Violations], allowed: f64, limit: Duration) -> Option<Edge> {
+fn edge(blocks: &[Violations], allowed: f64, limit_s: f64) -> Option<Edge> {
     let Violations { count, of } = total(blocks);
     let (count, of) = (count as f64, of as f64);
     if count == 0.0 || of * allowed < 1.0 {
@@ -252,19 +253,8 @@ fn edge(blocks: &[Violations], allowed: f64, limit: Duration) -> Option<Edge> {
     }
     let excess_log = ((count + 0.5) / (of * allowed + 0.5)).ln();
     let excess_sd = (design_effect(blocks) * (1.0 - count / of) / count).sqrt();
-    (excess_log.abs() <= EDGE_FACTOR.ln()).then_some(Edge {
-        excess_log,
-        excess_sd,
-        limit_s: limit.as_secs_f64(),
-    })
-}
-
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    let digits = if percent == 0.0 || percent >= 9.95 { 0 } else { 2 };
-    let text = format!("{percent:.digits$}");
-    let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    format!("{text} %")
+    let is_near = excess_log.abs() <= EDGE_FACTOR.ln();
+    is_near.then_some(Edge { excess_log, excess_sd, limit_s })
 }
 
 /// Requests without any violation that show a share below `allowed`: the least n with
@@ -323,11 +313,11 @@ mod tests {
         second
     }
 
-    fn judged(slo: &str, seconds: &[LoadSecond]) -> (Verdict, String) {
+    fn judged(slo: &str, seconds: &[LoadSecond]) -> (Verdict, Vec<TermCount>) {
         let slo = slo.parse().unwrap();
         let mut judge = Judge::new(&slo);
         seconds.iter().for_each(|second| judge.take(second.into()));
-        together(&judge.parts())
+        conclude(&judge.parts())
     }
 
     fn edge_of(slo: &str, seconds: &[LoadSecond]) -> Option<Edge> {
@@ -425,9 +415,17 @@ mod tests {
     fn quick_failures_do_not_meet_a_goal_that_says_nothing_of_errors() {
         let mut broken = second(400, 0);
         broken.status = [(200, 300), (500, 100)].into();
-        let (verdict, reason) = judged("p95<200ms", std::slice::from_ref(&broken));
+        let (verdict, counts) = judged("p95<200ms", std::slice::from_ref(&broken));
         assert_eq!(verdict, Verdict::No);
-        assert_eq!(reason, "p95<200ms: 100 of 400 were slower or failed (25 %, 5 % may)");
+        let expected = TermCount {
+            term: SloTerm::Latency { quantile_ratio: 0.95, limit_s: 0.2 },
+            violations: 100,
+            requests: 400,
+            counts_failures: true,
+            effective_requests: None,
+            certainty: Certainty::Certain,
+        };
+        assert_eq!(counts, [expected]);
         assert_eq!(met("p95<200ms,errors<50%", &[broken]), Some(true), "where they are allowed");
     }
 
@@ -439,8 +437,9 @@ mod tests {
             (0..10).map(|n| if n == 0 { second(80, 20) } else { second(100, 0) }).collect();
         assert_eq!(met("p95<200ms", &even), Some(true));
         assert_eq!(met("p95<200ms", &uneven), None);
-        let (_, reason) = judged("p95<200ms", &uneven);
-        assert!(reason.contains("fared alike"), "{reason}");
+        let (_, counts) = judged("p95<200ms", &uneven);
+        assert!(counts[0].effective_requests.is_some_and(|it| it < 500.0), "{counts:?}");
+        assert_eq!(counts[0].certainty, Certainty::TooClose);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use super::used::{self, Used};
 use super::verdict::{self, Judgement};
 use super::warm_up::warm_up;
 use crate::terms::{
-    Goals, InsideSummary, InsideUse, Limit, LoadSummary, TrialPurpose, TrialRecord, TrialSummary,
-    Variant, Verdict, WaitingEvidence, Warning,
+    Goals, InsideSummary, InsideUse, Limit, LoadSummary, Reason, TrialPurpose, TrialRecord,
+    TrialSummary, Variant, Verdict, WaitingEvidence, Warning,
 };
 
 /// What has to be known beside the record.
@@ -58,7 +58,7 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
         offered: record.load.run.offered,
         verdict: judgement.verdict,
         leaning: judgement.leaning,
-        reason: judgement.reason,
+        reason: judgement.reason.into(),
         resolution: judgement.resolution,
         edge: judgement.edge,
         valid: summary.valid,
@@ -102,19 +102,18 @@ fn judge(
     cut: Duration,
 ) -> Judgement {
     let judgement = verdict::judge(&record.load, context.goals, summary, cut);
-    let sure = |verdict, reason: &str| Judgement {
+    let sure = |verdict, reason| Judgement {
         verdict,
         leaning: verdict,
-        reason: reason.to_string(),
+        reason,
         resolution: judgement.resolution,
         edge: None,
     };
     if record.failure.is_some() {
-        return sure(Verdict::No, "the server died under this load");
+        return sure(Verdict::No, Reason::ServerDied);
     }
     if summary.valid && is_burst(record, context) {
-        let reason = "a closed load shows how much goes through, not what can be sustained";
-        return sure(Verdict::Undecided, reason);
+        return sure(Verdict::Undecided, Reason::ClosedLoad);
     }
     judgement
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::flow::{self, Flow};
 use super::goals::{self, Said};
-use crate::terms::{Arrivals, Edge, Goals, LoadRecord, LoadSummary, Offered, Verdict};
+use crate::terms::{Arrivals, Edge, Goals, LoadRecord, LoadSummary, Offered, Reason, Verdict};
 
 /// What one load says of its rate.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// What the plain figures say where the verdict is undecided; else the verdict.
     pub leaning: Verdict,
-    pub reason: String,
+    pub reason: Reason,
     /// Smallest relative difference in rate that this load can tell apart.
     pub resolution: f64,
     /// See [`Edge`].
@@ -25,27 +25,18 @@ pub struct Judgement {
 /// Judges a load whose first `cut` is left out, by the summary of the rest.
 pub fn judge(load: &LoadRecord, goals: &Goals, summary: &LoadSummary, cut: Duration) -> Judgement {
     let resolution = resolution(load.run.offered, summary.due);
-    let sure = |verdict, reason: String| Judgement {
-        verdict,
-        leaning: verdict,
-        reason,
-        resolution,
-        edge: None,
-    };
+    let sure =
+        |verdict, reason| Judgement { verdict, leaning: verdict, reason, resolution, edge: None };
     if !summary.valid {
-        let doubts: Vec<String> = summary.warnings.iter().map(ToString::to_string).collect();
-        return sure(Verdict::Undecided, doubts.join("; "));
+        return sure(Verdict::Undecided, Reason::Doubted { doubts: summary.warnings.clone() });
     }
-    let Some(goal) = &summary.slo else {
-        return sure(Verdict::Yes, "no goal was set yet".to_string());
-    };
+    if goals.are_none() {
+        return sure(Verdict::Yes, Reason::NoGoalYet);
+    }
     let is_open = load.run.offered.rate().is_some();
     if is_open && load.run.is_cut_short {
-        let reason = format!(
-            "stopped early: requests in flight kept growing, {} at the end",
-            load.seconds.last().map_or(0, |second| second.in_flight)
-        );
-        return sure(Verdict::No, reason);
+        let in_flight = load.seconds.last().map_or(0, |second| second.in_flight);
+        return sure(Verdict::No, Reason::StoppedEarly { in_flight });
     }
     let measured = load.seconds.get(cut.as_secs() as usize..).unwrap_or_default();
     if let Flow::Growing(reason) = flow::flow(measured)
@@ -54,16 +45,15 @@ pub fn judge(load: &LoadRecord, goals: &Goals, summary: &LoadSummary, cut: Durat
         return sure(Verdict::No, reason);
     }
     let said = goals::judge(goals, measured);
-    let judgement = match goal.met {
-        Some(true) => sure(Verdict::Yes, goal.reason.clone()),
-        Some(false) => sure(Verdict::No, goal.reason.clone()),
-        None => match goals::bearable(&said) {
-            Some(reason) => sure(Verdict::Yes, reason),
-            None => Judgement {
-                leaning: leaning(&said),
-                ..sure(Verdict::Undecided, undecided(&goal.reason, summary.due, resolution))
-            },
-        },
+    let (verdict, goals) = goals::together(&said);
+    let judgement = match (verdict, goals::bearable(&said)) {
+        (Verdict::Undecided, Some(reason)) => sure(Verdict::Yes, reason),
+        (Verdict::Undecided, None) => {
+            let due = summary.due;
+            let reason = Reason::NotToldApart { goals, due, resolution_ratio: resolution };
+            Judgement { leaning: leaning(&said), ..sure(Verdict::Undecided, reason) }
+        }
+        (verdict, _) => sure(verdict, Reason::Counted { goals }),
     };
     Judgement { edge: edge(&said), ..judgement }
 }
@@ -76,10 +66,6 @@ fn edge(said: &[Said]) -> Option<Edge> {
         return None;
     }
     parts().filter_map(|part| part.edge).max_by(|a, b| a.excess_log.total_cmp(&b.excess_log))
-}
-
-fn undecided(reason: &str, due: u64, resolution: f64) -> String {
-    format!("{reason}; {due} requests cannot tell {:.0} % apart", resolution * 100.0)
 }
 
 /// Smallest relative overload that so many requests can show: `2 sqrt((ca2 + cs2) / N)` with the
@@ -96,7 +82,7 @@ fn resolution(offered: Offered, due: u64) -> f64 {
 /// What the plain quantiles and the plain error ratios say, without any test. A goal that no
 /// request was about says nothing.
 fn leaning(said: &[Said]) -> Verdict {
-    let parts = || said.iter().flat_map(|goal| &goal.parts).filter(|part| part.of > 0);
+    let parts = || said.iter().flat_map(|goal| &goal.parts).filter(|part| part.count.requests > 0);
     match parts().next() {
         None => Verdict::Undecided,
         Some(_) if parts().all(|part| part.leans) => Verdict::Yes,

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::load_record::Arrivals;
 use super::load_summary::RouteSummary;
+use super::reason::Reason;
+use super::stated::Stated;
 use super::warning::Warning;
 
 /// What kind of answer it is.
@@ -42,7 +44,7 @@ pub struct CapacityWindow {
     /// Whether the SLO was met and the work in flight did not grow; null while undecided.
     pub met: Option<bool>,
     /// Why.
-    pub reason: String,
+    pub reason: Stated<Reason>,
     pub latency_s: CapacityLatency,
     pub throughput_rps: f64,
     /// False when the generator was the limit; such a window decides nothing.

@@ -8,6 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::machine::Machine;
+use super::note::Note;
+use super::reason::{ChangeReason, RecheckReason};
+use super::stated::Stated;
 use super::trial::Verdict;
 
 /// How B does beside A.
@@ -123,7 +126,7 @@ pub struct CompareReport {
     /// The verdict; null when it is refused.
     pub change: Option<Standing>,
     /// Why.
-    pub reason: String,
+    pub reason: Stated<ChangeReason>,
     /// Why these two cannot be compared, with the way out; empty when they can.
     pub refused: Vec<String>,
     /// Empty when it is refused.
@@ -160,7 +163,7 @@ pub struct Verification {
     /// Is it still right?
     pub verdict: Verdict,
     /// Why.
-    pub reason: String,
+    pub reason: Stated<RecheckReason>,
     pub recommended: VerifiedSetting,
     /// Null when that is the recommended one, or held nothing.
     pub current: Option<VerifiedSetting>,
@@ -178,7 +181,7 @@ pub struct Verification {
     /// What differs from then, such as a version.
     pub differences: Vec<String>,
     /// What more minutes would buy.
-    pub notes: Vec<String>,
+    pub notes: Vec<Stated<Note>>,
     /// Seconds from start to end.
     pub elapsed_s: f64,
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::reason::GoalScope;
 use super::slo::Slo;
 use super::target::Target;
 
@@ -176,13 +177,12 @@ impl Goals {
 }
 
 impl Part<'_> {
-    /// Whom it is about, for people; `None`: all requests.
-    pub fn name(&self, has_others: bool) -> Option<String> {
+    /// Which requests it is about; `None`: all of them.
+    pub fn scope(&self, has_others: bool) -> Option<GoalScope> {
         match &self.targets[..] {
             [] => None,
-            [(_, only)] => Some((*only).to_string()),
-            _ if has_others => Some("the other targets".to_string()),
-            _ => None,
+            [(_, only)] => Some(GoalScope::Target((*only).to_string())),
+            _ => has_others.then_some(GoalScope::OtherTargets),
         }
     }
 }

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::load_record::ErrorCounts;
+use super::reason::Reason;
+use super::stated::{Stated, or_empty};
 use super::warning::Warning;
 
 /// A distribution in seconds; all zero when nothing was recorded.
@@ -80,8 +82,9 @@ pub struct SloSummary {
     pub met: Option<bool>,
     pub text: String,
     /// Why it is met, not met or undecided.
-    #[serde(default)]
-    pub reason: String,
+    #[serde(default, with = "or_empty")]
+    #[schemars(with = "Stated<Reason>")]
+    pub reason: Option<Stated<Reason>>,
 }
 
 /// The requests of one target.
@@ -114,7 +117,9 @@ pub struct GoalSummary {
     /// What the plain figures say, without any test; null without a goal, and without requests.
     pub leaning: Option<bool>,
     /// Why it is met, not met or undecided.
-    pub reason: String,
+    #[serde(with = "or_empty")]
+    #[schemars(with = "Stated<Reason>")]
+    pub reason: Option<Stated<Reason>>,
     /// While undecided for want of requests: how many it takes even if none breaks the goal.
     pub requests_needed: Option<u64>,
 }

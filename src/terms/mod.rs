@@ -25,6 +25,7 @@ mod monitor_record;
 mod note;
 mod objective;
 mod obstacle;
+mod reason;
 mod request_row;
 mod slo;
 mod stated;
@@ -82,13 +83,14 @@ pub use monitor_record::{
     ProcessMemory, ProcessUse, Role, WorkerStats,
 };
 pub use note::{
-    KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, SearchNote,
-    SteadinessNote,
+    KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, RecheckNote,
+    SearchNote, SteadinessNote,
 };
 pub use objective::{FrontSetting, Objective, ObjectiveKind, ObjectiveReport, Prices};
 pub use obstacle::Obstacle;
+pub use reason::{Certainty, ChangeReason, GoalCount, GoalScope, Reason, RecheckReason, TermCount};
 pub use request_row::{RequestError, RequestRow};
-pub use slo::{QuantileLimit, Slo, SloError};
+pub use slo::{QuantileLimit, Slo, SloError, SloTerm};
 pub use stated::{Stated, or_empty};
 pub use stop::{StopRequest, StopSignal};
 pub use target::{ConnectionMode, Target, TargetError};

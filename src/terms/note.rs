@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::configuration::Configuration;
 use super::obstacle::Obstacle;
+use super::reason::Reason;
+use super::stated::Stated;
 use super::units::{Rate, Threads, Workers};
 
 /// Why the search ended where it did, how far its answer is to be trusted, and what more minutes
@@ -18,6 +20,7 @@ pub enum Note {
     Objective(ObjectiveNote),
     Plan(PlanNote),
     Knobs(KnobsNote),
+    Recheck(RecheckNote),
 }
 
 /// What the search could not do.
@@ -25,9 +28,9 @@ pub enum Note {
 #[serde(tag = "fact", rename_all = "snake_case")]
 pub enum SearchNote {
     /// One client alone could not be measured, and nothing was after it; `why` is the last trial's.
-    AloneNotMeasured { why: String },
+    AloneNotMeasured { why: Stated<Reason> },
     /// One client alone does not meet the goals, and no setting can; `goals` as they are written.
-    GoalsOutOfReach { goals: String, latency_s_p95: f64, why: String },
+    GoalsOutOfReach { goals: String, latency_s_p95: f64, why: Stated<Reason> },
     /// The budget ended the race before this setting, which may answer the question better.
     UntriedMayAnswerBetter { configuration: Configuration },
     /// The budget ended the race before this setting, which may hold much more; the ratio is what
@@ -36,7 +39,7 @@ pub enum SearchNote {
     /// The choice was not measured again: its figures are the race's.
     NoTimeToConfirm,
     /// Measuring the choice again failed twice; `why` is the last trial's.
-    ChoiceNotMeasuredAgain { why: String },
+    ChoiceNotMeasuredAgain { why: Stated<Reason> },
     /// The chosen setting held no rate that was tried: its capacity is a guess from misses.
     NoRateHeld { configuration: Configuration },
     /// What the current setting holds is worked out from its saturated trial.
@@ -140,4 +143,18 @@ pub enum KnobsNote {
     OtherThreadsNotTried { changes: Vec<String>, chosen: Configuration },
     /// Several changes help; those that are recommended are only a part of them.
     NotTriedTogether { changes: Vec<String> },
+}
+
+/// What kept a verification from more, and what more minutes would buy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum RecheckNote {
+    /// It was left out from then on.
+    SettingLeftOut { setting: Configuration, why: Obstacle },
+    /// There was no time for a single start.
+    BudgetTooSmall,
+    /// A budget of so much would decide.
+    BudgetNeeded { budget_s: f64 },
+    /// No budget would decide: it lies too near the limit.
+    TooNearToDecide,
 }

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::reason::Reason;
+use super::stated::Stated;
+
 /// What stood in the way of measuring a setting or a change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fact", rename_all = "snake_case")]
@@ -16,7 +19,7 @@ pub enum Obstacle {
     /// The server ended under load, and again when that was repeated.
     DiedTwice,
     /// Trials broke or were invalid, and again when repeated; `why` is the last one's reason.
-    NotMeasurable { why: String },
+    NotMeasurable { why: Stated<Reason> },
     /// Under a saturating load no request was answered.
     AnsweredNothing,
     /// The change sets what `tune` tries anyway.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -26,6 +27,14 @@ pub struct Slo {
     pub quantiles: Vec<QuantileLimit>,
     /// Share of requests that may fail (non-2xx/3xx or no reply); `None`: not part of the goal.
     pub errors: Option<Ratio>,
+}
+
+/// One term of a goal, in base units.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SloTerm {
+    Latency { quantile_ratio: f64, limit_s: f64 },
+    Errors { allowed_ratio: f64 },
 }
 
 /// A goal that cannot be read.
@@ -65,6 +74,26 @@ impl Slo {
     /// limited.
     pub fn longest_limit(&self) -> Option<Duration> {
         self.quantiles.iter().map(|q| q.limit).max()
+    }
+}
+
+impl SloTerm {
+    /// Share of requests that may break it.
+    pub fn allowed_ratio(self) -> f64 {
+        match self {
+            Self::Latency { quantile_ratio, .. } => 1.0 - quantile_ratio,
+            Self::Errors { allowed_ratio } => allowed_ratio,
+        }
+    }
+
+    pub fn is_errors(self) -> bool {
+        matches!(self, Self::Errors { .. })
+    }
+}
+
+impl From<QuantileLimit> for SloTerm {
+    fn from(it: QuantileLimit) -> Self {
+        Self::Latency { quantile_ratio: it.quantile.get(), limit_s: it.limit.as_secs_f64() }
     }
 }
 
@@ -141,16 +170,24 @@ fn error_ratio(part: &str, text: &str) -> Result<Ratio, SloError> {
 
 impl fmt::Display for Slo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = "";
-        for q in &self.quantiles {
-            let percent = round_off(q.quantile.get() * 100.0);
-            write!(f, "{separator}p{percent}<{}", LimitText(q.limit))?;
-            separator = ",";
+        let errors = self.errors.map(|ratio| SloTerm::Errors { allowed_ratio: ratio.get() });
+        let terms = self.quantiles.iter().map(|&it| it.into()).chain(errors);
+        let texts: Vec<String> = terms.map(|term: SloTerm| term.to_string()).collect();
+        f.write_str(&texts.join(","))
+    }
+}
+
+/// As in `p95<200ms`.
+impl fmt::Display for SloTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Latency { quantile_ratio, limit_s } => {
+                write!(f, "p{}<{}", round_off(quantile_ratio * 100.0), LimitText(limit_s))
+            }
+            Self::Errors { allowed_ratio } => {
+                write!(f, "errors<{}%", round_off(allowed_ratio * 100.0))
+            }
         }
-        if let Some(errors) = self.errors {
-            write!(f, "{separator}errors<{}%", round_off(errors.get() * 100.0))?;
-        }
-        Ok(())
     }
 }
 
@@ -159,11 +196,12 @@ fn round_off(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
-struct LimitText(Duration);
+/// Seconds.
+struct LimitText(f64);
 
 impl fmt::Display for LimitText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let s = self.0.as_secs_f64();
+        let s = self.0;
         if s >= 1.0 {
             write!(f, "{}s", round_off(s))
         } else if s >= 1e-3 {

@@ -12,6 +12,8 @@ use super::limit::Limit;
 use super::load_record::{LoadRecord, Offered};
 use super::load_summary::LoadSummary;
 use super::monitor_record::MonitorRecord;
+use super::reason::Reason;
+use super::stated::Stated;
 
 /// Everything raw of one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -199,8 +201,8 @@ pub struct TrialSummary {
     /// What the plain figures say where the verdict is undecided; else the verdict.
     #[serde(default = "undecided")]
     pub leaning: Verdict,
-    /// Why this verdict, with the resolution ("cannot tell 6 % apart in 5 s").
-    pub reason: String,
+    /// Why this verdict.
+    pub reason: Stated<Reason>,
     /// Smallest relative difference in rate that this trial can tell apart, such as 0.06.
     pub resolution: f64,
     /// How far from the goal's edge its latencies were; `None` where nearly all of them, or nearly

@@ -13,7 +13,8 @@ use sweetspot::session::report::Which;
 use sweetspot::session::tune::Ended;
 use sweetspot::store::Store;
 use sweetspot::terms::{
-    EventKind, Note, PlanNote, SearchNote, Slo, Stated, TrialPurpose, TrialSummary,
+    Certainty, EventKind, GoalCount, GoalScope, Note, PlanNote, Reason, SearchNote, Slo, Stated,
+    TrialPurpose, TrialSummary,
 };
 use tempfile::TempDir;
 
@@ -106,7 +107,9 @@ fn a_goal_of_its_own_that_is_missed_alone_ends_the_session_and_names_its_target(
     let ended = tune_app(&plan, app(0.4));
     assert_eq!(ended.result.decision, None);
     let [only] = trials(&ended)[..] else { panic!("one trial is enough") };
-    assert!(only.reason.starts_with("GET /report: p95<300ms: "), "{}", only.reason);
+    let Some(Reason::Counted { goals }) = only.reason.fact() else { panic!("{only:?}") };
+    assert_eq!(goals[0].scope, Some(GoalScope::Target("GET /report".into())));
+    assert_eq!(goals[0].terms[0].term.to_string(), "p95<300ms");
     let [Stated::Fact(Note::Search(SearchNote::GoalsOutOfReach { goals, .. }))] =
         &ended.result.notes[..]
     else {
@@ -130,8 +133,15 @@ fn a_target_that_is_seldom_asked_for_leaves_the_answer_to_the_others_and_is_name
     };
     let held: Vec<_> = probes.iter().filter(decided).collect();
     assert!(held.len() > 2, "rates are held all the same");
-    let mut uncertified = held.iter().filter(|trial| trial.reason.contains("GET /report: p95<3s"));
-    assert!(uncertified.any(|trial| trial.reason.contains("too few requests to certify it")));
+    let is_uncertain = |goal: &GoalCount| {
+        let short = Certainty::TooFew { needed: 59 };
+        goal.scope == Some(GoalScope::Target("GET /report".into()))
+            && goal.terms.iter().any(|it| it.term.to_string() == "p95<3s" && it.certainty == short)
+    };
+    assert!(held.iter().any(|trial| match trial.reason.fact() {
+        Some(Reason::MetButUncertain { goals }) => goals.iter().any(is_uncertain),
+        _ => false,
+    }));
     let mut notes = ended.result.notes.iter().filter_map(Stated::fact);
     let is_said = notes.any(|note| match note {
         Note::Plan(PlanNote::TooFewRequests { slo, target, needed, .. }) => {

@@ -158,7 +158,7 @@ fn values_from_outside_are_text_wherever_they_stand() {
     decision.settings.place = Some(Stated::Verbatim(EVIL.to_string()));
     decision.settings.advice = vec![Stated::Verbatim(EVIL.to_string())];
     for trial in &mut story.trials {
-        trial.reason = EVIL.to_string();
+        trial.reason = Stated::Verbatim(EVIL.to_string());
         trial.limit.evidence = Stated::Verbatim(EVIL.to_string());
     }
     let file = html::render(&story, None, &BUILT, EN);

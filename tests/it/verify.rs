@@ -9,7 +9,7 @@ use sweetspot::session::report::Which;
 use sweetspot::session::sessions::list;
 use sweetspot::session::verify::{Claim, Verified, VerifyError, Verifying, claim, run};
 use sweetspot::store::{SessionId, Store};
-use sweetspot::terms::{SessionState, StopSignal, Verdict};
+use sweetspot::terms::{Obstacle, RecheckReason, SessionState, StopSignal, Verdict};
 use tempfile::TempDir;
 
 use crate::failures::site::{Running, Site};
@@ -119,7 +119,12 @@ fn a_setting_that_no_longer_starts_is_no_longer_right() {
     let broken = SimulatedApp { boot_failure: Some(|c| c.workers.get() > 1), ..app() };
     let found = verified(&folder, broken, 1);
     assert_eq!(found.verification.verdict, Verdict::No, "{found:?}");
-    assert!(found.verification.reason.contains("does not start"), "{found:?}");
+    let reason = found.verification.reason.fact();
+    let does_not_start = |why: &Obstacle| matches!(why, Obstacle::DoesNotStart { .. });
+    assert!(
+        matches!(reason, Some(RecheckReason::NoLongerRuns { why, .. }) if does_not_start(why)),
+        "{found:?}"
+    );
     assert_eq!(found.state, SessionState::Done);
 }
 

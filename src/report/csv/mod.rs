@@ -93,7 +93,7 @@ fn row(trial: &TrialSummary, changes: &[Change]) -> Vec<String> {
         words::limit(trial.limit.kind).to_string(),
         trial.limit.confidence.to_string(),
         outside::csv(&Language::DATA.say(&trial.limit.evidence)),
-        outside::csv(&trial.reason),
+        outside::csv(&Language::DATA.say(&trial.reason)),
         trial.ended_s.to_string(),
         outside::csv(&goals_text::lines(&summary.goals, Language::English).join("; ")),
         outside::csv(&trial.variant.names(changes).join(" ")),

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::Page;
 use crate::report::Language;
+use crate::report::facts::with_sentences;
 
 /// What `ui/` was built to; empty in a program that was built without Node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,8 +133,8 @@ fn policy(assets: &Assets, is_served: bool) -> String {
 
 /// Base64 has no character that ends a script element.
 fn packed(page: &Page<'_>) -> String {
-    let json = serde_json::to_vec(page).expect("our types have string keys and finite numbers");
+    let json = with_sentences(page).to_string();
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
-    let bytes = gzip.write_all(&json).and_then(|()| gzip.finish());
+    let bytes = gzip.write_all(json.as_bytes()).and_then(|()| gzip.finish());
     STANDARD.encode(bytes.expect("writing to memory does not fail"))
 }

@@ -163,7 +163,7 @@ pub fn compare(report: &CompareReport) -> Markup {
     };
     html! {
         h1 { (line(&report.b.name)) " beside " (line(&report.a.name)) }
-        p { (line(&report.reason)) }
+        p { (line(&Language::English.say(&report.reason))) }
         (list("Refused", &report.refused))
         (rows(&["figure", "A", "B", "B / A", "95 %"], report.figures.iter().map(row)))
         (list("Left out", &report.left_out))

@@ -15,7 +15,7 @@ use crate::report::story::Story;
 use crate::report::{Language, knob_words, words};
 use crate::terms::{
     CompareReport, Configuration, CurrentSetting, Decision, FrontSetting, Limit, Machine,
-    MemoryParts, Note, PredictTable, Prediction, SessionState, Slo, Stated, TrialFailure,
+    MemoryParts, Note, PredictTable, Prediction, Reason, SessionState, Slo, Stated, TrialFailure,
     TrialPurpose, TrialSummary, Verdict, WarmUpKind, Warning, Window,
 };
 
@@ -190,7 +190,8 @@ pub struct TrialRow<'a> {
     clients: Option<u32>,
     outcome: InEach<&'static str>,
     verdict: Verdict,
-    reason: &'a str,
+    #[serde(serialize_with = "in_each_language")]
+    reason: &'a Stated<Reason>,
     valid: bool,
     warm_up_kind: WarmUpKind,
     warm_up_s: f64,

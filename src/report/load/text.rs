@@ -165,7 +165,8 @@ fn judgement(text: &mut String, summary: &LoadSummary) {
             Some(false) => "not met",
             None => "undecided",
         };
-        line(text, "SLO", &format!("{}: {verdict} ({})", slo.text, slo.reason));
+        let reason = Language::English.say_or_empty(slo.reason.as_ref());
+        line(text, "SLO", &format!("{}: {verdict} ({reason})", slo.text));
     }
     for target in goals_text::lines(&summary.goals, Language::English) {
         line(text, "Targets", &target);

@@ -5,6 +5,7 @@ mod finding;
 mod limit;
 mod note;
 mod obstacle;
+mod reason;
 
 use super::{
     Counted, FindingWords, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest,
@@ -12,8 +13,8 @@ use super::{
 };
 use crate::report::figures;
 use crate::terms::{
-    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, MachineCheck, Note, Obstacle,
-    SettingsPlace, TrialPurpose, Verdict,
+    Advice, Arrivals, ChangeReason, Evidence, LimitAdvice, LimitKind, MachineCheck, Note, Obstacle,
+    Reason, RecheckReason, SettingsPlace, TrialPurpose, Verdict,
 };
 
 pub struct English;
@@ -129,6 +130,18 @@ impl Phrases for English {
 
     fn settings_place(&self, place: &SettingsPlace) -> String {
         advice::place(place)
+    }
+
+    fn reason(&self, reason: &Reason) -> String {
+        reason::sentence(reason)
+    }
+
+    fn change_reason(&self, reason: &ChangeReason) -> String {
+        reason::of_change(reason)
+    }
+
+    fn recheck_reason(&self, reason: &RecheckReason) -> String {
+        reason::of_recheck(reason)
     }
 
     fn run(&self, found: &Found<'_>) -> String {

@@ -41,11 +41,14 @@ macro_rules! families {
 
 families! {
     Advice: advice,
+    ChangeReason: change_reason,
     Evidence: evidence,
     LimitAdvice: limit_advice,
     MachineCheck: machine_check,
     Note: note,
     Obstacle: obstacle,
+    Reason: reason,
+    RecheckReason: recheck_reason,
     SettingsPlace: settings_place,
 }
 

@@ -5,14 +5,15 @@ mod finding;
 mod limit;
 mod note;
 mod obstacle;
+mod reason;
 
 use super::{
     Counted, FindingWords, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest,
     NoFigure, Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
 };
 use crate::terms::{
-    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, MachineCheck, Note, Obstacle,
-    SettingsPlace, TrialPurpose, Verdict,
+    Advice, Arrivals, ChangeReason, Evidence, LimitAdvice, LimitKind, MachineCheck, Note, Obstacle,
+    Reason, RecheckReason, SettingsPlace, TrialPurpose, Verdict,
 };
 
 pub struct Japanese;
@@ -143,6 +144,18 @@ impl Phrases for Japanese {
 
     fn settings_place(&self, place: &SettingsPlace) -> String {
         advice::place(place)
+    }
+
+    fn reason(&self, reason: &Reason) -> String {
+        reason::sentence(reason)
+    }
+
+    fn change_reason(&self, reason: &ChangeReason) -> String {
+        reason::of_change(reason)
+    }
+
+    fn recheck_reason(&self, reason: &RecheckReason) -> String {
+        reason::of_recheck(reason)
     }
 
     fn run(&self, found: &Found<'_>) -> String {

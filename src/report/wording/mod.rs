@@ -11,8 +11,8 @@ mod labels;
 
 use super::figures;
 use crate::terms::{
-    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, MachineCheck, Note, Obstacle,
-    SettingsPlace, Stated, TrialPurpose, Verdict,
+    Advice, Arrivals, ChangeReason, Evidence, LimitAdvice, LimitKind, MachineCheck, Note, Obstacle,
+    Reason, RecheckReason, SettingsPlace, Stated, TrialPurpose, Verdict,
 };
 pub use fact::{AnyFact, Fact};
 pub use labels::Labels;
@@ -356,6 +356,12 @@ pub trait Phrases: Sync {
     }
     /// Where lines of settings go.
     fn settings_place(&self, place: &SettingsPlace) -> String;
+    /// Why a load met its goals or not.
+    fn reason(&self, reason: &Reason) -> String;
+    /// Why one of two results is better.
+    fn change_reason(&self, reason: &ChangeReason) -> String;
+    /// Why a recommendation is still right.
+    fn recheck_reason(&self, reason: &RecheckReason) -> String;
 
     fn run(&self, found: &Found<'_>) -> String;
     fn keep(&self, found: &Found<'_>) -> String;

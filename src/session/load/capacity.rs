@@ -294,7 +294,7 @@ impl<'a> Finder<'a> {
                 Verdict::No => Some(false),
                 Verdict::Undecided => None,
             },
-            reason: judged.reason,
+            reason: judged.reason.into(),
             latency_s: CapacityLatency {
                 p50: summary.latency_s.p50,
                 p95: summary.latency_s.p95,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use sweetspot::report::json::fold;
 use sweetspot::store::{SessionId, Store};
-use sweetspot::terms::SessionState;
+use sweetspot::terms::{Reason, SessionState};
 
 use super::site::Running;
 use super::*;
@@ -48,7 +48,7 @@ fn the_first_ctrl_c_ends_the_trial_stores_it_and_prints_the_answer_so_far() {
     assert_eq!(state(&site), SessionState::Stopped);
     let trials = site.trials();
     assert_eq!(trials.len(), 4, "the running trial is stored as well");
-    assert_eq!((trials[3].valid, trials[3].reason.as_str()), (false, "stopped by the user"));
+    assert_eq!((trials[3].valid, trials[3].reason.fact()), (false, Some(&Reason::StoppedByUser)));
     let store = Store::open_existing(&site.store()).unwrap();
     let events = store.events(SessionId(1)).unwrap();
     assert!(fold(&events, None).decision.is_some());

@@ -19,6 +19,19 @@ pub fn stored() -> Stored {
     }
 }
 
+/// So many of a trial's requests were slower than the goal.
+fn slower(violations: u64, certainty: Certainty) -> Vec<GoalCount> {
+    let count = TermCount {
+        term: SloTerm::Latency { quantile_ratio: 0.95, limit_s: 0.2 },
+        violations,
+        requests: 4920,
+        counts_failures: false,
+        effective_requests: None,
+        certainty,
+    };
+    vec![GoalCount { scope: None, terms: vec![count] }]
+}
+
 pub fn configuration(workers: u16, threads: u16) -> Configuration {
     Configuration::new(workers, threads).unwrap()
 }
@@ -174,15 +187,15 @@ impl Trial {
             verdict: self.verdict,
             leaning: self.verdict,
             reason: match self.verdict {
-                Verdict::Yes => "p95<200ms: 12 of 4920 were slower (0.24 %, 5 % may)".to_string(),
-                Verdict::No => {
-                    "requests in flight grew by 8.4 a second, from 12 to 113".to_string()
-                }
-                Verdict::Undecided => "p95<200ms: 236 of 4920 were slower (4.8 %, 5 % may); too \
-                                       close to tell; run it longer; 4920 requests cannot tell 6 \
-                                       % apart"
-                    .to_string(),
-            },
+                Verdict::Yes => Reason::Counted { goals: slower(12, Certainty::Certain) },
+                Verdict::No => Reason::InFlightGrew { growth_per_s: 8.4, first: 12, last: 113 },
+                Verdict::Undecided => Reason::NotToldApart {
+                    goals: slower(236, Certainty::TooClose),
+                    due: 4920,
+                    resolution_ratio: 0.06,
+                },
+            }
+            .into(),
             resolution: 0.06,
             edge: None,
             valid: true,
@@ -256,7 +269,7 @@ impl Trial {
                     Verdict::Undecided => None,
                 },
                 text: "p95<200ms,errors<0.1%".to_string(),
-                reason: String::new(),
+                reason: None,
             }),
             valid: true,
             warnings: Vec::new(),
@@ -590,10 +603,12 @@ pub fn unfinished_events() -> Vec<Event> {
             7 => {
                 summary.valid = false;
                 summary.verdict = Verdict::Undecided;
-                summary.reason =
-                    "the generator sent 51 of 4920 requests more than 10.0 ms late; give it a core \
-                     of its own, ask for less load, or run it on another machine"
-                        .to_string();
+                let doubt = Warning::new(
+                    "send_lag",
+                    "the generator sent 51 of 4920 requests more than 10.0 ms late",
+                    "give it a core of its own, ask for less load, or run it on another machine",
+                );
+                summary.reason = Reason::Doubted { doubts: vec![doubt] }.into();
             }
             8 => {
                 summary.failure = Some(TrialFailure::Died {
@@ -661,7 +676,8 @@ pub fn invalid_events() -> Vec<Event> {
         let mut summary = trial.summary();
         summary.valid = false;
         summary.verdict = Verdict::Undecided;
-        summary.reason = "the machine's cores were stolen 31 % of the time".to_string();
+        let told_before = "the machine's cores were stolen 31 % of the time".to_string();
+        summary.reason = Stated::Verbatim(told_before);
         events.extend(trial_events(trial, summary));
     }
     let result = TuneResult {

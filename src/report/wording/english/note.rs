@@ -1,12 +1,13 @@
 //! What is to be said of an answer, in English.
 
 use super::super::labels::ENGLISH;
-use super::{English, Phrases, obstacle};
+use super::{English, Phrases, obstacle, reason};
+use crate::report::Language;
 use crate::report::figures::{half_width, ratio, ratio_interval, size_of_change};
 use crate::report::wording::Counted;
 use crate::terms::{
-    KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, SearchNote,
-    SteadinessNote,
+    KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, RecheckNote,
+    SearchNote, SteadinessNote,
 };
 
 pub(super) fn sentence(note: &Note) -> String {
@@ -17,17 +18,19 @@ pub(super) fn sentence(note: &Note) -> String {
         Note::Objective(note) => of_objective(note),
         Note::Plan(note) => of_plan(note),
         Note::Knobs(note) => of_knobs(note),
+        Note::Recheck(note) => of_recheck(note),
     }
 }
 
 fn of_search(note: &SearchNote) -> String {
     match note {
         SearchNote::AloneNotMeasured { why } => {
-            format!("one client alone could not be measured: {why}")
+            format!("one client alone could not be measured: {}", Language::English.say(why))
         }
         SearchNote::GoalsOutOfReach { goals, latency_s_p95, why } => format!(
-            "nothing can meet {goals}: one client alone sees p95 {:.0} ms ({why})",
-            latency_s_p95 * 1e3
+            "nothing can meet {goals}: one client alone sees p95 {:.0} ms ({})",
+            latency_s_p95 * 1e3,
+            Language::English.say(why)
         ),
         SearchNote::UntriedMayAnswerBetter { configuration } => format!(
             "the budget ended the race before {configuration} was tried, which may answer better; \
@@ -46,7 +49,10 @@ fn of_search(note: &SearchNote) -> String {
             "no time was left to measure the choice again; the figures are the race's own".into()
         }
         SearchNote::ChoiceNotMeasuredAgain { why } => {
-            format!("the choice could not be measured again, the figures are the race's: {why}")
+            format!(
+                "the choice could not be measured again, the figures are the race's: {}",
+                Language::English.say(why)
+            )
         }
         SearchNote::NoRateHeld { configuration } => format!(
             "{configuration} held none of the rates that were tried: its capacity is what its \
@@ -216,6 +222,25 @@ fn of_knobs(note: &KnobsNote) -> String {
              recommended, a longer --budget tries them together",
             English.all_of(changes)
         ),
+    }
+}
+
+fn of_recheck(note: &RecheckNote) -> String {
+    match note {
+        RecheckNote::SettingLeftOut { setting, why } => {
+            format!("{setting}: {}", reason::of_setting(why))
+        }
+        RecheckNote::BudgetTooSmall => {
+            "more time is needed to measure anything: try --budget 5m".into()
+        }
+        RecheckNote::BudgetNeeded { budget_s } => {
+            let minutes = budget_s / 60.0;
+            format!("about {minutes:.0} minutes would decide: --budget {minutes:.0}m")
+        }
+        RecheckNote::TooNearToDecide => {
+            "it lies so near the limit that no time spent on verifying would decide; tune again"
+                .into()
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a setting or a change was not measured, in English.
 
+use super::super::Language;
 use crate::terms::{Bytes, Obstacle};
 
 pub(super) fn sentence(obstacle: &Obstacle) -> String {
@@ -12,7 +13,9 @@ pub(super) fn sentence(obstacle: &Obstacle) -> String {
         }
         Obstacle::DoesNotStart { why } => format!("does not start: {why}"),
         Obstacle::DiedTwice => "the server died under load, twice".into(),
-        Obstacle::NotMeasurable { why } => format!("could not be measured: {why}"),
+        Obstacle::NotMeasurable { why } => {
+            format!("could not be measured: {}", Language::English.say(why))
+        }
         Obstacle::AnsweredNothing => "answered nothing under a saturating load".into(),
         Obstacle::SetsWorkersOrThreads { variable } => {
             format!("{variable} sets the app's workers or threads, which are tried anyway")

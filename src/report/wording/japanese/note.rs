@@ -2,11 +2,12 @@
 
 use super::super::labels::JAPANESE;
 use super::{Japanese, Phrases, obstacle};
+use crate::report::Language;
 use crate::report::figures::{half_width, ratio, size_of_change};
 use crate::report::wording::Counted;
 use crate::terms::{
-    KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, SearchNote,
-    SteadinessNote,
+    KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, RecheckNote,
+    SearchNote, SteadinessNote,
 };
 
 pub(super) fn sentence(note: &Note) -> String {
@@ -17,17 +18,22 @@ pub(super) fn sentence(note: &Note) -> String {
         Note::Objective(note) => of_objective(note),
         Note::Plan(note) => of_plan(note),
         Note::Knobs(note) => of_knobs(note),
+        Note::Recheck(note) => of_recheck(note),
     }
 }
 
 fn of_search(note: &SearchNote) -> String {
     match note {
         SearchNote::AloneNotMeasured { why } => {
-            format!("1 クライアントだけの負荷は計測できませんでした: {why}")
+            format!(
+                "1 クライアントだけの負荷は計測できませんでした: {}",
+                Language::Japanese.say(why)
+            )
         }
         SearchNote::GoalsOutOfReach { goals, latency_s_p95, why } => format!(
-            "{goals} はどうしても満たせません。1 クライアントだけでも p95 が {:.0} ms です（{why}）",
-            latency_s_p95 * 1e3
+            "{goals} はどうしても満たせません。1 クライアントだけでも p95 が {:.0} ms です（{}）",
+            latency_s_p95 * 1e3,
+            Language::Japanese.say(why)
         ),
         SearchNote::UntriedMayAnswerBetter { configuration } => format!(
             "{configuration} を試す前に時間が来ました。そちらのほうが良いかもしれません。時間を増やすと、もっと\
@@ -46,7 +52,10 @@ fn of_search(note: &SearchNote) -> String {
             "推奨設定を計測し直す時間がありませんでした。値は探索のときのものです".into()
         }
         SearchNote::ChoiceNotMeasuredAgain { why } => {
-            format!("推奨設定を計測し直せませんでした。値は探索のときのものです: {why}")
+            format!(
+                "推奨設定を計測し直せませんでした。値は探索のときのものです: {}",
+                Language::Japanese.say(why)
+            )
         }
         SearchNote::NoRateHeld { configuration } => format!(
             "{configuration} は試したどのレートもさばけませんでした。さばける量は未達の結果からの推定で、もっと\
@@ -209,6 +218,24 @@ fn of_knobs(note: &KnobsNote) -> String {
              合わせて試します",
             Japanese.all_of(changes)
         ),
+    }
+}
+
+fn of_recheck(note: &RecheckNote) -> String {
+    match note {
+        RecheckNote::SettingLeftOut { setting, why } => {
+            format!("{setting}: {}", obstacle::sentence(why))
+        }
+        RecheckNote::BudgetTooSmall => {
+            "計測するには時間が足りません: --budget 5m を試してください".into()
+        }
+        RecheckNote::BudgetNeeded { budget_s } => {
+            let minutes = budget_s / 60.0;
+            format!("約 {minutes:.0} 分あれば判定できます: --budget {minutes:.0}m")
+        }
+        RecheckNote::TooNearToDecide => {
+            "境目に近すぎて、いくら確かめても判定できません。tune し直してください".into()
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a setting or a change was not measured, in Japanese.
 
+use super::super::Language;
 use crate::terms::{Bytes, Obstacle};
 
 pub(super) fn sentence(obstacle: &Obstacle) -> String {
@@ -12,7 +13,9 @@ pub(super) fn sentence(obstacle: &Obstacle) -> String {
         }
         Obstacle::DoesNotStart { why } => format!("起動しません: {why}"),
         Obstacle::DiedTwice => "負荷をかけるとサーバーが 2 回終了しました".into(),
-        Obstacle::NotMeasurable { why } => format!("計測できませんでした: {why}"),
+        Obstacle::NotMeasurable { why } => {
+            format!("計測できませんでした: {}", Language::Japanese.say(why))
+        }
         Obstacle::AnsweredNothing => "飽和させる負荷では何も応答しませんでした".into(),
         Obstacle::SetsWorkersOrThreads { variable } => {
             format!("{variable} はワーカー数やスレッド数を決めます。これらはもともと試します")
