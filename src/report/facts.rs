@@ -29,8 +29,8 @@ pub fn without_sentences<T: DeserializeOwned>(printed: Value) -> serde_json::Res
     serde_json::from_value(unsaid(printed))
 }
 
-/// For `#[serde(serialize_with = "in_each_language")]`: `{"en": "...", "ja": "..."}` in the place of
-/// each fact, from which the page takes the one that is read.
+/// For `#[serde(serialize_with = "in_each_language")]`: in the place of each fact
+/// `{"en": "...", "ja": "..."}`, of which the page takes the one that is read.
 ///
 /// # Errors
 /// Those of the serializer.

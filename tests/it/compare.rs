@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::plan::{Goal, Plan};
+use sweetspot::report::facts::with_sentences;
 use sweetspot::session::compare::{CompareError, Question, Source, compare};
 use sweetspot::terms::{CompareReport, Configuration, FigureKind, Standing};
 use tempfile::TempDir;
@@ -79,7 +80,7 @@ fn settings_of_one_session_are_compared_within_its_blocks() {
     let (workers, threads) = (report.b.workers.unwrap(), report.b.threads.unwrap());
     let truth = truth(workers, threads) / truth(1, 5);
     assert!((figure.ratio.unwrap() / truth - 1.0).abs() < 0.1, "{truth}: {report:?}");
-    assert_valid("compare.schema.json", &serde_json::to_value(&report).unwrap());
+    assert_valid("compare.schema.json", &with_sentences(&report));
 }
 
 #[test]
@@ -88,7 +89,7 @@ fn another_machine_is_refused_unless_it_is_what_is_compared() {
     let refused = asked(&store, "1", "2", false).unwrap();
     assert_eq!((refused.change, refused.figures.len()), (None, 0));
     assert!(refused.refused[0].contains("with 2 cores, B on"), "{refused:?}");
-    assert_valid("compare.schema.json", &serde_json::to_value(&refused).unwrap());
+    assert_valid("compare.schema.json", &with_sentences(&refused));
     let compared = asked(&store, "1", "2", true).unwrap();
     match &compared.refused[..] {
         [] => assert_eq!(compared.change, Some(Standing::Better), "{compared:?}"),

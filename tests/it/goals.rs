@@ -7,6 +7,7 @@ use sweetspot::place::simulated::{Simulated, SimulatedApp};
 use sweetspot::plan::{Goal, Plan};
 use sweetspot::report;
 use sweetspot::report::Language;
+use sweetspot::report::facts::with_sentences;
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::*;
 use tempfile::TempDir;
@@ -92,7 +93,7 @@ fn the_least_memory_that_holds_a_rate_is_found() {
         assert!(flat(&text).contains(reason), "{text}");
         assert!(text.contains("Capacity against memory"), "{text}");
         assert!(text.lines().any(|line| line.contains("  chosen  ")), "{text}");
-        let json = serde_json::to_value(report::json::fold(&ended.events, None)).unwrap();
+        let json = with_sentences(&report::json::fold(&ended.events, None));
         assert_valid("tune.schema.json", &json);
         assert_eq!(json["objective"]["goal"], "memory");
         let page = report::markdown::render(

@@ -11,6 +11,7 @@ use sweetspot::place::simulated::{ChangeEffect, Drift, Simulated, SimulatedApp};
 use sweetspot::place::{Place, Started};
 use sweetspot::plan::{Goal, Plan};
 use sweetspot::report;
+use sweetspot::report::facts::with_sentences;
 use sweetspot::server::{App, Proxy, find};
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::{
@@ -195,7 +196,7 @@ fn without_time_for_the_knobs_it_is_said_what_they_would_need() {
 fn trials_with_changes_say_so_and_stay_out_of_what_is_said_of_the_app_as_it_is() {
     let ended = tune(app(&[SLOWER]), 420, 9);
     let story = report::fold(&ended.events, None);
-    let json = serde_json::to_value(report::json::tune_report(&story)).unwrap();
+    let json = with_sentences(&report::json::tune_report(&story));
     assert_valid("tune.schema.json", &json);
     let of_screen = |trial: &&serde_json::Value| trial["purpose"] == "screen";
     let trials = json["trials"].as_array().unwrap();

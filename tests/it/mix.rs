@@ -8,6 +8,7 @@ use sweetspot::model::simulator::RequestKind;
 use sweetspot::place::simulated::{Simulated, SimulatedApp};
 use sweetspot::plan::{Goal, Plan};
 use sweetspot::report;
+use sweetspot::report::facts::with_sentences;
 use sweetspot::session::predict::{Question, predict};
 use sweetspot::session::report::Which;
 use sweetspot::session::tune::Ended;
@@ -81,7 +82,7 @@ fn a_slow_target_with_its_own_goal_leaves_the_others_their_tight_one() {
     assert!(report::markdown::render(&story, report::Language::English).contains("## Targets at "));
     let header = report::csv::render(&story);
     assert!(header.lines().next().unwrap().split(',').any(|name| name == "goals"));
-    let json = serde_json::to_value(report::json::fold(&ended.events, None)).unwrap();
+    let json = with_sentences(&report::json::fold(&ended.events, None));
     assert_valid("tune.schema.json", &json);
     assert_eq!(json["decision"]["goals"][1]["targets"][0]["target"], "GET /report");
 }

@@ -9,6 +9,7 @@ use sweetspot::model::simulator::Lock;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::place::{Observed, Offer, Place, PlaceError, Started};
 use sweetspot::plan::{Goal, Plan, Source};
+use sweetspot::report::facts::with_sentences;
 use sweetspot::report::{self, Reporter, Stored};
 use sweetspot::server::{App, Framework, Inspection};
 use sweetspot::session::tune::{self, Ended, Tune, TuneError};
@@ -318,7 +319,7 @@ fn what_is_stored_makes_the_json_that_scripts_rely_on() {
         started_at: "2026-01-02T03:04:05Z".into(),
     };
     let report = report::json::fold(&ended.events, Some(stored));
-    let json = serde_json::to_value(&report).unwrap();
+    let json = with_sentences(&report);
     assert_valid("tune.schema.json", &json);
     assert_eq!(json["decision"]["workers"], u64::from(chosen(&ended).workers.get()));
     assert_eq!(json["trials"].as_array().unwrap().len(), purposes(&ended.events).len());

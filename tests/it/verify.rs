@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sweetspot::place::simulated::{ChangeEffect, Drift, Simulated, SimulatedApp};
 use sweetspot::plan::{Goal, Plan};
+use sweetspot::report::facts::with_sentences;
 use sweetspot::session::report::Which;
 use sweetspot::session::sessions::list;
 use sweetspot::session::verify::{Claim, Verified, VerifyError, Verifying, claim, run};
@@ -148,17 +149,17 @@ fn it_is_stored_as_a_session_of_its_own_that_nothing_takes_for_a_tune() {
     let folder = tuned();
     let found = verified(&folder, app(), 1);
     assert_eq!((found.verification.session, found.verification.stored_as), (1, 2));
-    assert_valid("verify.schema.json", &serde_json::to_value(&found.verification).unwrap());
+    assert_valid("verify.schema.json", &with_sentences(&found.verification));
     let store = store(&folder);
     let entries = list(&store).unwrap();
     assert_eq!(entries.iter().map(|it| it.verifies).collect::<Vec<_>>(), [Some(1), None]);
-    assert_valid("sessions.schema.json", &serde_json::to_value(&entries).unwrap());
+    assert_valid("sessions.schema.json", &with_sentences(&entries));
     assert_eq!(claimed(&folder).session, 1, "the last one is the tune");
     let error = claim(&store, Which::Id(SessionId(2))).unwrap_err();
     assert!(error.to_string().contains("sweetspot verify 1"), "{error}");
     let report = sweetspot::report::json::fold(&found.events, None);
     assert_eq!(report.verification, Some(found.verification));
-    assert_valid("tune.schema.json", &serde_json::to_value(&report).unwrap());
+    assert_valid("tune.schema.json", &with_sentences(&report));
 }
 
 #[test]
