@@ -62,8 +62,9 @@ impl Site {
             stop.clone(),
         )?;
         // Without its limits it would be another situation.
-        if let Some(missing) = place.warnings().iter().find(|it| it.code == "limits_not_enforced") {
-            return Err(missing.to_string().into());
+        if let Some(missing) = place.warnings().iter().find(|it| it.code() == "limits_not_enforced")
+        {
+            return Err(sweetspot::report::Language::DATA.say_warning(missing).into());
         }
         let neighbours = start_neighbours(size.beside)?;
         Ok(Self { place, _neighbours: neighbours, _services: services, _scratch: scratch })

@@ -4,7 +4,7 @@
 use sweetspot::report::Story;
 use sweetspot::session::predict::{Question, answer};
 use sweetspot::terms::{
-    Configuration, PredictReport, PredictedSetting, Rate, TrialSummary, Warning,
+    Configuration, MachineDoubt, PredictReport, PredictedSetting, Rate, TrialSummary,
 };
 
 use crate::Result;
@@ -115,7 +115,8 @@ fn predicted(
     };
     let known: Vec<&Row> = rows.of(workload.name).filter(is_known).collect();
     let first = known.first().ok_or("nothing was measured to fit to")?;
-    let shared = Warning::new(sweetspot::place::GENERATOR_SHARES_CORES, "", "");
+    let cores = first.machine.cores.get();
+    let shared = MachineDoubt::GeneratorSharesCores { cores }.into();
     let trials: Vec<TrialSummary> = known.iter().map(|row| row.summary.clone()).collect();
     let story = Story {
         server: "puma".to_string(),

@@ -8,9 +8,9 @@ use std::time::Duration;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use sweetspot::place::Place as _;
 use sweetspot::place::local::services::Services;
 use sweetspot::place::local::{Local, LocalSettings, scratch_places};
-use sweetspot::place::{GENERATOR_SHARES_CORES, Place as _};
 use sweetspot::plan::{check_programs, choose_server, recognise};
 use sweetspot::server;
 use sweetspot::session::here;
@@ -122,7 +122,7 @@ impl<'a> Site<'a> {
     fn run(&mut self, cell: Configuration, kinds: &[Kind], rows: &mut Rows) -> Result<()> {
         let machine = self.place.machine().clone();
         let mut warnings = self.place.warnings().into_iter();
-        let is_shared = warnings.any(|one| one.code == GENERATOR_SHARES_CORES);
+        let is_shared = warnings.any(|one| one.says_generator_shares_cores());
         let mut runner = Runner::new(&mut self.place, 0);
         for &kind in kinds {
             let saturated = rows.find(self.workload.name, Kind::Saturated, cell);

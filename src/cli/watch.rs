@@ -7,6 +7,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::Exit;
+use crate::report::Language;
+use crate::report::facts::with_sentences;
 use crate::report::terminal::{self, Channel};
 use crate::report::watch_text::{self, LiveTable, Style};
 use crate::session::watch::{self, Ended, ListenAddress, Subject, WatchError, WatchSettings};
@@ -152,7 +154,7 @@ impl Shower {
             Format::Live(table) => return table.draw(&mut out, &self.what, second, style()),
             // In JSON they stand in every line.
             Format::Json => {
-                serde_json::to_writer(&mut out, second)?;
+                serde_json::to_writer(&mut out, &with_sentences(second))?;
                 out.write_all(b"\n")?;
                 return out.flush();
             }
@@ -166,7 +168,7 @@ impl Shower {
         };
         if !self.is_quiet {
             for spot in second.blind_spots.iter().skip(self.blind_spots_told) {
-                eprintln!("sweetspot: not seen: {spot}");
+                eprintln!("sweetspot: not seen: {}", Language::DATA.say(spot));
             }
             self.blind_spots_told = second.blind_spots.len();
         }

@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
-use crate::terms::InsideUse;
+use crate::terms::{BlindSpot, InsideUse};
 
 /// The first words of every datagram, before the process's id and the sums.
 const NAME: &str = "sweetspot-probe";
@@ -125,30 +125,18 @@ impl Inside {
         self.processes.iter_mut().filter_map(new).collect()
     }
 
-    /// What could not be seen from inside so far, a sentence each.
-    pub fn blind_spots(&self) -> Vec<String> {
-        let mut sentences = Vec::new();
-        let mut say = |sentence: &str| sentences.push(sentence.to_string());
-        if self.processes.is_empty() {
-            say("no process of the server told anything from inside: no request ended, the app \
-                 does not start from a rackup file, its workers run as another user, or the path \
-                 of the temporary folder has a blank in it (TMPDIR)");
-        }
-        if self.gaps.lacks_gc {
-            say("this Ruby does not tell how long it collects garbage (3.1 and later do, unless \
-                 the app turns that off), so it is not seen from inside");
-        }
-        if self.gaps.lacks_gvl_wait {
-            say("this Ruby does not tell how long threads wait for its lock (3.2 and later do, \
-                 with the gem gvltools in the app's bundle), so it is not seen from inside");
-        }
-        if self.gaps.has_other_version {
-            say("what a probe of another version told from inside the server was left out");
-        }
-        if self.gaps.has_not_understood {
-            say("something came through the probe's socket that no probe sends; it was left out");
-        }
-        sentences
+    /// What could not be seen from inside so far.
+    pub fn blind_spots(&self) -> Vec<BlindSpot> {
+        [
+            (self.processes.is_empty(), BlindSpot::ProbeSilent),
+            (self.gaps.lacks_gc, BlindSpot::CollectionUnknown),
+            (self.gaps.lacks_gvl_wait, BlindSpot::LockWaitUnknown),
+            (self.gaps.has_other_version, BlindSpot::ProbeOfOtherVersion),
+            (self.gaps.has_not_understood, BlindSpot::ProbeNotUnderstood),
+        ]
+        .into_iter()
+        .filter_map(|(is_so, spot)| is_so.then_some(spot))
+        .collect()
     }
 
     fn take(&mut self, datagram: &[u8]) {
@@ -356,21 +344,21 @@ mod tests {
     #[test]
     fn what_is_not_the_probes_is_left_out_and_said() {
         for (datagram, expected) in [
-            ("", "that no probe sends"),
-            ("hello", "that no probe sends"),
-            ("sweetspot-probe", "that no probe sends"),
-            ("sweetspot-probe 1", "that no probe sends"),
-            ("sweetspot-probe 1 many requests=1", "that no probe sends"),
-            ("sweetspot-probe 1 71 requests=1", "that no probe sends"),
-            ("sweetspot-probe 1 71 requests=-1", "that no probe sends"),
-            ("sweetspot-probe 2 71 demands=1", "another version"),
+            ("", BlindSpot::ProbeNotUnderstood),
+            ("hello", BlindSpot::ProbeNotUnderstood),
+            ("sweetspot-probe", BlindSpot::ProbeNotUnderstood),
+            ("sweetspot-probe 1", BlindSpot::ProbeNotUnderstood),
+            ("sweetspot-probe 1 many requests=1", BlindSpot::ProbeNotUnderstood),
+            ("sweetspot-probe 1 71 requests=1", BlindSpot::ProbeNotUnderstood),
+            ("sweetspot-probe 1 71 requests=-1", BlindSpot::ProbeNotUnderstood),
+            ("sweetspot-probe 2 71 demands=1", BlindSpot::ProbeOfOtherVersion),
         ] {
             let mut line = Line::open();
             line.send(datagram);
             line.send(told(71, 3));
             assert_eq!(counts(&line.inside.used()), [(71, 3)]);
-            let said = line.inside.blind_spots().join("\n");
-            assert!(said.contains(expected), "{datagram:?}: {said}");
+            let said = line.inside.blind_spots();
+            assert!(said.contains(&expected), "{datagram:?}: {said:?}");
         }
         let mut line = Line::open();
         line.send(b"\xff\xfe");
@@ -382,18 +370,16 @@ mod tests {
     #[test]
     fn what_cannot_be_told_is_none_and_said() {
         let mut line = Line::open();
-        let silent = line.inside.blind_spots();
-        assert!(silent[0].starts_with("no process of the server told anything"), "{silent:?}");
+        assert_eq!(line.inside.blind_spots(), [BlindSpot::ProbeSilent]);
         line.send(format!("{} gvl_ns=7000000", told(71, 1)));
         let used = line.inside.used().remove(0);
         assert_eq!((used.gc_s, used.gvl_wait_s), (Some(0.001), Some(0.007)));
-        assert_eq!(line.inside.blind_spots(), Vec::<String>::new());
+        assert_eq!(line.inside.blind_spots(), []);
         line.send(told(71, 2).replace(" gc_ns=2000000", ""));
         let used = line.inside.used().remove(0);
         assert_eq!((used.gc_s, used.gvl_wait_s), (None, None));
         let said = line.inside.blind_spots();
-        assert_eq!(said.len(), 2, "{said:?}");
-        assert!(said[0].contains("garbage") && said[1].contains("lock"), "{said:?}");
+        assert_eq!(said, [BlindSpot::CollectionUnknown, BlindSpot::LockWaitUnknown]);
     }
 
     #[test]

@@ -27,7 +27,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::terms::{MonitorRecord, Role};
+use crate::terms::{BlindSpot, MonitorRecord, Role, Stated};
 
 pub use cores::Cores;
 pub use group_use::GroupFolders;
@@ -125,7 +125,7 @@ impl Monitor {
     /// live.
     pub fn stop(mut self) -> MonitorRecord {
         self.end().unwrap_or_else(|| MonitorRecord {
-            blind_spots: vec!["nothing was watched: the watching thread could not run".to_string()],
+            blind_spots: vec![BlindSpot::NothingWatched.into()],
             ..MonitorRecord::default()
         })
     }
@@ -161,7 +161,7 @@ fn watch(watched: Watched, origin: Instant, stopped: &Receiver<()>) -> MonitorRe
     }
     record.seconds.push(sampler.close(origin));
     record.memory = sampler.memory();
-    record.blind_spots = sampler.blind_spots();
+    record.blind_spots = sampler.blind_spots().into_iter().map(Stated::Fact).collect();
     record
 }
 

@@ -4,7 +4,7 @@
 //! In: what to watch, and calls at the times the caller chooses. Out: intervals. Has no thread and
 //! no schedule of its own: the monitor's thread and `watch` both drive it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ use super::stats::Stats;
 use super::tree::Tree;
 use super::{Seen, Serving, Watched};
 use super::{groups, host};
-use crate::terms::{HostUse, MonitorSecond, ProcessMemory, ProcessUse, Role};
+use crate::terms::{BlindSpot, HostUse, MonitorSecond, ProcessMemory, ProcessUse, Role};
 
 /// Which cores are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,8 @@ pub struct Sampler {
     depths: Depths,
     interval_start: Instant,
     buffer: Vec<u8>,
-    blind_spots: BTreeSet<String>,
+    /// In the order in which they were found.
+    blind_spots: Vec<BlindSpot>,
 }
 
 impl Sampler {
@@ -99,7 +100,7 @@ impl Sampler {
             interval_start: Instant::now(),
             // Enough for any file that is read in one piece; command lines are cut there.
             buffer: vec![0; 16 * 1024],
-            blind_spots: BTreeSet::new(),
+            blind_spots: Vec::new(),
             watched,
         };
         sampler.listen_to_the_probe();
@@ -113,23 +114,20 @@ impl Sampler {
         let Some(path) = &self.watched.probe else { return };
         match Inside::open(path) {
             Ok(inside) => self.inside = Some(inside),
-            Err(error) => self.blind(format!("the probe cannot be heard: {error}")),
+            Err(error) => self.blind(BlindSpot::ProbeUnheard { error: error.to_string() }),
         }
     }
 
     fn note_blind_spots(&mut self) {
         if !self.cores.is_seen() {
-            self.blind("/proc/stat cannot be read, so nothing is known of the cores".to_string());
+            self.blind(BlindSpot::CoresUnknown);
         }
         if !Path::new("/proc/self/schedstat").exists() {
-            self.blind(
-                "this kernel keeps no scheduler statistics, so waiting for a core is not seen"
-                    .to_string(),
-            );
+            self.blind(BlindSpot::CoreWaitsUnknown);
         }
         let group = self.watched.cgroup.as_ref().filter(|group| !group.is_dir());
-        if let Some(group) = group.map(|group| group.display().to_string()) {
-            self.blind(format!("the control group {group} is not there"));
+        if let Some(folder) = group.map(|group| group.display().to_string()) {
+            self.blind(BlindSpot::GroupMissing { folder });
         }
     }
 
@@ -139,17 +137,16 @@ impl Sampler {
             return;
         }
         if cpu_clock_ns(root).is_some() && !Path::new(&format!("/proc/{root}")).exists() {
-            self.blind(format!(
-                "/proc hides process {root} (mounted with hidepid), so only its user or root can \
-                 watch it"
-            ));
+            self.blind(BlindSpot::ProcessHidden { pid: root });
         } else {
-            self.blind(format!("process {root} had ended before it could be watched"));
+            self.blind(BlindSpot::ProcessGone { pid: root });
         }
     }
 
-    fn blind(&mut self, sentence: String) {
-        self.blind_spots.insert(sentence);
+    fn blind(&mut self, spot: BlindSpot) {
+        if !self.blind_spots.contains(&spot) {
+            self.blind_spots.push(spot);
+        }
     }
 
     /// Brings all counters up to date. `thorough` searches for new processes even when the kernel
@@ -189,8 +186,7 @@ impl Sampler {
         let group = self.group.as_mut().map(GroupCounters::used);
         let depths = std::mem::take(&mut self.depths);
         if self.queue.is_some() && depths.deepest.is_none() {
-            let of = self.watched.port.map(|port| format!(" of port {port}")).unwrap_or_default();
-            self.blind(format!("the listen queue{of} could not be seen all the time"));
+            self.blind(BlindSpot::ListenQueueUnseen { port: self.watched.port });
         }
         MonitorSecond {
             at_s: seconds_between(origin, started),
@@ -274,16 +270,14 @@ impl Sampler {
             }
         }
         for pid in refused {
-            self.blind(format!(
-                "the memory of process {pid} may not be read; watch as its user or as root"
-            ));
+            self.blind(BlindSpot::MemoryRefused { pid });
         }
         found.sort_unstable_by_key(|memory| memory.pid);
         found
     }
 
-    /// What could not be seen so far, a sentence each.
-    pub fn blind_spots(&self) -> Vec<String> {
+    /// What could not be seen so far.
+    pub fn blind_spots(&self) -> Vec<BlindSpot> {
         let of_the_probe = self.inside.iter().flat_map(Inside::blind_spots);
         self.blind_spots.iter().cloned().chain(of_the_probe).collect()
     }

@@ -19,9 +19,6 @@ use crate::terms::{
     TrialFailure, Variant, Warning,
 };
 
-/// The code of the warning that says that the load generator runs on the server's own cores.
-pub const GENERATOR_SHARES_CORES: &str = "generator_shares_cores";
-
 /// One load to offer to the server that runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Offer {

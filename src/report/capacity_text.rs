@@ -1,7 +1,7 @@
 //! A capacity that was found at a URL, as text for people, and its search a line a window.
 
-use crate::report::json;
 use crate::report::load::text::{line, time};
+use crate::report::{Language, json};
 use crate::terms::{CapacityConclusion, CapacitySummary, CapacityWindow, Rate};
 
 /// The result, ending in a line end. `description`: what was done, a line each.
@@ -22,7 +22,7 @@ pub fn result(description: &[String], summary: &CapacitySummary) -> String {
         line(&mut text, "Route", &format!("{} to connect", time(route.connect_s)));
     }
     for warning in &summary.warnings {
-        line(&mut text, "Warning", &warning.to_string());
+        line(&mut text, "Warning", &Language::English.say_warning(warning));
     }
     if !summary.valid {
         line(&mut text, "Not valid", "see the warnings; this is no capacity of the server's");
@@ -87,7 +87,7 @@ fn number(rps: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{Arrivals, CapacityLatency, Reason, RouteSummary, Warning};
+    use crate::terms::{Arrivals, CapacityDoubt, CapacityLatency, Reason, RouteSummary};
 
     fn summary() -> CapacitySummary {
         CapacitySummary {
@@ -144,11 +144,14 @@ mod tests {
             summary.bound_rps = Some(27_000.0);
             summary.windows[0].valid = false;
             summary.valid = false;
-            summary.warnings = vec![Warning::new("generator_limit", "it was", "use more loops")];
+            summary.warnings = vec![CapacityDoubt::GeneratorLimited.into()];
         });
         assert!(at_least.contains("at least 27000/s, the highest rate tried, for"), "{at_least}");
         assert!(at_least.contains("not valid: generator"), "{at_least}");
-        assert!(at_least.contains("Warning     it was; use more loops\nNot valid"), "{at_least}");
+        assert!(
+            at_least.contains("(--loops), or run it on another machine\nNot valid"),
+            "{at_least}"
+        );
         let undecided = shown(&|summary| summary.conclusion = CapacityConclusion::Undecided);
         assert!(undecided.contains("undecided, perhaps 42.3/s [38.1, 45.9], for"), "{undecided}");
     }

@@ -1,17 +1,22 @@
 //! JSON for scripts: each fact as its English sentence, and the fact itself in a field beside it.
 //!
 //! In: values with facts in them, as they are stored. Out: the same with `reason: "..."` and
-//! `reason_fact: {...}` where there was a fact at `reason`, and back again; or, for the page, with
-//! the sentence in each language in the fact's place. Computes only.
+//! `reason_fact: {...}` where there was a fact at `reason`, and with `{code, message, advice, fact}`
+//! where there was a doubt; and back again. Or, for the page, with the sentence in each language in
+//! the fact's place. Computes only.
 
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::wording::{AnyFact, Fact, Language};
+use super::wording::{AnyFact, Fact, Language, Said};
+use crate::terms::Doubt;
 
 /// What the name of a field has after it for the fact that is said there.
 const BESIDE: &str = "_fact";
+
+/// The field of a doubt for the fact that its words say.
+const IN_DOUBT: &str = "fact";
 
 /// A report as scripts get it.
 ///
@@ -61,6 +66,11 @@ fn translated(value: Value) -> Value {
 }
 
 fn said(value: Value) -> Value {
+    if let Some(doubt) = doubt(&value) {
+        let Said { message, advice } = Language::DATA.say_doubt(&doubt.clone().into());
+        let code = doubt.code();
+        return json!({ "code": code, "message": message, "advice": advice, IN_DOUBT: value });
+    }
     match value {
         Value::Object(fields) => Value::Object(fields.into_iter().flat_map(said_field).collect()),
         Value::Array(values) => Value::Array(values.into_iter().map(said).collect()),
@@ -70,9 +80,10 @@ fn said(value: Value) -> Value {
 
 /// One field, or two where it is a fact or a list with facts in it.
 fn said_field((name, value): (String, Value)) -> Vec<(String, Value)> {
+    let is_said = |value: &Value| is_fact(value) && doubt(value).is_none();
     let has_fact = match &value {
-        Value::Array(values) => values.iter().any(is_fact),
-        one => is_fact(one),
+        Value::Array(values) => values.iter().any(is_said),
+        one => is_said(one),
     };
     if !has_fact {
         return vec![(name, said(value))];
@@ -93,6 +104,10 @@ fn is_fact(value: &Value) -> bool {
     value.get("fact").is_some_and(Value::is_string)
 }
 
+fn doubt(value: &Value) -> Option<Doubt> {
+    is_fact(value).then(|| serde_json::from_value(value.clone()).ok())?
+}
+
 /// A fact in words; anything else as it is.
 fn sentence(value: Value) -> Value {
     if !is_fact(&value) {
@@ -104,9 +119,12 @@ fn sentence(value: Value) -> Value {
     }
 }
 
-/// A field `reason_fact` takes the place of `reason`.
+/// A field `reason_fact` takes the place of `reason`, and `fact` that of the doubt which it is in.
 fn unsaid(value: Value) -> Value {
     match value {
+        Value::Object(mut fields) if fields.get(IN_DOUBT).is_some_and(is_fact) => {
+            fields.remove(IN_DOUBT).unwrap_or_default()
+        }
         Value::Object(mut fields) => {
             let beside: Vec<String> =
                 fields.keys().filter(|name| name.ends_with(BESIDE)).cloned().collect();
@@ -138,10 +156,8 @@ fn merged(fact: Value, sentence: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::terms::{KnobsNote, Note, Obstacle, Reason, Stated};
+    use crate::terms::{GeneratorDoubt, KnobsNote, Note, Obstacle, Reason, Stated, Warning};
 
     #[test]
     fn a_fact_stands_beside_its_sentence_and_both_are_read_as_the_fact() {
@@ -183,6 +199,26 @@ mod tests {
     fn a_fact_that_is_not_known_stays_a_value() {
         let newer = json!({ "why": { "fact": "of_next_year", "n": 1 } });
         assert_eq!(with_sentences(&newer)["why"], newer["why"]);
+    }
+
+    #[test]
+    fn a_doubt_is_its_code_and_words_with_the_fact_and_is_read_as_the_fact() {
+        let busy: Warning = GeneratorDoubt::LoopBusy { busy_ratio: 0.95 }.into();
+        let old = Warning::verbatim("noise", "said long ago", "");
+        let value = json!({ "warnings": [busy, old], "first": busy });
+        let printed = with_sentences(&value);
+        let words = json!({
+            "code": "generator_cpu",
+            "message": "the generator's busiest loop used 95 % of a core",
+            "advice": "use more loops (--loops), or run it on another machine",
+            "fact": { "fact": "loop_busy", "busy_ratio": 0.95 },
+        });
+        assert_eq!((&printed["warnings"][0], &printed["first"]), (&words, &words));
+        assert_eq!(printed["warnings"][1], json!(old));
+        assert_eq!(printed.as_object().unwrap().len(), 2, "{printed}");
+        assert_eq!(without_sentences::<Value>(printed.clone()).unwrap(), value);
+        let read: Vec<Warning> = without_sentences(printed["warnings"].clone()).unwrap();
+        assert_eq!(read, [busy, old]);
     }
 
     #[test]

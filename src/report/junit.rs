@@ -155,7 +155,7 @@ fn validity(is_valid: bool, warnings: &[crate::terms::Warning]) -> Outcome {
     if is_valid {
         return Outcome::Passed;
     }
-    let why: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    let why: Vec<String> = warnings.iter().map(|it| Language::DATA.say_warning(it)).collect();
     Outcome::Undecided(if why.is_empty() { "not valid".to_string() } else { why.join("; ") })
 }
 

@@ -3,8 +3,8 @@
 //!
 //! In: a result or a run. Out: text of at most 80 columns, but for sentences of the article's own.
 
-use super::figures;
 use super::outside::{pad, pad_left, wrap};
+use super::{Language, figures};
 use crate::terms::{
     Holds, LabChoice, LabConclusion, LabEntry, LabEvidence, LabFigures, LabResult, LabRun,
     LabSetting, LabTune,
@@ -100,7 +100,7 @@ pub fn result(result: &LabResult) -> String {
     }
     text += &sentence(&format!("the article's rule: {}", result.rule));
     for warning in &result.warnings {
-        text += &sentence(&format!("note: {}; {}", warning.message, warning.advice));
+        text += &sentence(&format!("note: {}", Language::English.say_warning(warning)));
     }
     text
 }

@@ -45,7 +45,7 @@ use std::io;
 use crate::terms::{Decision, Event};
 pub use story::{Stored, Story, fold};
 pub use text::Style;
-pub use wording::{AnyFact, FindingWords, Language};
+pub use wording::{AnyFact, FindingWords, Language, Said};
 
 /// Takes a session's events one by one.
 pub trait Reporter {

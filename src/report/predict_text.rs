@@ -2,9 +2,8 @@
 //!
 //! In: a [`PredictReport`]. Out: text of at most 80 columns, but for names. Computes only.
 
-use super::figures;
 use super::outside::{line, pad, pad_left, wrap};
-use super::words;
+use super::{Language, figures, words};
 use crate::terms::{
     FittedFigure, FleetDay, FleetDays, ModelForm, OPERATING_SHARE, PredictReport, PredictedSetting,
     SimulatedMachine,
@@ -39,7 +38,7 @@ pub fn result(report: &PredictReport) -> String {
         text += "\n";
     }
     for warning in &report.warnings {
-        text += &sentences(&format!("warning: {warning}"));
+        text += &sentences(&format!("warning: {}", Language::English.say_warning(warning)));
     }
     text
 }

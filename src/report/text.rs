@@ -453,7 +453,7 @@ fn seconds(trial: &TrialSummary, room: usize, style: Style) -> String {
 pub fn warning(warning: &Warning, style: Style) -> Vec<String> {
     let label = style.language.labels().warning;
     let parts = wrap(
-        &words::warning(warning, style.language),
+        &style.language.say_warning(warning),
         style.columns().saturating_sub(width(label) + 1),
     );
     parts

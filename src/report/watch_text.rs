@@ -8,6 +8,7 @@ mod rows;
 
 use std::io::{self, Write};
 
+use super::Language;
 use crate::terms::{ProcessMemory, ProcessUse, Role, WatchSecond};
 
 pub use rows::{CSV_HEADING, csv};
@@ -62,8 +63,11 @@ pub fn table(what: &str, second: &WatchSecond, style: Style) -> String {
     lines.push(paint(&process_heading(style), "1", style));
     let mut processes: Vec<&ProcessUse> = second.second.processes.iter().collect();
     processes.sort_by_key(|process| (process.role, process.pid));
-    let footer: Vec<String> =
-        second.blind_spots.iter().map(|spot| format!("not seen: {spot}")).collect();
+    let footer: Vec<String> = second
+        .blind_spots
+        .iter()
+        .map(|spot| format!("not seen: {}", Language::DATA.say(spot)))
+        .collect();
     // One line stays free for the cursor.
     let room = style.lines.saturating_sub(lines.len() + footer.len() + 1);
     let shown = if processes.len() > room { room.saturating_sub(1) } else { processes.len() };
@@ -235,7 +239,7 @@ pub fn lines(second: &WatchSecond) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{HostUse, MonitorSecond};
+    use crate::terms::{HostUse, MonitorSecond, Stated};
 
     fn process(pid: u32, role: Role, index: Option<u16>, cpu_s: f64) -> ProcessUse {
         ProcessUse {
@@ -281,7 +285,7 @@ mod tests {
                 rss_bytes: 90 << 20,
                 ..ProcessMemory::default()
             }],
-            blind_spots: vec!["the memory of process 77 may not be read".to_string()],
+            blind_spots: vec![Stated::Verbatim("the memory of process 77 may not be read".into())],
         }
     }
 

@@ -10,7 +10,7 @@ use super::wording::{
 use super::{figures, knob_words, objective_text, used_words};
 use crate::terms::{
     Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered, Reason, SessionState,
-    Slo, Stated, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict, Warning,
+    Slo, Stated, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict,
 };
 
 /// As in JSON.
@@ -494,18 +494,9 @@ pub fn failures(story: &Story, language: Language) -> Vec<(String, Vec<String>)>
     failures
 }
 
-/// A doubt and what to do about it.
-pub fn warning(warning: &Warning, language: Language) -> String {
-    let Warning { message, advice, .. } = warning;
-    match advice.as_str() {
-        "" => message.to_string(),
-        _ => language.phrases().doubt(message, advice),
-    }
-}
-
 /// Every doubt about the session.
 pub fn warnings(story: &Story, language: Language) -> Vec<String> {
-    story.warnings.iter().map(|it| warning(it, language)).collect()
+    story.warnings.iter().map(|it| language.say_warning(it)).collect()
 }
 
 /// How far the predictions were off that were made before each measurement; `None` when nothing

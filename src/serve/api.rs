@@ -204,7 +204,7 @@ pub async fn predict(
         let table = predict::table(&kept.story, &places).ok_or_else(|| {
             Failure::new(StatusCode::NOT_FOUND, "nothing can be fitted to this session")
         })?;
-        Ok(Json(as_json(&table)))
+        Ok(Json(as_json(&html::page::predictions(&table))))
     })
     .await
 }

@@ -16,8 +16,7 @@ use crate::load;
 use crate::monitor::{self, Cores, groups, host};
 use crate::place::local::cgroup;
 use crate::plan::{self, choose_server};
-use crate::report::{FindingWords, Language};
-use crate::terms::{BusiestProcess, Bytes, Finding, FindingState, LocalPorts, Warning};
+use crate::terms::{BusiestProcess, Bytes, Doubt, Finding, FindingState, LocalPorts, Warning};
 use classify::Busy;
 
 /// What the checks look at besides the machine.
@@ -66,11 +65,7 @@ pub fn check(settings: &DoctorSettings) -> Vec<Finding> {
 /// The findings that are doubts, as a session tells them.
 pub fn warnings(findings: &[Finding]) -> Vec<Warning> {
     let doubts = findings.iter().filter(|finding| finding.state != FindingState::Ok);
-    let warning = |finding: &Finding| {
-        let FindingWords { what, figure, advice } = Language::DATA.say_finding(&finding.check);
-        Warning::new(finding.check.code(), format!("{what}: {figure}"), advice)
-    };
-    doubts.map(warning).collect()
+    doubts.map(|finding| Doubt::from(finding.check.clone()).into()).collect()
 }
 
 /// What cores and other processes do while we do nothing.
@@ -177,6 +172,7 @@ fn is_on_path(program: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::{Language, Said};
     use crate::terms::MachineCheck;
 
     #[test]
@@ -186,10 +182,12 @@ mod tests {
             Finding { state, check }
         };
         let findings = [finding(FindingState::Ok, 0.0), finding(FindingState::Bad, 0.09)];
-        let advice = "the host gives this machine's cores to others; measure on dedicated cores or \
-                      at a quieter time";
-        let expected = [Warning::new("steal", "steal: 9.0 % of 1.0 s", advice)];
-        assert_eq!(warnings(&findings), expected);
+        let expected: Warning = Doubt::from(findings[1].check.clone()).into();
+        let doubts = warnings(&findings);
+        assert_eq!(doubts, [expected]);
+        let Said { message, advice } = Language::DATA.say_doubt(&doubts[0]);
+        assert_eq!((doubts[0].code(), &*message), ("steal", "steal: 9.0 % of 1.0 s"));
+        assert!(advice.contains("measure on dedicated cores"), "{advice}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which configurations may be recommended.
 
 use crate::plan::{Plan, Source};
-use crate::terms::{Configuration, Warning};
+use crate::terms::{Configuration, SessionDoubt, Warning};
 
 /// Every combination of the plan's workers and threads. An app that runs one thread today may not
 /// be safe to run with more: `consent` is asked, unless the user named the threads or said yes
@@ -23,12 +23,6 @@ pub fn grid(
         plan.threads.iter().map(move |&threads| Configuration { workers, threads })
     });
     let grid: Vec<Configuration> = all.filter(|c| may_thread || c.threads.get() == 1).collect();
-    let warning = (!may_thread).then(|| {
-        Warning::new(
-            "one_thread_only",
-            "the app runs one thread a worker today, so more were not tried",
-            "when its code is safe to run in several threads, run again with --yes or --threads",
-        )
-    });
+    let warning = (!may_thread).then(|| SessionDoubt::OneThreadOnly.into());
     (if grid.is_empty() { vec![current] } else { grid }, warning)
 }

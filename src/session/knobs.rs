@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 
 use super::decision::interval;
 use crate::plan::Plan;
-use crate::report::Language;
 use crate::search::{ChangeAnswer, KnobChange, KnobsAnswer, VariantAnswer};
 use crate::server::{self, Inspection};
 use crate::terms::{
-    Change, KnobCheck, KnobResult, KnobVerdict, KnobsNote, KnobsReport, Stated, Warning,
+    Change, ChangeNotThere, KnobCheck, KnobResult, KnobVerdict, KnobsNote, KnobsReport,
+    SessionDoubt, Stated, Warning,
 };
 
 /// The plan's changes, with the reason where one cannot be tried on this app.
@@ -26,18 +26,9 @@ pub fn changes(plan: &Plan, inspection: &Inspection) -> Vec<KnobChange> {
 
 /// A warning where changes cannot be tried, so that it is known before minutes are spent.
 pub fn doubts(plan: &Plan, inspection: &Inspection) -> Option<Warning> {
-    let out: Vec<String> = changes(plan, inspection)
-        .into_iter()
-        .filter_map(|change| {
-            let why = Language::DATA.say(&Stated::Fact(change.ruled_out?));
-            Some(format!("{}: {why}", change.name))
-        })
-        .collect();
-    let advice = "leave it out of the knobs; the others are tried";
-    (!out.is_empty()).then(|| {
-        let message = format!("not every knob can be tried here: {}", out.join("; "));
-        Warning::new("knob_not_there", message, advice)
-    })
+    let not_there = |it: KnobChange| Some(ChangeNotThere { why: it.ruled_out?, change: it.name });
+    let changes: Vec<_> = changes(plan, inspection).into_iter().filter_map(not_there).collect();
+    (!changes.is_empty()).then(|| SessionDoubt::KnobsNotThere { changes }.into())
 }
 
 /// What was found, in the shape that is stored and printed.

@@ -29,11 +29,12 @@ use crate::load::shape::Times;
 pub use crate::load::shape::{Shape, Stages};
 use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
 pub use crate::load::{Closing, Length, Protocol, TlsOptions};
+use crate::report::Language;
 use crate::report::load::{About, RequestLine};
 use crate::summary::load::{Fold, Rules};
 use crate::terms::{
-    ConnectionMode, Goals, LiveSecond, LoadRun, LoadSecond, LoadSummary, Rate, RequestRow,
-    RouteSummary, Slo, StopSignal, Target, Warning,
+    ConnectionMode, Goals, LiveSecond, LoadDoubt, LoadRun, LoadSecond, LoadSummary, Rate,
+    RequestRow, RouteSummary, Slo, StopSignal, Target, Warning,
 };
 pub use access_log::{LogSpec, Speed};
 use access_log::{Traffic, replay};
@@ -272,16 +273,7 @@ pub struct Told<'a> {
 }
 
 fn rows_left_out(run: &LoadRun) -> Option<Warning> {
-    (run.rows_left_out > 0).then(|| {
-        Warning::new(
-            "rows_left_out",
-            format!(
-                "{} requests have no row: they could not be written in time",
-                run.rows_left_out
-            ),
-            "write the rows to a faster disk, or ask for less load",
-        )
-    })
+    (run.rows_left_out > 0).then(|| LoadDoubt::RowsLeftOut { requests: run.rows_left_out }.into())
 }
 
 /// Runs the load to its end, until `stop` is raised, or until the watcher breaks.
@@ -353,7 +345,7 @@ pub fn conclude(summary: &LoadSummary) -> Conclusion {
 /// Says what happened instead, most frequent first, and where to look.
 pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
     let errors = &summary.errors;
-    let tls = tls::explained(summary);
+    let tls = tls::doubt(summary).map(|doubt| Language::DATA.say_warning(doubt));
     let not_http = tls.clone().unwrap_or("is that the right port?".into());
     let malformed = format!("answered with something that is not HTTP: {not_http}");
     let tls = format!("ended by TLS: {}", tls.unwrap_or("the server's log may say why".into()));

@@ -21,7 +21,6 @@ use crate::model::{
     self, Correction, Expected, Fit, Form, Measured, Observation, OpenLatency, Scalability, Sizes,
     WhatIf,
 };
-use crate::place::GENERATOR_SHARES_CORES;
 use crate::report::Story;
 use crate::server;
 use crate::stats::Estimate;
@@ -29,7 +28,7 @@ use crate::store::Store;
 use crate::terms::{
     Bytes, Configuration, Cores, FitReport, FitResidual, Machine, MemoryParts, ModelForm, Obstacle,
     OtherRequests, PredictReport, PredictedLatency, PredictedLimit, PredictedSetting,
-    QuantileLimit, Rate, Slo, SloError, TrialPurpose, TrialSummary, Wait,
+    QuantileLimit, Rate, Slo, SloError, TrialPurpose, TrialSummary, Wait, Warning,
 };
 
 /// What is asked; what is `None` or empty is as it was measured.
@@ -235,7 +234,7 @@ fn what_if(question: &Question, goal: QuantileLimit, cores: Cores) -> WhatIf {
 
 /// The trials that say what a request costs.
 fn observations(story: &Story, form: Form) -> Vec<Observation> {
-    let is_shared = story.warnings.iter().any(|one| one.code == GENERATOR_SHARES_CORES);
+    let is_shared = story.warnings.iter().any(Warning::says_generator_shares_cores);
     let observed = |trial: &TrialSummary| {
         let observation = Observation::from_trial(trial)?;
         let configuration = form.occupied(trial.configuration, trial.offered.clients());

@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::predict;
 use crate::report::{self, Format, Stored, Story, Style, csv};
 use crate::store::{SessionId, SessionRow, Store, StoreError};
-use crate::terms::{SessionState, Warning};
+use crate::terms::{SessionDoubt, SessionState};
 
 /// Why a report could not be made.
 #[derive(Debug, Error)]
@@ -210,8 +210,8 @@ pub fn replay_readable(store: &Store, which: Which) -> Result<Story, ReportError
     if count == 0 {
         return Err(error.into());
     }
-    let message = format!("{error}; this is made from the {count} events that can be read");
-    story.warnings.insert(0, Warning::new("store-damaged", message, ""));
+    let damaged = SessionDoubt::StoreDamaged { error: error.to_string(), readable_events: count };
+    story.warnings.insert(0, damaged.into());
     Ok(story)
 }
 

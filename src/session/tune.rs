@@ -12,7 +12,7 @@ use super::knobs;
 use super::order::order;
 use super::resume::{self, Resumed};
 use crate::model::Form;
-use crate::place::{GENERATOR_SHARES_CORES, Place, PlaceError};
+use crate::place::{Place, PlaceError};
 use crate::plan::{Goal, Plan};
 use crate::report::{Reporter, Stored};
 use crate::search::{self, Ask, Search, SearchPlan, Told, TrialRequest};
@@ -20,8 +20,8 @@ use crate::server::{self, Inspection, Proxy};
 use crate::store::{SessionHead, SessionId, Store, StoreError};
 use crate::summary::trial::{self as trial_summary, Context};
 use crate::terms::{
-    BootFailure, Event, EventKind, Ratio, Reason, SessionState, Slo, StopSignal, TrialSummary,
-    TuneResult, Warning,
+    BootFailure, Doubt, Event, EventKind, LoadDoubt, Ratio, Reason, SessionState, Slo, StopSignal,
+    TrialSummary, TuneResult, Warning,
 };
 use crate::trial::{Outcome, Progress, Runner};
 
@@ -155,7 +155,7 @@ fn search_plan(
             Some(adapter) if adapter.is_event_loop() => Form::EventLoop,
             _ => Form::Threads,
         },
-        generator_shares_cores: doubts.iter().any(|one| one.code == GENERATOR_SHARES_CORES),
+        generator_shares_cores: doubts.iter().any(Warning::says_generator_shares_cores),
         memory: Some(machine.memory_bytes),
         db_connections: plan.db_connections,
         arrivals: plan.arrivals,
@@ -231,9 +231,9 @@ impl<'a> Log<'a> {
             .map_err(TuneError::Report)
     }
 
-    /// A doubt that was raised before is not raised again.
+    /// A doubt is raised once, whatever its figures.
     pub(super) fn warn(&mut self, elapsed: Duration, warning: Warning) -> Result<(), TuneError> {
-        if self.warned.iter().any(|known| known.code == warning.code) {
+        if self.warned.iter().any(|known| known.is_like(&warning)) {
             return Ok(());
         }
         self.warned.push(warning.clone());
@@ -467,7 +467,10 @@ impl Work<'_> {
                     self.mixed.push(summary.clone());
                 }
                 // That a load was ended early is the verdict's to say.
-                let doubts = summary.summary.warnings.iter().filter(|w| w.code != "cut_short");
+                let is_cut = |doubt: Option<&Doubt>| {
+                    matches!(doubt, Some(Doubt::Load(LoadDoubt::LoadCutShort { .. })))
+                };
+                let doubts = summary.summary.warnings.iter().filter(|it| !is_cut(it.doubt()));
                 for warning in doubts {
                     self.log.warn(elapsed, warning.clone())?;
                 }

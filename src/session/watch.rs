@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::monitor::sockets::{self, Listener};
 use crate::monitor::{self, CoreChoice, GroupFolders, LOOK_EVERY, Sampler, Watched, groups};
-use crate::terms::{MonitorSecond, ProcessMemory, Role, StopSignal, WatchSecond};
+use crate::terms::{MonitorSecond, ProcessMemory, Role, Stated, StopSignal, WatchSecond};
 
 /// Where a server can listen.
 pub use crate::monitor::sockets::ListenAddress;
@@ -253,7 +253,7 @@ pub fn run(
             fill_in_roles(&mut second, &mut memory.last);
         }
         let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
-        let blind_spots = sampler.blind_spots();
+        let blind_spots = sampler.blind_spots().into_iter().map(Stated::Fact).collect();
         show(&WatchSecond { time, second, memory: memory.last.clone(), blind_spots })?;
         shown += 1;
         match () {

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::terms::{LoadSecond, RouteSummary, Warning};
+use crate::terms::{LoadDoubt, LoadSecond, RouteSummary, Warning};
 
 /// With fewer connect times their 90th percentile is hardly more than the longest.
 const FEWEST_SAMPLES: usize = 15;
@@ -39,44 +39,20 @@ pub fn route(connects: &[Duration]) -> Option<RouteSummary> {
 pub fn doubt_route(route: &RouteSummary, tightest: Option<Duration>) -> Option<Warning> {
     let limit_s = tightest?.as_secs_f64();
     let jitter_s = route.jitter_s.filter(|jitter| *jitter > JITTER_THAT_MATTERS * limit_s)?;
-    Some(Warning::new(
-        "route_jitter",
-        format!(
-            "the way to the server varies by {:.1} ms (connecting takes {:.1} ms), which is {:.0} \
-             % of the SLO's limit",
-            jitter_s * 1e3,
-            route.connect_s * 1e3,
-            jitter_s / limit_s * 100.0
-        ),
-        "measure from nearer by, from the server's own machine or network",
-    ))
+    Some(LoadDoubt::RouteVaries { jitter_s, connect_s: route.connect_s, limit_s }.into())
 }
 
 /// What was measured is a cache.
 pub fn doubt_cache(all: &LoadSecond) -> Option<Warning> {
     let replies = all.completed();
     let is_much = all.cached as f64 > CACHED_THAT_MATTER * replies as f64;
-    is_much.then(|| {
-        Warning::new(
-            "cached_replies",
-            format!(
-                "{} of {replies} replies came from a cache; what was measured is the cache",
-                all.cached
-            ),
-            "aim at the app server itself, or give each request another query",
-        )
-    })
+    is_much.then(|| LoadDoubt::RepliesCached { cached: all.cached, replies }.into())
 }
 
 /// A proxy on the way takes its part of the time and sets limits of its own.
 pub fn doubt_proxy(all: &LoadSecond) -> Option<Warning> {
-    (all.via > 0).then(|| {
-        Warning::new(
-            "proxy_between",
-            format!("{} of {} replies passed a proxy (Via)", all.via, all.completed()),
-            "what was measured includes it; aim at the app server itself to leave it out",
-        )
-    })
+    (all.via > 0)
+        .then(|| LoadDoubt::ProxyBetween { passed: all.via, replies: all.completed() }.into())
 }
 
 #[cfg(test)]
@@ -102,7 +78,7 @@ mod tests {
         let route = RouteSummary { connect_s: 0.02, jitter_s: Some(0.006), samples: 15 };
         let code = |slo: &str| {
             let slo: crate::terms::Slo = slo.parse().unwrap();
-            doubt_route(&route, slo.tightest_limit()).map(|warning| warning.code)
+            doubt_route(&route, slo.tightest_limit()).map(|warning| warning.code().to_string())
         };
         assert_eq!(code("p95<100ms").as_deref(), Some("route_jitter"));
         assert_eq!(code("p95<200ms"), None);
@@ -118,9 +94,10 @@ mod tests {
             second
         };
         let cached = doubt_cache(&second(11, 0)).unwrap();
-        assert!(cached.message.starts_with("11 of 1000 replies came from a cache"), "{cached}");
+        assert_eq!(cached, LoadDoubt::RepliesCached { cached: 11, replies: 1000 }.into());
         assert_eq!(doubt_cache(&second(10, 0)), None);
-        assert_eq!(doubt_proxy(&second(0, 1)).unwrap().code, "proxy_between");
+        let passed = LoadDoubt::ProxyBetween { passed: 1, replies: 1000 };
+        assert_eq!(doubt_proxy(&second(0, 1)), Some(passed.into()));
         assert_eq!(doubt_proxy(&second(0, 0)), None);
         assert_eq!(doubt_cache(&LoadSecond::default()), None);
     }

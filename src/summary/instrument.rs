@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::{between, slo};
-use crate::terms::{LoadRun, LoadSecond, Warning};
+use crate::terms::{GeneratorDoubt, LoadDoubt, LoadRun, LoadSecond, Warning};
 
 /// When the generator itself is what was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,27 +92,14 @@ fn check_send_lag(all: &LoadSecond, tightest: Option<Duration>, rules: &Rules) -
     // A single late one says nothing, however few there are in all.
     let is_late = late > 1 && late as f64 > 0.01 * all.send_lag.count() as f64;
     is_late.then(|| {
-        Warning::new(
-            "generator_send_lag",
-            format!(
-                "the generator sent {late} of {} requests more than {} late",
-                all.send_lag.count(),
-                milliseconds(limit)
-            ),
-            "give it a core of its own, ask for less load, or run it on another machine",
-        )
+        let (requests, limit_s) = (all.send_lag.count(), limit.as_secs_f64());
+        GeneratorDoubt::SentLate { late, requests, limit_s }.into()
     })
 }
 
 fn check_cpu(run: &LoadRun, rules: &Rules) -> Option<Warning> {
-    let busiest = run.generator.busiest_loop;
-    (busiest >= rules.busiest_loop).then(|| {
-        Warning::new(
-            "generator_cpu",
-            format!("the generator's busiest loop used {:.0} % of a core", busiest * 100.0),
-            "use more loops (--loops), or run it on another machine",
-        )
-    })
+    let busy_ratio = run.generator.busiest_loop;
+    (busy_ratio >= rules.busiest_loop).then(|| GeneratorDoubt::LoopBusy { busy_ratio }.into())
 }
 
 fn check_addresses(all: &LoadSecond, rules: &Rules) -> Option<Warning> {
@@ -127,15 +114,7 @@ fn doubt_addresses(all: &LoadSecond, rules: &Rules) -> Option<Warning> {
 }
 
 fn out_of_addresses(all: &LoadSecond) -> Warning {
-    Warning::new(
-        "generator_address_unavailable",
-        format!(
-            "{} requests found no free port or file descriptor on this side",
-            all.errors.address_unavailable
-        ),
-        "use --connection keep-alive, raise the limit on open files (ulimit -n), or widen \
-         net.ipv4.ip_local_port_range",
-    )
+    GeneratorDoubt::OutOfAddresses { requests: all.errors.address_unavailable }.into()
 }
 
 /// Little's law: mean number in flight = rate x mean latency. What lies across the ends of the
@@ -164,31 +143,14 @@ fn check_little(
     let sampling = 3.0 * (expected / (100.0 * length)).sqrt() + 0.1;
     let tolerance = rules.little * expected + across_the_ends + sampling;
     ((sampled - expected).abs() > tolerance).then(|| {
-        Warning::new(
-            "generator_little",
-            format!(
-                "{sampled:.1} requests were in flight on average, but rate x mean latency is \
-                 {expected:.1}"
-            ),
-            "the latencies or the counts cannot be right; the machine may have been suspended or \
-             overloaded",
-        )
+        GeneratorDoubt::LittleViolated { in_flight_mean: sampled, expected_mean: expected }.into()
     })
 }
 
 fn doubt_waiting(all: &LoadSecond) -> Option<Warning> {
     let waited = all.sent.saturating_sub(all.send_lag.count()) + all.errors.dropped;
-    (waited > 0).then(|| {
-        Warning::new(
-            "max_in_flight",
-            format!(
-                "{waited} requests had to wait because as many were in flight as allowed; {} of \
-                 them were never sent",
-                all.errors.dropped
-            ),
-            "the server fell behind, or --max-in-flight or the limit on open files is too low",
-        )
-    })
+    (waited > 0)
+        .then(|| LoadDoubt::WaitedForPlace { requests: waited, dropped: all.errors.dropped }.into())
 }
 
 /// Those that never left for our own reasons have warnings of their own.
@@ -197,50 +159,22 @@ fn doubt_errors(run: &LoadRun, all: &LoadSecond) -> Option<Warning> {
     let unanswered = all.errors.total() - ours;
     let share = unanswered as f64 / all.due.max(1) as f64;
     let silent = run.duration.saturating_sub(run.last_reply);
-    let since = match all.completed() {
-        1.. if silent >= SILENCE => {
-            format!(", and none came in the last {:.1} s", silent.as_secs_f64())
-        }
-        _ => String::new(),
-    };
+    let has_gone = all.completed() > 0 && silent >= SILENCE;
     (share > 0.01).then(|| {
-        Warning::new(
-            "unanswered",
-            format!(
-                "{unanswered} of {} requests got no reply ({:.0} %){since}; the time they took is \
-                 among the latencies",
-                all.due,
-                share * 100.0
-            ),
-            "see the errors: the server may have been down, have ended, or be overloaded",
-        )
+        let silent_s = has_gone.then_some(silent.as_secs_f64());
+        LoadDoubt::Unanswered { requests: unanswered, due: all.due, silent_s }.into()
     })
 }
 
 fn doubt_status(all: &LoadSecond) -> Option<Warning> {
     let failed = all.completed() - slo::good(all);
     let share = failed as f64 / all.completed().max(1) as f64;
-    (share > 0.01).then(|| {
-        Warning::new(
-            "status",
-            format!("{:.0} % of the replies are neither 2xx nor 3xx", share * 100.0),
-            "check the target, its headers and its credentials: errors are often faster than \
-             answers",
-        )
-    })
+    (share > 0.01).then(|| LoadDoubt::FailedReplies { failed, replies: all.completed() }.into())
 }
 
 fn doubt_cut_short(run: &LoadRun, all: &LoadSecond) -> Option<Warning> {
-    let when = if all.due == 0 { ", before anything was measured" } else { "" };
     run.is_cut_short.then(|| {
-        Warning::new(
-            "cut_short",
-            format!("the load was ended after {:.1} s{when}", run.duration.as_secs_f64()),
-            "",
-        )
+        let after_s = run.duration.as_secs_f64();
+        LoadDoubt::LoadCutShort { after_s, is_unmeasured: all.due == 0 }.into()
     })
-}
-
-fn milliseconds(duration: Duration) -> String {
-    format!("{:.1} ms", duration.as_secs_f64() * 1e3)
 }

@@ -9,8 +9,8 @@ use super::used::{self, Used};
 use super::verdict::{self, Judgement};
 use super::warm_up::warm_up;
 use crate::terms::{
-    Goals, InsideSummary, InsideUse, Limit, LoadSummary, Reason, TrialPurpose, TrialRecord,
-    TrialSummary, Variant, Verdict, WaitingEvidence, Warning,
+    BlindSpot, Goals, InsideSummary, InsideUse, Limit, LoadDoubt, LoadSummary, Reason, Stated,
+    TrialPurpose, TrialRecord, TrialSummary, Variant, Verdict, WaitingEvidence,
 };
 
 /// What has to be known beside the record.
@@ -39,7 +39,8 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
     let mut summary = load::summarise(&record.load, cut, context.goals, &load::Rules::default());
     let load_s = record.load.run.duration.max(record.load.run.last_reply).as_secs_f64();
     let used = used::used(record, cut.as_secs_f64(), record.load.run.duration.as_secs_f64());
-    summary.warnings.extend(record.monitor.blind_spots.iter().map(|spot| not_seen(spot)));
+    let not_seen = |what: &Stated<BlindSpot>| LoadDoubt::NotSeen { what: what.clone() }.into();
+    summary.warnings.extend(record.monitor.blind_spots.iter().map(not_seen));
     let judgement = judge(record, context, &summary, cut);
     // Of a trial that is not valid the generator is the limit, whatever was asked.
     let is_pushed = is_burst(record, context) || judgement.verdict == Verdict::No || !summary.valid;
@@ -89,10 +90,6 @@ fn a_request(all: &InsideUse) -> Option<InsideSummary> {
         queue_s: all.queue_s.map(mean),
         probe_s: mean(all.probe_s),
     })
-}
-
-fn not_seen(blind_spot: &str) -> Warning {
-    Warning::new("not_seen", blind_spot, "what can be seen is used all the same")
 }
 
 fn judge(

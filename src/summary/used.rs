@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::stats::{Slope, slope};
 use crate::terms::{
-    GroupUse, HostUse, InsideUse, MonitorRecord, MonitorSecond, Role, TrialRecord, Warning,
-    WorkerShare,
+    GroupUse, HostUse, InsideUse, LoadDoubt, MonitorRecord, MonitorSecond, Role, TrialRecord,
+    Warning, WorkerShare,
 };
 
 /// Use over the measured part, warm-up left out.
@@ -267,18 +267,8 @@ const UNEVEN: f64 = 0.5;
 pub fn doubt_balance(used: &Used) -> Option<Warning> {
     let (busiest, idlest) = (used.busiest_worker(), used.idlest_worker());
     let is_uneven = busiest >= BUSY_ENOUGH && idlest < UNEVEN * busiest;
-    is_uneven.then(|| {
-        Warning::new(
-            "uneven_workers",
-            format!(
-                "the workers were unevenly used: the busiest {:.0} % of a core, the idlest {:.0} %",
-                busiest * 100.0,
-                idlest * 100.0
-            ),
-            "kept connections stay with the worker that accepted them: measure with a fresh \
-             connection a request (--connection fresh), or with many more clients than workers",
-        )
-    })
+    is_uneven
+        .then(|| LoadDoubt::WorkersUneven { busiest_cores: busiest, idlest_cores: idlest }.into())
 }
 
 fn inside(measured: &[&MonitorSecond]) -> Option<InsideUse> {

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::doubt::GeneratorDoubt;
+
 /// What a process beside the server used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NeighbourCores {
@@ -45,6 +47,10 @@ pub enum Evidence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fact", rename_all = "snake_case")]
 pub enum ResourceEvidence {
+    /// The load generator did not do what it was asked to.
+    GeneratorLimits {
+        doubt: GeneratorDoubt,
+    },
     CoresBusy {
         cores: f64,
         busy_ratio: f64,
@@ -160,7 +166,7 @@ impl From<WaitingEvidence> for Evidence {
 }
 
 /// What to do about a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fact", rename_all = "snake_case")]
 pub enum LimitAdvice {
     /// `has_threads`: the server has threads to choose.
@@ -182,4 +188,8 @@ pub enum LimitAdvice {
     FreshConnections,
     RaiseProxyLimits,
     LongerListenQueue,
+    /// What to do about this doubt.
+    MendGenerator {
+        doubt: GeneratorDoubt,
+    },
 }

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::limit_refusal::LimitRefusal;
+
 /// How a check came out.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -163,16 +165,23 @@ pub enum Priority {
     Normal,
 }
 
+/// A folder in which no control group could be made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedGroup {
+    pub folder: String,
+    pub why: LimitRefusal,
+}
+
 /// What a try to make a control group showed; `version`: of control groups, 1 or 2.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupPermission {
     /// Groups with limits of CPU and memory can be made.
     Both { version: u8 },
     /// A group can be made, but not with limits of these.
     Without { version: u8, missing: Vec<String> },
-    /// There are groups, but none may be made; `reason` has the folder and what the system said.
-    Refused { version: u8, reason: String },
+    /// There are groups, but none may be made in any of these.
+    Refused { version: u8, tried: Vec<RefusedGroup> },
     /// No control groups are mounted.
     None,
 }

@@ -97,7 +97,7 @@ impl ErrorCounts {
 }
 
 /// What was first seen to go wrong with TLS; `why` is the TLS library's own text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TlsTrouble {
     /// The server's certificate was not accepted.

@@ -5,10 +5,12 @@
 //! are what is stored and what scripts read, so a field is added, never renamed.
 
 mod advice;
+mod blind_spot;
 mod capacity_summary;
 mod comparison;
 mod configuration;
 mod decision;
+mod doubt;
 mod duration;
 mod event;
 mod evidence;
@@ -18,6 +20,7 @@ mod knob;
 mod lab;
 mod latencies;
 mod limit;
+mod limit_refusal;
 mod load_record;
 mod load_summary;
 mod machine;
@@ -41,6 +44,7 @@ pub use advice::{
     Advice, CoreCount, Counts, DatabaseAdvice, HealthCheck, PoolSetting, RunningAdvice,
     SettingAdvice, SettingsPlace,
 };
+pub use blind_spot::BlindSpot;
 pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
 pub use comparison::{
     CompareReport, ComparedFigure, ComparedSide, FigureKind, Standing, Verification,
@@ -51,6 +55,10 @@ pub use decision::{
     CurrentSetting, Decision, Equivalent, KnobLine, MemoryParts, OPERATING_SHARE, Precision,
     PredictedLimit, Prediction, PredictionScore, Settings, TuneResult,
 };
+pub use doubt::{
+    CapacityDoubt, ChangeNotThere, Doubt, GeneratorDoubt, LoadDoubt, LoadOffered, MachineDoubt,
+    MissingTrial, PredictionDoubt, QuantumOwner, ScalabilityCurve, SessionDoubt,
+};
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
 pub use evidence::{
@@ -59,7 +67,7 @@ pub use evidence::{
 };
 pub use finding::{
     BusiestProcess, CoresQuota, Finding, FindingState, GroupPermission, LocalPorts, MachineCheck,
-    MemoryLeft, NoiseSpread, Priority,
+    MemoryLeft, NoiseSpread, Priority, RefusedGroup,
 };
 pub use goals::{Goals, GoalsError, Part};
 pub use knob::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant};
@@ -69,6 +77,7 @@ pub use lab::{
 };
 pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
+pub use limit_refusal::LimitRefusal;
 pub use load_record::{
     Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadRun, LoadSecond, Offered, TargetSecond,
     TlsTrouble,

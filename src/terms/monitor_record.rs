@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::blind_spot::BlindSpot;
+use super::stated::Stated;
+
 /// What a process is to the app server.
 #[derive(
     Debug,
@@ -262,6 +265,6 @@ pub struct MonitorRecord {
     pub seconds: Vec<MonitorSecond>,
     /// Taken once, at the end of the load; empty when it could not be read.
     pub memory: Vec<ProcessMemory>,
-    /// What could not be seen, a sentence each.
-    pub blind_spots: Vec<String>,
+    /// What could not be seen.
+    pub blind_spots: Vec<Stated<BlindSpot>>,
 }

@@ -1,31 +1,101 @@
-//! A doubt about a measurement, with what to do about it.
+//! A doubt about a measurement, as it is stored.
 
-use std::fmt;
+use std::borrow::Cow;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// One doubt: `code` is stable and for scripts, `message` says what was seen with its figure,
-/// `advice` what to do (empty when nothing can be done).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Warning {
-    pub code: String,
-    pub message: String,
-    pub advice: String,
+use super::doubt::{Doubt, GENERATOR_SHARES_CORES, GeneratorDoubt, MachineDoubt};
+
+/// A doubt; or the words that a version stored before there were facts. Only `report` makes words
+/// of facts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Warning {
+    Doubt(Doubt),
+    /// `code` is stable and for scripts, `message` says what was seen with its figure, `advice`
+    /// what to do (empty when nothing can be done).
+    Verbatim {
+        code: String,
+        message: String,
+        advice: String,
+    },
 }
 
 impl Warning {
-    /// A doubt with its advice.
-    pub fn new(code: &str, message: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { code: code.to_string(), message: message.into(), advice: advice.into() }
+    /// Words instead of a fact.
+    pub fn verbatim(
+        code: impl Into<String>,
+        message: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
+        Self::Verbatim { code: code.into(), message: message.into(), advice: advice.into() }
+    }
+
+    /// The fact; `None` for words.
+    pub fn doubt(&self) -> Option<&Doubt> {
+        match self {
+            Self::Doubt(doubt) => Some(doubt),
+            Self::Verbatim { .. } => None,
+        }
+    }
+
+    /// Stable, for scripts.
+    pub fn code(&self) -> &str {
+        match self {
+            Self::Doubt(doubt) => doubt.code(),
+            Self::Verbatim { code, .. } => code,
+        }
+    }
+
+    /// Both are of one kind, whatever their figures.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.code() == other.code()
+    }
+
+    /// What is doubtful about the load generator.
+    pub fn of_generator(&self) -> Option<GeneratorDoubt> {
+        match self {
+            Self::Doubt(Doubt::Generator(doubt)) => Some(*doubt),
+            _ => None,
+        }
+    }
+
+    /// The load generator has no core of its own, also in what an older version stored.
+    pub fn says_generator_shares_cores(&self) -> bool {
+        match self {
+            Self::Doubt(Doubt::Machine(MachineDoubt::GeneratorSharesCores { .. })) => true,
+            Self::Doubt(_) => false,
+            Self::Verbatim { code, .. } => code == GENERATOR_SHARES_CORES,
+        }
     }
 }
 
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.advice.as_str() {
-            "" => f.write_str(&self.message),
-            advice => write!(f, "{}; {advice}", self.message),
-        }
+impl<D: Into<Doubt>> From<D> for Warning {
+    fn from(doubt: D) -> Self {
+        Self::Doubt(doubt.into())
+    }
+}
+
+/// Scripts get the words, and the fact with them (`report/facts.rs`).
+impl JsonSchema for Warning {
+    fn schema_name() -> Cow<'static, str> {
+        "Warning".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A doubt: `code` is stable and for scripts, `message` says what was \
+                            seen with its figure, `advice` what to do (empty when nothing can be \
+                            done). `fact` is missing in what older versions stored.",
+            "type": "object",
+            "properties": {
+                "code": { "type": "string" },
+                "message": { "type": "string" },
+                "advice": { "type": "string" },
+                "fact": { "type": "object", "x-fact": "Doubt" },
+            },
+            "required": ["code", "message", "advice"],
+        })
     }
 }

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::blind_spot::BlindSpot;
 use super::monitor_record::{MonitorSecond, ProcessMemory};
+use super::stated::Stated;
 
 /// What a running server used in one interval, as scripts read it: a JSON object a line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,5 +18,5 @@ pub struct WatchSecond {
     /// As last walked, which is every few intervals; in order of pid.
     pub memory: Vec<ProcessMemory>,
     /// What cannot be seen, a sentence each.
-    pub blind_spots: Vec<String>,
+    pub blind_spots: Vec<Stated<BlindSpot>>,
 }

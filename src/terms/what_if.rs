@@ -166,8 +166,9 @@ pub struct PredictTable {
     pub memory_bytes: Vec<Option<u64>>,
     pub limit: Vec<Option<LimitKind>>,
     pub measured_cores: f64,
-    /// What the prediction can't know, a sentence each.
-    pub doubts: Vec<String>,
+    /// What the prediction can't know.
+    #[serde(skip)]
+    pub doubts: Vec<Warning>,
 }
 
 /// Latency at one rate, seconds.

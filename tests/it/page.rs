@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 use sweetspot::report::html::{self, Assets};
 use sweetspot::report::{Language, Story, fold};
-use sweetspot::terms::{PredictTable, Stated};
+use sweetspot::terms::{PredictTable, Stated, Warning};
 
 use crate::sessions::{long, sample};
 
@@ -139,7 +139,7 @@ fn values_from_outside_are_text_wherever_they_stand() {
     story.notes = vec![Stated::Verbatim(EVIL.to_string())];
     story.plan = vec![(EVIL.into(), EVIL.into(), EVIL.into())];
     for warning in &mut story.warnings {
-        (warning.message, warning.advice) = (EVIL.to_string(), EVIL.to_string());
+        *warning = Warning::verbatim("evil", EVIL, EVIL);
     }
     for (_, failure) in &mut story.boot_failures {
         (failure.message, failure.advice) = (EVIL.to_string(), EVIL.to_string());

@@ -64,7 +64,7 @@ fn a_machine_with_four_times_the_cores_is_predicted_with_its_truth_in_the_interv
     for (workers, threads) in [(8, 4), (12, 2)] {
         assert_covers(find(&report, workers, threads), truth(&there, workers, threads));
     }
-    assert!(report.warnings.iter().any(|one| one.code == "extrapolation"), "{report:?}");
+    assert!(report.warnings.iter().any(|one| one.code() == "extrapolation"), "{report:?}");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_server_that_is_not_known_follows_a_curve_and_says_so() {
     let unknown = Story { server: "command bin/serve".into(), ..known };
     let report = answer(&unknown, &Question::as_measured()).unwrap();
     assert_eq!(report.fit.form, ModelForm::Scalability);
-    assert!(report.warnings.iter().any(|one| one.code == "unknown_server"), "{report:?}");
+    assert!(report.warnings.iter().any(|one| one.code() == "unknown_server"), "{report:?}");
     let two = find(&report, 2, 4);
     assert_eq!(two.latency_s, None);
     // Within the goal that the session settled itself.

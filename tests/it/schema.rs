@@ -61,7 +61,7 @@ fn fact_of(property: &Value) -> Option<Value> {
     }
     let options = property.get("anyOf").and_then(Value::as_array);
     let mut all = options.into_iter().flatten().chain([property]);
-    let family = all.find_map(|it| it.get("x-fact"))?;
+    let family = all.find(|it| it["type"] == "string").and_then(|it| it.get("x-fact"))?;
     Some(json!({ "type": ["object", "null"], "x-fact": family }))
 }
 

@@ -16,8 +16,8 @@ use sweetspot::session::tune::{self, Ended, Tune, TuneError};
 use sweetspot::store::{SessionId, Store};
 use sweetspot::terms::{
     Arrivals, Configuration, ConnectionMode, Event, EventKind, LiveSecond, Machine, Note,
-    Objective, SearchNote, SessionState, Stated, SteadinessNote, StopSignal, Target, Threads,
-    TrialPurpose, Variant, Warning, Workers,
+    Objective, SearchNote, SessionDoubt, SessionState, Stated, SteadinessNote, StopSignal, Target,
+    Threads, TrialPurpose, Variant, Warning, Workers,
 };
 use tempfile::TempDir;
 
@@ -396,7 +396,7 @@ fn an_app_with_one_thread_is_asked_before_it_gets_more() {
     let ended = room.tune(&plan, &mut Simulated::new(app.clone(), 1)).unwrap();
     assert_eq!(room.asked, 1);
     assert!(purposes(&ended.events).iter().all(|(_, c)| c.threads.get() == 1));
-    assert!(ended.result.warnings.iter().any(|w: &Warning| w.code == "one_thread_only"));
+    assert!(ended.result.warnings.iter().any(|w| *w == SessionDoubt::OneThreadOnly.into()));
 
     let folder = TempDir::new().unwrap();
     let plan = Plan { store: folder.path().join("other.db"), ..plan };

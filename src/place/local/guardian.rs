@@ -11,6 +11,7 @@ mod input;
 mod launch;
 mod log_file;
 
+use crate::terms::LimitRefusal;
 use std::ffi::CString;
 use std::fs;
 use std::io::{self, Write};
@@ -281,7 +282,7 @@ fn usable_group(limits: Limits) -> Group {
     if let Err(error) = try_to_join(&group) {
         // Best effort: nobody is in it.
         let _ = group.remove();
-        return Group::none(limits, &format!("no process may join a control group: {error}"));
+        return Group::none(limits, &LimitRefusal::MayNotJoin { error: error.to_string() });
     }
     group
 }

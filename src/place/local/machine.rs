@@ -7,7 +7,7 @@ use std::io;
 
 use super::cgroup::Limits;
 use crate::monitor::host::{self, Host};
-use crate::terms::{Bytes, Cores, Machine, Warning};
+use crate::terms::{Bytes, Cores, Machine, MachineDoubt, Warning};
 
 /// The machine, shared out between server and load generator.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,18 +40,12 @@ fn share_out(host: &Host, cores: Option<Cores>, memory: Option<Bytes>) -> Share 
     let machine = host.machine(cores, memory);
     let mut warnings = Vec::new();
     if let Some(asked) = cores.filter(|asked| asked.get() > there.cores.get()) {
-        warnings.push(Warning::new(
-            "fewer_cores",
-            format!("{asked} cores were asked for and {} can be used here", there.cores),
-            "measure on a machine with as many cores as the server will have",
-        ));
+        let (asked_cores, usable_cores) = (asked.get(), there.cores.get());
+        warnings.push(MachineDoubt::FewerCores { asked_cores, usable_cores }.into());
     }
     if let Some(asked) = memory.filter(|asked| *asked > there.memory_bytes) {
-        warnings.push(Warning::new(
-            "less_memory",
-            format!("{asked} of memory was asked for and {} can be used here", there.memory_bytes),
-            "measure on a machine with as much memory as the server will have",
-        ));
+        let (asked_bytes, usable_bytes) = (asked.0, there.memory_bytes.0);
+        warnings.push(MachineDoubt::LessMemory { asked_bytes, usable_bytes }.into());
     }
     let cpus: Vec<usize> = host.allowed_cores.iter().copied().map(usize::from).collect();
     // A part of a core still needs the whole core; the quota does the rest.
@@ -139,7 +133,9 @@ mod tests {
     #[test]
     fn asking_for_more_than_there_is_is_said() {
         let share = share_out(&host(2, None), cores(4.0), Some(Bytes(64 << 30)));
-        let codes: Vec<&str> = share.warnings.iter().map(|w| w.code.as_str()).collect();
-        assert_eq!(codes, ["fewer_cores", "less_memory"]);
+        let cores = MachineDoubt::FewerCores { asked_cores: 4.0, usable_cores: 2.0 };
+        let (asked_bytes, usable_bytes) = (64 << 30, 8 << 30);
+        let memory = MachineDoubt::LessMemory { asked_bytes, usable_bytes };
+        assert_eq!(share.warnings, [cores.into(), memory.into()]);
     }
 }

@@ -35,13 +35,13 @@ use self::orders::{Order, Reply};
 pub use self::resize::Resized;
 pub use self::settings::{BOOT_PATIENCE, LocalSettings, OWN_PROGRAM, scratch_places};
 use self::started::{Part, StartedProcesses};
-use super::{GENERATOR_SHARES_CORES, Observed, Offer, Place, PlaceError, Started};
+use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::monitor::Monitor;
 use crate::server::{self, App, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
 use crate::terms::{
-    BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, Machine, Phase, Priority,
-    StopRequest, StopSignal, Target, TrialFailure, Variant, Warning,
+    BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, Machine, MachineDoubt, Phase,
+    Priority, StopRequest, StopSignal, Target, TrialFailure, Variant, Warning,
 };
 
 /// Where servers and proxies are installed that not every user's `PATH` leads to: they are looked
@@ -382,15 +382,8 @@ impl Place for Local {
         let mut warnings = self.share.warnings.clone();
         warnings.extend(not_enforced(&self.link.group, &self.share));
         if self.share.generator_cpus.is_empty() {
-            warnings.push(Warning::new(
-                GENERATOR_SHARES_CORES,
-                format!(
-                    "the load generator runs on the app server's own {} cores",
-                    self.share.machine.cores
-                ),
-                "its share is shown with every result; give --cpus fewer than the machine has to \
-                 keep a core for it",
-            ));
+            let cores = self.share.machine.cores.get();
+            warnings.push(MachineDoubt::GeneratorSharesCores { cores }.into());
         }
         warnings
     }
@@ -538,24 +531,19 @@ fn begin(settings: &LocalSettings, share: &Share) -> Result<Link, PlaceError> {
 fn not_enforced<'a>(group: &'a Group, share: &'a Share) -> impl Iterator<Item = Warning> + 'a {
     let is_by_affinity = share.limits.cores.is_some_and(|cores| cores.fract() == 0.0)
         && !share.server_cpus.is_empty();
-    let advice = "run as root, or below a control group of yours (systemd-run --user --scope \
-                  sweetspot ...); otherwise read the result as one without this limit";
     group.not_enforced.iter().filter_map(move |missing| {
-        let message = match missing.limit {
+        let why = missing.why.clone();
+        let doubt = match missing.limit {
             // Whole cores are enough: the server cannot leave them.
             LimitName::Cores if is_by_affinity => return None,
-            LimitName::Cores => format!(
-                "the limit of {} cores is not enforced, the server runs on {} whole cores ({})",
-                share.machine.cores,
-                share.machine.cores.get().ceil(),
-                missing.why
-            ),
-            LimitName::Memory => format!(
-                "the limit of {} of memory is not enforced ({})",
-                share.machine.memory_bytes, missing.why
-            ),
+            LimitName::Cores => {
+                MachineDoubt::CoresNotEnforced { cores: share.machine.cores.get(), why }
+            }
+            LimitName::Memory => {
+                MachineDoubt::MemoryNotEnforced { limit_bytes: share.machine.memory_bytes.0, why }
+            }
         };
-        Some(Warning::new("limits_not_enforced", message, advice))
+        Some(doubt.into())
     })
 }
 

@@ -1,12 +1,12 @@
 //! Every table of a session, for `-o csv=FOLDER/`: a file each.
 
 use super::{optional, render as trials};
-use crate::report::Language;
 use crate::report::map::{self, Cell};
 use crate::report::outside::csv as text;
 use crate::report::story::Story;
 use crate::report::words;
-use crate::terms::{Configuration, KnobCheck, KnobVerdict};
+use crate::report::{Language, Said};
+use crate::terms::{Configuration, KnobCheck, KnobVerdict, Warning};
 
 /// One table, which is there also when it has no rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -223,7 +223,10 @@ fn predicted(story: &Story) -> Table {
 }
 
 fn warnings(story: &Story) -> Table {
-    let rows =
-        story.warnings.iter().map(|it| vec![text(&it.code), text(&it.message), text(&it.advice)]);
+    let row = |it: &Warning| {
+        let Said { message, advice } = Language::DATA.say_doubt(it);
+        vec![text(it.code()), text(&message), text(&advice)]
+    };
+    let rows = story.warnings.iter().map(row);
     Table::new("warnings.csv", "code,message,advice", rows)
 }

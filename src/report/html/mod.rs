@@ -7,7 +7,7 @@
 
 mod document;
 mod fallback;
-mod page;
+pub mod page;
 
 pub use document::{Assets, assets, shell};
 pub use page::{Content, Page, SessionHead, TrialRow, compared, head, session, trial};

@@ -100,13 +100,21 @@ pub struct SessionHead<'a> {
     front: Vec<FrontRow>,
     knobs: InEach<Vec<KnobRow>>,
     plan: Vec<PlanRow<'a>>,
-    warnings: Vec<WarningRow<'a>>,
+    warnings: Vec<WarningRow>,
     #[serde(serialize_with = "in_each_language")]
     notes: &'a [Stated<Note>],
     failures: InEach<Vec<FailureRow>>,
     elapsed_s: f64,
     load_s: f64,
-    predict: Option<&'a PredictTable>,
+    predict: Option<Predictions<'a>>,
+}
+
+/// Predictions, with the doubts about them as sentences.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Predictions<'a> {
+    #[serde(flatten)]
+    table: &'a PredictTable,
+    doubts: Vec<InEach<String>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -166,9 +174,9 @@ struct PlanRow<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct WarningRow<'a> {
-    text: &'a str,
-    advice: &'a str,
+struct WarningRow {
+    text: InEach<String>,
+    advice: InEach<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -270,7 +278,7 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         failures: InEach::of(|language| failures(story, language)),
         elapsed_s: story.elapsed_s,
         load_s: story.load_s,
-        predict,
+        predict: predict.map(predictions),
     }
 }
 
@@ -370,8 +378,17 @@ fn plan_row((what, value, source): &(String, String, String)) -> PlanRow<'_> {
     PlanRow { what, value, source }
 }
 
-fn warning_row(warning: &Warning) -> WarningRow<'_> {
-    WarningRow { text: &warning.message, advice: &warning.advice }
+fn warning_row(warning: &Warning) -> WarningRow {
+    WarningRow {
+        text: InEach::of(|language| language.say_doubt(warning).message),
+        advice: InEach::of(|language| language.say_doubt(warning).advice),
+    }
+}
+
+/// What a page's reader moves over.
+pub fn predictions(table: &PredictTable) -> Predictions<'_> {
+    let doubt = |it| InEach::of(|language| language.say_warning(it));
+    Predictions { table, doubts: table.doubts.iter().map(doubt).collect() }
 }
 
 fn failures(story: &Story, language: Language) -> Vec<FailureRow> {

@@ -172,7 +172,7 @@ fn judgement(text: &mut String, summary: &LoadSummary) {
         line(text, "Targets", &target);
     }
     for warning in &summary.warnings {
-        line(text, "Warning", &warning.to_string());
+        line(text, "Warning", &Language::English.say_warning(warning));
     }
     if !summary.valid {
         line(text, "Not valid", "the generator was the limit; this says nothing about the server");

@@ -1,8 +1,11 @@
 //! Reports in English.
 
 mod advice;
+mod blind_spot;
+mod doubt;
 mod finding;
 mod limit;
+mod limit_refusal;
 mod note;
 mod obstacle;
 mod reason;
@@ -13,8 +16,9 @@ use super::{
 };
 use crate::report::figures;
 use crate::terms::{
-    Advice, Arrivals, ChangeReason, Evidence, LimitAdvice, LimitKind, MachineCheck, Note, Obstacle,
-    Reason, RecheckReason, SettingsPlace, TrialPurpose, Verdict,
+    Advice, Arrivals, BlindSpot, ChangeReason, Doubt, Evidence, LimitAdvice, LimitKind,
+    LimitRefusal, MachineCheck, Note, Obstacle, Reason, RecheckReason, SettingsPlace, TrialPurpose,
+    Verdict,
 };
 
 pub struct English;
@@ -110,6 +114,22 @@ impl Phrases for English {
 
     fn limit_advice(&self, advice: &LimitAdvice) -> String {
         limit::advice(*advice)
+    }
+
+    fn blind_spot(&self, spot: &BlindSpot) -> String {
+        blind_spot::sentence(spot)
+    }
+
+    fn doubt_message(&self, doubt: &Doubt) -> String {
+        doubt::message(doubt)
+    }
+
+    fn doubt_advice(&self, doubt: &Doubt) -> String {
+        doubt::advice(doubt)
+    }
+
+    fn limit_refusal(&self, refusal: &LimitRefusal) -> String {
+        limit_refusal::sentence(refusal)
     }
 
     fn note(&self, note: &Note) -> String {

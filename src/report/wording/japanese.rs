@@ -1,8 +1,11 @@
 //! Reports in Japanese, in the words of those who run Rails apps: the field's terms stay.
 
 mod advice;
+mod blind_spot;
+mod doubt;
 mod finding;
 mod limit;
+mod limit_refusal;
 mod note;
 mod obstacle;
 mod reason;
@@ -12,8 +15,9 @@ use super::{
     NoFigure, Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
 };
 use crate::terms::{
-    Advice, Arrivals, ChangeReason, Evidence, LimitAdvice, LimitKind, MachineCheck, Note, Obstacle,
-    Reason, RecheckReason, SettingsPlace, TrialPurpose, Verdict,
+    Advice, Arrivals, BlindSpot, ChangeReason, Doubt, Evidence, LimitAdvice, LimitKind,
+    LimitRefusal, MachineCheck, Note, Obstacle, Reason, RecheckReason, SettingsPlace, TrialPurpose,
+    Verdict,
 };
 
 pub struct Japanese;
@@ -124,6 +128,22 @@ impl Phrases for Japanese {
 
     fn limit_advice(&self, advice: &LimitAdvice) -> String {
         limit::advice(*advice)
+    }
+
+    fn blind_spot(&self, spot: &BlindSpot) -> String {
+        blind_spot::sentence(spot)
+    }
+
+    fn doubt_message(&self, doubt: &Doubt) -> String {
+        doubt::message(doubt)
+    }
+
+    fn doubt_advice(&self, doubt: &Doubt) -> String {
+        doubt::advice(doubt)
+    }
+
+    fn limit_refusal(&self, refusal: &LimitRefusal) -> String {
+        limit_refusal::sentence(refusal)
     }
 
     fn note(&self, note: &Note) -> String {

@@ -11,8 +11,9 @@ mod labels;
 
 use super::figures;
 use crate::terms::{
-    Advice, Arrivals, ChangeReason, Evidence, LimitAdvice, LimitKind, MachineCheck, Note, Obstacle,
-    Reason, RecheckReason, SettingsPlace, Stated, TrialPurpose, Verdict,
+    Advice, Arrivals, BlindSpot, ChangeReason, Doubt, Evidence, LimitAdvice, LimitKind,
+    LimitRefusal, MachineCheck, Note, Obstacle, Reason, RecheckReason, SettingsPlace, Stated,
+    TrialPurpose, Verdict, Warning,
 };
 pub use fact::{AnyFact, Fact};
 pub use labels::Labels;
@@ -72,6 +73,28 @@ impl Language {
         stated.map(|it| self.say(it)).unwrap_or_default()
     }
 
+    /// A doubt, and its advice apart.
+    pub fn say_doubt(self, warning: &Warning) -> Said {
+        let say = self.phrases();
+        match warning {
+            Warning::Doubt(doubt) => {
+                Said { message: say.doubt_message(doubt), advice: say.doubt_advice(doubt) }
+            }
+            Warning::Verbatim { message, advice, .. } => {
+                Said { message: message.clone(), advice: advice.clone() }
+            }
+        }
+    }
+
+    /// A doubt and its advice as one sentence.
+    pub fn say_warning(self, warning: &Warning) -> String {
+        let Said { message, advice } = self.say_doubt(warning);
+        match advice.as_str() {
+            "" => message,
+            _ => self.phrases().doubt(&message, &advice),
+        }
+    }
+
     /// What the locale asks for; `values`: those of `LC_ALL`, `LC_MESSAGES` and `LANG` in that
     /// order. As POSIX has it, the first one that is set and not empty decides.
     pub fn of_locale<'a>(values: impl IntoIterator<Item = Option<&'a str>>) -> Self {
@@ -95,6 +118,13 @@ impl Language {
             Self::Japanese => &labels::JAPANESE,
         }
     }
+}
+
+/// What was seen, and what to do about it: empty when nothing can be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    pub message: String,
+    pub advice: String,
 }
 
 /// What is counted.
@@ -342,6 +372,14 @@ pub trait Phrases: Sync {
     fn evidence(&self, evidence: &Evidence) -> String;
     /// What to do about a limit.
     fn limit_advice(&self, advice: &LimitAdvice) -> String;
+    /// What could not be watched.
+    fn blind_spot(&self, spot: &BlindSpot) -> String;
+    /// What is doubtful.
+    fn doubt_message(&self, doubt: &Doubt) -> String;
+    /// What to do about it; empty when nothing can be done.
+    fn doubt_advice(&self, doubt: &Doubt) -> String;
+    /// Why a control group's limit could not be set.
+    fn limit_refusal(&self, refusal: &LimitRefusal) -> String;
     /// What is to be said of an answer.
     fn note(&self, note: &Note) -> String;
     /// Why a setting or a change was not measured.
@@ -350,10 +388,6 @@ pub trait Phrases: Sync {
     fn advice(&self, advice: &Advice) -> String;
     /// What was checked of a machine, what was found, and what to do where that is no good.
     fn finding(&self, check: &MachineCheck) -> FindingWords;
-    fn machine_check(&self, check: &MachineCheck) -> String {
-        let FindingWords { what, figure, .. } = self.finding(check);
-        format!("{what}: {figure}")
-    }
     /// Where lines of settings go.
     fn settings_place(&self, place: &SettingsPlace) -> String;
     /// Why a load met its goals or not.

@@ -7,8 +7,8 @@ use crate::monitor::host::{Host, MemoryState};
 use crate::place::local::cgroup::Permission;
 use crate::terms::FindingState::{Bad, Ok, Warn};
 use crate::terms::{
-    BusiestProcess, Bytes, CoresQuota, Finding, FindingState, GroupPermission, LocalPorts,
-    MachineCheck, MemoryLeft, NoiseSpread, Priority,
+    BusiestProcess, Bytes, CoresQuota, Finding, FindingState, GroupPermission, LimitRefusal,
+    LocalPorts, MachineCheck, MemoryLeft, NoiseSpread, Priority, RefusedGroup,
 };
 
 /// What the cores did while we did nothing.
@@ -121,8 +121,13 @@ pub(super) fn control_group(permission: Permission) -> Finding {
             version: of(version),
             missing: missing.into_iter().map(String::from).collect(),
         },
-        Permission::Refused { version, reason } => {
-            GroupPermission::Refused { version: of(version), reason }
+        Permission::Refused { version, tried } => {
+            let of_one = |(folder, why): (PathBuf, LimitRefusal)| RefusedGroup {
+                folder: folder.display().to_string(),
+                why,
+            };
+            let tried = tried.into_iter().map(of_one).collect();
+            GroupPermission::Refused { version: of(version), tried }
         }
         Permission::None => GroupPermission::None,
     };
@@ -205,6 +210,11 @@ mod tests {
         }
     }
 
+    fn in_words(check: &MachineCheck) -> String {
+        let said = Language::DATA.say_finding(check);
+        format!("{}: {}", said.what, said.figure)
+    }
+
     #[test]
     fn a_quota_below_the_visible_cores_is_a_doubt_and_so_is_a_single_core() {
         for (allowed, quota, expected) in [
@@ -216,7 +226,7 @@ mod tests {
         ] {
             assert_eq!(cores(&host(allowed, quota)).state, expected, "{allowed} {quota:?}");
         }
-        let said = Language::DATA.say_fact(&cores(&host(64, Some(2.0))).check);
+        let said = in_words(&cores(&host(64, Some(2.0))).check);
         let quota = "held to 2.00 by the quota in /sys/fs/cgroup/pod";
         assert_eq!(said, format!("cores: 64 of 64 online, {quota}"));
     }
@@ -234,7 +244,7 @@ mod tests {
         for (share, expected) in [(0.01, Ok), (0.06, Warn), (0.5, Bad)] {
             assert_eq!(load(&busy(share, 0.0)).state, expected, "{share}");
         }
-        let said = |busy: &Busy| Language::DATA.say_fact(&load(busy).check);
+        let said = |busy: &Busy| in_words(&load(busy).check);
         assert!(said(&busy(0.5, 0.0)).contains("mariadbd (pid 77), 0.50 cores"));
         assert!(!said(&busy(0.01, 0.0)).contains("mariadbd"));
     }
@@ -300,8 +310,9 @@ mod tests {
 
     #[test]
     fn groups_and_priority_that_are_refused_say_how_to_get_them() {
+        let why = LimitRefusal::LimitRefused { error: "permission denied".into() };
         let refused =
-            Permission::Refused { version: Version::Two, reason: "/x: permission denied".into() };
+            Permission::Refused { version: Version::Two, tried: vec![("/x".into(), why)] };
         let found = control_group(refused);
         assert_eq!(found.state, Warn);
         let said = Language::DATA.say_finding(&found.check);

@@ -17,7 +17,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::LoadVerbError;
-use crate::terms::{Target, Warning};
+use crate::terms::{LoadDoubt, Target, Warning};
 use line::{Entry, Line};
 pub use replay::{Arrival, Speed, replay};
 
@@ -269,22 +269,18 @@ impl Traffic {
         let LeftOut { not_understood, rare_targets, of_rare_targets, .. } = self.left_out;
         let mut warnings = Vec::new();
         if rare_targets > 0 {
-            warnings.push(Warning::new(
-                "rare_targets",
-                format!(
-                    "the access log has more than {MOST_TARGETS} targets: {of_rare_targets} \
-                     requests of the {rare_targets} rarest were left out"
-                ),
-                "if their paths differ in nothing but a number, use --variables instead",
-            ));
+            let doubt = LoadDoubt::RareTargetsLeftOut {
+                targets_kept: MOST_TARGETS as u32,
+                requests: of_rare_targets,
+                targets: rare_targets,
+            };
+            warnings.push(doubt.into());
         }
         if not_understood > 0 {
             let first = self.left_out.first_not_understood.unwrap_or(0);
-            warnings.push(Warning::new(
-                "log_lines",
-                format!("{not_understood} lines of the access log were not understood"),
-                format!("look at line {first}, the first of them"),
-            ));
+            let doubt =
+                LoadDoubt::LogLinesNotUnderstood { lines: not_understood, first_line: first };
+            warnings.push(doubt.into());
         }
         warnings
     }

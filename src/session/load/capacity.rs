@@ -18,9 +18,9 @@ use crate::search::{BurstAnswer, RateAsk, RateSearch, WindowAnswer};
 use crate::summary::load::{Rules, summarise};
 use crate::summary::{between, verdict};
 use crate::terms::{
-    Arrivals, CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow, Goals,
-    LiveSecond, LoadRecord, LoadSummary, Offered, Rate, StopSignal, Verdict, Warning,
-    format_duration,
+    Arrivals, CapacityConclusion, CapacityDoubt, CapacityLatency, CapacitySummary, CapacityWindow,
+    Doubt, GeneratorDoubt, Goals, LiveSecond, LoadDoubt, LoadOffered, LoadRecord, LoadSummary,
+    Offered, Rate, StopSignal, Verdict, Warning, format_duration,
 };
 
 /// A search that can begin.
@@ -62,9 +62,6 @@ const LEAST: Duration = Duration::from_secs(10);
 
 /// Without a reply for so long before the end, and with connections refused, a server has gone.
 const SILENCE: Duration = Duration::from_secs(1);
-
-/// Doubts that an overload itself explains.
-const OF_OVERLOADS: [&str; 3] = ["unanswered", "max_in_flight", "status"];
 
 /// Checks what was typed, and finds the server's addresses (without sending anything). `asked` has
 /// the time in all as its length, the settling as its warm-up, and an open load of any rate;
@@ -238,14 +235,10 @@ impl<'a> Finder<'a> {
         self.has_answered |= whole.completed > 0;
         if self.is_gone {
             let load = match record.run.offered {
-                Offered::Open { rate, .. } => rate.to_string(),
-                Offered::Closed { clients, .. } => format!("{clients} clients"),
+                Offered::Open { rate, .. } => LoadOffered::RateRps(rate.as_per_second()),
+                Offered::Closed { clients, .. } => LoadOffered::Clients(clients),
             };
-            self.warnings.push(Warning::new(
-                "server_gone",
-                format!("the server stopped answering at {load}; the search ended there"),
-                "its own log may say why: it may have crashed, or been restarted",
-            ));
+            self.warnings.push(CapacityDoubt::ServerGone { load }.into());
         }
         Ok(())
     }
@@ -275,7 +268,8 @@ impl<'a> Finder<'a> {
         let summary = self.summary(record, cut);
         let judged = verdict::judge(record, &self.plan.goals, &summary, cut);
         self.note(&summary, judged.leaning != Verdict::Yes);
-        let has = |code: &str| summary.warnings.iter().any(|warning| warning.code == code);
+        let is_busy =
+            |it: &Warning| matches!(it.of_generator(), Some(GeneratorDoubt::LoopBusy { .. }));
         self.search.tell_window(WindowAnswer {
             rate_rps: rate.as_per_second(),
             verdict: judged.verdict,
@@ -283,7 +277,7 @@ impl<'a> Finder<'a> {
             resolution: judged.resolution,
             edge: judged.edge,
             is_valid: summary.valid,
-            is_generator_busy: !summary.valid && has("generator_cpu"),
+            is_generator_busy: !summary.valid && summary.warnings.iter().any(is_busy),
             load_s: sent.took.as_secs_f64(),
         });
         let window = CapacityWindow {
@@ -307,14 +301,21 @@ impl<'a> Finder<'a> {
         self.windows.push(window);
     }
 
-    /// Keeps one doubt of each kind.
+    /// Keeps one doubt of each kind that an overload does not explain.
     fn note(&mut self, summary: &LoadSummary, is_overload: bool) {
         for warning in &summary.warnings {
-            let is_explained = is_overload && OF_OVERLOADS.contains(&warning.code.as_str());
-            // What was cut short was so by the search itself.
-            let is_ours = warning.code == "cut_short";
-            let is_known = self.warnings.iter().any(|known| known.code == warning.code);
-            if !is_explained && !is_ours && !is_known {
+            let is_explained = match warning.doubt() {
+                Some(Doubt::Load(
+                    LoadDoubt::Unanswered { .. }
+                    | LoadDoubt::WaitedForPlace { .. }
+                    | LoadDoubt::FailedReplies { .. },
+                )) => is_overload,
+                // What was cut short was so by the search itself.
+                Some(Doubt::Load(LoadDoubt::LoadCutShort { .. })) => true,
+                _ => false,
+            };
+            let is_known = self.warnings.iter().any(|known| known.is_like(warning));
+            if !is_explained && !is_known {
                 self.warnings.push(warning.clone());
             }
         }
@@ -350,28 +351,14 @@ impl<'a> Finder<'a> {
 
     fn doubt_answer(&mut self, conclusion: CapacityConclusion, is_generator_limited: bool) {
         if self.is_stopped {
-            let what = format!("the search was ended after {:.0} s", self.load_s);
-            self.warnings.push(Warning::new("cut_short", what, ""));
+            self.warnings.push(CapacityDoubt::SearchCutShort { after_s: self.load_s }.into());
         }
         let doubt = match conclusion {
-            _ if is_generator_limited => Some((
-                "generator_limit",
-                "the generator was the limit, not the server",
-                "use more loops (--loops), or run it on another machine",
-            )),
-            CapacityConclusion::AtLeast => Some((
-                "no_upper_bound",
-                "the SLO was met at every rate tried",
-                "give it more time (--duration), or a higher first guess (--rate)",
-            )),
-            CapacityConclusion::Undecided => Some((
-                "too_few_requests",
-                "what was seen is too little to name a capacity",
-                "give it more time (--duration)",
-            )),
+            _ if is_generator_limited => Some(CapacityDoubt::GeneratorLimited),
+            CapacityConclusion::AtLeast => Some(CapacityDoubt::NoUpperBound),
+            CapacityConclusion::Undecided => Some(CapacityDoubt::TooFewRequests),
             CapacityConclusion::Found | CapacityConclusion::Below => None,
         };
-        let doubt = doubt.map(|(code, message, advice)| Warning::new(code, message, advice));
-        self.warnings.extend(doubt);
+        self.warnings.extend(doubt.map(Warning::from));
     }
 }

@@ -1,15 +1,11 @@
 //! TLS as the command line asks for it, and what is said when it fails.
 //!
-//! In: options, and what the engine noticed. Out: settings, a line of description, warnings with
-//! the way out.
+//! In: options, and what the engine noticed. Out: settings, a line of description, doubts.
 
 use super::LoadVerbError;
 use super::url::{Scheme, Url};
 use crate::load::{TlsOptions, TlsSettings};
-use crate::terms::{ErrorCounts, LoadRun, LoadSummary, TlsTrouble, Warning};
-
-/// The warning's code, for scripts.
-const CODE: &str = "tls";
+use crate::terms::{Doubt, ErrorCounts, LoadDoubt, LoadRun, LoadSummary, Warning};
 
 /// For `https://`; reads the files named.
 ///
@@ -51,47 +47,17 @@ pub fn describe(options: &TlsOptions) -> String {
     text
 }
 
-/// What went wrong with TLS, with the way out, when requests failed for it.
+/// What went wrong with TLS when requests failed for it.
 pub fn warning(run: &LoadRun, errors: &ErrorCounts) -> Option<Warning> {
-    let has_failed = errors.tls + errors.malformed > 0;
-    run.tls_trouble.as_ref().filter(|_| has_failed).map(in_words)
+    let trouble = run.tls_trouble.clone().filter(|_| errors.tls + errors.malformed > 0)?;
+    Some(LoadDoubt::TlsFailed { trouble }.into())
 }
 
-fn in_words(trouble: &TlsTrouble) -> Warning {
-    let (message, advice) = match trouble {
-        TlsTrouble::Certificate { why } => (
-            format!("the server's certificate was not accepted ({why})"),
-            "name the CA that signed it with --cacert FILE or the host it is for with --sni NAME, \
-             or trust any with --insecure",
-        ),
-        TlsTrouble::Alert { why } => (
-            format!("the server ended TLS with an alert ({why})"),
-            "if it wants a client certificate, name one with --cert FILE --key FILE; its own log \
-             may say more",
-        ),
-        TlsTrouble::NotTls => (
-            "the server does not speak TLS on this port".to_string(),
-            "is that the right port? for plain HTTP write http:// instead of https://",
-        ),
-        TlsTrouble::Closed => (
-            "the server closed the connection in the TLS handshake".to_string(),
-            "does that port speak TLS? the server's log may say why",
-        ),
-        TlsTrouble::Other { why } => (
-            format!("TLS failed ({why})"),
-            "the server's log may say more; openssl s_client shows what it offers",
-        ),
-        TlsTrouble::Unasked => {
-            ("the server speaks TLS on this port".to_string(), "write https:// instead of http://")
-        }
-    };
-    Warning::new(CODE, message, advice)
-}
-
-/// The warning about TLS in a summary, as text.
-pub fn explained(summary: &LoadSummary) -> Option<String> {
-    let mut warnings = summary.warnings.iter();
-    warnings.find(|warning| warning.code == CODE).map(Warning::to_string)
+/// The doubt about TLS in a summary.
+pub fn doubt(summary: &LoadSummary) -> Option<&Warning> {
+    let is_of_tls =
+        |doubt: Option<&Doubt>| matches!(doubt, Some(Doubt::Load(LoadDoubt::TlsFailed { .. })));
+    summary.warnings.iter().find(|warning| is_of_tls(warning.doubt()))
 }
 
 #[cfg(test)]

@@ -49,7 +49,6 @@ pub fn table(story: &Story, places: &Places) -> Option<PredictTable> {
     };
     let all = expected(&known, places, &threads, goal);
     let capacities = || all.iter().map(|it| it.as_ref()?.capacity_rps);
-    let doubts = super::doubts::warnings(story, &known, &Question::as_measured(), &[]);
     Some(PredictTable {
         cores: places.cores.clone(),
         waits: places.waits.clone(),
@@ -61,7 +60,7 @@ pub fn table(story: &Story, places: &Places) -> Option<PredictTable> {
         limit: all.iter().map(|it| Some(it.as_ref()?.limit)).collect(),
         threads,
         measured_cores: machine.cores.get(),
-        doubts: doubts.iter().map(ToString::to_string).collect(),
+        doubts: super::doubts::warnings(story, &known, &Question::as_measured(), &[]),
     })
 }
 

@@ -3,7 +3,7 @@
 use super::{BUSY, Figures, IDLE, confidence, found};
 use crate::summary::used::Neighbour;
 use crate::terms::{
-    Limit, LimitAdvice, LimitKind, MemoryFill, NeighbourCores, ResourceEvidence, Stated,
+    Limit, LimitAdvice, LimitKind, MemoryFill, NeighbourCores, ResourceEvidence, Warning,
 };
 
 /// Stolen from the server's cores by other machines, and it is felt.
@@ -20,13 +20,9 @@ pub(super) fn generator(figures: &Figures<'_>) -> Option<Limit> {
     if figures.load.valid {
         return None;
     }
-    let doubt = figures.load.warnings.iter().find(|doubt| doubt.code.starts_with("generator_"))?;
-    Some(Limit {
-        kind: LimitKind::Generator,
-        confidence: 0.9,
-        evidence: Stated::Verbatim(doubt.message.clone()),
-        advice: Some(Stated::Verbatim(doubt.advice.clone())),
-    })
+    let doubt = figures.load.warnings.iter().find_map(Warning::of_generator)?;
+    let advice = LimitAdvice::MendGenerator { doubt };
+    Some(found(LimitKind::Generator, 0.9, ResourceEvidence::GeneratorLimits { doubt }, advice))
 }
 
 /// The memory that the server may use is used up.

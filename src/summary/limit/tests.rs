@@ -1,7 +1,9 @@
 use super::*;
 use crate::report::Language;
 use crate::summary::used::{ListenQueueUse, MemoryUse, Neighbour};
-use crate::terms::{InsideUse, Warning, WorkerShare};
+use crate::terms::{
+    GeneratorDoubt, InsideUse, LimitAdvice, LoadDoubt, ResourceEvidence, WorkerShare,
+};
 
 /// One situation: what was seen in a second of a trial on two cores.
 #[derive(Clone)]
@@ -188,17 +190,16 @@ fn memory_is_named_by_a_kill_or_by_waiting_for_it_and_not_by_a_full_cache() {
 fn a_generator_that_was_late_explains_everything() {
     let mut case = busy_pair();
     case.load.valid = false;
-    case.load.warnings = vec![
-        Warning::new("unanswered", "some", "see"),
-        Warning::new("generator_send_lag", "40 of 1000 were late", "a core of its own"),
-    ];
+    let unanswered = LoadDoubt::Unanswered { requests: 1, due: 1000, silent_s: None };
+    let doubt = GeneratorDoubt::SentLate { late: 40, requests: 1000, limit_s: 0.001 };
+    case.load.warnings = vec![unanswered.into(), doubt.into()];
     let limit = case.limit();
     assert_eq!(limit.kind, LimitKind::Generator);
     assert_eq!(
         (limit.evidence, limit.advice),
         (
-            Stated::Verbatim("40 of 1000 were late".into()),
-            Some(Stated::Verbatim("a core of its own".into()))
+            Stated::Fact(ResourceEvidence::GeneratorLimits { doubt }.into()),
+            Some(LimitAdvice::MendGenerator { doubt }.into())
         )
     );
 }

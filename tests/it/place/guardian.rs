@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use sweetspot::terms::{Doubt, MachineDoubt, Warning};
 
 use serde_json::{Value, json};
 
@@ -352,13 +353,18 @@ fn without_permission_the_server_runs_on_fewer_cores_and_what_is_not_enforced_is
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
     assert_eq!(allowed.trim().parse::<u32>().ok(), Some(0), "{allowed}");
     let warnings = local.warnings();
-    let said: Vec<String> = warnings
-        .iter()
-        .filter(|warning| warning.code == "limits_not_enforced")
-        .map(|warning| warning.message.clone())
-        .collect();
-    assert!(said.iter().any(|text| text.contains("0.5 cores")), "{warnings:?}");
-    assert!(said.iter().any(|text| text.contains("512 MiB")), "{warnings:?}");
+    let has = |is_it: &dyn Fn(&MachineDoubt) -> bool| {
+        warnings
+            .iter()
+            .filter_map(Warning::doubt)
+            .any(|doubt| matches!(doubt, Doubt::Machine(it) if is_it(it)))
+    };
+    let (half, limit) = (0.5, 512 << 20);
+    let is_of_cores =
+        |it: &_| matches!(it, MachineDoubt::CoresNotEnforced { cores, .. } if *cores == half);
+    let is_of_memory = |it: &_| matches!(it, MachineDoubt::MemoryNotEnforced { limit_bytes, .. } if *limit_bytes == limit);
+    assert!(has(&is_of_cores), "{warnings:?}");
+    assert!(has(&is_of_memory), "{warnings:?}");
     drop(local);
     app.assert_nothing_is_left();
 }

@@ -519,12 +519,7 @@ fn result() -> TuneResult {
         elapsed_s: 371.8,
         load_s: 184.8,
         machine: machine(),
-        warnings: vec![Warning::new(
-            "shared_core",
-            "the load generator runs on the app server's own 2 cores",
-            "its share is shown with every result; give --cpus fewer than the machine has to keep \
-             a core for it",
-        )],
+        warnings: vec![MachineDoubt::GeneratorSharesCores { cores: 2.0 }.into()],
         notes: vec![
             Note::Precision(PrecisionNote::Improvable {
                 reached_ratio: 0.05,
@@ -570,12 +565,13 @@ pub fn unfinished_events() -> Vec<Event> {
         started(),
         event(
             0.4,
-            EventKind::Warned(Warning::new(
-                "memory_not_limited",
-                "the limit of 4.0 GiB of memory is not enforced (may not write to /sys/fs/cgroup)",
-                "run as root, or below a control group of yours (systemd-run --user --scope \
-                 sweetspot ...); otherwise read the result as one without this limit",
-            )),
+            EventKind::Warned(
+                MachineDoubt::MemoryNotEnforced {
+                    limit_bytes: 4 << 30,
+                    why: LimitRefusal::GroupNotWritable { file: "/sys/fs/cgroup".into() },
+                }
+                .into(),
+            ),
         ),
         event(
             0.5,
@@ -603,12 +599,8 @@ pub fn unfinished_events() -> Vec<Event> {
             7 => {
                 summary.valid = false;
                 summary.verdict = Verdict::Undecided;
-                let doubt = Warning::new(
-                    "send_lag",
-                    "the generator sent 51 of 4920 requests more than 10.0 ms late",
-                    "give it a core of its own, ask for less load, or run it on another machine",
-                );
-                summary.reason = Reason::Doubted { doubts: vec![doubt] }.into();
+                let late = GeneratorDoubt::SentLate { late: 51, requests: 4920, limit_s: 0.01 };
+                summary.reason = Reason::Doubted { doubts: vec![late.into()] }.into();
             }
             8 => {
                 summary.failure = Some(TrialFailure::Died {

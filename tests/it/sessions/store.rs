@@ -155,7 +155,7 @@ fn an_event_that_could_not_be_read_back_is_refused_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.db");
     let (mut store, id) = filled(&path, &[sample::started()]);
-    let event = sample::event(f64::NAN, EventKind::Warned(Warning::new("c", "m", "a")));
+    let event = sample::event(f64::NAN, EventKind::Warned(Warning::verbatim("c", "m", "a")));
     let error = store.append(id, &event).unwrap_err();
     assert_says(&error, StoreErrorKind::Bug, &path, &["warned", "report it"]);
     assert_eq!(store.events(id).unwrap(), [sample::started()]);
@@ -334,7 +334,7 @@ fn fill_up(path: &Path) {
     let noise = "x".repeat(20_000);
     let mut appended = 0;
     let error = loop {
-        let warning = Warning::new("noise", noise.clone(), "");
+        let warning = Warning::verbatim("noise", &noise, "");
         match store.append(id, &sample::event(f64::from(appended), EventKind::Warned(warning))) {
             Ok(()) => appended += 1,
             Err(error) => break error,

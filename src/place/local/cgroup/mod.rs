@@ -12,6 +12,7 @@ mod permission;
 mod v1;
 mod v2;
 
+use crate::terms::LimitRefusal;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ pub struct Group {
     pub memory: Option<PathBuf>,
     /// Where all of its processes can be killed at once.
     pub kill: Option<PathBuf>,
-    /// What was wanted and is not enforced, and why; one sentence each.
+    /// What was wanted and is not enforced, and why.
     pub not_enforced: Vec<NotEnforced>,
 }
 
@@ -77,7 +78,7 @@ pub struct Group {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotEnforced {
     pub limit: LimitName,
-    pub why: String,
+    pub why: LimitRefusal,
 }
 
 /// Which limit.
@@ -144,17 +145,17 @@ impl Group {
     }
 
     /// A group that takes part in nothing, with what was wanted as not enforced.
-    pub fn none(wanted: Limits, why: &str) -> Self {
+    pub fn none(wanted: Limits, why: &LimitRefusal) -> Self {
         let mut group = Self::default();
         group.give_up(wanted, why);
         group
     }
 
-    fn give_up(&mut self, wanted: Limits, why: &str) {
+    fn give_up(&mut self, wanted: Limits, why: &LimitRefusal) {
         let cores = wanted.cores.map(|_| LimitName::Cores);
         let memory = wanted.memory_bytes.map(|_| LimitName::Memory);
         for limit in cores.into_iter().chain(memory) {
-            self.not_enforced.push(NotEnforced { limit, why: why.to_string() });
+            self.not_enforced.push(NotEnforced { limit, why: why.clone() });
         }
     }
 }
@@ -169,20 +170,20 @@ pub fn create(own: &ControlGroups, name: &str, wanted: Limits) -> Group {
         left.cores = None;
         match v1::create(&parent.folder, name, |folder| v1::limit_cores(folder, amount)) {
             Ok(folder) => group.cpu = Some(folder),
-            Err(error) => group.give_up(cores, &error.to_string()),
+            Err(error) => group.give_up(cores, &error.into()),
         }
     }
     if let (Some(amount), Some(parent)) = (wanted.memory_bytes, in_version_1(&own.memory)) {
         left.memory_bytes = None;
         match v1::create(&parent.folder, name, |folder| v1::limit_memory(folder, amount)) {
             Ok(folder) => group.memory = Some(folder),
-            Err(error) => group.give_up(memory, &error.to_string()),
+            Err(error) => group.give_up(memory, &error.into()),
         }
     }
     group.folders.extend(group.cpu.iter().chain(&group.memory).cloned());
     match &own.unified {
         Some(parent) => v2::join(&mut group, parent, name, left),
-        None => group.give_up(left, "this machine has no control groups for it"),
+        None => group.give_up(left, &LimitRefusal::NoControlGroups),
     }
     group
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::is_writable;
 use super::v2::has_door;
 use crate::monitor::groups::{ControlGroups, Group, Version};
+use crate::terms::LimitRefusal;
 
 /// What a try to make a group showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +18,8 @@ pub enum Permission {
     Both { version: Version },
     /// A group can be made, but not with all limits.
     Without { version: Version, missing: Vec<&'static str> },
-    /// There are groups, but none may be made.
-    Refused { version: Version, reason: String },
+    /// There are groups, but none may be made in these folders.
+    Refused { version: Version, tried: Vec<(PathBuf, LimitRefusal)> },
     /// No control groups are mounted.
     None,
 }
@@ -38,12 +39,12 @@ pub fn permission(own: &ControlGroups) -> Permission {
 fn try_version_2(own: &Group) -> Permission {
     let version = Version::Two;
     let mut best: Option<Vec<&'static str>> = None;
-    let mut first_error = None;
+    let mut first = None;
     for parent in own.way_up() {
-        let tried = match has_door(parent).and_then(|()| Tried::make(parent)) {
+        let tried = match has_door(parent).and_then(|()| Ok(Tried::make(parent)?)) {
             Ok(tried) => tried,
-            Err(error) => {
-                first_error = first_error.or(Some(format!("{}: {error}", parent.display())));
+            Err(refusal) => {
+                first = first.or(Some((parent.to_path_buf(), refusal)));
                 continue;
             }
         };
@@ -64,7 +65,7 @@ fn try_version_2(own: &Group) -> Permission {
     }
     match best {
         Some(missing) => Permission::Without { version, missing },
-        None => Permission::Refused { version, reason: first_error.unwrap_or_default() },
+        None => Permission::Refused { version, tried: first.into_iter().collect() },
     }
 }
 
@@ -79,7 +80,7 @@ fn may_switch_on(parent: &Path, top: &Path, controller: &str) -> bool {
 fn try_version_1(cpu: &Group, memory: &Group) -> Permission {
     let version = Version::One;
     let mut missing = Vec::new();
-    let mut reasons = Vec::new();
+    let mut refused = Vec::new();
     let tries = [("cpu", cpu, "cpu.cfs_quota_us"), ("memory", memory, "memory.limit_in_bytes")];
     for (controller, group, file) in tries {
         match Tried::make(&group.folder) {
@@ -87,13 +88,13 @@ fn try_version_1(cpu: &Group, memory: &Group) -> Permission {
             Ok(_) => missing.push(controller),
             Err(error) => {
                 missing.push(controller);
-                reasons.push(format!("{}: {error}", group.folder.display()));
+                refused.push((group.folder.clone(), error.into()));
             }
         }
     }
     match missing.len() {
         0 => Permission::Both { version },
-        _ if reasons.len() == 2 => Permission::Refused { version, reason: reasons.join("; ") },
+        _ if refused.len() == 2 => Permission::Refused { version, tried: refused },
         _ => Permission::Without { version, missing },
     }
 }

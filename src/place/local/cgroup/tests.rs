@@ -1,5 +1,5 @@
 use super::*;
-use crate::terms::Bytes;
+use crate::terms::{Bytes, LimitRefusal};
 
 /// A recorded file system: `(path, content)`.
 fn recorded(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -93,7 +93,9 @@ fn without_controllers_a_version_2_group_is_for_killing_and_says_what_is_not_enf
     let group = create(&own, "sweetspot-1", limits(Some(0.5), Some(GIB)));
     let missing: Vec<LimitName> = group.not_enforced.iter().map(|missing| missing.limit).collect();
     assert_eq!(missing, [LimitName::Cores, LimitName::Memory]);
-    assert!(group.not_enforced[0].why.contains("cgroup.subtree_control"), "{group:?}");
+    let why = &group.not_enforced[0].why;
+    let LimitRefusal::LimitRefused { error } = why else { panic!("{why:?}") };
+    assert!(error.contains("cgroup.subtree_control"), "{group:?}");
     assert_eq!(group.kill, Some(root.path().join(SCOPE).join("sweetspot-1")));
     assert_eq!((group.cpu, group.memory), (None, None));
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::v1::{make, quota_us};
 use super::{Group, Limits, is_writable, set};
 use crate::monitor::groups;
+use crate::terms::LimitRefusal;
 
 /// Adds a folder of ours to `group`: in our own group or, where the controllers cannot be switched
 /// on there, in the nearest above it. When the limits cannot be had anywhere it is for killing
@@ -22,7 +23,7 @@ pub(super) fn join(group: &mut Group, own: &groups::Group, name: &str, wanted: L
                 group.memory = group.memory.take().or(limits.memory_bytes.map(|_| folder.clone()));
                 return enter(group, folder);
             }
-            Err(error) => group.give_up(wanted, &error.to_string()),
+            Err(refusal) => group.give_up(wanted, &refusal),
         }
     }
     // Without it the guardian kills process by process.
@@ -31,24 +32,24 @@ pub(super) fn join(group: &mut Group, own: &groups::Group, name: &str, wanted: L
     }
 }
 
-/// The folder and the limits set there; the error is that of our own group, the most telling one.
+/// The folder and the limits set there; the refusal is that of our own group, the most telling one.
 fn create_limited(
     own: &groups::Group,
     name: &str,
     wanted: Limits,
-) -> io::Result<(PathBuf, Limits)> {
+) -> Result<(PathBuf, Limits), LimitRefusal> {
     let mut escaped = Limits::default();
-    let mut first_error = None;
+    let mut first = None;
     for parent in own.way_up() {
         // What limits us in the groups left behind on the way up must go on limiting the server.
         let limits = wanted.tighter(escaped);
         match create(parent, name, limits) {
             Ok(folder) => return Ok((folder, limits)),
-            Err(error) => first_error = first_error.or(Some(error)),
+            Err(refusal) => first = first.or(Some(refusal)),
         }
         escaped = escaped.tighter(Limits::of(parent));
     }
-    Err(first_error.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    Err(first.unwrap_or_else(|| io::Error::from(io::ErrorKind::NotFound).into()))
 }
 
 fn enter(group: &mut Group, folder: PathBuf) {
@@ -59,7 +60,7 @@ fn enter(group: &mut Group, folder: PathBuf) {
 }
 
 /// Makes the group and sets its limits; leaves nothing behind when that fails.
-fn create(parent: &Path, name: &str, limits: Limits) -> io::Result<PathBuf> {
+fn create(parent: &Path, name: &str, limits: Limits) -> Result<PathBuf, LimitRefusal> {
     has_door(parent)?;
     let folder = parent.join(name);
     make(&folder)?;
@@ -71,16 +72,15 @@ fn create(parent: &Path, name: &str, limits: Limits) -> io::Result<PathBuf> {
 }
 
 /// To move a process one must be allowed to write to the group that holds both ends.
-pub(super) fn has_door(parent: &Path) -> io::Result<()> {
+pub(super) fn has_door(parent: &Path) -> Result<(), LimitRefusal> {
     let door = parent.join("cgroup.procs");
     if is_writable(&door) {
         return Ok(());
     }
-    let reason = format!("may not write to {}", door.display());
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
+    Err(LimitRefusal::GroupNotWritable { file: door.display().to_string() })
 }
 
-fn limit(parent: &Path, folder: &Path, limits: Limits) -> io::Result<()> {
+fn limit(parent: &Path, folder: &Path, limits: Limits) -> Result<(), LimitRefusal> {
     if let Some(cores) = limits.cores {
         switch_on(parent, folder, "cpu", "cpu.max")?;
         set(folder, "cpu.max", &format!("{} 100000", quota_us(cores)))?;
@@ -91,14 +91,19 @@ fn limit(parent: &Path, folder: &Path, limits: Limits) -> io::Result<()> {
         // Where the kernel does not count swap there is nothing to forbid.
         match set(folder, "memory.swap.max", "0") {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            result => return result,
+            result => return Ok(result?),
         }
     }
     Ok(())
 }
 
 /// Switches a controller on in `parent` for the folders below it, when it isn't on already.
-fn switch_on(parent: &Path, folder: &Path, controller: &str, file: &str) -> io::Result<()> {
+fn switch_on(
+    parent: &Path,
+    folder: &Path,
+    controller: &str,
+    file: &str,
+) -> Result<(), LimitRefusal> {
     if folder.join(file).exists() {
         return Ok(());
     }
@@ -106,6 +111,6 @@ fn switch_on(parent: &Path, folder: &Path, controller: &str, file: &str) -> io::
     if folder.join(file).exists() {
         return Ok(());
     }
-    let reason = format!("the {controller} controller is not available in {}", parent.display());
-    Err(io::Error::new(io::ErrorKind::Unsupported, reason))
+    let folder = parent.display().to_string();
+    Err(LimitRefusal::NoController { controller: controller.to_string(), folder })
 }

@@ -1,7 +1,10 @@
 //! What `doctor` found, in English.
 
+use super::limit_refusal;
 use crate::report::wording::FindingWords;
-use crate::terms::{Bytes, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, Priority};
+use crate::terms::{
+    Bytes, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, Priority, RefusedGroup,
+};
 
 const NOT_VISIBLE: &str = "not visible";
 
@@ -111,7 +114,10 @@ fn control_groups(permission: &GroupPermission) -> String {
         GroupPermission::Without { version, missing } => {
             format!("version {version}, no limit can be set of {}", missing.join(" and "))
         }
-        GroupPermission::Refused { version, reason } => {
+        GroupPermission::Refused { version, tried } => {
+            let of_one =
+                |it: &RefusedGroup| format!("{}: {}", it.folder, limit_refusal::sentence(&it.why));
+            let reason = tried.iter().map(of_one).collect::<Vec<_>>().join("; ");
             format!("version {version}, none can be made ({reason})")
         }
         GroupPermission::None => "not mounted".into(),

@@ -1,5 +1,6 @@
 //! What a limit is told by, and what to do about it, in English.
 
+use super::doubt;
 use crate::report::figures::whole_percent as percent;
 use crate::terms::{
     CpuBusy, Evidence, LimitAdvice, MemoryFill, NeighbourCores, ResourceEvidence, Slots,
@@ -67,6 +68,7 @@ fn waiting(evidence: &WaitingEvidence) -> String {
 
 fn resource(evidence: &ResourceEvidence) -> String {
     match evidence {
+        ResourceEvidence::GeneratorLimits { doubt } => doubt::message(&(*doubt).into()),
         ResourceEvidence::CoresBusy { cores, busy_ratio, server_cores, generator_cores } => {
             format!(
                 "the {cores} cores were {} busy (server {server_cores:.2}, load generator \
@@ -123,6 +125,7 @@ fn resource(evidence: &ResourceEvidence) -> String {
 
 pub(super) fn advice(advice: LimitAdvice) -> String {
     match advice {
+        LimitAdvice::MendGenerator { doubt } => doubt::advice(&doubt.into()),
         LimitAdvice::MoreCoresOrLessCpu { has_threads } => format!(
             "more cores, or less CPU a request; {} would only queue inside the server",
             more_of_either(has_threads)

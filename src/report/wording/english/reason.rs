@@ -2,6 +2,7 @@
 
 use super::super::labels::ENGLISH;
 use super::obstacle;
+use crate::report::Language;
 use crate::report::figures::fine_percent;
 use crate::terms::{
     Certainty, ChangeReason, GoalCount, GoalScope, Obstacle, Reason, RecheckReason, SloTerm,
@@ -29,7 +30,8 @@ pub(super) fn sentence(reason: &Reason) -> String {
             "a closed load shows how much goes through, not what can be sustained".into()
         }
         Reason::Doubted { doubts } => {
-            doubts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+            let said = doubts.iter().map(|doubt| Language::English.say_warning(doubt));
+            said.collect::<Vec<_>>().join("; ")
         }
         Reason::StoppedByUser => "stopped by the user".into(),
     }

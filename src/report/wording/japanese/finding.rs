@@ -1,7 +1,10 @@
 //! What `doctor` found, in Japanese.
 
+use super::limit_refusal;
 use crate::report::wording::FindingWords;
-use crate::terms::{Bytes, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, Priority};
+use crate::terms::{
+    Bytes, GroupPermission, LocalPorts, MachineCheck, MemoryLeft, Priority, RefusedGroup,
+};
 
 const NOT_VISIBLE: &str = "見えません";
 
@@ -108,7 +111,10 @@ fn control_groups(permission: &GroupPermission) -> String {
         GroupPermission::Without { version, missing } => {
             format!("バージョン {version}、{} の上限は設定できません", missing.join("、"))
         }
-        GroupPermission::Refused { version, reason } => {
+        GroupPermission::Refused { version, tried } => {
+            let of_one =
+                |it: &RefusedGroup| format!("{}: {}", it.folder, limit_refusal::sentence(&it.why));
+            let reason = tried.iter().map(of_one).collect::<Vec<_>>().join("、");
             format!("バージョン {version}、作れません（{reason}）")
         }
         GroupPermission::None => "マウントされていません".into(),

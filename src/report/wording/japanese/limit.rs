@@ -1,5 +1,6 @@
 //! What a limit is told by, and what to do about it, in Japanese.
 
+use super::doubt;
 use crate::report::figures::whole_percent as percent;
 use crate::terms::{
     CpuBusy, Evidence, LimitAdvice, MemoryFill, NeighbourCores, ResourceEvidence, Slots,
@@ -67,6 +68,7 @@ fn waiting(evidence: &WaitingEvidence) -> String {
 
 fn resource(evidence: &ResourceEvidence) -> String {
     match evidence {
+        ResourceEvidence::GeneratorLimits { doubt } => doubt::message(&(*doubt).into()),
         ResourceEvidence::CoresBusy { cores, busy_ratio, server_cores, generator_cores } => {
             format!(
                 "{cores} コアが {} 使われていました（サーバー {server_cores:.2}、負荷生成側 \
@@ -125,6 +127,7 @@ fn resource(evidence: &ResourceEvidence) -> String {
 
 pub(super) fn advice(advice: LimitAdvice) -> String {
     match advice {
+        LimitAdvice::MendGenerator { doubt } => doubt::advice(&doubt.into()),
         LimitAdvice::MoreCoresOrLessCpu { has_threads } => format!(
             "コアを増やすか、1 リクエストの CPU を減らしてください。{}を増やしても、サーバーの中で待つだけです",
             either(has_threads)

@@ -2,6 +2,7 @@
 
 use super::super::labels::JAPANESE;
 use super::obstacle;
+use crate::report::Language;
 use crate::report::figures::fine_percent;
 use crate::terms::{
     Certainty, ChangeReason, FigureKind, GoalCount, GoalScope, Reason, RecheckReason, SloTerm,
@@ -29,7 +30,8 @@ pub(super) fn sentence(reason: &Reason) -> String {
             "クローズド型の負荷は、どれだけ通るかを示すだけで、持続できる量は示しません".into()
         }
         Reason::Doubted { doubts } => {
-            doubts.iter().map(ToString::to_string).collect::<Vec<_>>().join("。")
+            let said = doubts.iter().map(|doubt| Language::Japanese.say_warning(doubt));
+            said.collect::<Vec<_>>().join("。")
         }
         Reason::StoppedByUser => "ユーザーが止めました".into(),
     }

@@ -1,3 +1,4 @@
+use crate::terms::LoadDoubt;
 use proptest::prelude::*;
 
 use super::*;
@@ -43,8 +44,8 @@ fn targets_are_as_frequent_as_in_the_log() {
          lines without a request: 1; requests of other methods than GET, HEAD, OPTIONS: 2 \
          (--unsafe-methods sends them too, without bodies)"
     );
-    let codes: Vec<String> = safe.warnings().into_iter().map(|warning| warning.code).collect();
-    assert_eq!(codes, ["log_lines"]);
+    let lines = LoadDoubt::LogLinesNotUnderstood { lines: 1, first_line: 10 };
+    assert_eq!(safe.warnings(), [lines.into()]);
 
     let all = traffic(&log, &LogSpec { allows_unsafe_methods: true, ..spec() }).unwrap();
     assert!(shown(&all).contains(&"POST /a".to_string()));
@@ -84,7 +85,9 @@ fn beyond_the_most_frequent_targets_the_rarest_are_left_out_and_so_are_their_arr
     assert_eq!(traffic.arrivals.last().unwrap().target, 0);
     let second = &traffic.targets[traffic.arrivals[1].target as usize];
     assert_eq!(second.path, "/rare/1", "indexes are those of the targets");
-    assert_eq!(traffic.warnings()[0].code, "rare_targets");
+    let (targets_kept, requests, targets) = (MOST_TARGETS as u32, 1, 1);
+    let left_out = LoadDoubt::RareTargetsLeftOut { targets_kept, requests, targets };
+    assert_eq!(traffic.warnings()[0], left_out.into());
     let described = traffic.description("2x".parse().ok());
     let expected = "requests of the access log: 10002, in their own rhythm at 2x; left out: \
                     requests of the 1 rarest targets: 1";

@@ -8,7 +8,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::super::window::Watch;
 use super::*;
 use crate::model::{Demand, capacity};
-use crate::terms::{Configuration, ConnectionMode, GeneratorUse, LoadRun, LoadSecond, Phase, Slo};
+use crate::terms::{
+    CapacityDoubt, Configuration, ConnectionMode, GeneratorUse, LoadRun, LoadSecond, Phase, Slo,
+};
 
 const GOAL: &str = "p95<200ms,errors<1%";
 
@@ -214,7 +216,7 @@ fn a_server_that_answers_once_a_second_is_no_reason_to_wait_forever() {
         assert!(summary.load_s < 150.0, "{seed}: {}", summary.load_s);
         // Some 60 requests in all name no capacity.
         assert_eq!(summary.conclusion, CapacityConclusion::Undecided, "{seed}: {summary:?}");
-        assert_eq!(summary.warnings.last().unwrap().code, "too_few_requests");
+        assert_eq!(*summary.warnings.last().unwrap(), CapacityDoubt::TooFewRequests.into());
     }
 }
 
@@ -242,7 +244,7 @@ fn replies_that_are_all_errors_are_told_without_any_window() {
     let summary = summary.unwrap();
     assert_eq!(conclude(&summary), Conclusion::NotMet);
     assert!(summary.windows.is_empty());
-    assert_eq!(summary.warnings[0].code, "status");
+    assert_eq!(summary.warnings[0].code(), "status");
 }
 
 /// A server without a limit, and a generator that sends 30,000 requests a second.
@@ -284,7 +286,7 @@ fn a_server_without_a_limit_shows_the_generators() {
     assert_eq!((summary.valid, conclude(&summary)), (false, Conclusion::Invalid));
     let bound = summary.bound_rps.unwrap();
     assert!((15_000.0..27_000.0).contains(&bound), "{bound}");
-    let codes: Vec<&str> = summary.warnings.iter().map(|warning| warning.code.as_str()).collect();
+    let codes: Vec<&str> = summary.warnings.iter().map(Warning::code).collect();
     assert_eq!(codes, ["generator_cpu", "generator_limit"]);
 }
 
@@ -299,7 +301,7 @@ fn a_server_that_dies_in_the_middle_ends_the_search_and_leaves_what_was_seen() {
     let summary = summary.unwrap();
     assert_eq!((summary.windows.len(), windows), (2, 3));
     assert_eq!((summary.valid, conclude(&summary)), (false, Conclusion::Invalid));
-    assert!(summary.warnings.iter().any(|warning| warning.code == "server_gone"));
+    assert!(summary.warnings.iter().any(|warning| warning.code() == "server_gone"));
     assert!(summary.capacity_rps.is_some());
 }
 
@@ -340,7 +342,7 @@ fn whoever_stops_it_gets_the_answer_so_far() {
     let summary = summary.unwrap();
     assert_eq!(summary.windows.len(), 3, "the one that was cut off decides nothing");
     assert!(summary.capacity_rps.is_some() && summary.valid);
-    assert!(summary.warnings.iter().any(|warning| warning.code == "cut_short"));
+    assert!(summary.warnings.iter().any(|warning| warning.code() == "cut_short"));
 
     let nothing =
         found(&plan(GOAL), |offer| Sent { is_stopped: true, ..Queue::new(1, 0.01, 1).send(offer) });

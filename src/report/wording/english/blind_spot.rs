@@ -1,0 +1,55 @@
+//! What could not be watched, in English.
+
+use crate::terms::BlindSpot;
+
+pub(super) fn sentence(spot: &BlindSpot) -> String {
+    match spot {
+        BlindSpot::NothingWatched => {
+            "nothing was watched: the watching thread could not run".into()
+        }
+        BlindSpot::CoresUnknown => {
+            "/proc/stat cannot be read, so nothing is known of the cores".into()
+        }
+        BlindSpot::CoreWaitsUnknown => {
+            "this kernel keeps no scheduler statistics, so waiting for a core is not seen".into()
+        }
+        BlindSpot::GroupMissing { folder } => format!("the control group {folder} is not there"),
+        BlindSpot::ProcessHidden { pid } => format!(
+            "/proc hides process {pid} (mounted with hidepid), so only its user or root can watch \
+             it"
+        ),
+        BlindSpot::ProcessGone { pid } => {
+            format!("process {pid} had ended before it could be watched")
+        }
+        BlindSpot::ListenQueueUnseen { port } => {
+            let of = port.map(|port| format!(" of port {port}")).unwrap_or_default();
+            format!("the listen queue{of} could not be seen all the time")
+        }
+        BlindSpot::MemoryRefused { pid } => {
+            format!("the memory of process {pid} may not be read; watch as its user or as root")
+        }
+        BlindSpot::ProbeUnheard { error } => format!("the probe cannot be heard: {error}"),
+        BlindSpot::ProbeSilent => {
+            "no process of the server told anything from inside: no request ended, the app does \
+             not start from a rackup file, its workers run as another user, or the path of the \
+             temporary folder has a blank in it (TMPDIR)"
+                .into()
+        }
+        BlindSpot::CollectionUnknown => {
+            "this Ruby does not tell how long it collects garbage (3.1 and later do, unless the \
+             app turns that off), so it is not seen from inside"
+                .into()
+        }
+        BlindSpot::LockWaitUnknown => {
+            "this Ruby does not tell how long threads wait for its lock (3.2 and later do, with \
+             the gem gvltools in the app's bundle), so it is not seen from inside"
+                .into()
+        }
+        BlindSpot::ProbeOfOtherVersion => {
+            "what a probe of another version told from inside the server was left out".into()
+        }
+        BlindSpot::ProbeNotUnderstood => {
+            "something came through the probe's socket that no probe sends; it was left out".into()
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What could not be watched, in Japanese.
+
+use crate::terms::BlindSpot;
+
+pub(super) fn sentence(spot: &BlindSpot) -> String {
+    match spot {
+        BlindSpot::NothingWatched => {
+            "観察用のスレッドを動かせなかったため、何も観察できませんでした".into()
+        }
+        BlindSpot::CoresUnknown => "/proc/stat が読めないため、コアのことは何もわかりません".into(),
+        BlindSpot::CoreWaitsUnknown => {
+            "このカーネルはスケジューラーの統計を取らないため、コア待ちは見えません".into()
+        }
+        BlindSpot::GroupMissing { folder } => format!("control group {folder} がありません"),
+        BlindSpot::ProcessHidden { pid } => format!(
+            "/proc がプロセス {pid} を隠している（hidepid）ため、その所有者か root でないと観察できません"
+        ),
+        BlindSpot::ProcessGone { pid } => {
+            format!("プロセス {pid} は、観察を始める前に終了していました")
+        }
+        BlindSpot::ListenQueueUnseen { port } => {
+            let of = port.map(|port| format!("（ポート {port}）")).unwrap_or_default();
+            format!("listen キュー{of}が見えない時間がありました")
+        }
+        BlindSpot::MemoryRefused { pid } => format!(
+            "プロセス {pid} のメモリを読む権限がありません。その所有者か root で観察してください"
+        ),
+        BlindSpot::ProbeUnheard { error } => {
+            format!("プローブからの知らせを受け取れません: {error}")
+        }
+        BlindSpot::ProbeSilent => "サーバーのどのプロセスも内部のことを伝えませんでした。終わったリクエストがないか、アプリが \
+             rackup ファイルから起動しないか、ワーカーが別のユーザーで動くか、一時フォルダー（TMPDIR）の\
+             パスに空白があります"
+            .into(),
+        BlindSpot::CollectionUnknown => "この Ruby は GC の時間を伝えない（3.1 以降は、アプリが止めていなければ伝える）ため、内部から\
+             は見えません"
+            .into(),
+        BlindSpot::LockWaitUnknown => "この Ruby は GVL を待つ時間を伝えない（3.2 以降は、アプリの bundle に gem gvltools があれば\
+             伝える）ため、内部からは見えません"
+            .into(),
+        BlindSpot::ProbeOfOtherVersion => {
+            "別の版のプローブがサーバー内部から伝えたものは除きました".into()
+        }
+        BlindSpot::ProbeNotUnderstood => {
+            "プローブのソケットに、プローブが送らないものが届いたため、除きました".into()
+        }
+    }
+}
