@@ -1,9 +1,9 @@
 //! JSON for scripts: each fact as its English sentence, and the fact itself in a field beside it.
 //!
 //! In: values with facts in them, as they are stored. Out: the same with `reason: "..."` and
-//! `reason_fact: {...}` where there was a fact at `reason`, and with `{code, message, advice, fact}`
-//! where there was a doubt; and back again. Or, for the page, with the sentence in each language in
-//! the fact's place. Computes only.
+//! `reason_fact: {...}` where there was a fact at `reason`; with a doubt's code, message, advice
+//! and `fact` where there was a doubt; and back again. Or, for the page, with the sentence in each
+//! language in the fact's place. Computes only.
 
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};

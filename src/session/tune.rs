@@ -467,10 +467,7 @@ impl Work<'_> {
                     self.mixed.push(summary.clone());
                 }
                 // That a load was ended early is the verdict's to say.
-                let is_cut = |doubt: Option<&Doubt>| {
-                    matches!(doubt, Some(Doubt::Load(LoadDoubt::LoadCutShort { .. })))
-                };
-                let doubts = summary.summary.warnings.iter().filter(|it| !is_cut(it.doubt()));
+                let doubts = summary.summary.warnings.iter().filter(|it| !is_cut_short(it));
                 for warning in doubts {
                     self.log.warn(elapsed, warning.clone())?;
                 }
@@ -503,6 +500,10 @@ impl Work<'_> {
         let ended_s = self.log.at_s(elapsed);
         Ok(Told::BootFailed { configuration, reason: failure.message, ended_s })
     }
+}
+
+fn is_cut_short(warning: &Warning) -> bool {
+    matches!(warning.doubt(), Some(Doubt::Load(LoadDoubt::LoadCutShort { .. })))
 }
 
 /// False for what only told that something began, in a run that has ended since.

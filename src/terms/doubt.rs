@@ -88,7 +88,7 @@ pub enum CapacityDoubt {
     /// The goal was met at every rate tried.
     NoUpperBound,
     /// Too few requests to name a capacity.
-    TooFewRequests,
+    NoCapacityNamed,
 }
 
 /// What was asked of a server.
@@ -278,7 +278,7 @@ impl CapacityDoubt {
             Self::SearchCutShort { .. } => "cut_short",
             Self::GeneratorLimited => "generator_limit",
             Self::NoUpperBound => "no_upper_bound",
-            Self::TooFewRequests => "too_few_requests",
+            Self::NoCapacityNamed => "too_few_requests",
         }
     }
 }

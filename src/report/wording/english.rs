@@ -9,6 +9,7 @@ mod limit_refusal;
 mod note;
 mod obstacle;
 mod reason;
+mod undone;
 
 use super::{
     Counted, FindingWords, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest,
@@ -225,35 +226,7 @@ impl Phrases for English {
     }
 
     fn undone(&self, why: &Undone<'_>) -> String {
-        match why {
-            Undone::Failed { error } => match error.strip_prefix("could not ") {
-                Some(what) => format!("Could not {what}."),
-                None => format!("Could not measure: {error}."),
-            },
-            Undone::StillRuns { so_far } => {
-                format!("This session has not ended, so there is no decision yet ({so_far}).")
-            }
-            Undone::NeverStarted => {
-                "The server did not start with any setting that was tried.".to_string()
-            }
-            Undone::NoTrial => "No trial was run, so nothing is known.".to_string(),
-            Undone::Stopped { so_far } => format!("Stopped before it could decide ({so_far})."),
-            Undone::AlwaysEnded => {
-                "Could not measure: the server ended by itself in every trial.".to_string()
-            }
-            Undone::NoneValid { trials } => {
-                format!("Nothing can be concluded: none of the {trials} is valid.")
-            }
-            Undone::NotReached { so_far } => {
-                format!("No decision was reached within the budget ({so_far}).")
-            }
-            Undone::NotTold { goal, so_far } => {
-                format!("Whether anything holds {goal} could not be told ({so_far}).")
-            }
-            Undone::NothingHeld { goal } => {
-                format!("No configuration held any rate that was tried within {goal}.")
-            }
-        }
+        undone::sentence(why)
     }
 
     fn trials_in(&self, trials: &str, time: &str) -> String {

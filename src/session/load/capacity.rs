@@ -356,7 +356,7 @@ impl<'a> Finder<'a> {
         let doubt = match conclusion {
             _ if is_generator_limited => Some(CapacityDoubt::GeneratorLimited),
             CapacityConclusion::AtLeast => Some(CapacityDoubt::NoUpperBound),
-            CapacityConclusion::Undecided => Some(CapacityDoubt::TooFewRequests),
+            CapacityConclusion::Undecided => Some(CapacityDoubt::NoCapacityNamed),
             CapacityConclusion::Found | CapacityConclusion::Below => None,
         };
         self.warnings.extend(doubt.map(Warning::from));

@@ -362,7 +362,10 @@ fn without_permission_the_server_runs_on_fewer_cores_and_what_is_not_enforced_is
     let (half, limit) = (0.5, 512 << 20);
     let is_of_cores =
         |it: &_| matches!(it, MachineDoubt::CoresNotEnforced { cores, .. } if *cores == half);
-    let is_of_memory = |it: &_| matches!(it, MachineDoubt::MemoryNotEnforced { limit_bytes, .. } if *limit_bytes == limit);
+    let is_of_memory = |it: &_| match it {
+        MachineDoubt::MemoryNotEnforced { limit_bytes, .. } => *limit_bytes == limit,
+        _ => false,
+    };
     assert!(has(&is_of_cores), "{warnings:?}");
     assert!(has(&is_of_memory), "{warnings:?}");
     drop(local);

@@ -53,7 +53,7 @@ fn of_capacity(doubt: &CapacityDoubt) -> String {
         }
         CapacityDoubt::GeneratorLimited => "the generator was the limit, not the server".into(),
         CapacityDoubt::NoUpperBound => "the SLO was met at every rate tried".into(),
-        CapacityDoubt::TooFewRequests => "what was seen is too little to name a capacity".into(),
+        CapacityDoubt::NoCapacityNamed => "what was seen is too little to name a capacity".into(),
     }
 }
 
@@ -67,7 +67,7 @@ fn advice_on_capacity(doubt: &CapacityDoubt) -> &'static str {
         CapacityDoubt::NoUpperBound => {
             "give it more time (--duration), or a higher first guess (--rate)"
         }
-        CapacityDoubt::TooFewRequests => "give it more time (--duration)",
+        CapacityDoubt::NoCapacityNamed => "give it more time (--duration)",
     }
 }
 

@@ -35,8 +35,8 @@ pub(super) fn sentence(spot: &BlindSpot) -> String {
         BlindSpot::CollectionUnknown => "この Ruby は GC の時間を伝えない（3.1 以降は、アプリが止めていなければ伝える）ため、内部から\
              は見えません"
             .into(),
-        BlindSpot::LockWaitUnknown => "この Ruby は GVL を待つ時間を伝えない（3.2 以降は、アプリの bundle に gem gvltools があれば\
-             伝える）ため、内部からは見えません"
+        BlindSpot::LockWaitUnknown => "この Ruby は GVL を待つ時間を伝えない（3.2 以降は、アプリの bundle に gem gvltools \
+             があれば伝える）ため、内部からは見えません"
             .into(),
         BlindSpot::ProbeOfOtherVersion => {
             "別の版のプローブがサーバー内部から伝えたものは除きました".into()

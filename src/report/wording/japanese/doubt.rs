@@ -53,7 +53,7 @@ fn of_capacity(doubt: &CapacityDoubt) -> String {
         }
         CapacityDoubt::GeneratorLimited => "限界だったのはサーバーではなく負荷生成側です".into(),
         CapacityDoubt::NoUpperBound => "試したどのレートでも SLO を満たしました".into(),
-        CapacityDoubt::TooFewRequests => "さばける量を言うにはリクエストが少なすぎます".into(),
+        CapacityDoubt::NoCapacityNamed => "さばける量を言うにはリクエストが少なすぎます".into(),
     }
 }
 
@@ -67,7 +67,7 @@ fn advice_on_capacity(doubt: &CapacityDoubt) -> &'static str {
         CapacityDoubt::NoUpperBound => {
             "時間を長くする（--duration）か、最初のレートを上げてください（--rate）"
         }
-        CapacityDoubt::TooFewRequests => "時間を長くしてください（--duration）",
+        CapacityDoubt::NoCapacityNamed => "時間を長くしてください（--duration）",
     }
 }
 

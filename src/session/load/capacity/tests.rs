@@ -216,7 +216,7 @@ fn a_server_that_answers_once_a_second_is_no_reason_to_wait_forever() {
         assert!(summary.load_s < 150.0, "{seed}: {}", summary.load_s);
         // Some 60 requests in all name no capacity.
         assert_eq!(summary.conclusion, CapacityConclusion::Undecided, "{seed}: {summary:?}");
-        assert_eq!(*summary.warnings.last().unwrap(), CapacityDoubt::TooFewRequests.into());
+        assert_eq!(*summary.warnings.last().unwrap(), CapacityDoubt::NoCapacityNamed.into());
     }
 }
 
