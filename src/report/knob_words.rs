@@ -45,7 +45,7 @@ pub fn did_not_start(
 ) -> String {
     let name = name(story, configuration, variant, language);
     let (message, advice) = (&failure.message, &failure.advice);
-    language.phrases().did_not_start(&name, &message, &advice)
+    language.phrases().did_not_start(&name, message, advice)
 }
 
 /// A row for each change, then those that were tried together and with other threads.
