@@ -20,7 +20,7 @@ say := @printf '\n== %s\n'
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
 	@scripts/build-ui
-	$(say) 'building (the first time takes a minute or two)'
+	$(say) 'building (for the first time: about 4 minutes on 2 cores)'
 	$(CARGO) build --release --locked
 
 ui: ## build the page of HTML reports into ui/dist (needs Node.js 18 or later)
@@ -29,7 +29,7 @@ ui: ## build the page of HTML reports into ui/dist (needs Node.js 18 or later)
 demo: ## tune the app in demo/ on this machine: the decision here, the report in sweetspot-demo.html
 	@scripts/bootstrap demo
 	@scripts/build-ui
-	$(say) 'building (the first time takes a minute or two)'
+	$(say) 'building (for the first time: about 4 minutes on 2 cores)'
 	$(CARGO) build --release --locked
 	$(say) 'tuning demo/, at most 4 minutes (Ctrl-C once: the answer so far)'
 	@$(binary) tune --app demo --workers 1..4 --threads 1,2,4,8 --budget 3m30s --yes \
