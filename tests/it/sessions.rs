@@ -2,6 +2,7 @@
 
 mod damaged;
 pub mod long;
+mod older;
 mod push;
 mod readers;
 mod reports;

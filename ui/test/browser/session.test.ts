@@ -231,7 +231,8 @@ describe("what can be pressed", () => {
     expect(tab.url()).toContain("lang=ja");
     const notes = await tab.locator("#notes li").allTextContents();
     expect(notes).toEqual(japanese.notes);
-    expect(japanese.notes).not.toEqual(shown.notes);
+    // The recorded session is of a version that stored text, which is shown as it is.
+    if (!program) expect(japanese.notes).not.toEqual(shown.notes);
     const warnings = await tab.locator("#warnings").allTextContents();
     for (const it of japanese.warnings) expect(warnings.join()).toContain(it.text);
     await tab.locator(".switches select").first().selectOption("en");
