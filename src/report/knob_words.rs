@@ -44,7 +44,7 @@ pub fn did_not_start(
     language: Language,
 ) -> String {
     let name = name(story, configuration, variant, language);
-    let (message, advice) = (&failure.message, &failure.advice);
+    let (message, advice) = (language.say(&failure.message), language.say(&failure.advice));
     language.phrases().did_not_start(&name, &message, &advice)
 }
 

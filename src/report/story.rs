@@ -10,8 +10,9 @@ use super::detail::Detail;
 use super::figures;
 use crate::terms::{
     BootFailure, Change, Configuration, CurrentSetting, Decision, Event, EventKind, KnobsReport,
-    Machine, MemoryParts, Note, ObjectiveReport, Prediction, PredictionScore, SessionState, Stated,
-    TrialPurpose, TrialSummary, TuneResult, Variant, Verdict, Verification, Warning,
+    Machine, MemoryParts, Note, ObjectiveReport, Prediction, PredictionScore, SessionError,
+    SessionState, Stated, TrialPurpose, TrialSummary, TuneResult, Variant, Verdict, Verification,
+    Warning,
 };
 
 /// Where a session lies, as far as it lies anywhere.
@@ -69,7 +70,7 @@ pub struct Story {
     /// `Running` until the events say how it ended.
     pub state: SessionState,
     /// Why it could not measure.
-    pub error: Option<String>,
+    pub error: Option<Stated<SessionError>>,
     /// Seconds from start to end, or to the last event.
     pub elapsed_s: f64,
     /// Seconds under load.

@@ -17,8 +17,8 @@ use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, width};
 use super::{Ask, Told, TrialRequest};
 use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
 use crate::terms::{
-    Arrivals, Configuration, Limit, LimitKind, Offered, Rate, TrialPurpose, TrialSummary, Variant,
-    Verdict, WaitingEvidence,
+    Arrivals, Configuration, Limit, LimitKind, Offered, Rate, Stated, TrialPurpose, TrialSummary,
+    Variant, Verdict, WaitingEvidence,
 };
 
 /// One setting that is measured again.
@@ -155,6 +155,8 @@ impl Verify {
             }
             Told::BootFailed { configuration, reason, ended_s } => {
                 self.now_s = ended_s;
+                // The session has put it in words.
+                let Stated::Verbatim(reason) = reason else { return };
                 self.give_up(configuration, format!("does not start: {reason}"), true);
             }
         }

@@ -15,7 +15,7 @@ use super::report::{ReportError, Which, find, replay, tuned};
 use super::tune::{Known, Log, TuneError, Work};
 use crate::place::Place;
 use crate::plan::Plan;
-use crate::report::{Reporter, Stored, Story};
+use crate::report::{Language, Reporter, Stored, Story};
 use crate::search::{
     Answer, Ask, CapacityEstimate, Choice, Start, Told, TrialRequest, Verify, VerifyAnswer,
     VerifyPlan, VerifySetting, starts,
@@ -285,7 +285,7 @@ fn drive(
         Ok(End::Stopped) => SessionState::Stopped,
         Err(_) => SessionState::Failed,
     };
-    let error = end.as_ref().err().map(ToString::to_string);
+    let error = end.as_ref().err().map(TuneError::stated);
     let kind = EventKind::SessionEnded { state, result: Some(Box::new(result)), error };
     match end {
         Ok(_) => {
@@ -328,6 +328,10 @@ fn trials(
             left: search.time_left(),
         };
         match told(work, known, runner, &request)? {
+            Some(Told::BootFailed { configuration, reason, ended_s }) => {
+                let reason = Stated::Verbatim(Language::DATA.say(&reason));
+                search.tell(Told::BootFailed { configuration, reason, ended_s });
+            }
             Some(told) => search.tell(told),
             None => return Ok(End::Stopped),
         }

@@ -12,6 +12,7 @@ mod decision;
 mod duration;
 mod event;
 mod evidence;
+mod failure;
 mod finding;
 mod goals;
 mod knob;
@@ -56,6 +57,10 @@ pub use evidence::{
     CpuBusy, Evidence, LimitAdvice, MemoryFill, NeighbourCores, ResourceEvidence, Slots,
     WaitingEvidence,
 };
+pub use failure::{
+    BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, FrameworkSetting, ProcessEnd,
+    ReplyAdvice, ServerEnd, SessionError, StartAdvice, TrialFailure,
+};
 pub use finding::{Finding, FindingState};
 pub use goals::{Goals, GoalsError, Part};
 pub use knob::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant};
@@ -90,8 +95,8 @@ pub use stated::{Stated, or_empty};
 pub use stop::{StopRequest, StopSignal};
 pub use target::{ConnectionMode, Target, TargetError};
 pub use trial::{
-    BootFailure, BootFailureKind, Edge, InsideSummary, TrialFailure, TrialPurpose, TrialRecord,
-    TrialSummary, Verdict, WarmUp, WarmUpKind, WorkerShare,
+    Edge, InsideSummary, TrialPurpose, TrialRecord, TrialSummary, Verdict, WarmUp, WarmUpKind,
+    WorkerShare,
 };
 pub use units::{Bytes, Cores, Rate, Ratio, Threads, UnitError, Workers};
 pub use warning::Warning;

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::failure::BootCause;
+use super::stated::Stated;
+
 /// What stood in the way of measuring a setting or a change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fact", rename_all = "snake_case")]
@@ -12,7 +15,7 @@ pub enum Obstacle {
     /// More database connections than there are.
     NeedsDatabaseConnections { needed: u32, limit: u32 },
     /// The server does not become ready; `why` says what kept it.
-    DoesNotStart { why: String },
+    DoesNotStart { why: Stated<BootCause> },
     /// The server ended under load, and again when that was repeated.
     DiedTwice,
     /// Trials broke or were invalid, and again when repeated; `why` is the last one's reason.

@@ -1,18 +1,19 @@
 //! Reports in English.
 
 mod advice;
+mod failure;
 mod limit;
 mod note;
 mod obstacle;
 
 use super::{
-    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, NoFigure,
-    Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
+    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, Language, MemoryPart, Nearest,
+    NoFigure, Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
 use crate::terms::{
-    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, SettingsPlace,
-    TrialPurpose, Verdict,
+    Advice, Arrivals, BootAdvice, BootCause, Evidence, LimitAdvice, LimitKind, Note, Obstacle,
+    ServerEnd, SessionError, SettingsPlace, Stated, TrialPurpose, Verdict,
 };
 
 pub struct English;
@@ -110,6 +111,22 @@ impl Phrases for English {
         limit::advice(*advice)
     }
 
+    fn boot_cause(&self, cause: &BootCause) -> String {
+        failure::cause(cause)
+    }
+
+    fn boot_advice(&self, advice: &BootAdvice) -> String {
+        failure::advice(advice)
+    }
+
+    fn server_end(&self, end: &ServerEnd) -> String {
+        failure::server_end(end)
+    }
+
+    fn session_error(&self, error: &SessionError) -> String {
+        failure::session_error(error)
+    }
+
     fn note(&self, note: &Note) -> String {
         note::sentence(note)
     }
@@ -188,10 +205,12 @@ impl Phrases for English {
 
     fn undone(&self, why: &Undone<'_>) -> String {
         match why {
-            Undone::Failed { error } => match error.strip_prefix("could not ") {
-                Some(what) => format!("Could not {what}."),
-                None => format!("Could not measure: {error}."),
-            },
+            Undone::Failed { error: Stated::Fact(SessionError::CouldNot { what, why }) } => {
+                format!("Could not {what}: {why}.")
+            }
+            Undone::Failed { error } => {
+                format!("Could not measure: {}.", Language::English.say(error))
+            }
             Undone::StillRuns { so_far } => {
                 format!("This session has not ended, so there is no decision yet ({so_far}).")
             }

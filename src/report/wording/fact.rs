@@ -41,10 +41,14 @@ macro_rules! families {
 
 families! {
     Advice: advice,
+    BootAdvice: boot_advice,
+    BootCause: boot_cause,
     Evidence: evidence,
     LimitAdvice: limit_advice,
     Note: note,
     Obstacle: obstacle,
+    ServerEnd: server_end,
+    SessionError: session_error,
     SettingsPlace: settings_place,
 }
 

@@ -1,17 +1,18 @@
 //! Reports in Japanese, in the words of those who run Rails apps: the field's terms stay.
 
 mod advice;
+mod failure;
 mod limit;
 mod note;
 mod obstacle;
 
 use super::{
-    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, NoFigure,
-    Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
+    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, Language, MemoryPart, Nearest,
+    NoFigure, Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
 };
 use crate::terms::{
-    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, SettingsPlace,
-    TrialPurpose, Verdict,
+    Advice, Arrivals, BootAdvice, BootCause, Evidence, LimitAdvice, LimitKind, Note, Obstacle,
+    ServerEnd, SessionError, SettingsPlace, TrialPurpose, Verdict,
 };
 
 pub struct Japanese;
@@ -124,6 +125,22 @@ impl Phrases for Japanese {
         limit::advice(*advice)
     }
 
+    fn boot_cause(&self, cause: &BootCause) -> String {
+        failure::cause(cause)
+    }
+
+    fn boot_advice(&self, advice: &BootAdvice) -> String {
+        failure::advice(advice)
+    }
+
+    fn server_end(&self, end: &ServerEnd) -> String {
+        failure::server_end(end)
+    }
+
+    fn session_error(&self, error: &SessionError) -> String {
+        failure::session_error(error)
+    }
+
     fn note(&self, note: &Note) -> String {
         note::sentence(note)
     }
@@ -205,7 +222,9 @@ impl Phrases for Japanese {
 
     fn undone(&self, why: &Undone<'_>) -> String {
         match why {
-            Undone::Failed { error } => format!("計測できませんでした: {error}"),
+            Undone::Failed { error } => {
+                format!("計測できませんでした: {}", Language::Japanese.say(error))
+            }
             Undone::StillRuns { so_far } => {
                 format!("このセッションは終わっていないため、まだ結論がありません（{so_far}）。")
             }

@@ -11,8 +11,8 @@ mod labels;
 
 use super::figures;
 use crate::terms::{
-    Advice, Arrivals, Evidence, LimitAdvice, LimitKind, Note, Obstacle, SettingsPlace, Stated,
-    TrialPurpose, Verdict,
+    Advice, Arrivals, BootAdvice, BootCause, Evidence, LimitAdvice, LimitKind, Note, Obstacle,
+    ServerEnd, SessionError, SettingsPlace, Stated, TrialPurpose, Verdict,
 };
 pub use fact::{AnyFact, Fact};
 pub use labels::Labels;
@@ -164,7 +164,7 @@ pub enum Why<'a> {
 pub enum Undone<'a> {
     /// The events say why.
     Failed {
-        error: &'a str,
+        error: &'a Stated<SessionError>,
     },
     StillRuns {
         so_far: &'a str,
@@ -328,6 +328,14 @@ pub trait Phrases: Sync {
     fn evidence(&self, evidence: &Evidence) -> String;
     /// What to do about a limit.
     fn limit_advice(&self, advice: &LimitAdvice) -> String;
+    /// Why there is no server to put a load on.
+    fn boot_cause(&self, cause: &BootCause) -> String;
+    /// The way out of a failed start.
+    fn boot_advice(&self, advice: &BootAdvice) -> String;
+    /// How a server ended that had been ready.
+    fn server_end(&self, end: &ServerEnd) -> String;
+    /// Why a session could not go on.
+    fn session_error(&self, error: &SessionError) -> String;
     /// What is to be said of an answer.
     fn note(&self, note: &Note) -> String;
     /// Why a setting or a change was not measured.

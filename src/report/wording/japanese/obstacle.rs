@@ -1,5 +1,6 @@
 //! Why a setting or a change was not measured, in Japanese.
 
+use crate::report::Language;
 use crate::terms::{Bytes, Obstacle};
 
 pub(super) fn sentence(obstacle: &Obstacle) -> String {
@@ -10,7 +11,9 @@ pub(super) fn sentence(obstacle: &Obstacle) -> String {
         Obstacle::NeedsDatabaseConnections { needed, limit } => {
             format!("データベース接続が {needed} 必要です（上限 {limit}）")
         }
-        Obstacle::DoesNotStart { why } => format!("起動しません: {why}"),
+        Obstacle::DoesNotStart { why } => {
+            format!("起動しません: {}", Language::Japanese.say(why))
+        }
         Obstacle::DiedTwice => "負荷をかけるとサーバーが 2 回終了しました".into(),
         Obstacle::NotMeasurable { why } => format!("計測できませんでした: {why}"),
         Obstacle::AnsweredNothing => "飽和させる負荷では何も応答しませんでした".into(),
