@@ -249,7 +249,7 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         session: story.stored.as_ref().map(|stored| stored.session),
         started_at: story.stored.as_ref().map(|stored| stored.started_at.as_str()),
         state: story.state,
-        error: story.error.as_ref().map(|error| DATA.say(error)),
+        error: story.error.as_ref().map(|error| Language::DATA.say(error)),
         app: &story.app,
         server: &story.server,
         has_threads: story.has_threads,
@@ -424,8 +424,8 @@ fn worker_use(share: &crate::terms::WorkerShare) -> WorkerUse {
 
 fn failure(failure: &TrialFailure) -> String {
     match failure {
-        TrialFailure::Boot(boot) => DATA.say(&boot.message),
-        TrialFailure::Died { status, .. } => DATA.say(status),
+        TrialFailure::Boot(boot) => Language::DATA.say(&boot.message),
+        TrialFailure::Died { status, .. } => Language::DATA.say(status),
     }
 }
 
