@@ -3,12 +3,10 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
-use crate::report::{Language, html, lab_text};
+use crate::report::{Language, html, json, lab_text};
 use crate::session::lab::{self as labs, Told, Wishes};
 use crate::session::report::{named_file, write_file};
 use crate::terms::{Holds, LabResult};
@@ -172,7 +170,7 @@ fn experiment(
     };
     let ended = labs::run(&lab, wishes, &mut tell).map_err(explained)?;
     let text = match json {
-        true => serde_json::to_string_pretty(&ended.result).context("could not write JSON")? + "\n",
+        true => json::render(&ended.result),
         false => lab_text::result(&ended.result),
     };
     io::stdout().write_all(text.as_bytes())?;
@@ -205,7 +203,7 @@ fn tune(name: &str, pairs: u32, store: PathBuf, json: bool, quiet: bool) -> anyh
     };
     let result = labs::tune::run(&lab, wishes, &mut tell).map_err(explained)?;
     let text = match json {
-        true => serde_json::to_string_pretty(&result).context("could not write JSON")? + "\n",
+        true => json::render(&result),
         false => lab_text::tuned(&result),
     };
     io::stdout().write_all(text.as_bytes())?;
