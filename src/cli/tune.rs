@@ -10,14 +10,17 @@ use clap::{ArgAction, ValueHint};
 use super::language::LanguageArgument;
 use super::push::{PushArgument, push_to};
 use super::{Exit, UsageError, interrupt};
-use crate::plan::{self, Plan, PlanLine, Typed};
+use crate::plan::{self, Plan, Typed};
+use crate::report::json::plan_value;
+use crate::report::outside::{pad, width};
+use crate::report::plan_words::{self, PlanRow};
 use crate::report::push::Receiver;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
 use crate::report::{Format, Language, Story, fold};
 use crate::session::here::{self, Wishes};
 use crate::session::tune::Ended;
 use crate::session::{push, report};
-use crate::terms::{Precision, Ratio, SessionState, Verdict};
+use crate::terms::{PlanLine, PlanRecord, Precision, Ratio, SessionState, Verdict};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -284,8 +287,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         .map_err(|error| UsageError { message: error.to_string() })?;
     if arguments.course.dry_run {
         let text = match arguments.output.json {
-            true => json(&plan.lines)?,
-            false => table(&plan.lines),
+            true => json(&plan.records)?,
+            false => table(&plan.records, arguments.output.language.language()),
         };
         io::stdout().write_all(text.as_bytes())?;
         return Ok(Exit::Done);
@@ -375,39 +378,33 @@ fn exit(ended: &Ended, story: &Story, asked: Option<Ratio>) -> Exit {
 }
 
 /// The plan in three columns: what, value, and where it came from.
-fn table(lines: &[PlanLine]) -> String {
+fn table(records: &[PlanRecord], language: Language) -> String {
     // A longer value pushes its source to the right, rather than all the others'.
     const WIDEST: usize = 52;
-    let width = |text: fn(&PlanLine) -> &str| {
-        lines.iter().map(|line| text(line).chars().count()).filter(|n| *n <= WIDEST).max()
+    let rows: Vec<_> = records.iter().map(|it| plan_words::row_of(it, language)).collect();
+    let widest = |text: fn(&PlanRow) -> &str| {
+        rows.iter().map(|row| width(text(row))).filter(|n| *n <= WIDEST).max().unwrap_or(0)
     };
-    let what_width = width(|line| &line.what).unwrap_or(0);
-    let value_width = width(|line| &line.value).unwrap_or(0);
+    let (what_width, value_width) = (widest(|row| &row.what), widest(|row| &row.value));
     let mut text = String::new();
-    for PlanLine { what, value, source } in lines {
-        writeln!(text, "{what:<what_width$}  {value:<value_width$}  ({source})")
+    for PlanRow { what, value, source } in &rows {
+        writeln!(text, "{}  {}  ({source})", pad(what, what_width), pad(value, value_width))
             .expect("a String takes every text");
     }
     text
 }
 
-/// The same for scripts: an array of `{what, value, source}`, in printing order.
-fn json(lines: &[PlanLine]) -> serde_json::Result<String> {
-    let rows: Vec<_> = lines
-        .iter()
-        .map(|line| {
-            serde_json::json!({
-                "what": line.what, "value": line.value, "source": line.source.to_string()
-            })
-        })
-        .collect();
+/// The plan for scripts: an array of `{what, value, source, fact}`, in the order of the table.
+fn json(records: &[PlanRecord]) -> serde_json::Result<String> {
+    let row = |it: &PlanRecord| plan_value(&PlanLine::Record(it.clone()));
+    let rows: Vec<_> = records.iter().map(row).collect();
     serde_json::to_string_pretty(&rows).map(|text| text + "\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Source;
+    use crate::terms::{PlanSource, PlannedValue, Workers};
     use clap::Parser;
 
     #[derive(Debug, Parser)]
@@ -544,21 +541,20 @@ mod tests {
 
     #[test]
     fn a_long_value_does_not_push_the_other_sources_away() {
-        let line = |what: &str, value: &str, source| PlanLine {
-            what: what.to_string(),
-            value: value.to_string(),
-            source,
-        };
         let long = "x".repeat(60);
-        let lines = [
-            line("app", &long, Source::App),
-            line("seed", "1", Source::Default),
-            line("workers", "1..4", Source::File { line: 3 }),
-        ];
+        let workers = [1, 2, 3, 4].map(|count| Workers::new(count).unwrap()).to_vec();
+        let records = [
+            (PlannedValue::Store(long.clone()), PlanSource::App),
+            (PlannedValue::Seed(1), PlanSource::Default),
+            (PlannedValue::Workers(workers), PlanSource::PlanFile { line: 3 }),
+        ]
+        .map(|(value, source)| PlanRecord { value, source });
         let expected = format!(
-            "app      {long}  (found in the app)\nseed     1     (default)\n\
+            "store    {long}  (found in the app)\nseed     1     (default)\n\
              workers  1..4  (plan file, line 3)\n"
         );
-        assert_eq!(table(&lines), expected);
+        assert_eq!(table(&records, Language::English), expected);
+        let japanese = table(&records, Language::Japanese);
+        assert!(japanese.contains("\nワーカー  1..4  (計画ファイルの 3 行目)\n"), "{japanese}");
     }
 }

@@ -8,14 +8,14 @@ use clap::ValueHint;
 use super::language::LanguageArgument;
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
-use crate::plan::{self, Plan, Typed, typed_again, unlike, without_knobs};
+use crate::plan::{self, Plan, Typed, with_earlier, without_knobs};
 use crate::report::terminal::{Wanted, for_standard_streams};
-use crate::report::{Language, Stored, Style, fold, json, verify_text};
+use crate::report::{Language, Stored, Style, fold, json, plan_words, verify_text};
 use crate::session::here::{self, Wishes};
 use crate::session::report::{self, Which};
 use crate::session::verify::{Claim, DEFAULT_BUDGET, Verified, VerifyError, claim};
 use crate::store::Store;
-use crate::terms::{Verdict, format_duration};
+use crate::terms::{Verdict, format_duration, plan_records};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -181,12 +181,18 @@ fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<Plan> {
         store: Some(arguments.store.path.clone()),
         ..Typed::default()
     };
-    let lines = &claim.story.plan;
-    let typed = typed_again(typed, lines, &claim.story.app, claim.slo.as_ref());
+    let earlier = plan_records(&claim.story.plan);
+    let typed = with_earlier(typed, &earlier, &claim.story.app, claim.slo.as_ref());
     let surroundings = here::surroundings().context("could not find the current folder")?;
     let wrong = |message: String| UsageError { message };
     let plan = plan::resolve(&typed, &surroundings).map_err(|error| wrong(error.to_string()))?;
-    unlike(lines, &plan).map_err(|error| wrong(format!("session {}: {error}", claim.session)))?;
+    let differs = |(values, flag)| plan_words::differs(values, flag, Language::DATA);
+    let differences: Vec<_> = plan::differences(&earlier, &plan).into_iter().map(differs).collect();
+    if !differences.is_empty() {
+        let (session, differences) = (claim.session, differences.join("; "));
+        let what = "the plan is not the one that was measured";
+        return Err(wrong(format!("session {session}: {what}: {differences}")).into());
+    }
     Ok(without_knobs(plan))
 }
 

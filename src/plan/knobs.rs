@@ -5,15 +5,11 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::Source;
 use super::error::{Origin, PlanError, Problem};
 use super::settings::{Settings, Sourced, source_of};
 use super::variable::{VariableError, check_variable};
 use crate::server::{self, Adapter, App, KnobError};
 use crate::terms::{Change, Variant};
-
-/// What a line of the plan that names a knob is called.
-pub const LINE: &str = "knob";
 
 /// One knob as it was written, with the values to try.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,24 +191,6 @@ fn check_reserved(name: &str) -> Result<(), WrittenError> {
         true => Err(WrittenError::Reserved { name: name.to_string() }),
         false => Ok(()),
     }
-}
-
-/// A knob's changes on one line: `MALLOC_ARENA_MAX=2, MALLOC_ARENA_MAX=4`, and of several variables
-/// at once what they are.
-pub fn text(changes: &[Change]) -> String {
-    let one = |change: &Change| match change.name.contains('=') {
-        true => change.name.clone(),
-        false => {
-            let env = change.env.iter().map(|(name, value)| format!("{name}={value}"));
-            format!("{} ({})", change.name, env.collect::<Vec<_>>().join(" "))
-        }
-    };
-    changes.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
-/// Where a knob comes from is shown with it.
-pub fn lines(knobs: &[Sourced<Vec<Change>>]) -> impl Iterator<Item = (String, Source)> + '_ {
-    knobs.iter().map(|knob| (text(&knob.value), knob.source.clone()))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 //! In: what was typed ([`Typed`]) and the files it names. Out: a plan in which every value says
 //! where it came from. Reads the app's folder and the files named; starts nothing, changes nothing.
 
-mod again;
 mod app;
 mod bundle;
 mod error;
@@ -11,12 +10,13 @@ mod file;
 mod header;
 mod key;
 mod knobs;
-mod lines;
 mod node;
 mod objective;
 mod php;
 mod python;
 mod range;
+mod record;
+mod rerun;
 mod resolve;
 mod server;
 mod settings;
@@ -25,17 +25,16 @@ mod suggest;
 mod targets;
 mod variable;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use again::{Unlike, typed_again, unlike, without_knobs};
 pub use app::{AppError, Wish, recognise, recognise_as};
 pub use error::{Origin, PlanError, Problem};
 #[cfg(fuzzing)]
 pub use file::{PlanFile, parse};
 pub use header::{HeaderError, parse_header};
-pub use range::{LARGEST_COUNT, RangeError, format_counts, parse_counts};
+pub use range::{LARGEST_COUNT, RangeError, parse_counts};
+pub use rerun::{Difference, differences, with_earlier, without_knobs};
 pub use resolve::resolve;
 pub use server::{Chosen, check_programs, choose_server, own_program};
 pub use start::StartError;
@@ -45,8 +44,8 @@ pub use variable::VariableError;
 
 use crate::server::App;
 use crate::terms::{
-    Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, Objective, Ratio, Slo, Target, Threads,
-    Workers,
+    Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, Objective, PlanRecord, PlanSource,
+    PlannedGoal, Ratio, Target, Threads, Workers,
 };
 
 /// What was typed, unchecked; flags that were left out are `None` or empty. No `Debug`: header
@@ -112,39 +111,6 @@ pub struct Surroundings {
     pub program_folders: Vec<PathBuf>,
 }
 
-/// The latency goal as planned.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Goal {
-    Given(Slo),
-    /// p95 < max(200 ms, 3 x the unloaded p95), errors < 0.1 %: settled by the first trial.
-    FromUnloaded,
-}
-
-/// Where a value came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
-    Flag,
-    /// The plan file, with its line.
-    File {
-        line: usize,
-    },
-    /// Found in the app's folder.
-    App,
-    Default,
-}
-
-/// As it is printed beside a value.
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Flag => f.write_str("command line"),
-            Self::File { line } => write!(f, "plan file, line {line}"),
-            Self::App => f.write_str("found in the app"),
-            Self::Default => f.write_str("default"),
-        }
-    }
-}
-
 /// A checked plan of `tune`.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -160,9 +126,9 @@ pub struct Plan {
     pub has_threads: bool,
     /// Where [`threads`](Self::threads) came from: a default is narrowed to one thread for an app
     /// that runs one today, unless the user agrees.
-    pub threads_source: Source,
+    pub threads_source: PlanSource,
     pub targets: Vec<Target>,
-    pub goal: Goal,
+    pub goal: PlannedGoal,
     /// What the best setting has most or least of.
     pub objective: Objective,
     /// `None`: all that this process may use.
@@ -186,8 +152,8 @@ pub struct Plan {
     pub assume_yes: bool,
     /// Load may be sent to an address that is neither loopback nor private.
     pub allow_public: bool,
-    /// What is printed with the plan: what, value, and where it came from; in printing order.
-    pub lines: Vec<PlanLine>,
+    /// What is shown and stored of the plan, in printing order.
+    pub records: Vec<PlanRecord>,
 }
 
 impl Plan {
@@ -196,12 +162,4 @@ impl Plan {
         resolve::goals_of(&self.targets, &self.goal)
             .expect("a plan whose goals contradict each other is refused")
     }
-}
-
-/// One printed line of the plan. Holds no secret: neither header values, nor bodies, nor queries.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanLine {
-    pub what: String,
-    pub value: String,
-    pub source: Source,
 }

@@ -1,11 +1,10 @@
 //! What is looked for, from `--goal`, `--rate` and the prices: what is not said follows from what
 //! is.
 
-use super::Source;
 use super::error::{PlanError, Problem};
 use super::key::Key;
 use super::settings::{Given, Settings, Sourced};
-use crate::terms::{Objective, ObjectiveKind, Prices, Rate};
+use crate::terms::{Objective, ObjectiveKind, PlanSource, Prices, Rate};
 
 const KINDS: [(&str, ObjectiveKind); 4] = [
     ("capacity", ObjectiveKind::Capacity),
@@ -31,7 +30,7 @@ pub fn objective(settings: &Settings<'_>) -> Result<Sourced<Objective>, PlanErro
         (Some(kind), ..) => (kind.value, kind.source),
         (None, Some(prices), _) => (ObjectiveKind::Cost, prices.source.clone()),
         (None, None, Some(rate)) => (ObjectiveKind::Memory, rate.source.clone()),
-        (None, None, None) => (ObjectiveKind::Capacity, Source::Default),
+        (None, None, None) => (ObjectiveKind::Capacity, PlanSource::Default),
     };
     let objective = Objective {
         kind,
@@ -86,24 +85,4 @@ fn price(given: &Given<'_>) -> Result<f64, PlanError> {
         price.filter(|price| price.is_finite() && *price >= 0.0).ok_or(Problem::Price)
     })?;
     Ok(price.value)
-}
-
-/// As it is printed with the plan.
-pub fn objective_text(objective: &Objective) -> String {
-    let at = objective.rate.map_or_else(String::new, |rate| format!(" at {rate}"));
-    let what = match objective.kind {
-        ObjectiveKind::Capacity => "the highest capacity".to_string(),
-        ObjectiveKind::Memory => {
-            let rate = objective.rate.map_or_else(String::new, |rate| format!(" for {rate}"));
-            format!("the least memory{rate}")
-        }
-        ObjectiveKind::Latency => format!("the lowest p95{at}"),
-        ObjectiveKind::Cost => format!("the lowest cost{at}"),
-    };
-    match objective.prices {
-        Some(Prices { per_core_hour, per_gib_hour }) => {
-            format!("{what} ({per_core_hour} a core and hour, {per_gib_hour} a GiB and hour)")
-        }
-        None => what,
-    }
 }

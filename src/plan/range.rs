@@ -61,21 +61,10 @@ fn parse_count(text: &str) -> Result<u16, RangeError> {
     }
 }
 
-/// The shortest text that [`parse_counts`] reads as these counts (ascending): `1..4,8`.
-pub fn format_counts(counts: &[u16]) -> String {
-    counts
-        .chunk_by(|a, b| *a + 1 == *b)
-        .map(|run| match run {
-            [first, _, .., last] => format!("{first}..{last}"),
-            _ => run.iter().map(u16::to_string).collect::<Vec<_>>().join(","),
-        })
-        .collect::<Vec<_>>()
-        .join(",")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::figures;
     use proptest::prelude::*;
 
     #[test]
@@ -122,7 +111,7 @@ mod tests {
         #[test]
         fn what_is_printed_is_read_back(counts in prop::collection::btree_set(1u16..=1024, 1..40)) {
             let counts: Vec<u16> = counts.into_iter().collect();
-            prop_assert_eq!(parse_counts(&format_counts(&counts)), Ok(counts));
+            prop_assert_eq!(parse_counts(&figures::counts(counts.iter().copied())), Ok(counts));
         }
 
         #[test]

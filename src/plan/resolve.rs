@@ -9,18 +9,18 @@ use super::error::{Origin, PlanError, Problem};
 use super::header::{parse_header, set_header};
 use super::key::Key;
 use super::knobs::knobs;
-use super::lines::Printed;
 use super::objective::objective;
 use super::range::{LARGEST_COUNT, parse_counts};
+use super::record::Resolved;
 use super::server::{check_programs, choose_server};
 use super::settings::{Given, Settings, Sourced};
 use super::targets::read_targets;
 use super::variable::parse_variable;
-use super::{Goal, Plan, Source, Surroundings, Typed, start};
+use super::{Plan, Surroundings, Typed, start};
 use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, Proxy};
 use crate::terms::{
-    Arrivals, Bytes, ConnectionMode, Cores, Goals, GoalsError, Ratio, Slo, Target, Threads,
-    Workers, format_duration, parse_duration,
+    Arrivals, Bytes, ConnectionMode, Cores, Goals, GoalsError, PlanSource, PlannedGoal, Ratio, Slo,
+    Target, Threads, Workers, format_duration, parse_duration,
 };
 
 const DEFAULT_THREADS: [u16; 6] = [1, 2, 3, 5, 8, 16];
@@ -83,7 +83,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     place(&settings)?;
     app.value.ready_path = ready.value.clone();
     let knobs = knobs(&settings, &app.value, server.value)?;
-    let printed = Printed {
+    let resolved = Resolved {
         settings: &settings,
         surroundings,
         app,
@@ -110,37 +110,37 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
         seed: or_default(settings.get(Key::Seed), DEFAULT_SEED, |given| given.number(0, u64::MAX))?,
         store: store(&settings),
     };
-    Ok(plan(typed, printed))
+    Ok(plan(typed, resolved))
 }
 
-fn plan(typed: &Typed, printed: Printed<'_>) -> Plan {
-    let threads_source = match printed.app.value.command {
+fn plan(typed: &Typed, resolved: Resolved<'_>) -> Plan {
+    let threads_source = match resolved.app.value.command {
         // Whoever writes {threads} into a command wants them tried.
-        Some(_) => printed.server.source.clone(),
-        None => printed.threads.source.clone(),
+        Some(_) => resolved.server.source.clone(),
+        None => resolved.threads.source.clone(),
     };
     Plan {
-        lines: printed.lines(),
-        has_threads: printed.server.value.has_threads(&printed.app.value),
-        app: printed.app.value,
-        server: printed.server.value.name().to_string(),
-        workers: printed.workers.value,
-        threads: printed.threads.value,
+        records: resolved.records(),
+        has_threads: resolved.server.value.has_threads(&resolved.app.value),
+        app: resolved.app.value,
+        server: resolved.server.value.name().to_string(),
+        workers: resolved.workers.value,
+        threads: resolved.threads.value,
         threads_source,
-        targets: printed.targets.value,
-        goal: printed.goal.value,
-        objective: printed.objective.value,
-        cores: printed.cores.value,
-        memory: printed.memory.value,
-        budget: printed.budget.value,
-        precision: printed.precision.value,
-        arrivals: printed.arrivals.value,
-        connection: printed.connection.value,
-        timeout: printed.timeout.value,
-        db_connections: printed.db_connections.value,
-        seed: printed.seed.value,
-        changes: printed.knobs.into_iter().flat_map(|knob| knob.value).collect(),
-        store: printed.store.value,
+        targets: resolved.targets.value,
+        goal: resolved.goal.value,
+        objective: resolved.objective.value,
+        cores: resolved.cores.value,
+        memory: resolved.memory.value,
+        budget: resolved.budget.value,
+        precision: resolved.precision.value,
+        arrivals: resolved.arrivals.value,
+        connection: resolved.connection.value,
+        timeout: resolved.timeout.value,
+        db_connections: resolved.db_connections.value,
+        seed: resolved.seed.value,
+        changes: resolved.knobs.into_iter().flat_map(|knob| knob.value).collect(),
+        store: resolved.store.value,
         assume_yes: typed.yes,
         allow_public: typed.allow_public,
     }
@@ -158,7 +158,7 @@ fn app(settings: &Settings<'_>) -> Result<Sourced<App>, PlanError> {
     let named = settings.path(Key::App);
     let (folder, source) = match &named {
         Some(named) => (named.value.as_path(), named.source.clone()),
-        None => (settings.plan_folder.as_path(), Source::App),
+        None => (settings.plan_folder.as_path(), PlanSource::App),
     };
     let named = settings.get(Key::Entry);
     let entry = named.map(|given| {
@@ -191,8 +191,8 @@ fn server(
     let chosen = choose_server(app, given.as_ref().map(|given| given.value))?;
     let source = match (given, chosen.is_shown) {
         (Some(given), _) => given.source,
-        (None, true) => Source::App,
-        (None, false) => Source::Default,
+        (None, true) => PlanSource::App,
+        (None, false) => PlanSource::Default,
     };
     Ok(Sourced { value: chosen.adapter, source })
 }
@@ -208,9 +208,9 @@ fn env(settings: &Settings<'_>) -> Result<Sourced<BTreeMap<String, String>>, Pla
         env.insert(name, value);
     }
     let source = match in_file {
-        _ if !settings.typed.env.is_empty() => Source::Flag,
-        Some(in_file) => Source::File { line: in_file.line },
-        None => Source::Default,
+        _ if !settings.typed.env.is_empty() => PlanSource::Flag,
+        Some(in_file) => PlanSource::PlanFile { line: in_file.line },
+        None => PlanSource::Default,
     };
     Ok(Sourced { value: env, source })
 }
@@ -346,17 +346,19 @@ fn targets(settings: &Settings<'_>) -> Result<Sourced<Vec<Target>>, PlanError> {
         let target = text.parse::<Target>();
         targets.push(target.map_err(|error| hidden(flag("target"), error))?);
     }
-    let mut source = Source::Flag;
+    let mut source = PlanSource::Flag;
     let in_file = file.and_then(|file| file.targets.as_ref());
     if targets.is_empty() && typed.targets.is_none() {
-        source = Source::Default;
+        source = PlanSource::Default;
         if let Some(in_file) = in_file {
             targets.extend(in_file.value.iter().cloned());
-            source = Source::File { line: in_file.line };
+            source = PlanSource::PlanFile { line: in_file.line };
         }
     }
     let list = settings.path(Key::Targets);
-    if let Some(list) = list.filter(|list| list.source == Source::Flag || typed.target.is_empty()) {
+    if let Some(list) =
+        list.filter(|list| list.source == PlanSource::Flag || typed.target.is_empty())
+    {
         targets.extend(read_targets(&list.value)?);
         source = list.source;
     }
@@ -390,18 +392,18 @@ fn hidden(at: Origin, problem: impl Into<Problem>) -> PlanError {
     PlanError::Value { at, value: None, problem: Box::new(problem.into()) }
 }
 
-fn goal(settings: &Settings<'_>) -> Result<Sourced<Goal>, PlanError> {
-    or_default(settings.get(Key::Slo), Goal::FromUnloaded, |given| {
+fn goal(settings: &Settings<'_>) -> Result<Sourced<PlannedGoal>, PlanError> {
+    or_default(settings.get(Key::Slo), PlannedGoal::FromUnloaded, |given| {
         let slo = given.read(str::parse::<Slo>)?;
-        Ok(Sourced { value: Goal::Given(slo.value), source: slo.source })
+        Ok(Sourced { value: PlannedGoal::Given(slo.value), source: slo.source })
     })
 }
 
 /// The goals of a mix.
-pub(super) fn goals_of(targets: &[Target], goal: &Goal) -> Result<Goals, GoalsError> {
+pub(super) fn goals_of(targets: &[Target], goal: &PlannedGoal) -> Result<Goals, GoalsError> {
     let common = match goal {
-        Goal::Given(slo) => Some(slo.clone()),
-        Goal::FromUnloaded => None,
+        PlannedGoal::Given(slo) => Some(slo.clone()),
+        PlannedGoal::FromUnloaded => None,
     };
     Goals::of(targets, common, true)
 }
@@ -410,7 +412,7 @@ pub(super) fn goals_of(targets: &[Target], goal: &Goal) -> Result<Goals, GoalsEr
 fn goals(
     settings: &Settings<'_>,
     targets: &Sourced<Vec<Target>>,
-    goal: &Sourced<Goal>,
+    goal: &Sourced<PlannedGoal>,
 ) -> Result<Goals, PlanError> {
     goals_of(&targets.value, &goal.value).map_err(|error| {
         let of_slo = settings.get(Key::Slo).filter(|_| error == GoalsError::NobodyLeft);
@@ -426,11 +428,11 @@ fn goals(
 /// checked.
 fn timeout(
     settings: &Settings<'_>,
-    goal: &Goal,
+    goal: &PlannedGoal,
     goals: &Goals,
 ) -> Result<Sourced<Duration>, PlanError> {
     let least = match goal {
-        Goal::FromUnloaded if goals.has_common() => LEAST_FROM_UNLOADED,
+        PlannedGoal::FromUnloaded if goals.has_common() => LEAST_FROM_UNLOADED,
         _ => Duration::ZERO,
     };
     let limit = goals.longest_limit().unwrap_or_default().max(least);

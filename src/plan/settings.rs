@@ -1,25 +1,26 @@
 //! One setting, whether it was typed as a flag or stands in the plan file: flags come first.
 
+use crate::terms::PlanSource;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::Typed;
 use super::error::{Origin, PlanError, Problem};
 use super::file::{self, FILE_NAME, PlanFile};
 use super::key::Key;
 use super::suggest::closest;
-use super::{Source, Typed};
 
 /// A value with where it came from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sourced<T> {
     pub value: T,
-    pub source: Source,
+    pub source: PlanSource,
 }
 
 impl<T> Sourced<T> {
     /// A value that nobody gave.
     pub fn default(value: T) -> Self {
-        Self { value, source: Source::Default }
+        Self { value, source: PlanSource::Default }
     }
 }
 
@@ -31,7 +32,7 @@ pub struct Given<'a> {
 
 impl Given<'_> {
     /// Where it came from, as it is printed.
-    pub fn source(&self) -> Source {
+    pub fn source(&self) -> PlanSource {
         source_of(&self.at)
     }
 
@@ -93,10 +94,10 @@ impl Given<'_> {
 }
 
 /// Where a value at this place is said to come from.
-pub fn source_of(at: &Origin) -> Source {
+pub fn source_of(at: &Origin) -> PlanSource {
     match at {
-        Origin::Flag { .. } | Origin::Targets { .. } => Source::Flag,
-        Origin::Plan { line, .. } => Source::File { line: *line },
+        Origin::Flag { .. } | Origin::Targets { .. } => PlanSource::Flag,
+        Origin::Plan { line, .. } => PlanSource::PlanFile { line: *line },
     }
 }
 
@@ -185,16 +186,16 @@ impl<'a> Settings<'a> {
             _ => &None,
         };
         if let Some(path) = typed {
-            return Some(Sourced { value: self.folder.join(path), source: Source::Flag });
+            return Some(Sourced { value: self.folder.join(path), source: PlanSource::Flag });
         }
         let given = self.in_file(key)?;
         Some(Sourced { value: self.plan_folder.join(given.text), source: given.source() })
     }
 
     /// Where targets that have this source were written.
-    pub fn origin_of_targets(&self, source: &Source) -> Origin {
+    pub fn origin_of_targets(&self, source: &PlanSource) -> Origin {
         match (source, &self.file) {
-            (Source::File { line }, Some(file)) => {
+            (PlanSource::PlanFile { line }, Some(file)) => {
                 Origin::Plan { path: file.path.clone(), line: *line, key: "target".to_string() }
             }
             _ => Origin::Flag { name: "target" },

@@ -10,12 +10,12 @@ use thiserror::Error;
 use super::app::AppError;
 use super::error::{PlanError, Problem};
 use super::key::Key;
+use super::parse_counts;
 use super::settings::{Given, Settings, Sourced};
 use super::suggest::closest;
-use super::{Source, parse_counts};
 use crate::server::command::{CommandTemplate, PLACES, has_place, places};
 use crate::server::{Adapter, App, FOR_COMMANDS, Framework, Proxy};
-use crate::terms::Configuration;
+use crate::terms::{Configuration, PlanSource};
 
 /// What is asked of it when the user names no signal: SIGTERM.
 const DEFAULT_STOP: i32 = 15;
@@ -117,10 +117,10 @@ pub fn app(
 }
 
 /// The app's folder, which is not looked into.
-fn folder(settings: &Settings<'_>) -> Result<(PathBuf, Source), PlanError> {
+fn folder(settings: &Settings<'_>) -> Result<(PathBuf, PlanSource), PlanError> {
     let (named, source) = match settings.path(Key::App) {
         Some(named) => (named.value, named.source),
-        None => (settings.plan_folder.clone(), Source::App),
+        None => (settings.plan_folder.clone(), PlanSource::App),
     };
     let folder = fs::canonicalize(&named).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => AppError::NoFolder { folder: named },

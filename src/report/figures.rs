@@ -16,6 +16,16 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// The shortest text that a plan reads as these counts (ascending): `1..4,8`.
+pub fn counts(counts: impl Iterator<Item = u16>) -> String {
+    let counts: Vec<u16> = counts.collect();
+    let run = |run: &[u16]| match run {
+        [first, _, .., last] => format!("{first}..{last}"),
+        _ => run.iter().map(u16::to_string).collect::<Vec<_>>().join(","),
+    };
+    counts.chunk_by(|a, b| *a + 1 == *b).map(run).collect::<Vec<_>>().join(",")
+}
+
 /// Requests a second: `412/s`.
 pub fn rate(per_second: f64) -> String {
     format!("{}/s", number(per_second))

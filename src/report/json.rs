@@ -9,13 +9,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::facts::with_sentences;
+use super::plan_words::{self, PlanRow};
 use super::story::{self, Stored, Story};
+use super::wording::Language;
 use crate::terms::{
     Arrivals, BootFailure, Change, Configuration, CurrentSetting, Decision, Edge, Event,
     InsideSummary, KnobsReport, Limit, LoadSummary, Machine, MemoryParts, Note, ObjectiveReport,
-    Offered, Prediction, PredictionScore, Rate, Reason, SessionState, Stated, TrialFailure,
-    TrialPurpose, TrialSummary, Variant, Verdict, Verification, WarmUp, WarmUpKind, Warning,
-    WorkerShare,
+    Offered, PlanLine, PlanRecord, Prediction, PredictionScore, Rate, Reason, SessionState, Stated,
+    TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict, Verification, WarmUp, WarmUpKind,
+    Warning, WorkerShare,
 };
 
 /// What `tune --json` and `report -o json` print.
@@ -76,12 +78,15 @@ pub struct TuneReport {
 }
 
 /// One line of the plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanValue {
     pub what: String,
     pub value: String,
     /// Where the value came from.
     pub source: String,
+    /// The value and its source as data; left out for sessions of versions before there were such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fact: Option<PlanRecord>,
 }
 
 fn undecided() -> Verdict {
@@ -204,14 +209,23 @@ fn boot_failures(story: &Story) -> Vec<BootFailureReport> {
     as_it_is.chain(changed).map(report).collect()
 }
 
-fn plan_value((what, value, source): &(String, String, String)) -> PlanValue {
-    PlanValue { what: what.clone(), value: value.clone(), source: source.clone() }
+/// A line of the plan as scripts get it.
+pub fn plan_value(line: &PlanLine) -> PlanValue {
+    let PlanRow { what, value, source } = plan_words::row(line, Language::DATA);
+    let fact = match line {
+        PlanLine::Record(record) => Some(record.clone()),
+        PlanLine::Verbatim(..) => None,
+    };
+    PlanValue { what, value, source, fact }
 }
 
 /// The session as a report tells it: all but what a report leaves out, such as where it is stored,
 /// and but for variants of the app, whose changes it only names.
 pub fn story_of(report: &TuneReport) -> Story {
-    let line = |it: &PlanValue| (it.what.clone(), it.value.clone(), it.source.clone());
+    let line = |it: &PlanValue| match &it.fact {
+        Some(fact) => PlanLine::Record(fact.clone()),
+        None => PlanLine::Verbatim(it.what.clone(), it.value.clone(), it.source.clone()),
+    };
     let as_it_is = report.trials.iter().filter(|trial| trial.changes.is_empty());
     Story {
         app: report.app.clone(),

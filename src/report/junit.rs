@@ -14,8 +14,8 @@ use super::outside::{line, xml};
 use super::story::Story;
 use super::{Language, compare_text, figures, goals_text, words};
 use crate::terms::{
-    CompareReport, ComparedFigure, GoalSummary, SessionState, Standing, TrialSummary, Verdict,
-    Verification,
+    CompareReport, ComparedFigure, GoalSummary, PlanRecord, PlanSource, PlannedValue, SessionState,
+    Standing, TrialSummary, Verdict, Verification, plan_records,
 };
 
 /// How a case came out, and why.
@@ -202,10 +202,12 @@ fn decided(story: &Story) -> Outcome {
 
 /// Only where a precision was asked for: every session aims at one.
 fn precision(story: &Story, decision: &crate::terms::Decision) -> Option<Case> {
-    let was_asked = |(what, _, source): &&(String, String, String)| {
-        what == "precision" && !source.starts_with("default")
+    let was_asked = |it: &PlanRecord| {
+        matches!(it.value, PlannedValue::Precision(_)) && it.source != PlanSource::Default
     };
-    story.plan.iter().find(was_asked)?;
+    if !plan_records(&story.plan).iter().any(was_asked) {
+        return None;
+    }
     let precision = decision.precision?;
     let reached = precision.reached_ratio.map_or("unknown".to_string(), figures::percent);
     let asked = figures::percent(precision.asked_ratio);

@@ -5,9 +5,10 @@
 
 use super::map::{self, Map, Mark};
 use super::outside::{markdown as escape, markdown_block, markdown_code};
+use super::plan_words::PlanRow;
 use super::story::Story;
 use super::wording::{Counted, Language, Outcome};
-use super::{figures, goals_text, knob_words, objective_text, verify_text, words};
+use super::{figures, goals_text, knob_words, objective_text, plan_words, verify_text, words};
 use crate::terms::{Decision, TrialPurpose, TrialSummary};
 
 /// A comment on a pull request has at most 65,536 characters: of more trials the last are shown,
@@ -291,11 +292,9 @@ fn how(page: &mut Page, story: &Story, language: Language) {
     page.list(items.into_iter());
     page.list(story.notes.iter().map(|note| escape(&language.say(note))));
     if !story.plan.is_empty() {
-        let rows: Vec<Vec<String>> = story
-            .plan
-            .iter()
-            .map(|(what, value, source)| vec![escape(what), markdown_code(value), escape(source)])
-            .collect();
+        let row =
+            |it: &PlanRow| vec![escape(&it.what), markdown_code(&it.value), escape(&it.source)];
+        let rows: Vec<_> = plan_words::rows(&story.plan, language).iter().map(row).collect();
         let plan = labels.plan.to_lowercase();
         page.details(labels.plan, |page| {
             page.table(&strings(&[&plan, labels.value, labels.from]), &rows, 3);

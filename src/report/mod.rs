@@ -22,6 +22,7 @@ pub mod markdown;
 pub mod metrics;
 mod objective_text;
 pub mod outside;
+pub mod plan_words;
 mod prometheus;
 pub mod push;
 mod sparkline;

@@ -10,8 +10,9 @@ use super::detail::Detail;
 use super::figures;
 use crate::terms::{
     BootFailure, Change, Configuration, CurrentSetting, Decision, Event, EventKind, KnobsReport,
-    Machine, MemoryParts, Note, ObjectiveReport, Prediction, PredictionScore, SessionState, Stated,
-    TrialPurpose, TrialSummary, TuneResult, Variant, Verdict, Verification, Warning,
+    Machine, MemoryParts, Note, ObjectiveReport, PlanLine, PlanRecord, PlannedValue, Prediction,
+    PredictionScore, SessionState, Stated, TrialPurpose, TrialSummary, TuneResult, Variant,
+    Verdict, Verification, Warning, plan_records,
 };
 
 /// Where a session lies, as far as it lies anywhere.
@@ -36,7 +37,7 @@ pub struct Story {
     pub slo: String,
     pub machine: Option<Machine>,
     /// What, value, where it came from; in printing order.
-    pub plan: Vec<(String, String, String)>,
+    pub plan: Vec<PlanLine>,
     pub budget: Option<Duration>,
     /// The session taken up, and how many trials were known from it.
     pub resumed: Option<(i64, u32)>,
@@ -122,6 +123,15 @@ pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>, stored: Option<Stor
 }
 
 impl Story {
+    /// The runtime's name and version, such as `ruby 3.1.2`, where the plan says it.
+    pub fn runtime(&self) -> Option<String> {
+        let runtime = |it: PlanRecord| match it.value {
+            PlannedValue::Runtime(words) => Some(words),
+            _ => None,
+        };
+        plan_records(&self.plan).into_iter().find_map(runtime)
+    }
+
     /// Adds the next event.
     pub fn take(&mut self, event: &Event) {
         self.elapsed_s = self.elapsed_s.max(event.at_s);

@@ -5,9 +5,13 @@
 
 use super::figures;
 use super::outside::{line, lines, pad, pad_left, shorten, truncate, width, wrap};
+use super::plan_words::PlanRow;
 use super::story::Story;
 use super::wording::{Counted, Language, Outcome};
-use super::{goals_text, knob_words, map, map_text, objective_text, sparkline, verify_text, words};
+use super::{
+    goals_text, knob_words, map, map_text, objective_text, plan_words, sparkline, verify_text,
+    words,
+};
 use crate::terms::{
     BootFailure, Configuration, Decision, TrialSummary, Variant, Verdict, Verification, Warning,
 };
@@ -66,11 +70,11 @@ const ROWS_OF_A_LOG_LINE: usize = 3;
 
 /// The plan: what, value, and where the value came from.
 pub fn plan(story: &Story, style: Style) -> Vec<String> {
-    let rows = &story.plan;
-    let label = rows.iter().map(|row| width(&line(&row.0))).max().unwrap_or(0).min(16);
+    let rows = plan_words::rows(&story.plan, style.language);
+    let label = rows.iter().map(|row| width(&line(&row.what))).max().unwrap_or(0).min(16);
     let value_columns = style.columns().saturating_sub(2 + label + 2);
     let mut text = vec![style.bold(style.language.labels().plan)];
-    for (what, value, source) in rows {
+    for PlanRow { what, value, source } in &rows {
         let source = if source.is_empty() { String::new() } else { format!(" ({source})") };
         let wrapped = wrap(&format!("{value}{source}"), value_columns);
         for (at, part) in wrapped.iter().enumerate() {

@@ -34,6 +34,7 @@ use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings, Worker
 
 pub use self::knobs::{Changed, KnobError, Knobs, check_setting, ignored, in_the_way, settings};
 pub use self::rack::probe::{OPTIONS as PROBE_OPTIONS, socket as probe_socket};
+pub use crate::terms::Framework;
 
 /// The app servers we know. Where an app would do for several, the first of them is taken.
 pub static ADAPTERS: &[&dyn Adapter] = &[
@@ -77,30 +78,6 @@ impl About {
     /// What looks into a server from inside is written in Ruby.
     pub fn can_be_probed(&self) -> bool {
         self.runs.contains(&Framework::Rack)
-    }
-}
-
-/// What kind of app it is, as far as it changes what we do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Framework {
-    Rails,
-    Sinatra,
-    /// Anything else with a `config.ru`.
-    Rack,
-    /// Python, a request a call: Django, Flask.
-    Wsgi,
-    /// Python, on an event loop: FastAPI, Starlette.
-    Asgi,
-    Php,
-    Node,
-    /// Known by nothing but the command that starts it.
-    Other,
-}
-
-impl Framework {
-    /// Starts from a `config.ru`.
-    pub fn is_rack(self) -> bool {
-        matches!(self, Self::Rails | Self::Sinatra | Self::Rack)
     }
 }
 

@@ -227,7 +227,7 @@ fn compared_side(source: &Source, story: &Story, at: Configuration) -> ComparedS
         started_at: stored.map(|stored| stored.started_at.clone()),
         app: Some(story.app.clone()),
         server: Some(story.server.clone()),
-        runtime: same::value(story, "runtime").map(ToString::to_string),
+        runtime: story.runtime(),
         workers: Some(at.workers.get()),
         threads: Some(at.threads.get()),
         slo: Some(story.slo.clone()),

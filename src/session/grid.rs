@@ -1,7 +1,7 @@
 //! Which configurations may be recommended.
 
-use crate::plan::{Plan, Source};
-use crate::terms::{Configuration, SessionDoubt, Warning};
+use crate::plan::Plan;
+use crate::terms::{Configuration, PlanSource, SessionDoubt, Warning};
 
 /// Every combination of the plan's workers and threads. An app that runs one thread today may not
 /// be safe to run with more: `consent` is asked, unless the user named the threads or said yes
@@ -11,7 +11,7 @@ pub fn grid(
     current: Configuration,
     consent: &mut dyn FnMut(&str) -> bool,
 ) -> (Vec<Configuration>, Option<Warning>) {
-    let is_asked_for = plan.assume_yes || plan.threads_source != Source::Default;
+    let is_asked_for = plan.assume_yes || plan.threads_source != PlanSource::Default;
     let wants_more = plan.threads.iter().any(|threads| threads.get() > 1);
     let is_careful = current.threads.get() == 1 && wants_more && !is_asked_for;
     let may_thread = !is_careful

@@ -13,14 +13,15 @@ use super::order::order;
 use super::resume::{self, Resumed};
 use crate::model::Form;
 use crate::place::{Place, PlaceError};
-use crate::plan::{Goal, Plan};
+use crate::plan::Plan;
 use crate::report::{Reporter, Stored};
 use crate::search::{self, Ask, Search, SearchPlan, Told, TrialRequest};
 use crate::server::{self, Inspection, Proxy};
 use crate::store::{SessionHead, SessionId, Store, StoreError};
 use crate::summary::trial::{self as trial_summary, Context};
 use crate::terms::{
-    BootFailure, Doubt, Event, EventKind, LoadDoubt, Ratio, Reason, SessionState, Slo, StopSignal,
+    BootFailure, Configuration, Doubt, Event, EventKind, LoadDoubt, PlanLine, PlanRecord,
+    PlanSource, PlannedGoal, PlannedValue, Ratio, Reason, SessionState, Slo, StopSignal,
     TrialSummary, TuneResult, Warning,
 };
 use crate::trial::{Outcome, Progress, Runner};
@@ -146,8 +147,8 @@ fn search_plan(
         grid,
         current: inspection.current,
         slo: match &plan.goal {
-            Goal::Given(slo) => Some(slo.clone()),
-            Goal::FromUnloaded => None,
+            PlannedGoal::Given(slo) => Some(slo.clone()),
+            PlannedGoal::FromUnloaded => None,
         },
         cores: machine.cores.get(),
         // How an unknown server grows is not needed while it is measured.
@@ -305,7 +306,7 @@ impl Work<'_> {
     pub(super) fn started(&self) -> EventKind {
         let goals = self.plan.goals();
         let goal = match &self.plan.goal {
-            Goal::FromUnloaded if goals.has_common() => {
+            PlannedGoal::FromUnloaded if goals.has_common() => {
                 let of_others = "p95 < max(200ms, 3 x unloaded p95), errors<0.1%";
                 match goals.has_own() {
                     true => format!("{of_others}; {goals}"),
@@ -314,22 +315,16 @@ impl Work<'_> {
             }
             _ => goals.to_string(),
         };
-        let mut plan: Vec<(String, String, String)> = self
-            .plan
-            .lines
-            .iter()
-            .map(|line| (line.what.clone(), line.value.clone(), line.source.to_string()))
-            .collect();
-        let found = |what: &str, value: String| (what.to_string(), value, "app".to_string());
-        let current = match self.plan.has_threads {
-            true => self.inspection.current.to_string(),
-            false => self.inspection.current.in_workers(),
-        };
-        plan.push(found("current setting", current));
-        if !self.inspection.runtime_version.is_empty() {
-            plan.push(found("runtime", self.inspection.runtime_version.clone()));
-        }
-        plan.extend(self.inspection.remarks.iter().map(|remark| found("note", remark.clone())));
+        let Configuration { workers, threads } = self.inspection.current;
+        let threads = self.plan.has_threads.then_some(threads);
+        let runtime = Some(self.inspection.runtime_version.clone()).filter(|it| !it.is_empty());
+        let remarks = self.inspection.remarks.iter().cloned().map(PlannedValue::Remark);
+        let found = [PlannedValue::CurrentSetting { workers, threads }]
+            .into_iter()
+            .chain(runtime.map(PlannedValue::Runtime))
+            .chain(remarks)
+            .map(|value| PlanRecord { value, source: PlanSource::Inspection });
+        let plan = self.plan.records.iter().cloned().chain(found).map(PlanLine::Record).collect();
         EventKind::SessionStarted {
             app: self.plan.app.folder.display().to_string(),
             server: self.server.clone(),

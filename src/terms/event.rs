@@ -13,6 +13,7 @@ use super::load_record::LoadRecord;
 use super::load_record::Offered;
 use super::machine::Machine;
 use super::monitor_record::MonitorRecord;
+use super::plan_record::PlanLine;
 use super::trial::{BootFailure, TrialPurpose, TrialSummary};
 use super::warning::Warning;
 
@@ -77,7 +78,7 @@ pub enum EventKind {
     Verifying {
         session: i64,
     },
-    /// The plan, as lines of "what: value (where it came from)", and the machine.
+    /// The plan and the machine.
     SessionStarted {
         app: String,
         server: String,
@@ -86,7 +87,7 @@ pub enum EventKind {
         has_threads: bool,
         slo: String,
         machine: Machine,
-        plan: Vec<(String, String, String)>,
+        plan: Vec<PlanLine>,
         budget: Option<Duration>,
         /// What variants are made of.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

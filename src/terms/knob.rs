@@ -10,7 +10,7 @@ use super::obstacle::Obstacle;
 use super::stated::{Stated, or_empty};
 
 /// One value of a knob, tried beside what is set today. Holds no secret: it is printed and stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// The knob: a variable, a setting of the server's, or the name that the user gave it. All
     /// values of one knob have the same.

@@ -15,6 +15,7 @@ mod duration;
 mod event;
 mod evidence;
 mod finding;
+mod framework;
 mod goals;
 mod knob;
 mod lab;
@@ -28,6 +29,8 @@ mod monitor_record;
 mod note;
 mod objective;
 mod obstacle;
+mod plan_record;
+mod printed_plan;
 mod reason;
 mod request_row;
 mod slo;
@@ -69,6 +72,7 @@ pub use finding::{
     BusiestProcess, CoresQuota, Finding, FindingState, GroupPermission, LocalPorts, MachineCheck,
     MemoryLeft, NoiseSpread, Priority, RefusedGroup,
 };
+pub use framework::Framework;
 pub use goals::{Goals, GoalsError, Part};
 pub use knob::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant};
 pub use lab::{
@@ -97,6 +101,10 @@ pub use note::{
 };
 pub use objective::{FrontSetting, Objective, ObjectiveKind, ObjectiveReport, Prices};
 pub use obstacle::Obstacle;
+pub use plan_record::{
+    Allowance, PlanLine, PlanRecord, PlanSource, PlannedGoal, PlannedPath, PlannedTarget,
+    PlannedValue, differing_values, plan_records,
+};
 pub use reason::{Certainty, ChangeReason, GoalCount, GoalScope, Reason, RecheckReason, TermCount};
 pub use request_row::{RequestError, RequestRow};
 pub use slo::{QuantileLimit, Slo, SloError, SloTerm};

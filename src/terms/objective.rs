@@ -23,14 +23,14 @@ pub enum ObjectiveKind {
 }
 
 /// What a machine costs an hour, in whatever currency; each finite, zero or more.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prices {
     pub per_core_hour: f64,
     pub per_gib_hour: f64,
 }
 
 /// What is looked for, with what the question needs.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Objective {
     pub kind: ObjectiveKind,
     /// The rate to be served.

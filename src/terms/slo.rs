@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::units::Ratio;
 
 /// One limit on one quantile.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuantileLimit {
     /// 0.95 for p95.
     pub quantile: Ratio,
@@ -21,7 +21,7 @@ pub struct QuantileLimit {
 
 /// A goal for latency and errors. At least one of the two parts is set when it was parsed from
 /// text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Slo {
     /// In the order written.
     pub quantiles: Vec<QuantileLimit>,

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
-use sweetspot::plan::{Goal, Plan};
+use sweetspot::plan::Plan;
 use sweetspot::report::facts::with_sentences;
 use sweetspot::session::compare::{CompareError, Question, Source, compare};
-use sweetspot::terms::{CompareReport, Configuration, FigureKind, Standing};
+use sweetspot::terms::{CompareReport, Configuration, FigureKind, PlannedGoal, Standing};
 use tempfile::TempDir;
 
 use crate::schema::assert_valid;
@@ -29,7 +29,7 @@ fn slower(factor: f64) -> SimulatedApp {
 /// A store in which every app was tuned once, in this order.
 fn tuned(apps: &[SimulatedApp]) -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
-    let goal = Goal::Given("p95<250ms".parse().unwrap());
+    let goal = PlannedGoal::Given("p95<250ms".parse().unwrap());
     let budget = std::time::Duration::from_secs(400);
     for (at, app) in apps.iter().enumerate() {
         let seed = 7 + at as u64;
@@ -100,7 +100,7 @@ fn another_machine_is_refused_unless_it_is_what_is_compared() {
 #[test]
 fn other_goals_make_capacities_incomparable() {
     let (folder, store) = tuned(&[app()]);
-    let goal = Goal::Given("p95<400ms".parse().unwrap());
+    let goal = PlannedGoal::Given("p95<400ms".parse().unwrap());
     let plan = Plan { goal, ..tune::plan(&folder) };
     tune::Room::default().tune(&plan, &mut Simulated::new(app(), 9)).unwrap();
     let report = asked(&store, "1", "2", true).unwrap();

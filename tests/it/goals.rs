@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use sweetspot::place::simulated::{Simulated, SimulatedApp};
-use sweetspot::plan::{Goal, Plan};
+use sweetspot::plan::Plan;
 use sweetspot::report;
 use sweetspot::report::Language;
 use sweetspot::report::facts::with_sentences;
@@ -25,7 +25,7 @@ fn app() -> SimulatedApp {
 
 fn plan(folder: &TempDir, objective: Objective, seed: u64) -> Plan {
     Plan {
-        goal: Goal::Given("p95<250ms".parse().unwrap()),
+        goal: PlannedGoal::Given("p95<250ms".parse().unwrap()),
         objective,
         seed,
         budget: Duration::from_secs(300),

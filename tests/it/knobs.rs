@@ -9,14 +9,14 @@ use std::time::Duration;
 use sweetspot::place::local::{Local, LocalSettings};
 use sweetspot::place::simulated::{ChangeEffect, Drift, Simulated, SimulatedApp};
 use sweetspot::place::{Place, Started};
-use sweetspot::plan::{Goal, Plan};
+use sweetspot::plan::Plan;
 use sweetspot::report;
 use sweetspot::report::facts::with_sentences;
 use sweetspot::server::{App, Proxy, find};
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::{
     Change, Configuration, EventKind, KnobResult, KnobVerdict, KnobsNote, KnobsReport, Note,
-    Obstacle, Stated, StopSignal, Target, Threads, TrialPurpose, Variant, Workers,
+    Obstacle, PlannedGoal, Stated, StopSignal, Target, Threads, TrialPurpose, Variant, Workers,
 };
 use tempfile::TempDir;
 
@@ -160,7 +160,7 @@ fn a_change_after_which_other_threads_are_better_says_so_and_its_settings_have_t
     let folder = TempDir::new().unwrap();
     let plan = Plan {
         threads: [4, 16].map(|n| Threads::new(n).unwrap()).to_vec(),
-        goal: Goal::Given("p95<300ms".parse().unwrap()),
+        goal: PlannedGoal::Given("p95<300ms".parse().unwrap()),
         ..with_knobs(&folder, &app, 1200, 6)
     };
     let ended = Room::default().tune(&plan, &mut Simulated::new(app, 6)).unwrap();
@@ -268,7 +268,7 @@ fn tune_a_real_app(budget: Duration) -> Ended {
     let plan = Plan {
         workers: vec![Workers::new(1).unwrap()],
         threads: vec![Threads::new(5).unwrap()],
-        goal: Goal::Given("p95<500ms,errors<5%".parse().unwrap()),
+        goal: PlannedGoal::Given("p95<500ms,errors<5%".parse().unwrap()),
         budget,
         changes: vec![change("WORK", "20000")],
         ..plan(&folder)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sweetspot::model::simulator::RequestKind;
 use sweetspot::place::simulated::{Simulated, SimulatedApp};
-use sweetspot::plan::{Goal, Plan};
+use sweetspot::plan::Plan;
 use sweetspot::report;
 use sweetspot::report::facts::with_sentences;
 use sweetspot::session::predict::{Question, predict};
@@ -14,8 +14,8 @@ use sweetspot::session::report::Which;
 use sweetspot::session::tune::Ended;
 use sweetspot::store::Store;
 use sweetspot::terms::{
-    Certainty, Doubt, EventKind, GoalCount, GoalScope, Note, PlanNote, PredictionDoubt, Reason,
-    SearchNote, Slo, Stated, TrialPurpose, TrialSummary, Warning,
+    Certainty, Doubt, EventKind, GoalCount, GoalScope, Note, PlanNote, PlannedGoal,
+    PredictionDoubt, Reason, SearchNote, Slo, Stated, TrialPurpose, TrialSummary, Warning,
 };
 use tempfile::TempDir;
 
@@ -54,8 +54,8 @@ fn trials(ended: &Ended) -> Vec<&TrialSummary> {
     summaries.collect()
 }
 
-fn given(slo: &str) -> Goal {
-    Goal::Given(slo.parse().unwrap())
+fn given(slo: &str) -> PlannedGoal {
+    PlannedGoal::Given(slo.parse().unwrap())
 }
 
 #[test]

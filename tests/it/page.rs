@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 use sweetspot::report::html::{self, Assets};
 use sweetspot::report::{Language, Story, fold};
-use sweetspot::terms::{PredictTable, Stated, Warning};
+use sweetspot::terms::{PlanLine, PredictTable, Stated, Warning};
 
 use crate::sessions::{long, sample};
 
@@ -137,7 +137,7 @@ fn values_from_outside_are_text_wherever_they_stand() {
     story.slo = EVIL.to_string();
     story.error = Some(EVIL.to_string());
     story.notes = vec![Stated::Verbatim(EVIL.to_string())];
-    story.plan = vec![(EVIL.into(), EVIL.into(), EVIL.into())];
+    story.plan = vec![PlanLine::Verbatim(EVIL.into(), EVIL.into(), EVIL.into())];
     for warning in &mut story.warnings {
         *warning = Warning::verbatim("evil", EVIL, EVIL);
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sweetspot::model::simulator::Lock;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::place::{Observed, Offer, Place, PlaceError, Started};
-use sweetspot::plan::{Goal, Plan, Source};
+use sweetspot::plan::Plan;
 use sweetspot::report::facts::with_sentences;
 use sweetspot::report::{self, Reporter, Stored};
 use sweetspot::server::{App, Framework, Inspection};
@@ -16,8 +16,8 @@ use sweetspot::session::tune::{self, Ended, Tune, TuneError};
 use sweetspot::store::{SessionId, Store};
 use sweetspot::terms::{
     Arrivals, Configuration, ConnectionMode, Event, EventKind, LiveSecond, Machine, Note,
-    Objective, SearchNote, SessionDoubt, SessionState, Stated, SteadinessNote, StopSignal, Target,
-    Threads, TrialPurpose, Variant, Warning, Workers,
+    Objective, PlanSource, PlannedGoal, SearchNote, SessionDoubt, SessionState, Stated,
+    SteadinessNote, StopSignal, Target, Threads, TrialPurpose, Variant, Warning, Workers,
 };
 use tempfile::TempDir;
 
@@ -36,9 +36,9 @@ pub fn plan(folder: &TempDir) -> Plan {
         has_threads: true,
         workers: (1..=4).map(|n| Workers::new(n).unwrap()).collect(),
         threads: [1, 2, 4, 8].map(|n| Threads::new(n).unwrap()).to_vec(),
-        threads_source: Source::Flag,
+        threads_source: PlanSource::Flag,
         targets: vec![Target::get("/")],
-        goal: Goal::FromUnloaded,
+        goal: PlannedGoal::FromUnloaded,
         objective: Objective::default(),
         cores: None,
         memory: None,
@@ -53,7 +53,7 @@ pub fn plan(folder: &TempDir) -> Plan {
         store: folder.path().join("sweetspot.db"),
         assume_yes: false,
         allow_public: false,
-        lines: Vec::new(),
+        records: Vec::new(),
     }
 }
 
@@ -210,7 +210,7 @@ fn requests_that_are_slow_by_nature_do_not_hide_how_much_a_server_holds() {
     let plan = Plan {
         workers: vec![today.workers],
         threads: vec![today.threads],
-        goal: Goal::Given(format!("p95<{limit_ms}ms").parse().unwrap()),
+        goal: PlannedGoal::Given(format!("p95<{limit_ms}ms").parse().unwrap()),
         ..plan(&folder)
     };
     let decision = tune_app(&plan, app.clone()).result.decision.unwrap();
@@ -270,7 +270,7 @@ fn an_event_loop_that_waits_a_lot_is_not_taken_for_a_server_with_one_thread() {
     let folder = TempDir::new().unwrap();
     let plan = Plan {
         server: "uvicorn".into(),
-        goal: Goal::Given("p95<500ms".parse().unwrap()),
+        goal: PlannedGoal::Given("p95<500ms".parse().unwrap()),
         has_threads: false,
         threads: vec![Threads::new(1).unwrap()],
         ..plan(&folder)
@@ -330,7 +330,8 @@ fn what_is_stored_makes_the_json_that_scripts_rely_on() {
 #[test]
 fn a_goal_that_nothing_meets_ends_the_session_at_once_with_the_reason() {
     let folder = TempDir::new().unwrap();
-    let plan = Plan { goal: Goal::Given("p95<30ms,errors<1%".parse().unwrap()), ..plan(&folder) };
+    let plan =
+        Plan { goal: PlannedGoal::Given("p95<30ms,errors<1%".parse().unwrap()), ..plan(&folder) };
     let ended = tune_app(&plan, app());
     assert_eq!(ended.result.decision, None);
     assert_eq!(purposes(&ended.events).len(), 1);
@@ -390,7 +391,7 @@ fn a_server_that_dies_once_costs_a_trial_and_not_the_session() {
 #[test]
 fn an_app_with_one_thread_is_asked_before_it_gets_more() {
     let folder = TempDir::new().unwrap();
-    let plan = Plan { threads_source: Source::Default, ..plan(&folder) };
+    let plan = Plan { threads_source: PlanSource::Default, ..plan(&folder) };
     let app = SimulatedApp { current: Configuration::new(2, 1).unwrap(), ..app() };
     let mut room = Room::default();
     let ended = room.tune(&plan, &mut Simulated::new(app.clone(), 1)).unwrap();

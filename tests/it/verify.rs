@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use sweetspot::place::simulated::{ChangeEffect, Drift, Simulated, SimulatedApp};
-use sweetspot::plan::{Goal, Plan};
+use sweetspot::plan::Plan;
 use sweetspot::report::facts::with_sentences;
 use sweetspot::session::report::Which;
 use sweetspot::session::sessions::list;
 use sweetspot::session::verify::{Claim, Verified, VerifyError, Verifying, claim, run};
 use sweetspot::store::{SessionId, Store};
-use sweetspot::terms::{Obstacle, RecheckReason, SessionState, StopSignal, Verdict};
+use sweetspot::terms::{Obstacle, PlannedGoal, RecheckReason, SessionState, StopSignal, Verdict};
 use tempfile::TempDir;
 
 use crate::failures::site::{Running, Site};
@@ -25,7 +25,7 @@ fn app() -> SimulatedApp {
 
 fn plan(folder: &TempDir) -> Plan {
     Plan {
-        goal: Goal::Given("p95<200ms".parse().unwrap()),
+        goal: PlannedGoal::Given("p95<200ms".parse().unwrap()),
         budget: Duration::from_secs(600),
         ..tune::plan(folder)
     }
@@ -55,7 +55,7 @@ fn verify(
     let claim = claimed(folder);
     let plan = Plan {
         budget: Duration::from_secs(120),
-        goal: Goal::Given(claim.slo.clone().expect("one goal for all")),
+        goal: PlannedGoal::Given(claim.slo.clone().expect("one goal for all")),
         seed,
         ..plan(folder)
     };
@@ -103,7 +103,7 @@ fn where_knobs_are_recommended_too_the_setting_is_verified_without_them_and_that
     let halved = ChangeEffect { cpu: 0.5, ..ChangeEffect::NONE };
     let app = SimulatedApp { changes: vec![halved], ..app() };
     let tuned = knobs::with_knobs(&folder, &app, 600, 1);
-    let tuned = Plan { goal: Goal::Given("p95<200ms".parse().unwrap()), ..tuned };
+    let tuned = Plan { goal: PlannedGoal::Given("p95<200ms".parse().unwrap()), ..tuned };
     let mut place = Simulated::new(app.clone(), tuned.seed);
     let ended = tune::Room::default().tune(&tuned, &mut place).unwrap();
     assert_eq!(ended.result.knobs.unwrap().recommended, ["A=1"]);

@@ -1,8 +1,8 @@
 //! Knobs as they are written, on the command line and in a plan file.
 
-use super::*;
 use crate::plan::{Plan, Surroundings, Typed, resolve};
-use crate::terms::{Bytes, Cores};
+use crate::report::{Language, plan_words};
+use crate::terms::{Bytes, Cores, PlanRecord, PlanSource, PlannedValue};
 
 /// What becomes of a plan file's text, and of knobs that were typed, for a Rack app on Puma.
 fn resolved(file: &str, knobs: &[&str]) -> Result<Plan, String> {
@@ -27,6 +27,12 @@ fn names(plan: &Plan) -> Vec<&str> {
     plan.changes.iter().map(|change| change.name.as_str()).collect()
 }
 
+fn knob_lines(plan: &Plan) -> Vec<(String, PlanSource)> {
+    let knobs = plan.records.iter().filter(|it| matches!(it.value, PlannedValue::Knob(_)));
+    let shown = |it: &PlanRecord| plan_words::value(&it.value, Language::English);
+    knobs.map(|it| (shown(it), it.source.clone())).collect()
+}
+
 #[test]
 fn values_after_commas_are_changes_of_one_knob() {
     let plan = resolved("", &["MALLOC_ARENA_MAX=2,4", "preload_app=false"]).unwrap();
@@ -34,9 +40,9 @@ fn values_after_commas_are_changes_of_one_knob() {
     assert_eq!(plan.changes[1].env["MALLOC_ARENA_MAX"], "4");
     assert_eq!(plan.changes[1].knob, plan.changes[0].knob);
     assert_eq!(plan.changes[2].settings["preload_app"], "false");
-    let shown: Vec<_> = plan.lines.iter().filter(|line| line.what == "knob").collect();
-    assert_eq!(shown[0].value, "MALLOC_ARENA_MAX=2, MALLOC_ARENA_MAX=4");
-    assert_eq!(shown[1].source, Source::Flag);
+    let shown = knob_lines(&plan);
+    assert_eq!(shown[0].0, "MALLOC_ARENA_MAX=2, MALLOC_ARENA_MAX=4");
+    assert_eq!(shown[1].1, PlanSource::Flag);
 }
 
 const FILE: &str = "proxy = \"none\"\n\
@@ -55,9 +61,9 @@ fn a_plan_file_has_variables_sets_of_them_and_settings() {
         "preload_app=false",
     ];
     assert_eq!(names(&plan), expected);
-    let shown: Vec<_> = plan.lines.iter().filter(|line| line.what == "knob").collect();
-    assert_eq!(shown[1].value, "jemalloc (LD_PRELOAD=libjemalloc.so.2)");
-    assert_eq!(shown[1].source, Source::File { line: 5 });
+    let shown = knob_lines(&plan);
+    assert_eq!(shown[1].0, "jemalloc (LD_PRELOAD=libjemalloc.so.2)");
+    assert_eq!(shown[1].1, PlanSource::PlanFile { line: 5 });
 }
 
 #[test]

@@ -1,6 +1,10 @@
+use crate::terms::{PlanSource, PlannedGoal, PlannedValue};
 use std::fs;
 
 use super::*;
+use crate::report::{Language, plan_words};
+
+const EN: Language = Language::English;
 
 /// An app's folder beside a folder of programs, on a machine of two cores and 8 GiB.
 struct Here {
@@ -51,10 +55,10 @@ fn text(value: &str) -> Option<String> {
     Some(value.to_string())
 }
 
-fn line<'p>(plan: &'p Plan, what: &str) -> (&'p str, &'p Source) {
-    let line = plan.lines.iter().find(|line| line.what == what);
-    let line = line.unwrap_or_else(|| panic!("no line about {what}"));
-    (&line.value, &line.source)
+fn line<'p>(plan: &'p Plan, what: &str) -> (&'static str, &'p PlanSource) {
+    let record = plan.records.iter().find(|it| plan_words::label(&it.value, EN) == what);
+    let record = record.unwrap_or_else(|| panic!("no line about {what}"));
+    (plan_words::value(&record.value, EN).leak(), &record.source)
 }
 
 #[test]
@@ -62,33 +66,37 @@ fn without_flags_and_plan_everything_has_its_default() {
     let here = Here::new("");
     let plan = here.resolve(&Typed::default());
     let app = fs::canonicalize(&here.surroundings.folder).unwrap();
-    let lines: Vec<_> =
-        plan.lines.iter().map(|l| (l.what.as_str(), l.value.as_str(), &l.source)).collect();
+    let rows: Vec<_> = plan.records.iter().map(|it| plan_words::row_of(it, EN)).collect();
+    let lines: Vec<_> = rows
+        .iter()
+        .zip(&plan.records)
+        .map(|(row, record)| (row.what.as_str(), row.value.as_str(), &record.source))
+        .collect();
     assert_eq!(
         lines,
         [
-            ("app", format!("{} (Rack)", app.display()).as_str(), &Source::App),
-            ("server", "puma", &Source::Default),
-            ("workers", "1..4", &Source::Default),
-            ("threads", "1..3,5,8,16", &Source::Default),
-            ("targets", "GET /", &Source::Default),
-            ("SLO", "p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %", &Source::Default),
-            ("goal", "the highest capacity", &Source::Default),
-            ("cores", "all (2)", &Source::Default),
-            ("memory", "all (8.0 GiB)", &Source::Default),
-            ("arrivals", "poisson", &Source::Default),
-            ("connection", "fresh", &Source::Default),
-            ("timeout", "10s", &Source::Default),
-            ("budget", "8m", &Source::Default),
-            ("precision", "as the budget allows", &Source::Default),
-            ("environment", "production", &Source::Default),
-            ("ready path", "/", &Source::Default),
-            ("db connections", "no limit", &Source::Default),
-            ("seed", "1", &Source::Default),
-            ("store", ".sweetspot/sweetspot.db", &Source::Default),
+            ("app", format!("{} (Rack)", app.display()).as_str(), &PlanSource::App),
+            ("server", "puma", &PlanSource::Default),
+            ("workers", "1..4", &PlanSource::Default),
+            ("threads", "1..3,5,8,16", &PlanSource::Default),
+            ("targets", "GET /", &PlanSource::Default),
+            ("SLO", "p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %", &PlanSource::Default),
+            ("goal", "the highest capacity", &PlanSource::Default),
+            ("cores", "all (2)", &PlanSource::Default),
+            ("memory", "all (8.0 GiB)", &PlanSource::Default),
+            ("arrivals", "poisson", &PlanSource::Default),
+            ("connection", "fresh", &PlanSource::Default),
+            ("timeout", "10s", &PlanSource::Default),
+            ("budget", "8m", &PlanSource::Default),
+            ("precision", "as the budget allows", &PlanSource::Default),
+            ("environment", "production", &PlanSource::Default),
+            ("ready path", "/", &PlanSource::Default),
+            ("db connections", "no limit", &PlanSource::Default),
+            ("seed", "1", &PlanSource::Default),
+            ("store", ".sweetspot/sweetspot.db", &PlanSource::Default),
         ]
     );
-    assert_eq!(plan.goal, Goal::FromUnloaded);
+    assert_eq!(plan.goal, PlannedGoal::FromUnloaded);
     assert_eq!(plan.store, here.surroundings.folder.join(".sweetspot/sweetspot.db"));
     assert_eq!((plan.cores, plan.memory, plan.db_connections), (None, None, None));
     assert!(!plan.assume_yes && !plan.allow_public);
@@ -159,10 +167,10 @@ fn flags_come_before_the_plan_file_and_that_before_defaults() {
         let here = Here::new(&format!("\n{} = {in_file}\n", key.name()));
         let mut typed = Typed::default();
         let plan = here.resolve(&typed);
-        assert_eq!(line(&plan, what).1, &Source::File { line: 2 }, "{what}");
+        assert_eq!(line(&plan, what).1, &PlanSource::PlanFile { line: 2 }, "{what}");
         set(&mut typed, *key, flag);
         let plan = here.resolve(&typed);
-        assert_eq!(line(&plan, what), (*printed, &Source::Flag), "{what}");
+        assert_eq!(line(&plan, what), (*printed, &PlanSource::Flag), "{what}");
     }
 }
 
@@ -174,7 +182,7 @@ fn values_from_a_plan_file_mean_the_same_as_typed_ones() {
     let plan = here.resolve(&Typed::default());
     assert_eq!(plan.workers, [Workers::new(2).unwrap(), Workers::new(4).unwrap()]);
     assert_eq!(plan.cores, Some(Cores::new(1.5).unwrap()));
-    assert_eq!(plan.goal, Goal::Given("p95<100ms".parse().unwrap()));
+    assert_eq!(plan.goal, PlannedGoal::Given("p95<100ms".parse().unwrap()));
     assert_eq!(plan.connection, ConnectionMode::KeepAlive);
 }
 
@@ -184,7 +192,7 @@ fn the_default_workers_follow_the_cores_asked_for() {
     for (cpus, most) in [("1", 2), ("1.5", 4), ("0.5", 2)] {
         let plan = here.resolve(&Typed { cpus: text(cpus), ..Typed::default() });
         assert_eq!(plan.workers.last().unwrap().get(), most, "{cpus}");
-        assert_eq!(line(&plan, "workers").1, &Source::Default);
+        assert_eq!(line(&plan, "workers").1, &PlanSource::Default);
     }
 }
 
@@ -203,22 +211,22 @@ fn the_goal_follows_from_what_is_given() {
         ..Typed::default()
     };
     for (goal, rate, price, expected, source) in [
-        ("", "", "", "the highest capacity", Source::Default),
-        ("", "120/s", "", "the least memory for 120/s", Source::Flag),
-        ("latency", "90/m", "", "the lowest p95 at 1.50/s", Source::Flag),
+        ("", "", "", "the highest capacity", PlanSource::Default),
+        ("", "120/s", "", "the least memory for 120/s", PlanSource::Flag),
+        ("latency", "90/m", "", "the lowest p95 at 1.50/s", PlanSource::Flag),
         (
             "",
             "",
             "0.005",
             "the lowest cost (0 a core and hour, 0.005 a GiB and hour)",
-            Source::Flag,
+            PlanSource::Flag,
         ),
         (
             "",
             "50",
             "1",
             "the lowest cost at 50.0/s (0 a core and hour, 1 a GiB and hour)",
-            Source::Flag,
+            PlanSource::Flag,
         ),
     ] {
         let plan = Here::new("").resolve(&typed(goal, rate, price));
@@ -317,7 +325,10 @@ fn the_timeout_stays_above_the_goal() {
 fn targets_that_were_typed_replace_those_of_the_plan_file() {
     let here = Here::new("[[target]]\npath = \"/file?key=secret\"\nweight = 2\n");
     let plan = here.resolve(&Typed::default());
-    assert_eq!(line(&plan, "targets"), ("GET /file?… (weight 2)", &Source::File { line: 1 }));
+    assert_eq!(
+        line(&plan, "targets"),
+        ("GET /file?… (weight 2)", &PlanSource::PlanFile { line: 1 })
+    );
     assert_eq!(plan.app.ready_path, "/file?key=secret");
     assert_eq!(line(&plan, "ready path").0, "/file?…");
 
@@ -329,7 +340,7 @@ fn targets_that_were_typed_replace_those_of_the_plan_file() {
     };
     let plan = here.resolve(&typed);
     let expected = "HEAD /typed (weight 3), POST /orders, GET /listed";
-    assert_eq!(line(&plan, "targets"), (expected, &Source::Flag));
+    assert_eq!(line(&plan, "targets"), (expected, &PlanSource::Flag));
     assert_eq!(plan.app.ready_path, "/listed", "the first that is a GET");
 }
 
@@ -359,7 +370,7 @@ fn goals_of_their_own_for_every_target_leave_none_for_a_common_one() {
     let target = vec!["GET /a slo=p95<1s".to_string(), "GET /b slo=p95<2s".to_string()];
     let own = Typed { target, ..Typed::default() };
     let plan = here.resolve(&own);
-    assert_eq!(line(&plan, "SLO"), ("each target's own", &Source::Default));
+    assert_eq!(line(&plan, "SLO"), ("each target's own", &PlanSource::Default));
     let error = here.refuse(&Typed { slo: text("p95<3s"), ..own.clone() });
     let expected = "--slo 'p95<3s': every target has a goal of its own";
     assert!(error.starts_with(expected), "{error}");
@@ -374,9 +385,9 @@ fn a_list_of_targets_named_in_the_plan_file_stands_beside_it() {
     here.write("plans/quick.toml", "app = \"..\"\ntargets = \"mix\"\nstore = \"a.db\"\n");
     here.write("plans/mix", "/listed\n");
     let plan = here.resolve(&Typed { plan: Some("plans/quick.toml".into()), ..Typed::default() });
-    assert_eq!(line(&plan, "targets"), ("GET /listed", &Source::File { line: 2 }));
-    assert_eq!(line(&plan, "store"), ("plans/a.db", &Source::File { line: 3 }));
-    assert_eq!(line(&plan, "app").1, &Source::File { line: 1 });
+    assert_eq!(line(&plan, "targets"), ("GET /listed", &PlanSource::PlanFile { line: 2 }));
+    assert_eq!(line(&plan, "store"), ("plans/a.db", &PlanSource::PlanFile { line: 3 }));
+    assert_eq!(line(&plan, "app").1, &PlanSource::PlanFile { line: 1 });
 
     here.write("plans/mix", "\nlisted\n");
     let error = here.refuse(&Typed { plan: Some("plans/quick.toml".into()), ..Typed::default() });
@@ -395,8 +406,8 @@ fn typed_headers_come_before_a_targets_own_and_those_before_the_common_ones() {
         plan.targets[0].headers.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     assert_eq!(headers, [("accept", "common"), ("X-One", "own"), ("x-two", "s3cret")]);
     let expected = "accept, X-One, x-two (values not shown)";
-    assert_eq!(line(&plan, "headers"), (expected, &Source::Flag));
-    assert!(!format!("{:?}", plan.lines).contains("s3cret"));
+    assert_eq!(line(&plan, "headers"), (expected, &PlanSource::Flag));
+    assert!(!format!("{:?}", plan.records).contains("s3cret"));
     assert!(!format!("{plan:?}").contains("s3cret"), "nor in a log of the whole plan");
 }
 
@@ -451,7 +462,7 @@ fn a_folder_without_a_plan_file_is_tuned_with_the_defaults() {
     let plan = resolve(&Typed { plan: Some("app".into()), ..Typed::default() }, &up).unwrap();
     assert!(plan.app.folder.ends_with("app"));
     let named = resolve(&Typed { app: Some("app".into()), ..Typed::default() }, &up).unwrap();
-    assert_eq!(line(&named, "app").1, &Source::Flag);
+    assert_eq!(line(&named, "app").1, &PlanSource::Flag);
 }
 
 #[test]
@@ -459,7 +470,7 @@ fn a_server_that_the_app_configures_is_found_in_the_app() {
     let here = Here::new("");
     here.write("config/puma.rb", "");
     let plan = here.resolve(&Typed::default());
-    assert_eq!(line(&plan, "server"), ("puma", &Source::App));
+    assert_eq!(line(&plan, "server"), ("puma", &PlanSource::App));
     let missing = Surroundings { program_folders: Vec::new(), ..here.surroundings.clone() };
     let error = resolve(&Typed::default(), &missing).unwrap_err().to_string();
     assert!(error.starts_with("puma is not in any folder of PATH"), "{error}");
@@ -469,11 +480,11 @@ fn a_server_that_the_app_configures_is_found_in_the_app() {
 fn a_server_without_threads_is_planned_in_workers_alone() {
     let here = Here::new("server = \"unicorn\"\n");
     let plan = here.resolve(&Typed::default());
-    assert_eq!(line(&plan, "server"), ("unicorn", &Source::File { line: 1 }));
+    assert_eq!(line(&plan, "server"), ("unicorn", &PlanSource::PlanFile { line: 1 }));
     assert_eq!((plan.server.as_str(), plan.has_threads), ("unicorn", false));
     assert_eq!(plan.threads, [Threads::new(1).unwrap()]);
     assert_eq!(plan.workers.len(), 8);
-    assert!(plan.lines.iter().all(|line| line.what != "threads"), "{:?}", plan.lines);
+    assert!(plan.records.iter().all(|it| !matches!(it.value, PlannedValue::Threads(_))));
     here.resolve(&Typed { threads: text("1"), ..Typed::default() });
     let puma = here.resolve(&Typed { server: text("puma"), ..Typed::default() });
     assert!(puma.has_threads && puma.threads.len() > 1);
@@ -500,7 +511,7 @@ fn consent_is_carried_and_never_assumed() {
     let typed = Typed { yes: true, allow_public: true, ..Typed::default() };
     let plan = Here::new("").resolve(&typed);
     assert!(plan.assume_yes && plan.allow_public);
-    assert_eq!(plan.threads_source, Source::Default);
+    assert_eq!(plan.threads_source, PlanSource::Default);
 }
 
 #[test]
@@ -508,13 +519,13 @@ fn variables_of_the_app_are_named_and_never_shown() {
     let here = Here::new("[env]\nA = \"s3cret\"\nRACK_ENV = \"staging\"\n");
     let plan = here.resolve(&Typed::default());
     assert_eq!(line(&plan, "variables").0, "A, RACK_ENV (values not shown)");
-    assert_eq!(line(&plan, "environment"), ("staging", &Source::File { line: 1 }));
+    assert_eq!(line(&plan, "environment"), ("staging", &PlanSource::PlanFile { line: 1 }));
     assert_eq!(plan.app.env["A"], "s3cret");
     let typed = Typed { env: vec!["A=other".into(), "A=last=1".into()], ..Typed::default() };
     let plan = here.resolve(&typed);
     assert_eq!(plan.app.env["A"], "last=1", "what was typed last comes before the file");
-    assert_eq!(line(&plan, "variables").1, &Source::Flag);
-    assert!(!format!("{:?}", plan.lines).contains("s3cret"));
+    assert_eq!(line(&plan, "variables").1, &PlanSource::Flag);
+    assert!(!format!("{:?}", plan.records).contains("s3cret"));
     let error = here.refuse(&Typed { env: vec!["s3cret".into()], ..Typed::default() });
     assert!(error.starts_with("--env: a variable needs a '='"), "{error}");
     assert!(!error.contains("s3cret"), "{error}");
@@ -523,7 +534,7 @@ fn variables_of_the_app_are_named_and_never_shown() {
 #[test]
 fn the_probe_is_on_where_it_is_asked_for() {
     let probed = |plan: &Plan| {
-        let is_shown = plan.lines.iter().any(|line| line.what == "probe");
+        let is_shown = plan.records.iter().any(|it| matches!(it.value, PlannedValue::Probe(_)));
         assert_eq!(is_shown, plan.app.is_probed, "a line for what is not there would puzzle");
         plan.app.is_probed
     };

@@ -2,7 +2,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 use crate::plan::{Plan, Surroundings, Typed, resolve};
-use crate::terms::{Bytes, Cores};
+use crate::report::{Language, plan_words};
+use crate::terms::{Bytes, Cores, PlanSource};
 
 /// A folder without anything that is recognised, and programs `serve`, `sh` and `nginx` in `PATH`.
 struct Here {
@@ -53,9 +54,10 @@ fn with_env(command: &str, env: &[&str]) -> Typed {
     Typed { env: env.iter().map(ToString::to_string).collect(), ..start(command) }
 }
 
-fn line(plan: &Plan, what: &str) -> Option<(String, Source)> {
-    let line = plan.lines.iter().find(|line| line.what == what)?;
-    Some((line.value.clone(), line.source.clone()))
+fn line(plan: &Plan, what: &str) -> Option<(String, PlanSource)> {
+    let rows = plan.records.iter().map(|it| (plan_words::row_of(it, Language::English), it));
+    let (row, record) = rows.into_iter().find(|(row, _)| row.what == what)?;
+    Some((row.value, record.source.clone()))
 }
 
 #[test]
@@ -68,7 +70,7 @@ fn a_command_makes_a_plan_of_a_folder_that_nothing_is_known_of() {
     assert_eq!((command.stop_signal, command.today), (15, Configuration::new(1, 1).unwrap()));
     assert!(plan.workers.len() > 1);
     assert!(!plan.has_threads && line(&plan, "threads").is_none());
-    assert_eq!(line(&plan, "server"), Some(("command serve".into(), Source::Flag)));
+    assert_eq!(line(&plan, "server"), Some(("command serve".into(), PlanSource::Flag)));
     assert_eq!(line(&plan, "environment").unwrap().0, "the command's own");
     let app = line(&plan, "app").unwrap().0;
     assert!(app.ends_with("/app (started by a command)"), "{app}");
@@ -81,7 +83,7 @@ fn threads_are_tried_where_the_command_has_a_place_for_them() {
     let plan = here.plan(&with_env("serve {port}", &["RAILS_MAX_THREADS={threads}"]));
     assert!(plan.has_threads);
     assert_eq!(plan.threads.len(), 6);
-    assert_eq!(plan.threads_source, Source::Flag, "nobody has to be asked");
+    assert_eq!(plan.threads_source, PlanSource::Flag, "nobody has to be asked");
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn a_socket_puts_nginx_in_front() {
     let here = Here::new();
     let plan = here.plan(&start("serve unix:{socket}"));
     assert_eq!(plan.app.proxy, Proxy::Nginx);
-    assert_eq!(line(&plan, "proxy"), Some(("nginx".into(), Source::Default)));
+    assert_eq!(line(&plan, "proxy"), Some(("nginx".into(), PlanSource::Default)));
     let none = Typed { proxy: Some("none".into()), ..start("serve {socket}") };
     assert!(here.refused(&none).contains("a command with {socket} needs a proxy"));
     let nginx = Typed { proxy: Some("nginx".into()), ..start("serve {port}") };
@@ -223,6 +225,6 @@ fn the_plan_file_says_the_same() {
     assert_eq!(plan.app.env.len(), 3);
     let variables = line(&plan, "variables").unwrap();
     let names = "KEY, PORT, WEB_CONCURRENCY (values not shown)";
-    assert_eq!(variables, (names.to_string(), Source::Flag));
-    assert_eq!(line(&plan, "server").unwrap().1, Source::File { line: 1 });
+    assert_eq!(variables, (names.to_string(), PlanSource::Flag));
+    assert_eq!(line(&plan, "server").unwrap().1, PlanSource::PlanFile { line: 1 });
 }

@@ -4,8 +4,8 @@ use super::{optional, render as trials};
 use crate::report::map::{self, Cell};
 use crate::report::outside::csv as text;
 use crate::report::story::Story;
-use crate::report::words;
 use crate::report::{Language, Said};
+use crate::report::{plan_words, words};
 use crate::terms::{Configuration, KnobCheck, KnobVerdict, Warning};
 
 /// One table, which is there also when it has no rows.
@@ -199,7 +199,8 @@ fn verdict(verdict: KnobVerdict) -> &'static str {
 }
 
 fn plan(story: &Story) -> Table {
-    let rows = story.plan.iter().map(|(what, value, from)| [what, value, from].map(|it| text(it)));
+    let rows = plan_words::rows(&story.plan, Language::DATA).into_iter();
+    let rows = rows.map(|it| [it.what, it.value, it.source].map(|it| text(&it)));
     Table::new("plan.csv", "what,value,source", rows.map(Vec::from))
 }
 

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use crate::report::map::{self, Map};
 use crate::report::outside::{line, lines};
 use crate::report::story::Story;
-use crate::report::{Language, figures, knob_words, words};
+use crate::report::{Language, figures, knob_words, plan_words, words};
 use crate::terms::{
     CompareReport, ComparedFigure, Decision, LabFigures, LabResult, LabRun, TrialSummary,
 };
@@ -51,9 +51,12 @@ pub fn session(story: &Story, language: Language) -> Markup {
         (trials(story, language))
         @if !story.plan.is_empty() {
             h2 { (labels.plan) }
-            (rows(&["", labels.value, labels.from], story.plan.iter().map(|(what, value, source)| {
-                vec![what.clone(), value.clone(), source.clone()]
-            })))
+            (rows(
+                &["", labels.value, labels.from],
+                plan_words::rows(&story.plan, language)
+                    .into_iter()
+                    .map(|it| vec![it.what, it.value, it.source]),
+            ))
         }
         p { (words::method(story, language)) }
         @if let Some(machine) = &story.machine {

@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::report::detail::Monitored;
 use crate::report::facts::in_each_language;
 use crate::report::map::{self, Cell, Map};
+use crate::report::plan_words::{self, PlanRow};
 use crate::report::story::Story;
 use crate::report::{Language, knob_words, words};
 use crate::terms::{
@@ -99,7 +100,7 @@ pub struct SessionHead<'a> {
     memory: Option<&'a MemoryParts>,
     front: Vec<FrontRow>,
     knobs: InEach<Vec<KnobRow>>,
-    plan: Vec<PlanRow<'a>>,
+    plan: InEach<Vec<PlanRow>>,
     warnings: Vec<WarningRow>,
     #[serde(serialize_with = "in_each_language")]
     notes: &'a [Stated<Note>],
@@ -164,13 +165,6 @@ struct KnobRow {
     capacity: String,
     memory: String,
     verdict: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct PlanRow<'a> {
-    what: &'a str,
-    value: &'a str,
-    source: &'a str,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -272,7 +266,7 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         memory: story.memory.as_ref(),
         front: front.map(front_row).collect(),
         knobs: InEach::of(|language| knobs(story, language)),
-        plan: story.plan.iter().map(plan_row).collect(),
+        plan: InEach::of(|language| plan_words::rows(&story.plan, language)),
         warnings: story.warnings.iter().map(warning_row).collect(),
         notes: &story.notes,
         failures: InEach::of(|language| failures(story, language)),
@@ -372,10 +366,6 @@ fn knobs(story: &Story, language: Language) -> Vec<KnobRow> {
         verdict,
     };
     rows.unwrap_or_default().into_iter().map(row).collect()
-}
-
-fn plan_row((what, value, source): &(String, String, String)) -> PlanRow<'_> {
-    PlanRow { what, value, source }
 }
 
 fn warning_row(warning: &Warning) -> WarningRow {

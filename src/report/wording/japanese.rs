@@ -8,6 +8,7 @@ mod limit;
 mod limit_refusal;
 mod note;
 mod obstacle;
+mod plan;
 mod reason;
 mod undone;
 

@@ -8,6 +8,7 @@ mod english;
 mod fact;
 mod japanese;
 mod labels;
+mod plan;
 
 use super::figures;
 use crate::terms::{
@@ -17,6 +18,7 @@ use crate::terms::{
 };
 pub use fact::{AnyFact, Fact};
 pub use labels::Labels;
+pub use plan::{PlanPhrases, PlanWord};
 
 /// A language for text that people read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -339,7 +341,7 @@ pub enum FrontHeading {
 
 /// The sentences of a language. Every argument is text in that language already, or text that has
 /// none: a figure, a name, a sentence from the events.
-pub trait Phrases: Sync {
+pub trait Phrases: PlanPhrases + Sync {
     /// `1 worker`, `3 workers`.
     fn count(&self, value: u64, what: Counted) -> String;
     /// `402 to 421`.

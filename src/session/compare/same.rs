@@ -2,20 +2,33 @@
 //!
 //! In: two stored sessions. Out: sentences. Computes only.
 
-use crate::report::Story;
-use crate::terms::Machine;
+use crate::report::{Language, Story, plan_words};
+use crate::terms::{Machine, PlannedValue, differing_values, plan_records};
 
-/// What must be the same, as the plan calls it, and the flag that sets it.
-const MUST_AGREE: &[(&str, &str)] = &[
-    ("targets", "--target"),
-    ("headers", "--header"),
-    ("arrivals", "--arrivals"),
-    ("connection", "--connection"),
-];
+/// What must be the same: the flag that sets it.
+fn flag_of(value: &PlannedValue) -> Option<&'static str> {
+    Some(match value {
+        PlannedValue::Targets(_) => "--target",
+        PlannedValue::Headers(_) => "--header",
+        PlannedValue::Arrivals(_) => "--arrivals",
+        PlannedValue::Connection(_) => "--connection",
+        _ => return None,
+    })
+}
 
 /// What is only told.
-const MAY_DIFFER: &[&str] =
-    &["proxy", "memory", "timeout", "environment", "variables", "probe", "runtime"];
+fn may_differ(value: &PlannedValue) -> bool {
+    matches!(
+        value,
+        PlannedValue::Proxy(_)
+            | PlannedValue::Memory(_)
+            | PlannedValue::Timeout { .. }
+            | PlannedValue::Environment(_)
+            | PlannedValue::Variables(_)
+            | PlannedValue::Probe(_)
+            | PlannedValue::Runtime(_)
+    )
+}
 
 /// Why the machines of two sessions keep their figures from being compared; `None` when they don't.
 pub fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Option<String> {
@@ -39,16 +52,13 @@ pub fn loads(a: &Story, b: &Story) -> Vec<String> {
     if a.plan.is_empty() || b.plan.is_empty() {
         return refused;
     }
-    for (what, flag) in MUST_AGREE {
-        let (in_a, in_b) = (value(a, what), value(b, what));
-        if in_a != in_b {
-            let shown = |value: Option<&str>| value.unwrap_or("none").to_string();
-            refused.push(format!(
-                "{what} differ: A has {}, B {}; measure both with the same {flag}",
-                shown(in_a),
-                shown(in_b)
-            ));
-        }
+    let [in_a, in_b] = [a, b].map(|story| plan_records(&story.plan));
+    for values in differing_values(&in_a, &in_b, |value| flag_of(value).is_some()) {
+        let flag = values.into_iter().flatten().find_map(flag_of).unwrap_or_default();
+        let (what, [in_a, in_b]) = shown(values);
+        refused.push(format!(
+            "{what} differ: A has {in_a}, B {in_b}; measure both with the same {flag}"
+        ));
     }
     refused
 }
@@ -64,10 +74,11 @@ pub fn differences(a: &Story, b: &Story) -> Vec<String> {
     };
     tell("app", Some(&a.app), Some(&b.app));
     tell("server", Some(&a.server), Some(&b.server));
-    for what in MAY_DIFFER {
-        let is_known = !a.plan.is_empty() && !b.plan.is_empty();
-        if is_known {
-            tell(what, value(a, what), value(b, what));
+    if !a.plan.is_empty() && !b.plan.is_empty() {
+        let [in_a, in_b] = [a, b].map(|story| plan_records(&story.plan));
+        for values in differing_values(&in_a, &in_b, may_differ) {
+            let (what, [in_a, in_b]) = shown(values);
+            tell(what, Some(&in_a), Some(&in_b));
         }
     }
     if let (Some(a), Some(b)) = (&a.machine, &b.machine) {
@@ -78,7 +89,13 @@ pub fn differences(a: &Story, b: &Story) -> Vec<String> {
     told
 }
 
-/// A line of the plan.
-pub fn value<'a>(story: &'a Story, what: &str) -> Option<&'a str> {
-    story.plan.iter().find(|line| line.0 == what).map(|line| line.1.as_str())
+/// Two values of one kind, and what they are of.
+fn shown(values: [Option<&PlannedValue>; 2]) -> (&'static str, [String; 2]) {
+    let [a, b] = values;
+    let what = a.or(b).map_or("", |value| plan_words::label(value, Language::DATA));
+    let value = |it: Option<&PlannedValue>| match it {
+        Some(value) => plan_words::value(value, Language::DATA),
+        None => "none".to_string(),
+    };
+    (what, [value(a), value(b)])
 }

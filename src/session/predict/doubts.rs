@@ -129,13 +129,13 @@ fn unknown_server(story: &Story, known: &Measured) -> Option<PredictionDoubt> {
 /// The runtime has no setting for what is asked.
 fn no_quantum(story: &Story, known: &Measured, question: &Question) -> Option<PredictionDoubt> {
     question.quantum?;
-    let runtime = runtime::words(story);
-    let has_setting = match runtime::named(runtime) {
+    let runtime = story.runtime().unwrap_or_default();
+    let has_setting = match runtime::named(&runtime) {
         _ if known.form == Form::EventLoop => false,
         ("ruby", version) => version >= (3, 4),
         (name, _) => name == "Python",
     };
-    let of = match runtime {
+    let of = match runtime.as_str() {
         _ if known.form == Form::EventLoop => QuantumOwner::EventLoop,
         "" => QuantumOwner::UnknownRuntime,
         known => QuantumOwner::Runtime(known.to_string()),

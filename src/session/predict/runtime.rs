@@ -11,7 +11,8 @@ pub(super) fn lock(story: &Story, form: Form) -> Lock {
     if form == Form::EventLoop {
         return Lock::Ruby33 { quantum_s: 3600.0 };
     }
-    let (name, version) = named(words(story));
+    let words = story.runtime().unwrap_or_default();
+    let (name, version) = named(&words);
     match name {
         "ruby" if version >= (3, 3) => Lock::Ruby33 { quantum_s: 0.1 },
         "Python" => Lock::CPython { interval_s: 0.005 },
@@ -32,12 +33,6 @@ pub(super) fn admission(story: &Story) -> [Admission; 2] {
     }
 }
 
-/// The runtime's name and version, such as `ruby 3.1.2`; empty when it is not known.
-pub(super) fn words(story: &Story) -> &str {
-    let found = story.plan.iter().find(|(what, ..)| what == "runtime");
-    found.map_or("", |(_, value, _)| value)
-}
-
 /// A name, and the first two numbers of its version; 0 what is missing.
 pub(super) fn named(words: &str) -> (&str, (u32, u32)) {
     let (name, version) = words.split_once(' ').unwrap_or((words, ""));
@@ -48,9 +43,11 @@ pub(super) fn named(words: &str) -> (&str, (u32, u32)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::{PlanLine, PlanRecord, PlanSource, PlannedValue};
 
     fn story(server: &str, runtime: &str) -> Story {
-        let plan = vec![("runtime".to_string(), runtime.to_string(), String::new())];
+        let value = PlannedValue::Runtime(runtime.to_string());
+        let plan = vec![PlanLine::Record(PlanRecord { value, source: PlanSource::Inspection })];
         Story { server: server.to_string(), plan, ..Story::default() }
     }
 

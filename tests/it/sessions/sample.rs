@@ -81,7 +81,9 @@ pub fn started() -> Event {
             slo: "p95<200ms,errors<0.1%".to_string(),
             machine: machine(),
             plan: lines
-                .map(|(what, value, source)| (what.into(), value.into(), source.into()))
+                .map(|(what, value, source)| {
+                    PlanLine::Verbatim(what.into(), value.into(), source.into())
+                })
                 .to_vec(),
             budget: Some(Duration::from_secs(600)),
             changes: changes(),

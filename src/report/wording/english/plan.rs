@@ -1,0 +1,127 @@
+//! The values of a plan and where they came from, in English.
+
+use super::English;
+use crate::report::wording::{PlanPhrases, PlanWord};
+use crate::terms::{
+    Framework, Objective, ObjectiveKind, PlanSource, PlannedGoal, PlannedValue, Prices, Rate,
+};
+
+impl PlanPhrases for English {
+    fn plan_label(&self, value: &PlannedValue) -> &'static str {
+        match value {
+            PlannedValue::App { .. } => "app",
+            PlannedValue::Server { .. } => "server",
+            PlannedValue::Proxy(_) => "proxy",
+            PlannedValue::Workers(_) => "workers",
+            PlannedValue::Threads(_) => "threads",
+            PlannedValue::Knob(_) => "knob",
+            PlannedValue::Targets(_) => "targets",
+            PlannedValue::Headers(_) => "headers",
+            PlannedValue::Slo { .. } => "SLO",
+            PlannedValue::Objective(_) => "goal",
+            PlannedValue::Cores(_) => "cores",
+            PlannedValue::Memory(_) => "memory",
+            PlannedValue::Arrivals(_) => "arrivals",
+            PlannedValue::Connection(_) => "connection",
+            PlannedValue::Timeout { .. } => "timeout",
+            PlannedValue::Budget { .. } => "budget",
+            PlannedValue::Precision(_) => "precision",
+            PlannedValue::Probe(_) => "probe",
+            PlannedValue::Environment(_) => "environment",
+            PlannedValue::Variables(_) => "variables",
+            PlannedValue::ReadyPath(_) => "ready path",
+            PlannedValue::DbConnections(_) => "db connections",
+            PlannedValue::Seed(_) => "seed",
+            PlannedValue::Store(_) => "store",
+            PlannedValue::CurrentSetting { .. } => "current setting",
+            PlannedValue::Runtime(_) => "runtime",
+            PlannedValue::Remark(_) => "note",
+        }
+    }
+
+    fn plan_source(&self, source: &PlanSource) -> String {
+        match source {
+            PlanSource::Flag => "command line".to_string(),
+            PlanSource::PlanFile { line } => format!("plan file, line {line}"),
+            PlanSource::App => "found in the app".to_string(),
+            PlanSource::Inspection => "app".to_string(),
+            PlanSource::Default => "default".to_string(),
+        }
+    }
+
+    fn plan_word(&self, word: PlanWord) -> &'static str {
+        match word {
+            PlanWord::AsTheBudgetAllows => "as the budget allows",
+            PlanWord::OfTheCommand => "the command's own",
+            PlanWord::NoLimit => "no limit",
+            PlanWord::On => "on",
+            PlanWord::Off => "off",
+        }
+    }
+
+    fn framework(&self, framework: Framework) -> &'static str {
+        match framework {
+            Framework::Rails => "Rails",
+            Framework::Sinatra => "Sinatra",
+            Framework::Rack => "Rack",
+            Framework::Wsgi => "Python, WSGI",
+            Framework::Asgi => "Python, ASGI",
+            Framework::Php => "PHP",
+            Framework::Node => "Node.js",
+            Framework::Other => "started by a command",
+        }
+    }
+
+    fn planned_goal(&self, common: Option<&PlannedGoal>, has_own: bool) -> String {
+        let common = match common {
+            None => return "each target's own".to_string(),
+            Some(PlannedGoal::Given(slo)) => slo.to_string(),
+            Some(PlannedGoal::FromUnloaded) => {
+                "p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %".to_string()
+            }
+        };
+        match has_own {
+            true => format!("{common} for targets without their own"),
+            false => common,
+        }
+    }
+
+    fn objective(&self, objective: &Objective) -> String {
+        let at = |word: &str, rate: Option<Rate>| {
+            rate.map_or_else(String::new, |rate| format!(" {word} {rate}"))
+        };
+        let what = match objective.kind {
+            ObjectiveKind::Capacity => "the highest capacity".to_string(),
+            ObjectiveKind::Memory => format!("the least memory{}", at("for", objective.rate)),
+            ObjectiveKind::Latency => format!("the lowest p95{}", at("at", objective.rate)),
+            ObjectiveKind::Cost => format!("the lowest cost{}", at("at", objective.rate)),
+        };
+        match objective.prices {
+            Some(Prices { per_core_hour, per_gib_hour }) => {
+                format!("{what} ({per_core_hour} a core and hour, {per_gib_hour} a GiB and hour)")
+            }
+            None => what,
+        }
+    }
+
+    fn weight(&self, weight: u32) -> String {
+        format!("weight {weight}")
+    }
+
+    fn names_alone(&self, names: &str) -> String {
+        format!("{names} (values not shown)")
+    }
+
+    fn all_of_it(&self, amount: &str) -> String {
+        format!("all ({amount})")
+    }
+
+    fn at_most(&self, most: u32) -> String {
+        format!("at most {most}")
+    }
+
+    fn plans_differ(&self, what: &str, [then, now]: [Option<&str>; 2], flag: &str) -> String {
+        let (then, now) = (then.unwrap_or("none"), now.unwrap_or("none"));
+        format!("{what} was {then}, and is {now} now; give it with {flag}")
+    }
+}

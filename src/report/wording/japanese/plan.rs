@@ -1,0 +1,125 @@
+//! The values of a plan and where they came from, in Japanese.
+
+use super::Japanese;
+use crate::report::wording::{PlanPhrases, PlanWord};
+use crate::terms::{
+    Framework, Objective, ObjectiveKind, PlanSource, PlannedGoal, PlannedValue, Prices,
+};
+
+impl PlanPhrases for Japanese {
+    fn plan_label(&self, value: &PlannedValue) -> &'static str {
+        match value {
+            PlannedValue::App { .. } => "アプリ",
+            PlannedValue::Server { .. } => "サーバー",
+            PlannedValue::Proxy(_) => "プロキシ",
+            PlannedValue::Workers(_) => "ワーカー",
+            PlannedValue::Threads(_) => "スレッド",
+            PlannedValue::Knob(_) => "追加設定",
+            PlannedValue::Targets(_) => "ターゲット",
+            PlannedValue::Headers(_) => "ヘッダー",
+            PlannedValue::Slo { .. } => "SLO",
+            PlannedValue::Objective(_) => "目的",
+            PlannedValue::Cores(_) => "コア",
+            PlannedValue::Memory(_) => "メモリ",
+            PlannedValue::Arrivals(_) => "到着",
+            PlannedValue::Connection(_) => "接続",
+            PlannedValue::Timeout { .. } => "タイムアウト",
+            PlannedValue::Budget { .. } => "時間枠",
+            PlannedValue::Precision(_) => "精度",
+            PlannedValue::Probe(_) => "内部計測",
+            PlannedValue::Environment(_) => "実行環境",
+            PlannedValue::Variables(_) => "環境変数",
+            PlannedValue::ReadyPath(_) => "起動確認のパス",
+            PlannedValue::DbConnections(_) => "DB 接続",
+            PlannedValue::Seed(_) => "乱数の種",
+            PlannedValue::Store(_) => "保存先",
+            PlannedValue::CurrentSetting { .. } => "現行の設定",
+            PlannedValue::Runtime(_) => "ランタイム",
+            PlannedValue::Remark(_) => "備考",
+        }
+    }
+
+    fn plan_source(&self, source: &PlanSource) -> String {
+        match source {
+            PlanSource::Flag => "コマンドライン".to_string(),
+            PlanSource::PlanFile { line } => format!("計画ファイルの {line} 行目"),
+            PlanSource::App => "アプリから判断".to_string(),
+            PlanSource::Inspection => "アプリ".to_string(),
+            PlanSource::Default => "既定値".to_string(),
+        }
+    }
+
+    fn plan_word(&self, word: PlanWord) -> &'static str {
+        match word {
+            PlanWord::AsTheBudgetAllows => "時間枠の許すかぎり",
+            PlanWord::OfTheCommand => "コマンドのもの",
+            PlanWord::NoLimit => "上限なし",
+            PlanWord::On => "あり",
+            PlanWord::Off => "なし",
+        }
+    }
+
+    fn framework(&self, framework: Framework) -> &'static str {
+        match framework {
+            Framework::Rails => "Rails",
+            Framework::Sinatra => "Sinatra",
+            Framework::Rack => "Rack",
+            Framework::Wsgi => "Python、WSGI",
+            Framework::Asgi => "Python、ASGI",
+            Framework::Php => "PHP",
+            Framework::Node => "Node.js",
+            Framework::Other => "コマンドで起動",
+        }
+    }
+
+    fn planned_goal(&self, common: Option<&PlannedGoal>, has_own: bool) -> String {
+        let common = match common {
+            None => return "ターゲットごとの目標".to_string(),
+            Some(PlannedGoal::Given(slo)) => slo.to_string(),
+            Some(PlannedGoal::FromUnloaded) => {
+                "p95 < max(200 ms, 3 x 無負荷の p95), errors < 0.1 %".to_string()
+            }
+        };
+        match has_own {
+            true => format!("{common}（独自の目標がないターゲット）"),
+            false => common,
+        }
+    }
+
+    fn objective(&self, objective: &Objective) -> String {
+        let at = objective.rate.map_or_else(String::new, |rate| format!("{rate} で"));
+        let what = match objective.kind {
+            ObjectiveKind::Capacity => "さばける量を最大に".to_string(),
+            ObjectiveKind::Memory => format!("{at}メモリを最小に"),
+            ObjectiveKind::Latency => format!("{at} p95 を最小に").trim_start().to_string(),
+            ObjectiveKind::Cost => format!("{at}費用を最小に"),
+        };
+        match objective.prices {
+            Some(Prices { per_core_hour, per_gib_hour }) => {
+                format!("{what}（1 コア 1 時間 {per_core_hour}、1 GiB 1 時間 {per_gib_hour}）")
+            }
+            None => what,
+        }
+    }
+
+    fn weight(&self, weight: u32) -> String {
+        format!("重み {weight}")
+    }
+
+    fn names_alone(&self, names: &str) -> String {
+        format!("{names}（値は表示しません）")
+    }
+
+    fn all_of_it(&self, amount: &str) -> String {
+        format!("すべて（{amount}）")
+    }
+
+    fn at_most(&self, most: u32) -> String {
+        format!("最大 {most}")
+    }
+
+    fn plans_differ(&self, what: &str, [then, now]: [Option<&str>; 2], flag: &str) -> String {
+        let (then, now) = (then.unwrap_or("なし"), now.unwrap_or("なし"));
+        format!("{what}は前回 {then}、今は {now} です。{flag} で指定してください")
+    }
+}

@@ -1,0 +1,36 @@
+//! What each language has a word for in a plan.
+
+use crate::terms::{Framework, Objective, PlanSource, PlannedGoal, PlannedValue};
+
+/// A value of a plan that is a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanWord {
+    /// How well the capacity is to be known.
+    AsTheBudgetAllows,
+    /// The environment of the user's command.
+    OfTheCommand,
+    NoLimit,
+    On,
+    Off,
+}
+
+/// The words of a plan.
+pub trait PlanPhrases {
+    /// What the value is of.
+    fn plan_label(&self, value: &PlannedValue) -> &'static str;
+    fn plan_source(&self, source: &PlanSource) -> String;
+    fn plan_word(&self, word: PlanWord) -> &'static str;
+    fn framework(&self, framework: Framework) -> &'static str;
+    /// `common` is `None` where each target has a goal of its own; `has_own`: some have.
+    fn planned_goal(&self, common: Option<&PlannedGoal>, has_own: bool) -> String;
+    fn objective(&self, objective: &Objective) -> String;
+    /// Of a target in the mix.
+    fn weight(&self, weight: u32) -> String;
+    /// Names whose values may be secret.
+    fn names_alone(&self, names: &str) -> String;
+    /// All that the machine has.
+    fn all_of_it(&self, amount: &str) -> String;
+    fn at_most(&self, most: u32) -> String;
+    /// A session's plan, run again, has another value; `flag` says how to give the first one.
+    fn plans_differ(&self, what: &str, values: [Option<&str>; 2], flag: &str) -> String;
+}

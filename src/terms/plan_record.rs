@@ -1,0 +1,219 @@
+//! What a session was asked to do, value by value, each with where it came from. Holds no secret:
+//! neither values of headers and variables, nor bodies, nor queries.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::framework::Framework;
+use super::knob::Change;
+use super::load_record::Arrivals;
+use super::objective::Objective;
+use super::printed_plan;
+use super::slo::Slo;
+use super::target::{ConnectionMode, Target};
+use super::units::{Bytes, Cores, Ratio, Threads, Workers};
+
+/// One value of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanRecord {
+    #[serde(flatten)]
+    pub value: PlannedValue,
+    pub source: PlanSource,
+}
+
+/// What is planned; each kind stands in a plan once, but for knobs and remarks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "what", content = "value", rename_all = "snake_case")]
+pub enum PlannedValue {
+    App {
+        folder: String,
+        framework: Framework,
+    },
+    /// The adapter's name; the program where the user gave a command, whose rest may be secret.
+    Server {
+        name: String,
+        program: Option<String>,
+    },
+    /// The name of what stands in front of the app server; none stands in no plan.
+    Proxy(String),
+    Workers(Vec<Workers>),
+    /// Left out for servers whose workers have one thread each.
+    Threads(Vec<Threads>),
+    /// The values of one knob.
+    Knob(Vec<Change>),
+    Targets(Vec<PlannedTarget>),
+    /// The names of headers that are sent.
+    Headers(Vec<String>),
+    /// What latency and errors are judged by; `has_own`: some targets have goals of their own.
+    Slo {
+        common: Option<PlannedGoal>,
+        has_own: bool,
+    },
+    Objective(Objective),
+    Cores(Allowance<Cores>),
+    Memory(Allowance<Bytes>),
+    Arrivals(Arrivals),
+    Connection(ConnectionMode),
+    /// From due to the last byte.
+    Timeout {
+        seconds: f64,
+    },
+    /// For everything.
+    Budget {
+        seconds: f64,
+    },
+    /// Half the width of the capacity's interval; null: as the budget allows.
+    Precision(Option<Ratio>),
+    /// Whether the app is looked into from inside.
+    Probe(bool),
+    /// The environment's name, such as `production`; null: that of the user's command.
+    Environment(Option<String>),
+    /// The names of the app's variables.
+    Variables(Vec<String>),
+    ReadyPath(PlannedPath),
+    /// Most that may be open at once.
+    DbConnections(Option<u32>),
+    Seed(u64),
+    Store(String),
+    /// What the app runs with before anything is changed; `threads` is null for a server whose
+    /// workers have one each.
+    CurrentSetting {
+        workers: Workers,
+        threads: Option<Threads>,
+    },
+    /// Name and version, such as `ruby 3.1.2`.
+    Runtime(String),
+    /// What the server's adapter has to say of the app's settings.
+    Remark(String),
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "from", rename_all = "snake_case")]
+pub enum PlanSource {
+    Flag,
+    /// The plan file, with its line.
+    PlanFile {
+        line: usize,
+    },
+    /// Found in the app's folder.
+    App,
+    /// Read from the app's server when it was looked at before the first trial.
+    Inspection,
+    Default,
+}
+
+/// What the app server may use of the machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Allowance<T> {
+    Limit(T),
+    /// All there is, and how much that was.
+    All(T),
+}
+
+impl<T: Copy> Allowance<T> {
+    /// What it is limited to.
+    pub fn limit(&self) -> Option<T> {
+        match self {
+            Self::Limit(limit) => Some(*limit),
+            Self::All(_) => None,
+        }
+    }
+}
+
+/// The latency goal as planned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlannedGoal {
+    Given(Slo),
+    /// p95 < max(200 ms, 3 x the unloaded p95), errors < 0.1 %: settled by the first trial.
+    FromUnloaded,
+}
+
+/// A path without its query, which may be secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedPath {
+    pub path: String,
+    pub has_query: bool,
+}
+
+impl From<&str> for PlannedPath {
+    fn from(whole: &str) -> Self {
+        let path = whole.split('?').next().unwrap_or_default().to_string();
+        Self { path, has_query: whole.contains('?') }
+    }
+}
+
+/// One kind of request of the mix.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedTarget {
+    pub method: String,
+    #[serde(flatten)]
+    pub path: PlannedPath,
+    pub weight: u32,
+    /// Its own goal.
+    pub slo: Option<Slo>,
+}
+
+impl From<&Target> for PlannedTarget {
+    fn from(target: &Target) -> Self {
+        Self {
+            method: target.method.clone(),
+            path: target.path.as_str().into(),
+            weight: target.weight,
+            slo: target.slo.clone(),
+        }
+    }
+}
+
+impl PlannedTarget {
+    /// As it is typed: `GET /a weight=3 slo=p95<2s`; `None` where its query was left out.
+    pub fn typed(&self) -> Option<String> {
+        let Self { method, path: PlannedPath { path, has_query }, weight, slo } = self;
+        let weight = if *weight == 1 { String::new() } else { format!(" weight={weight}") };
+        let slo = slo.as_ref().map_or_else(String::new, |slo| format!(" slo={slo}"));
+        (!has_query).then(|| format!("{method} {path}{weight}{slo}"))
+    }
+}
+
+impl PlannedValue {
+    /// Both are of one kind, whatever their values.
+    pub fn is_kind_of(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+/// A line of a stored plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PlanLine {
+    Record(PlanRecord),
+    /// What, value and source as they were printed by a version before there were records.
+    Verbatim(String, String, String),
+}
+
+/// The records of a plan; of printed lines those that can still be read.
+pub fn plan_records(lines: &[PlanLine]) -> Vec<PlanRecord> {
+    let record = |line: &PlanLine| match line {
+        PlanLine::Record(record) => Some(record.clone()),
+        PlanLine::Verbatim(what, value, source) => printed_plan::read(what, value, source),
+    };
+    lines.iter().filter_map(record).collect()
+}
+
+/// Where two plans differ, of the values that `matters` chooses: the first's and the second's, in
+/// the first's order, then what the second alone has.
+pub fn differing_values<'a>(
+    a: &'a [PlanRecord],
+    b: &'a [PlanRecord],
+    matters: impl Fn(&PlannedValue) -> bool,
+) -> Vec<[Option<&'a PlannedValue>; 2]> {
+    let of_kind = |records: &'a [PlanRecord], of: &PlannedValue| {
+        records.iter().map(|record| &record.value).find(|value| value.is_kind_of(of))
+    };
+    let in_a = a.iter().map(|it| [Some(&it.value), of_kind(b, &it.value)]);
+    let only_b = b.iter().filter(|it| of_kind(a, &it.value).is_none());
+    let all = in_a.chain(only_b.map(|it| [None, Some(&it.value)]));
+    all.filter(|[a, b]| a != b && a.or(*b).is_some_and(&matters)).collect()
+}
