@@ -63,13 +63,26 @@ fn json(output: &Output) -> Value {
         .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
 }
 
+/// On a machine whose other work left the generator too little, the program says so and claims no
+/// more than a lower bound: a test of what it finds measures again then, at most three times.
+fn measured_with_a_free_generator(run: impl Fn() -> Output) -> (Output, Value) {
+    let mut measured = (0..3).map(|_| {
+        let output = run();
+        let result = json(&output);
+        (output, result)
+    });
+    let was_free = |(_, result): &(Output, Value)| !result.to_string().contains("generator_limit");
+    measured.find(was_free).expect("the generator fell behind each time")
+}
+
 #[test]
 fn the_capacity_of_a_real_server_is_found() {
     let _turn = crate::turn::take();
     let puma = Puma::start();
     let arguments = ["--slo", "p95<400ms,errors<1%", "--duration", "30s", "--json"];
-    let output = find_capacity(&puma.address, &arguments).output().unwrap();
-    let result = json(&output);
+    let (output, result) = measured_with_a_free_generator(|| {
+        find_capacity(&puma.address, &arguments).output().unwrap()
+    });
     assert_eq!(output.status.code(), Some(0), "{result:#}\n{}", text(&output.stderr));
     crate::schema::assert_valid("capacity.schema.json", &result);
     assert_eq!(result["conclusion"], "found");
