@@ -94,6 +94,7 @@ impl Source {
 
     /// The earliest time at which [`take`](Self::take) has something to say; `None` when that waits
     /// for a reply, or nothing is due any more.
+    #[inline]
     pub fn peek(&self) -> Option<u64> {
         if self.is_over() {
             return None;
@@ -112,6 +113,7 @@ impl Source {
     }
 
     /// The next request that is due by `now`.
+    #[inline]
     pub fn take(&mut self, now: u64) -> Option<Due> {
         if self.is_over() {
             return None;
@@ -149,6 +151,7 @@ impl Source {
         self.over_at = self.over_at.or(Some(now));
     }
 
+    #[inline]
     pub fn is_over(&self) -> bool {
         self.over_at.is_some()
     }
@@ -159,6 +162,7 @@ impl Source {
     }
 
     /// A client's request was answered at `now`.
+    #[inline]
     pub fn answered(&mut self, client: u32, now: u64) {
         if let Kind::Closed(clients) = &mut self.kind {
             clients.answered(client, now);
