@@ -25,7 +25,7 @@ const WAITING: &[(&str, &str)] = &[
 ];
 
 /// A folder with an app in it, a home, and a place for scratch folders. Fails when anything is left
-/// of what ran there. Only one is there at a time, but for those that share the machine.
+/// of what ran there. Its app computes next to nothing, so a few sites are there at a time.
 pub struct Site {
     pub nothing_left: NothingLeft,
     folder: tempfile::TempDir,
@@ -35,7 +35,7 @@ pub struct Site {
 
 impl Site {
     pub fn new(files: &[(&str, &str)]) -> Self {
-        Self::build(files, Some(crate::turn::take()))
+        Self::build(files, Some(crate::turn::idle()))
     }
 
     fn build(files: &[(&str, &str)], turn: Option<Turn>) -> Self {
@@ -54,7 +54,7 @@ impl Site {
         site
     }
 
-    /// A site that another one may be beside: for what asks nothing of the machine's speed.
+    /// For what loads servers that compute, and asks nothing of their speed.
     pub fn sharing() -> Self {
         Self::build(&[], Some(crate::turn::share()))
     }
