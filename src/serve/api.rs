@@ -96,11 +96,16 @@ pub struct Row {
     server: String,
     state: SessionState,
     pub is_alive: bool,
+    /// What it decided, or why not all of it can be read.
     decision: Option<String>,
 }
 
 /// The list, newest first; empty as long as nothing was stored.
 pub fn rows(store: &Store) -> Result<Vec<Row>, StoreError> {
+    let said = |it: crate::store::SessionRow| match it.fault {
+        Some(fault) => Some(fault.message),
+        None => it.decision.is_some().then(|| sessions::decided(&SessionEntry::from(it))),
+    };
     let row = |it: crate::store::SessionRow| Row {
         id: it.id.0,
         started_at: it.started_at.clone(),
@@ -108,7 +113,7 @@ pub fn rows(store: &Store) -> Result<Vec<Row>, StoreError> {
         server: it.head.server.clone(),
         state: it.state,
         is_alive: it.is_alive,
-        decision: it.decision.is_some().then(|| sessions::decided(&SessionEntry::from(it))),
+        decision: said(it),
     };
     Ok(store.sessions()?.into_iter().map(row).collect())
 }

@@ -77,7 +77,7 @@ impl Follower {
         let followed = match session {
             Some((session, known)) => {
                 // Where it is not, reading its events says so in the store's own words.
-                store.events_after(session, i64::MAX)?;
+                store.each_event(session, i64::MAX, |_, _| Ok(()))?;
                 let row = store.sessions()?.into_iter().find(|row| row.id == session);
                 let stored = row.map(|row| stored(&store, &row));
                 let story = Story { stored, ..Story::default() };
@@ -122,22 +122,24 @@ impl Follower {
 
 impl Followed {
     fn read_on(&mut self, store: &Store, messages: &mut Vec<Message>) -> Result<(), StoreError> {
-        let new = store.events_after(self.session, self.seq)?;
         let mut is_changed = false;
         let mut ended = Vec::new();
         let running = self.running.clone();
-        for (seq, event) in &new {
-            self.seq = *seq;
-            self.story.take(event);
-            is_changed |= *seq > self.known;
+        store.each_event(self.session, self.seq, |seq, event| {
+            self.seq = seq;
+            // The page has been told what can't be read when it asked for the session.
+            let Ok(event) = event else { return Ok(()) };
+            self.story.take(&event);
+            is_changed |= seq > self.known;
             match &event.kind {
-                EventKind::TrialFinished { summary, .. } if *seq > self.known => {
+                EventKind::TrialFinished { summary, .. } if seq > self.known => {
                     ended.push(summary.id);
                 }
                 _ => {}
             }
-            self.keep_running(event);
-        }
+            self.keep_running(&event);
+            Ok(())
+        })?;
         let seq = self.seq;
         let message = |name, data| Message { name, data, seq };
         for id in ended {

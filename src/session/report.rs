@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::predict;
 use crate::report::{self, Format, Stored, Story, Style, csv};
-use crate::store::{SessionId, SessionRow, Store, StoreError};
+use crate::store::{SessionId, SessionRow, Store, StoreError, StoreErrorKind};
 use crate::terms::{SessionDoubt, SessionState};
 
 /// Why a report could not be made.
@@ -192,12 +192,13 @@ pub fn replay(store: &Store, which: Which) -> Result<Story, ReportError> {
 /// No such session, or nothing of it can be read.
 pub fn replay_readable(store: &Store, which: Which) -> Result<Story, ReportError> {
     let row = find(store, which)?;
-    let (mut story, mut count, mut first) = (begun(store, &row), 0, None);
+    let (mut story, mut readable_events) = (begun(store, &row), 0);
+    let mut first = row.fault.clone();
     store.each_event(row.id, 0, |_, event| {
         match event {
             Ok(event) => {
                 story.take(&event);
-                count += 1;
+                readable_events += 1;
             }
             Err(error) => {
                 first.get_or_insert(error);
@@ -207,11 +208,15 @@ pub fn replay_readable(store: &Store, which: Which) -> Result<Story, ReportError
     })?;
     let mut story = with_head(story, row);
     let Some(error) = first else { return Ok(story) };
-    if count == 0 {
+    if readable_events == 0 {
         return Err(error.into());
     }
-    let damaged = SessionDoubt::StoreDamaged { error: error.to_string(), readable_events: count };
-    story.warnings.insert(0, damaged.into());
+    let (is_newer, error) = (error.kind == StoreErrorKind::Newer, error.to_string());
+    let doubt = match is_newer {
+        true => SessionDoubt::StoreNewer { error, readable_events },
+        false => SessionDoubt::StoreDamaged { error, readable_events },
+    };
+    story.warnings.insert(0, doubt.into());
     Ok(story)
 }
 

@@ -40,6 +40,10 @@ pub struct SessionEntry {
     /// Null while there is none; of a session that verifies another, that one's decision with what
     /// it holds now.
     pub decision: Option<Decision>,
+    /// Why not all of it can be read: which row of which table is damaged, or that a newer version
+    /// wrote it; what is damaged of this entry is empty then. Null where all of it can be listed.
+    #[serde(default)]
+    pub error: Option<String>,
 }
 
 impl From<SessionRow> for SessionEntry {
@@ -59,6 +63,7 @@ impl From<SessionRow> for SessionEntry {
             state,
             verifies: row.verifies,
             decision: row.decision,
+            error: row.fault.map(|fault| fault.message),
         }
     }
 }
@@ -109,6 +114,11 @@ pub fn list_text(entries: &[SessionEntry], style: Style) -> String {
         text.truncate(text.trim_end().len());
         text.push('\n');
     }
+    for entry in entries {
+        let Some(error) = &entry.error else { continue };
+        let said = format!("\nsession {}: {}\n", entry.id, outside::line(error));
+        text.push_str(&said);
+    }
     text
 }
 
@@ -118,7 +128,7 @@ fn cells(entry: &SessionEntry) -> [String; 6] {
     [
         entry.id.to_string(),
         outside::line(&started),
-        state_name(entry.state).to_string(),
+        entry.error.as_ref().map_or(state_name(entry.state), |_| "unreadable").to_string(),
         outside::truncate(&outside::line(&entry.server), 12),
         decided(entry),
         outside::line(&entry.app),

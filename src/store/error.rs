@@ -6,6 +6,8 @@ use std::io;
 use std::path::Path;
 
 use rusqlite::{ErrorCode, ffi};
+use rustix::fs::Access;
+use rustix::io::Errno;
 use thiserror::Error;
 
 /// What a caller can do something about.
@@ -21,8 +23,10 @@ pub enum StoreErrorKind {
     Full,
     /// Another run holds it.
     Locked,
-    /// It is something else, made by a newer version, or damaged.
+    /// It is something else, or damaged.
     NotOurs,
+    /// A newer version wrote it.
+    Newer,
     /// Anything else that the operating system reports.
     Environment,
     /// An event that cannot be stored: our own fault.
@@ -31,7 +35,7 @@ pub enum StoreErrorKind {
 
 /// Why the store failed; the environment's doing unless `kind` says otherwise, with the file's name
 /// and a way out.
-#[derive(Debug, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("could not {what} {path}: {message}")]
 pub struct StoreError {
     pub kind: StoreErrorKind,
@@ -85,6 +89,10 @@ impl StoreError {
             Some(ErrorCode::CannotOpen) if path.is_dir() => {
                 (StoreErrorKind::NotOurs, format!("it is a folder; {ELSEWHERE}"))
             }
+            Some(ErrorCode::CannotOpen) if is_unreadable(path) => (
+                StoreErrorKind::Permission,
+                format!("this user may not read it; change its permissions or {ELSEWHERE}"),
+            ),
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
                 (StoreErrorKind::Permission, not_writable())
             }
@@ -119,6 +127,10 @@ impl StoreError {
         };
         Self::new(kind, what, path, message)
     }
+}
+
+fn is_unreadable(path: &Path) -> bool {
+    rustix::fs::access(path, Access::READ_OK) == Err(Errno::ACCESS)
 }
 
 fn is_failed_write(error: &rusqlite::Error) -> bool {

@@ -42,12 +42,15 @@ impl Store {
             .prepare("SELECT id, json FROM live WHERE session = ?1 AND id > ?2 ORDER BY id")
             .map_err(broken)?;
         let rows = statement
-            .query_map([session.0, after], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))
+            .query_map([session.0, after], |row| {
+                // What another version wrote for those who watched then is no loss.
+                let json = row.get_ref(1)?.as_str().unwrap_or_default();
+                Ok(serde_json::from_str(json).ok().zip(Some(row.get(0)?)))
+            })
             .map_err(broken)?;
-        let rows: Vec<(i64, String)> = rows.collect::<Result<_, _>>().map_err(broken)?;
-        // What another version wrote for those who watched then is no loss.
-        let second = |(id, json): (i64, String)| Some((id, serde_json::from_str(&json).ok()?));
-        Ok(rows.into_iter().filter_map(second).collect())
+        let seconds =
+            rows.filter_map(|row| row.map(|it| it.map(|(second, id)| (id, second))).transpose());
+        seconds.collect::<Result<_, _>>().map_err(broken)
     }
 
     /// The number of a session's last event; 0 without any.

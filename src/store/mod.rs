@@ -11,6 +11,7 @@
 mod error;
 mod live;
 mod owner;
+mod read;
 mod schema;
 
 use std::fs::{self, OpenOptions};
@@ -18,9 +19,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior,
-    params,
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
 };
 
 use crate::terms::{Decision, Event, EventKind, SessionState, TrialSummary};
@@ -53,6 +54,9 @@ pub struct SessionRow {
     pub decision: Option<Decision>,
     /// The session whose recommendation this one verifies, as its first event says.
     pub verifies: Option<i64>,
+    /// Why not all of it can be read: it is damaged, or a newer version wrote it. What is damaged
+    /// of this row is empty then, and its state `Failed`.
+    pub fault: Option<StoreError>,
 }
 
 /// One open store.
@@ -108,6 +112,7 @@ impl Store {
 
     fn open_writable(path: &Path, what: &'static str) -> Result<Self, StoreError> {
         let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, path, &error);
+        refuse_what_is_not_ours(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags).map_err(broken)?;
         // SQLite silently falls back to reading; a store we cannot append to must say so now.
@@ -120,6 +125,10 @@ impl Store {
             ));
         }
         connection.busy_timeout(PATIENCE).map_err(broken)?;
+        let leave_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+        connection.set_db_config(leave_log, true).map_err(broken)?;
+        schema::check(schema::look(&connection).map_err(broken)?, path, schema::STEPS.len())?;
+        connection.set_db_config(leave_log, false).map_err(broken)?;
         use_write_ahead_log(&connection).map_err(broken)?;
         connection.pragma_update(None, "synchronous", "FULL").map_err(broken)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(broken)?;
@@ -146,9 +155,7 @@ impl Store {
                 if fs::metadata(log).is_ok_and(|log| log.len() > 0) {
                     return Err(broken(error));
                 }
-                let address = format!("file:{}?immutable=1", percent_encode(path));
-                Connection::open_with_flags(address, flags | OpenFlags::SQLITE_OPEN_URI)
-                    .map_err(broken)?
+                open_untouched(path).map_err(broken)?
             }
             _ => connection,
         };
@@ -241,101 +248,6 @@ impl Store {
         }
     }
 
-    /// A session's events, oldest first.
-    ///
-    /// # Errors
-    /// No such session, or the file cannot be read.
-    pub fn events(&self, session: SessionId) -> Result<Vec<Event>, StoreError> {
-        let numbered = self.events_after(session, 0)?;
-        Ok(numbered.into_iter().map(|(_, event)| event).collect())
-    }
-
-    /// Those after the one of this number, from 1, each with its number.
-    ///
-    /// # Errors
-    /// As [`events`](Self::events).
-    pub fn events_after(
-        &self,
-        session: SessionId,
-        after: i64,
-    ) -> Result<Vec<(i64, Event)>, StoreError> {
-        let mut events = Vec::new();
-        self.each_event(session, after, |seq, event| {
-            events.push((seq, event?));
-            Ok(())
-        })?;
-        Ok(events)
-    }
-
-    /// Hands on a session's events after the one of this number, oldest first, each with its
-    /// number or why it can't be read. One at a time: those of a day take gigabytes.
-    ///
-    /// # Errors
-    /// No such session, not even the file's tables can be read, or what `take` says.
-    pub fn each_event(
-        &self,
-        session: SessionId,
-        after: i64,
-        mut take: impl FnMut(i64, Result<Event, StoreError>) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        let what = "read the store";
-        let broken = |error: rusqlite::Error| self.broken(what, &error);
-        if !exists(&self.connection, session).map_err(broken)? {
-            return Err(no_such_session(what, &self.path, session));
-        }
-        let mut statement = self
-            .connection
-            .prepare("SELECT seq, json FROM events WHERE session = ?1 AND seq > ?2 ORDER BY seq")
-            .map_err(broken)?;
-        let rows = statement
-            .query_map([session.0, after], |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-            })
-            .map_err(broken)?;
-        let mut last = after;
-        for row in rows {
-            match row {
-                Ok((seq, json)) => {
-                    last = seq;
-                    take(seq, self.read_event(session, seq, &json))?;
-                }
-                // Nothing that lies behind it is found any more.
-                Err(error) => return take(last + 1, Err(broken(error))),
-            }
-        }
-        Ok(())
-    }
-
-    fn read_event(&self, session: SessionId, seq: i64, json: &str) -> Result<Event, StoreError> {
-        serde_json::from_str(json).map_err(|error| {
-            let message = format!(
-                "event {seq} of session {} is not readable ({error}); remove that session with \
-                 'sweetspot sessions rm {}'",
-                session.0, session.0
-            );
-            StoreError::new(StoreErrorKind::NotOurs, "read the store", &self.path, message)
-        })
-    }
-
-    /// All sessions, newest first.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub fn sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
-        let broken = |error: rusqlite::Error| self.broken("read the store", &error);
-        let mut statement = self
-            .connection
-            .prepare(
-                "SELECT id, started_at, fingerprint, app, server, state, owner, decision,
-                 (SELECT json_extract(json, '$.kind.verifying.session') FROM events
-                  WHERE session = id AND seq = 1 AND kind = ?1 AND json_valid(json))
-                 FROM sessions ORDER BY id DESC",
-            )
-            .map_err(broken)?;
-        let rows = statement.query_map([VERIFYING], read_row).map_err(broken)?;
-        rows.collect::<Result<Vec<_>, _>>().map_err(broken)
-    }
-
     /// The newest session of this fingerprint that is still `Running` although its program died.
     ///
     /// # Errors
@@ -344,6 +256,7 @@ impl Store {
         let found = self.sessions()?.into_iter().find(|row| {
             row.state == SessionState::Running
                 && !row.is_alive
+                && row.fault.is_none()
                 && row.head.fingerprint == fingerprint
         });
         Ok(found.map(|row| row.id))
@@ -406,6 +319,25 @@ fn create(path: &Path) -> io::Result<()> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
+    }
+}
+
+/// Opens the file as it lies there: takes no lock, looks for no log and writes nothing.
+fn open_untouched(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(format!("file:{}?immutable=1", percent_encode(path)), flags)
+}
+
+/// Refuses another program's database and a newer version's store before a byte of them changes:
+/// the first ordinary look at a database may already roll back its journal or make files beside it.
+/// A file whose tables are in its log alone looks empty here and is looked at again.
+fn refuse_what_is_not_ours(path: &Path) -> Result<(), StoreError> {
+    match open_untouched(path).and_then(|connection| schema::look(&connection)) {
+        Ok(found) => schema::check(found, path, schema::STEPS.len()),
+        // Opening it in earnest says why.
+        Err(_) => Ok(()),
     }
 }
 
@@ -479,7 +411,11 @@ fn refuse_if_written(
 ) -> Result<(), StoreError> {
     let found: Option<(String, String)> = transaction
         .query_row("SELECT state, owner FROM sessions WHERE id = ?1", [session.0], |row| {
-            Ok((row.get(0)?, row.get(1)?))
+            // A damaged row names no writer, so it can be removed.
+            let text = |column: usize| {
+                row.get_ref(column).map(|it| it.as_str().unwrap_or_default().to_string())
+            };
+            Ok((text(0)?, text(1)?))
         })
         .optional()
         .map_err(|error| StoreError::from_sqlite(what, path, &error))?;
@@ -505,31 +441,6 @@ fn no_such_session(what: &'static str, path: &Path, session: SessionId) -> Store
         path,
         format!("there is no session {}; 'sweetspot sessions list' shows those it has", session.0),
     )
-}
-
-fn read_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
-    let unreadable = |column: usize, error: serde_json::Error| {
-        rusqlite::Error::FromSqlConversionFailure(
-            column,
-            rusqlite::types::Type::Text,
-            Box::new(error),
-        )
-    };
-    let state: SessionState = serde_json::from_value(row.get::<_, String>(5)?.into())
-        .map_err(|error| unreadable(5, error))?;
-    let decision: Option<String> = row.get(7)?;
-    Ok(SessionRow {
-        id: SessionId(row.get(0)?),
-        started_at: row.get(1)?,
-        head: SessionHead { fingerprint: row.get(2)?, app: row.get(3)?, server: row.get(4)? },
-        state,
-        is_alive: state == SessionState::Running && owner::is_alive(&row.get::<_, String>(6)?),
-        decision: decision
-            .map(|json| serde_json::from_str(&json))
-            .transpose()
-            .map_err(|error| unreadable(7, error))?,
-        verifies: row.get(8)?,
-    })
 }
 
 fn to_json(value: &impl serde::Serialize) -> String {

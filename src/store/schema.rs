@@ -54,7 +54,7 @@ pub(super) const STEPS: &[&str] = &[
 
 /// What a file turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+pub(super) enum Found {
     /// No table yet.
     Empty,
     Ours(usize),
@@ -121,7 +121,8 @@ pub(super) fn require_current(connection: &Connection, path: &Path) -> Result<()
     }
 }
 
-fn look(connection: &Connection) -> rusqlite::Result<Found> {
+/// What the file is, by its tables and its header.
+pub(super) fn look(connection: &Connection) -> rusqlite::Result<Found> {
     let read = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -134,18 +135,27 @@ fn look(connection: &Connection) -> rusqlite::Result<Found> {
     })
 }
 
-fn check(found: Found, path: &Path, newest: usize) -> Result<(), StoreError> {
-    let message = match found {
-        Found::Ours(version) if version > newest => format!(
-            "it was written by a newer sweetspot (format {version}; this one knows up to \
-             {newest}); update sweetspot or name another file with --store"
+/// # Errors
+/// The file belongs to another program or a newer version.
+pub(super) fn check(found: Found, path: &Path, newest: usize) -> Result<(), StoreError> {
+    let (kind, message) = match found {
+        Found::Ours(version) if version > newest => (
+            StoreErrorKind::Newer,
+            format!(
+                "it was written by a newer sweetspot (format {version}; this one knows up to \
+                 {newest}) and is left as it was; update sweetspot or name another file with \
+                 --store"
+            ),
         ),
-        Found::Foreign => "it is a database of another program; name another file with \
-                           --store"
-            .to_string(),
+        Found::Foreign => (
+            StoreErrorKind::NotOurs,
+            "it is a database of another program and is left as it was; name another file with \
+             --store"
+                .to_string(),
+        ),
         _ => return Ok(()),
     };
-    Err(StoreError::new(StoreErrorKind::NotOurs, "open the store", path, message))
+    Err(StoreError::new(kind, "open the store", path, message))
 }
 
 /// Copies the file beside itself (`sweetspot.db.v1`) before it is changed; an older copy is left

@@ -136,6 +136,8 @@ pub enum SessionDoubt {
     KnobsNotThere { changes: Vec<ChangeNotThere> },
     /// The report is made from those events that can be read; `error` is the first one's.
     StoreDamaged { error: String, readable_events: u64 },
+    /// A newer version wrote the session: as of `StoreDamaged`.
+    StoreNewer { error: String, readable_events: u64 },
 }
 
 /// A change that cannot be tried, by its name.
@@ -303,6 +305,7 @@ impl SessionDoubt {
             Self::OneThreadOnly => "one_thread_only",
             Self::KnobsNotThere { .. } => "knob_not_there",
             Self::StoreDamaged { .. } => "store-damaged",
+            Self::StoreNewer { .. } => "store-newer",
         }
     }
 }

@@ -157,6 +157,31 @@ fn sessions_are_listed_and_shown_as_their_reports_are() {
 }
 
 #[test]
+fn a_session_that_cannot_be_read_whole_says_so_in_the_list_beside_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = store_in(folder.path());
+    (0..3).for_each(|_| drop(filled(&path, &sample::events())));
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch(
+            "UPDATE events SET kind = 'trial_paused', json = '{\"at_s\":1.0,\"kind\":
+             {\"trial_paused\":1}}' WHERE session = 1 AND seq = 5;
+             UPDATE sessions SET decision = '{' WHERE id = 2",
+        )
+        .unwrap();
+    let served = Running::on(path);
+    let list = served.json("api/sessions");
+    let said = |row: usize| list[row]["decision"].as_str().unwrap();
+    assert_eq!(said(0), "3 x 5, 412/s");
+    assert!(said(1).contains("row of table sessions with id 2 is damaged"), "{}", said(1));
+    assert!(said(2).contains("session 1 was written by a newer sweetspot"), "{}", said(2));
+    let page = served.json("api/sessions/1");
+    assert_eq!(page["session"]["decision"]["workers"], 3);
+    let (session, _) = served.listen("api/sessions/1/live", "").next("session");
+    assert_eq!(session["state"], "done", "what is behind the unknown event is read too");
+}
+
+#[test]
 fn questions_that_make_no_sense_are_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     filled(&store_in(folder.path()), &sample::events());

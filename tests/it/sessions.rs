@@ -1,5 +1,6 @@
 //! Tests of the store, of what is reported from it, and of the verbs `sessions` and `report`.
 
+mod bad_input;
 mod damaged;
 pub mod long;
 mod older;

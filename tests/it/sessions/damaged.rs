@@ -54,7 +54,7 @@ fn use_all(path: &Path) -> Result<(), StoreError> {
         let read = store.events(session.id);
         let written = store.append(session.id, &sample::started());
         let removed = store.remove(session.id);
-        read.map(drop).and(written).and(removed)?;
+        read.map(drop).and(written).and(removed).and(session.fault.map_or(Ok(()), Err))?;
     }
     Ok(())
 }
@@ -95,7 +95,7 @@ proptest! {
 fn a_value_that_we_never_write_is_called_damage_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     for (number, change) in [
-        "UPDATE sessions SET state = 'dancing'",
+        "UPDATE sessions SET state = x'00'",
         "UPDATE sessions SET app = x'ff'",
         "UPDATE events SET json = 3.5",
         "DROP TABLE events",

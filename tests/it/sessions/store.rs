@@ -263,7 +263,7 @@ fn a_store_of_a_newer_version_says_so_and_is_left_as_it_was() {
     other.pragma_update(None, "user_version", 7).unwrap();
     drop(other);
     for error in [Store::open(&path).unwrap_err(), Store::open_existing(&path).unwrap_err()] {
-        assert_says(&error, StoreErrorKind::NotOurs, &path, &["newer sweetspot", "format 7"]);
+        assert_says(&error, StoreErrorKind::Newer, &path, &["newer sweetspot", "format 7"]);
     }
 }
 

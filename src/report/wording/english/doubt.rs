@@ -127,7 +127,8 @@ fn of_session(doubt: &SessionDoubt) -> String {
             let all: Vec<String> = changes.iter().map(why).collect();
             format!("not every knob can be tried here: {}", all.join("; "))
         }
-        SessionDoubt::StoreDamaged { error, readable_events } => {
+        SessionDoubt::StoreDamaged { error, readable_events }
+        | SessionDoubt::StoreNewer { error, readable_events } => {
             format!("{error}; this is made from the {readable_events} events that can be read")
         }
     }
@@ -139,6 +140,6 @@ fn advice_on_session(doubt: &SessionDoubt) -> &'static str {
             "when its code is safe to run in several threads, run again with --yes or --threads"
         }
         SessionDoubt::KnobsNotThere { .. } => "leave it out of the knobs; the others are tried",
-        SessionDoubt::StoreDamaged { .. } => "",
+        SessionDoubt::StoreDamaged { .. } | SessionDoubt::StoreNewer { .. } => "",
     }
 }

@@ -125,7 +125,8 @@ fn of_session(doubt: &SessionDoubt) -> String {
             let all: Vec<String> = changes.iter().map(why).collect();
             format!("ここでは試せない追加設定があります: {}", all.join("; "))
         }
-        SessionDoubt::StoreDamaged { error, readable_events } => {
+        SessionDoubt::StoreDamaged { error, readable_events }
+        | SessionDoubt::StoreNewer { error, readable_events } => {
             format!("{error}。このレポートは、読めた {readable_events} 件のイベントから作りました")
         }
     }
@@ -137,6 +138,6 @@ fn advice_on_session(doubt: &SessionDoubt) -> &'static str {
             "コードを複数のスレッドで安全に動かせるなら、--yes か --threads を付けて実行し直してください"
         }
         SessionDoubt::KnobsNotThere { .. } => "追加設定から外してください。ほかは試します",
-        SessionDoubt::StoreDamaged { .. } => "",
+        SessionDoubt::StoreDamaged { .. } | SessionDoubt::StoreNewer { .. } => "",
     }
 }
