@@ -26,7 +26,7 @@ pub mod trial;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing {
-    pub use crate::load::{Malformed, Memo, Progress, Reply};
+    pub use crate::load::{HeadCache, Malformed, Progress, Reply};
     pub use crate::plan::{PlanFile, parse as parse_plan};
     pub use crate::session::load::{Server, parse as parse_targets, written as written_targets};
 }

@@ -7,7 +7,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sweetspot::fuzzing::{Malformed, Memo, Progress, Reply};
+use sweetspot::fuzzing::{HeadCache, Malformed, Progress, Reply};
 
 /// What reading a connection to its end comes to.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,7 +65,8 @@ fuzz_target!(|data: &[u8]| {
     let [control, bytes @ ..] = data else { return };
     let is_for_head_request = control % 2 == 1;
     // One reader for all, as on a connection that is used again and again.
-    let mut reply = Reply::new(is_for_head_request);
+    let mut reply = Reply::default();
+    reply.restart(is_for_head_request);
     let reply = &mut reply;
     let in_one = read(reply, bytes, || bytes.len(), Reply::feed);
     for take in [Reply::feed, pass_over_or_feed] {
@@ -75,15 +76,15 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(read(reply, bytes, lengths(*control), take), in_one, "in pieces");
     }
     // What is remembered of a head changes nothing, for the same reply nor for one that differs.
-    let mut memo = Memo::default();
+    let mut cache = HeadCache::default();
     let half = &bytes[..bytes.len() / 2];
     for bytes in [bytes, bytes, half, half] {
         reply.restart(is_for_head_request);
         let expected = read(reply, bytes, || bytes.len(), Reply::feed);
         for seed in [*control, control.wrapping_add(1)] {
             reply.restart(is_for_head_request);
-            let take = |reply: &mut Reply, piece: &[u8]| reply.feed_with(piece, &mut memo);
-            assert_eq!(read(reply, bytes, lengths(seed), take), expected, "with a memory");
+            let take = |reply: &mut Reply, piece: &[u8]| reply.feed_with(piece, &mut cache);
+            assert_eq!(read(reply, bytes, lengths(seed), take), expected, "with a head cache");
         }
     }
     if let Outcome::Complete { taken, .. } = in_one {

@@ -1,9 +1,6 @@
-//! Time as the engine counts it: nanoseconds since the load began.
+//! The clock of a load.
 
-use std::time::Duration;
-
-/// Nanoseconds in a second.
-pub const SECOND: u64 = 1_000_000_000;
+use super::shape::Nanos;
 
 /// One origin for all loops of a load: nanoseconds of the monotonic clock. It is read for every
 /// reply, so not through `Instant`, whose checks cost more than the reading.
@@ -16,16 +13,15 @@ impl Clock {
         Self(nanoseconds(libc::CLOCK_MONOTONIC))
     }
 
-    /// Nanoseconds since the load began.
     #[inline]
-    pub fn now(self) -> u64 {
-        nanoseconds(libc::CLOCK_MONOTONIC) - self.0
+    pub fn now(self) -> Nanos {
+        Nanos::new(nanoseconds(libc::CLOCK_MONOTONIC) - self.0)
     }
 
     /// What is to be added to a time of the load for that of the wall clock, in nanoseconds since
     /// 1970.
     pub fn to_wall(self) -> u64 {
-        nanoseconds(libc::CLOCK_REALTIME).saturating_sub(self.now())
+        nanoseconds(libc::CLOCK_REALTIME).saturating_sub(self.now().get())
     }
 }
 
@@ -34,10 +30,5 @@ fn nanoseconds(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` lives through the call. These two clocks are always there, so it can't fail.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
-    time.tv_sec as u64 * SECOND + time.tv_nsec as u64
-}
-
-/// A span of nanoseconds as a duration.
-pub fn duration(nanoseconds: u64) -> Duration {
-    Duration::from_nanos(nanoseconds)
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

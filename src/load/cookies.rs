@@ -2,7 +2,7 @@
 //!
 //! In: the bytes of replies, as they arrive. Out: the text of a `Cookie` header. There is one
 //! server, so paths and domains are not looked at; of the other attributes, only those that end a
-//! cookie are. Bounded: so many cookies, so long.
+//! cookie are. The number of cookies and their length are bounded.
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;

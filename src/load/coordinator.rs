@@ -1,33 +1,39 @@
-//! Starts the loops, puts together what they tell, shows it to the watcher and passes on when to
-//! end.
+//! Starts the loops, adds up what they report, hands it to the callbacks and passes on when to end.
 
 use std::collections::VecDeque;
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::{self, Builder, ScopedJoinHandle};
 use std::time::Duration;
 
-use super::clock::{Clock, SECOND, duration};
-use super::event_loop::{Common, EventLoop, Message, Order, Orders, Outcome, Setup};
-use super::exchange_http2::Sharing;
-use super::http2::Message as Http2Message;
+use rustix::net::SocketAddrUnix;
+
+use super::clock::Clock;
+use super::dialer::Dialer;
+use super::error::LoadError;
+use super::event_loop::{EventLoop, LoopReport};
+use super::http2::Http2Request;
 use super::recorder::ClockSecond;
 use super::request::{Request, Values};
-use super::shape::{Part, Shape, nanoseconds};
+use super::setup::{Common, Http2Setup, LoopMessage, LoopSetup, Shutdown, ShutdownFlag};
+use super::shape::{Nanos, Part, Shape, Span};
 use super::socket::Remote;
-use super::source::{End, Source};
-use super::thread::{free_descriptors, rss_bytes_max, settle};
-use super::{Address, Callbacks, Length, LoadError, LoadSpec, Placement, Protocol};
+use super::source::{Limit, Source};
+use super::spec::{Address, Length, LoadSpec, Placement, Protocol};
+use super::thread::{configure, free_descriptors, rss_bytes_max};
+use super::tls::TlsSettings;
 use crate::terms::{
-    GeneratorUse, Latencies, LiveSecond, LoadRun, LoadSecond, Phase, Rate, StopRequest, StopSignal,
+    GeneratorUse, Latencies, LiveSecond, LoadRecord, LoadRun, LoadSecond, Phase, Rate, RequestRow,
+    StopRequest, StopSignal,
 };
 
-/// How often the user's wish to stop is looked at.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often the stop signal is looked at.
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Messages that may wait for a slow watcher.
-const ROOM: usize = 4096;
+const LONGEST_QUEUE: usize = 4096;
 
 /// Descriptors left alone for whatever else the process does meanwhile.
 const SPARE_DESCRIPTORS: u64 = 32;
@@ -35,17 +41,35 @@ const SPARE_DESCRIPTORS: u64 = 32;
 /// No loop sends more, and one that was asked to would never get to anything else.
 const MOST_PER_SECOND: f64 = 1e6;
 
-/// At most so many used-up connections of a loop wait for the server to close them first.
+/// Most used-up connections of a loop that wait for the server to close them first.
 const MOST_LINGERING: u64 = 256;
 
-/// See [`super::stream`].
-pub fn run(
+/// What is called while a load runs.
+pub struct Callbacks<'a> {
+    /// About once a second, by the clock, while requests are due and while the last replies are
+    /// awaited. Breaking ends the load.
+    pub watch: &'a mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    /// Each second of the record, in order and without gaps, as soon as nothing can be added to it
+    /// any more. Nothing of it is kept, so that memory does not grow with the length of the load.
+    pub second: &'a mut dyn FnMut(LoadSecond),
+    /// Requests that have ended, in no order, if the load keeps rows.
+    pub rows: &'a mut dyn FnMut(&[RequestRow]),
+}
+
+/// Runs one load to its end, until `stop` is raised, or until a callback breaks.
+///
+/// On the first stop request nothing more is due and replies in flight are awaited up to the
+/// timeout; on the second everything ends at once.
+///
+/// # Errors
+/// Only when the generator itself cannot work.
+pub fn stream(
     spec: &LoadSpec,
     stop: &StopSignal,
     mut callbacks: Callbacks<'_>,
 ) -> Result<LoadRun, LoadError> {
     check(spec)?;
-    let room = Room::new(spec)?;
+    let limits = Limits::new(spec)?;
     let remotes = remotes(&spec.address)?;
     let values = Values::new(spec.variables.clone(), spec.seed);
     let values = if spec.keeps_cookies { values.with_cookies() } else { values };
@@ -55,35 +79,40 @@ pub fn run(
         weights: spec.targets.iter().map(|target| target.weight.max(1)).collect(),
         connection: spec.connection,
         closing: spec.closing,
-        tls: spec.tls.as_ref().map(|tls| tls.speaking(spec.protocol)),
-        sharing: sharing(spec)?,
-        targets_apart: if spec.tells_targets_apart { spec.targets.len() } else { 0 },
+        http2: http2_setup(spec)?,
+        recorded_targets: if spec.records_each_target { spec.targets.len() } else { 0 },
         keeps_rows: spec.keeps_rows,
         keeps_cookies: spec.keeps_cookies,
-        timeout: nanoseconds(spec.timeout),
-        orders: Orders::default(),
+        timeout: spec.timeout.into(),
+        shutdown: ShutdownFlag::default(),
         clock: OnceLock::new(),
     };
-    if common.sharing.is_some() && common.requests.iter().any(|one| one.template().is_some()) {
+    if common.http2.is_some() && common.requests.iter().any(|one| one.template().is_some()) {
         let what = "variables and cookies are sent over HTTP/1.1 only; leave out --http 2";
         return Err(LoadError::Plan(what.into()));
     }
-    let end = End::of(spec);
+    let tls = spec.tls.as_ref().map(|tls| match spec.protocol {
+        Protocol::Http1 => tls.clone(),
+        Protocol::Http2 { .. } => tls.speaking_http2(),
+    });
+    let limit = Limit::of(spec);
     thread::scope(|scope| {
         // In here, so that it is gone before the scope waits for its threads: when one of many
         // could not be spawned, the others would wait for ever for room in it.
-        let (sender, receiver) = sync_channel(ROOM);
+        let (sender, receiver) = sync_channel(LONGEST_QUEUE);
         let common = &common;
         let mut loops = Vec::new();
-        for index in 0..room.loops {
-            let part = Part { index, of: room.loops };
-            let setup = Setup {
-                index,
-                loops: room.loops,
-                source: Source::new(&spec.shape, spec.warm_up, part, spec.seed, end.clone()),
-                remotes: rotated(&remotes, index),
-                max_in_flight: room.in_flight(part),
-                max_lingering: room.lingering,
+        for index in 0..limits.loops {
+            let part = Part { index, of: limits.loops };
+            let setup = LoopSetup {
+                part,
+                source: Source::new(&spec.shape, spec.warm_up, part, spec.seed, limit.clone()),
+                dialer: Dialer::new(
+                    rotated(&remotes, index),
+                    tls.as_ref().map(TlsSettings::for_a_loop),
+                ),
+                max_in_flight: part.share(limits.in_flight) as usize,
+                max_lingering: limits.lingering,
                 seed: spec.seed.wrapping_add(u64::from(index)),
                 messages: sender.clone(),
             };
@@ -92,40 +121,58 @@ pub fn run(
             match spawned {
                 Ok(handle) => loops.push(handle),
                 Err(source) => {
-                    // Those already started find the order as soon as they begin.
-                    common.orders.give(Order::Now);
+                    // Those already started see the flag as soon as they begin.
+                    common.shutdown.raise(Shutdown::Abort);
                     common.clock.get_or_init(Clock::start);
                     return Err(environment("a thread")(source));
                 }
             }
         }
         drop(sender);
-        let mut gathered = Gathered::new(spec, room.loops);
+        let mut gathered = Gathered::new(spec, limits.loops);
         gathered.receive(&receiver, stop, common, &mut callbacks);
-        let outcomes = join(loops)?;
-        let is_cut_short = common.orders.current() != Order::GoOn;
-        let run = as_one(spec, &outcomes, is_cut_short);
+        let reports = join(loops)?;
+        let is_cut_short = common.shutdown.current() != Shutdown::None;
+        let run = summed_up(spec, &reports, is_cut_short);
         gathered.fill_up(run.duration, callbacks.second);
         Ok(run)
     })
 }
 
-/// The work of a loop's thread.
-fn run_loop(common: &Common, setup: Setup, placement: &Placement) -> io::Result<Outcome> {
-    let (index, messages) = (setup.index, setup.messages.clone());
-    let prepared = settle(placement).and_then(|()| EventLoop::new(common, setup));
-    // A loop that could not be prepared is as ready as it will be; the coordinator is there to
-    // listen until all senders are gone.
-    drop(messages.send((index, Message::Ready)));
-    let clock = *common.clock.wait();
-    let outcome = prepared.and_then(|prepared| prepared.run(clock));
-    if outcome.is_err() {
-        common.orders.give(Order::Now);
-    }
-    outcome
+/// Runs one load as [`stream`] does, and keeps the whole record.
+///
+/// # Errors
+/// Only when the generator itself cannot work.
+pub fn run(
+    spec: &LoadSpec,
+    stop: &StopSignal,
+    watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+) -> Result<LoadRecord, LoadError> {
+    let mut seconds = Vec::new();
+    let mut ignored = |_: &[RequestRow]| {};
+    let second = &mut |second| seconds.push(second);
+    let run = stream(spec, stop, Callbacks { watch, second, rows: &mut ignored })?;
+    Ok(LoadRecord { run, seconds })
 }
 
-fn join(loops: Vec<ScopedJoinHandle<'_, io::Result<Outcome>>>) -> Result<Vec<Outcome>, LoadError> {
+/// The work of a loop's thread.
+fn run_loop(common: &Common, setup: LoopSetup, placement: &Placement) -> io::Result<LoopReport> {
+    let (index, messages) = (setup.part.index, setup.messages.clone());
+    let prepared = configure(placement).and_then(|()| EventLoop::new(common, setup));
+    // A loop that could not be prepared is as ready as it will be; the coordinator receives until
+    // all senders are gone.
+    drop(messages.send((index, LoopMessage::Ready)));
+    let clock = *common.clock.wait();
+    let report = prepared.and_then(|prepared| prepared.run(clock));
+    if report.is_err() {
+        common.shutdown.raise(Shutdown::Abort);
+    }
+    report
+}
+
+fn join(
+    loops: Vec<ScopedJoinHandle<'_, io::Result<LoopReport>>>,
+) -> Result<Vec<LoopReport>, LoadError> {
     let results: Vec<_> = loops
         .into_iter()
         .map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -178,7 +225,7 @@ fn remotes(address: &Address) -> Result<Vec<Remote>, LoadError> {
         Address::Tcp(addresses) if addresses.is_empty() => {
             Err(LoadError::Plan("there is no address to connect to".into()))
         }
-        Address::Tcp(addresses) => Ok(addresses.iter().copied().map(Remote::tcp).collect()),
+        Address::Tcp(addresses) => Ok(addresses.iter().copied().map(Remote::Tcp).collect()),
         Address::Unix(path) => {
             let too_long = || {
                 LoadError::Plan(format!(
@@ -187,18 +234,21 @@ fn remotes(address: &Address) -> Result<Vec<Remote>, LoadError> {
                     path.display()
                 ))
             };
-            Remote::unix(path).map(|remote| vec![remote]).ok_or_else(too_long)
+            // One byte more would leave none for the final zero.
+            let address = Some(path).filter(|path| path.as_os_str().len() <= 107);
+            let address = address.and_then(|path| SocketAddrUnix::new(path).ok());
+            address.map(|address| vec![Remote::Unix(address)]).ok_or_else(too_long)
         }
     }
 }
 
 /// What the loops need for HTTP/2.
-fn sharing(spec: &LoadSpec) -> Result<Option<Sharing>, LoadError> {
+fn http2_setup(spec: &LoadSpec) -> Result<Option<Http2Setup>, LoadError> {
     let Protocol::Http2 { streams } = spec.protocol else { return Ok(None) };
     let scheme = if spec.tls.is_some() { "https" } else { "http" };
-    let message = |target| Http2Message::new(target, scheme, &spec.host);
-    let messages = spec.targets.iter().map(message).collect::<Result<_, _>>()?;
-    Ok(Some(Sharing { streams: usize::from(streams), messages }))
+    let request = |target| Http2Request::new(target, scheme, &spec.host);
+    let requests = spec.targets.iter().map(request).collect::<Result<_, _>>()?;
+    Ok(Some(Http2Setup { streams: usize::from(streams), requests }))
 }
 
 /// Several addresses are used in turn; loops begin at different ones.
@@ -211,7 +261,7 @@ fn rotated(remotes: &[Remote], index: u16) -> Vec<Remote> {
 
 /// What the limits on descriptors and requests in flight leave to each loop.
 #[derive(Debug, Clone, Copy)]
-struct Room {
+struct Limits {
     loops: u16,
     /// In all.
     in_flight: u32,
@@ -219,7 +269,7 @@ struct Room {
     lingering: usize,
 }
 
-impl Room {
+impl Limits {
     fn new(spec: &LoadSpec) -> Result<Self, LoadError> {
         let wanted = match spec.shape {
             Shape::Clients { clients, .. } => clients,
@@ -251,21 +301,17 @@ impl Room {
         }
         Ok(Self { loops, in_flight: wanted.min(most), lingering: lingering as usize })
     }
-
-    fn in_flight(self, part: Part) -> usize {
-        part.share(self.in_flight) as usize
-    }
 }
 
-/// What the loops have told so far.
+/// What the loops have reported so far.
 struct Gathered {
     /// Those that some loop may still add to, the oldest first.
     seconds: VecDeque<LoadSecond>,
     /// Seconds handed on before them.
     handed_on: u64,
-    /// How many seconds each loop has told.
-    told: Vec<u64>,
-    /// Seconds by the clock that some loop has yet to tell, for each loop.
+    /// How many seconds each loop has reported.
+    reported: Vec<u64>,
+    /// Seconds by the clock that some loop has yet to report, for each loop.
     clocks: Vec<VecDeque<ClockSecond>>,
     has_ended: Vec<bool>,
     shown: u64,
@@ -278,7 +324,7 @@ impl Gathered {
         Self {
             seconds: VecDeque::new(),
             handed_on: 0,
-            told: vec![0; loops],
+            reported: vec![0; loops],
             clocks: (0..loops).map(|_| VecDeque::new()).collect(),
             has_ended: vec![false; loops],
             shown: 0,
@@ -286,10 +332,10 @@ impl Gathered {
         }
     }
 
-    /// Listens until all loops are gone.
+    /// Receives until all loops are gone.
     fn receive(
         &mut self,
-        receiver: &Receiver<(u16, Message)>,
+        receiver: &Receiver<(u16, LoopMessage)>,
         stop: &StopSignal,
         common: &Common,
         callbacks: &mut Callbacks<'_>,
@@ -298,11 +344,11 @@ impl Gathered {
         loop {
             match stop.requested() {
                 StopRequest::None => {}
-                StopRequest::Finish => common.orders.give(Order::Finish),
-                StopRequest::Now => common.orders.give(Order::Now),
+                StopRequest::Finish => common.shutdown.raise(Shutdown::Drain),
+                StopRequest::Now => common.shutdown.raise(Shutdown::Abort),
             }
-            match receiver.recv_timeout(LOOK) {
-                Ok((_, Message::Rows(rows))) => (callbacks.rows)(&rows),
+            match receiver.recv_timeout(STOP_CHECK_INTERVAL) {
+                Ok((_, LoopMessage::Rows(rows))) => (callbacks.rows)(&rows),
                 Ok((index, message)) => self.take(usize::from(index), message, &mut ready),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -310,10 +356,10 @@ impl Gathered {
             if ready == self.clocks.len() {
                 common.clock.get_or_init(Clock::start);
             }
-            let is_ending = common.orders.current() != Order::GoOn;
+            let is_ending = common.shutdown.current() != Shutdown::None;
             while let Some(second) = self.next_live_second(is_ending) {
                 if (callbacks.watch)(&second).is_break() {
-                    common.orders.give(Order::GiveUp);
+                    common.shutdown.raise(Shutdown::DrainBriefly);
                 }
             }
             while let Some(second) = self.next_final_second() {
@@ -322,17 +368,17 @@ impl Gathered {
         }
     }
 
-    fn take(&mut self, index: usize, message: Message, ready: &mut usize) {
+    fn take(&mut self, index: usize, message: LoopMessage, ready: &mut usize) {
         match message {
-            Message::Ready => *ready += 1,
-            Message::Clock(second) => self.clocks[index].push_back(*second),
-            Message::Finished(at, second) => {
+            LoopMessage::Ready => *ready += 1,
+            LoopMessage::Clock(second) => self.clocks[index].push_back(*second),
+            LoopMessage::Finished(at, second) => {
                 add(self.second(at), &second);
-                self.told[index] = at + 1;
+                self.reported[index] = at + 1;
             }
-            Message::Ended => self.has_ended[index] = true,
+            LoopMessage::Ended => self.has_ended[index] = true,
             // Passed on at once.
-            Message::Rows(_) => {}
+            LoopMessage::Rows(_) => {}
         }
     }
 
@@ -347,8 +393,9 @@ impl Gathered {
 
     /// The oldest second, once no loop can add to it.
     fn next_final_second(&mut self) -> Option<LoadSecond> {
-        let has_told = |(told, has_ended): (&u64, &bool)| *has_ended || *told > self.handed_on;
-        if !self.told.iter().zip(&self.has_ended).all(has_told) {
+        let is_done =
+            |(reported, has_ended): (&u64, &bool)| *has_ended || *reported > self.handed_on;
+        if !self.reported.iter().zip(&self.has_ended).all(is_done) {
             return None;
         }
         let second = self.seconds.pop_front()?;
@@ -358,20 +405,21 @@ impl Gathered {
 
     /// Hands on what is left, and empty seconds until the record is as long as requests were due.
     fn fill_up(mut self, duration: Duration, take: &mut dyn FnMut(LoadSecond)) {
-        let whole_seconds = (nanoseconds(duration).div_ceil(SECOND) as usize)
-            .saturating_sub(self.handed_on as usize);
+        let whole_seconds = Span::from(duration).get().div_ceil(Span::SECOND.get()) as usize;
+        let whole_seconds = whole_seconds.saturating_sub(self.handed_on as usize);
         if self.seconds.len() < whole_seconds {
             self.seconds.resize_with(whole_seconds, LoadSecond::default);
         }
         self.seconds.drain(..).for_each(take);
     }
 
-    /// The next second that every loop that still runs has told, all loops together. The piece of a
+    /// The next second that every loop that still runs has reported, all loops together. The piece of a
     /// second in which the last loop ended is none.
     fn next_live_second(&mut self, is_ending: bool) -> Option<LiveSecond> {
-        let is_told = |(clocks, has_ended): (&VecDeque<_>, &bool)| *has_ended || !clocks.is_empty();
-        let is_told = self.clocks.iter().zip(&self.has_ended).all(is_told);
-        if !is_told || self.has_ended.iter().all(|has_ended| *has_ended) {
+        let is_known =
+            |(clocks, has_ended): (&VecDeque<_>, &bool)| *has_ended || !clocks.is_empty();
+        let is_known = self.clocks.iter().zip(&self.has_ended).all(is_known);
+        if !is_known || self.has_ended.iter().all(|has_ended| *has_ended) {
             return None;
         }
         self.shown += 1;
@@ -408,43 +456,44 @@ impl Gathered {
 }
 
 /// What the loops used and when they ended, together.
-fn as_one(spec: &LoadSpec, outcomes: &[Outcome], is_cut_short: bool) -> LoadRun {
-    let share = |outcome: &Outcome| {
-        (outcome.cpu.user + outcome.cpu.system).as_secs_f64()
-            / duration(outcome.wall.max(1)).as_secs_f64()
+fn summed_up(spec: &LoadSpec, reports: &[LoopReport], is_cut_short: bool) -> LoadRun {
+    let share = |report: &LoopReport| {
+        let wall = report.wall.max(Duration::from_nanos(1));
+        (report.cpu.user + report.cpu.system).as_secs_f64() / wall.as_secs_f64()
     };
-    let last_reply = outcomes.iter().map(|outcome| outcome.last_reply).max().unwrap_or(0);
+    let last_reply = reports.iter().map(|report| report.last_reply).max().unwrap_or_default();
     LoadRun {
         offered: spec.shape.offered(),
         warm_up: spec.warm_up,
-        duration: duration(length(spec, outcomes)),
-        last_reply: duration(last_reply),
+        duration: length(spec, reports),
+        last_reply: last_reply.elapsed(),
         is_cut_short,
-        tls_trouble: outcomes.iter().find_map(|outcome| outcome.tls_trouble.clone()),
-        rows_left_out: outcomes.iter().map(|outcome| outcome.rows_left_out).sum(),
+        tls_trouble: reports.iter().find_map(|report| report.tls_trouble.clone()),
+        rows_left_out: reports.iter().map(|report| report.rows_left_out).sum(),
         generator: GeneratorUse {
-            cpu_user: outcomes.iter().map(|outcome| outcome.cpu.user).sum(),
-            cpu_system: outcomes.iter().map(|outcome| outcome.cpu.system).sum(),
+            cpu_user: reports.iter().map(|report| report.cpu.user).sum(),
+            cpu_system: reports.iter().map(|report| report.cpu.system).sum(),
             rss_bytes_max: rss_bytes_max(),
-            busiest_loop: outcomes.iter().map(share).fold(0.0, f64::max).min(1.0),
+            busiest_loop: reports.iter().map(share).fold(0.0, f64::max).min(1.0),
         },
     }
 }
 
-/// How long requests were due for, nanoseconds.
-fn length(spec: &LoadSpec, outcomes: &[Outcome]) -> u64 {
-    if let Some(at) = outcomes.iter().filter_map(|outcome| outcome.cut_short_at).max() {
-        return at;
+/// How long requests were due for.
+fn length(spec: &LoadSpec, reports: &[LoopReport]) -> Duration {
+    if let Some(at) = reports.iter().filter_map(|report| report.cut_short_at).max() {
+        return at.elapsed();
     }
-    let last_due = outcomes.iter().map(|outcome| outcome.last_due).max().unwrap_or(0);
+    let last_due = reports.iter().map(|report| report.last_due).max().unwrap_or_default();
     let own_length = spec.shape.length(spec.warm_up).map(Length::Duration);
     match (own_length.unwrap_or(spec.length), &spec.shape) {
-        (Length::Duration(length), _) => nanoseconds(spec.warm_up.saturating_add(length)),
+        (Length::Duration(length), _) => Nanos::from(spec.warm_up.saturating_add(length)).elapsed(),
         // The last request stands for the time until the next would be due.
         (Length::Requests(_), Shape::Constant { rate, .. }) => {
-            last_due + (SECOND as f64 / rate.as_per_second()).round() as u64
+            let distance = Span::SECOND.get() as f64 / rate.as_per_second();
+            (last_due + Span::new(distance.round() as u64)).elapsed()
         }
-        (Length::Requests(_), _) => last_due,
+        (Length::Requests(_), _) => last_due.elapsed(),
     }
 }
 
@@ -454,4 +503,17 @@ fn add(sum: &mut LoadSecond, second: &LoadSecond) {
     sum.replies += second.replies;
     sum.in_flight += second.in_flight;
     sum.in_flight_mean += second.in_flight_mean;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_too_long_for_a_unix_socket_is_noticed() {
+        let path = |length| Address::Unix(format!("/{}", "x".repeat(length)).into());
+        let error = remotes(&path(107)).unwrap_err().to_string();
+        assert!(error.contains("longer than the 107 bytes"), "{error}");
+        assert_eq!(remotes(&path(106)).unwrap().len(), 1);
+    }
 }

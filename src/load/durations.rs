@@ -1,12 +1,13 @@
 //! Durations counted in the same buckets as an HDR histogram with three significant digits, at a
 //! few instructions each: what a loop records while requests are under way. Once a second they are
-//! poured into [`Latencies`], which can be merged, stored and asked.
+//! drained into [`Latencies`], which can be merged, stored and queried.
 //!
 //! The buckets (HdrHistogram, G. Tene): up to 2047 microseconds one each; from there on every
 //! doubling has 1024 of them, so that none is wider than 0.1 % of what it counts.
 
 use std::time::Duration;
 
+use super::shape::Span;
 use crate::terms::Latencies;
 
 /// Below this, in microseconds, every value has a bucket of its own.
@@ -18,8 +19,8 @@ const DOUBLING_BITS: u32 = 10;
 /// What is longer counts as an hour.
 const LONGEST_US: u64 = 3_600_000_000;
 
-/// Room is added in pieces of so many buckets.
-const PIECE: usize = 1024;
+/// Buckets are added in multiples of this.
+const GROWTH: usize = 1024;
 
 /// Counts by bucket; as many buckets as the longest duration so far needs.
 #[derive(Debug, Default)]
@@ -30,8 +31,8 @@ pub struct Durations {
 impl Durations {
     /// Counts one duration.
     #[inline]
-    pub fn record(&mut self, nanoseconds: u64) {
-        let bucket = bucket((nanoseconds / 1000).min(LONGEST_US));
+    pub fn record(&mut self, span: Span) {
+        let bucket = bucket((span.get() / 1000).min(LONGEST_US));
         if bucket >= self.counts.len() {
             self.grow(bucket);
         }
@@ -41,17 +42,17 @@ impl Durations {
     /// Seldom: what was once needed is kept for the seconds to come.
     #[cold]
     fn grow(&mut self, bucket: usize) {
-        self.counts.resize((bucket / PIECE + 1) * PIECE, 0);
+        self.counts.resize((bucket / GROWTH + 1) * GROWTH, 0);
     }
 
-    /// Pours out everything, and is empty again.
-    pub fn pour(&mut self) -> Latencies {
-        let mut poured = Latencies::default();
+    /// Everything counted so far; it is empty afterwards.
+    pub fn drain(&mut self) -> Latencies {
+        let mut drained = Latencies::default();
         for (bucket, count) in self.counts.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
-            poured.record_n(Duration::from_micros(lowest(bucket)), u64::from(*count));
+            drained.record_n(Duration::from_micros(lowest(bucket)), u64::from(*count));
             *count = 0;
         }
-        poured
+        drained
     }
 }
 
@@ -81,18 +82,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_poured_out_is_gone() {
+    fn what_was_drained_is_gone() {
         let mut durations = Durations::default();
-        durations.record(5_000_000);
-        assert_eq!(durations.pour().count(), 1);
-        assert!(durations.pour().is_empty());
+        durations.record(Span::millis(5));
+        assert_eq!(durations.drain().count(), 1);
+        assert!(durations.drain().is_empty());
     }
 
     #[test]
     fn more_than_an_hour_counts_as_one() {
         let mut durations = Durations::default();
-        durations.record(u64::MAX);
-        let longest = durations.pour().max().unwrap().as_secs_f64();
+        durations.record(Span::new(u64::MAX));
+        let longest = durations.drain().max().unwrap().as_secs_f64();
         assert!((longest / 3600.0 - 1.0).abs() < 0.001, "{longest}");
     }
 
@@ -103,12 +104,12 @@ mod tests {
         ) {
             let (mut durations, mut expected) = (Durations::default(), Latencies::default());
             for nanoseconds in values {
-                durations.record(nanoseconds);
+                durations.record(Span::new(nanoseconds));
                 expected.record(Duration::from_nanos(nanoseconds));
             }
-            let poured = durations.pour();
+            let drained = durations.drain();
             prop_assert_eq!(
-                poured.buckets().collect::<Vec<_>>(),
+                drained.buckets().collect::<Vec<_>>(),
                 expected.buckets().collect::<Vec<_>>()
             );
         }

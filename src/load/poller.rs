@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use super::clock::SECOND;
+use super::shape::Span;
 
 /// Events taken in at once; the rest stays with the kernel until the next turn.
 const BATCH: usize = 256;
@@ -24,8 +24,9 @@ pub struct Poller {
 /// What a socket is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
-    /// Told only when more arrives, and that the other side has closed; cheaper, as the kernel need
-    /// not look at the socket again. Whoever leaves something unread asks again.
+    /// Edge-triggered: reported when more arrives, and when the other side has closed. Cheaper, as
+    /// the kernel need not look at the socket again; after bytes were left unread, registering the
+    /// interest anew has them reported.
     Arrivals,
     Readable,
     ReadableAndWritable,
@@ -91,16 +92,17 @@ impl Poller {
         checked(unsafe { libc::epoll_ctl(epoll, operation, fd, &raw mut event) }).map(drop)
     }
 
-    /// Waits at most `nanoseconds` and returns how many sockets are ready; see
+    /// Waits at most `span` and returns how many sockets are ready; see
     /// [`ready`](Self::ready). A signal ends the wait with none.
     ///
     /// # Errors
     /// Only a broken environment.
-    pub fn wait(&mut self, nanoseconds: u64) -> io::Result<usize> {
+    #[inline]
+    pub fn wait(&mut self, span: Span) -> io::Result<usize> {
         if self.timer.is_some() {
-            return self.wait_with_timer(nanoseconds);
+            return self.wait_with_timer(span);
         }
-        let timeout = timespec(nanoseconds);
+        let timeout = timespec(span);
         let epoll = self.epoll.as_raw_fd();
         // SAFETY: the buffer has room for BATCH events; a null mask leaves signals as they are. By
         // number, because older C libraries lack the function.
@@ -119,7 +121,7 @@ impl Poller {
         };
         if count < 0 && matches!(last_errno(), libc::ENOSYS | libc::EPERM) {
             self.make_timer()?;
-            return self.wait_with_timer(nanoseconds);
+            return self.wait_with_timer(span);
         }
         self.received(count)
     }
@@ -135,17 +137,17 @@ impl Poller {
         Ok(())
     }
 
-    fn wait_with_timer(&mut self, nanoseconds: u64) -> io::Result<usize> {
-        if let (Some(timer), true) = (&self.timer, nanoseconds > 0) {
-            let it_interval = timespec(0);
-            let setting = libc::itimerspec { it_interval, it_value: timespec(nanoseconds) };
+    fn wait_with_timer(&mut self, span: Span) -> io::Result<usize> {
+        if let (Some(timer), true) = (&self.timer, span > Span::ZERO) {
+            let it_interval = timespec(Span::ZERO);
+            let setting = libc::itimerspec { it_interval, it_value: timespec(span) };
             let fd = timer.as_raw_fd();
             // SAFETY: `setting` lives through the call; no old value is asked for.
             let set =
                 unsafe { libc::timerfd_settime(fd, 0, &raw const setting, std::ptr::null_mut()) };
             checked(set)?;
         }
-        let forever_or_not_at_all = if nanoseconds > 0 { -1 } else { 0 };
+        let forever_or_not_at_all = if span > Span::ZERO { -1 } else { 0 };
         let epoll = self.epoll.as_raw_fd();
         // SAFETY: the buffer has room for BATCH events.
         let count = unsafe {
@@ -183,10 +185,11 @@ impl Poller {
     }
 }
 
-fn timespec(nanoseconds: u64) -> libc::timespec {
+fn timespec(span: Span) -> libc::timespec {
+    let (nanoseconds, second) = (span.get(), Span::SECOND.get());
     libc::timespec {
-        tv_sec: (nanoseconds / SECOND) as libc::time_t,
-        tv_nsec: (nanoseconds % SECOND) as libc::c_long,
+        tv_sec: (nanoseconds / second) as libc::time_t,
+        tv_nsec: (nanoseconds % second) as libc::c_long,
     }
 }
 
@@ -199,7 +202,7 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
 }
 
 fn owned(fd: libc::c_int) -> io::Result<OwnedFd> {
-    // SAFETY: a descriptor that was just made and that nobody else owns.
+    // SAFETY: a descriptor that was just made, and that nothing else owns.
     checked(fd).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -225,7 +228,7 @@ mod tests {
             let mut poller = poller(has_timer);
             for nanoseconds in [0, 300_000, 2_500_000] {
                 let began = Instant::now();
-                let count = poller.wait(nanoseconds).unwrap();
+                let count = poller.wait(Span::new(nanoseconds)).unwrap();
                 assert!(began.elapsed() >= Duration::from_nanos(nanoseconds));
                 assert!((0..count).all(|n| poller.ready(n).is_none()), "only the timer");
             }
@@ -240,7 +243,7 @@ mod tests {
             poller.add(&ours, 7, Interest::Readable).unwrap();
             theirs.write_all(b"x").unwrap();
             for _ in 0..2 {
-                let count = poller.wait(SECOND).unwrap();
+                let count = poller.wait(Span::SECOND).unwrap();
                 let ready: Vec<u64> =
                     (0..count).filter_map(|n| poller.ready(n)).map(|r| r.token).collect();
                 assert_eq!(ready, [7]);

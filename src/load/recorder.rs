@@ -5,13 +5,12 @@
 
 use std::collections::VecDeque;
 
-use super::clock::SECOND;
 use super::durations::Durations;
-use super::marks::Marks;
-pub use crate::terms::RequestError as Failure;
-use crate::terms::{ErrorCounts, Latencies, LoadSecond, TargetSecond};
+use super::lifecycle::{Ended, Pending};
+use super::shape::{Nanos, Span};
+use crate::terms::{ErrorCounts, Latencies, LoadSecond, RequestError, TargetSecond};
 
-/// One second of one loop by the clock, for whoever watches.
+/// One second of one loop by the clock, to be watched.
 #[derive(Debug, Default)]
 pub struct ClockSecond {
     /// From 0.
@@ -43,10 +42,7 @@ struct Tally {
     due: u64,
     ended: u64,
     sent: u64,
-    /// A server has few, and mostly the first.
-    status: Vec<(u16, u64)>,
-    errors: ErrorCounts,
-    latency: Durations,
+    results: Results,
     exchange_time: Durations,
     send_lag: Durations,
     cached: u64,
@@ -57,48 +53,54 @@ struct Tally {
     replies: u64,
     in_flight: u64,
     in_flight_mean: f64,
-    /// Each target's, where they are told apart.
-    by_target: Vec<OfTarget>,
+    /// Each target's, where targets are recorded one by one.
+    by_target: Vec<Results>,
 }
 
-/// What is counted of one target's requests due in one second.
+/// What became of requests.
 #[derive(Debug, Default)]
-struct OfTarget {
+struct Results {
+    /// A server has few, and mostly the first.
     status: Vec<(u16, u64)>,
     errors: ErrorCounts,
     latency: Durations,
 }
 
-impl OfTarget {
-    /// As [`Tally::pour`].
-    fn pour(&mut self) -> TargetSecond {
+impl Results {
+    #[inline]
+    fn count(&mut self, result: Result<u16, RequestError>, latency: Span) {
+        self.latency.record(latency);
+        match result {
+            Ok(status) => match self.status.iter_mut().find(|(known, _)| *known == status) {
+                Some((_, count)) => *count += 1,
+                None => self.status.push((status, 1)),
+            },
+            Err(error) => self.errors.count(error),
+        }
+    }
+
+    /// Everything counted so far; it is empty afterwards, and keeps its room.
+    fn drain(&mut self) -> TargetSecond {
         TargetSecond {
             status: self.status.drain(..).collect(),
             errors: std::mem::take(&mut self.errors),
-            latency: self.latency.pour(),
+            latency: self.latency.drain(),
         }
     }
 }
 
-#[inline]
-fn count_status(counts: &mut Vec<(u16, u64)>, status: u16) {
-    match counts.iter_mut().find(|(known, _)| *known == status) {
-        Some((_, count)) => *count += 1,
-        None => counts.push((status, 1)),
-    }
-}
-
 impl Tally {
-    /// The second it counted; itself it is as new, but keeps its room.
-    fn pour(&mut self) -> LoadSecond {
+    /// The second it counted; it is empty afterwards, and keeps its room.
+    fn drain(&mut self) -> LoadSecond {
+        let TargetSecond { status, errors, latency } = self.results.drain();
         let second = LoadSecond {
             due: self.due,
             sent: self.sent,
-            status: self.status.drain(..).collect(),
-            errors: self.errors,
-            latency: self.latency.pour(),
-            exchange_time: self.exchange_time.pour(),
-            send_lag: self.send_lag.pour(),
+            status,
+            errors,
+            latency,
+            exchange_time: self.exchange_time.drain(),
+            send_lag: self.send_lag.drain(),
             replies: self.replies,
             in_flight: self.in_flight,
             in_flight_mean: self.in_flight_mean,
@@ -107,18 +109,18 @@ impl Tally {
             retries: self.retries,
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
-            by_target: self.by_target.iter_mut().map(OfTarget::pour).collect(),
+            by_target: self.by_target.iter_mut().map(Results::drain).collect(),
         };
-        let Self { status, latency, exchange_time, send_lag, by_target, .. } = std::mem::take(self);
-        *self = Self { status, latency, exchange_time, send_lag, by_target, ..Self::default() };
+        let Self { results, exchange_time, send_lag, by_target, .. } = std::mem::take(self);
+        *self = Self { results, exchange_time, send_lag, by_target, ..Self::default() };
         second
     }
 }
 
-/// Times are nanoseconds since the load began; "due" names the second that an entry belongs to.
+/// See the head of this file.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    /// How many are told apart; 0: none.
+    /// How many targets are recorded one by one; 0: none.
     targets: usize,
     /// The second of `open[0]`.
     first: u64,
@@ -128,106 +130,76 @@ pub struct Recorder {
     now: Now,
     samples: u64,
     samples_sum: u64,
-    last_reply: u64,
-    last_due: u64,
+    last_reply: Nanos,
+    last_due: Nanos,
 }
 
 impl Recorder {
-    /// One that tells so many targets apart.
-    pub fn apart(targets: usize) -> Self {
+    /// One that records this many targets one by one.
+    pub fn new(targets: usize) -> Self {
         Self { targets, ..Self::default() }
-    }
-
-    /// Counts for its target what became of a request, which has been told as
-    /// [`answered`](Self::answered) or [`failed`](Self::failed) as well. `after`: nanoseconds from
-    /// due.
-    #[inline]
-    pub fn of_target(&mut self, due: u64, target: u32, after: u64, end: Result<u16, Failure>) {
-        if self.targets == 0 {
-            return;
-        }
-        if let Some(one) = self.open(due / SECOND).by_target.get_mut(target as usize) {
-            one.latency.record(after);
-            match end {
-                Ok(status) => count_status(&mut one.status, status),
-                Err(failure) => one.errors.count(failure),
-            }
-        }
     }
 
     /// A request is due.
     #[inline]
-    pub fn due(&mut self, due: u64) {
-        self.open(due / SECOND).due += 1;
+    pub fn due(&mut self, due: Nanos) {
+        self.open(due.second()).due += 1;
         self.last_due = self.last_due.max(due);
         self.now.due += 1;
     }
 
-    /// So many bytes of it were handed to the kernel, the first. `lag`: from due until the loop
-    /// acted on it.
+    /// The first `bytes` bytes of a request were handed to the kernel.
     #[inline]
-    pub fn sent(&mut self, due: u64, lag: Option<u64>, count: usize) {
-        let tally = self.open(due / SECOND);
+    pub fn sent(&mut self, request: &Pending, bytes: usize) {
+        let tally = self.open(request.due.second());
         tally.sent += 1;
-        tally.bytes_out += count as u64;
-        if let Some(lag) = lag {
+        tally.bytes_out += bytes as u64;
+        if let Some(lag) = request.lag() {
             tally.send_lag.record(lag);
         }
         self.now.sent += 1;
     }
 
-    /// More bytes of it left.
+    /// More bytes of a request that was due at `due` were handed to the kernel.
     #[inline]
-    pub fn bytes_out(&mut self, due: u64, count: usize) {
-        self.open(due / SECOND).bytes_out += count as u64;
+    pub fn bytes_out(&mut self, due: Nanos, bytes: usize) {
+        self.open(due.second()).bytes_out += bytes as u64;
     }
 
-    /// Its reply is complete.
+    /// A request has ended, with this latency as it counts.
     #[inline]
-    pub fn answered(
-        &mut self,
-        due: u64,
-        sent: u64,
-        now: u64,
-        status: u16,
-        bytes_in: u64,
-        marks: Marks,
-    ) {
-        let latency = now - due;
-        let tally = self.open(due / SECOND);
+    pub fn ended(&mut self, ended: &Ended, latency: Span) {
+        let request = &ended.request;
+        let tally = self.open(request.due.second());
         tally.ended += 1;
-        count_status(&mut tally.status, status);
-        tally.latency.record(latency);
-        tally.exchange_time.record(now - sent);
-        tally.cached += u64::from(marks.is_cached);
-        tally.via += u64::from(marks.has_via);
-        tally.retries += u64::from(marks.is_retry);
-        tally.bytes_in += bytes_in;
+        tally.bytes_in += ended.bytes_in;
+        tally.results.count(ended.result, latency);
+        if let Some(one) = tally.by_target.get_mut(request.target as usize) {
+            one.count(ended.result, latency);
+        }
+        if ended.result.is_err() {
+            self.now.errors += 1;
+            return;
+        }
+        tally.exchange_time.record(ended.exchange_time());
+        tally.cached += u64::from(ended.marks.is_cached);
+        tally.via += u64::from(ended.marks.has_via);
+        tally.retries += u64::from(request.is_retry);
         self.now.latency.record(latency);
-        self.last_reply = self.last_reply.max(now);
+        self.last_reply = self.last_reply.max(ended.at);
     }
 
-    /// It ended without a reply, `after` nanoseconds from due.
-    pub fn failed(&mut self, due: u64, after: u64, failure: Failure, bytes_in: u64) {
-        let tally = self.open(due / SECOND);
-        tally.ended += 1;
-        tally.errors.count(failure);
-        tally.latency.record(after);
-        tally.bytes_in += bytes_in;
-        self.now.errors += 1;
-    }
-
-    /// The timer found so many in flight or waiting.
+    /// The timer found this many requests in flight or waiting.
     pub fn sample(&mut self, in_flight: u64) {
         self.samples += 1;
         self.samples_sum += in_flight;
     }
 
-    /// The current second of the clock has passed; all that was due in it has been told. Unless the
+    /// The current second of the clock has passed; all that was due in it has been counted. Unless the
     /// load is draining, it is an entry of the record even when nothing was due.
     pub fn second_over(&mut self, in_flight: u64, is_draining: bool) -> ClockSecond {
         let Now { index, due, sent, errors, latency } = &mut self.now;
-        let latency = latency.pour();
+        let latency = latency.drain();
         let over = ClockSecond {
             index: *index,
             due: std::mem::take(due),
@@ -264,19 +236,19 @@ impl Recorder {
     /// The oldest second, finished or not; for the end of the load.
     pub fn take_front(&mut self) -> Option<(u64, LoadSecond)> {
         let mut tally = self.open.pop_front()?;
-        let second = tally.pour();
+        let second = tally.drain();
         self.spare.push(tally);
         self.first += 1;
         Some((self.first - 1, second))
     }
 
     /// When the last reply was complete; 0 without any.
-    pub fn last_reply(&self) -> u64 {
+    pub fn last_reply(&self) -> Nanos {
         self.last_reply
     }
 
     /// When the last request was due.
-    pub fn last_due(&self) -> u64 {
+    pub fn last_due(&self) -> Nanos {
         self.last_due
     }
 
@@ -287,7 +259,7 @@ impl Recorder {
         let at = second.saturating_sub(self.first) as usize;
         while self.open.len() <= at {
             let mut tally = self.spare.pop().unwrap_or_default();
-            tally.by_target.resize_with(self.targets, OfTarget::default);
+            tally.by_target.resize_with(self.targets, Results::default);
             self.open.push_back(tally);
         }
         &mut self.open[at]
@@ -297,18 +269,39 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::reply::Marks;
 
-    const MS: u64 = 1_000_000;
+    fn ms(count: u64) -> Nanos {
+        Nanos::START + Span::millis(count)
+    }
+
+    /// Counts a request that was due and sent at one time and ended at another.
+    fn end(recorder: &mut Recorder, due: Nanos, at: Nanos, result: Result<u16, RequestError>) {
+        end_of_target(recorder, 0, due, at, result);
+    }
+
+    fn end_of_target(
+        recorder: &mut Recorder,
+        target: u32,
+        due: Nanos,
+        at: Nanos,
+        result: Result<u16, RequestError>,
+    ) {
+        let request = Pending { sent: Some(due), target, ..Pending::new(due, due) };
+        let marks = Marks::default();
+        let ended = Ended { request, at, result, bytes_out: 0, bytes_in: 10, marks };
+        recorder.ended(&ended, ended.latency());
+    }
 
     #[test]
     fn a_late_reply_belongs_to_the_second_in_which_its_request_was_due() {
         let mut recorder = Recorder::default();
-        recorder.due(900 * MS);
-        recorder.sent(900 * MS, Some(0), 100);
+        recorder.due(ms(900));
+        recorder.sent(&Pending::new(ms(900), ms(900)), 100);
         let first = recorder.second_over(1, false);
         assert_eq!((first.due, first.in_flight), (1, 1));
         assert_eq!(recorder.take_finished(), None, "a request is still out");
-        recorder.answered(900 * MS, 900 * MS, 2100 * MS, 200, 10, Marks::default());
+        end(&mut recorder, ms(900), ms(2100), Ok(200));
         recorder.second_over(0, false);
         let (index, second) = recorder.take_finished().unwrap();
         assert_eq!((index, second.due, second.completed()), (0, 1, 1));
@@ -322,8 +315,8 @@ mod tests {
     #[test]
     fn the_second_that_still_runs_is_kept() {
         let mut recorder = Recorder::default();
-        recorder.due(0);
-        recorder.failed(0, 0, Failure::Refused, 0);
+        recorder.due(ms(0));
+        end(&mut recorder, ms(0), ms(0), Err(RequestError::Refused));
         assert_eq!(recorder.take_finished(), None);
         recorder.second_over(0, false);
         assert!(recorder.take_finished().is_some());
@@ -331,16 +324,18 @@ mod tests {
     }
 
     #[test]
-    fn targets_told_apart_add_up_to_the_whole_and_begin_each_second_at_nothing() {
-        let mut recorder = Recorder::apart(2);
-        for (due, target) in [(0, 0), (1, 1), (SECOND, 1)] {
+    fn targets_recorded_one_by_one_add_up_to_the_whole_and_begin_each_second_at_nothing() {
+        let mut recorder = Recorder::new(2);
+        let results = [
+            (ms(0), 0, Ok(200)),
+            (ms(1), 1, Ok(200)),
+            (ms(1000), 1, Ok(200)),
+            (ms(2), 1, Err(RequestError::Reset)),
+        ];
+        for (due, target, result) in results {
             recorder.due(due);
-            recorder.answered(due, due, due + 5 * MS, 200, 10, Marks::default());
-            recorder.of_target(due, target, 5 * MS, Ok(200));
+            end_of_target(&mut recorder, target, due, due + Span::millis(5), result);
         }
-        recorder.due(2);
-        recorder.failed(2, MS, Failure::Reset, 0);
-        recorder.of_target(2, 1, MS, Err(Failure::Reset));
         let due: Vec<Vec<u64>> = std::iter::from_fn(|| recorder.take_front())
             .map(|(_, second)| {
                 let due: Vec<u64> = second.by_target.iter().map(TargetSecond::due).collect();
@@ -354,10 +349,10 @@ mod tests {
     #[test]
     fn seconds_of_the_drain_are_no_entries() {
         let mut recorder = Recorder::default();
-        recorder.due(0);
+        recorder.due(ms(0));
         recorder.second_over(1, false);
         recorder.second_over(1, true);
-        recorder.answered(0, 0, 2500 * MS, 200, 0, Marks::default());
+        end(&mut recorder, ms(0), ms(2500), Ok(200));
         recorder.second_over(0, true);
         assert!(recorder.take_finished().is_some());
         assert_eq!(recorder.take_front(), None);

@@ -1,6 +1,6 @@
-//! A row for each request that has ended, where somebody wants one.
+//! A row for each request that has ended, where the load keeps rows.
 //!
-//! Rows are handed over in pieces. When nobody takes them as fast as they come, no more than a
+//! Rows are handed over in pieces. When they are not taken as fast as they come, no more than a
 //! bound is kept: what is beyond it is left out, and counted.
 
 use crate::terms::RequestRow;
@@ -11,24 +11,15 @@ const PIECE: usize = 1024;
 /// Most rows of a loop that may wait to be taken: 80 MiB.
 const MOST_WAITING: usize = 1 << 20;
 
-/// Does nothing unless it is wanted.
+/// The rows of one loop that have not been handed over.
 #[derive(Debug, Default)]
 pub struct Rows {
-    is_wanted: bool,
     piece: Vec<RequestRow>,
     waiting: usize,
     left_out: u64,
 }
 
 impl Rows {
-    pub fn new(is_wanted: bool) -> Self {
-        Self { is_wanted, ..Self::default() }
-    }
-
-    pub fn is_wanted(&self) -> bool {
-        self.is_wanted
-    }
-
     /// Takes a row, and gives a piece when one is full.
     pub fn add(&mut self, row: RequestRow) -> Option<Vec<RequestRow>> {
         if self.waiting >= MOST_WAITING {
@@ -45,7 +36,7 @@ impl Rows {
         (!self.piece.is_empty()).then(|| std::mem::take(&mut self.piece))
     }
 
-    /// A piece was taken by whoever wants it.
+    /// This many rows, handed over before, have been taken by the coordinator.
     pub fn taken(&mut self, rows: usize) {
         self.waiting = self.waiting.saturating_sub(rows);
     }
@@ -74,7 +65,7 @@ mod tests {
 
     #[test]
     fn rows_come_in_pieces_and_the_rest_when_asked_for() {
-        let mut rows = Rows::new(true);
+        let mut rows = Rows::default();
         let pieces = (0..2 * PIECE + 1).filter_map(|_| rows.add(ROW)).collect::<Vec<_>>();
         assert_eq!(pieces.iter().map(Vec::len).collect::<Vec<_>>(), [PIECE, PIECE]);
         assert_eq!(rows.take().map(|rest| rest.len()), Some(1));
@@ -82,8 +73,8 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_is_bounded_and_counted() {
-        let mut rows = Rows::new(true);
+    fn what_is_not_taken_is_bounded_and_counted() {
+        let mut rows = Rows::default();
         (0..MOST_WAITING + 5).for_each(|_| drop(rows.add(ROW)));
         assert_eq!(rows.left_out(), 5);
         rows.taken(PIECE);

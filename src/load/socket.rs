@@ -1,94 +1,48 @@
 //! Non-blocking stream sockets, and why one could not be had.
 //!
-//! What is done for every request goes to the kernel by the library's own system calls: the C
-//! library's are cancellation points, which costs some thirty instructions a call.
+//! What is done for every request goes to the kernel by rustix's own system calls: the C library's
+//! are cancellation points, which costs some thirty instructions a call.
 
-use std::ffi::OsStr;
 use std::io::{self, IoSlice};
-use std::mem::{self, MaybeUninit};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::mem;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::io::Errno;
+use rustix::net::{
+    self, AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrUnix, SocketFlags,
+    SocketType, sockopt,
+};
 
-/// An address in the kernel's form, made once.
-#[derive(Clone)]
-pub struct Remote {
-    storage: libc::sockaddr_storage,
-    length: libc::socklen_t,
-    is_unix: bool,
-    is_loopback_v4: bool,
+use crate::terms::RequestError;
+
+/// Bytes read at once; bodies with more than that to come are dropped in the kernel.
+pub const READ_BUFFER: usize = 64 * 1024;
+
+/// What was read at once; none at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    pub count: usize,
+    /// More is probably there already.
+    pub has_more: bool,
+    /// When the last of it reached this machine, where that is known; see
+    /// [`Socket::receive_stamped`].
+    pub stamp: Option<u64>,
+}
+
+/// Where to connect to.
+#[derive(Debug, Clone)]
+pub enum Remote {
+    Tcp(SocketAddr),
+    Unix(SocketAddrUnix),
 }
 
 impl Remote {
-    /// An internet address.
-    pub fn tcp(address: SocketAddr) -> Self {
-        let is_loopback_v4 = matches!(address.ip(), IpAddr::V4(ip) if ip.is_loopback());
-        let (storage, length) = internet(address);
-        Self { storage, length, is_unix: false, is_loopback_v4 }
-    }
-
-    /// A unix socket; `None` when the path is longer than the kernel takes.
-    pub fn unix(path: &Path) -> Option<Self> {
-        let bytes = OsStr::as_bytes(path.as_os_str());
-        // SAFETY: all-zero is a valid value of this plain structure.
-        let mut address: libc::sockaddr_un = unsafe { mem::zeroed() };
-        // One byte stays for the final zero.
-        if bytes.len() >= address.sun_path.len() {
-            return None;
-        }
-        address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-        for (to, from) in address.sun_path.iter_mut().zip(bytes) {
-            *to = *from as libc::c_char;
-        }
-        let (storage, length) = stored(address);
-        Some(Self { storage, length, is_unix: true, is_loopback_v4: false })
-    }
-
-    pub fn is_unix(&self) -> bool {
-        self.is_unix
-    }
-
     /// Every address in 127.0.0.0/8 is ours to connect from.
     pub fn is_loopback_v4(&self) -> bool {
-        self.is_loopback_v4
+        matches!(self, Self::Tcp(SocketAddr::V4(address)) if address.ip().is_loopback())
     }
-}
-
-fn internet(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
-    match address {
-        SocketAddr::V4(v4) => {
-            // SAFETY: all-zero is a valid value of this plain structure.
-            let mut raw: libc::sockaddr_in = unsafe { mem::zeroed() };
-            raw.sin_family = libc::AF_INET as libc::sa_family_t;
-            raw.sin_port = v4.port().to_be();
-            raw.sin_addr.s_addr = u32::from_ne_bytes(v4.ip().octets());
-            stored(raw)
-        }
-        SocketAddr::V6(v6) => {
-            // SAFETY: all-zero is a valid value of this plain structure.
-            let mut raw: libc::sockaddr_in6 = unsafe { mem::zeroed() };
-            raw.sin6_family = libc::AF_INET6 as libc::sa_family_t;
-            raw.sin6_port = v6.port().to_be();
-            raw.sin6_flowinfo = v6.flowinfo();
-            raw.sin6_addr.s6_addr = v6.ip().octets();
-            raw.sin6_scope_id = v6.scope_id();
-            stored(raw)
-        }
-    }
-}
-
-fn stored<T>(address: T) -> (libc::sockaddr_storage, libc::socklen_t) {
-    const { assert!(size_of::<T>() <= size_of::<libc::sockaddr_storage>()) };
-    let mut storage = MaybeUninit::<libc::sockaddr_storage>::zeroed();
-    // SAFETY: the storage is large enough and aligned for every kind of address (asserted above).
-    let storage = unsafe {
-        storage.as_mut_ptr().cast::<T>().write(address);
-        storage.assume_init()
-    };
-    (storage, size_of::<T>() as libc::socklen_t)
 }
 
 /// A connected or connecting socket; closed when dropped.
@@ -105,39 +59,35 @@ impl AsRawFd for Socket {
 }
 
 impl Socket {
-    /// Begins to connect, from `source` when one is given; sending tells when it is done. On
+    /// Begins to connect, from `source` when one is given; sending shows when it is done. On
     /// loopback it mostly is at once.
     ///
     /// # Errors
     /// No descriptor or local port is left; a unix socket refuses, or its queue is full
     /// (`WouldBlock`).
     pub fn connect(remote: &Remote, source: Option<Ipv4Addr>) -> io::Result<Self> {
-        let family = libc::c_int::from(remote.storage.ss_family);
-        let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // SAFETY: no pointer is passed.
-        let fd = checked(unsafe { libc::socket(family, kind, 0) })?;
-        // SAFETY: a descriptor that was just made and that nobody else owns.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let family = match remote {
+            Remote::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
+            Remote::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
+            Remote::Unix(_) => AddressFamily::UNIX,
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let fd = net::socket_with(family, SocketType::STREAM, flags, None)?;
         let socket = Self { fd, stamps_arrivals: false };
         if let Some(source) = source {
-            socket.bind(source)?;
+            // The choice of a port is left to `connect`, which can share ports between
+            // destinations.
+            socket.set(libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT)?;
+            net::bind(&socket.fd, &SocketAddr::from((source, 0)))?;
         }
-        let address = (&raw const remote.storage).cast::<libc::sockaddr>();
-        // SAFETY: the address lives through the call and is as long as said.
-        match checked(unsafe { libc::connect(socket.as_raw_fd(), address, remote.length) }) {
-            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
-            _ => Ok(socket),
+        let connected = match remote {
+            Remote::Tcp(address) => net::connect(&socket.fd, address),
+            Remote::Unix(address) => net::connect(&socket.fd, address),
+        };
+        match connected {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+            Err(error) => Err(error.into()),
         }
-    }
-
-    /// Connects from this address, leaving the choice of a port to `connect`, which can share ports
-    /// between destinations.
-    fn bind(&self, source: Ipv4Addr) -> io::Result<()> {
-        self.set(libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT)?;
-        let (storage, length) = internet(SocketAddr::from((source, 0)));
-        let address = (&raw const storage).cast::<libc::sockaddr>();
-        // SAFETY: the address lives through the call and is as long as said.
-        checked(unsafe { libc::bind(self.as_raw_fd(), address, length) }).map(drop)
     }
 
     /// Requests that do not fit into one segment must not wait for an acknowledgement.
@@ -153,17 +103,11 @@ impl Socket {
     /// # Errors
     /// The kernel refuses.
     pub fn reset_when_closed(&self) -> io::Result<()> {
-        let linger = libc::linger { l_onoff: 1, l_linger: 0 };
-        let length = size_of::<libc::linger>() as libc::socklen_t;
-        let value = (&raw const linger).cast::<libc::c_void>();
-        let (level, option) = (libc::SOL_SOCKET, libc::SO_LINGER);
-        // SAFETY: the value lives through the call and is as long as said.
-        checked(unsafe { libc::setsockopt(self.as_raw_fd(), level, option, value, length) })
-            .map(drop)
+        Ok(sockopt::set_socket_linger(&self.fd, Some(Duration::ZERO))?)
     }
 
     /// From now on [`receive_stamped`](Self::receive_stamped) says when bytes arrived, if the
-    /// kernel will tell.
+    /// kernel does so.
     pub fn stamp_arrivals(&mut self) {
         if !self.stamps_arrivals {
             self.stamps_arrivals = self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS).is_ok();
@@ -175,8 +119,8 @@ impl Socket {
         let length = size_of::<libc::c_int>() as libc::socklen_t;
         let value = (&raw const on).cast::<libc::c_void>();
         // SAFETY: the value lives through the call and is as long as said.
-        checked(unsafe { libc::setsockopt(self.as_raw_fd(), level, option, value, length) })
-            .map(drop)
+        let set = unsafe { libc::setsockopt(self.as_raw_fd(), level, option, value, length) };
+        if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     /// Sends what the kernel takes now.
@@ -187,22 +131,16 @@ impl Socket {
     #[inline]
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         // Without the flag a closed peer would raise SIGPIPE.
-        Ok(rustix::net::send(&self.fd, bytes, SendFlags::NOSIGNAL)?)
+        Ok(net::send(&self.fd, bytes, SendFlags::NOSIGNAL)?)
     }
 
-    /// As [`send`](Self::send), several pieces at once.
+    /// Sends what the kernel takes now of several pieces.
     ///
     /// # Errors
-    /// The same.
+    /// As [`send`](Self::send).
     pub fn send_vectored(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
-        // SAFETY: all-zero is a valid value of this plain structure.
-        let mut message: libc::msghdr = unsafe { mem::zeroed() };
-        message.msg_iov = pieces.as_ptr().cast_mut().cast::<libc::iovec>();
-        // Its type differs between C libraries.
-        message.msg_iovlen = pieces.len() as _;
-        // SAFETY: an `IoSlice` is laid out as the kernel's own; both it and its bytes live through
-        // the call, which writes to neither.
-        counted(unsafe { libc::sendmsg(self.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) })
+        let mut control = SendAncillaryBuffer::default();
+        Ok(net::sendmsg(&self.fd, pieces, &mut control, SendFlags::NOSIGNAL)?)
     }
 
     /// Reads what there is; 0 at the end.
@@ -211,14 +149,14 @@ impl Socket {
     /// `WouldBlock` when there is nothing yet; otherwise why the connection failed.
     #[inline]
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        Ok(rustix::net::recv(&self.fd, buffer, RecvFlags::empty())?.0)
+        Ok(net::recv(&self.fd, buffer, RecvFlags::empty())?.0)
     }
 
-    /// As [`receive`](Self::receive), with the wall clock's time at which the last of these bytes
-    /// reached this machine, in nanoseconds since 1970, if that was asked for and the kernel knows.
+    /// Reads what there is, with the wall clock's time at which the last of these bytes reached this
+    /// machine, in nanoseconds since 1970, if that was asked for and the kernel knows.
     ///
     /// # Errors
-    /// The same.
+    /// As [`receive`](Self::receive).
     #[inline]
     pub fn receive_stamped(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
         match self.stamps_arrivals {
@@ -277,39 +215,25 @@ fn stamp(message: &libc::msghdr) -> Option<u64> {
     }
 }
 
-fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
-}
-
 fn counted(result: libc::ssize_t) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
 /// What an operating system's error means for a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SocketFailure {
-    /// Nobody listens there, or there is no way there.
-    Refused,
-    Reset,
-    TimedOut,
-    /// Ours: no port, address, descriptor or memory.
-    AddressUnavailable,
-}
-
-impl From<&io::Error> for SocketFailure {
-    fn from(error: &io::Error) -> Self {
-        match error.raw_os_error().unwrap_or(0) {
-            libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED | libc::ENOTCONN => Self::Reset,
-            libc::ETIMEDOUT => Self::TimedOut,
-            libc::EADDRNOTAVAIL
-            | libc::EADDRINUSE
-            | libc::EMFILE
-            | libc::ENFILE
-            | libc::ENOBUFS
-            | libc::ENOSPC
-            | libc::ENOMEM => Self::AddressUnavailable,
-            _ => Self::Refused,
-        }
+pub fn error_class(error: &io::Error) -> RequestError {
+    match error.raw_os_error().unwrap_or(0) {
+        libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED | libc::ENOTCONN => RequestError::Reset,
+        libc::ETIMEDOUT => RequestError::Timeout,
+        // Ours: no port, address, descriptor or memory.
+        libc::EADDRNOTAVAIL
+        | libc::EADDRINUSE
+        | libc::EMFILE
+        | libc::ENFILE
+        | libc::ENOBUFS
+        | libc::ENOSPC
+        | libc::ENOMEM => RequestError::AddressUnavailable,
+        // Nothing listens there, or there is no way there.
+        _ => RequestError::Refused,
     }
 }
 
@@ -333,7 +257,7 @@ mod tests {
     #[test]
     fn bytes_can_be_dropped_in_the_kernel_without_losing_those_behind_them() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let remote = Remote::tcp(listener.local_addr().unwrap());
+        let remote = Remote::Tcp(listener.local_addr().unwrap());
         let socket = Socket::connect(&remote, None).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
         peer.write_all(&[b'x'; 1000]).unwrap();
@@ -350,7 +274,7 @@ mod tests {
     #[test]
     fn bytes_carry_the_time_at_which_they_arrived() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let remote = Remote::tcp(listener.local_addr().unwrap());
+        let remote = Remote::Tcp(listener.local_addr().unwrap());
         let mut socket = Socket::connect(&remote, None).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
         socket.stamp_arrivals();
@@ -378,7 +302,7 @@ mod tests {
     #[test]
     fn a_loopback_server_can_be_reached_from_any_loopback_address() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let remote = Remote::tcp(listener.local_addr().unwrap());
+        let remote = Remote::Tcp(listener.local_addr().unwrap());
         assert!(remote.is_loopback_v4());
         let source = Ipv4Addr::new(127, 0, 0, 7);
         let socket = Socket::connect(&remote, Some(source)).unwrap();
@@ -391,18 +315,12 @@ mod tests {
     }
 
     #[test]
-    fn a_port_where_nobody_listens_refuses() {
+    fn a_port_without_a_listener_refuses() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let remote = Remote::tcp(listener.local_addr().unwrap());
+        let remote = Remote::Tcp(listener.local_addr().unwrap());
         drop(listener);
         let socket = Socket::connect(&remote, None).unwrap();
         let error = until_ready(|| socket.send(b"hi")).unwrap_err();
-        assert_eq!(SocketFailure::from(&error), SocketFailure::Refused);
-    }
-
-    #[test]
-    fn a_path_too_long_for_a_unix_socket_is_noticed() {
-        assert!(Remote::unix(Path::new(&"x".repeat(200))).is_none());
-        assert!(Remote::unix(Path::new("/tmp/short")).is_some());
+        assert_eq!(error_class(&error), RequestError::Refused);
     }
 }

@@ -4,47 +4,49 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::shape::{DueTimes, LoopClients, LoopTimes, Part, Shape, nanoseconds};
-use super::{Length, LoadSpec};
+use super::lifecycle::Ended;
+use super::shape::{DueTimes, LoopClients, LoopTimes, Nanos, Part, Shape};
+use super::spec::{Length, LoadSpec};
 
-/// A request that is due; `client` tells the closed model's clients of a loop apart, and is 0 in
+/// A request that is due; `client` is the number of the closed model's client in its loop, and 0 in
 /// the open model. `target` is the index of the one that a recording asks for; otherwise the mix
 /// says which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    pub at: u64,
+    pub at: Nanos,
     pub client: u32,
     pub target: Option<u32>,
 }
 
-/// When the load is over, the same for all loops.
+/// When the load is over: one limit for all loops.
 #[derive(Debug, Clone)]
-pub enum End {
+pub enum Limit {
     /// Nothing is due at or after this.
-    At(u64),
-    /// So many may be due from `from` on; loops take from one count, one request at a time.
-    After { from: u64, left: Arc<AtomicU64> },
+    At(Nanos),
+    /// As many may be due from `from` on as `left` says; loops take from one count, one request at
+    /// a time.
+    After { from: Nanos, left: Arc<AtomicU64> },
 }
 
-impl End {
+impl Limit {
     /// A shape that has an end of its own is over then, whatever the length.
     pub fn of(spec: &LoadSpec) -> Self {
         match spec.shape.end(spec.warm_up) {
-            Some(end) => Self::At(nanoseconds(end)),
+            Some(end) => Self::At(end.into()),
             None => Self::new(spec.warm_up, spec.length),
         }
     }
 
     fn new(warm_up: Duration, length: Length) -> Self {
-        let from = nanoseconds(warm_up);
+        let from = Nanos::from(warm_up);
         match length {
-            Length::Duration(length) => Self::At(from.saturating_add(nanoseconds(length))),
+            Length::Duration(length) => Self::At(from + length.into()),
             Length::Requests(count) => Self::After { from, left: Arc::new(AtomicU64::new(count)) },
         }
     }
 
     /// Whether a request may be due at this time; takes it from the count.
-    fn admits(&self, at: u64) -> bool {
+    fn admits(&self, at: Nanos) -> bool {
         match self {
             Self::At(end) => at < *end,
             Self::After { from, left } => {
@@ -70,13 +72,13 @@ enum Kind {
 #[derive(Debug)]
 pub struct Source {
     kind: Kind,
-    end: End,
+    limit: Limit,
     /// Since when nothing is due any more.
-    over_at: Option<u64>,
+    over_at: Option<Nanos>,
 }
 
 impl Source {
-    pub fn new(shape: &Shape, warm_up: Duration, part: Part, seed: u64, end: End) -> Self {
+    pub fn new(shape: &Shape, warm_up: Duration, part: Part, seed: u64, limit: Limit) -> Self {
         let kind = match shape {
             Shape::Constant { rate, arrivals } => {
                 Kind::Open(DueTimes::new(*rate, *arrivals, part, seed))
@@ -89,13 +91,13 @@ impl Source {
                 Kind::Closed(LoopClients::new(*clients, *think, part))
             }
         };
-        Self { kind, end, over_at: None }
+        Self { kind, limit, over_at: None }
     }
 
-    /// The earliest time at which [`take`](Self::take) has something to say; `None` when that waits
-    /// for a reply, or nothing is due any more.
+    /// The earliest time at which [`take`](Self::take) has a request, or notices the end; `None`
+    /// when the next request waits for a reply, or nothing is due any more.
     #[inline]
-    pub fn peek(&self) -> Option<u64> {
+    pub fn peek(&self) -> Option<Nanos> {
         if self.is_over() {
             return None;
         }
@@ -104,17 +106,19 @@ impl Source {
             Kind::Replayed(times) => times.peek(),
             Kind::Closed(clients) => clients.peek(),
         };
-        match self.end {
-            End::At(end) => Some(next.map_or(end, |next| next.min(end))),
+        match self.limit {
+            Limit::At(end) => Some(next.map_or(end, |next| next.min(end))),
             // The last has been taken: that is noticed now, not when one more would be due.
-            End::After { ref left, .. } if left.load(Ordering::Relaxed) == 0 => Some(0),
-            End::After { .. } => next,
+            Limit::After { ref left, .. } if left.load(Ordering::Relaxed) == 0 => {
+                Some(Nanos::START)
+            }
+            Limit::After { .. } => next,
         }
     }
 
     /// The next request that is due by `now`.
     #[inline]
-    pub fn take(&mut self, now: u64) -> Option<Due> {
+    pub fn take(&mut self, now: Nanos) -> Option<Due> {
         if self.is_over() {
             return None;
         }
@@ -132,22 +136,22 @@ impl Source {
                 Due { at: ready.at, client, target: None }
             }),
         };
-        let has_ended = match (&self.end, due) {
-            (_, Some(due)) => !self.end.admits(due.at),
-            (End::At(end), None) => now >= *end,
-            (End::After { left, .. }, None) => left.load(Ordering::Relaxed) == 0,
+        let has_ended = match (&self.limit, due) {
+            (_, Some(due)) => !self.limit.admits(due.at),
+            (Limit::At(end), None) => now >= *end,
+            (Limit::After { left, .. }, None) => left.load(Ordering::Relaxed) == 0,
         };
         if has_ended {
-            self.over_at = match self.end {
-                End::At(end) => Some(end),
-                End::After { .. } => Some(now),
+            self.over_at = match self.limit {
+                Limit::At(end) => Some(end),
+                Limit::After { .. } => Some(now),
             };
         }
         due.filter(|_| !has_ended)
     }
 
     /// Nothing is due any more from `now` on.
-    pub fn end(&mut self, now: u64) {
+    pub fn end(&mut self, now: Nanos) {
         self.over_at = self.over_at.or(Some(now));
     }
 
@@ -157,22 +161,18 @@ impl Source {
     }
 
     /// Whether nothing at all was due from `time` on.
-    pub fn was_over_at(&self, time: u64) -> bool {
+    pub fn was_over_at(&self, time: Nanos) -> bool {
         self.over_at.is_some_and(|over_at| over_at <= time)
     }
 
-    /// A client's request was answered at `now`.
+    /// A client's request has ended; the client is ready again after thinking.
     #[inline]
-    pub fn answered(&mut self, client: u32, now: u64) {
+    pub fn ended(&mut self, ended: &Ended) {
         if let Kind::Closed(clients) = &mut self.kind {
-            clients.answered(client, now);
-        }
-    }
-
-    /// A client's request failed at `now`.
-    pub fn failed(&mut self, client: u32, now: u64) {
-        if let Kind::Closed(clients) = &mut self.kind {
-            clients.failed(client, now);
+            match ended.result {
+                Ok(_) => clients.answered(ended.request.client, ended.at),
+                Err(_) => clients.failed(ended.request.client, ended.at),
+            }
         }
     }
 
@@ -192,19 +192,19 @@ mod tests {
     use crate::terms::{Arrivals, Rate};
 
     /// Ten requests a second.
-    fn source(part: Part, end: End) -> Source {
+    fn source(part: Part, limit: Limit) -> Source {
         let rate = Rate::per_second(10.0).unwrap();
         let shape = Shape::Constant { rate, arrivals: Arrivals::Uniform };
-        Source::new(&shape, Duration::ZERO, part, 1, end)
+        Source::new(&shape, Duration::ZERO, part, 1, limit)
     }
 
-    fn all(source: &mut Source) -> Vec<u64> {
-        std::iter::from_fn(|| source.take(u64::MAX)).map(|due| due.at).collect()
+    fn all(source: &mut Source) -> Vec<Nanos> {
+        std::iter::from_fn(|| source.take(Nanos::MAX)).map(|due| due.at).collect()
     }
 
     #[test]
     fn a_duration_ends_before_its_last_moment() {
-        let end = End::new(Duration::from_secs(1), Length::Duration(Duration::from_secs(2)));
+        let end = Limit::new(Duration::from_secs(1), Length::Duration(Duration::from_secs(2)));
         let mut source = source(Part::WHOLE, end);
         assert_eq!(all(&mut source).len(), 30);
         assert!(source.is_over());
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_number_of_requests_counts_from_the_end_of_the_warm_up_over_all_loops() {
-        let end = End::new(Duration::from_secs(1), Length::Requests(7));
+        let end = Limit::new(Duration::from_secs(1), Length::Requests(7));
         let count = (0..3).map(|index| {
             let part = Part { index, of: 3 };
             all(&mut source(part, end.clone())).len()
@@ -223,22 +223,25 @@ mod tests {
 
     #[test]
     fn after_the_last_of_a_number_of_requests_nothing_is_waited_for() {
-        let end = End::new(Duration::ZERO, Length::Requests(1));
+        let end = Limit::new(Duration::ZERO, Length::Requests(1));
         let mut source = source(Part::WHOLE, end);
-        assert!(source.take(0).is_some());
-        assert!(source.peek().is_some_and(|at| at <= 1), "not at 100 ms, the next due time");
-        assert_eq!(source.take(1), None);
+        assert!(source.take(Nanos::new(0)).is_some());
+        assert!(
+            source.peek().is_some_and(|at| at <= Nanos::new(1)),
+            "not at 100 ms, the next due time"
+        );
+        assert_eq!(source.take(Nanos::new(1)), None);
         assert!(source.is_over());
     }
 
     #[test]
     fn the_end_is_noticed_while_every_client_waits_for_its_reply() {
-        let end = End::new(Duration::ZERO, Length::Duration(Duration::from_secs(1)));
+        let end = Limit::new(Duration::ZERO, Length::Duration(Duration::from_secs(1)));
         let shape = Shape::Clients { clients: 1, think: Duration::ZERO };
         let mut source = Source::new(&shape, Duration::ZERO, Part::WHOLE, 1, end);
-        assert!(source.take(0).is_some());
-        assert_eq!(source.peek(), Some(1_000_000_000));
-        assert_eq!(source.take(1_000_000_000), None);
+        assert!(source.take(Nanos::new(0)).is_some());
+        assert_eq!(source.peek(), Some(Nanos::new(1_000_000_000)));
+        assert_eq!(source.take(Nanos::new(1_000_000_000)), None);
         assert!(source.is_over());
     }
 
@@ -247,12 +250,12 @@ mod tests {
         let Stages(stages) = "10/s:1s,0:2s".parse().unwrap();
         let shape = Shape::Stages { stages, arrivals: Arrivals::Uniform };
         let warm_up = Duration::from_secs(1);
-        let end = End::At(nanoseconds(shape.end(warm_up).unwrap()));
+        let end = Limit::At(shape.end(warm_up).unwrap().into());
         let mut source = Source::new(&shape, warm_up, Part::WHOLE, 1, end);
-        assert_eq!(std::iter::from_fn(|| source.take(2_000_000_000)).count(), 20);
-        assert_eq!(source.peek(), Some(4_000_000_000));
+        assert_eq!(std::iter::from_fn(|| source.take(Nanos::new(2_000_000_000))).count(), 20);
+        assert_eq!(source.peek(), Some(Nanos::new(4_000_000_000)));
         assert!(!source.is_over());
-        assert_eq!(source.take(4_000_000_000), None);
+        assert_eq!(source.take(Nanos::new(4_000_000_000)), None);
         assert!(source.is_over());
     }
 
@@ -261,15 +264,15 @@ mod tests {
         let ms = Duration::from_millis;
         let times = Times::new(vec![(ms(0), 4), (ms(10), 5), (ms(20), 4)]).unwrap();
         let shape = Shape::Times(Arc::new(times));
-        let end = End::At(nanoseconds(shape.end(Duration::ZERO).unwrap()));
+        let end = Limit::At(shape.end(Duration::ZERO).unwrap().into());
         let parts = [(0, 2, vec![Some(4), Some(4)]), (1, 2, vec![Some(5)]), (3, 4, vec![])];
         for (index, of, expected) in parts {
             let part = Part { index, of };
             let mut source = Source::new(&shape, Duration::ZERO, part, 1, end.clone());
-            let taken = std::iter::from_fn(|| source.take(20_000_000));
+            let taken = std::iter::from_fn(|| source.take(Nanos::new(20_000_000)));
             assert_eq!(taken.map(|due| due.target).collect::<Vec<_>>(), expected);
-            assert_eq!((source.peek(), source.is_over()), (Some(20_000_001), false));
-            assert_eq!(source.take(20_000_001), None);
+            assert_eq!((source.peek(), source.is_over()), (Some(Nanos::new(20_000_001)), false));
+            assert_eq!(source.take(Nanos::new(20_000_001)), None);
             assert!(source.is_over());
         }
     }

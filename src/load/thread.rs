@@ -2,60 +2,56 @@
 
 use std::io;
 use std::mem;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
-use super::Placement;
+use rustix::process::{
+    Resource, Rlimit, getpriority_process, getrlimit, setpriority_process, setrlimit,
+};
+use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
+
+use super::spec::Placement;
 use crate::terms::Priority;
 
 /// A nice level that most other work yields to.
-const RAISED_NICE: libc::c_int = -10;
+const RAISED_NICE: i32 = -10;
 
-/// Settles the calling thread: its cores, its priority as far as permitted, and timers that don't
-/// wait for company. Priority that is refused is no error: whoever planned the load warns.
+/// Configures the calling thread: its cores, its priority as far as permitted, and timers that
+/// don't wait to be joined with others. Priority that is refused is no error: there is a warning
+/// for that before the load.
 ///
 /// # Errors
 /// The cores named do not exist or may not be used.
-pub fn settle(placement: &Placement) -> io::Result<()> {
+pub fn configure(placement: &Placement) -> io::Result<()> {
     if !placement.cpus.is_empty() {
-        set_affinity(&placement.cpus)?;
+        let mut set = CpuSet::new();
+        placement.cpus.iter().for_each(|cpu| set.set(*cpu));
+        sched_setaffinity(None, &set)?;
     }
-    if placement.raised_priority && !come_first_of_all() {
+    if placement.raised_priority && !outrank_all() {
         set_raised_nice();
         ask_for_a_short_slice();
     }
-    // By default the kernel delays a wake-up by up to 50 microseconds to join it with others.
-    // SAFETY: no pointer is passed; older kernels refuse without effect.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+    // By default the kernel delays a wake-up by up to 50 microseconds to join it with others. Older
+    // kernels refuse without effect.
+    let _ = set_current_timer_slack(Some(NonZeroU64::MIN));
     Ok(())
-}
-
-fn set_affinity(cpus: &[usize]) -> io::Result<()> {
-    // SAFETY: all-zero is the empty set, and CPU_SET checks its bounds.
-    let set = unsafe {
-        let mut set: libc::cpu_set_t = mem::zeroed();
-        for cpu in cpus {
-            libc::CPU_SET(*cpu, &mut set);
-        }
-        set
-    };
-    // SAFETY: the set lives through the call and is as long as said.
-    let result =
-        unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Has the calling thread run before the server's and after the load's own, as far as that is
 /// permitted, and says what was.
 pub fn come_before_the_server() -> Priority {
-    match () {
-        () if set_real_time(1) => Priority::RealTime,
-        () if set_raised_nice() => Priority::Nice,
-        () => Priority::Normal,
+    if set_real_time(1) {
+        Priority::RealTime
+    } else if set_raised_nice() {
+        Priority::Nice
+    } else {
+        Priority::Normal
     }
 }
 
-/// The lowest real-time priority but one: whoever only watches has the lowest.
-fn come_first_of_all() -> bool {
+/// The lowest real-time priority but one: threads that only watch have the lowest.
+fn outrank_all() -> bool {
     set_real_time(2) || set_real_time(1)
 }
 
@@ -66,11 +62,11 @@ pub fn priority_permitted() -> Priority {
 }
 
 fn set_raised_nice() -> bool {
-    // SAFETY: no pointer is passed; on Linux 0 is the calling thread. A refusal changes nothing.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, RAISED_NICE) == 0 }
+    // On Linux that is the calling thread. A refusal changes nothing.
+    setpriority_process(None, RAISED_NICE).is_ok()
 }
 
-/// As the kernel's `struct sched_attr`, first version (sched_setattr(2)).
+/// The kernel's `struct sched_attr`, first version (sched_setattr(2)).
 #[repr(C)]
 #[derive(Default)]
 struct SchedulingAttributes {
@@ -88,16 +84,14 @@ struct SchedulingAttributes {
 /// The shortest slice the kernel grants an ordinary thread.
 const SHORT_SLICE: Duration = Duration::from_micros(100);
 
-/// Whoever asks for short turns gets them soon: from Linux 6.12 on the scheduler picks the earliest
-/// deadline, and a deadline is as far off as the slice is long. Nobody has to permit it. Older
-/// kernels ignore it.
+/// A thread that asks for short turns gets them soon: from Linux 6.12 on the scheduler picks the
+/// earliest deadline, and a deadline is as far off as the slice is long. No permission is needed.
+/// Older kernels ignore it.
 fn ask_for_a_short_slice() {
-    // SAFETY: no pointer is passed; 0 is the calling thread.
-    let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
     let attributes = SchedulingAttributes {
         size: size_of::<SchedulingAttributes>() as u32,
         policy: libc::SCHED_OTHER as u32,
-        nice,
+        nice: getpriority_process(None).unwrap_or(0),
         runtime: SHORT_SLICE.as_nanos() as u64,
         ..SchedulingAttributes::default()
     };
@@ -146,30 +140,21 @@ fn time(value: libc::timeval) -> Duration {
     Duration::new(value.tv_sec.unsigned_abs(), value.tv_usec.unsigned_abs() as u32 * 1000)
 }
 
-fn descriptor_limit() -> libc::rlimit {
-    // SAFETY: all-zero is a valid value, which the call fills.
-    unsafe {
-        let mut limit: libc::rlimit = mem::zeroed();
-        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
-        limit
-    }
-}
-
 /// Enough for any load that makes sense from one machine, and no invitation to fill its memory.
 const ENOUGH_DESCRIPTORS: u64 = 65_536;
 
-/// Lets this process, and what it starts from now on, open as many descriptors as it may without
-/// asking anybody, up to 65,536. A refusal changes nothing.
+/// Lets this process, and what it starts from now on, open as many descriptors as its hard limit
+/// permits, up to 65,536. A refusal changes nothing.
 pub fn raise_descriptor_limit() {
-    let mut limit = descriptor_limit();
-    limit.rlim_cur = limit.rlim_cur.max(limit.rlim_max.min(ENOUGH_DESCRIPTORS));
-    // SAFETY: the limit lives through the call.
-    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+    let limit = getrlimit(Resource::Nofile);
+    let [current, maximum] = [limit.current, limit.maximum].map(|limit| limit.unwrap_or(u64::MAX));
+    let current = Some(current.max(maximum.min(ENOUGH_DESCRIPTORS)));
+    let _ = setrlimit(Resource::Nofile, Rlimit { current, ..limit });
 }
 
 /// How many descriptors this process may still open.
 pub fn free_descriptors() -> u64 {
-    let limit = descriptor_limit().rlim_cur;
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let open = std::fs::read_dir("/proc/self/fd").map_or(64, |entries| entries.count() as u64);
     limit.saturating_sub(open)
 }

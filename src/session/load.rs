@@ -224,7 +224,7 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         length: asked.length,
         connection: asked.connection,
         closing: asked.closing,
-        tells_targets_apart: goals.are_apart(),
+        records_each_target: goals.are_apart(),
         keeps_rows: false,
         protocol: asked.protocol,
         tls,

@@ -9,17 +9,18 @@ mod pipe;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker, ready};
 
 use bytes::Bytes;
 use h2::client::{Builder, Connection, ResponseFuture, SendRequest};
 use h2::{Reason, RecvStream};
 
-use super::LoadError;
-use super::connection::Flight;
-use super::recorder::Failure;
+use super::error::LoadError;
+use super::lifecycle::Pending;
 use super::request::USER_AGENT;
-use crate::terms::Target;
+use super::shape::Nanos;
+use super::slab::{Key, Slab};
+use crate::terms::{RequestError, Target};
 use pipe::Pipe;
 
 /// Room for replies: of one stream and of a whole connection, bytes. Bodies are dropped as they
@@ -29,17 +30,17 @@ const CONNECTION_WINDOW: u32 = 1 << 24;
 
 /// A request as the library takes it.
 #[derive(Debug, Clone)]
-pub struct Message {
+pub struct Http2Request {
     pub head: http::Request<()>,
     pub body: Bytes,
 }
 
-/// A request that has ended.
+/// A stream that has ended.
 #[derive(Debug)]
-pub struct Ended {
-    pub flight: Flight,
+pub struct EndedStream {
+    pub request: Pending,
     /// The status, or why there is none.
-    pub outcome: Result<u16, Failure>,
+    pub result: Result<u16, RequestError>,
     /// Bytes of its body.
     pub received: u64,
     /// The server said that it has not begun to work on it.
@@ -51,16 +52,14 @@ pub struct Multiplexed {
     pipe: Pipe,
     requests: SendRequest<Bytes>,
     driver: Connection<Pipe, Bytes>,
-    /// By place; a place is reused.
-    streams: Vec<Option<Stream>>,
-    free: Vec<u32>,
+    streams: Slab<Stream>,
     ready: Arc<Ready>,
     /// The library has nothing more to do with this connection.
     is_over: bool,
 }
 
 struct Stream {
-    flight: Flight,
+    request: Pending,
     waker: Waker,
     state: State,
     received: u64,
@@ -71,29 +70,29 @@ enum State {
     Body { status: u16, body: RecvStream },
 }
 
-/// The places of streams that something happened to.
+/// The streams that something happened to.
 #[derive(Default)]
-struct Ready(Mutex<Vec<u32>>);
+struct Ready(Mutex<Vec<Key>>);
 
 impl Ready {
-    /// A list of numbers is whole after any panic.
-    fn places(&self) -> MutexGuard<'_, Vec<u32>> {
+    /// A list of keys is whole after any panic.
+    fn streams(&self) -> MutexGuard<'_, Vec<Key>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-struct Signal {
+struct StreamWaker {
     ready: Arc<Ready>,
-    place: u32,
+    stream: Key,
 }
 
-impl Wake for Signal {
+impl Wake for StreamWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ready.places().push(self.place);
+        self.ready.streams().push(self.stream);
     }
 }
 
@@ -109,17 +108,16 @@ impl Multiplexed {
                 .initial_connection_window_size(CONNECTION_WINDOW)
                 .handshake::<_, Bytes>(pipe.clone())
         );
-        let mut nobody = Context::from_waker(Waker::noop());
+        let mut unwoken = Context::from_waker(Waker::noop());
         // It only writes, and the pipe takes everything.
-        let Poll::Ready(Ok((requests, driver))) = begun.as_mut().poll(&mut nobody) else {
+        let Poll::Ready(Ok((requests, driver))) = begun.as_mut().poll(&mut unwoken) else {
             return None;
         };
         Some(Self {
             pipe,
             requests,
             driver,
-            streams: Vec::new(),
-            free: Vec::new(),
+            streams: Slab::default(),
             ready: Arc::default(),
             is_over: false,
         })
@@ -127,7 +125,7 @@ impl Multiplexed {
 
     /// How many requests are under way.
     pub fn busy(&self) -> usize {
-        self.streams.len() - self.free.len()
+        self.streams.len()
     }
 
     /// Whether another request may be put on its way: fewer than `most` are, and than the server
@@ -143,12 +141,12 @@ impl Multiplexed {
     }
 
     /// All that waited has left: gives the requests that left with it, and notes when.
-    pub fn mark_sent(&mut self, now: u64) -> Vec<Flight> {
-        let unsent = self.streams.iter_mut().flatten().filter(|one| one.flight.sent.is_none());
+    pub fn mark_sent(&mut self, now: Nanos) -> Vec<Pending> {
+        let unsent = self.streams.values_mut().filter(|stream| stream.request.sent.is_none());
         unsent
             .map(|stream| {
-                stream.flight.sent = Some(now);
-                stream.flight
+                stream.request.sent = Some(now);
+                stream.request
             })
             .collect()
     }
@@ -156,35 +154,22 @@ impl Multiplexed {
     /// Puts a request on its way.
     ///
     /// # Errors
-    /// The connection takes no more requests; the flight comes back as it was.
-    pub fn send(&mut self, flight: Flight, message: &Message) -> Result<(), Flight> {
+    /// The connection takes no more requests.
+    pub fn send(&mut self, request: Pending, message: &Http2Request) -> Result<(), h2::Error> {
         let has_body = !message.body.is_empty();
-        let Ok((head, mut rest)) = self.requests.send_request(message.head.clone(), !has_body)
-        else {
-            return Err(flight);
-        };
-        if has_body && rest.send_data(message.body.clone(), true).is_err() {
-            return Err(flight);
+        let (head, mut body) = self.requests.send_request(message.head.clone(), !has_body)?;
+        if has_body {
+            body.send_data(message.body.clone(), true)?;
         }
-        let place = self.place();
-        let signal = Signal { ready: self.ready.clone(), place };
-        let stream = Stream {
-            flight,
-            waker: Waker::from(Arc::new(signal)),
+        let stream = self.streams.insert_with(|stream| Stream {
+            request,
+            waker: Waker::from(Arc::new(StreamWaker { ready: self.ready.clone(), stream })),
             state: State::Head(head),
             received: 0,
-        };
-        self.streams[place as usize] = Some(stream);
-        // The first look leaves word where to be told.
-        self.ready.places().push(place);
+        });
+        // Only once it has been polled does the library know its waker.
+        self.ready.streams().push(stream);
         Ok(())
-    }
-
-    fn place(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.streams.push(None);
-            (self.streams.len() - 1) as u32
-        })
     }
 
     /// Bytes arrived.
@@ -202,24 +187,24 @@ impl Multiplexed {
         &self.pipe
     }
 
-    /// Lets the library work, and hands out the requests that have ended meanwhile.
-    pub fn drive(&mut self, ended: &mut Vec<Ended>) {
+    /// Lets the library work, and hands out the streams that have ended meanwhile.
+    pub fn drive(&mut self, ended: &mut Vec<EndedStream>) {
         loop {
             if !self.is_over {
-                let mut nobody = Context::from_waker(Waker::noop());
-                self.is_over = Pin::new(&mut self.driver).poll(&mut nobody).is_ready();
+                let mut unwoken = Context::from_waker(Waker::noop());
+                self.is_over = Pin::new(&mut self.driver).poll(&mut unwoken).is_ready();
             }
-            let mut places = std::mem::take(&mut *self.ready.places());
+            let mut ready = std::mem::take(&mut *self.ready.streams());
             if self.is_over {
-                places.extend(0..self.streams.len() as u32);
+                ready.extend(self.streams.find(|_| true));
             }
-            if places.is_empty() {
+            if ready.is_empty() {
                 return;
             }
-            places.sort_unstable();
-            places.dedup();
+            ready.sort_unstable();
+            ready.dedup();
             let had = ended.len();
-            places.into_iter().for_each(|place| ended.extend(self.look(place)));
+            ready.into_iter().for_each(|stream| ended.extend(self.poll(stream)));
             // Room given back, or a reset, is something to send.
             if ended.len() == had && self.is_over {
                 return;
@@ -227,65 +212,44 @@ impl Multiplexed {
         }
     }
 
-    /// What became of the stream at a place, if it has ended.
-    fn look(&mut self, place: u32) -> Option<Ended> {
-        let stream = self.streams.get_mut(place as usize)?.as_mut()?;
-        let outcome = match stream.poll() {
-            Poll::Pending if self.is_over => Err(lost(None)),
+    /// What became of a stream, if it has ended.
+    fn poll(&mut self, key: Key) -> Option<EndedStream> {
+        let (result, may_be_sent_again) = match self.streams.get(key)?.poll() {
+            Poll::Pending if self.is_over => lost(None),
             Poll::Pending => return None,
-            Poll::Ready(Ok(status)) => Ok(status),
-            Poll::Ready(Err(error)) => Err(lost(Some(&error))),
+            Poll::Ready(Ok(status)) => (Ok(status), false),
+            Poll::Ready(Err(error)) => lost(Some(&error)),
         };
-        let stream = self.close(place)?;
-        let (outcome, may_be_sent_again) = match outcome {
-            Ok(status) => (Ok(status), false),
-            Err((failure, again)) => (Err(failure), again),
-        };
-        Some(Ended { flight: stream.flight, outcome, received: stream.received, may_be_sent_again })
+        let Stream { request, received, .. } = self.streams.remove(key)?;
+        Some(EndedStream { request, result, received, may_be_sent_again })
     }
 
-    fn close(&mut self, place: u32) -> Option<Stream> {
-        let stream = self.streams.get_mut(place as usize)?.take()?;
-        self.free.push(place);
-        Some(stream)
-    }
-
-    /// Gives up the requests for which the condition holds: the server is told so.
-    pub fn give_up(
-        &mut self,
-        condition: impl Fn(&Flight) -> bool,
-        given_up: &mut Vec<(Flight, u64)>,
-    ) {
-        for place in 0..self.streams.len() as u32 {
-            let is_meant = self.streams[place as usize]
-                .as_ref()
-                .is_some_and(|stream| condition(&stream.flight));
-            if is_meant && let Some(stream) = self.close(place) {
-                given_up.push((stream.flight, stream.received));
-            }
-        }
+    /// Gives up the requests for which the condition holds, which resets their streams. Returns each
+    /// with the bytes of its reply's body so far.
+    pub fn give_up(&mut self, condition: impl Fn(&Pending) -> bool) -> Vec<(Pending, u64)> {
+        let given_up: Vec<Key> = self.streams.find(|one| condition(&one.request)).collect();
+        let streams = given_up.into_iter().filter_map(|key| self.streams.remove(key));
+        streams.map(|stream| (stream.request, stream.received)).collect()
     }
 }
 
 impl Stream {
     /// The status, once the whole reply is there.
     fn poll(&mut self) -> Poll<Result<u16, h2::Error>> {
-        let mut told = Context::from_waker(&self.waker);
+        let mut context = Context::from_waker(&self.waker);
         loop {
             match &mut self.state {
-                State::Head(head) => match Pin::new(head).poll(&mut told) {
-                    Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                    Poll::Ready(Ok(reply)) => {
+                State::Head(head) => match ready!(Pin::new(head).poll(&mut context)) {
+                    Err(error) => return Poll::Ready(Err(error)),
+                    Ok(reply) => {
                         let status = reply.status().as_u16();
                         self.state = State::Body { status, body: reply.into_body() };
                     }
                 },
-                State::Body { status, body } => match body.poll_data(&mut told) {
-                    Poll::Pending => return Poll::Pending,
-                    Poll::Ready(None) => return Poll::Ready(Ok(*status)),
-                    Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(error)),
-                    Poll::Ready(Some(Ok(bytes))) => {
+                State::Body { status, body } => match ready!(body.poll_data(&mut context)) {
+                    None => return Poll::Ready(Ok(*status)),
+                    Some(Err(error)) => return Poll::Ready(Err(error)),
+                    Some(Ok(bytes)) => {
                         self.received += bytes.len() as u64;
                         // Refused only for more than was received.
                         drop(body.flow_control().release_capacity(bytes.len()));
@@ -297,16 +261,16 @@ impl Stream {
 }
 
 /// Why a reply will not come, and whether the server has certainly not begun to work on it.
-fn lost(error: Option<&h2::Error>) -> (Failure, bool) {
-    let Some(error) = error else { return (Failure::ClosedEarly, false) };
-    match error.reason() {
-        Some(Reason::REFUSED_STREAM) => (Failure::Reset, true),
-        // The streams that a GOAWAY leaves out are told so with no error of their own.
-        Some(Reason::NO_ERROR) => (Failure::ClosedEarly, error.is_go_away()),
-        Some(_) if error.is_remote() => (Failure::Reset, false),
-        Some(_) => (Failure::Malformed, false),
-        None => (Failure::ClosedEarly, false),
-    }
+fn lost(error: Option<&h2::Error>) -> (Result<u16, RequestError>, bool) {
+    let (class, may_be_sent_again) = match error.map(|error| (error, error.reason())) {
+        Some((_, Some(Reason::REFUSED_STREAM))) => (RequestError::Reset, true),
+        // The streams that a GOAWAY leaves out get no error of their own.
+        Some((error, Some(Reason::NO_ERROR))) => (RequestError::ClosedEarly, error.is_go_away()),
+        Some((error, Some(_))) if error.is_remote() => (RequestError::Reset, false),
+        Some((_, Some(_))) => (RequestError::Malformed, false),
+        Some((_, None)) | None => (RequestError::ClosedEarly, false),
+    };
+    (Err(class), may_be_sent_again)
 }
 
 /// Headers that belong to one connection, or that HTTP/2 says in another way (RFC 9113, section
@@ -314,8 +278,8 @@ fn lost(error: Option<&h2::Error>) -> (Failure, bool) {
 const NOT_SENT: [&str; 6] =
     ["host", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 
-impl Message {
-    /// The request of a target, that the HTTP/1 form of it was made from without complaint.
+impl Http2Request {
+    /// The request of a target that a valid HTTP/1 request was made from already.
     ///
     /// # Errors
     /// Variables, or what cannot be said in HTTP/2.

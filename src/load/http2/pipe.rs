@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The library waits with more while so many bytes wait for the socket.
+/// The library writes no more while this many bytes wait for the socket.
 const MOST_UNSENT: usize = 1 << 20;
 
 /// Both ends of it; a clone is the same pipe.

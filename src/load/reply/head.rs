@@ -2,9 +2,20 @@
 
 use memchr::memchr;
 
-use super::Malformed;
 use super::line::Line;
-use crate::load::marks::Marks;
+
+/// Not HTTP/1 that we understand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Malformed;
+
+/// What a head says of caches and proxies on the way of its reply.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// The reply came from a cache: its headers say so, or it says that nothing changed (304).
+    pub is_cached: bool,
+    /// The reply passed a proxy that says so (`Via`).
+    pub has_via: bool,
+}
 
 /// How the end of the body is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +89,7 @@ impl Head {
         if self.is_after_framing && line.is_cut { Err(Malformed) } else { Ok(()) }
     }
 
-    /// Headers that tell of a cache or a proxy on the way. Any other costs the look at its length.
+    /// Headers about a cache or a proxy on the way. Any other costs the look at its length.
     fn notice(&mut self, name: &[u8], value: &[u8]) {
         match name.len() {
             3 if name.eq_ignore_ascii_case(b"age") => self.is_cached |= is_above_zero(value),
@@ -123,11 +134,7 @@ impl Head {
 
     /// What the head says of caches and proxies.
     pub fn marks(&self) -> Marks {
-        Marks {
-            is_cached: self.is_cached || self.status == 304,
-            has_via: self.has_via,
-            is_retry: false,
-        }
+        Marks { is_cached: self.is_cached || self.status == 304, has_via: self.has_via }
     }
 
     /// 1xx: another head follows.

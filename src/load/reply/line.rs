@@ -1,6 +1,6 @@
 //! Lines out of bytes that come in pieces, keeping only as much of a line as decides anything.
 
-/// So much of a line's beginning is looked at: enough for every header that tells where a reply
+/// Bytes of a line's beginning that are looked at: enough for every header that tells where a reply
 /// ends.
 const KEPT: usize = 256;
 

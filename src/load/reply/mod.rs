@@ -5,27 +5,23 @@
 //! connection can be used again. It knows no socket and no clock.
 
 mod head;
+mod head_cache;
 mod line;
-mod memo;
 #[cfg(test)]
 mod tests;
 
 use memchr::memchr;
 
-use super::marks::Marks;
 use head::{Body, Head};
+pub use head::{Malformed, Marks};
+pub use head_cache::HeadCache;
 use line::{Line, LineReader};
-pub use memo::Memo;
 
 /// Most bytes that the head of a reply may have, interim (1xx) heads included; trailers likewise.
 const HEAD_LIMIT: usize = 64 * 1024;
 
 /// Most bytes of the line in front of a chunk (its size and extensions).
 const CHUNK_LINE_LIMIT: usize = 8 * 1024;
-
-/// Not HTTP/1 that we understand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Malformed;
 
 /// Where the reply stands after the bytes given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +32,12 @@ pub enum Progress {
     Done { surplus: usize },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Step {
+    #[default]
     StatusLine,
     Header,
-    /// So many bytes of the body are still to come.
+    /// The number of bytes of the body that are still to come.
     Length(u64),
     UntilClose,
     ChunkSize,
@@ -52,7 +49,7 @@ enum Step {
 }
 
 /// One reply in the making. Start it anew for each request.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Reply {
     step: Step,
     lines: LineReader,
@@ -67,19 +64,7 @@ pub struct Reply {
 
 impl Reply {
     /// Waits for the reply to a request; replies to `HEAD` have no body whatever their headers say.
-    pub fn new(is_for_head_request: bool) -> Self {
-        Self {
-            step: Step::StatusLine,
-            lines: LineReader::default(),
-            head: Head::default(),
-            head_bytes: 0,
-            head_end: 0,
-            is_for_head_request,
-            has_begun: false,
-        }
-    }
-
-    /// As [`new`](Self::new), in place.
+    #[inline]
     pub fn restart(&mut self, is_for_head_request: bool) {
         self.step = Step::StatusLine;
         self.lines.clear();
@@ -147,17 +132,21 @@ impl Reply {
         Progress::More
     }
 
-    /// As [`feed`](Self::feed), at less cost when the reply begins with the same head as one
-    /// before.
+    /// Takes the next bytes of the connection, at less cost than [`feed`](Self::feed) when the reply
+    /// begins with the head that the cache holds.
     ///
     /// # Errors
     /// As [`feed`](Self::feed).
     #[inline]
-    pub fn feed_with(&mut self, bytes: &[u8], memo: &mut Memo) -> Result<Progress, Malformed> {
+    pub fn feed_with(
+        &mut self,
+        bytes: &[u8],
+        head_cache: &mut HeadCache,
+    ) -> Result<Progress, Malformed> {
         if self.has_begun {
             return self.feed(bytes);
         }
-        if let Some((head, rest)) = memo.recall(bytes) {
+        if let Some((head, rest)) = head_cache.recall(bytes) {
             self.has_begun = true;
             self.head = head;
             self.step = after_head(&head, self.is_for_head_request);
@@ -172,7 +161,7 @@ impl Reply {
         }
         let progress = self.feed(bytes)?;
         if self.head_end > 0 {
-            memo.keep(&bytes[..self.head_end], self.head);
+            head_cache.keep(&bytes[..self.head_end], self.head);
         }
         Ok(progress)
     }

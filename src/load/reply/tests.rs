@@ -22,7 +22,8 @@ fn read_by(
     pieces: &[&[u8]],
     is_for_head_request: bool,
 ) -> Outcome {
-    let mut reply = Reply::new(is_for_head_request);
+    let mut reply = Reply::default();
+    reply.restart(is_for_head_request);
     let total: usize = pieces.iter().map(|piece| piece.len()).sum();
     let mut given = 0;
     for piece in pieces {
@@ -46,13 +47,13 @@ fn read_by(
 
 /// As [`read`] of one piece, after other replies whose heads were remembered.
 fn read_after(others: &[&str], text: &str) -> Outcome {
-    let mut memo = Memo::default();
+    let mut cache = HeadCache::default();
     for other in others {
         // What becomes of it does not matter here.
-        let _ = Reply::new(false).feed_with(other.as_bytes(), &mut memo);
+        let _ = Reply::default().feed_with(other.as_bytes(), &mut cache);
     }
-    let mut reply = Reply::new(false);
-    match reply.feed_with(text.as_bytes(), &mut memo) {
+    let mut reply = Reply::default();
+    match reply.feed_with(text.as_bytes(), &mut cache) {
         Err(Malformed) => Outcome::Malformed,
         Ok(Progress::Done { surplus }) => {
             let is_open = reply.leaves_connection_open();
@@ -247,7 +248,7 @@ fn a_long_header_of_no_concern_is_passed_over_and_one_that_matters_is_refused() 
 }
 
 fn marks(headers: &str) -> Marks {
-    let mut reply = Reply::new(false);
+    let mut reply = Reply::default();
     let text = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 0\r\n\r\n");
     assert_eq!(reply.feed(text.as_bytes()), Ok(Progress::Done { surplus: 0 }), "{headers:?}");
     reply.marks()
@@ -287,7 +288,7 @@ fn replies_of_caches_are_told_from_replies_of_the_app() {
 fn a_proxy_that_says_so_is_noticed_and_interim_replies_say_nothing() {
     assert!(marks("via: 1.1 varnish\r\n").has_via);
     assert!(!marks("X-Via: 1.1 varnish\r\n").has_via);
-    let mut reply = Reply::new(false);
+    let mut reply = Reply::default();
     let hints = b"HTTP/1.1 103 Hints\r\nVia: 1.1 a\r\nAge: 9\r\n\r\nHTTP/1.1 204 No\r\n\r\n";
     assert_eq!(reply.feed(hints), Ok(Progress::Done { surplus: 0 }));
     assert_eq!(reply.marks(), Marks::default());
@@ -295,14 +296,14 @@ fn a_proxy_that_says_so_is_noticed_and_interim_replies_say_nothing() {
 
 #[test]
 fn nothing_changed_is_as_good_as_a_cache() {
-    let mut reply = Reply::new(false);
+    let mut reply = Reply::default();
     assert_eq!(reply.feed(b"HTTP/1.1 304 No\r\n\r\n"), Ok(Progress::Done { surplus: 0 }));
     assert!(reply.marks().is_cached);
 }
 
 #[test]
 fn bodies_can_be_passed_over_without_being_seen() {
-    let mut reply = Reply::new(false);
+    let mut reply = Reply::default();
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 5000000000\r\n\r\n12345";
     assert_eq!(reply.feed(head), Ok(Progress::More));
     assert_eq!(reply.skippable(), 4_999_999_995);
@@ -372,9 +373,9 @@ proptest! {
             prop_assert_eq!(&passed_over, &in_one, "a body that is passed over");
         }
 
-        let mut memo = Memo::default();
+        let mut cache = HeadCache::default();
         for pieces in [&pieces, &vec![&bytes[..]], &vec![&bytes[..]], &pieces] {
-            let take = |reply: &mut Reply, piece: &[u8]| reply.feed_with(piece, &mut memo);
+            let take = |reply: &mut Reply, piece: &[u8]| reply.feed_with(piece, &mut cache);
             let remembered = read_by(take, pieces, is_for_head_request);
             prop_assert_eq!(&remembered, &in_one, "a head that may be remembered");
         }

@@ -16,18 +16,18 @@ const LONGEST_CYCLE: u32 = 4096;
 #[derive(Debug)]
 pub struct Mix {
     random: Xoshiro256PlusPlus,
-    order: Order,
+    draw: Draw,
 }
 
 #[derive(Debug)]
-enum Order {
+enum Draw {
     Single,
     Cycle {
         cycle: Vec<u32>,
         at: usize,
     },
     /// Upper ends of each target's share, ascending.
-    Drawn {
+    Random {
         ends: Vec<u64>,
     },
 }
@@ -37,30 +37,30 @@ impl Mix {
     pub fn new(weights: &[u32], random: Xoshiro256PlusPlus) -> Self {
         let divisor = weights.iter().copied().fold(0, greatest_common_divisor).max(1);
         let sum: u64 = weights.iter().map(|weight| u64::from(weight / divisor)).sum();
-        let order = if weights.len() <= 1 {
-            Order::Single
+        let draw = if weights.len() <= 1 {
+            Draw::Single
         } else if sum <= u64::from(LONGEST_CYCLE) {
             let cycle: Vec<u32> = (0u32..)
                 .zip(weights)
                 .flat_map(|(index, weight)| (0..weight / divisor).map(move |_| index))
                 .collect();
-            Order::Cycle { at: cycle.len(), cycle }
+            Draw::Cycle { at: cycle.len(), cycle }
         } else {
             let mut end = 0;
             let ends = weights.iter().map(|weight| {
                 end += u64::from(*weight);
                 end
             });
-            Order::Drawn { ends: ends.collect() }
+            Draw::Random { ends: ends.collect() }
         };
-        Self { random, order }
+        Self { random, draw }
     }
 
     /// The index of the next request's target.
     pub fn next(&mut self) -> u32 {
-        match &mut self.order {
-            Order::Single => 0,
-            Order::Cycle { cycle, at } => {
+        match &mut self.draw {
+            Draw::Single => 0,
+            Draw::Cycle { cycle, at } => {
                 if *at == cycle.len() {
                     shuffle(cycle, &mut self.random);
                     *at = 0;
@@ -68,7 +68,7 @@ impl Mix {
                 *at += 1;
                 cycle[*at - 1]
             }
-            Order::Drawn { ends } => {
+            Draw::Random { ends } => {
                 let drawn = self.random.random_range(0..ends.last().copied().unwrap_or(1));
                 ends.partition_point(|end| *end <= drawn) as u32
             }

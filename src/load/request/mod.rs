@@ -8,11 +8,11 @@ mod mix;
 mod template;
 mod variables;
 
-use super::LoadError;
+use super::error::LoadError;
 use crate::terms::{ConnectionMode, Target};
 pub use mix::Mix;
 pub use template::Template;
-use template::{Pieces, Place};
+use template::{Component, Pieces};
 pub use variables::{Values, Variables};
 
 /// A request ready to be sent.
@@ -89,7 +89,7 @@ impl Request {
 fn body(target: &Target, values: &Values) -> Result<Pieces, String> {
     let mut body = Pieces::default();
     match std::str::from_utf8(&target.body) {
-        Ok(text) => body.push(text, Place::Body, values)?,
+        Ok(text) => body.push(text, Component::Body, values)?,
         Err(_) => body.push_text(&target.body),
     }
     Ok(body)
@@ -104,7 +104,7 @@ fn head(
 ) -> Result<Pieces, String> {
     let mut head = Pieces::default();
     head.push_text(format!("{} ", target.method));
-    head.push(&target.path, Place::Path, values)?;
+    head.push(&target.path, Component::Path, values)?;
     head.push_text(" HTTP/1.1\r\n");
     for (name, value) in own_headers(host, mode) {
         let is_replaced = target.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
@@ -122,7 +122,7 @@ fn head(
     let is_cookie = |name: &str| values.has_cookies() && name.eq_ignore_ascii_case("Cookie");
     for (name, value) in target.headers.iter().filter(|(name, _)| !is_cookie(name)) {
         head.push_text(format!("{name}: "));
-        head.push(value, Place::Header, values)?;
+        head.push(value, Component::Header, values)?;
         head.push_text("\r\n");
     }
     if values.has_cookies() {

@@ -5,16 +5,15 @@
 //!
 //! A variable is `{{name}}`: two braces, a name (letters, digits, `_`, `-` and `.`, beginning with
 //! a letter or `_`), two braces, and nothing else between them. So `{{ name }}`, `{{#list}}` or
-//! `{{ 7 * 7 }}` stay what they are, and whoever wants braces around a name to arrive writes
-//! spaces.
+//! `{{ 7 * 7 }}` stay what they are, and to send braces around a name one writes spaces.
 
 use std::io::Write;
 
 use super::variables::{UUID_LENGTH, Values, Variable, is_name, is_part_of_name};
 
-/// Where a text stands, which says what its values may be.
+/// The component of a request that a text stands in, which says what its values may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Component {
     /// Values are percent-encoded but for the characters that need not be (RFC 3986, section 2.3):
     /// a value stays one part of the path or query, whatever it holds.
     Path,
@@ -58,11 +57,16 @@ impl Pieces {
     ///
     /// # Errors
     /// An unknown variable, or one whose values cannot stand there. Says which; not its value.
-    pub fn push(&mut self, text: &str, place: Place, values: &Values) -> Result<(), String> {
+    pub fn push(
+        &mut self,
+        text: &str,
+        component: Component,
+        values: &Values,
+    ) -> Result<(), String> {
         let mut rest = text;
         while let Some((at, name)) = find_variable(rest) {
             let variable = values.variable(name)?;
-            if place == Place::Header
+            if component == Component::Header
                 && let Some(row) = values.row_with_line_end(variable)
             {
                 return Err(format!(
@@ -71,7 +75,7 @@ impl Pieces {
                 ));
             }
             self.push_text(&rest[..at]);
-            self.0.push(Piece::Value { variable, is_encoded: place == Place::Path });
+            self.0.push(Piece::Value { variable, is_encoded: component == Component::Path });
             rest = &rest[at + name.len() + "{{}}".len()..];
         }
         self.push_text(rest);
@@ -93,7 +97,7 @@ impl Pieces {
     pub fn push_cookies(&mut self, own: Option<&str>, values: &Values) -> Result<(), String> {
         if let Some(own) = own {
             self.push_text("Cookie: ");
-            self.push(own, Place::Header, values)?;
+            self.push(own, Component::Header, values)?;
         }
         self.0.push(Piece::Cookies { is_begun: own.is_some() });
         self.push_text(if own.is_some() { "\r\n" } else { "" });
@@ -257,9 +261,9 @@ mod tests {
         Values::new(Some(Arc::new(variables)), 1)
     }
 
-    fn rendered(text: &str, place: Place, values: &Values, number: u64) -> String {
+    fn rendered(text: &str, component: Component, values: &Values, number: u64) -> String {
         let mut pieces = Pieces::default();
-        pieces.push(text, place, values).unwrap();
+        pieces.push(text, component, values).unwrap();
         let template = Template::new(pieces, Pieces::default(), values);
         let mut buffer = Vec::new();
         template.render(number, &[], &mut buffer);
@@ -279,29 +283,30 @@ mod tests {
             (others, others),
             ("", ""),
         ] {
-            assert_eq!(rendered(text, Place::Body, &values, 1), expected, "{text}");
+            assert_eq!(rendered(text, Component::Body, &values, 1), expected, "{text}");
         }
-        let path = rendered("/u/{{name}}?id={{id}}", Place::Path, &values, 3);
+        let path = rendered("/u/{{name}}?id={{id}}", Component::Path, &values, 3);
         assert_eq!(path, "/u/B%C3%B6b%20%26%20co?id=8");
     }
 
     #[test]
     fn unknown_variables_and_values_that_do_not_fit_are_refused_without_the_value() {
         let values = values(&[["a", "1"], ["s3cret\n", "2"]]);
-        let refusal = |text, place| Pieces::default().push(text, place, &values).unwrap_err();
-        assert!(refusal("x {{nam}}", Place::Body).starts_with("{{nam}} is no variable"));
-        let line_end = refusal("{{id}} {{name}}", Place::Header);
+        let refusal =
+            |text, component| Pieces::default().push(text, component, &values).unwrap_err();
+        assert!(refusal("x {{nam}}", Component::Body).starts_with("{{nam}} is no variable"));
+        let line_end = refusal("{{id}} {{name}}", Component::Header);
         assert!(line_end.contains("{{name}} stands in a header"), "{line_end}");
         assert!(line_end.contains("row 2") && !line_end.contains("s3cret"), "{line_end}");
-        assert_eq!(rendered("{{name}}", Place::Body, &values, 1), "s3cret\n");
-        assert_eq!(rendered("{{name}}", Place::Path, &values, 1), "s3cret%0A");
+        assert_eq!(rendered("{{name}}", Component::Body, &values, 1), "s3cret\n");
+        assert_eq!(rendered("{{name}}", Component::Path, &values, 1), "s3cret%0A");
     }
 
     #[test]
     fn the_buffer_is_allocated_once() {
         let values = values(&[["a", "1"], ["bb", "22"]]);
         let mut pieces = Pieces::default();
-        pieces.push("/{{name}}/{{uuid}}/{{seq}}", Place::Path, &values).unwrap();
+        pieces.push("/{{name}}/{{uuid}}/{{seq}}", Component::Path, &values).unwrap();
         let template = Template::new(pieces, Pieces::default(), &values);
         let mut buffer = Vec::new();
         template.render(0, &[], &mut buffer);
@@ -316,7 +321,7 @@ mod tests {
         fn any_text_without_a_variable_stays_as_it_is(text in "[a{}7 é\\-.]{0,40}") {
             prop_assume!(find_variable(&text).is_none());
             let mut pieces = Pieces::default();
-            pieces.push(&text, Place::Body, &Values::default()).unwrap();
+            pieces.push(&text, Component::Body, &Values::default()).unwrap();
             prop_assert_eq!(pieces.as_text(), Some(text.as_bytes()));
         }
 
@@ -327,7 +332,7 @@ mod tests {
             let values = values(&[[name.as_str(), "1"], ["", ""], ["x", "ü"]]);
             let mut body = Pieces::default();
             let text = format!("{before}{{{{name}}}}{{{{id}}}} {{{{seq}}}} {{{{uuid}}}}");
-            body.push(&text, Place::Body, &values).unwrap();
+            body.push(&text, Component::Body, &values).unwrap();
             let mut head = Pieces::default();
             head.push_length(&body);
             head.push_text("|");
@@ -341,7 +346,7 @@ mod tests {
         #[test]
         fn a_value_in_a_path_is_one_part_of_it(value in "\\PC{0,20}") {
             let values = values(&[[value.as_str(), ""]]);
-            let path = rendered("/{{name}}", Place::Path, &values, 0);
+            let path = rendered("/{{name}}", Component::Path, &values, 0);
             prop_assert!(path.bytes().all(|b| b.is_ascii_graphic()));
             prop_assert!(!path[1..].contains(['/', '?', '#', '&', '=', '+']));
         }

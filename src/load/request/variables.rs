@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::LoadError;
+use crate::load::error::LoadError;
 
 /// The number of the request in the whole load, from 0.
 pub const SEQUENCE: &str = "seq";
@@ -131,7 +131,7 @@ impl Values {
         Self { table, seed, has_cookies: false }
     }
 
-    /// The same, and each client's cookies are sent too.
+    /// These values, with each client's cookies sent too.
     pub fn with_cookies(self) -> Self {
         Self { has_cookies: true, ..self }
     }
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_told_with_the_known_ones() {
+    fn an_unknown_name_is_refused_with_the_known_ones() {
         let mut variables = table(&["user", "password"]).unwrap();
         variables.push(["me", "s3cret"]);
         let values = Values::new(Some(Arc::new(variables)), 1);

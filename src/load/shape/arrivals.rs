@@ -6,11 +6,11 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::cumulative::Cumulative;
-use super::{Part, Stage};
+use super::{Nanos, Part, Stage};
 use crate::terms::{Arrivals, Rate};
 
-/// The due times of one loop: nanoseconds since the load began, ascending; without end at one rate,
-/// up to the end of the last stage otherwise.
+/// The due times of one loop, ascending; without end at one rate, up to the end of the last stage
+/// otherwise.
 ///
 /// N(t) is the mean number of requests due up to t in all loops; at one rate it is rate x t.
 /// Uniform: the k-th request of the whole load is due at N⁻¹(k), and request k belongs to loop
@@ -24,7 +24,7 @@ use crate::terms::{Arrivals, Rate};
 pub struct DueTimes {
     counts: Counts,
     cumulative: Cumulative,
-    next: Option<u64>,
+    next: Option<Nanos>,
 }
 
 /// The requests of one loop on the scale of N, ascending without end.
@@ -68,7 +68,7 @@ impl DueTimes {
     }
 
     /// The next due time; `None` at rate zero and after the last stage.
-    pub fn peek(&self) -> Option<u64> {
+    pub fn peek(&self) -> Option<Nanos> {
         self.next
     }
 
@@ -76,7 +76,7 @@ impl DueTimes {
     pub fn advance(&mut self) {
         let due = self.cumulative.due(self.counts.next());
         // Rounding must not put two that are due at almost the same moment in the wrong order.
-        self.next = due.map(|due| due.max(self.next.unwrap_or(0)));
+        self.next = due.map(|due| due.max(self.next.unwrap_or_default()));
     }
 }
 
@@ -98,9 +98,9 @@ impl Counts {
 }
 
 impl Iterator for DueTimes {
-    type Item = u64;
+    type Item = Nanos;
 
-    fn next(&mut self) -> Option<u64> {
+    fn next(&mut self) -> Option<Nanos> {
         let due = self.peek()?;
         self.advance();
         Some(due)
@@ -137,7 +137,7 @@ mod tests {
     fn uniform_requests_are_due_at_k_over_rate_without_drift() {
         let times = DueTimes::new(rate(3.0), Arrivals::Uniform, Part::WHOLE, 1);
         let last = times.take(3_000_001).last().unwrap();
-        assert_eq!(last, 1_000_000_000_000_000, "a million seconds to the nanosecond");
+        assert_eq!(last.get(), 1_000_000_000_000_000, "a million seconds to the nanosecond");
     }
 
     #[test]
@@ -153,8 +153,8 @@ mod tests {
             of in 1u16..9, per_second in 1.0f64..50_000.0
         ) {
             let whole = DueTimes::new(rate(per_second), Arrivals::Uniform, Part::WHOLE, 0);
-            let whole: Vec<u64> = whole.take(500).collect();
-            let mut dealt: Vec<u64> = (0..of)
+            let whole: Vec<Nanos> = whole.take(500).collect();
+            let mut dealt: Vec<Nanos> = (0..of)
                 .flat_map(|index| {
                     let part = Part { index, of };
                     DueTimes::new(rate(per_second), Arrivals::Uniform, part, 0).take(500)
@@ -168,7 +168,7 @@ mod tests {
         #[test]
         fn due_times_ascend(seed: u64, per_second in 0.1f64..100_000.0) {
             let times = DueTimes::new(rate(per_second), Arrivals::Poisson, Part::WHOLE, seed);
-            let times: Vec<u64> = times.take(300).collect();
+            let times: Vec<Nanos> = times.take(300).collect();
             prop_assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
         }
     }
@@ -179,7 +179,7 @@ mod tests {
         for (index, of) in [(0, 1), (0, 2), (1, 2)] {
             let part = Part { index, of };
             let times = DueTimes::new(rate(1000.0), Arrivals::Poisson, part, 42).take(n + 1);
-            let times: Vec<f64> = times.map(|ns| ns as f64 / NANOSECONDS).collect();
+            let times: Vec<f64> = times.map(|at| at.get() as f64 / NANOSECONDS).collect();
             let distances: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
             let mean = distances.iter().sum::<f64>() / n as f64;
             let variance = distances.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / n as f64;
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_arrivals_and_loops_draw_different_ones() {
-        let draw = |seed, index| -> Vec<u64> {
+        let draw = |seed, index| -> Vec<Nanos> {
             DueTimes::new(rate(10.0), Arrivals::Poisson, Part { index, of: 2 }, seed)
                 .take(20)
                 .collect()
@@ -210,7 +210,7 @@ mod tests {
     fn staged(stages: &[Stage], warm_up: u64, arrivals: Arrivals, part: Part) -> Vec<f64> {
         let warm_up = Duration::from_secs(warm_up);
         let times = DueTimes::staged(stages, warm_up, arrivals, part, 42);
-        times.map(|ns| ns as f64 / NANOSECONDS).collect()
+        times.map(|at| at.get() as f64 / NANOSECONDS).collect()
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
     fn a_long_stage_does_not_drift() {
         let stages = [stage(5.0, 5.0, 2.0), stage(3.0, 3.0, 1e6), stage(0.0, 0.0, 1.0)];
         let times = DueTimes::staged(&stages, Duration::ZERO, Arrivals::Uniform, Part::WHOLE, 1);
-        let (count, last) = times.fold((0, 0), |(count, _), due| (count + 1, due));
+        let (count, last) = times.fold((0, 0), |(count, _), due| (count + 1, due.get()));
         assert_eq!((count, last), (3_000_010, 1_000_001_666_666_666), "to the nanosecond");
     }
 
@@ -318,9 +318,9 @@ mod tests {
         fn due_times_of_stages_ascend_and_end(stages in some_stages(), seed: u64) {
             let times =
                 DueTimes::staged(&stages, Duration::ZERO, Arrivals::Poisson, Part::WHOLE, seed);
-            let times: Vec<u64> = times.collect();
+            let times: Vec<Nanos> = times.collect();
             prop_assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
-            let end = super::super::nanoseconds(super::super::stages::length(&stages));
+            let end = Nanos::from(super::super::stages::length(&stages));
             prop_assert!(times.last().is_none_or(|last| *last < end));
         }
     }

@@ -4,22 +4,21 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
-use super::{Part, nanoseconds};
+use super::{Nanos, Part, Span};
 
 /// A client that has got no proper reply waits at least this long, so that a server that refuses
 /// everything is not asked in a busy loop.
-const PAUSE_AFTER_ERROR: u64 = 10_000_000;
+const PAUSE_AFTER_ERROR: Span = Span::millis(10);
 
 /// Clients that don't think begin one by one, this far apart, over at most `LONGEST_START`: a
 /// server just started would otherwise see all connections in the same instant.
-const START_DISTANCE: u64 = 100_000;
-const LONGEST_START: u64 = 100_000_000;
+const START_DISTANCE: Span = Span::micros(100);
+const LONGEST_START: Span = Span::millis(100);
 
 /// A client, by its number in its loop, and when it is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ready {
-    /// Nanoseconds since the load began.
-    pub at: u64,
+    pub at: Nanos,
     pub client: u32,
 }
 
@@ -30,7 +29,7 @@ pub struct LoopClients {
     thinking: VecDeque<Ready>,
     /// The others: those that have not begun, or wait after a failure.
     waiting: BinaryHeap<Reverse<Ready>>,
-    think: u64,
+    think: Span,
     count: u32,
 }
 
@@ -38,14 +37,17 @@ impl LoopClients {
     /// This loop's share of `clients`; their first times are spread over one think time (over a
     /// moment when there is none), interleaved with the other loops'.
     pub fn new(clients: u32, think: Duration, part: Part) -> Self {
-        let think = nanoseconds(think);
+        let think = Span::from(think);
         let all = u64::from(clients.max(1));
-        let spread = if think > 0 { think } else { (all * START_DISTANCE).min(LONGEST_START) };
+        let spread = match think.get() {
+            0 => (all * START_DISTANCE.get()).min(LONGEST_START.get()),
+            think => think,
+        };
         let count = part.share(clients);
         let first = |client: u32| {
             let place = u64::from(client) * u64::from(part.of) + u64::from(part.index);
             let at = u128::from(spread) * u128::from(place) / u128::from(all);
-            Reverse(Ready { at: at as u64, client })
+            Reverse(Ready { at: Nanos::new(at as u64), client })
         };
         Self { thinking: VecDeque::new(), waiting: (0..count).map(first).collect(), think, count }
     }
@@ -57,7 +59,7 @@ impl LoopClients {
 
     /// When the next client is ready; `None` while all of them wait for a reply.
     #[inline]
-    pub fn peek(&self) -> Option<u64> {
+    pub fn peek(&self) -> Option<Nanos> {
         let thinking = self.thinking.front().map(|ready| ready.at);
         let waiting = self.waiting.peek().map(|Reverse(ready)| ready.at);
         match (thinking, waiting) {
@@ -68,7 +70,7 @@ impl LoopClients {
 
     /// Takes the next client that is ready by `now`.
     #[inline]
-    pub fn take(&mut self, now: u64) -> Option<Ready> {
+    pub fn take(&mut self, now: Nanos) -> Option<Ready> {
         let at = self.peek().filter(|at| *at <= now)?;
         match self.thinking.front() {
             Some(ready) if ready.at == at => self.thinking.pop_front(),
@@ -78,12 +80,12 @@ impl LoopClients {
 
     /// The client's request ended at `now`; it is ready again after thinking.
     #[inline]
-    pub fn answered(&mut self, client: u32, now: u64) {
+    pub fn answered(&mut self, client: u32, now: Nanos) {
         self.thinking.push_back(Ready { at: now + self.think, client });
     }
 
     /// The client's request failed at `now`.
-    pub fn failed(&mut self, client: u32, now: u64) {
+    pub fn failed(&mut self, client: u32, now: Nanos) {
         let pause = self.think.max(PAUSE_AFTER_ERROR);
         self.waiting.push(Reverse(Ready { at: now + pause, client }));
     }
@@ -93,40 +95,42 @@ impl LoopClients {
 mod tests {
     use super::*;
 
-    const MS: u64 = 1_000_000;
+    fn ms(count: u64) -> Nanos {
+        Nanos::START + Span::millis(count)
+    }
 
-    fn drain(clients: &mut LoopClients, now: u64) -> Vec<u64> {
+    fn drain(clients: &mut LoopClients, now: Nanos) -> Vec<Nanos> {
         std::iter::from_fn(|| clients.take(now)).map(|ready| ready.at).collect()
     }
 
     #[test]
     fn clients_begin_spread_over_one_think_time_across_all_loops() {
         let think = Duration::from_millis(100);
-        let mut starts: Vec<u64> = (0..2)
+        let mut starts: Vec<Nanos> = (0..2)
             .flat_map(|index| {
                 let mut clients = LoopClients::new(5, think, Part { index, of: 2 });
-                drain(&mut clients, u64::MAX)
+                drain(&mut clients, Nanos::MAX)
             })
             .collect();
         starts.sort_unstable();
-        assert_eq!(starts, [0, 20 * MS, 40 * MS, 60 * MS, 80 * MS]);
+        assert_eq!(starts, [0, 20, 40, 60, 80].map(ms));
     }
 
     #[test]
     fn ten_thousand_clients_without_think_time_begin_within_a_tenth_of_a_second() {
         let mut clients = LoopClients::new(10_000, Duration::ZERO, Part::WHOLE);
-        assert_eq!(drain(&mut clients, 100 * MS).len(), 10_000);
+        assert_eq!(drain(&mut clients, ms(100)).len(), 10_000);
     }
 
     #[test]
     fn a_client_thinks_after_a_reply_and_pauses_after_an_error() {
         let mut clients = LoopClients::new(1, Duration::ZERO, Part::WHOLE);
-        let ready = clients.take(0).unwrap();
+        let ready = clients.take(Nanos::START).unwrap();
         assert_eq!(clients.peek(), None, "it waits for its reply");
-        clients.answered(ready.client, 5 * MS);
-        assert_eq!(clients.take(5 * MS).unwrap().at, 5 * MS);
-        clients.failed(ready.client, 6 * MS);
-        assert_eq!(clients.take(15 * MS), None);
-        assert_eq!(clients.take(16 * MS).unwrap().at, 16 * MS);
+        clients.answered(ready.client, ms(5));
+        assert_eq!(clients.take(ms(5)).unwrap().at, ms(5));
+        clients.failed(ready.client, ms(6));
+        assert_eq!(clients.take(ms(15)), None);
+        assert_eq!(clients.take(ms(16)).unwrap().at, ms(16));
     }
 }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{Stage, nanoseconds};
+use super::{Nanos, Span, Stage};
 use crate::terms::Rate;
 
 const NANOSECONDS: f64 = 1e9;
@@ -22,9 +22,8 @@ pub struct Cumulative {
 /// N(t) between two times.
 #[derive(Debug, Clone)]
 struct Piece {
-    /// Nanoseconds since the load began.
-    begins: u64,
-    ends: u64,
+    begins: Nanos,
+    ends: Nanos,
     /// Requests per second where it begins.
     rate: f64,
     /// Requests per second gained in each second.
@@ -39,7 +38,8 @@ impl Cumulative {
     pub fn constant(rate: Rate) -> Self {
         let rate = rate.as_per_second();
         let after = if rate > 0.0 { f64::INFINITY } else { 0.0 };
-        let piece = Piece { begins: 0, ends: u64::MAX, rate, slope: 0.0, after, before: 0.0 };
+        let piece =
+            Piece { begins: Nanos::START, ends: Nanos::MAX, rate, slope: 0.0, after, before: 0.0 };
         Self { pieces: vec![piece], at: 0 }
     }
 
@@ -48,7 +48,7 @@ impl Cumulative {
     pub fn of_stages(stages: &[Stage], warm_up: Duration) -> Self {
         let held = stages.first().map(|first| Stage { to: first.from, length: warm_up, ..*first });
         let mut pieces = Vec::with_capacity(stages.len() + 1);
-        let (mut begins, mut before) = (0, 0.0);
+        let (mut begins, mut before) = (Nanos::START, 0.0);
         for stage in held.iter().chain(stages).filter(|stage| !stage.length.is_zero()) {
             let piece = Piece::new(stage, begins, before);
             (begins, before) = (piece.ends, piece.after);
@@ -57,10 +57,10 @@ impl Cumulative {
         Self { pieces, at: 0 }
     }
 
-    /// The earliest time, in nanoseconds, after which N is above `count`; `None` when it never
+    /// The earliest time after which N is above `count`; `None` when it never
     /// is. So nothing is due in a silent stage: what its end would share with its beginning is due
     /// at its end. `count` is 0 or more, and not below the one asked for before.
-    pub fn due(&mut self, count: f64) -> Option<u64> {
+    pub fn due(&mut self, count: f64) -> Option<Nanos> {
         while self.pieces.get(self.at)?.after <= count {
             self.at += 1;
         }
@@ -69,12 +69,12 @@ impl Cumulative {
 }
 
 impl Piece {
-    fn new(stage: &Stage, begins: u64, before: f64) -> Self {
+    fn new(stage: &Stage, begins: Nanos, before: f64) -> Self {
         let (from, to) = (stage.from.as_per_second(), stage.to.as_per_second());
         let length_s = stage.length.as_secs_f64();
         Self {
             begins,
-            ends: begins.saturating_add(nanoseconds(stage.length)),
+            ends: begins + Span::from(stage.length),
             rate: from,
             slope: (to - from) / length_s,
             after: without_rounding_error(before + (from + to) / 2.0 * length_s),
@@ -85,13 +85,13 @@ impl Piece {
     /// Solves n = a t + s t² / 2 for t, with n the count since the piece began, a its rate there
     /// and s its slope: t = 2 n / (a + √(a² + 2 s n)). This form of the solution holds for s = 0
     /// too, and subtracts nothing that could cancel for s > 0.
-    fn due(&self, count: f64) -> u64 {
+    fn due(&self, count: f64) -> Nanos {
         let n = count - self.before;
         let root = (self.rate * self.rate + 2.0 * self.slope * n).max(0.0).sqrt();
         // A ramp from 0 would be asked for 0 / 0.
         let after_s = if n > 0.0 { 2.0 * n / (self.rate + root) } else { 0.0 };
-        let due = self.begins.saturating_add((after_s * NANOSECONDS) as u64);
-        due.min(self.ends - 1)
+        let due = self.begins + Span::new((after_s * NANOSECONDS) as u64);
+        due.min(Nanos::new(self.ends.get() - 1))
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
     fn times(stages: &[Stage], counts: &[f64]) -> Vec<Option<f64>> {
         let mut cumulative = Cumulative::of_stages(stages, Duration::ZERO);
         // To the microsecond: half a minute may come out a nanosecond short.
-        let seconds = |due: u64| (due as f64 / 1e3).round() / 1e6;
+        let seconds = |due: Nanos| (due.get() as f64 / 1e3).round() / 1e6;
         counts.iter().map(|count| cumulative.due(*count).map(seconds)).collect()
     }
 

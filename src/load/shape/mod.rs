@@ -1,11 +1,12 @@
 //! When requests are due: pure values, with no clock and no socket inside.
 //!
-//! In: a [`Shape`], a seed and which of how many loops asks. Out: due times, in nanoseconds since
-//! the load began. Must not know how a request is sent.
+//! In: a [`Shape`], a seed and which of how many loops asks. Out: due times. Must not know how a
+//! request is sent.
 
 mod arrivals;
 mod clients;
 mod cumulative;
+mod nanos;
 mod stages;
 mod times;
 
@@ -16,6 +17,7 @@ use crate::terms::{Arrivals, Offered, Rate};
 
 pub use arrivals::DueTimes;
 pub use clients::{LoopClients, Ready};
+pub use nanos::{Nanos, Span};
 pub use stages::{Stage, Stages, StagesError};
 pub use times::{LoopTimes, Replayed, Times, TimesError};
 
@@ -105,11 +107,6 @@ impl Part {
         let (index, of) = (u32::from(self.index), u32::from(self.of));
         total / of + u32::from(index < total % of)
     }
-}
-
-/// Duration as nanoseconds, the unit of due times; 584 years at most.
-pub(crate) fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

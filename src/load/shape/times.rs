@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::{Part, nanoseconds};
+use super::{Nanos, Part};
 use crate::terms::Rate;
 
 /// A recorded request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Replayed {
-    /// When it is due, in nanoseconds since the load began.
-    pub at: u64,
+    /// When it is due.
+    pub at: Nanos,
     /// The index of the target that it asks for.
     pub target: u32,
 }
@@ -37,7 +37,7 @@ impl Times {
     /// # Errors
     /// There is no request.
     pub fn new(due: Vec<(Duration, u32)>) -> Result<Self, TimesError> {
-        let one = |(at, target)| Replayed { at: nanoseconds(at), target };
+        let one = |(at, target)| Replayed { at: Nanos::from(at), target };
         let mut all: Vec<Replayed> = due.into_iter().map(one).collect();
         all.sort_by_key(|one| one.at);
         if all.is_empty() { Err(TimesError::Empty) } else { Ok(Self { all }) }
@@ -48,23 +48,23 @@ impl Times {
         self.all.len()
     }
 
-    /// Whether every request asks for one of so many targets.
+    /// Whether every request asks for one of this many targets.
     pub(crate) fn fits(&self, targets: usize) -> bool {
         self.all.iter().all(|one| (one.target as usize) < targets)
     }
 
     /// When the last one has been due.
     pub(super) fn end(&self) -> Duration {
-        Duration::from_nanos(self.last().saturating_add(1))
+        Duration::from_nanos(self.last_due().get().saturating_add(1))
     }
 
     /// From the load's beginning; the last request stands for the time until the next would be
     /// due, which is the mean distance, and a second where there is none.
     pub(super) fn length(&self) -> Duration {
         let distances = self.all.len() as u64 - 1;
-        let distance = self.last().checked_div(distances).filter(|distance| *distance > 0);
-        let last = Duration::from_nanos(self.last());
-        last + distance.map_or(Duration::from_secs(1), Duration::from_nanos)
+        let last = self.last_due();
+        let distance = last.get().checked_div(distances).filter(|distance| *distance > 0);
+        last.elapsed() + distance.map_or(Duration::from_secs(1), Duration::from_nanos)
     }
 
     pub(super) fn mean_rate(&self) -> Rate {
@@ -72,8 +72,8 @@ impl Times {
         Rate::per_second(per_second).expect("a count by a time above zero is finite")
     }
 
-    fn last(&self) -> u64 {
-        self.all.last().map_or(0, |one| one.at)
+    fn last_due(&self) -> Nanos {
+        self.all.last().map_or(Nanos::START, |one| one.at)
     }
 }
 
@@ -92,12 +92,12 @@ impl LoopTimes {
     }
 
     /// When the next one is due; `None` after the last.
-    pub fn peek(&self) -> Option<u64> {
+    pub fn peek(&self) -> Option<Nanos> {
         self.times.all.get(self.next).map(|one| one.at)
     }
 
     /// Takes the next one that is due by `now`.
-    pub fn take(&mut self, now: u64) -> Option<Replayed> {
+    pub fn take(&mut self, now: Nanos) -> Option<Replayed> {
         let next = self.times.all.get(self.next).filter(|one| one.at <= now).copied();
         self.next += if next.is_some() { self.step } else { 0 };
         next
@@ -113,7 +113,7 @@ mod tests {
         Times::new(due.collect()).unwrap()
     }
 
-    fn taken(times: &mut LoopTimes, now: u64) -> Vec<u32> {
+    fn taken(times: &mut LoopTimes, now: Nanos) -> Vec<u32> {
         std::iter::from_fn(|| times.take(now)).map(|one| one.target).collect()
     }
 
@@ -121,10 +121,10 @@ mod tests {
     fn requests_are_sorted_by_time_and_dealt_to_the_loops_in_turn() {
         let times = Arc::new(at(&[30, 10, 20, 10, 0]));
         let mut whole = LoopTimes::new(Arc::clone(&times), Part::WHOLE);
-        assert_eq!(taken(&mut whole, u64::MAX), [4, 1, 3, 2, 0]);
+        assert_eq!(taken(&mut whole, Nanos::MAX), [4, 1, 3, 2, 0]);
         let dealt = |index| {
             let mut times = LoopTimes::new(Arc::clone(&times), Part { index, of: 2 });
-            taken(&mut times, u64::MAX)
+            taken(&mut times, Nanos::MAX)
         };
         assert_eq!((dealt(0), dealt(1)), (vec![4, 3, 0], vec![1, 2]));
     }
@@ -132,10 +132,10 @@ mod tests {
     #[test]
     fn what_is_not_due_yet_stays() {
         let mut times = LoopTimes::new(Arc::new(at(&[0, 5])), Part::WHOLE);
-        assert_eq!(taken(&mut times, 4_999_999), [0]);
-        assert_eq!(times.peek(), Some(5_000_000));
-        assert_eq!(taken(&mut times, 5_000_000), [1]);
-        assert_eq!((times.peek(), times.take(u64::MAX)), (None, None));
+        assert_eq!(taken(&mut times, Nanos::new(4_999_999)), [0]);
+        assert_eq!(times.peek(), Some(Nanos::new(5_000_000)));
+        assert_eq!(taken(&mut times, Nanos::new(5_000_000)), [1]);
+        assert_eq!((times.peek(), times.take(Nanos::MAX)), (None, None));
     }
 
     #[test]

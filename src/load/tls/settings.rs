@@ -15,9 +15,8 @@ use rustls::{
     ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme, SupportedCipherSuite,
 };
 
-use super::TlsStream;
-use crate::load::socket::Socket;
-use crate::load::{LoadError, Protocol};
+use super::layer::TlsLayer;
+use crate::load::error::LoadError;
 
 /// What is offered to the server, as it is registered (RFC 7301).
 const HTTP_1: &[u8] = b"http/1.1";
@@ -57,7 +56,7 @@ impl TlsSettings {
     pub fn new(host: &str, options: &TlsOptions) -> Result<Self, LoadError> {
         let name = options.server_name.as_deref().unwrap_or(host);
         let name = ServerName::try_from(name.to_string()).map_err(|_| {
-            plan(format!(
+            LoadError::Plan(format!(
                 "'{name}' is no name that a certificate can be for; give the one it is for with \
                  --sni NAME"
             ))
@@ -69,28 +68,27 @@ impl TlsSettings {
         Ok(Self { config: Arc::new(config), name, resumes })
     }
 
-    /// The same for this protocol.
-    pub(in crate::load) fn speaking(&self, protocol: Protocol) -> Self {
+    /// These settings for HTTP/2 instead of HTTP/1.
+    pub(in crate::load) fn speaking_http2(&self) -> Self {
         let mut config = ClientConfig::clone(&self.config);
-        let name = if protocol == Protocol::Http1 { HTTP_1 } else { HTTP_2 };
-        config.alpn_protocols = vec![name.to_vec()];
+        config.alpn_protocols = vec![HTTP_2.to_vec()];
         Self { config: Arc::new(config), ..self.clone() }
     }
 
-    /// The same with a memory of sessions of its own: loops share nothing while they run.
+    /// These settings with a memory of sessions of their own: loops share nothing while they run.
     pub(in crate::load) fn for_a_loop(&self) -> Self {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = resumption(self.resumes);
         Self { config: Arc::new(config), ..self.clone() }
     }
 
-    /// Begins TLS on a connected or connecting socket.
+    /// Begins TLS for a connected or connecting socket.
     ///
     /// # Errors
-    /// As [`TlsStream::new`].
-    pub(in crate::load) fn open(&self, socket: Socket) -> io::Result<TlsStream> {
+    /// As [`TlsLayer::new`].
+    pub(in crate::load) fn open(&self) -> io::Result<TlsLayer> {
         let must_agree = self.config.alpn_protocols.iter().any(|protocol| protocol == HTTP_2);
-        TlsStream::new(socket, Arc::clone(&self.config), self.name.clone(), must_agree)
+        TlsLayer::new(Arc::clone(&self.config), self.name.clone(), must_agree)
     }
 }
 
@@ -101,19 +99,15 @@ fn resumption(resumes: bool) -> Resumption {
     }
 }
 
-fn plan(what: String) -> LoadError {
-    LoadError::Plan(what)
-}
-
 fn config(options: &TlsOptions) -> Result<ClientConfig, LoadError> {
     let provider = Arc::new(provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|error| plan(format!("could not set up TLS: {error}")))?;
+        .map_err(|error| LoadError::Plan(format!("could not set up TLS: {error}")))?;
     let builder = if options.is_insecure {
         let schemes = provider.signature_verification_algorithms.supported_schemes();
-        let anyone = Arc::new(TrustsAnyone { schemes });
-        builder.dangerous().with_custom_certificate_verifier(anyone)
+        let verifier = Arc::new(AcceptsAnyCertificate { schemes });
+        builder.dangerous().with_custom_certificate_verifier(verifier)
     } else {
         builder.with_root_certificates(roots(options.ca_file.as_deref())?)
     };
@@ -122,7 +116,7 @@ fn config(options: &TlsOptions) -> Result<ClientConfig, LoadError> {
     };
     let (chain, private_key) = (certificates(certificate)?, private_key(key)?);
     builder.with_client_auth_cert(chain, private_key).map_err(|error| {
-        plan(format!(
+        LoadError::Plan(format!(
             "the certificate {} and the key {} cannot be used together ({error}); give a \
              certificate and the key that it was made for",
             certificate.display(),
@@ -156,7 +150,7 @@ fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, LoadError> {
         // A few that cannot be read or are of a kind unknown to us are no reason to trust none.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if roots.is_empty() {
-            return Err(plan(
+            return Err(LoadError::Plan(
                 "this system has no CA certificates to check the server's by; install the package \
                  ca-certificates, name a CA with --cacert FILE, or trust any with --insecure"
                     .into(),
@@ -167,7 +161,9 @@ fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, LoadError> {
     for certificate in certificates(file)? {
         roots.add(certificate).map_err(|error| {
             let file = file.display();
-            plan(format!("a certificate in {file} cannot be a CA ({error}); name the CA's own"))
+            LoadError::Plan(format!(
+                "a certificate in {file} cannot be a CA ({error}); name the CA's own"
+            ))
         })?;
     }
     Ok(roots)
@@ -180,7 +176,7 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, LoadError> 
         Ok(found) if !found.is_empty() => Ok(found),
         found => {
             let why = found.err().map(|error| format!(" ({error})")).unwrap_or_default();
-            Err(plan(format!(
+            Err(LoadError::Plan(format!(
                 "{} holds no certificate in PEM format{why}; it has a line '-----BEGIN \
                  CERTIFICATE-----' (openssl x509 -inform der makes it from DER)",
                 file.display()
@@ -191,7 +187,7 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, LoadError> 
 
 fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, LoadError> {
     PrivateKeyDer::from_pem_slice(&read(file)?).map_err(|error| {
-        plan(format!(
+        LoadError::Plan(format!(
             "{} holds no private key in PEM format ({error}); it has a line '-----BEGIN PRIVATE \
              KEY-----', and must not be encrypted (openssl pkey takes the passphrase away)",
             file.display()
@@ -201,17 +197,17 @@ fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, LoadError> {
 
 fn read(file: &Path) -> Result<Vec<u8>, LoadError> {
     std::fs::read(file).map_err(|error| {
-        plan(format!("could not read {}: {error}; check the path", file.display()))
+        LoadError::Plan(format!("could not read {}: {error}; check the path", file.display()))
     })
 }
 
 /// Accepts whatever certificate a server shows, even one that it has no key for.
 #[derive(Debug)]
-struct TrustsAnyone {
+struct AcceptsAnyCertificate {
     schemes: Vec<SignatureScheme>,
 }
 
-impl ServerCertVerifier for TrustsAnyone {
+impl ServerCertVerifier for AcceptsAnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

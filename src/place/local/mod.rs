@@ -347,7 +347,7 @@ impl Local {
             timeout: self.settings.timeout,
             max_in_flight: None,
             closing: Closing::default(),
-            tells_targets_apart: told_apart(&self.settings.targets),
+            records_each_target: told_apart(&self.settings.targets),
             keeps_rows: false,
             protocol: Protocol::Http1,
             loops: loops(own_cores.len()),

@@ -45,7 +45,7 @@ pub fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
         length: Length::Requests(requests),
         connection: ConnectionMode::KeepAlive,
         closing: Closing::Server,
-        tells_targets_apart: false,
+        records_each_target: false,
         keeps_rows: false,
         protocol: Protocol::Http1,
         tls: None,

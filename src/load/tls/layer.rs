@@ -9,22 +9,15 @@
 //! Ciphertext is not read by the library, which asks the kernel for 4 KiB at a time, but by us, and
 //! handed to it from the loop's buffer.
 
-mod settings;
-
 use std::io::{self, IoSlice, Read, Write};
-use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, InvalidMessage};
 use thiserror::Error;
 
-use super::event_loop::READ_BUFFER;
-use super::socket::Socket;
-use super::transport::Received;
+use crate::load::socket::{READ_BUFFER, Received, Socket};
 use crate::terms::TlsTrouble;
-
-pub use settings::{TlsOptions, TlsSettings};
 
 /// Ciphertext read at once, into the end of the buffer whose beginning receives the plaintext.
 const CIPHERTEXT: usize = 20 * 1024;
@@ -36,10 +29,9 @@ const LONGEST_RECORD: usize = 5 + (1 << 14) + 2048;
 // the buffer: the poller knows nothing of plaintext that stays behind in the library.
 const _: () = assert!(LONGEST_RECORD + CIPHERTEXT <= READ_BUFFER - CIPHERTEXT);
 
-/// A TLS connection over a socket of its own.
+/// TLS over one socket, which every call is given.
 #[derive(Debug)]
-pub struct TlsStream {
-    socket: Socket,
+pub struct TlsLayer {
     connection: ClientConnection,
     /// The server must have agreed to the protocol that was offered (HTTP/2), or it is no use.
     must_agree: bool,
@@ -92,40 +84,19 @@ pub fn is_alert(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x15, 0x03])
 }
 
-impl AsRawFd for TlsStream {
-    fn as_raw_fd(&self) -> RawFd {
-        self.socket.as_raw_fd()
-    }
-}
-
-impl TlsStream {
-    /// Nothing is sent before the first [`send`](Self::send).
+impl TlsLayer {
+    /// Nothing is sent before the first [`send`](Self::send). `must_agree`: the server has to agree
+    /// to the protocol that is offered.
     ///
     /// # Errors
     /// No random numbers, or a name that cannot be asked for.
     pub fn new(
-        socket: Socket,
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
         must_agree: bool,
     ) -> io::Result<Self> {
         let connection = ClientConnection::new(config, name).map_err(Broken::Protocol)?;
-        Ok(Self {
-            socket,
-            connection,
-            must_agree,
-            has_sent: false,
-            has_closed: false,
-            failure: None,
-        })
-    }
-
-    pub fn socket(&self) -> &Socket {
-        &self.socket
-    }
-
-    pub fn socket_mut(&mut self) -> &mut Socket {
-        &mut self.socket
+        Ok(Self { connection, must_agree, has_sent: false, has_closed: false, failure: None })
     }
 
     /// Encrypts and sends; carries on the handshake as long as there is one.
@@ -133,9 +104,9 @@ impl TlsStream {
     /// # Errors
     /// `WouldBlock` in the handshake, or when earlier bytes have not left yet; otherwise why the
     /// connection failed.
-    pub fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    pub fn send(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
         if self.connection.is_handshaking() {
-            self.flush()?;
+            self.flush(socket)?;
             return Err(io::ErrorKind::WouldBlock.into());
         }
         if self.must_agree && self.connection.alpn_protocol().is_none() {
@@ -144,11 +115,11 @@ impl TlsStream {
         // What has not left yet is waited for, which bounds it. Only the last words of the
         // handshake are left to go out together with the first request.
         if self.has_sent {
-            self.flush()?;
+            self.flush(socket)?;
         }
         let count = self.connection.writer().write(bytes)?;
         self.has_sent = true;
-        match self.flush() {
+        match self.flush(socket) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
             _ => Ok(count),
         }
@@ -158,9 +129,9 @@ impl TlsStream {
     ///
     /// # Errors
     /// As [`Socket::send`].
-    pub fn flush(&mut self) -> io::Result<()> {
+    pub fn flush(&mut self, socket: &Socket) -> io::Result<()> {
         while self.connection.wants_write() {
-            self.connection.write_tls(&mut Outgoing(&self.socket))?;
+            self.connection.write_tls(&mut Outgoing(socket))?;
         }
         Ok(())
     }
@@ -179,10 +150,10 @@ impl TlsStream {
     ///
     /// # Errors
     /// `WouldBlock` when there is no plaintext yet; `InvalidData` when TLS failed; `UnexpectedEof`
-    /// when the connection ended without the notice that TLS gives of a proper end. Anybody on the
-    /// way can end a connection but cannot forge that notice: a reply whose end is the end of the
+    /// when the connection ended without the notice that TLS gives of a proper end. Any machine on
+    /// the way can end a connection but cannot forge that notice: a reply whose end is the end of the
     /// connection may have been cut off.
-    pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
+    pub fn receive(&mut self, socket: &Socket, buffer: &mut [u8]) -> io::Result<Received> {
         let (plaintext, ciphertext) = buffer.split_at_mut(buffer.len() - CIPHERTEXT);
         let kept = self.take_plaintext(plaintext);
         if kept > 0 {
@@ -191,12 +162,12 @@ impl TlsStream {
         if self.has_ended() {
             return self.end();
         }
-        let (count, stamp) = self.socket.receive_stamped(ciphertext)?;
+        let (count, stamp) = socket.receive_stamped(ciphertext)?;
         if count == 0 {
             return Err(self.cut_off());
         }
         let has_more = count == ciphertext.len();
-        let filled = self.decrypt(&ciphertext[..count], plaintext);
+        let filled = self.decrypt(socket, &ciphertext[..count], plaintext);
         if filled > 0 {
             return Ok(Received { count: filled, has_more: has_more || self.has_ended(), stamp });
         }
@@ -204,20 +175,20 @@ impl TlsStream {
             return self.end();
         }
         if self.connection.is_handshaking() {
-            self.flush()?;
+            self.flush(socket)?;
         }
         Err(io::ErrorKind::WouldBlock.into())
     }
 
     /// Hands all of the ciphertext to the library, up to the end of what the server says, and
     /// returns how much plaintext that made.
-    fn decrypt(&mut self, mut ciphertext: &[u8], plaintext: &mut [u8]) -> usize {
+    fn decrypt(&mut self, socket: &Socket, mut ciphertext: &[u8], plaintext: &mut [u8]) -> usize {
         let mut filled = 0;
         while !ciphertext.is_empty() && !self.has_ended() {
             if let Err(failure) = self.take_in(&mut ciphertext) {
                 self.failure = Some(failure);
-                // The server is told why; whether it still listens changes nothing.
-                drop(self.flush());
+                // The alert says why to the server; whether it arrives changes nothing.
+                drop(self.flush(socket));
             }
             filled += self.take_plaintext(&mut plaintext[filled..]);
         }
@@ -268,15 +239,13 @@ impl TlsStream {
             false => io::ErrorKind::UnexpectedEof.into(),
         }
     }
-}
 
-/// A connection that is given up is ended as TLS wants it, unless nobody is there to hear it.
-impl Drop for TlsStream {
-    fn drop(&mut self) {
+    /// Ends a connection that is given up as TLS wants it, unless it has ended already.
+    pub fn close(&mut self, socket: &Socket) {
         if !self.has_ended() && !self.connection.is_handshaking() {
             self.connection.send_close_notify();
             // A full buffer or a broken connection: then it ends without.
-            drop(self.flush());
+            drop(self.flush(socket));
         }
     }
 }

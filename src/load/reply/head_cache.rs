@@ -1,8 +1,8 @@
 //! The last whole head seen on any of a loop's connections, and what it meant.
 //!
 //! Servers repeat themselves: between two ticks of their `Date` header most of their heads are the
-//! same to the byte, and comparing bytes is cheaper than reading lines. The same bytes mean the
-//! same, so nothing depends on whether a head was remembered.
+//! same to the byte, and comparing bytes is cheaper than reading lines. Equal bytes have one
+//! meaning, so nothing depends on whether a head was remembered.
 
 use super::head::Head;
 
@@ -11,12 +11,12 @@ const LONGEST: usize = 2048;
 
 /// Empty at first.
 #[derive(Debug, Default)]
-pub struct Memo {
+pub struct HeadCache {
     bytes: Vec<u8>,
     head: Head,
 }
 
-impl Memo {
+impl HeadCache {
     /// What the head that `bytes` begin with meant before, and the bytes behind it; `None` for
     /// another head, or one that has not come whole.
     #[inline]

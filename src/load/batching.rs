@@ -1,0 +1,195 @@
+//! A dense load is handled in batches: the loop sleeps for a moment, through replies and due times,
+//! and then handles what has gathered.
+//!
+//! To fall asleep and to wake a server that has just fallen asleep costs several times as much as a
+//! request, and asking for events that come one by one costs a good part of one (figures in
+//! docs/evidence/load-engine.md). Slept through, a reply would seem late, so the kernel notes when
+//! it arrived (`SO_TIMESTAMPNS`). What a batch delays is send lag, and counted as such.
+//!
+//! Only from 10,000 requests a second in one loop on, over TCP, with HTTP/1, while every reply is
+//! small enough to be read in one piece: otherwise the loop acts on each event as it comes.
+
+use super::clock::Clock;
+use super::shape::{Nanos, Span};
+
+/// The longest that a request waits for its batch.
+const LONGEST_WAIT: Span = Span::micros(160);
+
+/// Mean distance of due times, in nanoseconds, up to which batches are worth it.
+const DENSE: u64 = 100_000;
+
+/// Longer gaps count as this in the mean, so that a pause is soon forgotten.
+const LONGEST_GAP: u64 = 100 * DENSE;
+
+/// Due times that the mean looks back over, as a power of two.
+const MEMORY_BITS: u32 = 6;
+
+/// Fewer requests in flight don't keep a server busy while a batch gathers.
+const FEWEST_IN_FLIGHT: usize = 16;
+
+/// This many ready at once are not few, however many clients there are.
+const MOST_FEW: usize = 32;
+
+/// See the head of this file.
+#[derive(Debug)]
+pub struct Batching {
+    last_due: Nanos,
+    /// Of due times, smoothed; nanoseconds times two to the power of `MEMORY_BITS`.
+    mean_gap: u64,
+    /// The latest reply carried the time of its arrival.
+    are_stamped: bool,
+    /// The load was dense enough for a batch, whether or not there could be one.
+    is_wanted: bool,
+    has_partial_reply: bool,
+    /// From the load's time to the wall clock, nanoseconds; known after a sleep only.
+    to_wall: Option<u64>,
+}
+
+impl Default for Batching {
+    fn default() -> Self {
+        Self {
+            last_due: Nanos::START,
+            // A load does not begin with batches.
+            mean_gap: LONGEST_GAP << MEMORY_BITS,
+            are_stamped: false,
+            is_wanted: false,
+            has_partial_reply: false,
+            to_wall: None,
+        }
+    }
+}
+
+impl Batching {
+    /// A request is due.
+    #[inline]
+    pub fn due(&mut self, at: Nanos) {
+        let gap = (at - self.last_due).get().min(LONGEST_GAP);
+        self.mean_gap = self.mean_gap - (self.mean_gap >> MEMORY_BITS) + gap;
+        self.last_due = at;
+    }
+
+    /// A reply has begun and is not complete: what follows must be read as it comes.
+    #[inline]
+    pub fn reply_is_partial(&mut self) {
+        self.has_partial_reply = true;
+    }
+
+    /// Whether connections should have the kernel note when bytes arrive.
+    #[inline]
+    pub fn want_stamps(&self) -> bool {
+        self.is_wanted
+    }
+
+    /// How long to sleep now, whatever arrives meanwhile, when the next request is due at
+    /// `next_due`; `None` when the loop should act on events as they come.
+    pub fn sleep_until_due(&mut self, next_due: Nanos, now: Nanos) -> Option<Span> {
+        let is_near = next_due <= now + LONGEST_WAIT;
+        self.may_sleep(is_near).then(|| next_due + LONGEST_WAIT - now)
+    }
+
+    /// How long to sleep now while clients wait for replies, when `found` sockets were ready the
+    /// last time. With few ready at a time the server is the slower side: a quarter of the replies
+    /// gather while it still has enough to do.
+    pub fn sleep_for_replies(&mut self, in_flight: usize, found: usize) -> Option<Span> {
+        let few = (in_flight / 8).min(MOST_FEW);
+        let are_few = in_flight >= FEWEST_IN_FLIGHT && found < few;
+        let quarter = in_flight as u64 / 4 * self.mean_gap();
+        self.may_sleep(are_few).then(|| Span::new(quarter).min(LONGEST_WAIT))
+    }
+
+    /// A sleep is over. The wall clock may have been set meanwhile.
+    pub fn woke(&mut self, clock: Clock) {
+        self.to_wall = Some(clock.to_wall());
+    }
+
+    /// When a reply arrived whose request was sent at `sent`, and that has been read by
+    /// `now`. `stamp`: by the wall clock, nanoseconds.
+    #[inline]
+    pub fn arrival(&mut self, stamp: Option<u64>, sent: Nanos, now: Nanos) -> Nanos {
+        self.are_stamped = stamp.is_some();
+        // Awake, it was read as soon as it was there.
+        let (Some(stamp), Some(to_wall)) = (stamp, self.to_wall) else { return now };
+        Nanos::new(stamp.saturating_sub(to_wall)).clamp(sent, now)
+    }
+
+    fn may_sleep(&mut self, is_time: bool) -> bool {
+        self.to_wall = None;
+        let has_partial_reply = std::mem::take(&mut self.has_partial_reply);
+        self.is_wanted = is_time && !has_partial_reply && self.mean_gap() <= DENSE;
+        self.is_wanted && self.are_stamped
+    }
+
+    fn mean_gap(&self) -> u64 {
+        self.mean_gap >> MEMORY_BITS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After many requests this far apart, the last due at the time returned.
+    fn batching(gap: Span, are_stamped: bool) -> (Batching, Nanos) {
+        let mut batching = Batching::default();
+        let at = |n: u64| Nanos::new(n * gap.get());
+        (1..=1000).for_each(|n| batching.due(at(n)));
+        batching.arrival(are_stamped.then_some(0), at(1000), at(1000));
+        (batching, at(1000))
+    }
+
+    #[test]
+    fn a_dense_schedule_sleeps_until_the_oldest_due_has_waited_long_enough() {
+        let (mut batching, now) = batching(Span::micros(50), true);
+        let slept = batching.sleep_until_due(now + Span::micros(50), now);
+        assert_eq!(slept, Some(Span::micros(210)));
+        let next = now + Span::micros(161);
+        assert_eq!(batching.sleep_until_due(next, now), None, "that is long to go");
+    }
+
+    #[test]
+    fn a_sparse_schedule_never_sleeps() {
+        let (mut batching, now) = batching(Span::micros(200), true);
+        assert_eq!(batching.sleep_until_due(now + Span::micros(50), now), None);
+        assert!(!batching.want_stamps());
+    }
+
+    #[test]
+    fn without_times_of_arrival_the_loop_stays_awake_and_asks_for_them() {
+        let (mut batching, now) = batching(Span::micros(50), false);
+        assert_eq!(batching.sleep_until_due(now + Span::micros(50), now), None);
+        assert!(batching.want_stamps());
+    }
+
+    #[test]
+    fn a_reply_in_pieces_keeps_the_loop_awake_once() {
+        let (mut batching, now) = batching(Span::micros(50), true);
+        batching.reply_is_partial();
+        assert_eq!(batching.sleep_until_due(now + Span::micros(50), now), None);
+        assert!(batching.sleep_until_due(now + Span::micros(50), now).is_some());
+    }
+
+    #[test]
+    fn clients_replies_gather_only_while_the_server_is_the_slower_side() {
+        let (mut batching, _) = batching(Span::micros(6), true);
+        let slept = batching.sleep_for_replies(64, 2).unwrap().get();
+        assert!(slept.abs_diff(16 * 6_000) < 1_000, "sixteen replies' time: {slept}");
+        assert_eq!(batching.sleep_for_replies(64, 8), None, "the loop is behind");
+        assert_eq!(batching.sleep_for_replies(8, 0), None, "the server would run dry");
+        assert_eq!(batching.sleep_for_replies(10_000, 2), Some(LONGEST_WAIT));
+        let found = batching.sleep_for_replies(10_000, 256);
+        assert_eq!(found, None, "as many as are asked for at once");
+    }
+
+    #[test]
+    fn a_reply_slept_through_arrived_when_the_kernel_says() {
+        let (mut batching, _) = batching(Span::micros(50), true);
+        let [sent, now] = [10, 90].map(Nanos::new);
+        assert_eq!(batching.arrival(Some(7), sent, now), now, "nothing was slept through");
+        batching.woke(Clock::start());
+        let to_wall = batching.to_wall.unwrap();
+        assert_eq!(batching.arrival(Some(to_wall + 40), sent, now), Nanos::new(40));
+        assert_eq!(batching.arrival(Some(to_wall - 5), sent, now), sent, "the wall clock was set");
+        assert_eq!(batching.arrival(Some(to_wall + 500), sent, now), now);
+        assert_eq!(batching.arrival(None, sent, now), now);
+    }
+}

@@ -1,0 +1,433 @@
+//! A request's way over HTTP/1: onto a connection of its own, to the server, and its reply back.
+
+use std::io;
+
+use super::pool::{Activity, Pool};
+use crate::load::context::{Context, READS_IN_A_ROW};
+use crate::load::cookies::Jar;
+use crate::load::lifecycle::{Ended, Pending};
+use crate::load::poller::Readiness;
+use crate::load::reply::{HeadCache, Progress};
+use crate::load::shape::Span;
+use crate::load::slab::Key;
+use crate::load::socket::{READ_BUFFER, Received};
+use crate::load::spec::Closing;
+use crate::terms::{ConnectionMode, RequestError};
+
+/// Dropped in one call; only bounds how long the call may take.
+const LARGEST_DISCARD: u64 = 1 << 24;
+
+/// A request that fits into one segment on the usual network needs no help to leave at once.
+const ONE_SEGMENT: usize = 1400;
+
+const LONGEST_LINGER: Span = Span::SECOND;
+
+/// A server's full queue of unaccepted connections is looked at again after this.
+const UNIX_QUEUE_PAUSE: Span = Span::millis(1);
+
+/// All HTTP/1 exchanges of one loop.
+#[derive(Debug)]
+pub struct Http1 {
+    pool: Pool,
+    /// Each client's cookies; empty unless they are kept.
+    jars: Vec<Jar>,
+    head_cache: HeadCache,
+    /// Bodies can be dropped in the kernel.
+    can_discard: bool,
+    max_lingering: usize,
+}
+
+impl Http1 {
+    /// `clients`: those of the closed model.
+    pub fn new(cx: &Context<'_>, clients: Option<u32>, max_lingering: usize) -> Self {
+        let has_own_connections = cx.common.connection == ConnectionMode::KeepAlive;
+        let with_connection = clients.filter(|_| has_own_connections).unwrap_or(0);
+        let with_cookies = clients.filter(|_| cx.common.keeps_cookies).unwrap_or(0);
+        Self {
+            pool: Pool::new(with_connection as usize),
+            jars: (0..with_cookies).map(|_| Jar::default()).collect(),
+            head_cache: HeadCache::default(),
+            can_discard: cx.dialer.can_discard(),
+            max_lingering,
+        }
+    }
+
+    /// Puts a request on its way: on an idle connection, or on a new one.
+    pub fn dispatch(&mut self, cx: &mut Context<'_>, request: Pending) {
+        match self.pool.take_idle(request.client) {
+            Some(key) => self.reuse(cx, key, request),
+            None => self.connect(cx, request),
+        }
+    }
+
+    fn reuse(&mut self, cx: &mut Context<'_>, key: Key, request: Pending) {
+        let Some(connection) = self.pool.get(key) else { return self.connect(cx, request) };
+        connection.reply.restart(cx.common.requests[request.target as usize].is_head);
+        if cx.batching.want_stamps() {
+            connection.transport.socket.stamp_arrivals();
+        }
+        connection.activity = Activity::Busy { request, written: 0, received: 0 };
+        self.render(cx, key, &request);
+        self.write(cx, key);
+    }
+
+    fn connect(&mut self, cx: &mut Context<'_>, request: Pending) {
+        let mut transport = match cx.dialer.open() {
+            Ok(transport) => transport,
+            // Only unix sockets do so: the server has not accepted what came before.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                cx.scheduler.put_back(Pending { has_waited: true, ..request });
+                return cx.scheduler.pause_until(cx.now + UNIX_QUEUE_PAUSE);
+            }
+            Err(error) => {
+                cx.read_clock();
+                let class = cx.dialer.classify(&error);
+                return cx.fail(request, class);
+            }
+        };
+        let prepared = &cx.common.requests[request.target as usize];
+        // In a TLS handshake each side speaks several times.
+        if prepared.longest() > ONE_SEGMENT || cx.dialer.has_tls() {
+            // Refused by unix sockets only, which have no such delay.
+            drop(transport.socket.set_no_delay());
+        }
+        if cx.batching.want_stamps() && cx.common.connection == ConnectionMode::KeepAlive {
+            transport.socket.stamp_arrivals();
+        }
+        let key = self.pool.insert(transport, request, prepared.is_head);
+        self.render(cx, key, &request);
+        // The handshake is no part of the exchange, nor of our lag.
+        cx.read_clock();
+        self.write(cx, key);
+        self.register(cx, key);
+    }
+
+    /// Puts a request that differs each time it is sent together; others are there already. The
+    /// client's cookies are as the replies so far have set them.
+    fn render(&mut self, cx: &Context<'_>, key: Key, request: &Pending) {
+        let template = cx.common.requests[request.target as usize].template();
+        if template.is_none() && self.jars.is_empty() {
+            return;
+        }
+        let jar = self.jars.get_mut(request.client as usize);
+        let cookies = jar.map_or(&[][..], |jar| {
+            jar.await_reply();
+            jar.text()
+        });
+        if let Some(template) = template
+            && let Some(connection) = self.pool.get(key)
+        {
+            template.render(request.number, cookies, &mut connection.rendered);
+        }
+    }
+
+    /// Has the poller report a new connection, unless its first write ended it.
+    fn register(&mut self, cx: &mut Context<'_>, key: Key) {
+        let Some(connection) = self.pool.get(key) else { return };
+        let interest = connection.interest();
+        if cx.poller.add(&connection.transport.socket, key.token(), interest).is_err() {
+            self.fail(cx, key, RequestError::AddressUnavailable);
+        }
+    }
+
+    /// Something happened to a connection.
+    pub fn handle(&mut self, cx: &mut Context<'_>, readiness: Readiness) {
+        let key = Key::from_token(readiness.token);
+        if readiness.is_writable && self.pool.get(key).is_some() {
+            cx.read_clock();
+            self.write(cx, key);
+        }
+        // Writing may have ended the connection; then there is nothing to read.
+        if readiness.is_readable {
+            self.read(cx, key, readiness.is_hung_up);
+        }
+    }
+
+    /// Hands the rest of the request to the kernel, as far as it takes it.
+    fn write(&mut self, cx: &mut Context<'_>, key: Key) {
+        let Some(connection) = self.pool.get(key) else { return };
+        let Activity::Busy { request, written, .. } = &mut connection.activity else { return };
+        let prepared = &cx.common.requests[request.target as usize];
+        let bytes = prepared.bytes(&connection.rendered);
+        if *written == bytes.len() {
+            return self.flush(cx, key);
+        }
+        let is_partly_sent = *written > 0;
+        match connection.transport.send(&bytes[*written..]) {
+            Ok(count) => {
+                *written += count;
+                let is_all = *written == bytes.len() && !connection.transport.has_unsent();
+                if request.sent.is_none() {
+                    request.sent = Some(cx.now);
+                    cx.sink.recorder.sent(request, count);
+                } else {
+                    cx.sink.recorder.bytes_out(request.due, count);
+                }
+                if connection.awaits_writable == is_all {
+                    self.await_writable(cx, key, !is_all);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let awaits_room = connection.transport.awaits_room();
+                self.await_writable(cx, key, awaits_room);
+            }
+            Err(error) => {
+                let class = cx.dialer.classify(&error);
+                let may_be_answered = is_partly_sent && class == RequestError::Reset;
+                if !(may_be_answered && self.take_early_reply(cx, key)) {
+                    self.retry_or_fail(cx, key, class);
+                }
+            }
+        }
+    }
+
+    /// Sends what is left of a request that was handed over in full: TLS may hold some of it.
+    fn flush(&mut self, cx: &mut Context<'_>, key: Key) {
+        let Some(connection) = self.pool.get(key) else { return };
+        match connection.transport.flush() {
+            Ok(()) => self.await_writable(cx, key, false),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.await_writable(cx, key, true);
+            }
+            Err(error) => {
+                let class = cx.dialer.classify(&error);
+                self.retry_or_fail(cx, key, class);
+            }
+        }
+    }
+
+    /// A server may answer and hang up before it has read all of a request (413 to a large body).
+    /// Nothing can be written then, but the reply that it sent before is still there. Returns
+    /// whether it was.
+    fn take_early_reply(&mut self, cx: &mut Context<'_>, key: Key) -> bool {
+        loop {
+            let Some(connection) = self.pool.get(key) else { return false };
+            let Ok(read) = connection.transport.receive(&mut cx.buffer) else { return false };
+            let Activity::Busy { received, .. } = &mut connection.activity else { return false };
+            *received += read.count as u64;
+            match connection.reply.feed(&cx.buffer[..read.count]) {
+                Ok(Progress::Done { .. }) => {
+                    self.complete(cx, key, false, None);
+                    return true;
+                }
+                Ok(Progress::More) if read.count > 0 => {}
+                Ok(Progress::More) | Err(_) => return false,
+            }
+        }
+    }
+
+    /// Whether the poller is to report when more can be written.
+    fn await_writable(&mut self, cx: &mut Context<'_>, key: Key, wanted: bool) {
+        let Some(connection) = self.pool.get(key) else { return };
+        if connection.awaits_writable != wanted {
+            connection.awaits_writable = wanted;
+            self.rearm(cx, key);
+        }
+    }
+
+    /// Registers a connection's interest anew: the poller reports what is there already.
+    fn rearm(&mut self, cx: &mut Context<'_>, key: Key) {
+        let Some(connection) = self.pool.get(key) else { return };
+        match cx.poller.modify(&connection.transport.socket, key.token(), connection.interest()) {
+            // A new connection is registered right after its first write.
+            Err(error) if error.raw_os_error() != Some(libc::ENOENT) => {
+                self.fail(cx, key, RequestError::AddressUnavailable);
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads what there is. `is_hung_up`: up to the end, which is there too.
+    fn read(&mut self, cx: &mut Context<'_>, key: Key, is_hung_up: bool) {
+        for _ in 0..READS_IN_A_ROW {
+            let Some(connection) = self.pool.get(key) else { return };
+            let skippable = connection.reply.skippable();
+            let is_busy = matches!(connection.activity, Activity::Busy { .. });
+            let may_skip = is_busy && self.can_discard && skippable >= READ_BUFFER as u64;
+            let read = match may_skip {
+                true => connection.transport.discard(skippable.min(LARGEST_DISCARD) as usize),
+                false => connection.transport.receive(&mut cx.buffer),
+            };
+            let Received { count, has_more, stamp } = match read {
+                Ok(read) if read.count == 0 => return self.handle_end(cx, key),
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if !connection.transport.wants_write() {
+                        return;
+                    }
+                    // The TLS handshake has come to its end: now the request can leave.
+                    cx.read_clock();
+                    self.write(cx, key);
+                    continue;
+                }
+                Err(error) => {
+                    let class = cx.dialer.classify(&error);
+                    return self.retry_or_fail(cx, key, class);
+                }
+            };
+            let goes_on = has_more || is_hung_up;
+            let Activity::Busy { request, received, .. } = &mut connection.activity else {
+                match connection.activity {
+                    // What follows bytes that no request asked for could not be trusted.
+                    Activity::Idle { .. } => {
+                        self.pool.close(key);
+                        return;
+                    }
+                    _ if goes_on => continue,
+                    _ => return,
+                }
+            };
+            if let Some(jar) = self.jars.get_mut(request.client as usize).filter(|_| !may_skip) {
+                jar.feed(&cx.buffer[..count]);
+            }
+            let is_beginning = *received == 0;
+            *received += count as u64;
+            let progress = match may_skip {
+                true => Ok(connection.reply.skip(count as u64)),
+                false => connection.reply.feed_with(&cx.buffer[..count], &mut self.head_cache),
+            };
+            match progress {
+                Ok(Progress::Done { surplus }) => {
+                    self.complete(cx, key, surplus == 0, stamp);
+                    match (is_hung_up, has_more) {
+                        // Nothing can follow on it, so that its end need not be read.
+                        (true, _) => {
+                            self.pool.close(key);
+                        }
+                        (false, true) => self.rearm(cx, key),
+                        (false, false) => {}
+                    }
+                    return;
+                }
+                Err(_) => {
+                    if is_beginning {
+                        cx.dialer.note_alert(&cx.buffer[..count]);
+                    }
+                    return self.fail(cx, key, RequestError::Malformed);
+                }
+                Ok(Progress::More) => {
+                    cx.batching.reply_is_partial();
+                    if !goes_on {
+                        return;
+                    }
+                }
+            }
+        }
+        self.read_later(cx, key);
+    }
+
+    /// Others have their turn before the rest of this connection's bytes.
+    fn read_later(&mut self, cx: &mut Context<'_>, key: Key) {
+        match self.pool.get(key).map(|connection| connection.transport.has_ended()) {
+            // No poller would report it.
+            Some(true) => self.read(cx, key, false),
+            Some(false) => self.rearm(cx, key),
+            None => {}
+        }
+    }
+
+    /// The server has closed its side.
+    fn handle_end(&mut self, cx: &mut Context<'_>, key: Key) {
+        let Some(connection) = self.pool.get(key) else { return };
+        match connection.activity {
+            Activity::Idle { .. } | Activity::Lingering { .. } => {
+                self.pool.close(key);
+            }
+            Activity::Busy { .. } if connection.reply.is_complete_at_close() => {
+                self.complete(cx, key, false, None);
+            }
+            Activity::Busy { .. } => self.retry_or_fail(cx, key, RequestError::ClosedEarly),
+        }
+    }
+
+    /// The connection is gone. When the server had closed it before the request could reach it, the
+    /// request is sent once more, on a new one.
+    fn retry_or_fail(&mut self, cx: &mut Context<'_>, key: Key, class: RequestError) {
+        let Some(connection) = self.pool.get(key) else { return };
+        let Activity::Busy { request, written, .. } = connection.activity else {
+            self.pool.close(key);
+            return;
+        };
+        let is_gone = matches!(class, RequestError::Reset | RequestError::ClosedEarly);
+        let is_idempotent = cx.common.requests[request.target as usize].is_idempotent;
+        let is_harmless = written == 0 || is_idempotent;
+        let was_stale = connection.replies > 0 && !connection.reply.has_begun();
+        if is_gone && was_stale && is_harmless && !request.is_retry {
+            self.pool.close(key);
+            self.connect(cx, Pending { is_retry: true, begun: cx.now, ..request });
+        } else {
+            self.fail(cx, key, class);
+        }
+    }
+
+    /// `stamp`: when its last byte arrived, where the kernel says so.
+    fn complete(&mut self, cx: &mut Context<'_>, key: Key, is_clean: bool, stamp: Option<u64>) {
+        cx.read_clock();
+        let Some(connection) = self.pool.get(key) else { return };
+        let Activity::Busy { request, written, received } = connection.activity else { return };
+        let prepared = &cx.common.requests[request.target as usize];
+        let is_reusable = is_clean
+            && written == prepared.bytes(&connection.rendered).len()
+            && cx.common.connection == ConnectionMode::KeepAlive
+            && connection.reply.leaves_connection_open();
+        let ended = Ended {
+            request,
+            at: cx.batching.arrival(stamp, request.exchange_start(), cx.now),
+            result: Ok(connection.reply.status()),
+            bytes_out: written as u64,
+            bytes_in: received,
+            marks: connection.reply.marks(),
+        };
+        cx.end(ended);
+        if is_reusable {
+            self.pool.release(key, request.client);
+        } else {
+            self.retire(cx, key);
+        }
+    }
+
+    /// The last reply of a connection is complete.
+    fn retire(&mut self, cx: &mut Context<'_>, key: Key) {
+        let has_room = self.pool.lingering() < self.max_lingering;
+        match cx.common.closing {
+            Closing::Server if has_room => {
+                self.pool.linger(key, cx.now + LONGEST_LINGER);
+                // What was answered before all of it was taken is not written on. Asking on would
+                // wake the loop again and again for as long as there is room.
+                return self.await_writable(cx, key, false);
+            }
+            Closing::Reset => {
+                if let Some(connection) = self.pool.get(key) {
+                    // Refused by unix sockets only, which have no ports to free.
+                    drop(connection.transport.socket.reset_when_closed());
+                }
+            }
+            Closing::Server | Closing::Client => {}
+        }
+        self.pool.close(key);
+    }
+
+    /// Closes a connection, and ends its request with this error if it has one.
+    fn fail(&mut self, cx: &mut Context<'_>, key: Key, class: RequestError) {
+        if let Some(Activity::Busy { request, written, received }) = self.pool.close(key) {
+            if class != RequestError::Timeout {
+                cx.read_clock();
+            }
+            let (bytes_out, bytes_in) = (written as u64, received);
+            cx.end(Ended { bytes_out, bytes_in, ..request.failed(class, cx.now) });
+        }
+    }
+
+    /// Times out the requests for which the condition holds, and ends what has lingered too long.
+    pub fn expire(&mut self, cx: &mut Context<'_>, is_overdue: impl Fn(&Pending) -> bool) {
+        let now = cx.now;
+        let expired = self.pool.find(|activity| match activity {
+            Activity::Idle { .. } => false,
+            Activity::Busy { request, .. } => is_overdue(request),
+            Activity::Lingering { until } => *until <= now,
+        });
+        for key in expired {
+            self.fail(cx, key, RequestError::Timeout);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Which request of a loop is sent next, and whether there is room for it.
+//!
+//! In: the loop's due times, and what has ended. Out: requests, the oldest first.
+
+use std::collections::VecDeque;
+
+use super::lifecycle::{Ended, Pending};
+use super::request::Mix;
+use super::shape::{Nanos, Part, Span};
+use super::source::Source;
+
+/// Requests that may wait for room, a loop. At 16,000/s that is more than a minute's worth.
+const LONGEST_QUEUE: usize = 1 << 20;
+
+/// See the head of this file.
+#[derive(Debug)]
+pub struct Scheduler {
+    source: Source,
+    mix: Mix,
+    part: Part,
+    /// Of the next request that is due, among those of all loops, which take turns.
+    next_number: u64,
+    /// Due, but not to be sent before there is room; oldest first.
+    waiting: VecDeque<Pending>,
+    /// A unix socket's queue was full: nothing is sent before this.
+    paused_until: Nanos,
+    in_flight: usize,
+    max_in_flight: usize,
+    /// Nothing was due any more from here on, before the planned end.
+    cut_short_at: Option<Nanos>,
+}
+
+impl Scheduler {
+    pub fn new(source: Source, mix: Mix, part: Part, max_in_flight: usize) -> Self {
+        Self {
+            source,
+            mix,
+            part,
+            next_number: u64::from(part.index),
+            waiting: VecDeque::new(),
+            paused_until: Nanos::START,
+            in_flight: 0,
+            max_in_flight,
+            cut_short_at: None,
+        }
+    }
+
+    /// When the next request is due; see [`Source::peek`].
+    #[inline]
+    pub fn next_due(&self) -> Option<Nanos> {
+        self.source.peek()
+    }
+
+    /// The next request that is due by `now`.
+    #[inline]
+    pub fn take_due(&mut self, now: Nanos) -> Option<Pending> {
+        let due = self.source.take(now)?;
+        let request = Pending {
+            target: due.target.unwrap_or_else(|| self.mix.next()),
+            number: self.next_number,
+            client: due.client,
+            has_waited: self.is_full(now),
+            ..Pending::new(due.at, now)
+        };
+        self.next_number += u64::from(self.part.of);
+        Some(request)
+    }
+
+    /// The oldest request that had to wait, once there is room for it.
+    #[inline]
+    pub fn take_waiting(&mut self, now: Nanos) -> Option<Pending> {
+        if self.is_full(now) { None } else { self.waiting.pop_front() }
+    }
+
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Lets a request wait behind the others.
+    ///
+    /// # Errors
+    /// Too many are waiting: the request comes back.
+    pub fn enqueue(&mut self, request: Pending) -> Result<(), Pending> {
+        if self.waiting.len() >= LONGEST_QUEUE {
+            return Err(request);
+        }
+        self.waiting.push_back(request);
+        Ok(())
+    }
+
+    /// Whether no request may be sent now.
+    #[inline]
+    fn is_full(&self, now: Nanos) -> bool {
+        self.in_flight >= self.max_in_flight || self.paused_until > now
+    }
+
+    /// A request is on its way: it counts as in flight until it has ended or is put back.
+    pub fn begin(&mut self) {
+        self.in_flight += 1;
+    }
+
+    /// A request that was on its way is to be sent before all that wait.
+    pub fn put_back(&mut self, request: Pending) {
+        self.in_flight -= 1;
+        self.waiting.push_front(request);
+    }
+
+    /// Nothing is to be sent before this.
+    pub fn pause_until(&mut self, until: Nanos) {
+        self.paused_until = until;
+    }
+
+    /// A request that was on its way has ended.
+    #[inline]
+    pub fn ended(&mut self, ended: &Ended) {
+        self.in_flight -= 1;
+        self.source.ended(ended);
+    }
+
+    /// The oldest request that waits, if it was due this long ago.
+    pub fn take_overdue(&mut self, timeout: Span, now: Nanos) -> Option<Pending> {
+        self.waiting.front().filter(|request| request.due + timeout <= now)?;
+        self.waiting.pop_front()
+    }
+
+    /// Until when the loop may wait for events; `None`: for as long as nothing happens.
+    #[inline]
+    pub fn next_wake(&self) -> Option<Nanos> {
+        let may_send = self.has_waiting() && self.in_flight < self.max_in_flight;
+        let resumed = may_send.then_some(self.paused_until);
+        [self.next_due(), resumed].into_iter().flatten().min()
+    }
+
+    pub fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// How many requests are due and have not ended.
+    pub fn unended(&self) -> usize {
+        self.in_flight + self.waiting.len()
+    }
+
+    /// Nothing is due any more from `now` on.
+    pub fn cut_short(&mut self, now: Nanos) {
+        if !self.source.is_over() {
+            self.source.end(now);
+            self.cut_short_at = Some(now);
+        }
+    }
+
+    pub fn cut_short_at(&self) -> Option<Nanos> {
+        self.cut_short_at
+    }
+
+    /// Whether nothing is due any more.
+    pub fn is_over(&self) -> bool {
+        self.source.is_over()
+    }
+
+    /// Whether nothing at all was due from `time` on.
+    pub fn was_over_at(&self, time: Nanos) -> bool {
+        self.source.was_over_at(time)
+    }
+}
