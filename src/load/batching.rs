@@ -1,5 +1,5 @@
 //! A dense load is handled in batches: the loop sleeps for a moment, through replies and due times,
-//! and then handles what has gathered.
+//! and then handles what has arrived and become due.
 //!
 //! To fall asleep and to wake a server that has just fallen asleep costs several times as much as a
 //! request, and asking for events that come one by one costs a good part of one (figures in
@@ -18,7 +18,7 @@ const LONGEST_WAIT: Span = Span::micros(160);
 /// Mean distance of due times, in nanoseconds, up to which batches are worth it.
 const DENSE: u64 = 100_000;
 
-/// Longer gaps count as this in the mean, so that a pause is soon forgotten.
+/// Longer gaps count as this in the mean, so that a pause soon has no effect.
 const LONGEST_GAP: u64 = 100 * DENSE;
 
 /// Due times that the mean looks back over, as a power of two.
@@ -30,7 +30,7 @@ const FEWEST_IN_FLIGHT: usize = 16;
 /// This many ready at once are not few, however many clients there are.
 const MOST_FEW: usize = 32;
 
-/// See the head of this file.
+/// Decides for one loop whether to sleep through events now, and for how long.
 #[derive(Debug)]
 pub struct Batching {
     last_due: Nanos,

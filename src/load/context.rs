@@ -15,7 +15,7 @@ use crate::terms::RequestError;
 /// Reads from one connection before the others have their turn; more is reported again.
 pub const READS_IN_A_ROW: usize = 8;
 
-/// See the head of this file; one a loop.
+/// All of one loop that its exchanges work with.
 pub struct Context<'a> {
     pub common: &'a Common,
     pub clock: Clock,

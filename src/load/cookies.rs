@@ -22,7 +22,7 @@ struct Cookie {
     value: Vec<u8>,
 }
 
-/// See the head of this file.
+/// The cookies of one client, and how far its reply has been read for more.
 #[derive(Debug, Default)]
 pub struct Jar {
     /// The oldest first.

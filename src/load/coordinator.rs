@@ -71,8 +71,8 @@ pub fn stream(
     check(spec)?;
     let limits = Limits::new(spec)?;
     let remotes = remotes(&spec.address)?;
-    let values = Values::new(spec.variables.clone(), spec.seed);
-    let values = if spec.keeps_cookies { values.with_cookies() } else { values };
+    let (table, seed, has_cookies) = (spec.variables.clone(), spec.seed, spec.keeps_cookies);
+    let values = Values { table, seed, has_cookies };
     let request = |target| Request::new(target, &spec.host, spec.connection, &values);
     let common = Common {
         requests: spec.targets.iter().map(request).collect::<Result<_, _>>()?,
@@ -107,10 +107,7 @@ pub fn stream(
             let setup = LoopSetup {
                 part,
                 source: Source::new(&spec.shape, spec.warm_up, part, spec.seed, limit.clone()),
-                dialer: Dialer::new(
-                    rotated(&remotes, index),
-                    tls.as_ref().map(TlsSettings::for_a_loop),
-                ),
+                dialer: Dialer::new(&remotes, index, tls.as_ref().map(TlsSettings::for_a_loop)),
                 max_in_flight: part.share(limits.in_flight) as usize,
                 max_lingering: limits.lingering,
                 seed: spec.seed.wrapping_add(u64::from(index)),
@@ -129,12 +126,12 @@ pub fn stream(
             }
         }
         drop(sender);
-        let mut gathered = Gathered::new(spec, limits.loops);
-        gathered.receive(&receiver, stop, common, &mut callbacks);
+        let mut reported = Reported::new(spec, limits.loops);
+        reported.receive(&receiver, stop, common, &mut callbacks);
         let reports = join(loops)?;
         let is_cut_short = common.shutdown.current() != Shutdown::None;
-        let run = summed_up(spec, &reports, is_cut_short);
-        gathered.fill_up(run.duration, callbacks.second);
+        let run = load_run(spec, &reports, is_cut_short);
+        reported.fill_up(run.duration, callbacks.second);
         Ok(run)
     })
 }
@@ -251,14 +248,6 @@ fn http2_setup(spec: &LoadSpec) -> Result<Option<Http2Setup>, LoadError> {
     Ok(Some(Http2Setup { streams: usize::from(streams), requests }))
 }
 
-/// Several addresses are used in turn; loops begin at different ones.
-fn rotated(remotes: &[Remote], index: u16) -> Vec<Remote> {
-    let mut remotes = remotes.to_vec();
-    let by = usize::from(index) % remotes.len();
-    remotes.rotate_left(by);
-    remotes
-}
-
 /// What the limits on descriptors and requests in flight leave to each loop.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
@@ -304,29 +293,34 @@ impl Limits {
 }
 
 /// What the loops have reported so far.
-struct Gathered {
+struct Reported {
+    loops: Vec<LoopProgress>,
     /// Those that some loop may still add to, the oldest first.
     seconds: VecDeque<LoadSecond>,
-    /// Seconds handed on before them.
+    /// How many seconds were handed on before them.
     handed_on: u64,
-    /// How many seconds each loop has reported.
-    reported: Vec<u64>,
-    /// Seconds by the clock that some loop has yet to report, for each loop.
-    clocks: Vec<VecDeque<ClockSecond>>,
-    has_ended: Vec<bool>,
+    /// How many seconds were handed to the watcher.
     shown: u64,
     warm_up: Duration,
 }
 
-impl Gathered {
+/// What one loop has reported so far.
+#[derive(Default)]
+struct LoopProgress {
+    is_ready: bool,
+    /// How many seconds it has added to the record.
+    seconds: u64,
+    /// Its seconds by the clock that some other loop has yet to report.
+    clock: VecDeque<ClockSecond>,
+    has_ended: bool,
+}
+
+impl Reported {
     fn new(spec: &LoadSpec, loops: u16) -> Self {
-        let loops = usize::from(loops);
         Self {
+            loops: (0..loops).map(|_| LoopProgress::default()).collect(),
             seconds: VecDeque::new(),
             handed_on: 0,
-            reported: vec![0; loops],
-            clocks: (0..loops).map(|_| VecDeque::new()).collect(),
-            has_ended: vec![false; loops],
             shown: 0,
             warm_up: spec.warm_up,
         }
@@ -340,7 +334,6 @@ impl Gathered {
         common: &Common,
         callbacks: &mut Callbacks<'_>,
     ) {
-        let mut ready = 0;
         loop {
             match stop.requested() {
                 StopRequest::None => {}
@@ -349,11 +342,11 @@ impl Gathered {
             }
             match receiver.recv_timeout(STOP_CHECK_INTERVAL) {
                 Ok((_, LoopMessage::Rows(rows))) => (callbacks.rows)(&rows),
-                Ok((index, message)) => self.take(usize::from(index), message, &mut ready),
+                Ok((index, message)) => self.take(usize::from(index), message),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if ready == self.clocks.len() {
+            if self.loops.iter().all(|one| one.is_ready) {
                 common.clock.get_or_init(Clock::start);
             }
             let is_ending = common.shutdown.current() != Shutdown::None;
@@ -368,15 +361,16 @@ impl Gathered {
         }
     }
 
-    fn take(&mut self, index: usize, message: LoopMessage, ready: &mut usize) {
+    fn take(&mut self, index: usize, message: LoopMessage) {
+        let progress = &mut self.loops[index];
         match message {
-            LoopMessage::Ready => *ready += 1,
-            LoopMessage::Clock(second) => self.clocks[index].push_back(*second),
+            LoopMessage::Ready => progress.is_ready = true,
+            LoopMessage::Clock(second) => progress.clock.push_back(*second),
             LoopMessage::Finished(at, second) => {
+                progress.seconds = at + 1;
                 add(self.second(at), &second);
-                self.reported[index] = at + 1;
             }
-            LoopMessage::Ended => self.has_ended[index] = true,
+            LoopMessage::Ended => progress.has_ended = true,
             // Passed on at once.
             LoopMessage::Rows(_) => {}
         }
@@ -393,9 +387,8 @@ impl Gathered {
 
     /// The oldest second, once no loop can add to it.
     fn next_final_second(&mut self) -> Option<LoadSecond> {
-        let is_done =
-            |(reported, has_ended): (&u64, &bool)| *has_ended || *reported > self.handed_on;
-        if !self.reported.iter().zip(&self.has_ended).all(is_done) {
+        let is_done = |one: &LoopProgress| one.has_ended || one.seconds > self.handed_on;
+        if !self.loops.iter().all(is_done) {
             return None;
         }
         let second = self.seconds.pop_front()?;
@@ -413,13 +406,11 @@ impl Gathered {
         self.seconds.drain(..).for_each(take);
     }
 
-    /// The next second that every loop that still runs has reported, all loops together. The piece of a
-    /// second in which the last loop ended is none.
+    /// The next second that every loop that still runs has reported, all loops together. The piece
+    /// of a second in which the last loop ended is none.
     fn next_live_second(&mut self, is_ending: bool) -> Option<LiveSecond> {
-        let is_known =
-            |(clocks, has_ended): (&VecDeque<_>, &bool)| *has_ended || !clocks.is_empty();
-        let is_known = self.clocks.iter().zip(&self.has_ended).all(is_known);
-        if !is_known || self.has_ended.iter().all(|has_ended| *has_ended) {
+        let is_known = |one: &LoopProgress| one.has_ended || !one.clock.is_empty();
+        if !self.loops.iter().all(is_known) || self.loops.iter().all(|one| one.has_ended) {
             return None;
         }
         self.shown += 1;
@@ -437,7 +428,7 @@ impl Gathered {
         };
         let mut latency = Latencies::default();
         let mut is_draining = true;
-        for second in self.clocks.iter_mut().filter_map(VecDeque::pop_front) {
+        for second in self.loops.iter_mut().filter_map(|one| one.clock.pop_front()) {
             live.due += second.due;
             live.sent += second.sent;
             live.replies += second.latency.count();
@@ -456,7 +447,7 @@ impl Gathered {
 }
 
 /// What the loops used and when they ended, together.
-fn summed_up(spec: &LoadSpec, reports: &[LoopReport], is_cut_short: bool) -> LoadRun {
+fn load_run(spec: &LoadSpec, reports: &[LoopReport], is_cut_short: bool) -> LoadRun {
     let share = |report: &LoopReport| {
         let wall = report.wall.max(Duration::from_nanos(1));
         (report.cpu.user + report.cpu.system).as_secs_f64() / wall.as_secs_f64()

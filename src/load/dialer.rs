@@ -11,7 +11,7 @@ use crate::terms::{RequestError, TlsTrouble};
 /// The loopback addresses that are connected from, the usual one besides.
 const LOOPBACK_SOURCES: std::ops::RangeInclusive<u8> = 2..=17;
 
-/// See the head of this file; one a loop.
+/// Opens the connections of one loop.
 pub struct Dialer {
     remotes: Vec<Remote>,
     next_remote: usize,
@@ -23,9 +23,10 @@ pub struct Dialer {
 }
 
 impl Dialer {
-    /// `remotes`: at least one.
-    pub fn new(remotes: Vec<Remote>, tls: Option<TlsSettings>) -> Self {
-        Self { remotes, next_remote: 0, loopback_source: None, tls, tls_trouble: None }
+    /// `remotes`: at least one. Loops of different `index` begin at different ones.
+    pub fn new(remotes: &[Remote], index: u16, tls: Option<TlsSettings>) -> Self {
+        let (remotes, next_remote) = (remotes.to_vec(), usize::from(index));
+        Self { remotes, next_remote, loopback_source: None, tls, tls_trouble: None }
     }
 
     pub fn has_tls(&self) -> bool {

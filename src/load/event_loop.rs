@@ -68,7 +68,7 @@ struct Timers {
     give_up: Option<Nanos>,
 }
 
-/// See the head of this file.
+/// One loop of a load.
 pub struct EventLoop<'a> {
     cx: Context<'a>,
     exchange: Exchange<'a>,
@@ -158,10 +158,10 @@ impl<'a> EventLoop<'a> {
                 system: cpu.system.saturating_sub(cpu_before.system),
             },
             wall: (clock.now() - began).into(),
-            last_reply: cx.sink.recorder.last_reply(),
-            last_due: cx.sink.recorder.last_due(),
-            cut_short_at: cx.scheduler.cut_short_at(),
-            rows_left_out: cx.sink.rows.left_out(),
+            last_reply: cx.sink.recorder.last_reply,
+            last_due: cx.sink.recorder.last_due,
+            cut_short_at: cx.scheduler.cut_short_at,
+            rows_left_out: cx.sink.rows.left_out,
             tls_trouble: cx.dialer.tls_trouble,
         })
     }
@@ -185,7 +185,7 @@ impl<'a> EventLoop<'a> {
     fn sleep_span(&mut self, found: usize) -> Option<Span> {
         let Context { scheduler, batching, now, .. } = &mut self.cx;
         if self.is_closed {
-            return batching.sleep_for_replies(scheduler.in_flight(), found);
+            return batching.sleep_for_replies(scheduler.in_flight, found);
         }
         let next = scheduler.next_due().filter(|_| !scheduler.has_waiting())?;
         batching.sleep_until_due(next, *now)
@@ -238,7 +238,7 @@ impl<'a> EventLoop<'a> {
             let spread = self.timers.random.next_u64() % distance;
             self.timers.sample = now + Span::new(distance / 2 + spread);
         }
-        self.heed_shutdown();
+        self.check_shutdown();
         if now >= self.timers.sweep {
             self.sweep();
             self.timers.sweep = now + self.timers.sweep_distance;
@@ -256,7 +256,8 @@ impl<'a> EventLoop<'a> {
         }
     }
 
-    fn heed_shutdown(&mut self) {
+    /// Ends the load as far as the coordinator has asked for it.
+    fn check_shutdown(&mut self) {
         let shutdown = self.cx.common.shutdown.current();
         if shutdown == Shutdown::None {
             return;

@@ -1,7 +1,15 @@
 //! Waits for sockets with a deadline finer than a millisecond.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
 
 use super::shape::Span;
 
@@ -12,13 +20,12 @@ const BATCH: usize = 256;
 const TIMER: u64 = u64::MAX;
 
 /// An epoll instance.
-#[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
     /// Kernels before 5.11, and some sandboxes, have no wait in nanoseconds; a timer stands in for
     /// it.
     timer: Option<OwnedFd>,
-    events: Vec<libc::epoll_event>,
+    events: Vec<Event>,
 }
 
 /// What a socket is waited for.
@@ -33,11 +40,11 @@ pub enum Interest {
 }
 
 impl Interest {
-    fn bits(self) -> u32 {
+    fn flags(self) -> EventFlags {
         match self {
-            Self::Arrivals => (libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET) as u32,
-            Self::Readable => libc::EPOLLIN as u32,
-            Self::ReadableAndWritable => (libc::EPOLLIN | libc::EPOLLOUT) as u32,
+            Self::Arrivals => EventFlags::IN | EventFlags::RDHUP | EventFlags::ET,
+            Self::Readable => EventFlags::IN,
+            Self::ReadableAndWritable => EventFlags::IN | EventFlags::OUT,
         }
     }
 }
@@ -57,39 +64,24 @@ impl Poller {
     /// # Errors
     /// No file descriptor is left.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: no pointer is passed.
-        let epoll = owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        let events = Vec::with_capacity(BATCH);
-        Ok(Self { epoll, timer: None, events })
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        Ok(Self { epoll, timer: None, events: Vec::with_capacity(BATCH) })
     }
 
     /// Reports `token` whenever the socket is ready, until it is closed.
     ///
     /// # Errors
     /// The kernel's limit on watched descriptors, or its memory, is used up.
-    pub fn add(&self, socket: &impl AsRawFd, token: u64, interest: Interest) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_ADD, socket, token, interest.bits())
+    pub fn add(&self, socket: &impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, socket, EventData::new_u64(token), interest.flags())?)
     }
 
     /// Replaces what a socket is waited for.
     ///
     /// # Errors
     /// The socket is not registered.
-    pub fn modify(&self, socket: &impl AsRawFd, token: u64, interest: Interest) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_MOD, socket, token, interest.bits())
-    }
-
-    fn control(
-        &self,
-        operation: libc::c_int,
-        fd: &impl AsRawFd,
-        token: u64,
-        events: u32,
-    ) -> io::Result<()> {
-        let mut event = libc::epoll_event { events, u64: token };
-        let (epoll, fd) = (self.epoll.as_raw_fd(), fd.as_raw_fd());
-        // SAFETY: `event` lives through the call and the kernel does not keep the pointer.
-        checked(unsafe { libc::epoll_ctl(epoll, operation, fd, &raw mut event) }).map(drop)
+    pub fn modify(&self, socket: &impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        Ok(epoll::modify(&self.epoll, socket, EventData::new_u64(token), interest.flags())?)
     }
 
     /// Waits at most `span` and returns how many sockets are ready; see
@@ -103,107 +95,77 @@ impl Poller {
             return self.wait_with_timer(span);
         }
         let timeout = timespec(span);
-        let epoll = self.epoll.as_raw_fd();
-        // SAFETY: the buffer has room for BATCH events; a null mask leaves signals as they are. By
-        // number, because older C libraries lack the function.
+        self.events.clear();
+        // SAFETY: the buffer has room for BATCH events of the kernel's layout, and holds as many as
+        // the call returns; a null mask leaves signals as they are. By number, because older C
+        // libraries lack the function.
         let count = unsafe {
-            let events = self.events.as_mut_ptr();
-            let mask = std::ptr::null::<libc::sigset_t>();
-            libc::syscall(
+            let count = libc::syscall(
                 libc::SYS_epoll_pwait2,
-                epoll,
-                events,
+                self.epoll.as_raw_fd(),
+                self.events.as_mut_ptr(),
                 BATCH as libc::c_int,
                 &raw const timeout,
-                mask,
+                std::ptr::null::<libc::sigset_t>(),
                 0usize,
-            )
+            );
+            self.events.set_len(usize::try_from(count).unwrap_or(0));
+            count
         };
-        if count < 0 && matches!(last_errno(), libc::ENOSYS | libc::EPERM) {
-            self.make_timer()?;
-            return self.wait_with_timer(span);
+        if count >= 0 {
+            return Ok(self.events.len());
         }
-        self.received(count)
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::EINTR) => Ok(0),
+            Some(libc::ENOSYS | libc::EPERM) => {
+                self.make_timer()?;
+                self.wait_with_timer(span)
+            }
+            _ => Err(error),
+        }
     }
 
     fn make_timer(&mut self) -> io::Result<()> {
-        let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
-        // SAFETY: no pointer is passed.
-        let timer = owned(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) })?;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         // Edge-triggered: arming it anew is enough, it need not be read.
-        let events = (libc::EPOLLIN | libc::EPOLLET) as u32;
-        self.control(libc::EPOLL_CTL_ADD, &timer, TIMER, events)?;
+        let interest = EventFlags::IN | EventFlags::ET;
+        epoll::add(&self.epoll, &timer, EventData::new_u64(TIMER), interest)?;
         self.timer = Some(timer);
         Ok(())
     }
 
     fn wait_with_timer(&mut self, span: Span) -> io::Result<usize> {
+        let zero = timespec(Span::ZERO);
         if let (Some(timer), true) = (&self.timer, span > Span::ZERO) {
-            let it_interval = timespec(Span::ZERO);
-            let setting = libc::itimerspec { it_interval, it_value: timespec(span) };
-            let fd = timer.as_raw_fd();
-            // SAFETY: `setting` lives through the call; no old value is asked for.
-            let set =
-                unsafe { libc::timerfd_settime(fd, 0, &raw const setting, std::ptr::null_mut()) };
-            checked(set)?;
+            let setting = Itimerspec { it_interval: zero, it_value: timespec(span) };
+            timerfd_settime(timer, TimerfdTimerFlags::empty(), &setting)?;
         }
-        let forever_or_not_at_all = if span > Span::ZERO { -1 } else { 0 };
-        let epoll = self.epoll.as_raw_fd();
-        // SAFETY: the buffer has room for BATCH events.
-        let count = unsafe {
-            let events = self.events.as_mut_ptr();
-            libc::epoll_wait(epoll, events, BATCH as libc::c_int, forever_or_not_at_all)
-        };
-        self.received(libc::c_long::from(count))
-    }
-
-    fn received(&mut self, count: libc::c_long) -> io::Result<usize> {
-        let Ok(count) = usize::try_from(count) else {
-            let error = io::Error::last_os_error();
-            // SAFETY: nothing is kept.
-            unsafe { self.events.set_len(0) };
-            return if error.raw_os_error() == Some(libc::EINTR) { Ok(0) } else { Err(error) };
-        };
-        // SAFETY: the kernel has written `count` events, at most BATCH.
-        unsafe { self.events.set_len(count) };
-        Ok(count)
+        let timeout = (span == Span::ZERO).then_some(&zero);
+        self.events.clear();
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout) {
+            Err(Errno::INTR) => Ok(0),
+            waited => Ok(waited?),
+        }
     }
 
     /// The n-th of the sockets that the last wait found ready; `None` for the timer.
     pub fn ready(&self, n: usize) -> Option<Readiness> {
-        let event = *self.events.get(n)?;
-        let bits = event.events;
-        let readable = (libc::EPOLLIN | libc::EPOLLERR | libc::EPOLLHUP) as u32;
-        let writable = (libc::EPOLLOUT | libc::EPOLLERR | libc::EPOLLHUP) as u32;
-        let hung_up = (libc::EPOLLRDHUP | libc::EPOLLERR | libc::EPOLLHUP) as u32;
-        (event.u64 != TIMER).then_some(Readiness {
-            token: event.u64,
-            is_readable: bits & readable != 0,
-            is_writable: bits & writable != 0,
-            is_hung_up: bits & hung_up != 0,
+        let Event { flags, data, .. } = *self.events.get(n)?;
+        let failed_or_closed = EventFlags::ERR | EventFlags::HUP;
+        (data.u64() != TIMER).then(|| Readiness {
+            token: data.u64(),
+            is_readable: flags.intersects(failed_or_closed | EventFlags::IN),
+            is_writable: flags.intersects(failed_or_closed | EventFlags::OUT),
+            is_hung_up: flags.intersects(failed_or_closed | EventFlags::RDHUP),
         })
     }
 }
 
-fn timespec(span: Span) -> libc::timespec {
+fn timespec(span: Span) -> Timespec {
     let (nanoseconds, second) = (span.get(), Span::SECOND.get());
-    libc::timespec {
-        tv_sec: (nanoseconds / second) as libc::time_t,
-        tv_nsec: (nanoseconds % second) as libc::c_long,
-    }
-}
-
-fn last_errno() -> i32 {
-    io::Error::last_os_error().raw_os_error().unwrap_or(0)
-}
-
-fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
-}
-
-fn owned(fd: libc::c_int) -> io::Result<OwnedFd> {
-    // SAFETY: a descriptor that was just made, and that nothing else owns.
-    checked(fd).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
+    Timespec { tv_sec: (nanoseconds / second) as i64, tv_nsec: (nanoseconds % second) as i64 }
 }
 
 #[cfg(test)]

@@ -26,16 +26,6 @@ pub struct ClockSecond {
     pub latency: Latencies,
 }
 
-/// The second of the clock that still runs.
-#[derive(Debug, Default)]
-struct Now {
-    index: u64,
-    due: u64,
-    sent: u64,
-    errors: u64,
-    latency: Durations,
-}
-
 /// What is counted of the requests due in one second.
 #[derive(Debug, Default)]
 struct Tally {
@@ -117,7 +107,7 @@ impl Tally {
     }
 }
 
-/// See the head of this file.
+/// Counts what became of the requests of one loop.
 #[derive(Debug, Default)]
 pub struct Recorder {
     /// How many targets are recorded one by one; 0: none.
@@ -127,11 +117,15 @@ pub struct Recorder {
     open: VecDeque<Tally>,
     /// Used before, and empty.
     spare: Vec<Tally>,
-    now: Now,
+    /// The second of the clock that still runs; its latencies are counted beside it.
+    now: ClockSecond,
+    latency: Durations,
     samples: u64,
     samples_sum: u64,
-    last_reply: Nanos,
-    last_due: Nanos,
+    /// When the last reply was complete; the start without any.
+    pub last_reply: Nanos,
+    /// When the last request was due.
+    pub last_due: Nanos,
 }
 
 impl Recorder {
@@ -185,7 +179,7 @@ impl Recorder {
         tally.cached += u64::from(ended.marks.is_cached);
         tally.via += u64::from(ended.marks.has_via);
         tally.retries += u64::from(request.is_retry);
-        self.now.latency.record(latency);
+        self.latency.record(latency);
         self.last_reply = self.last_reply.max(ended.at);
     }
 
@@ -195,25 +189,20 @@ impl Recorder {
         self.samples_sum += in_flight;
     }
 
-    /// The current second of the clock has passed; all that was due in it has been counted. Unless the
-    /// load is draining, it is an entry of the record even when nothing was due.
+    /// The current second of the clock has passed; all that was due in it has been counted. Unless
+    /// the load is draining, it is an entry of the record even when nothing was due.
     pub fn second_over(&mut self, in_flight: u64, is_draining: bool) -> ClockSecond {
-        let Now { index, due, sent, errors, latency } = &mut self.now;
-        let latency = latency.drain();
+        let next = ClockSecond { index: self.now.index + 1, ..ClockSecond::default() };
         let over = ClockSecond {
-            index: *index,
-            due: std::mem::take(due),
-            sent: std::mem::take(sent),
-            errors: std::mem::take(errors),
             in_flight,
             in_flight_mean: match self.samples {
                 0 => in_flight as f64,
                 samples => self.samples_sum as f64 / samples as f64,
             },
             is_draining,
-            latency,
+            latency: self.latency.drain(),
+            ..std::mem::replace(&mut self.now, next)
         };
-        *index += 1;
         (self.samples, self.samples_sum) = (0, 0);
         let is_recorded = over.index >= self.first
             && (!is_draining || ((over.index - self.first) as usize) < self.open.len());
@@ -240,16 +229,6 @@ impl Recorder {
         self.spare.push(tally);
         self.first += 1;
         Some((self.first - 1, second))
-    }
-
-    /// When the last reply was complete; 0 without any.
-    pub fn last_reply(&self) -> Nanos {
-        self.last_reply
-    }
-
-    /// When the last request was due.
-    pub fn last_due(&self) -> Nanos {
-        self.last_due
     }
 
     /// Seconds ahead of the newest are only ever the next few: due times never jump.

@@ -16,7 +16,8 @@ const MOST_WAITING: usize = 1 << 20;
 pub struct Rows {
     piece: Vec<RequestRow>,
     waiting: usize,
-    left_out: u64,
+    /// How many rows there was no room for.
+    pub left_out: u64,
 }
 
 impl Rows {
@@ -39,11 +40,6 @@ impl Rows {
     /// This many rows, handed over before, have been taken by the coordinator.
     pub fn taken(&mut self, rows: usize) {
         self.waiting = self.waiting.saturating_sub(rows);
-    }
-
-    /// How many rows there was no room for.
-    pub fn left_out(&self) -> u64 {
-        self.left_out
     }
 }
 
@@ -76,9 +72,9 @@ mod tests {
     fn what_is_not_taken_is_bounded_and_counted() {
         let mut rows = Rows::default();
         (0..MOST_WAITING + 5).for_each(|_| drop(rows.add(ROW)));
-        assert_eq!(rows.left_out(), 5);
+        assert_eq!(rows.left_out, 5);
         rows.taken(PIECE);
         drop(rows.add(ROW));
-        assert_eq!(rows.left_out(), 5);
+        assert_eq!(rows.left_out, 5);
     }
 }

@@ -12,7 +12,7 @@ use super::source::Source;
 /// Requests that may wait for room, a loop. At 16,000/s that is more than a minute's worth.
 const LONGEST_QUEUE: usize = 1 << 20;
 
-/// See the head of this file.
+/// The requests of one loop that are due, or will be.
 #[derive(Debug)]
 pub struct Scheduler {
     source: Source,
@@ -24,10 +24,10 @@ pub struct Scheduler {
     waiting: VecDeque<Pending>,
     /// A unix socket's queue was full: nothing is sent before this.
     paused_until: Nanos,
-    in_flight: usize,
+    pub in_flight: usize,
     max_in_flight: usize,
     /// Nothing was due any more from here on, before the planned end.
-    cut_short_at: Option<Nanos>,
+    pub cut_short_at: Option<Nanos>,
 }
 
 impl Scheduler {
@@ -131,10 +131,6 @@ impl Scheduler {
         [self.next_due(), resumed].into_iter().flatten().min()
     }
 
-    pub fn in_flight(&self) -> usize {
-        self.in_flight
-    }
-
     /// How many requests are due and have not ended.
     pub fn unended(&self) -> usize {
         self.in_flight + self.waiting.len()
@@ -146,10 +142,6 @@ impl Scheduler {
             self.source.end(now);
             self.cut_short_at = Some(now);
         }
-    }
-
-    pub fn cut_short_at(&self) -> Option<Nanos> {
-        self.cut_short_at
     }
 
     /// Whether nothing is due any more.

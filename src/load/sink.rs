@@ -1,5 +1,5 @@
 //! Where a loop's outcomes go: each is counted, and becomes a row where the load keeps rows. What
-//! has been gathered goes to the coordinator about once a second.
+//! they add up to goes to the coordinator about once a second.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -10,7 +10,7 @@ use super::rows::Rows;
 use super::setup::{Common, LoopMessage};
 use super::shape::Span;
 
-/// See the head of this file.
+/// Where the outcomes of one loop go.
 #[derive(Debug)]
 pub struct Sink {
     pub recorder: Recorder,

@@ -6,7 +6,7 @@
 use std::io::{self, IoSlice};
 use std::mem;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -26,8 +26,8 @@ pub struct Received {
     pub count: usize,
     /// More is probably there already.
     pub has_more: bool,
-    /// When the last of it reached this machine, where that is known; see
-    /// [`Socket::receive_stamped`].
+    /// The wall clock's time at which the last of it reached this machine, in nanoseconds since
+    /// 1970; only after [`Socket::stamp_arrivals`], and if the kernel knows.
     pub stamp: Option<u64>,
 }
 
@@ -52,9 +52,9 @@ pub struct Socket {
     stamps_arrivals: bool,
 }
 
-impl AsRawFd for Socket {
-    fn as_raw_fd(&self) -> RawFd {
-        self.fd.as_raw_fd()
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 
@@ -106,8 +106,7 @@ impl Socket {
         Ok(sockopt::set_socket_linger(&self.fd, Some(Duration::ZERO))?)
     }
 
-    /// From now on [`receive_stamped`](Self::receive_stamped) says when bytes arrived, if the
-    /// kernel does so.
+    /// From now on [`receive`](Self::receive) says when bytes arrived, if the kernel does so.
     pub fn stamp_arrivals(&mut self) {
         if !self.stamps_arrivals {
             self.stamps_arrivals = self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS).is_ok();
@@ -119,7 +118,7 @@ impl Socket {
         let length = size_of::<libc::c_int>() as libc::socklen_t;
         let value = (&raw const on).cast::<libc::c_void>();
         // SAFETY: the value lives through the call and is as long as said.
-        let set = unsafe { libc::setsockopt(self.as_raw_fd(), level, option, value, length) };
+        let set = unsafe { libc::setsockopt(self.fd.as_raw_fd(), level, option, value, length) };
         if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
@@ -143,26 +142,17 @@ impl Socket {
         Ok(net::sendmsg(&self.fd, pieces, &mut control, SendFlags::NOSIGNAL)?)
     }
 
-    /// Reads what there is; 0 at the end.
+    /// Reads what there is.
     ///
     /// # Errors
     /// `WouldBlock` when there is nothing yet; otherwise why the connection failed.
     #[inline]
-    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        Ok(net::recv(&self.fd, buffer, RecvFlags::empty())?.0)
-    }
-
-    /// Reads what there is, with the wall clock's time at which the last of these bytes reached this
-    /// machine, in nanoseconds since 1970, if that was asked for and the kernel knows.
-    ///
-    /// # Errors
-    /// As [`receive`](Self::receive).
-    #[inline]
-    pub fn receive_stamped(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
-        match self.stamps_arrivals {
-            true => self.receive_with_stamp(buffer),
-            false => Ok((self.receive(buffer)?, None)),
-        }
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
+        let (count, stamp) = match self.stamps_arrivals {
+            true => self.receive_with_stamp(buffer)?,
+            false => (net::recv(&self.fd, &mut *buffer, RecvFlags::empty())?.0, None),
+        };
+        Ok(Received { count, has_more: count == buffer.len(), stamp })
     }
 
     fn receive_with_stamp(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
@@ -175,19 +165,20 @@ impl Socket {
         message.msg_control = control.0.as_mut_ptr().cast();
         message.msg_controllen = CONTROL_SPACE as _;
         // SAFETY: all that the message points to lives through the call and is as long as said.
-        let count = counted(unsafe { libc::recvmsg(self.as_raw_fd(), &raw mut message, 0) })?;
+        let count = counted(unsafe { libc::recvmsg(self.fd.as_raw_fd(), &raw mut message, 0) })?;
         Ok((count, stamp(&message)))
     }
 
-    /// Drops up to `count` bytes inside the kernel, without copying them; 0 at the end. Only TCP
-    /// does so: on other sockets the same flag asks for the length of a message.
+    /// Drops up to `count` bytes inside the kernel, without copying them. Only TCP does so: on
+    /// other sockets the same flag asks for the length of a message.
     ///
     /// # Errors
     /// As [`receive`](Self::receive).
-    pub fn discard(&self, count: usize) -> io::Result<usize> {
+    pub fn discard(&self, count: usize) -> io::Result<Received> {
         let nowhere = std::ptr::null_mut::<libc::c_void>();
         // SAFETY: with MSG_TRUNC on TCP nothing is written to the buffer.
-        counted(unsafe { libc::recv(self.as_raw_fd(), nowhere, count, libc::MSG_TRUNC) })
+        let dropped = unsafe { libc::recv(self.fd.as_raw_fd(), nowhere, count, libc::MSG_TRUNC) };
+        Ok(Received { count: counted(dropped)?, has_more: true, stamp: None })
     }
 }
 
@@ -245,7 +236,7 @@ mod tests {
 
     use super::*;
 
-    fn until_ready(mut attempt: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    fn until_ready<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         loop {
             match attempt() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::yield_now(),
@@ -264,11 +255,11 @@ mod tests {
         peer.write_all(b"end").unwrap();
         let mut left = 1000;
         while left > 0 {
-            left -= until_ready(|| socket.discard(left)).unwrap();
+            left -= until_ready(|| socket.discard(left)).unwrap().count;
         }
         let mut buffer = [0; 16];
-        let count = until_ready(|| socket.receive(&mut buffer)).unwrap();
-        assert_eq!(&buffer[..count], b"end");
+        let read = until_ready(|| socket.receive(&mut buffer)).unwrap();
+        assert_eq!(&buffer[..read.count], b"end");
     }
 
     #[test]
@@ -284,14 +275,9 @@ mod tests {
             let before = wall();
             peer.write_all(b"x").unwrap();
             let mut buffer = [0; 4];
-            let mut stamp = None;
-            let count = until_ready(|| {
-                let (count, at) = socket.receive_stamped(&mut buffer)?;
-                stamp = at;
-                Ok(count)
-            });
-            assert_eq!((count.unwrap(), buffer[0]), (1, b'x'));
-            if let Some(stamp) = stamp {
+            let read = until_ready(|| socket.receive(&mut buffer)).unwrap();
+            assert_eq!((read.count, buffer[0]), (1, b'x'));
+            if let Some(stamp) = read.stamp {
                 assert!((before..=wall()).contains(&stamp), "{before} {stamp}");
                 return;
             }

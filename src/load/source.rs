@@ -5,18 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::lifecycle::Ended;
-use super::shape::{DueTimes, LoopClients, LoopTimes, Nanos, Part, Shape};
+use super::shape::{Due, DueTimes, LoopClients, LoopTimes, Nanos, Part, Shape};
 use super::spec::{Length, LoadSpec};
-
-/// A request that is due; `client` is the number of the closed model's client in its loop, and 0 in
-/// the open model. `target` is the index of the one that a recording asks for; otherwise the mix
-/// says which.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Due {
-    pub at: Nanos,
-    pub client: u32,
-    pub target: Option<u32>,
-}
 
 /// When the load is over: one limit for all loops.
 #[derive(Debug, Clone)]
@@ -123,18 +113,9 @@ impl Source {
             return None;
         }
         let due = match &mut self.kind {
-            Kind::Open(times) => times.peek().filter(|at| *at <= now).map(|at| {
-                times.advance();
-                Due { at, client: 0, target: None }
-            }),
-            Kind::Replayed(times) => times.take(now).map(|one| {
-                let target = Some(one.target);
-                Due { at: one.at, client: 0, target }
-            }),
-            Kind::Closed(clients) => clients.take(now).map(|ready| {
-                let client = ready.client;
-                Due { at: ready.at, client, target: None }
-            }),
+            Kind::Open(times) => times.take_due(now),
+            Kind::Replayed(times) => times.take(now),
+            Kind::Closed(clients) => clients.take(now),
         };
         let has_ended = match (&self.limit, due) {
             (_, Some(due)) => !self.limit.admits(due.at),
@@ -180,7 +161,7 @@ impl Source {
     pub fn clients(&self) -> Option<u32> {
         match &self.kind {
             Kind::Open(_) | Kind::Replayed(_) => None,
-            Kind::Closed(clients) => Some(clients.count()),
+            Kind::Closed(clients) => Some(clients.count),
         }
     }
 }

@@ -8,8 +8,8 @@ use std::io;
 use super::socket::{Received, Socket};
 use super::tls::TlsLayer;
 
-/// See the head of this file. What belongs to TLS is kept elsewhere, so that plain connections stay
-/// small.
+/// A socket, with or without TLS over it. What belongs to TLS is boxed, so that plain connections
+/// stay small.
 #[derive(Debug)]
 pub struct Transport {
     pub socket: Socket,
@@ -75,24 +75,9 @@ impl Transport {
     #[inline]
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
         match &mut self.tls {
-            None => {
-                let (count, stamp) = self.socket.receive_stamped(buffer)?;
-                Ok(Received { count, has_more: count == buffer.len(), stamp })
-            }
+            None => self.socket.receive(buffer),
             Some(tls) => tls.receive(&self.socket, buffer),
         }
-    }
-
-    /// See [`Socket::discard`].
-    ///
-    /// # Errors
-    /// As [`receive`](Self::receive); TLS has to look at every byte and can't.
-    pub fn discard(&self, count: usize) -> io::Result<Received> {
-        if self.has_tls() {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
-        let count = self.socket.discard(count)?;
-        Ok(Received { count, has_more: true, stamp: None })
     }
 }
 

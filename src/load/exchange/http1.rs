@@ -148,15 +148,17 @@ impl Http1 {
         let Some(connection) = self.pool.get(key) else { return };
         let Activity::Busy { request, written, .. } = &mut connection.activity else { return };
         let prepared = &cx.common.requests[request.target as usize];
-        let bytes = prepared.bytes(&connection.rendered);
-        if *written == bytes.len() {
-            return self.flush(cx, key);
-        }
+        let unwritten = &prepared.bytes(&connection.rendered)[*written..];
         let is_partly_sent = *written > 0;
-        match connection.transport.send(&bytes[*written..]) {
+        let result = match unwritten {
+            // TLS may hold some of a request that was handed over in full.
+            [] => connection.transport.flush().map(|()| 0),
+            bytes => connection.transport.send(bytes),
+        };
+        match result {
             Ok(count) => {
                 *written += count;
-                let is_all = *written == bytes.len() && !connection.transport.has_unsent();
+                let is_all = count == unwritten.len() && !connection.transport.has_unsent();
                 if request.sent.is_none() {
                     request.sent = Some(cx.now);
                     cx.sink.recorder.sent(request, count);
@@ -177,21 +179,6 @@ impl Http1 {
                 if !(may_be_answered && self.take_early_reply(cx, key)) {
                     self.retry_or_fail(cx, key, class);
                 }
-            }
-        }
-    }
-
-    /// Sends what is left of a request that was handed over in full: TLS may hold some of it.
-    fn flush(&mut self, cx: &mut Context<'_>, key: Key) {
-        let Some(connection) = self.pool.get(key) else { return };
-        match connection.transport.flush() {
-            Ok(()) => self.await_writable(cx, key, false),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.await_writable(cx, key, true);
-            }
-            Err(error) => {
-                let class = cx.dialer.classify(&error);
-                self.retry_or_fail(cx, key, class);
             }
         }
     }
@@ -243,77 +230,92 @@ impl Http1 {
             let Some(connection) = self.pool.get(key) else { return };
             let skippable = connection.reply.skippable();
             let is_busy = matches!(connection.activity, Activity::Busy { .. });
-            let may_skip = is_busy && self.can_discard && skippable >= READ_BUFFER as u64;
-            let read = match may_skip {
-                true => connection.transport.discard(skippable.min(LARGEST_DISCARD) as usize),
+            let is_skipped = is_busy && self.can_discard && skippable >= READ_BUFFER as u64;
+            let read = match is_skipped {
+                true => {
+                    connection.transport.socket.discard(skippable.min(LARGEST_DISCARD) as usize)
+                }
                 false => connection.transport.receive(&mut cx.buffer),
             };
-            let Received { count, has_more, stamp } = match read {
+            let goes_on = match read {
                 Ok(read) if read.count == 0 => return self.handle_end(cx, key),
-                Ok(read) => read,
+                Ok(read) => self.take(cx, key, read, is_skipped, is_hung_up),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if !connection.transport.wants_write() {
-                        return;
+                    let wants_write = connection.transport.wants_write();
+                    if wants_write {
+                        // The TLS handshake has come to its end: now the request can leave.
+                        cx.read_clock();
+                        self.write(cx, key);
                     }
-                    // The TLS handshake has come to its end: now the request can leave.
-                    cx.read_clock();
-                    self.write(cx, key);
-                    continue;
+                    wants_write
                 }
                 Err(error) => {
                     let class = cx.dialer.classify(&error);
                     return self.retry_or_fail(cx, key, class);
                 }
             };
-            let goes_on = has_more || is_hung_up;
-            let Activity::Busy { request, received, .. } = &mut connection.activity else {
-                match connection.activity {
-                    // What follows bytes that no request asked for could not be trusted.
-                    Activity::Idle { .. } => {
-                        self.pool.close(key);
-                        return;
-                    }
-                    _ if goes_on => continue,
-                    _ => return,
-                }
-            };
-            if let Some(jar) = self.jars.get_mut(request.client as usize).filter(|_| !may_skip) {
-                jar.feed(&cx.buffer[..count]);
-            }
-            let is_beginning = *received == 0;
-            *received += count as u64;
-            let progress = match may_skip {
-                true => Ok(connection.reply.skip(count as u64)),
-                false => connection.reply.feed_with(&cx.buffer[..count], &mut self.head_cache),
-            };
-            match progress {
-                Ok(Progress::Done { surplus }) => {
-                    self.complete(cx, key, surplus == 0, stamp);
-                    match (is_hung_up, has_more) {
-                        // Nothing can follow on it, so that its end need not be read.
-                        (true, _) => {
-                            self.pool.close(key);
-                        }
-                        (false, true) => self.rearm(cx, key),
-                        (false, false) => {}
-                    }
-                    return;
-                }
-                Err(_) => {
-                    if is_beginning {
-                        cx.dialer.note_alert(&cx.buffer[..count]);
-                    }
-                    return self.fail(cx, key, RequestError::Malformed);
-                }
-                Ok(Progress::More) => {
-                    cx.batching.reply_is_partial();
-                    if !goes_on {
-                        return;
-                    }
-                }
+            if !goes_on {
+                return;
             }
         }
         self.read_later(cx, key);
+    }
+
+    /// Takes what was read, or skipped in the kernel. Returns whether to read on.
+    #[inline]
+    fn take(
+        &mut self,
+        cx: &mut Context<'_>,
+        key: Key,
+        read: Received,
+        is_skipped: bool,
+        is_hung_up: bool,
+    ) -> bool {
+        let Some(connection) = self.pool.get(key) else { return false };
+        let Received { count, has_more, stamp } = read;
+        let goes_on = has_more || is_hung_up;
+        let Activity::Busy { request, received, .. } = &mut connection.activity else {
+            let is_idle = matches!(connection.activity, Activity::Idle { .. });
+            if is_idle {
+                // What follows bytes that no request asked for could not be trusted.
+                self.pool.close(key);
+            }
+            return goes_on && !is_idle;
+        };
+        let is_beginning = *received == 0;
+        *received += count as u64;
+        let progress = if is_skipped {
+            Ok(connection.reply.skip(count as u64))
+        } else {
+            let bytes = &cx.buffer[..count];
+            if let Some(jar) = self.jars.get_mut(request.client as usize) {
+                jar.feed(bytes);
+            }
+            connection.reply.feed_with(bytes, &mut self.head_cache)
+        };
+        match progress {
+            Ok(Progress::Done { surplus }) => {
+                self.complete(cx, key, surplus == 0, stamp);
+                if is_hung_up {
+                    // Nothing can follow on it, so that its end need not be read.
+                    self.pool.close(key);
+                } else if has_more {
+                    self.rearm(cx, key);
+                }
+                false
+            }
+            Ok(Progress::More) => {
+                cx.batching.reply_is_partial();
+                goes_on
+            }
+            Err(_) => {
+                if is_beginning {
+                    cx.dialer.note_alert(&cx.buffer[..count]);
+                }
+                self.fail(cx, key, RequestError::Malformed);
+                false
+            }
+        }
     }
 
     /// Others have their turn before the rest of this connection's bytes.
@@ -388,7 +390,7 @@ impl Http1 {
 
     /// The last reply of a connection is complete.
     fn retire(&mut self, cx: &mut Context<'_>, key: Key) {
-        let has_room = self.pool.lingering() < self.max_lingering;
+        let has_room = self.pool.lingering < self.max_lingering;
         match cx.common.closing {
             Closing::Server if has_room => {
                 self.pool.linger(key, cx.now + LONGEST_LINGER);

@@ -98,9 +98,9 @@ impl<'a> Http2<'a> {
         for _ in 0..READS_IN_A_ROW {
             let Some(connection) = self.connections.get(key) else { return };
             match connection.transport.receive(&mut cx.buffer) {
-                Ok(read) if read.count == 0 => return connection.http.end(),
+                Ok(read) if read.count == 0 => return connection.http.pipe.end(),
                 Ok(read) => {
-                    connection.http.feed(&cx.buffer[..read.count]);
+                    connection.http.pipe.feed(&cx.buffer[..read.count]);
                     if !read.has_more {
                         return;
                     }
@@ -130,7 +130,7 @@ impl<'a> Http2<'a> {
         self.ended = ended;
         let is_fresh = cx.common.connection == ConnectionMode::Fresh;
         if let Some(Connection { http, .. }) = self.connections.get(key)
-            && (http.is_over() || (is_fresh && http.busy() == 0))
+            && (http.is_over || (is_fresh && http.busy() == 0))
         {
             self.connections.remove(key);
         }
@@ -140,9 +140,9 @@ impl<'a> Http2<'a> {
     fn send(&mut self, cx: &mut Context<'_>, key: Key) -> io::Result<()> {
         let Some(connection) = self.connections.get(key) else { return Ok(()) };
         let transport = &mut connection.transport;
-        let count = connection.http.pipe().send(|bytes| transport.send(bytes))?;
-        let is_waiting = connection.http.pipe().has_unsent() || transport.has_unsent();
-        if !connection.http.pipe().has_unsent() {
+        let count = connection.http.pipe.send(|bytes| transport.send(bytes))?;
+        let is_waiting = connection.http.pipe.has_unsent() || transport.has_unsent();
+        if !connection.http.pipe.has_unsent() {
             let left = connection.http.mark_sent(cx.now);
             let each = count / left.len().max(1);
             left.iter().for_each(|request| cx.sink.recorder.sent(request, each));

@@ -46,7 +46,7 @@ impl Connection {
     }
 }
 
-/// See the head of this file.
+/// The HTTP/1 connections of one loop: busy, idle and lingering.
 #[derive(Debug, Default)]
 pub struct Pool {
     connections: Slab<Connection>,
@@ -54,7 +54,8 @@ pub struct Pool {
     idle: Vec<Key>,
     /// Each client's own, while it is idle; empty where clients share the idle ones.
     own: Vec<Option<Key>>,
-    lingering: usize,
+    /// How many are lingering.
+    pub lingering: usize,
     /// What the connections that are gone had allocated, for the next.
     spare: Vec<(Box<Reply>, Vec<u8>)>,
 }
@@ -141,11 +142,6 @@ impl Pool {
             connection.activity = Activity::Lingering { until };
             self.lingering += 1;
         }
-    }
-
-    /// How many are lingering.
-    pub fn lingering(&self) -> usize {
-        self.lingering
     }
 
     /// The connections whose activity fulfils the condition.

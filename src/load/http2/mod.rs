@@ -47,15 +47,15 @@ pub struct EndedStream {
     pub may_be_sent_again: bool,
 }
 
-/// See the head of this file.
+/// One HTTP/2 connection with its streams.
 pub struct Multiplexed {
-    pipe: Pipe,
+    pub pipe: Pipe,
     requests: SendRequest<Bytes>,
     driver: Connection<Pipe, Bytes>,
     streams: Slab<Stream>,
     ready: Arc<Ready>,
     /// The library has nothing more to do with this connection.
-    is_over: bool,
+    pub is_over: bool,
 }
 
 struct Stream {
@@ -135,11 +135,6 @@ impl Multiplexed {
         !self.is_over && self.busy() < most.max(1)
     }
 
-    /// Whether nothing will come of this connection any more.
-    pub fn is_over(&self) -> bool {
-        self.is_over
-    }
-
     /// All that waited has left: gives the requests that left with it, and notes when.
     pub fn mark_sent(&mut self, now: Nanos) -> Vec<Pending> {
         let unsent = self.streams.values_mut().filter(|stream| stream.request.sent.is_none());
@@ -170,21 +165,6 @@ impl Multiplexed {
         // Only once it has been polled does the library know its waker.
         self.ready.streams().push(stream);
         Ok(())
-    }
-
-    /// Bytes arrived.
-    pub fn feed(&mut self, bytes: &[u8]) {
-        self.pipe.feed(bytes);
-    }
-
-    /// The other side has ended the connection.
-    pub fn end(&mut self) {
-        self.pipe.end();
-    }
-
-    /// The bytes that wait to be sent.
-    pub fn pipe(&self) -> &Pipe {
-        &self.pipe
     }
 
     /// Lets the library work, and hands out the streams that have ended meanwhile.
@@ -224,8 +204,8 @@ impl Multiplexed {
         Some(EndedStream { request, result, received, may_be_sent_again })
     }
 
-    /// Gives up the requests for which the condition holds, which resets their streams. Returns each
-    /// with the bytes of its reply's body so far.
+    /// Gives up the requests for which the condition holds, which resets their streams. Returns
+    /// each with the bytes of its reply's body so far.
     pub fn give_up(&mut self, condition: impl Fn(&Pending) -> bool) -> Vec<(Pending, u64)> {
         let given_up: Vec<Key> = self.streams.find(|one| condition(&one.request)).collect();
         let streams = given_up.into_iter().filter_map(|key| self.streams.remove(key));

@@ -1,6 +1,6 @@
 //! Lines out of bytes that come in pieces, keeping only as much of a line as decides anything.
 
-/// Bytes of a line's beginning that are looked at: enough for every header that tells where a reply
+/// Bytes of a line's beginning that are looked at: enough for every header that says where a reply
 /// ends.
 const KEPT: usize = 256;
 
@@ -64,7 +64,7 @@ impl LineReader {
         &self.kept[..self.length.min(KEPT)]
     }
 
-    /// Forgets the line at hand.
+    /// Discards the line at hand.
     pub fn clear(&mut self) {
         self.length = 0;
     }

@@ -132,8 +132,8 @@ impl Reply {
         Progress::More
     }
 
-    /// Takes the next bytes of the connection, at less cost than [`feed`](Self::feed) when the reply
-    /// begins with the head that the cache holds.
+    /// Takes the next bytes of the connection, at less cost than [`feed`](Self::feed) when the
+    /// reply begins with the head that the cache holds.
     ///
     /// # Errors
     /// As [`feed`](Self::feed).

@@ -119,13 +119,13 @@ fn head(
         head.push_length(body);
         head.push_text("\r\n");
     }
-    let is_cookie = |name: &str| values.has_cookies() && name.eq_ignore_ascii_case("Cookie");
+    let is_cookie = |name: &str| values.has_cookies && name.eq_ignore_ascii_case("Cookie");
     for (name, value) in target.headers.iter().filter(|(name, _)| !is_cookie(name)) {
         head.push_text(format!("{name}: "));
         head.push(value, Component::Header, values)?;
         head.push_text("\r\n");
     }
-    if values.has_cookies() {
+    if values.has_cookies {
         // All in one header (RFC 6265, section 5.4).
         let own = target.headers.iter().filter(|(name, _)| is_cookie(name));
         let own: Vec<&str> = own.map(|(_, value)| value.as_str()).collect();
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_clients_cookies_follow_the_targets_own_in_one_header() {
-        let values = Values::default().with_cookies();
+        let values = Values { has_cookies: true, ..Values::default() };
         let headers = vec![("cookie".into(), "a=1".into()), ("X-A".into(), "1".into())];
         let with_own = Target { headers, ..Target::get("/") };
         for (target, cookies, expected) in [

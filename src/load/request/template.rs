@@ -258,7 +258,7 @@ mod tests {
     fn values(rows: &[[&str; 2]]) -> Values {
         let mut variables = Variables::new(vec!["name".into(), "id".into()]).unwrap();
         rows.iter().for_each(|row| variables.push(row.iter().copied()));
-        Values::new(Some(Arc::new(variables)), 1)
+        Values { table: Some(Arc::new(variables)), seed: 1, has_cookies: false }
     }
 
     fn rendered(text: &str, component: Component, values: &Values, number: u64) -> String {

@@ -112,9 +112,10 @@ pub fn is_part_of_name(character: char) -> bool {
 /// What the variables of a load stand for.
 #[derive(Debug, Clone, Default)]
 pub struct Values {
-    table: Option<Arc<Variables>>,
-    seed: u64,
-    has_cookies: bool,
+    pub table: Option<Arc<Variables>>,
+    pub seed: u64,
+    /// Each client's cookies are sent too.
+    pub has_cookies: bool,
 }
 
 /// One variable of a load.
@@ -126,20 +127,6 @@ pub enum Variable {
 }
 
 impl Values {
-    /// Without cookies.
-    pub fn new(table: Option<Arc<Variables>>, seed: u64) -> Self {
-        Self { table, seed, has_cookies: false }
-    }
-
-    /// These values, with each client's cookies sent too.
-    pub fn with_cookies(self) -> Self {
-        Self { has_cookies: true, ..self }
-    }
-
-    pub fn has_cookies(&self) -> bool {
-        self.has_cookies
-    }
-
     /// The variable of this name.
     ///
     /// # Errors
@@ -220,6 +207,10 @@ mod tests {
 
     use super::*;
 
+    fn values(table: Option<Variables>, seed: u64) -> Values {
+        Values { table: table.map(Arc::new), seed, has_cookies: false }
+    }
+
     fn table(names: &[&str]) -> Result<Variables, LoadError> {
         Variables::new(names.iter().map(ToString::to_string).collect())
     }
@@ -257,7 +248,7 @@ mod tests {
     fn an_unknown_name_is_refused_with_the_known_ones() {
         let mut variables = table(&["user", "password"]).unwrap();
         variables.push(["me", "s3cret"]);
-        let values = Values::new(Some(Arc::new(variables)), 1);
+        let values = values(Some(variables), 1);
         assert_eq!(values.variable("password"), Ok(Variable::Column(1)));
         let error = values.variable("pasword").unwrap_err();
         assert_eq!(
@@ -273,7 +264,7 @@ mod tests {
     fn a_value_with_a_line_end_is_found() {
         let mut variables = table(&["a"]).unwrap();
         ["fine", "", "no\r\ngood", "\n"].iter().for_each(|value| variables.push([*value]));
-        let values = Values::new(Some(Arc::new(variables)), 1);
+        let values = values(Some(variables), 1);
         assert_eq!(values.row_with_line_end(Variable::Column(0)), Some(3));
         assert_eq!(values.row_with_line_end(Variable::Uuid), None);
         assert_eq!(values.longest(Variable::Column(0)), 8);
@@ -284,7 +275,7 @@ mod tests {
         let mut seen = BTreeSet::new();
         for seed in 0..3 {
             for number in 0..2000 {
-                let text = Values::new(None, seed).uuid(number);
+                let text = values(None, seed).uuid(number);
                 let text = std::str::from_utf8(&text).unwrap().to_string();
                 assert_eq!((&text[14..15], text.len()), ("4", 36), "{text}");
                 assert!("89ab".contains(&text[19..20]), "{text}");
@@ -294,6 +285,6 @@ mod tests {
                 assert!(seen.insert(text), "each only once");
             }
         }
-        assert_eq!(Values::new(None, 7).uuid(9), Values::new(None, 7).uuid(9));
+        assert_eq!(values(None, 7).uuid(9), values(None, 7).uuid(9));
     }
 }

@@ -6,7 +6,9 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::cumulative::Cumulative;
-use super::{Nanos, Part, Stage};
+use super::due::{Due, Part};
+use super::nanos::Nanos;
+use super::stages::Stage;
 use crate::terms::{Arrivals, Rate};
 
 /// The due times of one loop, ascending; without end at one rate, up to the end of the last stage
@@ -72,8 +74,14 @@ impl DueTimes {
         self.next
     }
 
-    /// Moves on to the one after it.
-    pub fn advance(&mut self) {
+    /// Takes the next request that is due by `now`.
+    pub fn take_due(&mut self, now: Nanos) -> Option<Due> {
+        let at = self.next.filter(|at| *at <= now)?;
+        self.advance();
+        Some(Due { at, client: 0, target: None })
+    }
+
+    fn advance(&mut self) {
         let due = self.cumulative.due(self.counts.next());
         // Rounding must not put two that are due at almost the same moment in the wrong order.
         self.next = due.map(|due| due.max(self.next.unwrap_or_default()));
@@ -94,16 +102,6 @@ impl Counts {
                 *at
             }
         }
-    }
-}
-
-impl Iterator for DueTimes {
-    type Item = Nanos;
-
-    fn next(&mut self) -> Option<Nanos> {
-        let due = self.peek()?;
-        self.advance();
-        Some(due)
     }
 }
 
@@ -128,6 +126,16 @@ mod tests {
     use super::*;
 
     const NANOSECONDS: f64 = 1e9;
+
+    impl Iterator for DueTimes {
+        type Item = Nanos;
+
+        fn next(&mut self) -> Option<Nanos> {
+            let due = self.next?;
+            self.advance();
+            Some(due)
+        }
+    }
 
     fn rate(per_second: f64) -> Rate {
         Rate::per_second(per_second).unwrap()

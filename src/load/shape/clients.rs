@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
-use super::{Nanos, Part, Span};
+use super::due::{Due, Part};
+use super::nanos::{Nanos, Span};
 
 /// A client that has got no proper reply waits at least this long, so that a server that refuses
 /// everything is not asked in a busy loop.
@@ -15,22 +16,16 @@ const PAUSE_AFTER_ERROR: Span = Span::millis(10);
 const START_DISTANCE: Span = Span::micros(100);
 const LONGEST_START: Span = Span::millis(100);
 
-/// A client, by its number in its loop, and when it is ready.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ready {
-    pub at: Nanos,
-    pub client: u32,
-}
-
 /// The clients of one loop that are thinking. Its size is bounded by the number of clients.
 #[derive(Debug)]
 pub struct LoopClients {
     /// After a proper reply; the earliest first, as all of them think equally long.
-    thinking: VecDeque<Ready>,
+    thinking: VecDeque<Due>,
     /// The others: those that have not begun, or wait after a failure.
-    waiting: BinaryHeap<Reverse<Ready>>,
+    waiting: BinaryHeap<Reverse<Due>>,
     think: Span,
-    count: u32,
+    /// How many clients this loop has.
+    pub count: u32,
 }
 
 impl LoopClients {
@@ -47,14 +42,9 @@ impl LoopClients {
         let first = |client: u32| {
             let place = u64::from(client) * u64::from(part.of) + u64::from(part.index);
             let at = u128::from(spread) * u128::from(place) / u128::from(all);
-            Reverse(Ready { at: Nanos::new(at as u64), client })
+            Reverse(Due { at: Nanos::new(at as u64), client, target: None })
         };
         Self { thinking: VecDeque::new(), waiting: (0..count).map(first).collect(), think, count }
-    }
-
-    /// How many clients this loop has.
-    pub fn count(&self) -> u32 {
-        self.count
     }
 
     /// When the next client is ready; `None` while all of them wait for a reply.
@@ -70,7 +60,7 @@ impl LoopClients {
 
     /// Takes the next client that is ready by `now`.
     #[inline]
-    pub fn take(&mut self, now: Nanos) -> Option<Ready> {
+    pub fn take(&mut self, now: Nanos) -> Option<Due> {
         let at = self.peek().filter(|at| *at <= now)?;
         match self.thinking.front() {
             Some(ready) if ready.at == at => self.thinking.pop_front(),
@@ -81,13 +71,13 @@ impl LoopClients {
     /// The client's request ended at `now`; it is ready again after thinking.
     #[inline]
     pub fn answered(&mut self, client: u32, now: Nanos) {
-        self.thinking.push_back(Ready { at: now + self.think, client });
+        self.thinking.push_back(Due { at: now + self.think, client, target: None });
     }
 
     /// The client's request failed at `now`.
     pub fn failed(&mut self, client: u32, now: Nanos) {
         let pause = self.think.max(PAUSE_AFTER_ERROR);
-        self.waiting.push(Reverse(Ready { at: now + pause, client }));
+        self.waiting.push(Reverse(Due { at: now + pause, client, target: None }));
     }
 }
 

@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use super::{Nanos, Span, Stage};
+use super::nanos::{Nanos, Span};
+use super::stages::Stage;
 use crate::terms::Rate;
 
 const NANOSECONDS: f64 = 1e9;

@@ -6,6 +6,7 @@
 mod arrivals;
 mod clients;
 mod cumulative;
+mod due;
 mod nanos;
 mod stages;
 mod times;
@@ -15,11 +16,13 @@ use std::time::Duration;
 
 use crate::terms::{Arrivals, Offered, Rate};
 
-pub use arrivals::DueTimes;
-pub use clients::{LoopClients, Ready};
-pub use nanos::{Nanos, Span};
+pub(super) use arrivals::DueTimes;
+pub(super) use clients::LoopClients;
+pub(super) use due::{Due, Part};
+pub(super) use nanos::{Nanos, Span};
 pub use stages::{Stage, Stages, StagesError};
-pub use times::{LoopTimes, Replayed, Times, TimesError};
+pub(super) use times::LoopTimes;
+pub use times::{Times, TimesError};
 
 /// A load shape. An enum and no trait, because it is stored and sent to other machines.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,24 +94,6 @@ impl From<Offered> for Shape {
     }
 }
 
-/// One of several loops that share a load: `index` counts from 0 and is below `of`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
-    pub index: u16,
-    pub of: u16,
-}
-
-impl Part {
-    /// The whole load in one loop.
-    pub const WHOLE: Self = Self { index: 0, of: 1 };
-
-    /// This part's share of `total` things dealt out in turn: the shares of all parts add up.
-    pub fn share(self, total: u32) -> u32 {
-        let (index, of) = (u32::from(self.index), u32::from(self.of));
-        total / of + u32::from(index < total % of)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,15 +116,5 @@ mod tests {
         let clients = Shape::Clients { clients: 1, think: s(0) };
         assert_eq!((clients.length(s(5)), clients.end(s(5))), (None, None));
         assert_eq!(clients.highest_rate(), None);
-    }
-
-    #[test]
-    fn the_shares_of_all_loops_add_up() {
-        for of in 1..9 {
-            for total in 0..40 {
-                let sum: u32 = (0..of).map(|index| Part { index, of }.share(total)).sum();
-                assert_eq!(sum, total, "{total} among {of}");
-            }
-        }
     }
 }

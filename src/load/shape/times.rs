@@ -5,22 +5,15 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::{Nanos, Part};
+use super::due::{Due, Part};
+use super::nanos::Nanos;
 use crate::terms::Rate;
-
-/// A recorded request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Replayed {
-    /// When it is due.
-    pub at: Nanos,
-    /// The index of the target that it asks for.
-    pub target: u32,
-}
 
 /// The requests of a recording: at least one, in the order in which they are due.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Times {
-    all: Vec<Replayed>,
+    /// When each is due, and the index of the target that it asks for.
+    all: Vec<(Nanos, u32)>,
 }
 
 /// Why a recording cannot be replayed.
@@ -37,9 +30,9 @@ impl Times {
     /// # Errors
     /// There is no request.
     pub fn new(due: Vec<(Duration, u32)>) -> Result<Self, TimesError> {
-        let one = |(at, target)| Replayed { at: Nanos::from(at), target };
-        let mut all: Vec<Replayed> = due.into_iter().map(one).collect();
-        all.sort_by_key(|one| one.at);
+        let one = |(at, target)| (Nanos::from(at), target);
+        let mut all: Vec<_> = due.into_iter().map(one).collect();
+        all.sort_by_key(|(at, _)| *at);
         if all.is_empty() { Err(TimesError::Empty) } else { Ok(Self { all }) }
     }
 
@@ -50,7 +43,7 @@ impl Times {
 
     /// Whether every request asks for one of this many targets.
     pub(crate) fn fits(&self, targets: usize) -> bool {
-        self.all.iter().all(|one| (one.target as usize) < targets)
+        self.all.iter().all(|(_, target)| (*target as usize) < targets)
     }
 
     /// When the last one has been due.
@@ -73,7 +66,7 @@ impl Times {
     }
 
     fn last_due(&self) -> Nanos {
-        self.all.last().map_or(Nanos::START, |one| one.at)
+        self.all.last().map_or(Nanos::START, |(at, _)| *at)
     }
 }
 
@@ -93,14 +86,14 @@ impl LoopTimes {
 
     /// When the next one is due; `None` after the last.
     pub fn peek(&self) -> Option<Nanos> {
-        self.times.all.get(self.next).map(|one| one.at)
+        self.times.all.get(self.next).map(|(at, _)| *at)
     }
 
     /// Takes the next one that is due by `now`.
-    pub fn take(&mut self, now: Nanos) -> Option<Replayed> {
-        let next = self.times.all.get(self.next).filter(|one| one.at <= now).copied();
-        self.next += if next.is_some() { self.step } else { 0 };
-        next
+    pub fn take(&mut self, now: Nanos) -> Option<Due> {
+        let (at, target) = *self.times.all.get(self.next).filter(|(at, _)| *at <= now)?;
+        self.next += self.step;
+        Some(Due { at, client: 0, target: Some(target) })
     }
 }
 
@@ -114,7 +107,7 @@ mod tests {
     }
 
     fn taken(times: &mut LoopTimes, now: Nanos) -> Vec<u32> {
-        std::iter::from_fn(|| times.take(now)).map(|one| one.target).collect()
+        std::iter::from_fn(|| times.take(now)).filter_map(|due| due.target).collect()
     }
 
     #[test]

@@ -151,7 +151,7 @@ impl TlsLayer {
     /// # Errors
     /// `WouldBlock` when there is no plaintext yet; `InvalidData` when TLS failed; `UnexpectedEof`
     /// when the connection ended without the notice that TLS gives of a proper end. Any machine on
-    /// the way can end a connection but cannot forge that notice: a reply whose end is the end of the
+    /// the way can end a connection but cannot forge that notice: a reply whose end is that of its
     /// connection may have been cut off.
     pub fn receive(&mut self, socket: &Socket, buffer: &mut [u8]) -> io::Result<Received> {
         let (plaintext, ciphertext) = buffer.split_at_mut(buffer.len() - CIPHERTEXT);
@@ -162,11 +162,10 @@ impl TlsLayer {
         if self.has_ended() {
             return self.end();
         }
-        let (count, stamp) = socket.receive_stamped(ciphertext)?;
+        let Received { count, has_more, stamp } = socket.receive(ciphertext)?;
         if count == 0 {
             return Err(self.cut_off());
         }
-        let has_more = count == ciphertext.len();
         let filled = self.decrypt(socket, &ciphertext[..count], plaintext);
         if filled > 0 {
             return Ok(Received { count: filled, has_more: has_more || self.has_ended(), stamp });
