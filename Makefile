@@ -10,7 +10,7 @@ DEMO_PAGE ?= sweetspot-demo.html
 FUZZ_S ?= 60
 # Most tests wait for servers and for what they measure, so there are more at a time than cores; those
 # that could disturb each other take turns (tests/it/turn.rs).
-TEST_THREADS ?= $(shell echo $$(( $$(nproc) * 3 )))
+TEST_THREADS ?= $(shell echo $$(( $$(nproc) * 2 )))
 
 # Where rustup puts Rust; last, so that it is used only when there is no other.
 export PATH := $(PATH):$(HOME)/.cargo/bin

@@ -91,10 +91,7 @@ pub fn stream(
         let what = "variables and cookies are sent over HTTP/1.1 only; leave out --http 2";
         return Err(LoadError::Plan(what.into()));
     }
-    let tls = spec.tls.as_ref().map(|tls| match spec.protocol {
-        Protocol::Http1 => tls.clone(),
-        Protocol::Http2 { .. } => tls.speaking_http2(),
-    });
+    let tls = tls_settings(spec);
     let limit = Limit::of(spec);
     thread::scope(|scope| {
         // In here, so that it is gone before the scope waits for its threads: when one of many
@@ -133,6 +130,14 @@ pub fn stream(
         let run = load_run(spec, &reports, is_cut_short);
         reported.fill_up(run.duration, callbacks.second);
         Ok(run)
+    })
+}
+
+/// TLS as the load's protocol needs it; `None` without TLS.
+fn tls_settings(spec: &LoadSpec) -> Option<TlsSettings> {
+    spec.tls.as_ref().map(|tls| match spec.protocol {
+        Protocol::Http1 => tls.clone(),
+        Protocol::Http2 { .. } => tls.speaking_http2(),
     })
 }
 

@@ -54,6 +54,11 @@ impl Site {
         site
     }
 
+    /// For what is asked of the figures, or needs its share of the processor at any moment.
+    pub fn alone(files: &[(&str, &str)]) -> Self {
+        Self::build(files, Some(crate::turn::take()))
+    }
+
     /// For what loads servers that compute, and asks nothing of their speed.
     pub fn sharing() -> Self {
         Self::build(&[], Some(crate::turn::share()))
@@ -67,6 +72,11 @@ impl Site {
     /// An app whose capacity doesn't depend on how busy the machine is, with one thread today.
     pub fn waiting() -> Self {
         Self::new(WAITING)
+    }
+
+    /// That app, with nothing else on the machine: for what compares its figures.
+    pub fn waiting_alone() -> Self {
+        Self::alone(WAITING)
     }
 
     /// Beside this one, a second site with the app of [`Site::waiting`].

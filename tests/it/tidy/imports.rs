@@ -107,8 +107,8 @@ fn own_paths(source: &Source, here: &[&str]) -> Vec<(usize, Vec<String>)> {
         }
     }
     for offset in source.find_word("super") {
-        // The later ones of `super::super` belong to the first.
-        if source.code[..offset].ends_with("super::") {
+        // The later ones of `super::super` belong to the first; `pub(super)` says who may use this.
+        if ["super::", "pub("].iter().any(|before| source.code[..offset].ends_with(before)) {
             continue;
         }
         for path in paths_at(&source.code, offset) {
