@@ -1,5 +1,6 @@
 //! One trial on a place, and what it says.
 
+use sweetspot::report::Language;
 use sweetspot::summary::trial::{Context, summarise};
 use sweetspot::terms::{Goals, TrialPurpose, TrialSummary};
 use sweetspot::trial::{Order, Outcome, Runner};
@@ -13,7 +14,7 @@ pub fn run(
     goals: &Goals,
 ) -> crate::Result<TrialSummary> {
     let record = match runner.run(order, &mut |_| {})? {
-        Outcome::BootFailed(failure) => return Err(failure.message.into()),
+        Outcome::BootFailed(failure) => return Err(Language::DATA.say(&failure.message).into()),
         Outcome::Recorded(record) => record,
     };
     let context = Context {

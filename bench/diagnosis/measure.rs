@@ -11,6 +11,7 @@ use std::time::Duration;
 use sweetspot::load;
 use sweetspot::place::local::Local;
 use sweetspot::place::{Offer, Place as _, Started};
+use sweetspot::report::Language;
 use sweetspot::terms::{Configuration, Offered, Priority, StopSignal, TrialRecord};
 
 use crate::beside::StandingStill;
@@ -81,7 +82,9 @@ fn start(place: &mut Local, configuration: Configuration) -> Result<Serving> {
         Started::Ready { boot } => Ok(Serving { configuration, boot }),
         Started::Failed(failure) => {
             let lines = failure.last_lines.join(" | ");
-            Err(format!("{}; {}; {lines}", failure.message, failure.advice).into())
+            let cause = Language::DATA.say(&failure.message);
+            let advice = Language::DATA.say(&failure.advice);
+            Err(format!("{cause}; {advice}; {lines}").into())
         }
     }
 }

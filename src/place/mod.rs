@@ -15,8 +15,8 @@ use thiserror::Error;
 use crate::load::LoadError;
 use crate::server::Inspection;
 use crate::terms::{
-    BootFailure, Configuration, LiveSecond, LoadRecord, Machine, MonitorRecord, Offered,
-    TrialFailure, Variant, Warning,
+    BootAdvice, BootFailure, BootFailureKind, Configuration, LiveSecond, LoadRecord, Machine,
+    MonitorRecord, Offered, TrialFailure, Variant, Warning,
 };
 
 /// One load to offer to the server that runs.
@@ -63,13 +63,23 @@ pub enum PlaceError {
     },
     /// The app's own settings could not be read; the server's last lines say why.
     #[error("{}", .0.message)]
-    Inspection(BootFailure),
+    Inspection(Box<Unusable>),
     /// Something that the app needs, such as its database, does not run.
     #[error("{}", .0.message)]
-    Service(BootFailure),
+    Service(Box<Unusable>),
     /// The user asked to end while something was being started or stopped.
     #[error("stopped by the user")]
     Stopped,
+}
+
+/// Something that a server needs, and what keeps it from being used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unusable {
+    pub kind: BootFailureKind,
+    pub message: String,
+    pub advice: BootAdvice,
+    /// Its own, oldest first.
+    pub last_lines: Vec<String>,
 }
 
 /// Somewhere trials can run. At most one server runs at a time.

@@ -15,9 +15,9 @@ use super::wording::Language;
 use crate::terms::{
     Arrivals, BootFailure, Change, Configuration, CurrentSetting, Decision, Edge, Event,
     InsideSummary, KnobsReport, Limit, LoadSummary, Machine, MemoryParts, Note, ObjectiveReport,
-    Offered, PlanLine, PlanRecord, Prediction, PredictionScore, Rate, Reason, SessionState, Stated,
-    TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict, Verification, WarmUp, WarmUpKind,
-    Warning, WorkerShare,
+    Offered, PlanLine, PlanRecord, Prediction, PredictionScore, Rate, Reason, SessionError,
+    SessionState, Stated, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict, Verification,
+    WarmUp, WarmUpKind, Warning, WorkerShare,
 };
 
 /// What `tune --json` and `report -o json` print.
@@ -30,7 +30,7 @@ pub struct TuneReport {
     /// `running` also when the program died before it could say how the session ended.
     pub state: SessionState,
     /// Why it could not measure; null otherwise.
-    pub error: Option<String>,
+    pub error: Option<Stated<SessionError>>,
     /// The app's folder.
     pub app: String,
     pub server: String,
@@ -152,7 +152,7 @@ pub struct TrialReport {
 }
 
 /// A configuration that never became ready.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BootFailureReport {
     pub workers: u16,
     pub threads: u16,

@@ -44,8 +44,8 @@ pub fn did_not_start(
     language: Language,
 ) -> String {
     let name = name(story, configuration, variant, language);
-    let (message, advice) = (&failure.message, &failure.advice);
-    language.phrases().did_not_start(&name, message, advice)
+    let (message, advice) = (language.say(&failure.message), language.say(&failure.advice));
+    language.phrases().did_not_start(&name, &message, &advice)
 }
 
 /// A row for each change, then those that were tried together and with other threads.

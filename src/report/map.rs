@@ -9,7 +9,7 @@ use super::figures;
 use super::story::Story;
 use super::wording::Language;
 use super::words;
-use crate::terms::{Configuration, Obstacle, Stated, Verdict};
+use crate::terms::{BootCause, Configuration, Obstacle, Stated, Verdict};
 
 /// What is known of one configuration. Rates in requests/s within the SLO.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ pub enum Cell {
     /// It can't be run; why.
     RuledOut(Stated<Obstacle>),
     /// The server did not start with it; why.
-    NeverReady(String),
+    NeverReady(Stated<BootCause>),
     Unknown,
 }
 
@@ -58,7 +58,7 @@ impl Cell {
     pub fn why(&self, language: Language) -> Option<String> {
         match self {
             Self::RuledOut(why) => Some(language.say(why)),
-            Self::NeverReady(why) => Some(why.clone()),
+            Self::NeverReady(why) => Some(language.say(why)),
             _ => None,
         }
     }

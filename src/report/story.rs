@@ -11,8 +11,8 @@ use super::figures;
 use crate::terms::{
     BootFailure, Change, Configuration, CurrentSetting, Decision, Event, EventKind, KnobsReport,
     Machine, MemoryParts, Note, ObjectiveReport, PlanLine, PlanRecord, PlannedValue, Prediction,
-    PredictionScore, SessionState, Stated, TrialPurpose, TrialSummary, TuneResult, Variant,
-    Verdict, Verification, Warning, plan_records,
+    PredictionScore, SessionError, SessionState, Stated, TrialPurpose, TrialSummary, TuneResult,
+    Variant, Verdict, Verification, Warning, plan_records,
 };
 
 /// Where a session lies, as far as it lies anywhere.
@@ -70,7 +70,7 @@ pub struct Story {
     /// `Running` until the events say how it ended.
     pub state: SessionState,
     /// Why it could not measure.
-    pub error: Option<String>,
+    pub error: Option<Stated<SessionError>>,
     /// Seconds from start to end, or to the last event.
     pub elapsed_s: f64,
     /// Seconds under load.

@@ -180,7 +180,7 @@ pub fn facts(story: &Story, language: Language) -> Vec<(&'static str, String)> {
         facts.push((labels.stopped, labels.before_its_end.to_string()));
     }
     if let (Some(error), Some(_)) = (&story.error, &story.decision) {
-        facts.push((labels.failed, say.failed(error)));
+        facts.push((labels.failed, say.failed(&language.say(error))));
     }
     if let Some(now) = &story.current {
         facts.push((labels.today, today(story, now, language)));
@@ -358,7 +358,7 @@ pub fn ways_out(story: &Story, language: Language) -> Vec<String> {
         return vec![say.way_out(&WayOut::TakeUpAgain)];
     }
     if story.trials.is_empty() && !story.boot_failures.is_empty() {
-        let advice = story.boot_failures.iter().map(|(_, failure)| failure.advice.clone());
+        let advice = story.boot_failures.iter().map(|(_, it)| language.say(&it.advice));
         let mut ways: Vec<String> = advice.collect();
         ways.dedup();
         return ways;
@@ -487,7 +487,8 @@ pub fn failures(story: &Story, language: Language) -> Vec<(String, Vec<String>)>
     for trial in &story.trials {
         if let Some(TrialFailure::Died { status, last_lines }) = &trial.failure {
             let who = name(story, trial.configuration, language);
-            let what = language.phrases().ended(&who, !story.has_threads, trial.id, status);
+            let (status, in_workers) = (language.say(status), !story.has_threads);
+            let what = language.phrases().ended(&who, in_workers, trial.id, &status);
             failures.push((what, last_lines.clone()));
         }
     }
@@ -529,7 +530,7 @@ pub fn predictions_scored(story: &Story, language: Language) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{BootFailure, BootFailureKind, Limit, Settings};
+    use crate::terms::{BootFailure, BootFailureKind, Limit, SessionError, Settings, Stated};
     use crate::terms::{CpuBusy, Slots, WaitingEvidence};
     use crate::terms::{PredictedLimit, Prediction};
 
@@ -650,7 +651,7 @@ mod tests {
     fn a_session_that_failed_says_why_first() {
         let story = Story {
             state: SessionState::Failed,
-            error: Some("the port 3000 is taken".into()),
+            error: Some(Stated::Verbatim("the port 3000 is taken".into())),
             ..Story::default()
         };
         assert_eq!(
@@ -658,16 +659,18 @@ mod tests {
             "Could not measure: the port 3000 is taken."
         );
         assert!(ways_out(&story, Language::English).is_empty());
-        let story = Story { error: Some("could not start a process".into()), ..story };
-        assert_eq!(headline(&story, Language::English), "Could not start a process.");
+        let (what, why) = ("start a process".into(), "no memory".into());
+        let error = SessionError::CouldNot { what, why };
+        let story = Story { error: Some(error.into()), ..story };
+        assert_eq!(headline(&story, Language::English), "Could not start a process: no memory.");
     }
 
     #[test]
     fn a_server_that_never_started_is_the_headline_and_its_advice_the_way_out() {
         let failure = BootFailure {
             kind: BootFailureKind::SecretKeyBase,
-            message: "SECRET_KEY_BASE is missing".into(),
-            advice: "set SECRET_KEY_BASE".into(),
+            message: Stated::Verbatim("SECRET_KEY_BASE is missing".into()),
+            advice: Stated::Verbatim("set SECRET_KEY_BASE".into()),
             last_lines: Vec::new(),
         };
         let boot_failures = [(1, 5), (2, 5)]

@@ -27,8 +27,8 @@ use std::time::Duration;
 
 use crate::model::{self, Form};
 use crate::terms::{
-    Arrivals, Bytes, Configuration, Note, Objective, Obstacle, Offered, Prediction, QuantileLimit,
-    Ratio, SearchNote, Slo, Stated, TrialPurpose, TrialSummary, Variant, Verdict,
+    Arrivals, BootCause, Bytes, Configuration, Note, Objective, Obstacle, Offered, Prediction,
+    QuantileLimit, Ratio, SearchNote, Slo, Stated, TrialPurpose, TrialSummary, Variant, Verdict,
 };
 
 pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice, ObjectiveAnswer};
@@ -115,7 +115,7 @@ pub enum Told {
     /// The configuration never became ready. `ended_s` as in [`TrialSummary::ended_s`].
     BootFailed {
         configuration: Configuration,
-        reason: String,
+        reason: Stated<BootCause>,
         ended_s: f64,
     },
 }

@@ -11,18 +11,19 @@ use super::grid;
 use super::knobs;
 use super::order::order;
 use super::resume::{self, Resumed};
+use crate::load::LoadError;
 use crate::model::Form;
 use crate::place::{Place, PlaceError};
 use crate::plan::Plan;
-use crate::report::{Reporter, Stored};
+use crate::report::{Language, Reporter, Stored};
 use crate::search::{self, Ask, Search, SearchPlan, Told, TrialRequest};
 use crate::server::{self, Inspection, Proxy};
 use crate::store::{SessionHead, SessionId, Store, StoreError};
 use crate::summary::trial::{self as trial_summary, Context};
 use crate::terms::{
     BootFailure, Configuration, Doubt, Event, EventKind, LoadDoubt, PlanLine, PlanRecord,
-    PlanSource, PlannedGoal, PlannedValue, Ratio, Reason, SessionState, Slo, StopSignal,
-    TrialSummary, TuneResult, Warning,
+    PlanSource, PlannedGoal, PlannedValue, Ratio, Reason, SessionError, SessionState, Slo, Stated,
+    StopSignal, TrialSummary, TuneResult, Warning,
 };
 use crate::trial::{Outcome, Progress, Runner};
 
@@ -36,8 +37,41 @@ pub enum TuneError {
     #[error("could not write the report: {0}")]
     Report(#[source] std::io::Error),
     /// The app does not start with its own settings, so there is nothing to tune.
-    #[error("{}; {}", .0.message, .0.advice)]
-    DoesNotStart(BootFailure),
+    #[error("{}", Language::DATA.say_fact(&does_not_start(.0)))]
+    DoesNotStart(Box<BootFailure>),
+}
+
+impl TuneError {
+    /// What the session ends with.
+    pub fn stated(&self) -> Stated<SessionError> {
+        let could_not = |what: String, why: &dyn std::fmt::Display| {
+            SessionError::CouldNot { what, why: why.to_string() }.into()
+        };
+        match self {
+            Self::DoesNotStart(failure) => does_not_start(failure).into(),
+            Self::Report(source) => could_not("write the report".into(), source),
+            Self::Store(StoreError { what, path, message, .. }) => {
+                could_not(format!("{what} {path}"), message)
+            }
+            Self::Place(PlaceError::Environment { what, source }) => {
+                could_not(what.clone(), source)
+            }
+            Self::Place(PlaceError::Load(LoadError::Environment { what, .. })) => {
+                could_not("set up the load generator".into(), what)
+            }
+            Self::Place(
+                PlaceError::Load(LoadError::Plan(_))
+                | PlaceError::Inspection(_)
+                | PlaceError::Service(_)
+                | PlaceError::Stopped,
+            ) => Stated::Verbatim(self.to_string()),
+        }
+    }
+}
+
+fn does_not_start(failure: &BootFailure) -> SessionError {
+    let (cause, advice) = (failure.message.clone(), failure.advice.clone());
+    SessionError::AppDoesNotStart { cause, advice }
 }
 
 /// Everything that a tune works with.
@@ -365,7 +399,7 @@ impl Work<'_> {
         let kind = EventKind::SessionEnded {
             state,
             result: Some(Box::new(result.clone())),
-            error: end.as_ref().err().map(ToString::to_string),
+            error: end.as_ref().err().map(TuneError::stated),
         };
         match end {
             Ok(_) => self.log.emit(elapsed, kind)?,
@@ -490,7 +524,7 @@ impl Work<'_> {
         let kind = EventKind::BootFailed { configuration, variant, failure: failure_too };
         self.log.emit(elapsed, kind)?;
         if self.trials == 0 {
-            return Err(TuneError::DoesNotStart(failure));
+            return Err(TuneError::DoesNotStart(failure.into()));
         }
         let ended_s = self.log.at_s(elapsed);
         Ok(Told::BootFailed { configuration, reason: failure.message, ended_s })

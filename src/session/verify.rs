@@ -285,7 +285,7 @@ fn drive(
         Ok(End::Stopped) => SessionState::Stopped,
         Err(_) => SessionState::Failed,
     };
-    let error = end.as_ref().err().map(ToString::to_string);
+    let error = end.as_ref().err().map(TuneError::stated);
     let kind = EventKind::SessionEnded { state, result: Some(Box::new(result)), error };
     match end {
         Ok(_) => {

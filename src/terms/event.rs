@@ -8,13 +8,15 @@ use serde::{Deserialize, Serialize};
 use super::comparison::Verification;
 use super::configuration::Configuration;
 use super::decision::{Prediction, TuneResult};
+use super::failure::{BootFailure, SessionError};
 use super::knob::{Change, Variant};
 use super::load_record::LoadRecord;
 use super::load_record::Offered;
 use super::machine::Machine;
 use super::monitor_record::MonitorRecord;
 use super::plan_record::PlanLine;
-use super::trial::{BootFailure, TrialPurpose, TrialSummary};
+use super::stated::Stated;
+use super::trial::{TrialPurpose, TrialSummary};
 use super::warning::Warning;
 
 /// Where a running load is.
@@ -75,9 +77,7 @@ fn yes() -> bool {
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     /// First event of a session that asks whether the recommendation of another is still right.
-    Verifying {
-        session: i64,
-    },
+    Verifying { session: i64 },
     /// The plan and the machine.
     SessionStarted {
         app: String,
@@ -94,10 +94,7 @@ pub enum EventKind {
         changes: Vec<Change>,
     },
     /// An earlier session of the same plan was taken up; so many trials are known already.
-    Resumed {
-        session: i64,
-        trials: u32,
-    },
+    Resumed { session: i64, trials: u32 },
     /// What doctor found, or a doubt that came up.
     Warned(Warning),
     /// A server is being started.
@@ -131,6 +128,7 @@ pub enum EventKind {
     /// The summary and what it was made from.
     TrialFinished {
         summary: Box<TrialSummary>,
+        /// What the load generator recorded, second by second.
         load: Box<LoadRecord>,
         monitor: Box<MonitorRecord>,
     },
@@ -141,6 +139,6 @@ pub enum EventKind {
     SessionEnded {
         state: SessionState,
         result: Option<Box<TuneResult>>,
-        error: Option<String>,
+        error: Option<Stated<SessionError>>,
     },
 }

@@ -14,6 +14,7 @@ mod doubt;
 mod duration;
 mod event;
 mod evidence;
+mod failure;
 mod finding;
 mod framework;
 mod goals;
@@ -68,6 +69,10 @@ pub use evidence::{
     CpuBusy, Evidence, LimitAdvice, MemoryFill, NeighbourCores, ResourceEvidence, Slots,
     WaitingEvidence,
 };
+pub use failure::{
+    BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, FrameworkSetting, ProcessEnd,
+    ReplyAdvice, ServerEnd, SessionError, StartAdvice, TrialFailure,
+};
 pub use finding::{
     BusiestProcess, CoresQuota, Finding, FindingState, GroupPermission, LocalPorts, MachineCheck,
     MemoryLeft, NoiseSpread, Priority, RefusedGroup,
@@ -112,8 +117,8 @@ pub use stated::{Stated, or_empty};
 pub use stop::{StopRequest, StopSignal};
 pub use target::{ConnectionMode, Target, TargetError};
 pub use trial::{
-    BootFailure, BootFailureKind, Edge, InsideSummary, TrialFailure, TrialPurpose, TrialRecord,
-    TrialSummary, Verdict, WarmUp, WarmUpKind, WorkerShare,
+    Edge, InsideSummary, TrialPurpose, TrialRecord, TrialSummary, Verdict, WarmUp, WarmUpKind,
+    WorkerShare,
 };
 pub use units::{Bytes, Cores, Rate, Ratio, Threads, UnitError, Workers};
 pub use warning::Warning;

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::failure::BootCause;
 use super::reason::Reason;
 use super::stated::Stated;
 
@@ -15,7 +16,7 @@ pub enum Obstacle {
     /// More database connections than there are.
     NeedsDatabaseConnections { needed: u32, limit: u32 },
     /// The server does not become ready; `why` says what kept it.
-    DoesNotStart { why: String },
+    DoesNotStart { why: Stated<BootCause> },
     /// The server ended under load, and again when that was repeated.
     DiedTwice,
     /// Trials broke or were invalid, and again when repeated; `why` is the last one's reason.

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::Configuration;
+use super::failure::TrialFailure;
 use super::knob::Variant;
 use super::limit::Limit;
 use super::load_record::{LoadRecord, Offered};
@@ -108,68 +109,6 @@ pub struct InsideSummary {
     pub queue_s: Option<f64>,
     /// CPU that the probe itself took.
     pub probe_s: f64,
-}
-
-/// Why a trial could not be completed; a measurement all the same.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TrialFailure {
-    /// The server never became ready.
-    Boot(BootFailure),
-    /// The server ended while it was under load: the process's own last lines.
-    Died { status: String, last_lines: Vec<String> },
-}
-
-/// What kept a server from becoming ready.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct BootFailure {
-    pub kind: BootFailureKind,
-    /// What happened, lower case, no full stop.
-    pub message: String,
-    /// What to do about it.
-    pub advice: String,
-    /// The server's own last lines, oldest first, at most 20.
-    pub last_lines: Vec<String>,
-}
-
-/// Causes we recognise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BootFailureKind {
-    /// The process ended before it was ready.
-    Exited,
-    /// `SECRET_KEY_BASE` is missing.
-    SecretKeyBase,
-    /// The database cannot be reached or does not exist.
-    Database,
-    /// The database takes fewer connections at once than the setting needs.
-    TooManyConnections,
-    /// Migrations are pending.
-    PendingMigration,
-    /// The server program is not installed.
-    NotInstalled,
-    /// Something else listens on the port.
-    PortTaken,
-    /// It listens elsewhere than where it was told to.
-    OtherPort,
-    /// It never answered within the time given.
-    NeverReady,
-    /// 301 or 302 to https (`force_ssl`).
-    ForcedSsl,
-    /// A redirect elsewhere, such as to a login.
-    Redirected,
-    /// 401: credentials are needed.
-    Unauthorized,
-    /// 403: often Rails' `config.hosts`.
-    Forbidden,
-    /// 404: the target does not exist.
-    NotFound,
-    /// 429: the app limits the rate.
-    RateLimited,
-    /// 5xx.
-    ServerError,
-    /// Any other reply that is not 2xx.
-    NotSuccess,
 }
 
 /// Where a load was beside the edge of its latency goal.

@@ -10,8 +10,8 @@ use sweetspot::place::local::{Local, LocalSettings};
 use sweetspot::place::simulated::{ChangeEffect, Drift, Simulated, SimulatedApp};
 use sweetspot::place::{Place, Started};
 use sweetspot::plan::Plan;
-use sweetspot::report;
 use sweetspot::report::facts::with_sentences;
+use sweetspot::report::{self, Language};
 use sweetspot::server::{App, Proxy, find};
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::{
@@ -378,7 +378,10 @@ fn a_library_that_cannot_be_preloaded_is_no_variant_that_makes_no_difference() {
     let one = Configuration::new(1, 1).unwrap();
     let started = place.start_variant(one, Variant::of(0)).unwrap();
     let Started::Failed(failure) = started else { panic!("{started:?}") };
-    assert!(failure.message.contains("libnobody_has_this.so.9"), "{failure:?}");
+    assert!(
+        Language::DATA.say(&failure.message).contains("libnobody_has_this.so.9"),
+        "{failure:?}"
+    );
     let started = place.start(one).unwrap();
     assert!(matches!(started, Started::Ready { .. }), "{started:?}");
 }

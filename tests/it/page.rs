@@ -135,14 +135,15 @@ fn values_from_outside_are_text_wherever_they_stand() {
     story.app = EVIL.to_string();
     story.server = EVIL.to_string();
     story.slo = EVIL.to_string();
-    story.error = Some(EVIL.to_string());
+    story.error = Some(Stated::Verbatim(EVIL.to_string()));
     story.notes = vec![Stated::Verbatim(EVIL.to_string())];
     story.plan = vec![PlanLine::Verbatim(EVIL.into(), EVIL.into(), EVIL.into())];
     for warning in &mut story.warnings {
         *warning = Warning::verbatim("evil", EVIL, EVIL);
     }
     for (_, failure) in &mut story.boot_failures {
-        (failure.message, failure.advice) = (EVIL.to_string(), EVIL.to_string());
+        failure.message = Stated::Verbatim(EVIL.to_string());
+        failure.advice = Stated::Verbatim(EVIL.to_string());
         failure.last_lines = vec![EVIL.to_string()];
     }
     let decision = story.decision.as_mut().unwrap();

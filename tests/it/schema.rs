@@ -32,12 +32,23 @@ use crate::sessions::sample;
 /// The file whose fields are those of facts.
 const FACTS: &str = "facts.schema.json";
 
+/// Within a fact there is no sentence: the fact itself stands there, or text that has none.
+fn facts_within(schema: &mut Schema) {
+    if schema.get("x-fact").is_some() {
+        schema.insert("type".to_string(), json!(["object", "string"]));
+    }
+}
+
 /// The schema of what is printed (not of what may be read: a field with a default is always
 /// printed).
 fn schema_of<T: JsonSchema>(title: &str) -> Schema {
+    schema_with::<T>(title, facts_beside)
+}
+
+fn schema_with<T: JsonSchema>(title: &str, facts: fn(&mut Schema)) -> Schema {
     let mut schema = SchemaSettings::draft2020_12()
         .for_serialize()
-        .with_transform(RecursiveTransform(facts_beside))
+        .with_transform(RecursiveTransform(facts))
         .into_generator()
         .into_root_schema_for::<T>();
     schema.insert("title".to_string(), title.into());
@@ -85,7 +96,13 @@ fn generated() -> [(&'static str, Schema); 13] {
         ("compare.schema.json", schema_of::<CompareReport>("sweetspot compare --json")),
         ("verify.schema.json", schema_of::<Verification>("sweetspot verify --json")),
         ("predict.schema.json", schema_of::<PredictReport>("sweetspot predict --json")),
-        (FACTS, schema_of::<AnyFact>("the facts that sentences say, in fields named ..._fact")),
+        (
+            FACTS,
+            schema_with::<AnyFact>(
+                "the facts that sentences say, in fields named ..._fact",
+                facts_within,
+            ),
+        ),
         ("sessions.schema.json", schema_of::<Vec<SessionEntry>>("sweetspot sessions list --json")),
     ]
 }

@@ -17,8 +17,12 @@ use super::probe::{self, Reply};
 use super::processes;
 use super::started::{Part, StartedProcesses};
 use crate::monitor::cpu_clock_ns;
-use crate::server::{self, Adapter, App, ReadyLine, Recipe, advice};
-use crate::terms::{BootFailure, BootFailureKind, Configuration, StopSignal, Target};
+use crate::place::Unusable;
+use crate::server::{self, Adapter, App, InspectionError, ReadyLine, Recipe, advice};
+use crate::terms::{
+    BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Configuration, StartAdvice,
+    Stated, StopSignal, Target,
+};
 
 /// So often log and process are looked at.
 pub const LOOK: Duration = Duration::from_millis(10);
@@ -62,7 +66,7 @@ pub struct Boot<'a> {
 
 /// Why waiting ends before the server is ready.
 enum End {
-    Failed(BootFailureKind, String),
+    Failed(BootFailureKind, BootEnd),
     Stopped,
     GuardianGone,
 }
@@ -72,14 +76,18 @@ impl Boot<'_> {
     pub fn wait(mut self) -> Outcome {
         match self.boot().and_then(|()| self.ask_for_all_pages()).and_then(|()| self.rest()) {
             Ok(()) => Outcome::Ready,
-            Err(End::Failed(kind, message)) => Outcome::Failed(self.failure(kind, message)),
+            Err(End::Failed(kind, end)) => Outcome::Failed(self.failure(kind, end)),
             Err(End::Stopped) => Outcome::Stopped,
             Err(End::GuardianGone) => Outcome::GuardianGone,
         }
     }
 
-    fn failure(&self, kind: BootFailureKind, message: String) -> BootFailure {
-        failure(self.adapter, self.app, kind, message, &log::tail(self.log))
+    fn failure(&self, kind: BootFailureKind, end: BootEnd) -> BootFailure {
+        failure(self.adapter, self.app, kind, end, &log::tail(self.log))
+    }
+
+    fn patience_s(&self) -> f64 {
+        self.patience.as_secs_f64()
     }
 
     fn deadline(&self) -> Instant {
@@ -93,8 +101,9 @@ impl Boot<'_> {
         let failed = self.recipe.failure_line.clone().unwrap_or(never);
         let ready = ready.unwrap_or(ReadyLine { contains: Vec::new(), count: 0 });
         let needed = (ready.count, failed.count);
-        let unreadable = |error| {
-            End::Failed(BootFailureKind::Exited, format!("its log could not be read: {error}"))
+        let unreadable = |error: std::io::Error| {
+            let end = BootEnd::LogUnreadable { error: error.to_string() };
+            End::Failed(BootFailureKind::Exited, end)
         };
         let mut counter = LineCounter::open(self.log, vec![ready, failed]).map_err(unreadable)?;
         loop {
@@ -104,16 +113,12 @@ impl Boot<'_> {
                 return Ok(());
             }
             if failures >= needed.1 {
-                let message = "its workers end as soon as they start".to_string();
-                return Err(End::Failed(BootFailureKind::Exited, message));
+                return Err(End::Failed(BootFailureKind::Exited, BootEnd::WorkersEndAtOnce));
             }
             if Instant::now() >= self.deadline() {
-                let message = format!(
-                    "{booted} of {} processes had booted within {} s",
-                    needed.0,
-                    self.patience.as_secs_f64()
-                );
-                return Err(End::Failed(BootFailureKind::NeverReady, message));
+                let (booted, of) = (booted.into(), needed.0.into());
+                let end = BootEnd::TooFewBooted { booted, of, patience_s: self.patience_s() };
+                return Err(End::Failed(BootFailureKind::NeverReady, end));
             }
             self.look(LOOK)?;
         }
@@ -131,10 +136,7 @@ impl Boot<'_> {
         }
         match self.processes.ended() {
             None => Ok(()),
-            Some(status) => {
-                let message = format!("it ended before it was ready ({status})");
-                Err(End::Failed(BootFailureKind::Exited, message))
-            }
+            Some(how) => Err(End::Failed(BootFailureKind::Exited, BootEnd::EndedEarly { how })),
         }
     }
 
@@ -197,18 +199,18 @@ impl Boot<'_> {
                 // Not listening yet, or no longer.
                 Err(ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset) => None,
                 Err(ErrorKind::InvalidData) => {
-                    let message = format!("{target} is answered with something that is not HTTP");
-                    Some((BootFailureKind::NotSuccess, message))
+                    let end = BootEnd::NotHttp { target: target.to_string() };
+                    Some((BootFailureKind::NotSuccess, end))
                 }
                 Err(_) => None,
             };
-            if let Some((kind, message)) = end {
-                return Err(End::Failed(kind, message));
+            if let Some((kind, end)) = end {
+                return Err(End::Failed(kind, end));
             }
             if Instant::now() >= self.deadline() {
-                let patience = self.patience.as_secs_f64();
-                let message = format!("{target} was not answered within {patience} s of the start");
-                return Err(End::Failed(BootFailureKind::NeverReady, message));
+                let (target, patience_s) = (target.to_string(), self.patience_s());
+                let end = BootEnd::NotAnswered { target, patience_s };
+                return Err(End::Failed(BootFailureKind::NeverReady, end));
             }
             self.look(LOOK)?;
         }
@@ -236,39 +238,57 @@ fn is_at_rest(before: &BTreeMap<u32, u64>, now: &BTreeMap<u32, u64>, time: Durat
     before.keys().eq(now.keys()) && u128::from(used) * 10 < time.as_nanos()
 }
 
-/// A failed start as it is reported; the log says more than the way it ended does.
+/// A failed start as it is reported.
 pub fn failure(
     adapter: &dyn Adapter,
     app: &App,
     kind: BootFailureKind,
-    message: String,
+    end: BootEnd,
     log: &[String],
 ) -> BootFailure {
-    let (kind, message) = match kind {
-        // Some causes show in the first page only, such as a database without tables.
-        BootFailureKind::Exited | BootFailureKind::ServerError => {
-            match server::recognise_failure(adapter, log) {
-                BootFailureKind::Exited => (kind, message),
-                recognised => (recognised, format!("{}: {message}", cause(recognised))),
-            }
-        }
-        kind => (kind, message),
-    };
+    let seen = seen(adapter, kind, log);
+    let kind = seen.unwrap_or(kind);
     BootFailure {
         kind,
-        message: format!("the app server did not become ready: {message}"),
+        message: BootCause::NotReady { seen, end, connections_for: None }.into(),
+        advice: advice::for_failure(app, adapter.about(), kind).into(),
+        last_lines: log::worth_showing(log),
+    }
+}
+
+/// Settings that cannot be read, with what the log shows of the reason.
+pub fn unread(
+    adapter: &dyn Adapter,
+    app: &App,
+    error: &InspectionError,
+    log: &[String],
+) -> Unusable {
+    let kind = seen(adapter, error.kind, log).unwrap_or(error.kind);
+    Unusable {
+        kind,
+        message: error.to_string(),
         advice: advice::for_failure(app, adapter.about(), kind),
         last_lines: log::worth_showing(log),
     }
 }
 
-/// Where a database had too few connections: how many may be needed.
+/// The cause that the log shows, which says more than the way it ended does. Some show in the
+/// first page only, such as a database without tables.
+fn seen(adapter: &dyn Adapter, kind: BootFailureKind, log: &[String]) -> Option<BootFailureKind> {
+    let may_show = matches!(kind, BootFailureKind::Exited | BootFailureKind::ServerError);
+    let seen = may_show.then(|| server::recognise_failure(adapter, log))?;
+    (seen != BootFailureKind::Exited).then_some(seen)
+}
+
+/// Where a database had too few connections: for which setting.
 pub fn with_connections_needed(
     mut failure: BootFailure,
     configuration: Configuration,
 ) -> BootFailure {
-    if failure.kind == BootFailureKind::TooManyConnections {
-        failure.message += &format!(" ({})", advice::connections_needed(configuration));
+    if failure.kind == BootFailureKind::TooManyConnections
+        && let Stated::Fact(BootCause::NotReady { connections_for, .. }) = &mut failure.message
+    {
+        *connections_for = Some(configuration);
     }
     failure
 }
@@ -283,23 +303,10 @@ pub fn ignored(app: &App, log: &Path) -> Option<BootFailure> {
     let line = server::ignored(&lines)?;
     Some(BootFailure {
         kind: BootFailureKind::Exited,
-        message: format!("it runs without the change: {line}"),
-        advice: "install what the line names, or write its whole path".into(),
+        message: BootCause::RunsUnchanged { line: line.clone() }.into(),
+        advice: BootAdvice::Start(StartAdvice::InstallNamed).into(),
         last_lines: vec![line.clone()],
     })
-}
-
-fn cause(kind: BootFailureKind) -> &'static str {
-    match kind {
-        BootFailureKind::SecretKeyBase => "SECRET_KEY_BASE is missing",
-        BootFailureKind::Database => "its database cannot be reached or does not exist",
-        BootFailureKind::TooManyConnections => "its database refuses more connections",
-        BootFailureKind::PendingMigration => "migrations are pending, its database lacks tables",
-        BootFailureKind::NotInstalled => "the server, or a part of it, is not installed",
-        BootFailureKind::PortTaken => "something else listens on its port",
-        BootFailureKind::OtherPort => "the app listens on another port than PORT says",
-        _ => "it failed",
-    }
 }
 
 /// What is wrong with a reply; `None` when nothing is.
@@ -321,11 +328,11 @@ fn judge(reply: &Reply) -> Option<BootFailureKind> {
     })
 }
 
-fn answered(target: &Target, reply: &Reply) -> String {
+fn answered(target: &Target, reply: &Reply) -> BootEnd {
     // A query can carry secrets, such as the page to return to.
     let place = reply.location.as_ref().and_then(|place| place.split(['?', '#']).next());
-    let place = place.map(|place| format!(" and leads to {place}")).unwrap_or_default();
-    format!("{target} answers {}{place}, where 2xx is needed", reply.status)
+    let leads_to = place.map(ToString::to_string);
+    BootEnd::NotGood { target: target.to_string(), status: reply.status, leads_to }
 }
 
 #[cfg(test)]
@@ -370,7 +377,8 @@ mod tests {
     #[test]
     fn a_redirect_is_named_without_its_query() {
         let reply = Reply { status: 302, location: Some("/login?token=secret".into()) };
-        let text = answered(&Target::get("/items?key=secret"), &reply);
-        assert_eq!(text, "GET /items?… answers 302 and leads to /login, where 2xx is needed");
+        let end = answered(&Target::get("/items?key=secret"), &reply);
+        let (target, leads_to) = ("GET /items?…".into(), Some("/login".into()));
+        assert_eq!(end, BootEnd::NotGood { target, status: 302, leads_to });
     }
 }

@@ -11,7 +11,7 @@ mod input;
 mod launch;
 mod log_file;
 
-use crate::terms::LimitRefusal;
+use crate::terms::{LimitRefusal, ProcessEnd};
 use std::ffi::CString;
 use std::fs;
 use std::io::{self, Write};
@@ -180,7 +180,7 @@ impl Guardian {
             match processes::reap(None) {
                 Reaped::Child { pid, status } if self.started.contains(&pid) => {
                     self.started.retain(|started| *started != pid);
-                    let status = describe(ExitStatus::from_raw(status));
+                    let status = process_end(ExitStatus::from_raw(status));
                     self.say(&Reply::Exited { pid, status });
                 }
                 Reaped::Child { .. } => {}
@@ -235,25 +235,11 @@ impl Guardian {
     }
 }
 
-fn describe(status: ExitStatus) -> String {
+fn process_end(status: ExitStatus) -> ProcessEnd {
     match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit status {code}"),
-        (None, Some(signal)) => format!("ended by signal {signal}{}", signal_name(signal)),
-        (None, None) => status.to_string(),
-    }
-}
-
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        libc::SIGHUP => " (SIGHUP)",
-        libc::SIGINT => " (SIGINT)",
-        libc::SIGILL => " (SIGILL)",
-        libc::SIGABRT => " (SIGABRT)",
-        libc::SIGBUS => " (SIGBUS)",
-        libc::SIGKILL => " (SIGKILL)",
-        libc::SIGSEGV => " (SIGSEGV)",
-        libc::SIGTERM => " (SIGTERM)",
-        _ => "",
+        (Some(code), _) => ProcessEnd::ExitStatus(code),
+        (None, Some(signal)) => ProcessEnd::Signal(signal),
+        (None, None) => ProcessEnd::Other(status.to_string()),
     }
 }
 

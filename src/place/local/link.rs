@@ -3,6 +3,7 @@
 //!
 //! In: orders. Out: replies. Must not know what an app server is.
 
+use crate::terms::ProcessEnd;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -107,7 +108,7 @@ impl Link {
     pub fn ask(
         &mut self,
         order: &Order,
-        ended: &mut dyn FnMut(u32, &str) -> Result<(), PlaceError>,
+        ended: &mut dyn FnMut(u32, &ProcessEnd) -> Result<(), PlaceError>,
     ) -> Result<Reply, PlaceError> {
         self.order(order).map_err(|error| environment("give the guardian an order", error))?;
         let deadline = Instant::now() + ANSWER;

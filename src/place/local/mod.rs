@@ -40,8 +40,9 @@ use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol}
 use crate::monitor::Monitor;
 use crate::server::{self, App, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
 use crate::terms::{
-    BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, Machine, MachineDoubt, Phase,
-    Priority, StopRequest, StopSignal, Target, TrialFailure, Variant, Warning,
+    BootEnd, BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, Machine, MachineDoubt,
+    Phase, Priority, ProcessEnd, ServerEnd, StopRequest, StopSignal, Target, TrialFailure, Variant,
+    Warning,
 };
 
 /// Where servers and proxies are installed that not every user's `PATH` leads to: they are looked
@@ -232,7 +233,11 @@ impl Local {
         for (command, part) in server.chain(recipe.proxy.iter().map(|it| (it, Part::Proxy))) {
             let pid = match self.launch(command, log)? {
                 Ok(pid) => pid,
-                Err(failure) => return Ok(Err(failure)),
+                Err(error) => {
+                    let (app, adapter) = (&self.settings.app, self.settings.adapter);
+                    let (kind, end) = (BootFailureKind::NotInstalled, BootEnd::NotRun { error });
+                    return Ok(Err(boot::failure(adapter, app, kind, end, &[])));
+                }
             };
             let running = self.running.as_mut().expect("start_once has put it there");
             running.processes.add(pid, part);
@@ -240,22 +245,19 @@ impl Local {
         Ok(Ok(()))
     }
 
-    /// Has the guardian run a command. The inner error: the program is not there.
+    /// Has the guardian run a command. The inner error: the program is not there, as the operating
+    /// system says it.
     fn launch(
         &mut self,
         command: &CommandLine,
         log: &Path,
-    ) -> Result<Result<u32, BootFailure>, PlaceError> {
+    ) -> Result<Result<u32, String>, PlaceError> {
         let cpus = self.share.server_cpus.clone();
         let (command_line, log) = (command.clone(), log.to_path_buf());
         let order = Order::Start { command: command_line, log, cpus, nice: self.nice() };
         match self.ask(&order)? {
             Reply::Started { pid } => Ok(Ok(pid)),
-            Reply::NotStarted { is_missing: true, message } => {
-                let (app, adapter) = (&self.settings.app, self.settings.adapter);
-                let kind = BootFailureKind::NotInstalled;
-                Ok(Err(boot::failure(adapter, app, kind, message, &[])))
-            }
+            Reply::NotStarted { is_missing: true, message } => Ok(Err(message)),
             reply => Err(unexpected("start the app server", &reply)),
         }
     }
@@ -269,7 +271,7 @@ impl Local {
         })
     }
 
-    fn note_end(&mut self, pid: u32, status: &str) {
+    fn note_end(&mut self, pid: u32, status: &ProcessEnd) {
         if let Some(running) = &mut self.running {
             running.processes.note_end(pid, status);
         }
@@ -277,7 +279,7 @@ impl Local {
 
     /// Waits until a process of ours has ended, the guardian is gone, or time or the user's
     /// patience is up.
-    fn await_end(&mut self, wait: Duration, patience: StopRequest) -> Option<(u32, String)> {
+    fn await_end(&mut self, wait: Duration, patience: StopRequest) -> Option<(u32, ProcessEnd)> {
         let deadline = Instant::now() + wait;
         while Instant::now() < deadline && self.stop.requested() < patience {
             match self.link.hear(Duration::from_millis(20)) {
@@ -357,10 +359,9 @@ impl Local {
     }
 
     /// The app's own settings cannot be read.
-    fn unread(&self, error: InspectionError, lines: &[String]) -> PlaceError {
+    fn unread(&self, error: &InspectionError, lines: &[String]) -> PlaceError {
         let (adapter, app) = (self.settings.adapter, &self.settings.app);
-        let failure = boot::failure(adapter, app, error.kind, String::new(), lines);
-        PlaceError::Inspection(BootFailure { message: error.to_string(), ..failure })
+        PlaceError::Inspection(boot::unread(adapter, app, error, lines).into())
     }
 }
 
@@ -392,10 +393,12 @@ impl Place for Local {
         self.stop()?;
         let (adapter, app) = (self.settings.adapter, &self.settings.app);
         let Some(command) = server::inspect(app, adapter) else {
-            return adapter.read_inspection(app, "").map_err(|error| self.unread(error, &[]));
+            return adapter.read_inspection(app, "").map_err(|error| self.unread(&error, &[]));
         };
         let log = self.link.scratch.join("inspection.log");
-        self.launch(&command, &log)?.map_err(PlaceError::Inspection)?;
+        let kind = BootFailureKind::NotInstalled;
+        self.launch(&command, &log)?
+            .map_err(|message| self.unread(&InspectionError { kind, message }, &[]))?;
         let end = self.await_end(INSPECTION_PATIENCE, StopRequest::Finish);
         self.end_for_certain()?;
         let lines = log::tail(&log);
@@ -414,7 +417,7 @@ impl Place for Local {
                 message: format!("they were not read within {} s", INSPECTION_PATIENCE.as_secs()),
             },
         };
-        Err(self.unread(error, &lines))
+        Err(self.unread(&error, &lines))
     }
 
     fn start_variant(
@@ -446,7 +449,7 @@ impl Place for Local {
         let spec = self.load_spec(offer, running.address);
         let killed_before = self.link.group.out_of_memory_kills();
         let log = running.log.clone();
-        let mut ended: Vec<(u32, String)> = Vec::new();
+        let mut ended: Vec<(u32, ProcessEnd)> = Vec::new();
         let has_ended = running.processes.ended().is_some();
         let mut is_guardian_gone = false;
         let comes_first = self.placement().raised_priority;
@@ -484,13 +487,12 @@ impl Place for Local {
         }
         let status = self.running.as_ref().and_then(|running| running.processes.ended());
         let failure = match status {
-            _ if killed > 0 => {
-                Some(format!("{killed} of its processes were killed: out of memory"))
-            }
+            _ if killed > 0 => Some(ServerEnd::ProcessesKilled { killed }),
             status => status.or_else(|| self.lost_workers()),
         };
         let last_lines = || log::worth_showing(&log::tail(&log));
-        let failure = failure.map(|status| TrialFailure::Died { status, last_lines: last_lines() });
+        let failure =
+            failure.map(|it| TrialFailure::Died { status: it.into(), last_lines: last_lines() });
         Ok(Observed { load, monitor, failure })
     }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cgroup::{Group, Limits};
 use crate::server::CommandLine;
+use crate::terms::ProcessEnd;
 
 /// What the guardian is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,7 +56,7 @@ pub enum Reply {
     /// A process started has ended by itself or by our signal.
     Exited {
         pid: u32,
-        status: String,
+        status: ProcessEnd,
     },
     /// Everything has ended, but for those in `left` (which the kernel would not let go in time).
     Ended {

@@ -13,7 +13,7 @@ use super::orders::{Order, Reply};
 use super::{Local, environment, guardian_gone};
 use crate::place::PlaceError;
 use crate::server::Resize;
-use crate::terms::{BootFailure, BootFailureKind, Configuration, Workers};
+use crate::terms::{BootEnd, BootFailure, BootFailureKind, Configuration, Workers};
 
 /// How resizing ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,17 +111,16 @@ impl Local {
             if let Some(failed) = resize.failure_line.as_ref().filter(|_| step == Step::More)
                 && counts[0] >= failed.count
             {
-                let message = "the worker that was added ends as soon as it starts";
-                return Ok(Some(self.not_resized(BootFailureKind::Exited, message.to_string())));
+                let end = BootEnd::AddedWorkerEnds;
+                return Ok(Some(self.not_resized(BootFailureKind::Exited, end)));
             }
             if Instant::now() >= deadline {
-                let what = match step {
-                    Step::More => "the worker that was added was not ready",
-                    Step::Fewer => "the worker that was to end had not ended",
+                let patience_s = self.settings.boot_patience.as_secs_f64();
+                let end = match step {
+                    Step::More => BootEnd::AddedWorkerLate { patience_s },
+                    Step::Fewer => BootEnd::WorkerStays { patience_s },
                 };
-                let patience = self.settings.boot_patience.as_secs_f64();
-                let message = format!("{what} within {patience} s");
-                return Ok(Some(self.not_resized(BootFailureKind::NeverReady, message)));
+                return Ok(Some(self.not_resized(BootFailureKind::NeverReady, end)));
             }
             if self.stop.is_raised() {
                 return Err(PlaceError::Stopped);
@@ -138,14 +137,13 @@ impl Local {
     }
 
     fn has_died(&self) -> Option<BootFailure> {
-        let status = self.running.as_ref()?.processes.ended()?;
-        let message = format!("it ended while its workers were changed ({status})");
-        Some(self.not_resized(BootFailureKind::Exited, message))
+        let how = self.running.as_ref()?.processes.ended()?;
+        Some(self.not_resized(BootFailureKind::Exited, BootEnd::EndedInChange { how }))
     }
 
-    fn not_resized(&self, kind: BootFailureKind, message: String) -> BootFailure {
+    fn not_resized(&self, kind: BootFailureKind, end: BootEnd) -> BootFailure {
         let (adapter, app) = (self.settings.adapter, &self.settings.app);
         let lines = self.running.as_ref().map(|running| log::tail(&running.log));
-        boot::failure(adapter, app, kind, message, &lines.unwrap_or_default())
+        boot::failure(adapter, app, kind, end, &lines.unwrap_or_default())
     }
 }

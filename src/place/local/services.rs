@@ -17,8 +17,9 @@ use super::log;
 use super::orders::{Order, Reply};
 use super::{PlaceError, environment, guardian_gone, unexpected};
 use crate::monitor;
+use crate::place::Unusable;
 use crate::server::{CommandLine, ReadyLine};
-use crate::terms::{BootFailure, BootFailureKind, StopSignal};
+use crate::terms::{BootAdvice, BootFailureKind, ProcessEnd, StartAdvice, StopSignal};
 
 /// A service that is not there by then will not come.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -163,8 +164,7 @@ impl Services {
         loop {
             match self.hear(LOOK)? {
                 Some((ended, status)) if ended == pid => {
-                    let is_good = status == "exit status 0";
-                    return match is_good {
+                    return match status.is_success() {
                         true => Ok(()),
                         false => Err(failed(&format!("could not {what}: {status}"), &log)),
                     };
@@ -232,18 +232,18 @@ impl Services {
         match reply {
             Reply::Started { pid } => Ok((pid, log)),
             Reply::NotStarted { is_missing: true, message } => {
-                Err(PlaceError::Service(BootFailure {
+                Err(PlaceError::Service(Box::new(Unusable {
                     kind: BootFailureKind::NotInstalled,
                     message: format!("could not start {name}: {message}"),
-                    advice: format!("install it: {}", install(&program)),
+                    advice: install(program),
                     last_lines: Vec::new(),
-                }))
+                })))
             }
             reply => Err(unexpected(&format!("start {name}"), &reply)),
         }
     }
 
-    fn hear(&mut self, wait: Duration) -> Result<Option<(u32, String)>, PlaceError> {
+    fn hear(&mut self, wait: Duration) -> Result<Option<(u32, ProcessEnd)>, PlaceError> {
         if self.stop.is_raised() {
             return Err(PlaceError::Stopped);
         }
@@ -280,7 +280,7 @@ impl Services {
 }
 
 /// A service must not end before we do.
-fn refuse_end(running: &[Running], pid: u32, status: &str) -> Result<(), PlaceError> {
+fn refuse_end(running: &[Running], pid: u32, status: &ProcessEnd) -> Result<(), PlaceError> {
     match running.iter().find(|running| running.pid == pid) {
         Some(running) => {
             Err(failed(&format!("{} has ended: {status}", running.name), &running.log))
@@ -298,21 +298,22 @@ fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// What has a program of this name, for people.
-fn install(program: &str) -> String {
-    match program {
-        "mariadb-install-db" | "mariadbd" => "apt install mariadb-server".into(),
-        "memcached" => "apt install memcached".into(),
-        "bundle" => "apt install bundler".into(),
-        other => format!("a package that has the program {other}"),
-    }
+/// How to come by a program of this name.
+fn install(program: String) -> BootAdvice {
+    let package = match program.as_str() {
+        "mariadb-install-db" | "mariadbd" => "mariadb-server",
+        "memcached" => "memcached",
+        "bundle" => "bundler",
+        _ => return StartAdvice::InstallPackageWith { program }.into(),
+    };
+    StartAdvice::InstallServer { commands: vec![format!("apt install {package}")] }.into()
 }
 
 fn failed(message: &str, log: &Path) -> PlaceError {
-    PlaceError::Service(BootFailure {
+    PlaceError::Service(Box::new(Unusable {
         kind: BootFailureKind::Exited,
         message: message.to_string(),
-        advice: "mend what its own last lines name".into(),
+        advice: StartAdvice::MendService.into(),
         last_lines: log::worth_showing(&log::tail(log)),
-    })
+    }))
 }

@@ -11,7 +11,7 @@ use super::started::Part;
 use super::{Local, Running, processes};
 use crate::monitor::{self, RoleOf, Seen, Serving, StatsSource, Watched};
 use crate::server::{self, ProcessFacts, Stats};
-use crate::terms::Role;
+use crate::terms::{Role, ServerEnd};
 
 /// A worker that has ended should be replaced by then: forked, not yet loaded.
 const TO_REPLACE: Duration = Duration::from_secs(2);
@@ -44,7 +44,7 @@ impl Local {
     /// Says so when fewer workers are left than there were when the server was ready, and no other
     /// comes in their place: what was measured was not the configuration that was asked for. The
     /// processes of a user's own command may come and go as it likes.
-    pub(super) fn lost_workers(&self) -> Option<String> {
+    pub(super) fn lost_workers(&self) -> Option<ServerEnd> {
         let running = self.running.as_ref()?;
         if self.settings.app.command.is_some() {
             return None;
@@ -56,9 +56,8 @@ impl Local {
                 return None;
             }
             if Instant::now() >= deadline || self.stop.is_raised() {
-                return Some(format!(
-                    "{left} of its {expected} workers were left, and nothing replaced the others"
-                ));
+                let (left, expected) = (left as u64, expected as u64);
+                return Some(ServerEnd::WorkersLost { left, expected });
             }
             std::thread::sleep(LOOK);
         }

@@ -2,6 +2,8 @@
 //!
 //! In: process ids and what the guardian says of them. Out: who still runs. Only keeps count.
 
+use crate::terms::{ProcessEnd, ServerEnd};
+
 /// What a process was started for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
@@ -14,7 +16,7 @@ struct One {
     pid: u32,
     part: Part,
     /// How it ended, once it has.
-    ended: Option<String>,
+    ended: Option<ProcessEnd>,
 }
 
 /// The processes started, in this order.
@@ -29,9 +31,9 @@ impl StartedProcesses {
     }
 
     /// Somebody else's end is none of ours.
-    pub fn note_end(&mut self, pid: u32, status: &str) {
+    pub fn note_end(&mut self, pid: u32, how: &ProcessEnd) {
         if let Some(one) = self.all.iter_mut().find(|one| one.pid == pid) {
-            one.ended.get_or_insert_with(|| status.to_string());
+            one.ended.get_or_insert_with(|| how.clone());
         }
     }
 
@@ -48,14 +50,14 @@ impl StartedProcesses {
 
     /// How the first that ended did; with several, which one. A server with a part missing is not
     /// the server that was asked for.
-    pub fn ended(&self) -> Option<String> {
-        let servers = self.all.iter().filter(|one| one.part == Part::Server).count();
-        self.all.iter().enumerate().find_map(|(at, one)| {
-            let status = one.ended.as_ref()?;
+    pub fn ended(&self) -> Option<ServerEnd> {
+        let of = self.all.iter().filter(|one| one.part == Part::Server).count() as u64;
+        (1..).zip(&self.all).find_map(|(process, one)| {
+            let how = one.ended.clone()?;
             Some(match one.part {
-                Part::Proxy => format!("nginx in front of it: {status}"),
-                Part::Server if servers == 1 => status.clone(),
-                Part::Server => format!("its process {} of {servers}: {status}", at + 1),
+                Part::Proxy => ServerEnd::ProxyEnded { how },
+                Part::Server if of == 1 => ServerEnd::ProcessEnded { how },
+                Part::Server => ServerEnd::PartEnded { process, of, how },
             })
         })
     }
@@ -70,14 +72,15 @@ mod tests {
         let mut processes = StartedProcesses::default();
         processes.add(10, Part::Server);
         assert_eq!(processes.ended(), None);
-        processes.note_end(99, "exit status 7");
+        processes.note_end(99, &ProcessEnd::ExitStatus(7));
         assert_eq!(processes.ended(), None, "it was none of ours");
-        processes.note_end(10, "exit status 1");
-        processes.note_end(10, "exit status 2");
-        assert_eq!(processes.ended().unwrap(), "exit status 1");
+        processes.note_end(10, &ProcessEnd::ExitStatus(1));
+        processes.note_end(10, &ProcessEnd::ExitStatus(2));
+        let how = ProcessEnd::ExitStatus(1);
+        assert_eq!(processes.ended(), Some(ServerEnd::ProcessEnded { how: how.clone() }));
         processes.add(11, Part::Server);
         processes.add(12, Part::Proxy);
-        assert_eq!(processes.ended().unwrap(), "its process 1 of 2: exit status 1");
+        assert_eq!(processes.ended(), Some(ServerEnd::PartEnded { process: 1, of: 2, how }));
         assert_eq!(processes.running(Part::Server), [11]);
         assert_eq!(processes.running(Part::Proxy), [12]);
         assert_eq!(processes.pids(), [10, 11, 12]);
@@ -88,8 +91,8 @@ mod tests {
         let mut processes = StartedProcesses::default();
         processes.add(10, Part::Server);
         processes.add(11, Part::Proxy);
-        processes.note_end(11, "ended by signal 9 (SIGKILL)");
-        let ended = processes.ended().unwrap();
-        assert_eq!(ended, "nginx in front of it: ended by signal 9 (SIGKILL)");
+        let how = ProcessEnd::Signal(9);
+        processes.note_end(11, &how);
+        assert_eq!(processes.ended(), Some(ServerEnd::ProxyEnded { how }));
     }
 }

@@ -22,8 +22,8 @@ use crate::model::simulator::Simulator;
 use crate::server::{Inspection, MinThreads, Obeys};
 use crate::stats::normal;
 use crate::terms::{
-    BootFailure, BootFailureKind, Bytes, Configuration, Cores, LiveSecond, Machine, Phase,
-    TrialFailure, Variant, Warning,
+    BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Bytes, Configuration, Cores,
+    LiveSecond, Machine, Phase, ProcessEnd, ServerEnd, StartAdvice, TrialFailure, Variant, Warning,
 };
 use record::Recorder;
 
@@ -89,20 +89,23 @@ impl Simulated {
 
     fn failure(&self, configuration: Configuration, variant: Variant) -> Option<BootFailure> {
         let bytes = self.app.variant(variant).memory.of(configuration);
-        let message = if variant.of_list(&self.app.changes).any(|effect| !effect.boots) {
-            format!("the simulated server does not boot with change {variant:?}")
-        } else if self.app.boot_failure.is_some_and(|fails| fails(configuration)) {
-            format!("the simulated server does not boot with {configuration}")
-        } else if bytes > self.app.memory.limit_bytes {
-            let limit = Bytes(self.app.memory.limit_bytes);
-            format!("killed: {configuration} needs {} of {limit}", Bytes(bytes))
+        let limit_bytes = self.app.memory.limit_bytes;
+        let is_broken = variant.of_list(&self.app.changes).any(|effect| !effect.boots)
+            || self.app.boot_failure.is_some_and(|fails| fails(configuration));
+        let cause = if is_broken {
+            let how = ServerEnd::ProcessEnded { how: ProcessEnd::ExitStatus(1) };
+            let end = BootEnd::EndedEarly { how };
+            BootCause::NotReady { seen: None, end, connections_for: None }
+        } else if bytes > limit_bytes {
+            let (setting, needed_bytes) = (configuration, bytes);
+            BootCause::KilledForMemory { setting, needed_bytes, limit_bytes }
         } else {
             return None;
         };
         Some(BootFailure {
             kind: BootFailureKind::Exited,
-            message,
-            advice: "try fewer workers or threads".into(),
+            message: cause.into(),
+            advice: BootAdvice::Start(StartAdvice::MendApp).into(),
             last_lines: Vec::new(),
         })
     }
@@ -197,7 +200,7 @@ impl Place for Simulated {
         self.has_died |= has_died;
         let (load, monitor) = run.recorder.finish(is_cut_short);
         let failure = has_died.then(|| TrialFailure::Died {
-            status: "killed by signal 9".into(),
+            status: ServerEnd::ProcessEnded { how: ProcessEnd::Signal(libc::SIGKILL) }.into(),
             last_lines: Vec::new(),
         });
         Ok(Observed { load, monitor, failure })

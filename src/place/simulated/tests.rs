@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model;
-use crate::terms::{Arrivals, LoadRecord, Offered, Rate, Role};
+use crate::terms::{Arrivals, BootCause, LoadRecord, Offered, Rate, Role};
 
 fn at(workers: u16, threads: u16) -> Configuration {
     Configuration::new(workers, threads).unwrap()
@@ -230,7 +230,11 @@ fn configurations_that_do_not_boot_or_do_not_fit_say_so() {
     let Started::Failed(failure) = place.start(at(80, 1)).unwrap() else {
         panic!("80 workers of 60 MiB fit into 4 GiB")
     };
-    assert!(failure.message.contains("4.0 GiB"), "{}", failure.message);
+    let Some(BootCause::KilledForMemory { needed_bytes, limit_bytes, .. }) = failure.message.fact()
+    else {
+        panic!("{failure:?}")
+    };
+    assert!(needed_bytes > limit_bytes && *limit_bytes == 4 << 30, "{failure:?}");
     assert!(matches!(place.start(at(2, 1)).unwrap(), Started::Ready { .. }));
     assert_eq!(place.elapsed(), Duration::from_millis(2400));
     assert_eq!(place.inspect().unwrap().current, at(1, 5));

@@ -84,7 +84,7 @@ pub struct SessionHead<'a> {
     session: Option<i64>,
     started_at: Option<&'a str>,
     state: SessionState,
-    error: Option<&'a str>,
+    error: Option<String>,
     app: &'a str,
     server: &'a str,
     has_threads: bool,
@@ -252,7 +252,7 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         session: story.stored.as_ref().map(|stored| stored.session),
         started_at: story.stored.as_ref().map(|stored| stored.started_at.as_str()),
         state: story.state,
-        error: story.error.as_deref(),
+        error: story.error.as_ref().map(|error| Language::DATA.say(error)),
         app: &story.app,
         server: &story.server,
         has_threads: story.has_threads,
@@ -432,8 +432,8 @@ fn worker_use(share: &crate::terms::WorkerShare) -> WorkerUse {
 
 fn failure(failure: &TrialFailure) -> String {
     match failure {
-        TrialFailure::Boot(boot) => boot.message.clone(),
-        TrialFailure::Died { status, .. } => status.clone(),
+        TrialFailure::Boot(boot) => Language::DATA.say(&boot.message),
+        TrialFailure::Died { status, .. } => Language::DATA.say(status),
     }
 }
 

@@ -3,6 +3,7 @@
 mod advice;
 mod blind_spot;
 mod doubt;
+mod failure;
 mod finding;
 mod limit;
 mod limit_refusal;
@@ -11,6 +12,7 @@ mod obstacle;
 mod plan;
 mod reason;
 mod undone;
+mod way_out;
 
 use super::{
     Counted, FindingWords, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest,
@@ -18,9 +20,9 @@ use super::{
 };
 use crate::report::figures;
 use crate::terms::{
-    Advice, Arrivals, BlindSpot, ChangeReason, Doubt, Evidence, LimitAdvice, LimitKind,
-    LimitRefusal, MachineCheck, Note, Obstacle, Reason, RecheckReason, SettingsPlace, TrialPurpose,
-    Verdict,
+    Advice, Arrivals, BlindSpot, BootAdvice, BootCause, ChangeReason, Doubt, Evidence, LimitAdvice,
+    LimitKind, LimitRefusal, MachineCheck, Note, Obstacle, Reason, RecheckReason, ServerEnd,
+    SessionError, SettingsPlace, TrialPurpose, Verdict,
 };
 
 pub struct English;
@@ -132,6 +134,22 @@ impl Phrases for English {
 
     fn limit_refusal(&self, refusal: &LimitRefusal) -> String {
         limit_refusal::sentence(refusal)
+    }
+
+    fn boot_cause(&self, cause: &BootCause) -> String {
+        failure::cause(cause)
+    }
+
+    fn boot_advice(&self, advice: &BootAdvice) -> String {
+        failure::advice(advice)
+    }
+
+    fn server_end(&self, end: &ServerEnd) -> String {
+        failure::server_end(end)
+    }
+
+    fn session_error(&self, error: &SessionError) -> String {
+        failure::session_error(error)
     }
 
     fn note(&self, note: &Note) -> String {
@@ -329,32 +347,7 @@ impl Phrases for English {
     }
 
     fn way_out(&self, way: &WayOut<'_>) -> String {
-        let text = match way {
-            WayOut::TakeUpAgain => {
-                "if its program died, 'sweetspot tune' with the same plan in the same folder takes \
-                 up what was measured"
-            }
-            WayOut::LetItEnd => "let it run to its end, or give it less time with --budget",
-            WayOut::FindWhatEndsIt => {
-                "find out what ends the server: its own last lines are shown with each trial, and \
-                 'sweetspot load' can repeat the load on a server that you start yourself"
-            }
-            WayOut::Mend { reason } => return format!("mend this first: {reason}"),
-            WayOut::AskDoctor => {
-                "'sweetspot doctor' says whether this machine is fit to measure on"
-            }
-            WayOut::MoreTime => "give it more time: --budget 20m",
-            WayOut::FasterApp { alone, quantile, goal, has_threads } => {
-                let or_threads = if *has_threads { " or threads" } else { "" };
-                return format!(
-                    "make the app faster: one request alone takes {alone} ({quantile}), the goal \
-                     is {goal}, so no number of workers{or_threads} can meet it"
-                );
-            }
-            WayOut::SeeErrors => "see why requests fail: the trials list each status and error",
-            WayOut::AskForLess => "ask for less: --slo with a higher latency limit or error ratio",
-        };
-        text.to_string()
+        way_out::say(way)
     }
 
     fn method(&self, trials_in: &str, load: &str, outcomes: &[String]) -> String {

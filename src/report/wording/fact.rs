@@ -41,6 +41,8 @@ macro_rules! families {
 
 families! {
     Advice: advice,
+    BootAdvice: boot_advice,
+    BootCause: boot_cause,
     ChangeReason: change_reason,
     Evidence: evidence,
     LimitAdvice: limit_advice,
@@ -51,6 +53,8 @@ families! {
     Obstacle: obstacle,
     Reason: reason,
     RecheckReason: recheck_reason,
+    ServerEnd: server_end,
+    SessionError: session_error,
     SettingsPlace: settings_place,
 }
 

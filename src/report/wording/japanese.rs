@@ -3,6 +3,7 @@
 mod advice;
 mod blind_spot;
 mod doubt;
+mod failure;
 mod finding;
 mod limit;
 mod limit_refusal;
@@ -11,15 +12,16 @@ mod obstacle;
 mod plan;
 mod reason;
 mod undone;
+mod way_out;
 
 use super::{
     Counted, FindingWords, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest,
     NoFigure, Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
 };
 use crate::terms::{
-    Advice, Arrivals, BlindSpot, ChangeReason, Doubt, Evidence, LimitAdvice, LimitKind,
-    LimitRefusal, MachineCheck, Note, Obstacle, Reason, RecheckReason, SettingsPlace, TrialPurpose,
-    Verdict,
+    Advice, Arrivals, BlindSpot, BootAdvice, BootCause, ChangeReason, Doubt, Evidence, LimitAdvice,
+    LimitKind, LimitRefusal, MachineCheck, Note, Obstacle, Reason, RecheckReason, ServerEnd,
+    SessionError, SettingsPlace, TrialPurpose, Verdict,
 };
 
 pub struct Japanese;
@@ -146,6 +148,22 @@ impl Phrases for Japanese {
 
     fn limit_refusal(&self, refusal: &LimitRefusal) -> String {
         limit_refusal::sentence(refusal)
+    }
+
+    fn boot_cause(&self, cause: &BootCause) -> String {
+        failure::cause(cause)
+    }
+
+    fn boot_advice(&self, advice: &BootAdvice) -> String {
+        failure::advice(advice)
+    }
+
+    fn server_end(&self, end: &ServerEnd) -> String {
+        failure::server_end(end)
+    }
+
+    fn session_error(&self, error: &SessionError) -> String {
+        failure::session_error(error)
     }
 
     fn note(&self, note: &Note) -> String {
@@ -338,36 +356,7 @@ impl Phrases for Japanese {
     }
 
     fn way_out(&self, way: &WayOut<'_>) -> String {
-        let text = match way {
-            WayOut::TakeUpAgain => {
-                "プログラムが落ちたのなら、同じフォルダーで同じ計画の 'sweetspot tune' \
-                 を実行すると、計測済みの分を引き継ぎます"
-            }
-            WayOut::LetItEnd => "最後まで実行するか、--budget で短い時間を指定してください",
-            WayOut::FindWhatEndsIt => {
-                "サーバーが終了する原因を調べてください。各試行にサーバー自身の最後の出力があります。\
-                 自分で起動したサーバーには 'sweetspot load' で同じ負荷をかけられます"
-            }
-            WayOut::Mend { reason } => return format!("まずこれを直してください: {reason}"),
-            WayOut::AskDoctor => {
-                "'sweetspot doctor' で、このマシンが計測に向くかどうかがわかります"
-            }
-            WayOut::MoreTime => "時間を増やしてください: --budget 20m",
-            WayOut::FasterApp { alone, quantile, goal, has_threads } => {
-                let threads = if *has_threads { "やスレッド" } else { "" };
-                return format!(
-                    "アプリを速くしてください。リクエスト 1 つだけでも {alone}（{quantile}）かかり、目標は \
-                     {goal} なので、ワーカー{threads}をいくつにしても満たせません"
-                );
-            }
-            WayOut::SeeErrors => {
-                "リクエストが失敗する理由を見てください。各試行にステータスとエラーの一覧があります"
-            }
-            WayOut::AskForLess => {
-                "目標を緩めてください: --slo でレイテンシの上限かエラー率を上げます"
-            }
-        };
-        text.to_string()
+        way_out::say(way)
     }
 
     fn method(&self, trials_in: &str, load: &str, outcomes: &[String]) -> String {

@@ -12,9 +12,9 @@ mod plan;
 
 use super::figures;
 use crate::terms::{
-    Advice, Arrivals, BlindSpot, ChangeReason, Doubt, Evidence, LimitAdvice, LimitKind,
-    LimitRefusal, MachineCheck, Note, Obstacle, Reason, RecheckReason, SettingsPlace, Stated,
-    TrialPurpose, Verdict, Warning,
+    Advice, Arrivals, BlindSpot, BootAdvice, BootCause, ChangeReason, Doubt, Evidence, LimitAdvice,
+    LimitKind, LimitRefusal, MachineCheck, Note, Obstacle, Reason, RecheckReason, ServerEnd,
+    SessionError, SettingsPlace, Stated, TrialPurpose, Verdict, Warning,
 };
 pub use fact::{AnyFact, Fact};
 pub use labels::Labels;
@@ -201,7 +201,7 @@ pub enum Why<'a> {
 pub enum Undone<'a> {
     /// The events say why.
     Failed {
-        error: &'a str,
+        error: &'a Stated<SessionError>,
     },
     StillRuns {
         so_far: &'a str,
@@ -382,6 +382,14 @@ pub trait Phrases: PlanPhrases + Sync {
     fn doubt_advice(&self, doubt: &Doubt) -> String;
     /// Why a control group's limit could not be set.
     fn limit_refusal(&self, refusal: &LimitRefusal) -> String;
+    /// Why there is no server to put a load on.
+    fn boot_cause(&self, cause: &BootCause) -> String;
+    /// The way out of a failed start.
+    fn boot_advice(&self, advice: &BootAdvice) -> String;
+    /// How a server ended that had been ready.
+    fn server_end(&self, end: &ServerEnd) -> String;
+    /// Why a session could not go on.
+    fn session_error(&self, error: &SessionError) -> String;
     /// What is to be said of an answer.
     fn note(&self, note: &Note) -> String;
     /// Why a setting or a change was not measured.

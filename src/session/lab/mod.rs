@@ -26,7 +26,7 @@ use crate::lab::{self, CoresOf, Course, Planned};
 use crate::monitor::host;
 use crate::place::{Offer, PlaceError, Started};
 use crate::plan::AppError;
-use crate::report::{figures as figures_text, lab_text};
+use crate::report::{Language, figures as figures_text, lab_text};
 use crate::terms::{
     Configuration, LabChoice, LabEntry, LabFigures, LabResult, LabRun, LabSetting, Offered, Rate,
     StopSignal, TrialFailure, TrialRecord,
@@ -168,9 +168,12 @@ pub fn told_of_tuning(told: &tune::Told<'_>) -> String {
 /// The server's or the service's own last lines and what to do, if there are any.
 pub fn last_lines(error: &LabError) -> Vec<String> {
     match error {
-        LabError::Place(PlaceError::Service(failure) | PlaceError::Inspection(failure)) => {
-            failure.last_lines.iter().chain([&failure.advice]).cloned().collect()
-        }
+        LabError::Place(PlaceError::Service(failure) | PlaceError::Inspection(failure)) => failure
+            .last_lines
+            .iter()
+            .cloned()
+            .chain([Language::DATA.say_fact(&failure.advice)])
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -290,7 +293,11 @@ fn observe(
         Started::Ready { boot } => boot,
         Started::Failed(failure) => {
             let last = failure.last_lines.last().map(|line| format!(" ({line})"));
-            return Ok(Err(format!("{}{}", failure.message, last.unwrap_or_default())));
+            return Ok(Err(format!(
+                "{}{}",
+                Language::DATA.say(&failure.message),
+                last.unwrap_or_default()
+            )));
         }
     };
     let offer = Offer {
@@ -365,8 +372,10 @@ fn measure(
         add_outside(&mut measured, run.setting.think_s);
     }
     run.failure = match record.failure {
-        Some(TrialFailure::Died { status, .. }) => Some(format!("the server ended: {status}")),
-        Some(TrialFailure::Boot(failure)) => Some(failure.message),
+        Some(TrialFailure::Died { status, .. }) => {
+            Some(format!("the server ended: {}", Language::DATA.say(&status)))
+        }
+        Some(TrialFailure::Boot(failure)) => Some(Language::DATA.say(&failure.message)),
         None if measured.figures.success.is_some_and(|share| share < 1.0) => {
             site.refused_connections(&run.setting)
         }

@@ -17,10 +17,12 @@ use crate::place::local::services::Services;
 use crate::place::local::{Local, LocalSettings, OWN_PROGRAM, scratch_places};
 use crate::place::{Observed, Offer, Place, PlaceError, Started};
 use crate::plan::{check_programs, choose_server, recognise};
+use crate::report::Language;
 use crate::server::{self, Adapter, App, Proxy};
 use crate::session::here;
 use crate::terms::{
-    BootFailureKind, Bytes, Configuration, Cores, LabSetting, Machine, StopSignal, Target, Warning,
+    BootCause, BootFailureKind, Bytes, Configuration, Cores, LabSetting, Machine, StopSignal,
+    Target, Warning,
 };
 
 /// Commands that make the folder ready run as the app will.
@@ -148,11 +150,7 @@ impl Site {
         let kind = server::recognise_failure(self.adapter, &lines);
         let configuration = Configuration { workers: setting.workers, threads: setting.threads };
         (kind == BootFailureKind::TooManyConnections).then(|| {
-            format!(
-                "the database refused connections: {}, and it takes fewer at once \
-                 (max_connections)",
-                server::advice::connections_needed(configuration)
-            )
+            Language::DATA.say_fact(&BootCause::ConnectionsRefused { setting: configuration })
         })
     }
 

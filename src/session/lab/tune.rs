@@ -12,7 +12,7 @@ use crate::lab::{self, Lab, Tuning};
 use crate::load::Placement;
 use crate::place::Started;
 use crate::plan::{self, Plan, Typed};
-use crate::report::{Reporter, Stored};
+use crate::report::{Language, Reporter, Stored};
 use crate::session::here;
 use crate::session::load::capacity;
 use crate::session::load::{Asked, Closing, Length, LoadVerbError, Protocol, Shape, TlsOptions};
@@ -207,7 +207,7 @@ fn capacity_of(
     match place.start(configuration, true)? {
         Started::Ready { .. } => {}
         Started::Failed(failure) => {
-            return Err(LabError::Definition { message: failure.message });
+            return Err(LabError::Definition { message: Language::DATA.say(&failure.message) });
         }
     }
     let address = place

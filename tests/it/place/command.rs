@@ -1,6 +1,7 @@
 //! Servers that sweetspot does not know, started by a command: several workers, one process, Python
 //! and Ruby; and what is particular to them.
 
+use sweetspot::report::Language;
 use sweetspot::terms::BootFailureKind;
 
 use super::*;
@@ -190,7 +191,10 @@ fn a_worker_that_does_not_come_up_when_a_server_is_resized_is_a_failure_with_its
         fs::remove_file(&broken).unwrap();
         let Resized::Failed(failure) = resized else { panic!("{name}: {resized:?}") };
         assert_eq!(failure.kind, BootFailureKind::Exited, "{failure:?}");
-        assert!(failure.message.contains("ends as soon as it starts"), "{failure:?}");
+        assert!(
+            Language::DATA.say(&failure.message).contains("ends as soon as it starts"),
+            "{failure:?}"
+        );
         assert!(failure.last_lines.join("\n").contains("boom at boot"), "{failure:?}");
         app.assert_nothing_is_left();
     }

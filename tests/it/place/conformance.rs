@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sweetspot::place::Offer;
 use sweetspot::place::local::Resized;
+use sweetspot::report::Language;
 use sweetspot::server::{ADAPTERS, Proxy};
 use sweetspot::terms::{BootFailureKind, Offered, TrialFailure};
 
@@ -471,7 +472,11 @@ fn every_servers_worker_that_is_killed_and_not_replaced_is_noticed_under_load() 
             panic!("{}: {:?}", case.what(), observed.failure)
         };
         let is_named = ["1 of its 2 workers were left", "its process 2 of 2"];
-        assert!(is_named.iter().any(|text| status.contains(text)), "{}: {status}", case.what());
+        assert!(
+            is_named.iter().any(|text| Language::DATA.say(status).contains(text)),
+            "{}: {status:?}",
+            case.what()
+        );
         local.stop().unwrap();
         case.app.assert_nothing_is_left();
     }
@@ -496,7 +501,7 @@ fn every_server_that_is_killed_is_noticed_under_load() {
         let Some(TrialFailure::Died { status, .. }) = &observed.failure else {
             panic!("{}: {:?}", case.what(), observed.failure)
         };
-        assert!(status.contains("SIGKILL"), "{status}");
+        assert!(Language::DATA.say(status).contains("SIGKILL"), "{status:?}");
         assert_eq!(local.server_pid(), None);
         local.stop().unwrap();
         case.app.assert_nothing_is_left();
@@ -513,7 +518,10 @@ fn every_server_says_that_its_port_is_taken() {
             let mut local = Local::new(settings, StopSignal::default()).unwrap();
             let failure = start_failing(&mut local, workers, 1);
             assert_eq!(failure.kind, BootFailureKind::PortTaken, "{failure:?}");
-            assert!(failure.message.contains("something else listens"), "{failure:?}");
+            assert!(
+                Language::DATA.say(&failure.message).contains("something else listens"),
+                "{failure:?}"
+            );
             case.app.assert_nothing_is_left();
         }
     }

@@ -1,5 +1,6 @@
 //! Node.js apps of every kind, really started.
 
+use sweetspot::report::Language;
 use sweetspot::terms::BootFailureKind;
 
 use super::*;
@@ -61,8 +62,11 @@ fn an_app_that_listens_on_a_port_of_its_own_is_told_so() {
     for workers in [1, 2] {
         let failure = start_failing(&mut app.local_on(node()), workers, 1);
         assert_eq!(failure.kind, BootFailureKind::OtherPort, "{failure:?}");
-        assert!(failure.message.contains("another port than PORT says"), "{failure:?}");
-        assert!(failure.advice.contains("process.env.PORT"), "{failure:?}");
+        assert!(
+            Language::DATA.say(&failure.message).contains("another port than PORT says"),
+            "{failure:?}"
+        );
+        assert!(Language::DATA.say(&failure.advice).contains("process.env.PORT"), "{failure:?}");
         assert!(failure.last_lines.join("\n").contains("the app listens on port"), "{failure:?}");
         app.assert_nothing_is_left();
     }

@@ -536,8 +536,9 @@ fn result() -> TuneResult {
 fn boot_failure() -> BootFailure {
     BootFailure {
         kind: BootFailureKind::Database,
-        message: "its database cannot be reached or does not exist".to_string(),
-        advice: "start the database, and name it as the app expects it".to_string(),
+        // As a version before there were facts has stored it.
+        message: Stated::Verbatim("its database cannot be reached or does not exist".into()),
+        advice: BootAdvice::Start(StartAdvice::StartDatabase).into(),
         last_lines: vec![
             "[4099] * Booting `shop` | workers: 4".to_string(),
             "\u{1b}[31mActiveRecord::ConnectionNotEstablished\u{1b}[0m: too many <clients> 🔥"
@@ -606,7 +607,7 @@ pub fn unfinished_events() -> Vec<Event> {
             }
             8 => {
                 summary.failure = Some(TrialFailure::Died {
-                    status: "ended by signal 9 (SIGKILL)".to_string(),
+                    status: ServerEnd::ProcessEnded { how: ProcessEnd::Signal(9) }.into(),
                     last_lines: vec!["[4099] ! Out-of-sync worker list | `oops`".to_string()],
                 });
             }

@@ -11,7 +11,9 @@ pub(super) fn sentence(obstacle: &Obstacle) -> String {
         Obstacle::NeedsDatabaseConnections { needed, limit } => {
             format!("needs {needed} database connections of {limit}")
         }
-        Obstacle::DoesNotStart { why } => format!("does not start: {why}"),
+        Obstacle::DoesNotStart { why } => {
+            format!("does not start: {}", Language::English.say(why))
+        }
         Obstacle::DiedTwice => "the server died under load, twice".into(),
         Obstacle::NotMeasurable { why } => {
             format!("could not be measured: {}", Language::English.say(why))

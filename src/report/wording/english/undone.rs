@@ -1,13 +1,21 @@
 //! Why a session has no decision, in English.
 
-use crate::report::wording::Undone;
+use crate::report::wording::{Language, Undone};
+use crate::terms::{SessionError, Stated};
 
 pub(super) fn sentence(why: &Undone<'_>) -> String {
     match why {
-        Undone::Failed { error } => match error.strip_prefix("could not ") {
+        Undone::Failed { error: Stated::Fact(SessionError::CouldNot { what, why }) } => {
+            format!("Could not {what}: {why}.")
+        }
+        // Of an older store, whose sentences began so where the first arm is now.
+        Undone::Failed { error: Stated::Verbatim(text) } => match text.strip_prefix("could not ") {
             Some(what) => format!("Could not {what}."),
-            None => format!("Could not measure: {error}."),
+            None => format!("Could not measure: {text}."),
         },
+        Undone::Failed { error: Stated::Fact(error) } => {
+            format!("Could not measure: {}.", Language::English.say_fact(error))
+        }
         Undone::StillRuns { so_far } => {
             format!("This session has not ended, so there is no decision yet ({so_far}).")
         }

@@ -11,7 +11,9 @@ pub(super) fn sentence(obstacle: &Obstacle) -> String {
         Obstacle::NeedsDatabaseConnections { needed, limit } => {
             format!("データベース接続が {needed} 必要です（上限 {limit}）")
         }
-        Obstacle::DoesNotStart { why } => format!("起動しません: {why}"),
+        Obstacle::DoesNotStart { why } => {
+            format!("起動しません: {}", Language::Japanese.say(why))
+        }
         Obstacle::DiedTwice => "負荷をかけるとサーバーが 2 回終了しました".into(),
         Obstacle::NotMeasurable { why } => {
             format!("計測できませんでした: {}", Language::Japanese.say(why))

@@ -1,10 +1,12 @@
 //! Why a session has no decision, in Japanese.
 
-use crate::report::wording::Undone;
+use crate::report::wording::{Language, Undone};
 
 pub(super) fn sentence(why: &Undone<'_>) -> String {
     match why {
-        Undone::Failed { error } => format!("計測できませんでした: {error}"),
+        Undone::Failed { error } => {
+            format!("計測できませんでした: {}", Language::Japanese.say(error))
+        }
         Undone::StillRuns { so_far } => {
             format!("このセッションは終わっていないため、まだ結論がありません（{so_far}）。")
         }

@@ -1,0 +1,312 @@
+//! Why a server did not become ready, or ended, and the way out; in English.
+
+use super::English;
+use crate::report::Language;
+use crate::report::wording::{Counted, Phrases};
+use crate::terms::{
+    BootAdvice, BootCause, BootEnd, BootFailureKind, Bytes, Configuration, FrameworkSetting,
+    ReplyAdvice, ServerEnd, SessionError, StartAdvice,
+};
+
+pub(super) fn cause(cause: &BootCause) -> String {
+    match cause {
+        BootCause::NotReady { seen, end, connections_for } => {
+            let seen = seen.map(|kind| format!("{}: ", shown(kind))).unwrap_or_default();
+            let needed = connections_for.map(|it| format!(" ({})", connections(it)));
+            let needed = needed.unwrap_or_default();
+            format!("the app server did not become ready: {seen}{}{needed}", ending(end))
+        }
+        BootCause::RunsUnchanged { line } => format!("it runs without the change: {line}"),
+        BootCause::ConnectionsRefused { setting } => format!(
+            "the database refused connections: {}, and it takes fewer at once (max_connections)",
+            connections(*setting)
+        ),
+        BootCause::KilledForMemory { setting, needed_bytes, limit_bytes } => {
+            let (needed, limit) = (Bytes(*needed_bytes), Bytes(*limit_bytes));
+            format!("killed: {setting} needs {needed} of {limit}")
+        }
+    }
+}
+
+/// What a server's log shows.
+fn shown(kind: BootFailureKind) -> &'static str {
+    match kind {
+        BootFailureKind::SecretKeyBase => "SECRET_KEY_BASE is missing",
+        BootFailureKind::Database => "its database cannot be reached or does not exist",
+        BootFailureKind::TooManyConnections => "its database refuses more connections",
+        BootFailureKind::PendingMigration => "migrations are pending, its database lacks tables",
+        BootFailureKind::NotInstalled => "the server, or a part of it, is not installed",
+        BootFailureKind::PortTaken => "something else listens on its port",
+        BootFailureKind::OtherPort => "the app listens on another port than PORT says",
+        BootFailureKind::Exited
+        | BootFailureKind::NeverReady
+        | BootFailureKind::ForcedSsl
+        | BootFailureKind::Redirected
+        | BootFailureKind::Unauthorized
+        | BootFailureKind::Forbidden
+        | BootFailureKind::NotFound
+        | BootFailureKind::RateLimited
+        | BootFailureKind::ServerError
+        | BootFailureKind::NotSuccess => "it failed",
+    }
+}
+
+fn connections(setting: Configuration) -> String {
+    let workers = English.count(setting.workers.get().into(), Counted::Workers);
+    let threads = English.count(setting.threads.get().into(), Counted::Threads);
+    format!("{workers} x {threads} need up to {}, one for each thread", setting.slots())
+}
+
+fn ending(end: &BootEnd) -> String {
+    match end {
+        BootEnd::NotRun { error } => error.clone(),
+        BootEnd::LogUnreadable { error } => format!("its log could not be read: {error}"),
+        BootEnd::WorkersEndAtOnce => "its workers end as soon as they start".into(),
+        BootEnd::TooFewBooted { booted, of, patience_s } => {
+            format!("{booted} of {of} processes had booted within {patience_s} s")
+        }
+        BootEnd::EndedEarly { how } => {
+            format!("it ended before it was ready ({})", server_end(how))
+        }
+        BootEnd::NotHttp { target } => {
+            format!("{target} is answered with something that is not HTTP")
+        }
+        BootEnd::NotAnswered { target, patience_s } => {
+            format!("{target} was not answered within {patience_s} s of the start")
+        }
+        BootEnd::NotGood { target, status, leads_to } => {
+            let place = leads_to.as_ref().map(|place| format!(" and leads to {place}"));
+            let place = place.unwrap_or_default();
+            format!("{target} answers {status}{place}, where 2xx is needed")
+        }
+        BootEnd::EndedInChange { how } => {
+            format!("it ended while its workers were changed ({})", server_end(how))
+        }
+        BootEnd::AddedWorkerEnds => "the worker that was added ends as soon as it starts".into(),
+        BootEnd::AddedWorkerLate { patience_s } => {
+            format!("the worker that was added was not ready within {patience_s} s")
+        }
+        BootEnd::WorkerStays { patience_s } => {
+            format!("the worker that was to end had not ended within {patience_s} s")
+        }
+    }
+}
+
+pub(super) fn server_end(end: &ServerEnd) -> String {
+    match end {
+        ServerEnd::ProcessEnded { how } => how.to_string(),
+        ServerEnd::PartEnded { process, of, how } => {
+            format!("its process {process} of {of}: {how}")
+        }
+        ServerEnd::ProxyEnded { how } => format!("nginx in front of it: {how}"),
+        ServerEnd::ProcessesKilled { killed } => {
+            format!("{killed} of its processes were killed: out of memory")
+        }
+        ServerEnd::WorkersLost { left, expected } => {
+            format!("{left} of its {expected} workers were left, and nothing replaced the others")
+        }
+    }
+}
+
+pub(super) fn session_error(error: &SessionError) -> String {
+    match error {
+        SessionError::AppDoesNotStart { cause, advice } => {
+            format!("{}; {}", Language::English.say(cause), Language::English.say(advice))
+        }
+        SessionError::CouldNot { what, why } => format!("could not {what}: {why}"),
+    }
+}
+
+const OTHER_PAGE: &str = "or name another page with --target 'GET /path'";
+const PROXY_HEADER: &str =
+    "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https'";
+
+pub(super) fn advice(advice: &BootAdvice) -> String {
+    match advice {
+        BootAdvice::Start(advice) => to_start(advice),
+        BootAdvice::Reply(advice) => to_reply(advice),
+    }
+}
+
+fn to_start(advice: &StartAdvice) -> String {
+    match advice {
+        StartAdvice::MendApp => "mend what the app's own last lines name".into(),
+        StartAdvice::MendService => "mend what its own last lines name".into(),
+        StartAdvice::SetSecret { command } => {
+            format!("set it for the measurement, any long text will do: {command}")
+        }
+        StartAdvice::StartDatabase => {
+            "start the database, and name it as the app expects it".into()
+        }
+        StartAdvice::StartNamedDatabase { variable, create } => format!(
+            "start the database and name it with {variable}; create and load it with: {create}"
+        ),
+        StartAdvice::RaiseConnectionLimit => {
+            "raise the database's limit (MariaDB, MySQL and PostgreSQL call it max_connections), \
+             or leave out settings that need more with --db-connections"
+                .into()
+        }
+        StartAdvice::RunMigrations => "run the app's migrations on its database".into(),
+        StartAdvice::CreateTables { create, fill } => format!(
+            "create its tables with: {create}, and fill them with about as much data as in \
+             production, such as with: {fill}"
+        ),
+        StartAdvice::CreateTablesOfFramework { command } => format!(
+            "create its tables ({}), and fill them with about as much data as in production",
+            spelt(command)
+        ),
+        StartAdvice::InstallGems { gem } => format!(
+            "install the app's gems: bundle install (with gem \"{gem}\" in the Gemfile; the \
+             `bundle` command itself: gem install bundler, or apt install ruby-bundler)"
+        ),
+        StartAdvice::InstallServer { commands } => {
+            format!("install it: {}", commands.join(", or "))
+        }
+        StartAdvice::InstallPackageWith { program } => {
+            format!("install it: a package that has the program {program}")
+        }
+        StartAdvice::InstallNamed => "install what the line names, or write its whole path".into(),
+        StartAdvice::FreePort => "end what listens there, or let the port be chosen freely".into(),
+        StartAdvice::ListenOnPortVariable => {
+            "let the app listen on the port that the variable PORT names (Node.js: \
+             server.listen(process.env.PORT || 3000))"
+                .into()
+        }
+        StartAdvice::SeeWhatItWaitsFor => {
+            "look at what the app waits for when it boots, or at the page that is asked for; a \
+             page that answers sooner can be named with --ready"
+                .into()
+        }
+    }
+}
+
+fn to_reply(advice: &ReplyAdvice) -> String {
+    match advice {
+        ReplyAdvice::MendError => {
+            format!("mend the error, which the app's own last lines should name, {OTHER_PAGE}")
+        }
+        ReplyAdvice::SendHttpsHeader => PROXY_HEADER.into(),
+        ReplyAdvice::SendHttpsHeaderOrSwitchOff { off } => format!(
+            "{PROXY_HEADER} ({}: or set {} to false for the measurement)",
+            off.framework, off.setting
+        ),
+        ReplyAdvice::SendTrustedHttpsHeader { framework, trust, lead } => format!(
+            "{PROXY_HEADER} ({framework}: with {trust}, or without {lead} for the measurement)"
+        ),
+        ReplyAdvice::AvoidRedirect => {
+            "name a page that answers by itself with --target 'GET /path', or send what a visitor \
+             who is logged in sends: -H 'Cookie: ...'"
+                .into()
+        }
+        ReplyAdvice::SendCredentials => {
+            format!("send credentials: -H 'Authorization: ...', {OTHER_PAGE}")
+        }
+        ReplyAdvice::NameAllowedHost { hosts } => {
+            let hosts = hosts.as_ref().map(|it| format!(" ({})", spelt(it))).unwrap_or_default();
+            format!(
+                "name a host that the app lets in{hosts}: -H 'Host: www.example.com', {OTHER_PAGE}"
+            )
+        }
+        ReplyAdvice::NameExistingPage { list: None } => {
+            "name a page that exists with --target 'GET /path' (or --ready /path)".into()
+        }
+        ReplyAdvice::NameExistingPage { list: Some(command) } => {
+            format!("name a page that exists with --target 'GET /path'; {command} lists them")
+        }
+        ReplyAdvice::NameGoodPage => {
+            "name a page that answers 2xx with --target 'GET /path'".into()
+        }
+        ReplyAdvice::LiftRateLimit { limits } => {
+            let limits = match limits.as_slice() {
+                [] => String::new(),
+                limits => format!(" ({})", limits.join(", ")),
+            };
+            format!(
+                "switch the app's rate limit off for the measurement{limits}, or except 127.0.0.1 \
+                 from it"
+            )
+        }
+    }
+}
+
+/// `Rails: config.hosts`.
+fn spelt(setting: &FrameworkSetting) -> String {
+    format!("{}: {}", setting.framework, setting.setting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::ProcessEnd;
+
+    #[test]
+    fn a_cause_says_what_the_log_shows_then_how_it_ended_then_what_was_needed() {
+        let how = || ServerEnd::PartEnded { process: 1, of: 2, how: ProcessEnd::Signal(9) };
+        let not_ready = |seen, end, connections_for| {
+            cause(&BootCause::NotReady { seen, end, connections_for })
+                .replace("the app server did not become ready: ", "")
+        };
+        for (said, expected) in [
+            (
+                not_ready(
+                    Some(BootFailureKind::TooManyConnections),
+                    BootEnd::EndedEarly { how: how() },
+                    Configuration::new(1, 3).ok(),
+                ),
+                "its database refuses more connections: it ended before it was ready (its process \
+                 1 of 2: ended by signal 9 (SIGKILL)) (1 worker x 3 threads need up to 3, one for \
+                 each thread)",
+            ),
+            (
+                not_ready(
+                    None,
+                    BootEnd::NotGood {
+                        target: "GET /items?…".into(),
+                        status: 302,
+                        leads_to: Some("/login".into()),
+                    },
+                    None,
+                ),
+                "GET /items?… answers 302 and leads to /login, where 2xx is needed",
+            ),
+            (
+                not_ready(None, BootEnd::TooFewBooted { booted: 1, of: 4, patience_s: 60.0 }, None),
+                "1 of 4 processes had booted within 60 s",
+            ),
+            (
+                not_ready(
+                    Some(BootFailureKind::SecretKeyBase),
+                    BootEnd::AddedWorkerLate { patience_s: 1.5 },
+                    None,
+                ),
+                "SECRET_KEY_BASE is missing: the worker that was added was not ready within 1.5 s",
+            ),
+        ] {
+            assert_eq!(said, expected);
+        }
+    }
+
+    #[test]
+    fn the_way_out_has_the_frameworks_own_spelling() {
+        let hosts = Some(FrameworkSetting::new("Rails", "config.hosts"));
+        let off = FrameworkSetting::new("Rails", "config.force_ssl");
+        for (said, expected) in [
+            (
+                ReplyAdvice::NameAllowedHost { hosts },
+                "name a host that the app lets in (Rails: config.hosts): -H 'Host: \
+                 www.example.com', or name another page with --target 'GET /path'",
+            ),
+            (
+                ReplyAdvice::SendHttpsHeaderOrSwitchOff { off },
+                "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https' (Rails: \
+                 or set config.force_ssl to false for the measurement)",
+            ),
+            (
+                ReplyAdvice::LiftRateLimit { limits: Vec::new() },
+                "switch the app's rate limit off for the measurement, or except 127.0.0.1 from it",
+            ),
+        ] {
+            assert_eq!(advice(&said.into()), expected);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Why a server did not become ready, or ended, and the way out; in Japanese.
+
+use super::Japanese;
+use crate::report::Language;
+use crate::report::wording::{Counted, Phrases};
+use crate::terms::{
+    BootAdvice, BootCause, BootEnd, BootFailureKind, Bytes, Configuration, FrameworkSetting,
+    ProcessEnd, ReplyAdvice, ServerEnd, SessionError, StartAdvice,
+};
+
+pub(super) fn cause(cause: &BootCause) -> String {
+    match cause {
+        BootCause::NotReady { seen, end, connections_for } => {
+            let seen = seen.map(|kind| format!("{}: ", shown(kind))).unwrap_or_default();
+            let needed = connections_for.map(|it| format!("（{}）", connections(it)));
+            let needed = needed.unwrap_or_default();
+            format!("アプリサーバーの準備ができませんでした: {seen}{}{needed}", ending(end))
+        }
+        BootCause::RunsUnchanged { line } => format!("変更なしで動いています: {line}"),
+        BootCause::ConnectionsRefused { setting } => format!(
+            "データベースが接続を断りました。{}が、同時に受け付ける接続はそれより少なくなっています\
+             （max_connections）",
+            connections(*setting)
+        ),
+        BootCause::KilledForMemory { setting, needed_bytes, limit_bytes } => {
+            let (needed, limit) = (Bytes(*needed_bytes), Bytes(*limit_bytes));
+            format!("強制終了されました: {setting} には {limit} のうち {needed} が必要です")
+        }
+    }
+}
+
+/// What a server's log shows.
+fn shown(kind: BootFailureKind) -> &'static str {
+    match kind {
+        BootFailureKind::SecretKeyBase => "SECRET_KEY_BASE がありません",
+        BootFailureKind::Database => "データベースに接続できないか、データベースがありません",
+        BootFailureKind::TooManyConnections => "データベースがこれ以上の接続を断っています",
+        BootFailureKind::PendingMigration => {
+            "マイグレーションが残っていて、データベースにテーブルがありません"
+        }
+        BootFailureKind::NotInstalled => "サーバーか、その一部がインストールされていません",
+        BootFailureKind::PortTaken => "ほかのものが同じポートで listen しています",
+        BootFailureKind::OtherPort => "アプリが PORT とは違うポートで listen しています",
+        BootFailureKind::Exited
+        | BootFailureKind::NeverReady
+        | BootFailureKind::ForcedSsl
+        | BootFailureKind::Redirected
+        | BootFailureKind::Unauthorized
+        | BootFailureKind::Forbidden
+        | BootFailureKind::NotFound
+        | BootFailureKind::RateLimited
+        | BootFailureKind::ServerError
+        | BootFailureKind::NotSuccess => "失敗しました",
+    }
+}
+
+fn connections(setting: Configuration) -> String {
+    let workers = Japanese.count(setting.workers.get().into(), Counted::Workers);
+    let threads = Japanese.count(setting.threads.get().into(), Counted::Threads);
+    let most = setting.slots();
+    format!("{workers} x {threads} には最大 {most} 接続（1 スレッドに 1 つ）が必要です")
+}
+
+fn ending(end: &BootEnd) -> String {
+    match end {
+        BootEnd::NotRun { error } => error.clone(),
+        BootEnd::LogUnreadable { error } => format!("ログを読めませんでした: {error}"),
+        BootEnd::WorkersEndAtOnce => "ワーカーが起動するとすぐに終了します".into(),
+        BootEnd::TooFewBooted { booted, of, patience_s } => {
+            format!("{patience_s} 秒以内に起動したのは {of} プロセスのうち {booted} でした")
+        }
+        BootEnd::EndedEarly { how } => {
+            format!("準備ができる前に終了しました（{}）", server_end(how))
+        }
+        BootEnd::NotHttp { target } => format!("{target} に HTTP でない応答が返ります"),
+        BootEnd::NotAnswered { target, patience_s } => {
+            format!("起動から {patience_s} 秒以内に {target} の応答がありませんでした")
+        }
+        BootEnd::NotGood { target, status, leads_to } => {
+            let place = leads_to.as_ref().map(|place| format!("（{place} へ転送）"));
+            let place = place.unwrap_or_default();
+            format!("{target} の応答が {status}{place} です（2xx が必要）")
+        }
+        BootEnd::EndedInChange { how } => {
+            format!("ワーカーの数を変える間に終了しました（{}）", server_end(how))
+        }
+        BootEnd::AddedWorkerEnds => "追加したワーカーが起動するとすぐに終了します".into(),
+        BootEnd::AddedWorkerLate { patience_s } => {
+            format!("追加したワーカーの準備が {patience_s} 秒以内にできませんでした")
+        }
+        BootEnd::WorkerStays { patience_s } => {
+            format!("終了させるワーカーが {patience_s} 秒以内に終了しませんでした")
+        }
+    }
+}
+
+pub(super) fn server_end(end: &ServerEnd) -> String {
+    match end {
+        ServerEnd::ProcessEnded { how } => process_end(how),
+        ServerEnd::PartEnded { process, of, how } => {
+            format!("{of} 個のうち {process} 番目のプロセス: {}", process_end(how))
+        }
+        ServerEnd::ProxyEnded { how } => format!("前段の nginx: {}", process_end(how)),
+        ServerEnd::ProcessesKilled { killed } => {
+            format!("プロセスが {killed} 個、メモリ不足で強制終了されました")
+        }
+        ServerEnd::WorkersLost { left, expected } => {
+            format!("{expected} ワーカーのうち {left} だけが残り、ほかは補充されませんでした")
+        }
+    }
+}
+
+fn process_end(end: &ProcessEnd) -> String {
+    match end {
+        ProcessEnd::ExitStatus(status) => format!("終了ステータス {status}"),
+        ProcessEnd::Signal(signal) => {
+            let name = end.signal_name().map(|name| format!(" ({name})")).unwrap_or_default();
+            format!("シグナル {signal}{name} で終了")
+        }
+        ProcessEnd::Other(text) => text.clone(),
+    }
+}
+
+pub(super) fn session_error(error: &SessionError) -> String {
+    match error {
+        SessionError::AppDoesNotStart { cause, advice } => {
+            format!("{}。{}", Language::Japanese.say(cause), Language::Japanese.say(advice))
+        }
+        SessionError::CouldNot { what, why } => format!("could not {what}: {why}"),
+    }
+}
+
+const PROXY_HEADER: &str =
+    "前段のプロキシが送るものを送ってください: -H 'X-Forwarded-Proto: https'";
+
+pub(super) fn advice(advice: &BootAdvice) -> String {
+    match advice {
+        BootAdvice::Start(advice) => to_start(advice),
+        BootAdvice::Reply(advice) => to_reply(advice),
+    }
+}
+
+fn to_start(advice: &StartAdvice) -> String {
+    match advice {
+        StartAdvice::MendApp => "アプリの最後の出力にある問題を直してください".into(),
+        StartAdvice::MendService => "その最後の出力にある問題を直してください".into(),
+        StartAdvice::SetSecret { command } => {
+            format!("計測のために設定してください。長い文字列なら何でもかまいません: {command}")
+        }
+        StartAdvice::StartDatabase => {
+            "データベースを起動し、アプリが期待する名前で指定してください".into()
+        }
+        StartAdvice::StartNamedDatabase { variable, create } => {
+            format!("データベースを起動して {variable} で指定してください。作成と読み込み: {create}")
+        }
+        StartAdvice::RaiseConnectionLimit => {
+            "データベースの上限（MariaDB、MySQL、PostgreSQL では max_connections）を上げるか、\
+             --db-connections でそれより多く要る設定を除いてください"
+                .into()
+        }
+        StartAdvice::RunMigrations => {
+            "データベースでアプリのマイグレーションを実行してください".into()
+        }
+        StartAdvice::CreateTables { create, fill } => format!(
+            "テーブルを作り（{create}）、本番と同じくらいのデータを入れてください（例: {fill}）"
+        ),
+        StartAdvice::CreateTablesOfFramework { command } => format!(
+            "テーブルを作り（{}）、本番と同じくらいのデータを入れてください",
+            spelt(command)
+        ),
+        StartAdvice::InstallGems { gem } => format!(
+            "アプリの gem をインストールしてください: bundle install（Gemfile に gem \"{gem}\"。\
+             `bundle` コマンド自体は gem install bundler か apt install ruby-bundler）"
+        ),
+        StartAdvice::InstallServer { commands } => {
+            format!("インストールしてください: {}", commands.join("、または "))
+        }
+        StartAdvice::InstallPackageWith { program } => {
+            format!("インストールしてください: プログラム {program} を含むパッケージ")
+        }
+        StartAdvice::InstallNamed => {
+            "その行にあるものをインストールするか、フルパスで書いてください".into()
+        }
+        StartAdvice::FreePort => {
+            "そこで listen しているものを終了するか、ポートを自由に選ばせてください".into()
+        }
+        StartAdvice::ListenOnPortVariable => {
+            "環境変数 PORT のポートで listen するようにしてください（Node.js: \
+             server.listen(process.env.PORT || 3000)）"
+                .into()
+        }
+        StartAdvice::SeeWhatItWaitsFor => {
+            "起動時にアプリが待っているものか、要求しているページを見てください。早く応答するページを \
+             --ready で指定できます"
+                .into()
+        }
+    }
+}
+
+fn to_reply(advice: &ReplyAdvice) -> String {
+    match advice {
+        ReplyAdvice::MendError => {
+            "エラーを直す（アプリの最後の出力にあるはずです）か、別のページを --target 'GET /path' \
+             で指定してください"
+                .into()
+        }
+        ReplyAdvice::SendHttpsHeader => PROXY_HEADER.into(),
+        ReplyAdvice::SendHttpsHeaderOrSwitchOff { off } => format!(
+            "{PROXY_HEADER}（{} では、計測の間だけ {} を false にしてもかまいません）",
+            off.framework, off.setting
+        ),
+        ReplyAdvice::SendTrustedHttpsHeader { framework, trust, lead } => format!(
+            "{PROXY_HEADER}（{framework} では {trust} を設定するか、計測の間だけ {lead} を外します）"
+        ),
+        ReplyAdvice::AvoidRedirect => {
+            "転送せずに応答するページを --target 'GET /path' で指定するか、ログイン済みの利用者が送る\
+             ものを送ってください: -H 'Cookie: ...'"
+                .into()
+        }
+        ReplyAdvice::SendCredentials => {
+            "認証情報を送る（-H 'Authorization: ...'）か、別のページを --target 'GET /path' で指定して\
+             ください"
+                .into()
+        }
+        ReplyAdvice::NameAllowedHost { hosts } => {
+            let hosts = hosts.as_ref().map(|it| format!("（{}）", spelt(it))).unwrap_or_default();
+            format!(
+                "アプリが許すホスト{hosts}を -H 'Host: www.example.com' で送るか、別のページを \
+                 --target 'GET /path' で指定してください"
+            )
+        }
+        ReplyAdvice::NameExistingPage { list: None } => {
+            "存在するページを --target 'GET /path'（または --ready /path）で指定してください".into()
+        }
+        ReplyAdvice::NameExistingPage { list: Some(command) } => format!(
+            "存在するページを --target 'GET /path' で指定してください。{command} で一覧できます"
+        ),
+        ReplyAdvice::NameGoodPage => {
+            "2xx を返すページを --target 'GET /path' で指定してください".into()
+        }
+        ReplyAdvice::LiftRateLimit { limits } => {
+            let limits = match limits.as_slice() {
+                [] => String::new(),
+                limits => format!("（{}）", limits.join("、")),
+            };
+            format!(
+                "計測の間だけアプリのレート制限{limits}を切るか、127.0.0.1 を除外してください"
+            )
+        }
+    }
+}
+
+/// `Rails: config.hosts`.
+fn spelt(setting: &FrameworkSetting) -> String {
+    format!("{}: {}", setting.framework, setting.setting)
+}

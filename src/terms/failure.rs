@@ -1,0 +1,356 @@
+//! Why a server did not become ready, or ended; and what to do about it.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::configuration::Configuration;
+use super::stated::Stated;
+
+/// Why a trial could not be completed; a measurement all the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialFailure {
+    /// The server never became ready.
+    Boot(BootFailure),
+    /// The server ended while it was under load: the process's own last lines.
+    Died { status: Stated<ServerEnd>, last_lines: Vec<String> },
+}
+
+/// What kept a server from becoming ready.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BootFailure {
+    pub kind: BootFailureKind,
+    /// What happened, lower case, no full stop.
+    pub message: Stated<BootCause>,
+    /// What to do about it.
+    pub advice: Stated<BootAdvice>,
+    /// The server's own last lines, oldest first, at most 20.
+    pub last_lines: Vec<String>,
+}
+
+/// Causes we recognise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BootFailureKind {
+    /// The process ended before it was ready.
+    Exited,
+    /// `SECRET_KEY_BASE` is missing.
+    SecretKeyBase,
+    /// The database cannot be reached or does not exist.
+    Database,
+    /// The database takes fewer connections at once than the setting needs.
+    TooManyConnections,
+    /// Migrations are pending.
+    PendingMigration,
+    /// The server program is not installed.
+    NotInstalled,
+    /// Something else listens on the port.
+    PortTaken,
+    /// It listens elsewhere than where it was told to.
+    OtherPort,
+    /// It never answered within the time given.
+    NeverReady,
+    /// 301 or 302 to https (`force_ssl`).
+    ForcedSsl,
+    /// A redirect elsewhere, such as to a login.
+    Redirected,
+    /// 401: credentials are needed.
+    Unauthorized,
+    /// 403: often Rails' `config.hosts`.
+    Forbidden,
+    /// 404: the target does not exist.
+    NotFound,
+    /// 429: the app limits the rate.
+    RateLimited,
+    /// 5xx.
+    ServerError,
+    /// Any other reply that is not 2xx.
+    NotSuccess,
+}
+
+/// Why there is no server to put a load on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum BootCause {
+    /// It did not become ready.
+    NotReady {
+        /// What its log shows to be the cause; null: nothing that is known.
+        seen: Option<BootFailureKind>,
+        end: BootEnd,
+        /// The setting whose threads may need a database connection each; null: connections are
+        /// not what it lacked.
+        connections_for: Option<Configuration>,
+    },
+    /// A part of the change could not be had, and the server runs without it.
+    RunsUnchanged { line: String },
+    /// It runs, and its database refused connections under load.
+    ConnectionsRefused { setting: Configuration },
+    /// A simulated server needs more memory than its machine has.
+    KilledForMemory { setting: Configuration, needed_bytes: u64, limit_bytes: u64 },
+}
+
+/// How waiting for a server ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum BootEnd {
+    /// The operating system could not run it.
+    NotRun {
+        error: String,
+    },
+    LogUnreadable {
+        error: String,
+    },
+    /// Its first process lives, and no worker does.
+    WorkersEndAtOnce,
+    /// Too few of its processes had booted in time.
+    TooFewBooted {
+        booted: u64,
+        of: u64,
+        patience_s: f64,
+    },
+    /// It ended before it was ready.
+    EndedEarly {
+        how: ServerEnd,
+    },
+    /// A target's reply is not HTTP.
+    NotHttp {
+        target: String,
+    },
+    /// A target was not answered in time, counted from the start.
+    NotAnswered {
+        target: String,
+        patience_s: f64,
+    },
+    /// A target's reply is not 2xx; `leads_to`: without its query, where it redirects.
+    NotGood {
+        target: String,
+        status: u16,
+        leads_to: Option<String>,
+    },
+    /// It ended while the number of its workers was changed.
+    EndedInChange {
+        how: ServerEnd,
+    },
+    /// The worker that was added ends as soon as it starts.
+    AddedWorkerEnds,
+    /// The worker that was added was not ready in time.
+    AddedWorkerLate {
+        patience_s: f64,
+    },
+    /// The worker that was to end had not ended in time.
+    WorkerStays {
+        patience_s: f64,
+    },
+}
+
+/// How a server ended that had been ready.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum ServerEnd {
+    /// Its only process ended.
+    ProcessEnded { how: ProcessEnd },
+    /// One of the processes that it was started as, counted from 1.
+    PartEnded { process: u64, of: u64, how: ProcessEnd },
+    /// The nginx in front of it.
+    ProxyEnded { how: ProcessEnd },
+    /// This many of its processes were killed because memory ran out.
+    ProcessesKilled { killed: u64 },
+    /// Workers ended, and nothing replaced them.
+    WorkersLost { left: u64, expected: u64 },
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProcessEnd {
+    ExitStatus(i32),
+    Signal(i32),
+    /// As the operating system says it.
+    Other(String),
+}
+
+impl ProcessEnd {
+    /// Of a command: it did what it was to do.
+    pub fn is_success(&self) -> bool {
+        *self == Self::ExitStatus(0)
+    }
+
+    /// What the signal is called, of those that end servers.
+    pub fn signal_name(&self) -> Option<&'static str> {
+        let Self::Signal(signal) = self else { return None };
+        Some(match signal {
+            1 => "SIGHUP",
+            2 => "SIGINT",
+            4 => "SIGILL",
+            6 => "SIGABRT",
+            7 => "SIGBUS",
+            9 => "SIGKILL",
+            11 => "SIGSEGV",
+            15 => "SIGTERM",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for ProcessEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ExitStatus(status) => write!(f, "exit status {status}"),
+            Self::Signal(signal) => match self.signal_name() {
+                Some(name) => write!(f, "ended by signal {signal} ({name})"),
+                None => write!(f, "ended by signal {signal}"),
+            },
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+/// A setting as a framework spells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FrameworkSetting {
+    pub framework: String,
+    pub setting: String,
+}
+
+impl FrameworkSetting {
+    pub fn new(framework: &str, setting: &str) -> Self {
+        Self { framework: framework.to_string(), setting: setting.to_string() }
+    }
+}
+
+/// The way out of a failed start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum BootAdvice {
+    Start(StartAdvice),
+    Reply(ReplyAdvice),
+}
+
+impl From<StartAdvice> for BootAdvice {
+    fn from(advice: StartAdvice) -> Self {
+        Self::Start(advice)
+    }
+}
+
+impl From<ReplyAdvice> for BootAdvice {
+    fn from(advice: ReplyAdvice) -> Self {
+        Self::Reply(advice)
+    }
+}
+
+/// What has a server come up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum StartAdvice {
+    /// The app's own last lines name what is to be mended.
+    MendApp,
+    /// A service's own last lines name it.
+    MendService,
+    /// Any long text will do for the measurement: this command makes one.
+    SetSecret {
+        command: String,
+    },
+    StartDatabase,
+    /// Start it, name it with this variable, and create its tables with this command.
+    StartNamedDatabase {
+        variable: String,
+        create: String,
+    },
+    /// Raise the database's limit of connections, or leave out settings that need more.
+    RaiseConnectionLimit,
+    RunMigrations,
+    /// Create the tables with a command, and fill them with another.
+    CreateTables {
+        create: String,
+        fill: String,
+    },
+    /// Create the tables with what the framework has for it.
+    CreateTablesOfFramework {
+        command: FrameworkSetting,
+    },
+    /// Install the app's gems, the server's among them.
+    InstallGems {
+        gem: String,
+    },
+    /// Run any of these commands.
+    InstallServer {
+        commands: Vec<String>,
+    },
+    InstallPackageWith {
+        program: String,
+    },
+    /// Install what the server's line names, or write its whole path.
+    InstallNamed,
+    /// End what listens there, or let the port be chosen.
+    FreePort,
+    ListenOnPortVariable,
+    /// See what the app waits for, or name a page that answers sooner.
+    SeeWhatItWaitsFor,
+}
+
+/// What has a page answer 2xx.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum ReplyAdvice {
+    /// Mend the error, which the app's last lines should name.
+    MendError,
+    /// Send the header that a proxy sends for https.
+    SendHttpsHeader,
+    /// Send it, or switch off what leads there.
+    SendHttpsHeaderOrSwitchOff {
+        off: FrameworkSetting,
+    },
+    /// Send it with a setting that has it trusted, or without the setting that leads there.
+    SendTrustedHttpsHeader {
+        framework: String,
+        trust: String,
+        lead: String,
+    },
+    /// Name a page that answers by itself, or send a visitor's cookie.
+    AvoidRedirect,
+    SendCredentials,
+    /// Name a host that the app lets in; where the framework has them.
+    NameAllowedHost {
+        hosts: Option<FrameworkSetting>,
+    },
+    /// Name a page that exists; the command that lists them.
+    NameExistingPage {
+        list: Option<String>,
+    },
+    NameGoodPage,
+    /// Switch the app's rate limit off, which may be one of these, or except this machine.
+    LiftRateLimit {
+        limits: Vec<String>,
+    },
+}
+
+/// Why a session could not go on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum SessionError {
+    /// The app does not start with its own settings, so there is nothing to compare with.
+    AppDoesNotStart { cause: Stated<BootCause>, advice: Stated<BootAdvice> },
+    /// Something of ours could not be done.
+    CouldNot { what: String, why: String },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_process_ended_is_named_with_its_signal() {
+        for (end, expected) in [
+            (ProcessEnd::ExitStatus(7), "exit status 7"),
+            (ProcessEnd::Signal(9), "ended by signal 9 (SIGKILL)"),
+            (ProcessEnd::Signal(40), "ended by signal 40"),
+            (ProcessEnd::Other("stopped".into()), "stopped"),
+        ] {
+            assert_eq!(end.to_string(), expected);
+        }
+        assert!(ProcessEnd::ExitStatus(0).is_success());
+        assert!(!ProcessEnd::Signal(0).is_success() && !ProcessEnd::ExitStatus(1).is_success());
+    }
+}
