@@ -1,7 +1,7 @@
 //! One engine for every load shape: connections, sending, reading, recording.
 //!
-//! In: a [`LoadSpec`]. Out: a [`LoadRecord`], one entry a second. It concludes nothing (that is
-//! `summary`'s work) and knows nothing of app servers.
+//! In: a [`LoadSpec`]. Out: a [`LoadRecord`](crate::terms::LoadRecord), one entry a second. It
+//! concludes nothing (that is `summary`'s work) and knows nothing of app servers.
 
 mod batching;
 mod clock;
