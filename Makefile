@@ -18,7 +18,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-program test-page test-vm test-readers lint fuzz bench-tune bench-search bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-labs install clean help
+.PHONY: build ui record demo test test-vm test-readers lint fuzz bench-tune bench-search bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -42,18 +42,10 @@ demo: ## tune the app in demo/ on this machine: the decision here, the report in
 test: ## build and run every test
 	@scripts/bootstrap test
 	@scripts/build-ui required
-	$(say) 'building the tests'
-	$(CARGO) test --locked --no-run
-	$(say) "running the tests, and the page's in a browser beside them"
-	@$(MAKE) --no-print-directory --keep-going -j2 test-program test-page
-
-test-program:
+	$(say) 'building and running the tests'
 	RUST_TEST_THREADS=$(TEST_THREADS) $(CARGO) test --locked
-
-# What it says comes in one piece.
-test-page:
-	@cd ui && SWEETSPOT="$$PWD/../target/debug/sweetspot" npm run test:built >../target/test-page.log 2>&1; \
-		code=$$?; cat ../target/test-page.log; exit $$code
+	$(say) "the page's tests, in a browser"
+	cd ui && SWEETSPOT="$$PWD/../target/debug/sweetspot" npm run test:built
 
 record: ## record a real session of the demo app for the page's tests (2 minutes)
 	@scripts/bootstrap test
