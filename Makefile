@@ -8,9 +8,6 @@ PREFIX ?= /usr/local
 DEMO_REPORT ?= sweetspot-demo.md
 DEMO_PAGE ?= sweetspot-demo.html
 FUZZ_S ?= 60
-# Most tests wait for servers and for what they measure, so there are more at a time than cores; those
-# that could disturb each other take turns (tests/it/turn.rs).
-TEST_THREADS ?= $(shell echo $$(( $$(nproc) * 2 )))
 
 # Where rustup puts Rust; last, so that it is used only when there is no other.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -43,7 +40,7 @@ test: ## build and run every test
 	@scripts/bootstrap test
 	@scripts/build-ui required
 	$(say) 'building and running the tests'
-	RUST_TEST_THREADS=$(TEST_THREADS) $(CARGO) test --locked
+	$(CARGO) test --locked
 	$(say) "the page's tests, in a browser"
 	cd ui && SWEETSPOT="$$PWD/../target/debug/sweetspot" npm run test:built
 

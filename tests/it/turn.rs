@@ -2,36 +2,30 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// As many as can wait at a time without keeping the smallest machine's two cores busy.
-const PARTS: usize = 4;
+/// As many parts as the smallest machine has cores.
+const WHOLE: usize = 2;
 
 static TAKEN: Mutex<usize> = Mutex::new(0);
 static FREED: Condvar = Condvar::new();
 
-/// Parts of the machine, held as long as they are needed.
+/// A part of the machine, held as long as it is needed.
 pub struct Turn(usize);
 
-/// All of it, for what measures how much a server that computes can do.
+/// All of it.
 pub fn take() -> Turn {
-    Turn::wait(PARTS)
+    Turn::wait(WHOLE)
 }
 
 /// Half of it, for what spends its time loading real servers and asks nothing of their speed.
 pub fn share() -> Turn {
-    Turn::wait(PARTS / 2)
-}
-
-/// A quarter of it, for servers whose requests wait instead of computing, so that what they hold
-/// doesn't depend on what runs beside them.
-pub fn idle() -> Turn {
-    Turn::wait(1)
+    Turn::wait(WHOLE / 2)
 }
 
 impl Turn {
     fn wait(parts: usize) -> Self {
         // A test that failed with it has said so itself.
         let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_taken = |taken: &mut usize| *taken + parts > PARTS;
+        let is_taken = |taken: &mut usize| *taken + parts > WHOLE;
         let mut taken = FREED.wait_while(taken, is_taken).unwrap_or_else(PoisonError::into_inner);
         *taken += parts;
         Self(parts)

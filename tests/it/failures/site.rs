@@ -25,7 +25,7 @@ const WAITING: &[(&str, &str)] = &[
 ];
 
 /// A folder with an app in it, a home, and a place for scratch folders. Fails when anything is left
-/// of what ran there. Its app computes next to nothing, so a few sites are there at a time.
+/// of what ran there. Only one is there at a time, but for those that share the machine.
 pub struct Site {
     pub nothing_left: NothingLeft,
     folder: tempfile::TempDir,
@@ -35,7 +35,7 @@ pub struct Site {
 
 impl Site {
     pub fn new(files: &[(&str, &str)]) -> Self {
-        Self::build(files, Some(crate::turn::idle()))
+        Self::build(files, Some(crate::turn::take()))
     }
 
     fn build(files: &[(&str, &str)], turn: Option<Turn>) -> Self {
@@ -54,12 +54,7 @@ impl Site {
         site
     }
 
-    /// For what is asked of the figures, or needs its share of the processor at any moment.
-    pub fn alone(files: &[(&str, &str)]) -> Self {
-        Self::build(files, Some(crate::turn::take()))
-    }
-
-    /// For what loads servers that compute, and asks nothing of their speed.
+    /// A site that another one may be beside: for what asks nothing of the machine's speed.
     pub fn sharing() -> Self {
         Self::build(&[], Some(crate::turn::share()))
     }
@@ -72,11 +67,6 @@ impl Site {
     /// An app whose capacity doesn't depend on how busy the machine is, with one thread today.
     pub fn waiting() -> Self {
         Self::new(WAITING)
-    }
-
-    /// That app, with nothing else on the machine: for what compares its figures.
-    pub fn waiting_alone() -> Self {
-        Self::alone(WAITING)
     }
 
     /// Beside this one, a second site with the app of [`Site::waiting`].
