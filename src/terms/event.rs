@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::comparison::Verification;
 use super::configuration::Configuration;
 use super::decision::{Prediction, TuneResult};
+use super::goals::GoalList;
 use super::knob::{Change, Variant};
 use super::load_record::LoadRecord;
 use super::load_record::Offered;
@@ -85,7 +86,7 @@ pub enum EventKind {
         /// False when its workers have one thread each, so that there is nothing to say of threads.
         #[serde(default = "yes")]
         has_threads: bool,
-        slo: String,
+        slo: GoalList,
         machine: Machine,
         plan: Vec<PlanLine>,
         budget: Option<Duration>,

@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::units::Ratio;
 
 /// One limit on one quantile.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QuantileLimit {
     /// 0.95 for p95.
     pub quantile: Ratio,
@@ -19,9 +19,10 @@ pub struct QuantileLimit {
     pub limit: Duration,
 }
 
-/// A goal for latency and errors. At least one of the two parts is set when it was parsed from
-/// text.
+/// A goal for latency and errors, stored as it is written. At least one of the two parts is set
+/// when it was parsed from text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
 pub struct Slo {
     /// In the order written.
     pub quantiles: Vec<QuantileLimit>,
@@ -166,6 +167,20 @@ fn error_ratio(part: &str, text: &str) -> Result<Ratio, SloError> {
         None => text.parse().map_err(|_| bad())?,
     };
     Ratio::new(value).map_err(|_| bad())
+}
+
+impl TryFrom<String> for Slo {
+    type Error = SloError;
+
+    fn try_from(text: String) -> Result<Self, SloError> {
+        text.parse()
+    }
+}
+
+impl From<Slo> for String {
+    fn from(slo: Slo) -> Self {
+        slo.to_string()
+    }
 }
 
 impl fmt::Display for Slo {

@@ -19,7 +19,7 @@ use crate::session::load::{Asked, Closing, Length, LoadVerbError, Protocol, Shap
 use crate::session::tune::TuneError;
 use crate::stats::log_ratio_interval;
 use crate::terms::{
-    Arrivals, Configuration, Holds, LabChoice, LabPair, LabTune, Rate, Slo, StopSignal, Target,
+    Arrivals, Configuration, Holds, LabChoice, LabPair, LabTune, Rate, StopSignal, Target,
     Threads, Workers,
 };
 
@@ -147,7 +147,7 @@ fn plan(lab: &Lab, site: &Site, store: &std::path::Path) -> Result<Plan, LabErro
         workers: Some(tuning.workers.clone()),
         threads: tuning.threads.clone(),
         target: tuning.targets.clone(),
-        slo: Some(tuning.slo.clone()),
+        slo: Some(tuning.slo.to_string()),
         budget: Some(tuning.budget.clone()),
         ready: Some(definition.ready.clone()),
         connection: Some(definition.connection.to_string()),
@@ -236,9 +236,6 @@ fn asked(
     seed: u64,
 ) -> Result<Asked, LabError> {
     let tuning = &lab.definition.tune;
-    let slo: Slo = tuning.slo.parse().map_err(|error| LabError::Definition {
-        message: format!("lab.toml, [tune] slo: {error}"),
-    })?;
     let targets: Vec<Target> = plan.targets.clone();
     let rate = Rate::per_second(1.0)
         .map_err(|error| LabError::Definition { message: error.to_string() })?;
@@ -264,7 +261,7 @@ fn asked(
         max_in_flight: None,
         loops: Some(1),
         seed,
-        slo: Some(slo),
+        slo: Some(tuning.slo.clone()),
         allows_public: false,
         tls: TlsOptions::default(),
         placement,
