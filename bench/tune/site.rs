@@ -8,7 +8,7 @@ use std::path::Path;
 
 use sweetspot::place::local::services::Services;
 use sweetspot::place::local::{LocalSettings, scratch_places};
-use sweetspot::plan::{self, Plan, Typed};
+use sweetspot::plan::{self, Key, Plan, Typed};
 use sweetspot::session::here;
 use sweetspot::terms::StopSignal;
 
@@ -29,18 +29,16 @@ impl Site {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let services = workload.asks_service.then(|| service(root, stop)).transpose()?;
         let env = services.iter().flat_map(Services::env);
-        let typed = Typed {
-            app: Some(root.join(workload.app)),
-            server: Some("puma".to_string()),
-            target: vec![format!("GET {}", workload.path)],
-            slo: Some(workload.slo.to_string()),
-            workers: Some(comma_list(&sizes.workers)),
-            threads: Some(comma_list(&sizes.threads)),
-            budget: Some(sizes.tune_budget.clone()),
-            env: env.map(|(name, value)| format!("{name}={value}")).collect(),
-            yes: true,
-            ..Typed::default()
-        };
+        let typed = Typed::default()
+            .with_path(Key::App, root.join(workload.app))
+            .with(Key::Server, "puma")
+            .with(Key::Target, format!("GET {}", workload.path))
+            .with(Key::Slo, workload.slo)
+            .with(Key::Workers, comma_list(&sizes.workers))
+            .with(Key::Threads, comma_list(&sizes.threads))
+            .with(Key::Budget, &sizes.tune_budget)
+            .with_all(Key::Env, env.map(|(name, value)| format!("{name}={value}")))
+            .with(Key::Yes, "true");
         let plan = plan::resolve(&typed, &here::surroundings()?)?;
         Ok(Self { plan, stop: stop.clone(), typed, _services: services })
     }
@@ -52,21 +50,12 @@ impl Site {
 
     /// The same for the command.
     pub fn arguments(&self) -> Vec<OsString> {
-        let Typed { app, server, slo, workers, threads, budget, target, env, .. } = &self.typed;
-        let app = app.iter().flat_map(|app| ["--app".into(), app.clone().into_os_string()]);
-        let once = [
-            ("--server", server),
-            ("--slo", slo),
-            ("--workers", workers),
-            ("--threads", threads),
-            ("--budget", budget),
-        ];
-        let once = once.into_iter().flat_map(|(flag, value)| value.iter().map(move |v| (flag, v)));
-        let targets = target.iter().map(|one| ("--target", one));
-        let variables = env.iter().map(|one| ("--env", one));
-        let all = once.chain(targets).chain(variables);
-        let all = all.flat_map(|(flag, value)| [OsString::from(flag), OsString::from(value)]);
-        [OsString::from("--yes")].into_iter().chain(app).chain(all).collect()
+        let flag = |key: Key| OsString::from(format!("--{}", key.name()));
+        let paths = self.typed.paths.iter();
+        let paths = paths.flat_map(|(key, path)| [flag(*key), path.clone().into_os_string()]);
+        let texts = self.typed.texts.iter().filter(|(key, _)| **key != Key::Yes);
+        let texts = texts.flat_map(|(key, all)| all.iter().flat_map(|it| [flag(*key), it.into()]));
+        [flag(Key::Yes)].into_iter().chain(paths).chain(texts).collect()
     }
 }
 

@@ -10,6 +10,7 @@ mod interrupt;
 mod lab;
 mod language;
 mod load;
+mod options;
 mod predict;
 mod push;
 mod report;
@@ -54,7 +55,7 @@ pub struct UsageError {
     pub message: String,
 }
 
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(
     name = "sweetspot",
     version,
@@ -67,7 +68,7 @@ struct Arguments {
     verb: Verb,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 enum Verb {
     // Boxed: it has many more fields than the others.
     Tune(Box<tune::Arguments>),

@@ -10,7 +10,7 @@ use clap::{ArgAction, ValueHint};
 use super::language::LanguageArgument;
 use super::push::{PushArgument, push_to};
 use super::{Exit, UsageError, interrupt};
-use crate::plan::{self, Plan, Typed};
+use crate::plan::{self, Key, Plan, Typed};
 use crate::report::json::plan_value;
 use crate::report::outside::{pad, width};
 use crate::report::plan_words::{self, PlanRow};
@@ -50,174 +50,17 @@ A plan file holds the same settings by the same names, and flags come before it:
 const QUICK: &str = "1m";
 
 /// Finds, by measuring, how many workers and threads the app of this folder should run with.
-#[derive(Debug, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// A plan file, or a folder with one [default: ./sweetspot.toml where it exists]
     #[arg(value_name = "PLAN", value_hint = ValueHint::AnyPath)]
     pub plan: Option<PathBuf>,
 
-    #[command(flatten, next_help_heading = "What is tuned")]
-    pub subject: Subject,
-    #[command(flatten, next_help_heading = "What is asked of it")]
-    pub load: Load,
-    #[command(flatten, next_help_heading = "What is best")]
-    pub best: Best,
-    #[command(flatten, next_help_heading = "What it may use")]
-    pub limits: Limits,
-    #[command(flatten, next_help_heading = "How it is run")]
-    pub course: Course,
+    #[command(flatten)]
+    options: Typed,
     #[command(flatten, next_help_heading = "What is shown")]
     pub output: Output,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct Subject {
-    /// The app's folder [default: the current one, or the plan's]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub app: Option<PathBuf>,
-    /// What the server is told to run, such as config.ru, shop.wsgi:application or server.js
-    /// [default: found in the app's folder]
-    #[arg(long, value_name = "NAME")]
-    pub entry: Option<String>,
-    /// The app server, such as puma or php-fpm [default: the one that the app's own files name,
-    /// else the usual one for its language]
-    #[arg(long, value_name = "NAME")]
-    pub server: Option<String>,
-    /// What stands in front of the server: none or nginx [default: none, unless the server needs
-    /// one]
-    #[arg(long, value_name = "NAME")]
-    pub proxy: Option<String>,
-    /// Start any server with this command; {workers}, {threads}, {port} and {socket} are filled in,
-    /// here and in --env
-    #[arg(long, value_name = "COMMAND")]
-    pub start: Option<String>,
-    /// The signal with which that command is asked to end [default: TERM]
-    #[arg(long, value_name = "NAME")]
-    pub stop_signal: Option<String>,
-    /// A variable for the app; its value is never stored or shown; repeatable
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub env: Vec<String>,
-    /// Try a variable (in capitals) or a setting of the server's once workers and threads are
-    /// chosen, each value after a comma beside what is set today; shown and stored; repeatable
-    #[arg(long, value_name = "NAME=VALUES")]
-    pub knob: Vec<String>,
-    /// Worker processes to consider, such as 1..4 or 1,2,4 [default: 1 to twice the
-    /// cores; to eight times where workers have one thread]
-    #[arg(long, value_name = "RANGE")]
-    pub workers: Option<String>,
-    /// Threads in each worker to consider, where the server has them [default: 1,2,3,5,8,16]
-    #[arg(long, value_name = "RANGE")]
-    pub threads: Option<String>,
-    /// Path that answers 2xx once the app serves [default: the first GET target]
-    #[arg(long, value_name = "PATH")]
-    pub ready: Option<String>,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct Load {
-    /// A request of the mix, such as 'GET /' or 'POST /orders weight=3 slo=p95<2s', which is then
-    /// judged by its own goal; repeatable [default: GET /]
-    #[arg(long, value_name = "TARGET")]
-    pub target: Vec<String>,
-    /// A file with more of them, one a line; # begins a comment
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub targets: Option<PathBuf>,
-    /// A header for every request; its value is never stored or shown; repeatable
-    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
-    pub header: Vec<String>,
-    /// The latency goal, such as 'p95<200ms,errors<1%', of all targets without one of their own
-    /// [default: p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %]
-    #[arg(long, value_name = "GOAL")]
-    pub slo: Option<String>,
-    /// How arrivals are spaced: poisson, as independent users arrive, or uniform
-    /// [default: poisson]
-    #[arg(long, value_name = "KIND")]
-    pub arrivals: Option<String>,
-    /// A fresh connection for every request, as a default nginx in front does, or keep-alive
-    /// [default: fresh]
-    #[arg(long, value_name = "MODE")]
-    pub connection: Option<String>,
-    /// When a request is given up, counted from when it was due
-    /// [default: 10s, or twice the goal's limit when that is more]
-    #[arg(long, value_name = "DURATION")]
-    pub timeout: Option<String>,
-    /// Allow load on, and --push to, an address that is neither loopback nor private
-    #[arg(long)]
-    pub allow_public: bool,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct Best {
-    /// What is looked for within the latency goal: the highest capacity; the least memory or the
-    /// lowest latency for --rate; the lowest cost [default: capacity; cost with a price, else
-    /// memory with a rate]
-    #[arg(long, value_name = "capacity|memory|latency|cost")]
-    pub goal: Option<String>,
-    /// The rate to be served, such as 120/s
-    #[arg(long, value_name = "RATE")]
-    pub rate: Option<String>,
-    /// What a core costs an hour, such as 0.04 [default: 0]
-    #[arg(long, value_name = "PRICE", allow_hyphen_values = true)]
-    pub price_per_core_hour: Option<String>,
-    /// What a GiB of memory costs an hour, such as 0.005 [default: 0]
-    #[arg(long, value_name = "PRICE", allow_hyphen_values = true)]
-    pub price_per_gib_hour: Option<String>,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct Limits {
-    /// Cores for the app server, such as 2 or 1.5 [default: all]
-    #[arg(long, value_name = "CORES")]
-    pub cpus: Option<String>,
-    /// Memory for the app server, such as 512MiB or 4GiB [default: all]
-    #[arg(long, value_name = "BYTES")]
-    pub memory: Option<String>,
-    /// Most database connections that may be open at once [default: no limit]
-    #[arg(long, value_name = "N")]
-    pub db_connections: Option<String>,
-    /// Time for everything, from 20s to 24h [default: 8m]
-    #[arg(long, value_name = "DURATION")]
-    pub budget: Option<String>,
-    /// About a minute: the answer is less sure, and says by how much; the same as --budget 1m
-    #[arg(long, conflicts_with = "budget")]
-    pub quick: bool,
-    /// End as soon as the capacity is known this well, such as 3% either way, and with exit code 4
-    /// when the budget does not suffice for it [default: as the budget allows, 3% at best]
-    #[arg(long, value_name = "SHARE")]
-    pub precision: Option<String>,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct Course {
-    /// Where trials run: local, on this machine [default: local]
-    #[arg(long, value_name = "PLACE")]
-    pub place: Option<String>,
-    /// Look into the app from inside too: the CPU, the garbage collection and the waits of its
-    /// requests; for Ruby's servers [default: false]
-    #[arg(
-        long,
-        value_name = "true|false",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "true"
-    )]
-    pub probe: Option<String>,
-    /// Seed of everything random, so that a run can be repeated [default: 1]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<String>,
-    /// Where results are kept [default: .sweetspot/sweetspot.db]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub store: Option<PathBuf>,
-    /// Begin anew, also when an earlier session of the same plan was cut off
-    #[arg(long)]
-    pub fresh_session: bool,
-    /// Answer every question with yes, such as whether an app that runs one thread may run more
-    #[arg(short, long)]
-    pub yes: bool,
-    /// Print the plan, with where every value came from, and end
-    #[arg(long, visible_alias = "print-plan")]
-    pub dry_run: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -240,52 +83,21 @@ pub struct Output {
 
 impl Arguments {
     /// What was typed, for the plan.
-    pub fn typed(&self) -> Typed {
-        let Self { subject, load, best, limits, course, .. } = self;
-        Typed {
-            plan: self.plan.clone(),
-            app: subject.app.clone(),
-            entry: subject.entry.clone(),
-            server: subject.server.clone(),
-            proxy: subject.proxy.clone(),
-            start: subject.start.clone(),
-            stop_signal: subject.stop_signal.clone(),
-            env: subject.env.clone(),
-            knob: subject.knob.clone(),
-            workers: subject.workers.clone(),
-            threads: subject.threads.clone(),
-            ready: subject.ready.clone(),
-            target: load.target.clone(),
-            targets: load.targets.clone(),
-            header: load.header.clone(),
-            slo: load.slo.clone(),
-            goal: best.goal.clone(),
-            rate: best.rate.clone(),
-            price_per_core_hour: best.price_per_core_hour.clone(),
-            price_per_gib_hour: best.price_per_gib_hour.clone(),
-            arrivals: load.arrivals.clone(),
-            connection: load.connection.clone(),
-            timeout: load.timeout.clone(),
-            allow_public: load.allow_public,
-            cpus: limits.cpus.clone(),
-            memory: limits.memory.clone(),
-            db_connections: limits.db_connections.clone(),
-            budget: limits.quick.then(|| QUICK.to_string()).or_else(|| limits.budget.clone()),
-            precision: limits.precision.clone(),
-            place: course.place.clone(),
-            probe: course.probe.clone(),
-            seed: course.seed.clone(),
-            store: course.store.clone(),
-            yes: course.yes,
+    fn typed(&self) -> Typed {
+        let typed = Typed { plan: self.plan.clone(), ..self.options.clone() };
+        match typed.has(Key::Quick) {
+            true => typed.with(Key::Budget, QUICK),
+            false => typed,
         }
     }
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let surroundings = here::surroundings().context("could not find the current folder")?;
-    let plan = plan::resolve(&arguments.typed(), &surroundings)
+    let typed = arguments.typed();
+    let plan = plan::resolve(&typed, &surroundings)
         .map_err(|error| UsageError { message: error.to_string() })?;
-    if arguments.course.dry_run {
+    if typed.has(Key::DryRun) {
         let text = match arguments.output.json {
             true => json(&plan.records)?,
             false => table(&plan.records, arguments.output.language.language()),
@@ -299,9 +111,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         outputs.push(report::Output { format: Format::Json, path: None });
     }
     report::check(&outputs).map_err(|error| UsageError { message: error.to_string() })?;
-    let receivers = arguments.output.push.receivers(arguments.load.allow_public)?;
+    let receivers = arguments.output.push.receivers(plan.allow_public)?;
     let shown = Shown { outputs: &outputs, is_quiet: arguments.output.quiet, language, receivers };
-    tune(&plan, &shown, !arguments.course.fresh_session)
+    tune(&plan, &shown, !typed.has(Key::FreshSession))
 }
 
 /// What is shown and written of a session, and how.
@@ -404,10 +216,11 @@ fn json(records: &[PlanRecord]) -> serde_json::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Form;
     use crate::terms::{PlanSource, PlannedValue, Workers};
     use clap::Parser;
 
-    #[derive(Debug, Parser)]
+    #[derive(Parser)]
     struct Command {
         #[command(flatten)]
         arguments: Arguments,
@@ -420,93 +233,36 @@ mod tests {
 
     #[test]
     fn every_flag_reaches_the_plan_as_it_was_typed() {
-        let text = "plan.toml --app a --server b --workers c --threads d --target e --target f \
-                    --targets g -H h:1 --header i:2 --slo j --cpus k --memory l --budget m \
-                    --arrivals n --connection o --ready p --db-connections q --place r --seed s \
-                    --store t --timeout u --yes --allow-public --entry v --proxy w --start x \
-                    --stop-signal y --env z=1 --env z=2 --probe=aa --precision bb --goal cc \
-                    --rate dd --price-per-core-hour ee --price-per-gib-hour ff --knob A=1,2 \
-                    --knob b=3";
-        let arguments: Vec<_> = text.split_whitespace().collect();
-        let Typed {
-            plan,
-            app,
-            entry,
-            server,
-            proxy,
-            start,
-            stop_signal,
-            env,
-            knob,
-            workers,
-            threads,
-            target,
-            targets,
-            header,
-            slo,
-            goal,
-            rate,
-            price_per_core_hour,
-            price_per_gib_hour,
-            cpus,
-            memory,
-            arrivals,
-            connection,
-            timeout,
-            budget,
-            precision,
-            place,
-            probe,
-            ready,
-            db_connections,
-            seed,
-            store,
-            yes,
-            allow_public,
-        } = parse(&arguments).unwrap().typed();
-        let paths = [plan, app, targets, store];
-        assert_eq!(
-            paths.map(|path| path.unwrap().display().to_string()),
-            ["plan.toml", "a", "g", "t"]
-        );
-        let texts = [
-            server,
-            workers,
-            threads,
-            slo,
-            cpus,
-            memory,
-            budget,
-            arrivals,
-            connection,
-            ready,
-            db_connections,
-            place,
-            seed,
-            timeout,
-            entry,
-            proxy,
-            start,
-            stop_signal,
-            probe,
-            precision,
-            goal,
-            rate,
-            price_per_core_hour,
-            price_per_gib_hour,
-        ];
-        let expected = [
-            "b", "c", "d", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "u", "v", "w", "x",
-            "y", "aa", "bb", "cc", "dd", "ee", "ff",
-        ];
-        assert_eq!(texts.map(Option::unwrap), expected);
-        assert_eq!(env, ["z=1", "z=2"]);
-        assert_eq!(knob, ["A=1,2", "b=3"]);
-        assert_eq!(
-            (target, header),
-            (vec!["e".into(), "f".into()], vec!["h:1".into(), "i:2".into()])
-        );
-        assert!(yes && allow_public);
+        let mut arguments = vec!["plan.toml".to_string()];
+        for key in Key::ALL.iter().filter(|key| **key != Key::Quick) {
+            let name = key.name();
+            match key.row().form {
+                Form::Flag => arguments.push(format!("--{name}")),
+                Form::Table(_) => {
+                    arguments.extend([1, 2].map(|it| format!("--{name}={name}={it}")))
+                }
+                _ => arguments.push(format!("--{name}=of {name}")),
+            }
+        }
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let typed = parse(&arguments).unwrap().typed();
+        assert_eq!(typed.plan, Some(PathBuf::from("plan.toml")));
+        for key in Key::ALL.iter().copied().filter(|key| *key != Key::Quick) {
+            let name = key.name();
+            let expected = match key.row().form {
+                Form::Flag => vec!["true".to_string()],
+                Form::Table(_) => [1, 2].map(|it| format!("{name}={it}")).to_vec(),
+                _ => vec![format!("of {name}")],
+            };
+            match typed.paths.get(&key) {
+                Some(path) => assert_eq!(path.to_str(), Some(expected[0].as_str())),
+                None => assert_eq!(typed.all(key), expected, "{name}"),
+            }
+        }
+        let typed = parse(&["-H", "h:1", "-y", "--print-plan", "--quick"]).unwrap().typed();
+        assert_eq!([typed.all(Key::Header), typed.all(Key::Budget)], [["h:1"], ["1m"]]);
+        assert!(typed.has(Key::Yes) && typed.has(Key::DryRun) && !typed.has(Key::AllowPublic));
+        assert!(parse(&["--quick", "--budget", "5m"]).is_err());
     }
 
     #[test]
@@ -518,7 +274,7 @@ mod tests {
             (vec!["plan.toml"], None, Some("plan.toml")),
         ] {
             let typed = parse(&arguments).unwrap().typed();
-            assert_eq!(typed.probe.as_deref(), probe, "{arguments:?}");
+            assert_eq!(typed.all(Key::Probe).first().map(String::as_str), probe, "{arguments:?}");
             assert_eq!(typed.plan, plan.map(PathBuf::from), "{arguments:?}");
         }
     }

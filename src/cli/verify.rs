@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::ValueHint;
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
 
 use super::language::LanguageArgument;
+use super::options::argument;
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
-use crate::plan::{self, Plan, Typed, with_earlier, without_knobs};
+use crate::plan::{self, Key, Plan, Typed, with_earlier, without_knobs};
 use crate::report::terminal::{Wanted, for_standard_streams};
 use crate::report::{Language, Stored, Style, fold, json, plan_words, verify_text};
 use crate::session::here::{self, Wishes};
@@ -26,8 +27,10 @@ Examples:
 
 Exit codes: 0 still right; 3 no longer right; 4 undecided, or another machine; 1 not measured.";
 
+const NOT_KEPT: &str = "What the store does not keep";
+
 /// Measures whether a session's recommendation is still right; about two minutes.
-#[derive(Debug, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The session's number (see 'sweetspot sessions list'), or 'last'.
@@ -38,11 +41,11 @@ pub struct Arguments {
     /// The machine may be another one than the session's
     #[arg(long)]
     machines: bool,
-    #[command(flatten, next_help_heading = "What the store does not keep")]
+    /// The plan file of the session [default: ./sweetspot.toml where it exists]
+    #[arg(long, value_name = "PLAN", value_hint = ValueHint::AnyPath, help_heading = NOT_KEPT)]
+    plan: Option<PathBuf>,
+    #[command(flatten, next_help_heading = NOT_KEPT)]
     again: Again,
-    /// Seed of everything random [default: 1]
-    #[arg(long, value_name = "N")]
-    seed: Option<String>,
     #[command(flatten)]
     language: LanguageArgument,
     #[command(flatten)]
@@ -60,41 +63,45 @@ pub struct Arguments {
 }
 
 /// What the session was given and has to be given again, where it was.
-#[derive(Debug, clap::Args)]
-struct Again {
-    /// The plan file of the session [default: ./sweetspot.toml where it exists]
-    #[arg(long, value_name = "PLAN", value_hint = ValueHint::AnyPath)]
-    plan: Option<PathBuf>,
-    /// The app's folder, where it was moved [default: the session's]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    app: Option<PathBuf>,
-    /// What the server is told to run, where the session was told
-    #[arg(long, value_name = "NAME")]
-    entry: Option<String>,
-    /// The command that starts the server, where the session had one
-    #[arg(long, value_name = "COMMAND")]
-    start: Option<String>,
-    /// The signal with which that command is asked to end
-    #[arg(long, value_name = "NAME")]
-    stop_signal: Option<String>,
-    /// A variable for the app; repeatable
-    #[arg(long, value_name = "NAME=VALUE")]
-    env: Vec<String>,
-    /// A request of the mix, where its query was left out of the store; repeatable
-    #[arg(long, value_name = "TARGET")]
-    target: Vec<String>,
-    /// A file with more of them
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    targets: Option<PathBuf>,
-    /// A header for every request; repeatable
-    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
-    header: Vec<String>,
-    /// Path that answers 2xx once the app serves, where its query was left out of the store
-    #[arg(long, value_name = "PATH")]
-    ready: Option<String>,
-    /// Allow load on an address that is neither loopback nor private
-    #[arg(long)]
-    allow_public: bool,
+const AGAIN: [(Key, &str); 11] = [
+    (Key::App, "The app's folder, where it was moved [default: the session's]"),
+    (Key::Entry, "What the server is told to run, where the session was told"),
+    (Key::Start, "The command that starts the server, where the session had one"),
+    (Key::StopSignal, "The signal with which that command is asked to end"),
+    (Key::Env, "A variable for the app; repeatable"),
+    (Key::Target, "A request of the mix, where its query was left out of the store; repeatable"),
+    (Key::Targets, "A file with more of them"),
+    (Key::Header, "A header for every request; repeatable"),
+    (
+        Key::Ready,
+        "Path that answers 2xx once the app serves, where its query was left out of the store",
+    ),
+    (Key::AllowPublic, "Allow load on an address that is neither loopback nor private"),
+    (Key::Seed, "Seed of everything random [default: 1]"),
+];
+
+/// What was typed of [`AGAIN`].
+struct Again(Typed);
+
+impl Args for Again {
+    fn augment_args(command: Command) -> Command {
+        let argument = |(key, help)| argument(key).help(help).help_heading(NOT_KEPT);
+        command.args(AGAIN.map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Again {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        Typed::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches(matches)
+    }
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
@@ -162,25 +169,10 @@ fn write(
 
 /// The session's plan, with what was typed now where the store does not keep it.
 fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<Plan> {
-    let again = &arguments.again;
     let budget = arguments.budget.clone().unwrap_or_else(|| format_duration(DEFAULT_BUDGET));
-    let typed = Typed {
-        plan: again.plan.clone(),
-        app: again.app.clone(),
-        entry: again.entry.clone(),
-        start: again.start.clone(),
-        stop_signal: again.stop_signal.clone(),
-        env: again.env.clone(),
-        target: again.target.clone(),
-        targets: again.targets.clone(),
-        header: again.header.clone(),
-        ready: again.ready.clone(),
-        allow_public: again.allow_public,
-        budget: Some(budget),
-        seed: arguments.seed.clone(),
-        store: Some(arguments.store.path.clone()),
-        ..Typed::default()
-    };
+    let typed = Typed { plan: arguments.plan.clone(), ..arguments.again.0.clone() }
+        .with(Key::Budget, budget)
+        .with_path(Key::Store, &arguments.store.path);
     let earlier = plan_records(&claim.story.plan);
     let typed = with_earlier(typed, &earlier, &claim.story.app, claim.slo.as_ref());
     let surroundings = here::surroundings().context("could not find the current folder")?;

@@ -13,8 +13,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Origin, PlanError, Problem};
 use super::header::{check_header, set_header};
-use super::key::{Form, Key};
 use super::knobs::Written;
+use super::options::{Form, Key};
 use super::suggest::closest;
 use super::variable::check_variable;
 use crate::terms::{Slo, Target, TargetError};
@@ -22,10 +22,6 @@ use crate::terms::{Slo, Target, TargetError};
 /// The name under which a plan is looked for.
 pub const FILE_NAME: &str = "sweetspot.toml";
 
-const TARGET: &str = "target";
-const HEADERS: &str = "headers";
-const ENV: &str = "env";
-const KNOB: &str = "knob";
 const TARGET_KEYS: [&str; 6] = ["method", "path", "weight", "slo", "headers", "body"];
 
 /// Something of the file with the line it stands on, from 1.
@@ -82,23 +78,24 @@ pub fn parse(text: &str, path: &Path) -> Result<PlanFile, PlanError> {
         knobs: Vec::new(),
     };
     for entry in reader.entries(table.get_ref(), None, &known_keys())? {
-        match entry.key {
-            TARGET => file.targets = Some(reader.targets(&entry)?),
-            HEADERS => file.headers = Some(reader.headers(&entry)?),
-            ENV => file.env = Some(reader.variables(&entry)?),
-            KNOB => file.knobs = reader.knobs(&entry)?,
-            name => {
-                let key = Key::ALL.into_iter().find(|key| key.name() == name);
-                let key = key.expect("every other known key is a setting");
-                file.values.insert(key, reader.setting(key, &entry)?);
-            }
+        let key = Key::ALL.iter().copied().find(|key| key.in_file() == Some(entry.key));
+        match key.expect("every known key is an option's") {
+            Key::Target => file.targets = Some(reader.targets(&entry)?),
+            Key::Header => file.headers = Some(reader.headers(&entry)?),
+            Key::Env => file.env = Some(reader.variables(&entry)?),
+            Key::Knob => file.knobs = reader.knobs(&entry)?,
+            key => drop(file.values.insert(key, reader.setting(key, &entry)?)),
         }
     }
     Ok(file)
 }
 
+/// The settings, and after them the tables by their names.
 fn known_keys() -> Vec<&'static str> {
-    Key::ALL.iter().map(|key| key.name()).chain([ENV, HEADERS, KNOB, TARGET]).collect()
+    let is_table = |key: &&Key| matches!(key.row().form, Form::Table(_));
+    let (mut tables, settings) = Key::ALL.iter().partition::<Vec<&Key>, _>(is_table);
+    tables.sort_by_key(|key| key.in_file());
+    settings.into_iter().chain(tables).filter_map(|key| key.in_file()).collect()
 }
 
 /// A key with its value.
@@ -159,17 +156,18 @@ impl Reader<'_> {
 
     fn setting(&self, key: Key, entry: &Entry<'_>) -> Result<Located<String>, PlanError> {
         let value = entry.value.get_ref();
-        let text = match key.form() {
-            Form::Text => value.as_str().map(str::to_string),
-            Form::Number => number_text(value).or_else(|| value.as_str().map(str::to_string)),
+        let row = key.row();
+        let text = match row.form {
+            Form::Number | Form::Price => {
+                number_text(value).or_else(|| value.as_str().map(str::to_string))
+            }
             Form::Counts => counts_text(value),
             Form::Switch => value.as_bool().map(|is_on| is_on.to_string()),
+            _ => value.as_str().map(str::to_string),
         };
         match text {
             Some(value) => Ok(Located { value, line: entry.line }),
-            None => {
-                Err(self.wrong_type(entry, value, format!("a value such as {}", key.example())))
-            }
+            None => Err(self.wrong_type(entry, value, format!("a value such as {}", row.example))),
         }
     }
 
@@ -228,7 +226,7 @@ impl Reader<'_> {
         let list = found.as_array().ok_or_else(|| self.wrong_type(entry, found, expected()))?;
         let mut targets = Vec::new();
         for element in list {
-            let at = Entry { key: TARGET, line: self.line(&element.span()), value: element };
+            let at = Entry { key: entry.key, line: self.line(&element.span()), value: element };
             targets.push(match element.get_ref() {
                 DeValue::String(text) => {
                     text.parse().map_err(|error: TargetError| self.problem(&at, error))?
@@ -244,7 +242,7 @@ impl Reader<'_> {
     }
 
     fn target(&self, at: &Entry<'_>, table: &DeTable<'_>) -> Result<Target, PlanError> {
-        let entries = self.entries(table, Some(TARGET), &TARGET_KEYS)?;
+        let entries = self.entries(table, Some(at.key), &TARGET_KEYS)?;
         let find = |key: &str| entries.iter().find(|entry| entry.key == key);
         let path = find("path").ok_or_else(|| PlanError::MissingKey {
             path: self.path.to_path_buf(),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use super::error::{Origin, PlanError, Problem};
+use super::options::Key;
 use super::settings::{Settings, Sourced, source_of};
 use super::variable::{VariableError, check_variable};
 use crate::server::{self, Adapter, App, KnobError};
@@ -100,8 +101,9 @@ pub fn knobs(
 }
 
 fn written(settings: &Settings<'_>) -> Result<Vec<(Origin, Written)>, PlanError> {
-    if !settings.typed.knob.is_empty() {
-        let flag = || Origin::Flag { name: "knob" };
+    let given = settings.typed.all(Key::Knob);
+    if !given.is_empty() {
+        let flag = || Origin::Flag { name: Key::Knob.name() };
         let read = |text: &String| match typed(text) {
             Ok(written) => Ok((flag(), written)),
             Err(error) => Err(PlanError::Value {
@@ -110,10 +112,11 @@ fn written(settings: &Settings<'_>) -> Result<Vec<(Origin, Written)>, PlanError>
                 problem: Box::new(Problem::Knob(error)),
             }),
         };
-        return settings.typed.knob.iter().map(read).collect();
+        return given.iter().map(read).collect();
     }
     let Some(file) = &settings.file else { return Ok(Vec::new()) };
-    let at = |line| Origin::Plan { path: file.path.clone(), line, key: "knob".to_string() };
+    let key = Key::Knob.name();
+    let at = |line| Origin::Plan { path: file.path.clone(), line, key: key.to_string() };
     Ok(file.knobs.iter().map(|knob| (at(knob.line), knob.value.clone())).collect())
 }
 

@@ -8,10 +8,10 @@ mod bundle;
 mod error;
 mod file;
 mod header;
-mod key;
 mod knobs;
 mod node;
 mod objective;
+mod options;
 mod php;
 mod python;
 mod range;
@@ -33,6 +33,7 @@ pub use error::{Origin, PlanError, Problem};
 #[cfg(fuzzing)]
 pub use file::{PlanFile, parse};
 pub use header::{HeaderError, parse_header};
+pub use options::{Form, Key, Row, Typed};
 pub use range::{LARGEST_COUNT, RangeError, parse_counts};
 pub use rerun::{Difference, differences, with_earlier, without_knobs};
 pub use resolve::resolve;
@@ -47,57 +48,6 @@ use crate::terms::{
     Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, Objective, PlanRecord, PlanSource,
     PlannedGoal, Ratio, Target, Threads, Workers,
 };
-
-/// What was typed, unchecked; flags that were left out are `None` or empty. No `Debug`: header
-/// values may be secret.
-#[derive(Clone, Default)]
-pub struct Typed {
-    /// A plan file, or a folder with one (or only with an app).
-    pub plan: Option<PathBuf>,
-    pub app: Option<PathBuf>,
-    /// What the server is told to run, where that cannot be found.
-    pub entry: Option<String>,
-    pub server: Option<String>,
-    pub proxy: Option<String>,
-    /// A command of the user's that starts the server, with places to fill in.
-    pub start: Option<String>,
-    pub stop_signal: Option<String>,
-    /// `NAME=value`, for the app.
-    pub env: Vec<String>,
-    /// `NAME=value`, or several values after commas: tried once workers and threads are chosen.
-    pub knob: Vec<String>,
-    pub workers: Option<String>,
-    pub threads: Option<String>,
-    /// As [`Target`] is read from text.
-    pub target: Vec<String>,
-    /// A file of targets, added to those above.
-    pub targets: Option<PathBuf>,
-    /// `Name: value`, sent with every request.
-    pub header: Vec<String>,
-    pub slo: Option<String>,
-    /// `capacity`, `memory`, `latency` or `cost`.
-    pub goal: Option<String>,
-    /// To be served.
-    pub rate: Option<String>,
-    pub price_per_core_hour: Option<String>,
-    pub price_per_gib_hour: Option<String>,
-    pub cpus: Option<String>,
-    pub memory: Option<String>,
-    pub arrivals: Option<String>,
-    pub connection: Option<String>,
-    pub timeout: Option<String>,
-    pub budget: Option<String>,
-    pub precision: Option<String>,
-    pub place: Option<String>,
-    /// `true` or `false`.
-    pub probe: Option<String>,
-    pub ready: Option<String>,
-    pub db_connections: Option<String>,
-    pub seed: Option<String>,
-    pub store: Option<PathBuf>,
-    pub yes: bool,
-    pub allow_public: bool,
-}
 
 /// Where the command was typed.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 //! is.
 
 use super::error::{PlanError, Problem};
-use super::key::Key;
+use super::options::Key;
 use super::settings::{Given, Settings, Sourced};
 use crate::terms::{Objective, ObjectiveKind, PlanSource, Prices, Rate};
 

@@ -4,12 +4,11 @@
 //! In: the records of the session's plan, and what was typed. Out: what to resolve, and afterwards
 //! where the plan that came of it is another one. Computes only.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Plan, Typed};
+use super::{Key, Plan, Typed};
 use crate::terms::{
-    Allowance, Arrivals, Bytes, Cores, PlanRecord, PlanSource, PlannedTarget, PlannedValue, Slo,
+    Allowance, Arrivals, Bytes, PlanRecord, PlanSource, PlannedTarget, PlannedValue, Slo,
     differing_values, format_duration,
 };
 
@@ -25,23 +24,29 @@ pub fn with_earlier(
     app: &str,
     slo: Option<&Slo>,
 ) -> Typed {
-    typed.app.get_or_insert_with(|| PathBuf::from(app));
-    typed.slo = slo.map(Slo::to_string);
-    let has_targets = !typed.target.is_empty() || typed.targets.is_some();
+    typed.paths.entry(Key::App).or_insert_with(|| app.into());
+    if let Some(slo) = slo {
+        typed.set(Key::Slo, slo.to_string());
+    }
+    let has_targets = typed.has(Key::Target) || typed.has(Key::Targets);
     for PlanRecord { value, source } in earlier {
         // What was found or is a default is found again; the default timeout grows with the goal.
         let is_given = matches!(source, PlanSource::Flag | PlanSource::PlanFile { .. });
         match value {
             PlannedValue::Timeout { seconds } => {
                 let timeout = Duration::from_secs_f64(*seconds);
-                typed.timeout.get_or_insert_with(|| format_duration(timeout));
+                give(&mut typed, Key::Timeout, format_duration(timeout));
             }
             // Targets of a plan file may have bodies, which are not stored.
             PlannedValue::Targets(targets) if !has_targets && *source == PlanSource::Flag => {
                 let targets: Option<Vec<_>> = targets.iter().map(PlannedTarget::typed).collect();
-                typed.target = targets.unwrap_or_default();
+                typed = typed.with_all(Key::Target, targets.unwrap_or_default());
             }
-            value if is_given => give(&mut typed, value),
+            value if is_given => {
+                if let Some((key, text)) = as_typed(value) {
+                    give(&mut typed, key, text);
+                }
+            }
             _ => {}
         }
     }
@@ -49,23 +54,27 @@ pub fn with_earlier(
 }
 
 /// Gives a value, unless another was typed.
-fn give(typed: &mut Typed, value: &PlannedValue) {
-    let (place, text) = match value {
+fn give(typed: &mut Typed, key: Key, text: String) {
+    if !typed.has(key) {
+        typed.set(key, text);
+    }
+}
+
+/// A value as it is typed; `None` for what is not given again.
+fn as_typed(value: &PlannedValue) -> Option<(Key, String)> {
+    Some(match value {
         // The command of --start is not stored.
-        PlannedValue::Server { name, program: None } => (&mut typed.server, name.clone()),
-        PlannedValue::Proxy(name) => (&mut typed.proxy, name.clone()),
-        PlannedValue::Cores(Allowance::Limit(cores)) => (&mut typed.cpus, Cores::to_string(cores)),
-        PlannedValue::Memory(Allowance::Limit(Bytes(bytes))) => {
-            (&mut typed.memory, bytes.to_string())
-        }
-        PlannedValue::Arrivals(Arrivals::Poisson) => (&mut typed.arrivals, "poisson".to_string()),
-        PlannedValue::Arrivals(Arrivals::Uniform) => (&mut typed.arrivals, "uniform".to_string()),
-        PlannedValue::Connection(mode) => (&mut typed.connection, mode.to_string()),
-        PlannedValue::Probe(is_on) => (&mut typed.probe, is_on.to_string()),
-        PlannedValue::ReadyPath(path) if !path.has_query => (&mut typed.ready, path.path.clone()),
-        _ => return,
-    };
-    place.get_or_insert(text);
+        PlannedValue::Server { name, program: None } => (Key::Server, name.clone()),
+        PlannedValue::Proxy(name) => (Key::Proxy, name.clone()),
+        PlannedValue::Cores(Allowance::Limit(cores)) => (Key::Cpus, cores.to_string()),
+        PlannedValue::Memory(Allowance::Limit(Bytes(bytes))) => (Key::Memory, bytes.to_string()),
+        PlannedValue::Arrivals(Arrivals::Poisson) => (Key::Arrivals, "poisson".to_string()),
+        PlannedValue::Arrivals(Arrivals::Uniform) => (Key::Arrivals, "uniform".to_string()),
+        PlannedValue::Connection(mode) => (Key::Connection, mode.to_string()),
+        PlannedValue::Probe(is_on) => (Key::Probe, is_on.to_string()),
+        PlannedValue::ReadyPath(path) if !path.has_query => (Key::Ready, path.path.clone()),
+        _ => return None,
+    })
 }
 
 /// What must be as it was, and what to say to make it so; `None` for all else.
@@ -145,15 +154,22 @@ mod tests {
             ("probe", "on", "command line"),
         ]);
         let typed = with_earlier(Typed::default(), &records, "/srv/shop", Some(&goal()));
-        assert_eq!(typed.target, ["GET /a weight=3", "GET /c slo=p95<2s,errors<1%", "POST /b"]);
-        assert_eq!((typed.server, typed.connection), (None, None));
-        assert_eq!(typed.arrivals.as_deref(), Some("uniform"));
-        assert_eq!(typed.timeout.as_deref(), Some("12s"));
-        assert_eq!(typed.cpus.as_deref(), Some("1.5"));
-        assert_eq!(typed.memory.as_deref(), Some("536870912"));
-        assert_eq!(typed.probe.as_deref(), Some("true"));
-        assert_eq!(typed.slo.as_deref(), Some("p95<200ms"));
-        assert_eq!(typed.app, Some(PathBuf::from("/srv/shop")));
+        assert_eq!(
+            typed.all(Key::Target),
+            ["GET /a weight=3", "GET /c slo=p95<2s,errors<1%", "POST /b"]
+        );
+        assert!(!typed.has(Key::Server) && !typed.has(Key::Connection));
+        for (key, expected) in [
+            (Key::Arrivals, "uniform"),
+            (Key::Timeout, "12s"),
+            (Key::Cpus, "1.5"),
+            (Key::Memory, "536870912"),
+            (Key::Probe, "true"),
+            (Key::Slo, "p95<200ms"),
+        ] {
+            assert_eq!(typed.all(key), [expected]);
+        }
+        assert_eq!(typed.paths[&Key::App].to_str(), Some("/srv/shop"));
     }
 
     #[test]
@@ -164,9 +180,9 @@ mod tests {
             ("ready path", "/up?…", "command line"),
         ]);
         let typed = with_earlier(Typed::default(), &records, "/srv/shop", Some(&goal()));
-        assert!(typed.target.is_empty());
-        assert_eq!((typed.server, typed.ready), (None, None));
-        let own = Typed { target: vec!["GET /a?x=1".into()], ..Typed::default() };
-        assert_eq!(with_earlier(own, &records, "/srv/shop", None).target, ["GET /a?x=1"]);
+        assert!([Key::Target, Key::Server, Key::Ready].iter().all(|key| !typed.has(*key)));
+        let own = Typed::default().with(Key::Target, "GET /a?x=1");
+        let typed = with_earlier(own, &records, "/srv/shop", None);
+        assert_eq!(typed.all(Key::Target), ["GET /a?x=1"]);
     }
 }

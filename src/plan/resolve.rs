@@ -7,20 +7,20 @@ use std::time::Duration;
 use super::app::{Wish, is_entry, known, recognise_as};
 use super::error::{Origin, PlanError, Problem};
 use super::header::{parse_header, set_header};
-use super::key::Key;
 use super::knobs::knobs;
 use super::objective::objective;
+use super::options::{Key, Typed};
 use super::range::{LARGEST_COUNT, parse_counts};
-use super::record::Resolved;
+use super::record::{Subject, allowance};
 use super::server::{check_programs, choose_server};
 use super::settings::{Given, Settings, Sourced};
 use super::targets::read_targets;
 use super::variable::parse_variable;
-use super::{Plan, Surroundings, Typed, start};
+use super::{Plan, Surroundings, start};
 use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, Proxy};
 use crate::terms::{
-    Arrivals, Bytes, ConnectionMode, Cores, Goals, GoalsError, PlanSource, PlannedGoal, Ratio, Slo,
-    Target, Threads, Workers, format_duration, parse_duration,
+    Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, GoalsError, PlanSource, PlannedGoal,
+    PlannedValue as It, Ratio, Slo, Target, Threads, Workers, format_duration, parse_duration,
 };
 
 const DEFAULT_THREADS: [u16; 6] = [1, 2, 3, 5, 8, 16];
@@ -48,31 +48,14 @@ const MOST_CONNECTIONS: u64 = 1_000_000;
 /// Anything in them that is wrong or impossible, with the way out.
 pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanError> {
     let settings = Settings::find(typed, &surroundings.folder)?;
-    let env = env(&settings)?;
-    let of_commands = start::server(&settings)?;
-    let mut app = match start::app(&settings, &env.value, &surroundings.program_folders)? {
-        Some(app) => app,
-        None => app(&settings)?,
-    };
-    app.value.env = env.value;
-    let server = match of_commands {
-        Some(server) => server,
-        None => server(&settings, &mut app.value)?,
-    };
-    let proxy = match &app.value.command {
-        Some(command) => start::proxy(&settings, command, &app.value.env)?,
-        None => proxy(&settings, server.value)?,
-    };
-    app.value.proxy = proxy.value;
-    let probe = probe(&settings, server.value)?;
-    app.value.is_probed = probe.value;
-    check_programs(&mut app.value, server.value, &surroundings.program_folders)?;
-    let has_threads = server.value.has_threads(&app.value);
+    let subject = subject(&settings, surroundings)?;
+    let (app, server) = (&subject.app.value, subject.server.value);
+    let has_threads = server.has_threads(app);
     let cores = cores(&settings, surroundings)?;
     let memory = memory(&settings, surroundings)?;
     let most_cores = cores.value.unwrap_or(surroundings.cores);
-    let workers = workers(&settings, &app.value, most_cores, has_threads)?;
-    let threads = threads(&settings, server.value, has_threads)?;
+    let workers = workers(&settings, app, most_cores, has_threads)?;
+    let threads = threads(&settings, server, has_threads)?;
     let targets = targets(&settings)?;
     let goal = goal(&settings)?;
     let goals = goals(&settings, &targets, &goal)?;
@@ -81,69 +64,70 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let slots = (workers.value[0], threads.value[0]);
     let db_connections = db_connections(&settings, slots, has_threads)?;
     place(&settings)?;
-    app.value.ready_path = ready.value.clone();
-    let knobs = knobs(&settings, &app.value, server.value)?;
-    let resolved = Resolved {
-        settings: &settings,
-        surroundings,
-        app,
-        env_source: env.source,
-        server,
-        proxy,
-        probe,
-        workers,
-        threads,
-        targets,
-        goal,
-        goals,
-        objective: objective(&settings)?,
-        cores,
-        memory,
-        arrivals: arrivals(&settings)?,
-        connection: connection(&settings)?,
-        timeout,
-        budget: budget(&settings)?,
-        precision: precision(&settings)?,
-        ready,
-        db_connections,
-        knobs,
-        seed: or_default(settings.get(Key::Seed), DEFAULT_SEED, |given| given.number(0, u64::MAX))?,
-        store: store(&settings),
+    let knobs = knobs(&settings, app, server)?;
+    let slo = |goal: &PlannedGoal| It::Slo {
+        common: goals.has_common().then(|| goal.clone()),
+        has_own: goals.has_own(),
     };
-    Ok(plan(typed, resolved))
+    let changes = |changes: &Vec<Change>| It::Knob(changes.clone());
+    let mut records = subject.records();
+    // The fields stand in the order in which their records are shown.
+    Ok(Plan {
+        server: server.name().to_string(),
+        has_threads,
+        threads_source: match app.command {
+            // Whoever writes {threads} into a command wants them tried.
+            Some(_) => subject.server.source.clone(),
+            None => threads.source.clone(),
+        },
+        workers: records.of(workers, |it| It::Workers(it.clone())),
+        threads: match has_threads {
+            true => records.of(threads, |it| It::Threads(it.clone())),
+            false => threads.value,
+        },
+        changes: knobs.into_iter().flat_map(|it| records.of(it, changes)).collect(),
+        targets: records.of_targets(targets, &settings),
+        goal: records.of(goal, slo),
+        objective: records.of(objective(&settings)?, |it| It::Objective(*it)),
+        cores: records.of(cores, |it| It::Cores(allowance(it, surroundings.cores))),
+        memory: records.of(memory, |it| It::Memory(allowance(it, surroundings.memory))),
+        arrivals: records.of(arrivals(&settings)?, |it| It::Arrivals(*it)),
+        connection: records.of(connection(&settings)?, |it| It::Connection(*it)),
+        timeout: records.of(timeout, |it| It::Timeout { seconds: it.as_secs_f64() }),
+        budget: records.of(budget(&settings)?, |it| It::Budget { seconds: it.as_secs_f64() }),
+        precision: records.of(precision(&settings)?, |it| It::Precision(*it)),
+        app: records.of_app(subject, ready),
+        db_connections: records.of(db_connections, |it| It::DbConnections(*it)),
+        seed: records.of(seed(&settings)?, |it| It::Seed(*it)),
+        store: records.of_store(store(&settings), &surroundings.folder),
+        assume_yes: typed.has(Key::Yes),
+        allow_public: typed.has(Key::AllowPublic),
+        records: records.0,
+    })
 }
 
-fn plan(typed: &Typed, resolved: Resolved<'_>) -> Plan {
-    let threads_source = match resolved.app.value.command {
-        // Whoever writes {threads} into a command wants them tried.
-        Some(_) => resolved.server.source.clone(),
-        None => resolved.threads.source.clone(),
+/// What is tuned, found to be able to run.
+fn subject(settings: &Settings<'_>, surroundings: &Surroundings) -> Result<Subject, PlanError> {
+    let env = env(settings)?;
+    let of_commands = start::server(settings)?;
+    let mut app = match start::app(settings, &env.value, &surroundings.program_folders)? {
+        Some(app) => app,
+        None => app(settings)?,
     };
-    Plan {
-        records: resolved.records(),
-        has_threads: resolved.server.value.has_threads(&resolved.app.value),
-        app: resolved.app.value,
-        server: resolved.server.value.name().to_string(),
-        workers: resolved.workers.value,
-        threads: resolved.threads.value,
-        threads_source,
-        targets: resolved.targets.value,
-        goal: resolved.goal.value,
-        objective: resolved.objective.value,
-        cores: resolved.cores.value,
-        memory: resolved.memory.value,
-        budget: resolved.budget.value,
-        precision: resolved.precision.value,
-        arrivals: resolved.arrivals.value,
-        connection: resolved.connection.value,
-        timeout: resolved.timeout.value,
-        db_connections: resolved.db_connections.value,
-        seed: resolved.seed.value,
-        changes: resolved.knobs.into_iter().flat_map(|knob| knob.value).collect(),
-        store: resolved.store.value,
-        assume_yes: typed.yes,
-        allow_public: typed.allow_public,
-    }
+    app.value.env = env.value;
+    let server = match of_commands {
+        Some(server) => server,
+        None => server(settings, &mut app.value)?,
+    };
+    let proxy = match &app.value.command {
+        Some(command) => start::proxy(settings, command, &app.value.env)?,
+        None => proxy(settings, server.value)?,
+    };
+    app.value.proxy = proxy.value;
+    let probe = probe(settings, server.value)?;
+    app.value.is_probed = probe.value;
+    check_programs(&mut app.value, server.value, &surroundings.program_folders)?;
+    Ok(Subject { app, env_source: env.source, server, proxy, probe })
 }
 
 fn or_default<T>(
@@ -202,13 +186,13 @@ fn env(settings: &Settings<'_>) -> Result<Sourced<BTreeMap<String, String>>, Pla
     let in_file = settings.file.as_ref().and_then(|file| file.env.as_ref());
     let mut env: BTreeMap<String, String> =
         in_file.iter().flat_map(|in_file| in_file.value.iter().cloned()).collect();
-    for text in &settings.typed.env {
-        let flag = Origin::Flag { name: "env" };
-        let (name, value) = parse_variable(text).map_err(|error| hidden(flag, error))?;
+    let typed = settings.typed.all(Key::Env);
+    for text in typed {
+        let (name, value) = parse_variable(text).map_err(|error| hidden(flag(Key::Env), error))?;
         env.insert(name, value);
     }
     let source = match in_file {
-        _ if !settings.typed.env.is_empty() => PlanSource::Flag,
+        _ if !typed.is_empty() => PlanSource::Flag,
         Some(in_file) => PlanSource::PlanFile { line: in_file.line },
         None => PlanSource::Default,
     };
@@ -341,14 +325,13 @@ fn threads(
 fn targets(settings: &Settings<'_>) -> Result<Sourced<Vec<Target>>, PlanError> {
     let (typed, file) = (settings.typed, settings.file.as_ref());
     let mut targets = Vec::new();
-    let flag = |name| Origin::Flag { name };
-    for text in &typed.target {
+    for text in typed.all(Key::Target) {
         let target = text.parse::<Target>();
-        targets.push(target.map_err(|error| hidden(flag("target"), error))?);
+        targets.push(target.map_err(|error| hidden(flag(Key::Target), error))?);
     }
     let mut source = PlanSource::Flag;
     let in_file = file.and_then(|file| file.targets.as_ref());
-    if targets.is_empty() && typed.targets.is_none() {
+    if targets.is_empty() && !typed.has(Key::Targets) {
         source = PlanSource::Default;
         if let Some(in_file) = in_file {
             targets.extend(in_file.value.iter().cloned());
@@ -357,7 +340,7 @@ fn targets(settings: &Settings<'_>) -> Result<Sourced<Vec<Target>>, PlanError> {
     }
     let list = settings.path(Key::Targets);
     if let Some(list) =
-        list.filter(|list| list.source == PlanSource::Flag || typed.target.is_empty())
+        list.filter(|list| list.source == PlanSource::Flag || !typed.has(Key::Target))
     {
         targets.extend(read_targets(&list.value)?);
         source = list.source;
@@ -373,9 +356,8 @@ fn targets(settings: &Settings<'_>) -> Result<Sourced<Vec<Target>>, PlanError> {
 fn add_headers(settings: &Settings<'_>, targets: &mut [Target]) -> Result<(), PlanError> {
     let common = settings.file.as_ref().and_then(|file| file.headers.as_ref());
     let mut typed = Vec::new();
-    for text in &settings.typed.header {
-        let at = || Origin::Flag { name: "header" };
-        typed.push(parse_header(text).map_err(|error| hidden(at(), error))?);
+    for text in settings.typed.all(Key::Header) {
+        typed.push(parse_header(text).map_err(|error| hidden(flag(Key::Header), error))?);
     }
     for target in targets {
         let mut headers = common.map_or_else(Vec::new, |common| common.value.clone());
@@ -385,6 +367,10 @@ fn add_headers(settings: &Settings<'_>, targets: &mut [Target]) -> Result<(), Pl
         target.headers = headers;
     }
     Ok(())
+}
+
+fn flag(key: Key) -> Origin {
+    Origin::Flag { name: key.name() }
 }
 
 /// The error of a value that may be secret.
@@ -519,6 +505,10 @@ fn db_connections(
         }
         Ok(Sourced { value: Some(number.value as u32), source: number.source })
     })
+}
+
+fn seed(settings: &Settings<'_>) -> Result<Sourced<u64>, PlanError> {
+    or_default(settings.get(Key::Seed), DEFAULT_SEED, |given| given.number(0, u64::MAX))
 }
 
 fn store(settings: &Settings<'_>) -> Sourced<PathBuf> {

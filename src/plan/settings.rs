@@ -4,10 +4,9 @@ use crate::terms::PlanSource;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Typed;
 use super::error::{Origin, PlanError, Problem};
 use super::file::{self, FILE_NAME, PlanFile};
-use super::key::Key;
+use super::options::{Key, Typed};
 use super::suggest::closest;
 
 /// A value with where it came from.
@@ -141,36 +140,7 @@ impl<'a> Settings<'a> {
 
     /// A setting that is text.
     pub fn get(&self, key: Key) -> Option<Given<'_>> {
-        let typed = self.typed;
-        let text = match key {
-            Key::Entry => &typed.entry,
-            Key::Server => &typed.server,
-            Key::Proxy => &typed.proxy,
-            Key::Start => &typed.start,
-            Key::StopSignal => &typed.stop_signal,
-            Key::Workers => &typed.workers,
-            Key::Threads => &typed.threads,
-            Key::Slo => &typed.slo,
-            Key::Goal => &typed.goal,
-            Key::Rate => &typed.rate,
-            Key::PricePerCoreHour => &typed.price_per_core_hour,
-            Key::PricePerGibHour => &typed.price_per_gib_hour,
-            Key::Cpus => &typed.cpus,
-            Key::Memory => &typed.memory,
-            Key::Arrivals => &typed.arrivals,
-            Key::Connection => &typed.connection,
-            Key::Timeout => &typed.timeout,
-            Key::Budget => &typed.budget,
-            Key::Precision => &typed.precision,
-            Key::Place => &typed.place,
-            Key::Probe => &typed.probe,
-            Key::Ready => &typed.ready,
-            Key::DbConnections => &typed.db_connections,
-            Key::Seed => &typed.seed,
-            // Paths need not be UTF-8: see `path`.
-            Key::App | Key::Targets | Key::Store => &None,
-        };
-        match text {
+        match self.typed.all(key).first() {
             Some(text) => Some(Given { text, at: Origin::Flag { name: key.name() } }),
             None => self.in_file(key),
         }
@@ -179,13 +149,7 @@ impl<'a> Settings<'a> {
     /// A setting that is a path, absolute: what was typed counts from the current folder, what
     /// stands in a plan file from that file's folder.
     pub fn path(&self, key: Key) -> Option<Sourced<PathBuf>> {
-        let typed = match key {
-            Key::App => &self.typed.app,
-            Key::Targets => &self.typed.targets,
-            Key::Store => &self.typed.store,
-            _ => &None,
-        };
-        if let Some(path) = typed {
+        if let Some(path) = self.typed.paths.get(&key) {
             return Some(Sourced { value: self.folder.join(path), source: PlanSource::Flag });
         }
         let given = self.in_file(key)?;
@@ -195,10 +159,12 @@ impl<'a> Settings<'a> {
     /// Where targets that have this source were written.
     pub fn origin_of_targets(&self, source: &PlanSource) -> Origin {
         match (source, &self.file) {
-            (PlanSource::PlanFile { line }, Some(file)) => {
-                Origin::Plan { path: file.path.clone(), line: *line, key: "target".to_string() }
-            }
-            _ => Origin::Flag { name: "target" },
+            (PlanSource::PlanFile { line }, Some(file)) => Origin::Plan {
+                path: file.path.clone(),
+                line: *line,
+                key: Key::Target.name().to_string(),
+            },
+            _ => Origin::Flag { name: Key::Target.name() },
         }
     }
 

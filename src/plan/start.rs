@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::app::AppError;
 use super::error::{PlanError, Problem};
-use super::key::Key;
+use super::options::Key;
 use super::parse_counts;
 use super::settings::{Given, Settings, Sourced};
 use super::suggest::closest;

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use sweetspot::place::local::{Local, LocalSettings, SYSTEM_PROGRAMS};
 use sweetspot::place::{Place, Started};
-use sweetspot::plan::{self, Typed, check_programs, choose_server};
+use sweetspot::plan::{self, Key, Typed, check_programs, choose_server};
 use sweetspot::server::{self, Adapter, App, Framework};
 use sweetspot::session::here;
 use sweetspot::terms::{BootFailure, Configuration, StopSignal, Target};
@@ -82,7 +82,8 @@ impl TestApp {
 
     /// As its plan file says.
     fn planned(&self) -> App {
-        let typed = Typed { app: Some(self.path()), plan: Some(self.path()), ..Typed::default() };
+        let typed = Typed { plan: Some(self.path()), ..Typed::default() };
+        let typed = typed.with_path(Key::App, self.path());
         plan::resolve(&typed, &here::surroundings().unwrap()).unwrap().app
     }
 

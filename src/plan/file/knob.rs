@@ -2,7 +2,7 @@
 
 use toml::de::{DeTable, DeValue};
 
-use super::{Entry, KNOB, Located, PlanError, Reader, number_text};
+use super::{Entry, Located, PlanError, Reader, number_text};
 use crate::plan::knobs::{Subject, Written, WrittenError};
 
 const KEYS: [&str; 4] = ["env", "name", "setting", "values"];
@@ -15,7 +15,7 @@ impl Reader<'_> {
         let list = found.as_array().ok_or_else(|| self.wrong_type(entry, found, expected()))?;
         let one = |element: &toml::Spanned<DeValue<'_>>| {
             let line = self.line(&element.span());
-            let at = Entry { key: KNOB, line, value: element };
+            let at = Entry { key: entry.key, line, value: element };
             let found = element.get_ref();
             let table = found.as_table().ok_or_else(|| self.wrong_type(&at, found, expected()))?;
             Ok(Located { value: self.knob(&at, table)?, line })
@@ -24,7 +24,7 @@ impl Reader<'_> {
     }
 
     fn knob(&self, at: &Entry<'_>, table: &DeTable<'_>) -> Result<Written, PlanError> {
-        let entries = self.entries(table, Some(KNOB), &KEYS)?;
+        let entries = self.entries(table, Some(at.key), &KEYS)?;
         let find = |key: &str| entries.iter().find(|entry| entry.key == key);
         let text = |key: &str, example: &str| {
             let entry = find(key);

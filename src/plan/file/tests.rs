@@ -18,8 +18,10 @@ fn refused(text: &str) -> String {
 
 #[test]
 fn every_setting_is_taken_as_text_with_its_line() {
-    for key in Key::ALL {
-        for example in key.example().split(" or ") {
+    let is_setting = |key: &Key| !matches!(key.row().form, Form::Table(_) | Form::Flag);
+    let settings = Key::ALL.iter().copied().filter(is_setting);
+    for key in settings {
+        for example in key.row().example.split(" or ") {
             let file = parsed(&format!("# a comment\n\n{} = {example}\n", key.name()));
             let entry = &file.values[&key];
             assert_eq!(entry.line, 3, "{}", key.name());

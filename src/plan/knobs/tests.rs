@@ -1,6 +1,6 @@
 //! Knobs as they are written, on the command line and in a plan file.
 
-use crate::plan::{Plan, Surroundings, Typed, resolve};
+use crate::plan::{Key, Plan, Surroundings, Typed, resolve};
 use crate::report::{Language, plan_words};
 use crate::terms::{Bytes, Cores, PlanRecord, PlanSource, PlannedValue};
 
@@ -19,8 +19,8 @@ fn resolved(file: &str, knobs: &[&str]) -> Result<Plan, String> {
         memory: Bytes(8 << 30),
         program_folders: vec![folder.path().to_path_buf()],
     };
-    let knob = knobs.iter().map(ToString::to_string).collect();
-    resolve(&Typed { knob, ..Typed::default() }, &surroundings).map_err(|error| error.to_string())
+    let typed = Typed::default().with_all(Key::Knob, knobs.iter().copied());
+    resolve(&typed, &surroundings).map_err(|error| error.to_string())
 }
 
 fn names(plan: &Plan) -> Vec<&str> {

@@ -51,10 +51,6 @@ impl Here {
     }
 }
 
-fn text(value: &str) -> Option<String> {
-    Some(value.to_string())
-}
-
 fn line<'p>(plan: &'p Plan, what: &str) -> (&'static str, &'p PlanSource) {
     let record = plan.records.iter().find(|it| plan_words::label(&it.value, EN) == what);
     let record = record.unwrap_or_else(|| panic!("no line about {what}"));
@@ -130,46 +126,13 @@ const EVERY_SETTING: &[(Key, &str, &str, &str, &str)] = &[
     (Key::Seed, "seed", "7", "18446744073709551615", "18446744073709551615"),
 ];
 
-fn set(typed: &mut Typed, key: Key, value: &str) {
-    let slot = match key {
-        Key::Entry => &mut typed.entry,
-        Key::Server => &mut typed.server,
-        Key::Proxy => &mut typed.proxy,
-        Key::Start => &mut typed.start,
-        Key::StopSignal => &mut typed.stop_signal,
-        Key::Workers => &mut typed.workers,
-        Key::Threads => &mut typed.threads,
-        Key::Slo => &mut typed.slo,
-        Key::Goal => &mut typed.goal,
-        Key::Rate => &mut typed.rate,
-        Key::PricePerCoreHour => &mut typed.price_per_core_hour,
-        Key::PricePerGibHour => &mut typed.price_per_gib_hour,
-        Key::Cpus => &mut typed.cpus,
-        Key::Memory => &mut typed.memory,
-        Key::Arrivals => &mut typed.arrivals,
-        Key::Connection => &mut typed.connection,
-        Key::Timeout => &mut typed.timeout,
-        Key::Budget => &mut typed.budget,
-        Key::Precision => &mut typed.precision,
-        Key::Place => &mut typed.place,
-        Key::Probe => &mut typed.probe,
-        Key::Ready => &mut typed.ready,
-        Key::DbConnections => &mut typed.db_connections,
-        Key::Seed => &mut typed.seed,
-        Key::App | Key::Targets | Key::Store => panic!("{} is a path", key.name()),
-    };
-    *slot = text(value);
-}
-
 #[test]
 fn flags_come_before_the_plan_file_and_that_before_defaults() {
     for (key, what, in_file, flag, printed) in EVERY_SETTING {
         let here = Here::new(&format!("\n{} = {in_file}\n", key.name()));
-        let mut typed = Typed::default();
-        let plan = here.resolve(&typed);
+        let plan = here.resolve(&Typed::default());
         assert_eq!(line(&plan, what).1, &PlanSource::PlanFile { line: 2 }, "{what}");
-        set(&mut typed, *key, flag);
-        let plan = here.resolve(&typed);
+        let plan = here.resolve(&Typed::default().with(*key, *flag));
         assert_eq!(line(&plan, what), (*printed, &PlanSource::Flag), "{what}");
     }
 }
@@ -190,7 +153,7 @@ fn values_from_a_plan_file_mean_the_same_as_typed_ones() {
 fn the_default_workers_follow_the_cores_asked_for() {
     let here = Here::new("");
     for (cpus, most) in [("1", 2), ("1.5", 4), ("0.5", 2)] {
-        let plan = here.resolve(&Typed { cpus: text(cpus), ..Typed::default() });
+        let plan = here.resolve(&Typed::default().with(Key::Cpus, cpus));
         assert_eq!(plan.workers.last().unwrap().get(), most, "{cpus}");
         assert_eq!(line(&plan, "workers").1, &PlanSource::Default);
     }
@@ -198,17 +161,17 @@ fn the_default_workers_follow_the_cores_asked_for() {
 
 #[test]
 fn more_workers_are_tried_by_default_where_a_worker_has_one_thread() {
-    let plan = Here::new("").resolve(&Typed { server: text("unicorn"), ..Typed::default() });
+    let plan = Here::new("").resolve(&Typed::default().with(Key::Server, "unicorn"));
     assert_eq!(line(&plan, "workers").0, "1..4,6,8,12,16");
 }
 
 #[test]
 fn the_goal_follows_from_what_is_given() {
-    let typed = |goal: &str, rate: &str, price: &str| Typed {
-        goal: Some(goal.to_string()).filter(|it| !it.is_empty()),
-        rate: Some(rate.to_string()).filter(|it| !it.is_empty()),
-        price_per_gib_hour: Some(price.to_string()).filter(|it| !it.is_empty()),
-        ..Typed::default()
+    let typed = |goal: &str, rate: &str, price: &str| {
+        [(Key::Goal, goal), (Key::Rate, rate), (Key::PricePerGibHour, price)]
+            .into_iter()
+            .filter(|(_, text)| !text.is_empty())
+            .fold(Typed::default(), |typed, (key, text)| typed.with(key, text))
     };
     for (goal, rate, price, expected, source) in [
         ("", "", "", "the highest capacity", PlanSource::Default),
@@ -276,9 +239,7 @@ fn impossible_values_are_named_with_place_value_and_way_out() {
         (Key::DbConnections, "many", "it is no whole number from 1 to 1000000"),
         (Key::Seed, "-1", "it is no whole number from 0 to 18446744073709551615"),
     ] {
-        let mut typed = Typed::default();
-        set(&mut typed, key, value);
-        let as_flag = Here::new("").refuse(&typed);
+        let as_flag = Here::new("").refuse(&Typed::default().with(key, value));
         let expected_flag = format!("--{} '{value}': {expected}", key.name());
         assert!(as_flag.starts_with(&expected_flag), "{as_flag}\n{expected_flag}");
 
@@ -298,12 +259,10 @@ fn impossible_values_are_named_with_place_value_and_way_out() {
 
 #[test]
 fn a_grid_that_the_database_connections_rule_out_is_refused() {
-    let typed = Typed {
-        workers: text("2..4"),
-        threads: text("5"),
-        db_connections: text("9"),
-        ..Typed::default()
-    };
+    let typed = Typed::default()
+        .with(Key::Workers, "2..4")
+        .with(Key::Threads, "5")
+        .with(Key::DbConnections, "9");
     let error = Here::new("").refuse(&typed);
     let expected = "--db-connections '9': the smallest configuration, 2 workers x 5 threads, can \
                     hold 10 connections at once; allow at least 10";
@@ -313,11 +272,11 @@ fn a_grid_that_the_database_connections_rule_out_is_refused() {
 #[test]
 fn the_timeout_stays_above_the_goal() {
     let here = Here::new("");
-    let slow = Typed { slo: text("p50<1s,p99<8s"), ..Typed::default() };
+    let slow = Typed::default().with(Key::Slo, "p50<1s,p99<8s");
     assert_eq!(here.resolve(&slow).timeout, Duration::from_secs(16));
-    let error = here.refuse(&Typed { timeout: text("8s"), ..slow });
+    let error = here.refuse(&slow.with(Key::Timeout, "8s"));
     assert!(error.contains("set a timeout above 8s"), "{error}");
-    let errors_only = Typed { slo: text("errors<1%"), timeout: text("50ms"), ..Typed::default() };
+    let errors_only = Typed::default().with(Key::Slo, "errors<1%").with(Key::Timeout, "50ms");
     assert_eq!(here.resolve(&errors_only).timeout, Duration::from_millis(50));
 }
 
@@ -333,11 +292,8 @@ fn targets_that_were_typed_replace_those_of_the_plan_file() {
     assert_eq!(line(&plan, "ready path").0, "/file?…");
 
     here.write("mix", "POST /orders\nGET /listed\n");
-    let typed = Typed {
-        target: vec!["HEAD /typed weight=3".to_string()],
-        targets: Some("mix".into()),
-        ..Typed::default()
-    };
+    let typed =
+        Typed::default().with(Key::Target, "HEAD /typed weight=3").with_path(Key::Targets, "mix");
     let plan = here.resolve(&typed);
     let expected = "HEAD /typed (weight 3), POST /orders, GET /listed";
     assert_eq!(line(&plan, "targets"), (expected, &PlanSource::Flag));
@@ -355,11 +311,11 @@ fn a_target_with_a_goal_of_its_own_is_left_out_of_the_common_one() {
     assert_eq!(line(&plan, "targets").0, "GET /, GET /report (p95<8s)");
     assert_eq!(line(&plan, "SLO").0, "p95<300ms for targets without their own");
     assert_eq!(plan.timeout, Duration::from_secs(16), "twice the longest limit");
-    let error = here.refuse(&Typed { timeout: text("8s"), ..Typed::default() });
+    let error = here.refuse(&Typed::default().with(Key::Timeout, "8s"));
     assert!(error.contains("set a timeout above 8s"), "{error}");
 
     here.write("mix", "GET /a slo=p95<1s\n\n/b slo=p95\n");
-    let listed = Typed { targets: Some("mix".into()), ..Typed::default() };
+    let listed = Typed::default().with_path(Key::Targets, "mix");
     let error = here.refuse(&listed);
     assert!(error.contains("mix line 3: its goal cannot be read: 'p95' is no SLO term"), "{error}");
 }
@@ -367,15 +323,15 @@ fn a_target_with_a_goal_of_its_own_is_left_out_of_the_common_one() {
 #[test]
 fn goals_of_their_own_for_every_target_leave_none_for_a_common_one() {
     let here = Here::new("");
-    let target = vec!["GET /a slo=p95<1s".to_string(), "GET /b slo=p95<2s".to_string()];
-    let own = Typed { target, ..Typed::default() };
+    let target = ["GET /a slo=p95<1s", "GET /b slo=p95<2s"];
+    let own = Typed::default().with_all(Key::Target, target);
     let plan = here.resolve(&own);
     assert_eq!(line(&plan, "SLO"), ("each target's own", &PlanSource::Default));
-    let error = here.refuse(&Typed { slo: text("p95<3s"), ..own.clone() });
+    let error = here.refuse(&own.clone().with(Key::Slo, "p95<3s"));
     let expected = "--slo 'p95<3s': every target has a goal of its own";
     assert!(error.starts_with(expected), "{error}");
-    let target = vec!["GET /a slo=p95<1s".to_string(), "GET /a slo=p95<2s".to_string()];
-    let error = here.refuse(&Typed { target, ..Typed::default() });
+    let target = ["GET /a slo=p95<1s", "GET /a slo=p95<2s"];
+    let error = here.refuse(&Typed::default().with_all(Key::Target, target));
     assert!(error.starts_with("--target: 'GET /a' stands there twice with different"), "{error}");
 }
 
@@ -400,7 +356,7 @@ fn typed_headers_come_before_a_targets_own_and_those_before_the_common_ones() {
         "headers = { accept = \"common\", X-One = \"common\", X-Two = \"common\" }\n\
          [[target]]\npath = \"/\"\nheaders = { X-One = \"own\", X-Two = \"own\" }\n",
     );
-    let typed = Typed { header: vec!["x-two: s3cret".to_string()], ..Typed::default() };
+    let typed = Typed::default().with(Key::Header, "x-two: s3cret");
     let plan = here.resolve(&typed);
     let headers: Vec<_> =
         plan.targets[0].headers.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
@@ -414,11 +370,11 @@ fn typed_headers_come_before_a_targets_own_and_those_before_the_common_ones() {
 #[test]
 fn wrong_headers_and_targets_are_refused_without_repeating_them() {
     let here = Here::new("");
-    let typed = Typed { header: vec!["s3cret".to_string()], ..Typed::default() };
+    let typed = Typed::default().with(Key::Header, "s3cret");
     let error = here.refuse(&typed);
     assert!(error.starts_with("--header: a header needs a ':'"), "{error}");
     assert!(!error.contains("s3cret"));
-    let typed = Typed { target: vec!["http://a:s3cret@b/".to_string()], ..Typed::default() };
+    let typed = Typed::default().with(Key::Target, "http://a:s3cret@b/");
     let error = here.refuse(&typed);
     assert!(error.starts_with("--target: a target is a path of the app, not a URL"), "{error}");
     assert!(!error.contains("s3cret"));
@@ -431,7 +387,7 @@ fn a_wrong_ready_path_is_refused_without_repeating_its_secrets() {
         ("http://a:s3cret@b/", "a target is a path of the app, not a URL"),
         ("/up?token=s3 cret", "the path contains ' '"),
     ] {
-        let error = Here::new("").refuse(&Typed { ready: text(ready), ..Typed::default() });
+        let error = Here::new("").refuse(&Typed::default().with(Key::Ready, ready));
         assert!(error.starts_with(&format!("--ready: {expected}")), "{error}");
         assert!(!error.contains("s3"), "{error}");
         let error = Here::new(&format!("ready = \"{ready}\"")).refuse(&Typed::default());
@@ -461,7 +417,7 @@ fn a_folder_without_a_plan_file_is_tuned_with_the_defaults() {
     let up = Surroundings { folder: here.folder.path().to_path_buf(), ..here.surroundings.clone() };
     let plan = resolve(&Typed { plan: Some("app".into()), ..Typed::default() }, &up).unwrap();
     assert!(plan.app.folder.ends_with("app"));
-    let named = resolve(&Typed { app: Some("app".into()), ..Typed::default() }, &up).unwrap();
+    let named = resolve(&Typed::default().with_path(Key::App, "app"), &up).unwrap();
     assert_eq!(line(&named, "app").1, &PlanSource::Flag);
 }
 
@@ -485,8 +441,8 @@ fn a_server_without_threads_is_planned_in_workers_alone() {
     assert_eq!(plan.threads, [Threads::new(1).unwrap()]);
     assert_eq!(plan.workers.len(), 8);
     assert!(plan.records.iter().all(|it| !matches!(it.value, PlannedValue::Threads(_))));
-    here.resolve(&Typed { threads: text("1"), ..Typed::default() });
-    let puma = here.resolve(&Typed { server: text("puma"), ..Typed::default() });
+    here.resolve(&Typed::default().with(Key::Threads, "1"));
+    let puma = here.resolve(&Typed::default().with(Key::Server, "puma"));
     assert!(puma.has_threads && puma.threads.len() > 1);
 }
 
@@ -495,12 +451,12 @@ fn more_threads_than_a_server_has_are_refused() {
     let here = Here::new("");
     here.write("config/unicorn.rb", "");
     for threads in ["1,2", "2", "1..4"] {
-        let error = here.refuse(&Typed { threads: text(threads), ..Typed::default() });
+        let error = here.refuse(&Typed::default().with(Key::Threads, threads));
         let expected = format!("--threads '{threads}': Unicorn runs one thread in each worker and");
         assert!(error.starts_with(&expected), "{error}");
         assert!(error.contains("--server"), "{error}");
     }
-    let typed = Typed { workers: text("3..4"), db_connections: text("2"), ..Typed::default() };
+    let typed = Typed::default().with(Key::Workers, "3..4").with(Key::DbConnections, "2");
     let error = here.refuse(&typed);
     assert!(error.contains("the smallest configuration, 3 workers, can hold 3"), "{error}");
     assert!(!error.contains("thread"), "{error}");
@@ -508,7 +464,7 @@ fn more_threads_than_a_server_has_are_refused() {
 
 #[test]
 fn consent_is_carried_and_never_assumed() {
-    let typed = Typed { yes: true, allow_public: true, ..Typed::default() };
+    let typed = Typed::default().with(Key::Yes, "true").with(Key::AllowPublic, "true");
     let plan = Here::new("").resolve(&typed);
     assert!(plan.assume_yes && plan.allow_public);
     assert_eq!(plan.threads_source, PlanSource::Default);
@@ -521,12 +477,12 @@ fn variables_of_the_app_are_named_and_never_shown() {
     assert_eq!(line(&plan, "variables").0, "A, RACK_ENV (values not shown)");
     assert_eq!(line(&plan, "environment"), ("staging", &PlanSource::PlanFile { line: 1 }));
     assert_eq!(plan.app.env["A"], "s3cret");
-    let typed = Typed { env: vec!["A=other".into(), "A=last=1".into()], ..Typed::default() };
+    let typed = Typed::default().with(Key::Env, "A=other").with(Key::Env, "A=last=1");
     let plan = here.resolve(&typed);
     assert_eq!(plan.app.env["A"], "last=1", "what was typed last comes before the file");
     assert_eq!(line(&plan, "variables").1, &PlanSource::Flag);
     assert!(!format!("{:?}", plan.records).contains("s3cret"));
-    let error = here.refuse(&Typed { env: vec!["s3cret".into()], ..Typed::default() });
+    let error = here.refuse(&Typed::default().with(Key::Env, "s3cret"));
     assert!(error.starts_with("--env: a variable needs a '='"), "{error}");
     assert!(!error.contains("s3cret"), "{error}");
 }
@@ -539,7 +495,7 @@ fn the_probe_is_on_where_it_is_asked_for() {
         plan.app.is_probed
     };
     let here = Here::new("");
-    let with = |value: &str| Typed { probe: text(value), ..Typed::default() };
+    let with = |value: &str| Typed::default().with(Key::Probe, value);
     assert!(!probed(&here.resolve(&Typed::default())));
     assert!(probed(&here.resolve(&with("true"))));
     let here = Here::new("probe = true\n");
@@ -557,6 +513,6 @@ fn a_server_that_the_probe_cannot_look_into_is_refused_with_those_that_it_can() 
     let expected = "sweetspot.toml line 1: probe = 'true': the probe looks into Ruby's app servers \
                     (Puma, Unicorn and Thin), and uvicorn is none; leave it out";
     assert_eq!(error, expected);
-    let plan = here.resolve(&Typed { probe: text("false"), ..Typed::default() });
+    let plan = here.resolve(&Typed::default().with(Key::Probe, "false"));
     assert!(!plan.app.is_probed);
 }

@@ -47,11 +47,11 @@ impl Here {
 }
 
 fn start(command: &str) -> Typed {
-    Typed { start: Some(command.to_string()), ..Typed::default() }
+    Typed::default().with(Key::Start, command)
 }
 
 fn with_env(command: &str, env: &[&str]) -> Typed {
-    Typed { env: env.iter().map(ToString::to_string).collect(), ..start(command) }
+    start(command).with_all(Key::Env, env.iter().copied())
 }
 
 fn line(plan: &Plan, what: &str) -> Option<(String, PlanSource)> {
@@ -91,20 +91,20 @@ fn without_a_place_for_workers_there_is_one_number_of_them() {
     let here = Here::new();
     let counts = |plan: &Plan| plan.workers.iter().map(|count| count.get()).collect::<Vec<_>>();
     assert_eq!(counts(&here.plan(&start("serve {port}"))), [1]);
-    let fixed = Typed { workers: Some("3".into()), ..start("serve {port}") };
+    let fixed = start("serve {port}").with(Key::Workers, "3");
     let plan = here.plan(&fixed);
     assert_eq!(counts(&plan), [3]);
     assert_eq!(plan.app.command.unwrap().today.workers.get(), 3);
     let named = here.plan(&with_env("serve {port}", &["WEB_CONCURRENCY=2"]));
     assert_eq!(counts(&named), [2]);
-    let range = Typed { workers: Some("1..3".into()), ..start("serve {port}") };
+    let range = start("serve {port}").with(Key::Workers, "1..3");
     assert_eq!(
         here.refused(&range),
         "--workers '1..3': the command has no {workers} to fill in, so nothing would change; write \
          {workers} where the number belongs, or in a variable such as --env \
          WEB_CONCURRENCY={workers}"
     );
-    let threads = Typed { threads: Some("1,2".into()), ..start("serve {port}") };
+    let threads = start("serve {port}").with(Key::Threads, "1,2");
     assert!(here.refused(&threads).contains("has no {threads} to fill in"));
 }
 
@@ -114,9 +114,9 @@ fn a_socket_puts_nginx_in_front() {
     let plan = here.plan(&start("serve unix:{socket}"));
     assert_eq!(plan.app.proxy, Proxy::Nginx);
     assert_eq!(line(&plan, "proxy"), Some(("nginx".into(), PlanSource::Default)));
-    let none = Typed { proxy: Some("none".into()), ..start("serve {socket}") };
+    let none = start("serve {socket}").with(Key::Proxy, "none");
     assert!(here.refused(&none).contains("a command with {socket} needs a proxy"));
-    let nginx = Typed { proxy: Some("nginx".into()), ..start("serve {port}") };
+    let nginx = start("serve {port}").with(Key::Proxy, "nginx");
     assert!(here.refused(&nginx).contains("write {socket} in the command in place of {port}"));
 }
 
@@ -158,7 +158,7 @@ fn commands_of_many_kinds_are_taken() {
         start("serve --json '{\"a\": 1}' {port}"),
         with_env("serve", &["PORT={port}"]),
         with_env("serve {port}", &["GREETING=Hello {name}"]),
-        Typed { server: text("command"), ..start("serve {port}") },
+        start("serve {port}").with(Key::Server, "command"),
     ] {
         here.plan(&typed);
     }
@@ -166,28 +166,24 @@ fn commands_of_many_kinds_are_taken() {
     assert!(slip.contains("did you mean {threads}?"), "{slip}");
 }
 
-fn text(value: &str) -> Option<String> {
-    Some(value.to_string())
-}
-
 #[test]
 fn what_cannot_stand_beside_a_command_is_named() {
     let here = Here::new();
     for (typed, expected) in [
         (
-            Typed { server: text("puma"), ..start("serve {port}") },
+            start("serve {port}").with(Key::Server, "puma"),
             "--server 'puma': the command of --start is the server",
         ),
-        (Typed { server: text("command"), ..Typed::default() }, "a command is needed"),
+        (Typed::default().with(Key::Server, "command"), "a command is needed"),
         (
-            Typed { entry: text("app:app"), ..start("serve {port}") },
+            start("serve {port}").with(Key::Entry, "app:app"),
             "--entry 'app:app': the command of --start says by itself what it runs",
         ),
         (
-            Typed { stop_signal: text("INT"), ..Typed::default() },
+            Typed::default().with(Key::StopSignal, "INT"),
             "--stop-signal 'INT': it is for a command of yours",
         ),
-        (Typed { app: Some("none".into()), ..start("serve {port}") }, "there is no folder "),
+        (start("serve {port}").with_path(Key::App, "none"), "there is no folder "),
     ] {
         let error = here.refused(&typed);
         assert!(error.contains(expected), "{error}");
@@ -219,7 +215,7 @@ fn the_plan_file_says_the_same() {
     let file = "start = \"serve -w {workers}\"\nstop_signal = \"QUIT\"\n[env]\nPORT = \"{port}\"\n\
                 WEB_CONCURRENCY = 2\n";
     fs::write(here.surroundings.folder.join("sweetspot.toml"), file).unwrap();
-    let plan = here.plan(&Typed { env: vec!["KEY=s3cret".into()], ..Typed::default() });
+    let plan = here.plan(&Typed::default().with(Key::Env, "KEY=s3cret"));
     let command = plan.app.command.as_ref().unwrap();
     assert_eq!((command.stop_signal, command.today.workers.get()), (3, 2));
     assert_eq!(plan.app.env.len(), 3);

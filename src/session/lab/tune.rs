@@ -11,7 +11,7 @@ use super::site::{Site, limits};
 use crate::lab::{self, Lab, Tuning};
 use crate::load::Placement;
 use crate::place::Started;
-use crate::plan::{self, Plan, Typed};
+use crate::plan::{self, Key, Plan, Typed};
 use crate::report::{Language, Reporter, Stored};
 use crate::session::here;
 use crate::session::load::capacity;
@@ -139,24 +139,23 @@ fn plan(lab: &Lab, site: &Site, store: &std::path::Path) -> Result<Plan, LabErro
     let definition = &lab.definition;
     let tuning = &definition.tune;
     let (cores, memory) = limits(definition);
-    let typed = Typed {
-        app: Some(site.folder().to_path_buf()),
-        server: Some(definition.server.clone()),
-        proxy: definition.behind_nginx.then(|| "nginx".to_string()),
-        env: site.env().into_iter().map(|(name, value)| format!("{name}={value}")).collect(),
-        workers: Some(tuning.workers.clone()),
-        threads: tuning.threads.clone(),
-        target: tuning.targets.clone(),
-        slo: Some(tuning.slo.clone()),
-        budget: Some(tuning.budget.clone()),
-        ready: Some(definition.ready.clone()),
-        connection: Some(definition.connection.to_string()),
-        cpus: cores.map(|cores| cores.get().to_string()),
-        memory: memory.map(|memory| memory.0.to_string()),
-        store: Some(store.to_path_buf()),
-        yes: true,
-        ..Typed::default()
-    };
+    let env = site.env().into_iter().map(|(name, value)| format!("{name}={value}"));
+    let typed = Typed::default()
+        .with_path(Key::App, site.folder())
+        .with_path(Key::Store, store)
+        .with(Key::Server, &definition.server)
+        .with_all(Key::Proxy, definition.behind_nginx.then_some("nginx"))
+        .with_all(Key::Env, env)
+        .with(Key::Workers, &tuning.workers)
+        .with_all(Key::Threads, tuning.threads.clone())
+        .with_all(Key::Target, &tuning.targets)
+        .with(Key::Slo, &tuning.slo)
+        .with(Key::Budget, &tuning.budget)
+        .with(Key::Ready, &definition.ready)
+        .with(Key::Connection, definition.connection.to_string())
+        .with_all(Key::Cpus, cores.map(|cores| cores.get().to_string()))
+        .with_all(Key::Memory, memory.map(|memory| memory.0.to_string()))
+        .with(Key::Yes, "true");
     let surroundings = here::surroundings()
         .map_err(|source| LabError::Io { what: "find the current folder".into(), source })?;
     plan::resolve(&typed, &surroundings)

@@ -1,0 +1,80 @@
+//! The options of a plan as arguments, made of the rows that `plan` has of them.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
+
+use crate::plan::{Form, Key, Typed};
+
+/// An option as `tune` has it.
+pub fn argument(key: Key) -> Arg {
+    let row = key.row();
+    let argument = Arg::new(row.name).long(row.name).help(row.help).help_heading(row.heading);
+    let argument = match key {
+        Key::Header => argument.short('H'),
+        Key::Yes => argument.short('y'),
+        Key::DryRun => argument.visible_alias("print-plan"),
+        Key::Quick => argument.conflicts_with(Key::Budget.name()),
+        _ => argument,
+    };
+    let path =
+        |argument: Arg, hint| argument.value_parser(clap::value_parser!(PathBuf)).value_hint(hint);
+    match row.form {
+        Form::Flag => return argument.action(ArgAction::SetTrue),
+        Form::Folder => path(argument, ValueHint::DirPath),
+        Form::File => path(argument, ValueHint::FilePath),
+        Form::Table(_) => argument.action(ArgAction::Append),
+        Form::Price => argument.allow_hyphen_values(true),
+        Form::Switch => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
+        Form::Text | Form::Number | Form::Counts => argument,
+    }
+    .value_name(row.value_name)
+}
+
+impl Args for Typed {
+    fn augment_args(command: Command) -> Command {
+        let mut keys = Key::ALL.to_vec();
+        keys.sort_by_key(|key| match key {
+            // Shown beside the memory, though the plan file's keys are listed in another order.
+            Key::DbConnections => (Key::Memory, 1),
+            key => (*key, 0),
+        });
+        command.args(keys.into_iter().map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// Takes those that the command has.
+impl FromArgMatches for Typed {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut typed = Self::default();
+        let is_known = |key: &Key| matches.try_contains_id(key.name()).is_ok();
+        for key in Key::ALL.iter().copied().filter(is_known) {
+            let name = key.name();
+            match key.row().form {
+                Form::Folder | Form::File => {
+                    let path = matches.get_one::<PathBuf>(name);
+                    typed.paths.extend(path.map(|path| (key, path.clone())));
+                }
+                Form::Flag => {
+                    if matches.get_one::<bool>(name) == Some(&true) {
+                        typed.set(key, "true");
+                    }
+                }
+                _ => {
+                    let texts = matches.get_many::<String>(name);
+                    typed = typed.with_all(key, texts.into_iter().flatten());
+                }
+            }
+        }
+        Ok(typed)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
