@@ -55,7 +55,7 @@ fn resolved(text: &str) -> String {
         program_folders: vec![programs],
     };
     match resolve(&Typed::default(), &surroundings) {
-        Ok(plan) => format!("{:?}", plan.lines),
+        Ok(plan) => format!("{:?}", plan.records),
         Err(error) => error.to_string(),
     }
 }
