@@ -170,4 +170,29 @@ mod tests {
             assert!(text.contains("Example") && text.contains(name), "{name}: {text}");
         }
     }
+
+    #[test]
+    fn documents_name_no_flag_that_its_verb_does_not_have() {
+        let mut command = super::Arguments::command();
+        command.build();
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let files = [root.join("docs"), root.to_path_buf()].map(|it| it.read_dir().unwrap());
+        let paths = files.into_iter().flatten().map(|file| file.unwrap().path());
+        let mut named = 0;
+        for path in paths.filter(|path| path.extension().is_some_and(|it| it == "md")) {
+            let text = std::fs::read_to_string(&path).unwrap().replace("\\\n", " ");
+            for typed in text.split(['\n', '`']).filter_map(|it| it.strip_prefix("sweetspot ")) {
+                let words = typed.split_whitespace().take_while(|word| !["|", "#"].contains(word));
+                let verb =
+                    words.clone().fold(&command, |it, word| it.find_subcommand(word).unwrap_or(it));
+                let known = verb.get_arguments().filter_map(|it| it.get_long_and_visible_aliases());
+                let known: Vec<_> = known.flatten().collect();
+                for flag in words.filter_map(|word| word.strip_prefix("--")?.split('=').next()) {
+                    assert!(known.contains(&flag), "{}: no --{flag}: {typed}", path.display());
+                    named += 1;
+                }
+            }
+        }
+        assert!(named > 30, "{named}");
+    }
 }
