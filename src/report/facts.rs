@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::wording::{AnyFact, Fact, Language, Said};
+use super::wording::{AnyFact, Language, Said};
 use crate::terms::Doubt;
 
 /// What the name of a field has after it for the fact that is said there.
@@ -114,7 +114,7 @@ fn sentence(value: Value) -> Value {
         return value;
     }
     match serde_json::from_value::<AnyFact>(value.clone()) {
-        Ok(fact) => fact.in_words(Language::English.phrases()).into(),
+        Ok(fact) => Language::DATA.say_fact(&fact).into(),
         Err(_) => value,
     }
 }

@@ -1,29 +1,25 @@
 //! Reports in English.
 
-mod advice;
-mod blind_spot;
-mod doubt;
-mod failure;
-mod finding;
-mod limit;
-mod limit_refusal;
-mod note;
-mod obstacle;
+pub mod advice;
+pub mod blind_spot;
+pub mod doubt;
+pub mod failure;
+pub mod finding;
+pub mod limit;
+pub mod limit_refusal;
+pub mod note;
+pub mod obstacle;
 mod plan;
-mod reason;
+pub mod reason;
 mod undone;
 mod way_out;
 
 use super::{
-    Counted, FindingWords, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest,
-    NoFigure, Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
+    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, NoFigure,
+    Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
-use crate::terms::{
-    Advice, Arrivals, BlindSpot, BootAdvice, BootCause, ChangeReason, Doubt, Evidence, LimitAdvice,
-    LimitKind, LimitRefusal, MachineCheck, Note, Obstacle, Reason, RecheckReason, ServerEnd,
-    SessionError, SettingsPlace, TrialPurpose, Verdict,
-};
+use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
 
 pub struct English;
 
@@ -110,78 +106,6 @@ impl Phrases for English {
             LimitKind::Unknown => "not known",
             kind => crate::report::words::limit(kind),
         }
-    }
-
-    fn evidence(&self, evidence: &Evidence) -> String {
-        limit::evidence(evidence)
-    }
-
-    fn limit_advice(&self, advice: &LimitAdvice) -> String {
-        limit::advice(*advice)
-    }
-
-    fn blind_spot(&self, spot: &BlindSpot) -> String {
-        blind_spot::sentence(spot)
-    }
-
-    fn doubt_message(&self, doubt: &Doubt) -> String {
-        doubt::message(doubt)
-    }
-
-    fn doubt_advice(&self, doubt: &Doubt) -> String {
-        doubt::advice(doubt)
-    }
-
-    fn limit_refusal(&self, refusal: &LimitRefusal) -> String {
-        limit_refusal::sentence(refusal)
-    }
-
-    fn boot_cause(&self, cause: &BootCause) -> String {
-        failure::cause(cause)
-    }
-
-    fn boot_advice(&self, advice: &BootAdvice) -> String {
-        failure::advice(advice)
-    }
-
-    fn server_end(&self, end: &ServerEnd) -> String {
-        failure::server_end(end)
-    }
-
-    fn session_error(&self, error: &SessionError) -> String {
-        failure::session_error(error)
-    }
-
-    fn note(&self, note: &Note) -> String {
-        note::sentence(note)
-    }
-
-    fn obstacle(&self, obstacle: &Obstacle) -> String {
-        obstacle::sentence(obstacle)
-    }
-
-    fn advice(&self, advice: &Advice) -> String {
-        advice::sentence(advice)
-    }
-
-    fn finding(&self, check: &MachineCheck) -> FindingWords {
-        finding::words(check)
-    }
-
-    fn settings_place(&self, place: &SettingsPlace) -> String {
-        advice::place(place)
-    }
-
-    fn reason(&self, reason: &Reason) -> String {
-        reason::sentence(reason)
-    }
-
-    fn change_reason(&self, reason: &ChangeReason) -> String {
-        reason::of_change(reason)
-    }
-
-    fn recheck_reason(&self, reason: &RecheckReason) -> String {
-        reason::of_recheck(reason)
     }
 
     fn run(&self, found: &Found<'_>) -> String {

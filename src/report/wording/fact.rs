@@ -1,24 +1,27 @@
-//! The families of facts, each with the phrase that says it.
+//! The families of facts, each with what says it.
 //!
-//! In: a fact. Out: its sentence in a language. A new family is a row of `families!`, a method of
-//! [`Phrases`] and a type of `terms`. Computes only.
+//! In: a fact. Out: its sentence in a language. A new family is a row of `families!`, a function of
+//! that name in each language and a type of `terms`. Computes only.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Phrases;
+use super::{Language, english, japanese};
 use crate::terms;
 
 /// Something that each language has a sentence for.
 pub trait Fact {
-    fn in_words(&self, say: &dyn Phrases) -> String;
+    fn in_words(&self, language: Language) -> String;
 }
 
 macro_rules! families {
-    ($($family:ident: $phrase:ident),* $(,)?) => {
+    ($($family:ident: $module:ident::$sentence:ident),* $(,)?) => {
         $(impl Fact for terms::$family {
-            fn in_words(&self, say: &dyn Phrases) -> String {
-                say.$phrase(self)
+            fn in_words(&self, language: Language) -> String {
+                match language {
+                    Language::English => english::$module::$sentence(self),
+                    Language::Japanese => japanese::$module::$sentence(self),
+                }
             }
         })*
 
@@ -30,9 +33,9 @@ macro_rules! families {
         }
 
         impl Fact for AnyFact {
-            fn in_words(&self, say: &dyn Phrases) -> String {
+            fn in_words(&self, language: Language) -> String {
                 match self {
-                    $(Self::$family(fact) => fact.in_words(say),)*
+                    $(Self::$family(fact) => fact.in_words(language),)*
                 }
             }
         }
@@ -40,22 +43,22 @@ macro_rules! families {
 }
 
 families! {
-    Advice: advice,
-    BootAdvice: boot_advice,
-    BootCause: boot_cause,
-    ChangeReason: change_reason,
-    Evidence: evidence,
-    LimitAdvice: limit_advice,
-    BlindSpot: blind_spot,
-    Doubt: doubt_message,
-    LimitRefusal: limit_refusal,
-    Note: note,
-    Obstacle: obstacle,
-    Reason: reason,
-    RecheckReason: recheck_reason,
-    ServerEnd: server_end,
-    SessionError: session_error,
-    SettingsPlace: settings_place,
+    Advice: advice::sentence,
+    BootAdvice: failure::advice,
+    BootCause: failure::cause,
+    ChangeReason: reason::of_change,
+    Evidence: limit::evidence,
+    LimitAdvice: limit::advice,
+    BlindSpot: blind_spot::sentence,
+    Doubt: doubt::message,
+    LimitRefusal: limit_refusal::sentence,
+    Note: note::sentence,
+    Obstacle: obstacle::sentence,
+    Reason: reason::sentence,
+    RecheckReason: reason::of_recheck,
+    ServerEnd: failure::server_end,
+    SessionError: failure::session_error,
+    SettingsPlace: advice::place,
 }
 
 #[cfg(test)]

@@ -12,9 +12,7 @@ mod plan;
 
 use super::figures;
 use crate::terms::{
-    Advice, Arrivals, BlindSpot, BootAdvice, BootCause, ChangeReason, Doubt, Evidence, LimitAdvice,
-    LimitKind, LimitRefusal, MachineCheck, Note, Obstacle, Reason, RecheckReason, ServerEnd,
-    SessionError, SettingsPlace, Stated, TrialPurpose, Verdict, Warning,
+    Arrivals, LimitKind, MachineCheck, SessionError, Stated, TrialPurpose, Verdict, Warning,
 };
 pub use fact::{AnyFact, Fact};
 pub use labels::Labels;
@@ -57,12 +55,15 @@ impl Language {
 
     /// A fact as a sentence.
     pub fn say_fact<F: Fact>(self, fact: &F) -> String {
-        fact.in_words(self.phrases())
+        fact.in_words(self)
     }
 
     /// What a check of the machine found, and what to do about it.
     pub fn say_finding(self, check: &MachineCheck) -> FindingWords {
-        self.phrases().finding(check)
+        match self {
+            Self::English => english::finding::words(check),
+            Self::Japanese => japanese::finding::words(check),
+        }
     }
 
     /// What is said, in its order.
@@ -77,11 +78,14 @@ impl Language {
 
     /// A doubt, and its advice apart.
     pub fn say_doubt(self, warning: &Warning) -> Said {
-        let say = self.phrases();
         match warning {
-            Warning::Doubt(doubt) => {
-                Said { message: say.doubt_message(doubt), advice: say.doubt_advice(doubt) }
-            }
+            Warning::Doubt(doubt) => Said {
+                message: self.say_fact(doubt),
+                advice: match self {
+                    Self::English => english::doubt::advice(doubt),
+                    Self::Japanese => japanese::doubt::advice(doubt),
+                },
+            },
             Warning::Verbatim { message, advice, .. } => {
                 Said { message: message.clone(), advice: advice.clone() }
             }
@@ -369,43 +373,6 @@ pub trait Phrases: PlanPhrases + Sync {
     fn outcomes(&self, outcome: Outcome, count: usize) -> String;
     /// The limit as people name it.
     fn limit(&self, kind: LimitKind) -> &'static str;
-
-    /// What a limit is told by.
-    fn evidence(&self, evidence: &Evidence) -> String;
-    /// What to do about a limit.
-    fn limit_advice(&self, advice: &LimitAdvice) -> String;
-    /// What could not be watched.
-    fn blind_spot(&self, spot: &BlindSpot) -> String;
-    /// What is doubtful.
-    fn doubt_message(&self, doubt: &Doubt) -> String;
-    /// What to do about it; empty when nothing can be done.
-    fn doubt_advice(&self, doubt: &Doubt) -> String;
-    /// Why a control group's limit could not be set.
-    fn limit_refusal(&self, refusal: &LimitRefusal) -> String;
-    /// Why there is no server to put a load on.
-    fn boot_cause(&self, cause: &BootCause) -> String;
-    /// The way out of a failed start.
-    fn boot_advice(&self, advice: &BootAdvice) -> String;
-    /// How a server ended that had been ready.
-    fn server_end(&self, end: &ServerEnd) -> String;
-    /// Why a session could not go on.
-    fn session_error(&self, error: &SessionError) -> String;
-    /// What is to be said of an answer.
-    fn note(&self, note: &Note) -> String;
-    /// Why a setting or a change was not measured.
-    fn obstacle(&self, obstacle: &Obstacle) -> String;
-    /// What to know or do besides setting what was found.
-    fn advice(&self, advice: &Advice) -> String;
-    /// What was checked of a machine, what was found, and what to do where that is no good.
-    fn finding(&self, check: &MachineCheck) -> FindingWords;
-    /// Where lines of settings go.
-    fn settings_place(&self, place: &SettingsPlace) -> String;
-    /// Why a load met its goals or not.
-    fn reason(&self, reason: &Reason) -> String;
-    /// Why one of two results is better.
-    fn change_reason(&self, reason: &ChangeReason) -> String;
-    /// Why a recommendation is still right.
-    fn recheck_reason(&self, reason: &RecheckReason) -> String;
 
     fn run(&self, found: &Found<'_>) -> String;
     fn keep(&self, found: &Found<'_>) -> String;

@@ -5,7 +5,7 @@ use crate::terms::{
     RunningAdvice, SettingAdvice, SettingsPlace,
 };
 
-pub(super) fn place(place: &SettingsPlace) -> String {
+pub fn place(place: &SettingsPlace) -> String {
     match place {
         SettingsPlace::OnCommandLine => "on the command line".into(),
         SettingsPlace::InFile { path } => path.clone(),
@@ -14,7 +14,7 @@ pub(super) fn place(place: &SettingsPlace) -> String {
     }
 }
 
-pub(super) fn sentence(advice: &Advice) -> String {
+pub fn sentence(advice: &Advice) -> String {
     match advice {
         Advice::Setting(advice) => setting(advice),
         Advice::Database(advice) => database(advice),

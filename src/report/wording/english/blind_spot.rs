@@ -2,7 +2,7 @@
 
 use crate::terms::BlindSpot;
 
-pub(super) fn sentence(spot: &BlindSpot) -> String {
+pub fn sentence(spot: &BlindSpot) -> String {
     match spot {
         BlindSpot::NothingWatched => {
             "nothing was watched: the watching thread could not run".into()

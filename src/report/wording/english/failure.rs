@@ -8,7 +8,7 @@ use crate::terms::{
     ReplyAdvice, ServerEnd, SessionError, StartAdvice,
 };
 
-pub(super) fn cause(cause: &BootCause) -> String {
+pub fn cause(cause: &BootCause) -> String {
     match cause {
         BootCause::NotReady { seen, end, connections_for } => {
             let seen = seen.map(|kind| format!("{}: ", shown(kind))).unwrap_or_default();
@@ -92,7 +92,7 @@ fn ending(end: &BootEnd) -> String {
     }
 }
 
-pub(super) fn server_end(end: &ServerEnd) -> String {
+pub fn server_end(end: &ServerEnd) -> String {
     match end {
         ServerEnd::ProcessEnded { how } => how.to_string(),
         ServerEnd::PartEnded { process, of, how } => {
@@ -108,7 +108,7 @@ pub(super) fn server_end(end: &ServerEnd) -> String {
     }
 }
 
-pub(super) fn session_error(error: &SessionError) -> String {
+pub fn session_error(error: &SessionError) -> String {
     match error {
         SessionError::AppDoesNotStart { cause, advice } => {
             format!("{}; {}", Language::English.say(cause), Language::English.say(advice))
@@ -121,7 +121,7 @@ const OTHER_PAGE: &str = "or name another page with --target 'GET /path'";
 const PROXY_HEADER: &str =
     "send what the proxy in front of it sends: -H 'X-Forwarded-Proto: https'";
 
-pub(super) fn advice(advice: &BootAdvice) -> String {
+pub fn advice(advice: &BootAdvice) -> String {
     match advice {
         BootAdvice::Start(advice) => to_start(advice),
         BootAdvice::Reply(advice) => to_reply(advice),

@@ -8,7 +8,7 @@ use crate::terms::{
 
 const NOT_VISIBLE: &str = "not visible";
 
-pub(super) fn words(check: &MachineCheck) -> FindingWords {
+pub fn words(check: &MachineCheck) -> FindingWords {
     let advice = match (check, advice(check)) {
         (MachineCheck::ProgramFound { program, .. }, advice) => {
             format!("the app in this folder needs `{program}`: {advice}")

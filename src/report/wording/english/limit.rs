@@ -7,7 +7,7 @@ use crate::terms::{
     WaitingEvidence,
 };
 
-pub(super) fn evidence(evidence: &Evidence) -> String {
+pub fn evidence(evidence: &Evidence) -> String {
     match evidence {
         Evidence::Resource(evidence) => resource(evidence),
         Evidence::Waiting(evidence) => waiting(evidence),
@@ -123,8 +123,8 @@ fn resource(evidence: &ResourceEvidence) -> String {
     }
 }
 
-pub(super) fn advice(advice: LimitAdvice) -> String {
-    match advice {
+pub fn advice(advice: &LimitAdvice) -> String {
+    match *advice {
         LimitAdvice::MendGenerator { doubt } => doubt::advice(&doubt.into()),
         LimitAdvice::MoreCoresOrLessCpu { has_threads } => format!(
             "more cores, or less CPU a request; {} would only queue inside the server",

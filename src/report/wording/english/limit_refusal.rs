@@ -2,7 +2,7 @@
 
 use crate::terms::LimitRefusal;
 
-pub(super) fn sentence(refusal: &LimitRefusal) -> String {
+pub fn sentence(refusal: &LimitRefusal) -> String {
     match refusal {
         LimitRefusal::GroupNotWritable { file } => format!("may not write to {file}"),
         LimitRefusal::NoController { controller, folder } => {

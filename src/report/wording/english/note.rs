@@ -10,7 +10,7 @@ use crate::terms::{
     SearchNote, SteadinessNote,
 };
 
-pub(super) fn sentence(note: &Note) -> String {
+pub fn sentence(note: &Note) -> String {
     match note {
         Note::Search(note) => of_search(note),
         Note::Precision(note) => of_precision(note),

@@ -3,7 +3,7 @@
 use super::super::Language;
 use crate::terms::{Bytes, Obstacle};
 
-pub(super) fn sentence(obstacle: &Obstacle) -> String {
+pub fn sentence(obstacle: &Obstacle) -> String {
     match obstacle {
         Obstacle::NeedsMemory { needed_bytes, limit_bytes } => {
             format!("would need about {} of {}", Bytes(*needed_bytes), Bytes(*limit_bytes))

@@ -9,7 +9,7 @@ use crate::terms::{
     TermCount,
 };
 
-pub(super) fn sentence(reason: &Reason) -> String {
+pub fn sentence(reason: &Reason) -> String {
     match reason {
         Reason::Counted { goals } => of_goals(goals, judged),
         Reason::MetButUncertain { goals } => of_goals(goals, uncertified),
@@ -89,7 +89,7 @@ fn uncertified(count: &TermCount) -> String {
     }
 }
 
-pub(super) fn of_change(reason: &ChangeReason) -> String {
+pub fn of_change(reason: &ChangeReason) -> String {
     match reason {
         ChangeReason::NotComparable => "these two must not be compared".into(),
         ChangeReason::MoreRequestsFail => "more requests fail".into(),
@@ -116,7 +116,7 @@ pub(super) fn of_change(reason: &ChangeReason) -> String {
     }
 }
 
-pub(super) fn of_recheck(reason: &RecheckReason) -> String {
+pub fn of_recheck(reason: &RecheckReason) -> String {
     match reason {
         RecheckReason::NoLongerRuns { setting, why } => format!("{setting} {}", of_setting(why)),
         RecheckReason::NoWholeStart => "nothing was measured on a whole start".into(),

@@ -2,7 +2,7 @@
 
 use crate::terms::BlindSpot;
 
-pub(super) fn sentence(spot: &BlindSpot) -> String {
+pub fn sentence(spot: &BlindSpot) -> String {
     match spot {
         BlindSpot::NothingWatched => {
             "観察用のスレッドを動かせなかったため、何も観察できませんでした".into()

@@ -11,7 +11,7 @@ use crate::terms::{
 };
 
 /// What was seen.
-pub(super) fn message(doubt: &Doubt) -> String {
+pub fn message(doubt: &Doubt) -> String {
     match doubt {
         Doubt::Generator(doubt) => of_loads::of_generator(doubt),
         Doubt::Load(doubt) => of_loads::message(doubt),
@@ -27,7 +27,7 @@ pub(super) fn message(doubt: &Doubt) -> String {
 }
 
 /// What to do.
-pub(super) fn advice(doubt: &Doubt) -> String {
+pub fn advice(doubt: &Doubt) -> String {
     match doubt {
         Doubt::Generator(doubt) => of_loads::advice_on_generator(doubt).into(),
         Doubt::Load(doubt) => of_loads::advice(doubt),

@@ -8,7 +8,7 @@ use crate::terms::{
     ProcessEnd, ReplyAdvice, ServerEnd, SessionError, StartAdvice,
 };
 
-pub(super) fn cause(cause: &BootCause) -> String {
+pub fn cause(cause: &BootCause) -> String {
     match cause {
         BootCause::NotReady { seen, end, connections_for } => {
             let seen = seen.map(|kind| format!("{}: ", shown(kind))).unwrap_or_default();
@@ -94,7 +94,7 @@ fn ending(end: &BootEnd) -> String {
     }
 }
 
-pub(super) fn server_end(end: &ServerEnd) -> String {
+pub fn server_end(end: &ServerEnd) -> String {
     match end {
         ServerEnd::ProcessEnded { how } => process_end(how),
         ServerEnd::PartEnded { process, of, how } => {
@@ -121,7 +121,7 @@ fn process_end(end: &ProcessEnd) -> String {
     }
 }
 
-pub(super) fn session_error(error: &SessionError) -> String {
+pub fn session_error(error: &SessionError) -> String {
     match error {
         SessionError::AppDoesNotStart { cause, advice } => {
             format!("{}。{}", Language::Japanese.say(cause), Language::Japanese.say(advice))
@@ -133,7 +133,7 @@ pub(super) fn session_error(error: &SessionError) -> String {
 const PROXY_HEADER: &str =
     "前段のプロキシが送るものを送ってください: -H 'X-Forwarded-Proto: https'";
 
-pub(super) fn advice(advice: &BootAdvice) -> String {
+pub fn advice(advice: &BootAdvice) -> String {
     match advice {
         BootAdvice::Start(advice) => to_start(advice),
         BootAdvice::Reply(advice) => to_reply(advice),

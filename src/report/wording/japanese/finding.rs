@@ -8,7 +8,7 @@ use crate::terms::{
 
 const NOT_VISIBLE: &str = "見えません";
 
-pub(super) fn words(check: &MachineCheck) -> FindingWords {
+pub fn words(check: &MachineCheck) -> FindingWords {
     let advice = match (check, advice(check)) {
         (MachineCheck::ProgramFound { program, .. }, advice) => {
             format!("このフォルダーのアプリには `{program}` が必要です。{advice}")

@@ -7,7 +7,7 @@ use crate::terms::{
     WaitingEvidence,
 };
 
-pub(super) fn evidence(evidence: &Evidence) -> String {
+pub fn evidence(evidence: &Evidence) -> String {
     match evidence {
         Evidence::Resource(evidence) => resource(evidence),
         Evidence::Waiting(evidence) => waiting(evidence),
@@ -125,8 +125,8 @@ fn resource(evidence: &ResourceEvidence) -> String {
     }
 }
 
-pub(super) fn advice(advice: LimitAdvice) -> String {
-    match advice {
+pub fn advice(advice: &LimitAdvice) -> String {
+    match *advice {
         LimitAdvice::MendGenerator { doubt } => doubt::advice(&doubt.into()),
         LimitAdvice::MoreCoresOrLessCpu { has_threads } => format!(
             "コアを増やすか、1 リクエストの CPU を減らしてください。{}を増やしても、サーバーの中で待つだけです",

@@ -2,7 +2,7 @@
 
 use crate::terms::LimitRefusal;
 
-pub(super) fn sentence(refusal: &LimitRefusal) -> String {
+pub fn sentence(refusal: &LimitRefusal) -> String {
     match refusal {
         LimitRefusal::GroupNotWritable { file } => format!("{file} に書く権限がありません"),
         LimitRefusal::NoController { controller, folder } => {

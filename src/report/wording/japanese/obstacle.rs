@@ -3,7 +3,7 @@
 use super::super::Language;
 use crate::terms::{Bytes, Obstacle};
 
-pub(super) fn sentence(obstacle: &Obstacle) -> String {
+pub fn sentence(obstacle: &Obstacle) -> String {
     match obstacle {
         Obstacle::NeedsMemory { needed_bytes, limit_bytes } => {
             format!("{} のうち約 {} が必要です", Bytes(*limit_bytes), Bytes(*needed_bytes))

@@ -9,7 +9,7 @@ use crate::terms::{
     TermCount,
 };
 
-pub(super) fn sentence(reason: &Reason) -> String {
+pub fn sentence(reason: &Reason) -> String {
     match reason {
         Reason::Counted { goals } => of_goals(goals, judged),
         Reason::MetButUncertain { goals } => of_goals(goals, uncertified),
@@ -95,7 +95,7 @@ fn uncertified(count: &TermCount) -> String {
     }
 }
 
-pub(super) fn of_change(reason: &ChangeReason) -> String {
+pub fn of_change(reason: &ChangeReason) -> String {
     match reason {
         ChangeReason::NotComparable => "この 2 つは比べられません".into(),
         ChangeReason::MoreRequestsFail => "失敗するリクエストが増えています".into(),
@@ -138,7 +138,7 @@ fn name(figure: FigureKind) -> &'static str {
     }
 }
 
-pub(super) fn of_recheck(reason: &RecheckReason) -> String {
+pub fn of_recheck(reason: &RecheckReason) -> String {
     match reason {
         RecheckReason::NoLongerRuns { setting, why } => {
             format!("{setting}: {}", obstacle::sentence(why))
