@@ -120,7 +120,7 @@ fn predicted(
     let trials: Vec<TrialSummary> = known.iter().map(|row| row.summary.clone()).collect();
     let story = Story {
         server: "puma".to_string(),
-        slo: "p95<1s".to_string(),
+        goals: "p95<1s".parse()?,
         machine: Some(first.machine.clone()),
         warnings: if first.is_shared { vec![shared] } else { Vec::new() },
         trials,

@@ -133,7 +133,7 @@ fn one(seed: u64) -> Result<Predicted> {
     let measured_rps = measured.summary.got_through_rps();
     let story = Story {
         server: "puma".to_string(),
-        slo: "p95<10s".to_string(),
+        goals: "p95<10s".parse().unwrap(),
         machine: Some(place.machine().clone()),
         trials,
         ..Story::default()

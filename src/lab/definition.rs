@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
 
-use crate::terms::{Arrivals, Bytes, ConnectionMode, Cores, Target};
+use crate::terms::{Arrivals, Bytes, ConnectionMode, Cores, Slo, Target, slo};
 
 /// A database or other part that runs beside the app server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -176,7 +176,8 @@ pub struct Tuning {
     pub workers: String,
     /// As `tune --threads` takes them; left out for a server without threads.
     pub threads: Option<String>,
-    pub slo: String,
+    #[serde(deserialize_with = "slo::as_written::deserialize")]
+    pub slo: Slo,
     pub budget: String,
     pub article: Article,
 }

@@ -26,8 +26,8 @@ pub fn common_p95_s(unloaded: &LoadSummary) -> f64 {
 pub fn limit_that_binds(unloaded: &LoadSummary, common: &Slo) -> QuantileLimit {
     let has_own = unloaded.goals.iter().any(|goal| goal.own);
     let slack = |goal: &GoalSummary| {
-        let own = goal.slo.as_ref().filter(|_| goal.own).and_then(|slo| slo.parse::<Slo>().ok());
-        let limit = own.as_ref().unwrap_or(common).tightest();
+        let own = goal.slo.as_ref().filter(|_| goal.own);
+        let limit = own.unwrap_or(common).tightest();
         let slack_s = limit.limit.as_secs_f64() - goal.latency_s.p95;
         (slack_s.max(LEAST_SLACK_S), limit)
     };
@@ -45,7 +45,13 @@ mod tests {
 
     fn goal(slo: Option<&str>, own: bool, p95: f64) -> GoalSummary {
         let latency_s = WindowLatency { p95, ..WindowLatency::default() };
-        GoalSummary { slo: slo.map(Into::into), own, due: 100, latency_s, ..Default::default() }
+        GoalSummary {
+            slo: slo.map(|slo| slo.parse().unwrap()),
+            own,
+            due: 100,
+            latency_s,
+            ..Default::default()
+        }
     }
 
     fn unloaded(p95: f64, goals: Vec<GoalSummary>) -> LoadSummary {

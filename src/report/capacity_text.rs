@@ -95,7 +95,7 @@ mod tests {
             capacity_rps: Some(42.34),
             capacity_rps_interval: Some([38.06, 45.91]),
             bound_rps: None,
-            slo: "p95<200ms,errors<1%".into(),
+            slo: "p95<200ms,errors<1%".parse().unwrap(),
             arrivals: Arrivals::Poisson,
             windows: vec![CapacityWindow {
                 rate_rps: 42.0,

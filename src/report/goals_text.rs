@@ -5,7 +5,7 @@
 
 use super::figures;
 use super::wording::{Counted, GoalMet, Language};
-use crate::terms::{Decision, GoalSummary, WindowLatency};
+use crate::terms::{Decision, GoalSummary, Slo, WindowLatency};
 
 /// A line each; of a goal of several targets one for each of these as well.
 pub fn lines(goals: &[GoalSummary], language: Language) -> Vec<String> {
@@ -38,8 +38,12 @@ fn line(goal: &GoalSummary, count: usize, language: Language) -> String {
     let needed = goal.requests_needed.map(|needed| needed.to_string());
     let met = GoalMet { met: goal.met, leaning: goal.leaning, needed: needed.as_deref() };
     let met = say.goal_met(&met);
-    let slo = goal.slo.as_deref().map(|slo| (slo, met.as_str()));
-    say.goal(name, slo, &seen(goal.due, goal.failed, &goal.latency_s, language))
+    let slo = goal.slo.as_ref().map(Slo::to_string);
+    say.goal(
+        name,
+        slo.as_deref().zip(Some(met.as_str())),
+        &seen(goal.due, goal.failed, &goal.latency_s, language),
+    )
 }
 
 fn seen(due: u64, failed: u64, latency: &WindowLatency, language: Language) -> String {
@@ -65,7 +69,7 @@ mod tests {
 
     fn goal(slo: Option<&str>, targets: Vec<TargetSummary>, met: Option<bool>) -> GoalSummary {
         let due = targets.iter().map(|target| target.due).sum();
-        let (slo, latency_s) = (slo.map(Into::into), targets[0].latency_s);
+        let (slo, latency_s) = (slo.map(|slo| slo.parse().unwrap()), targets[0].latency_s);
         GoalSummary { slo, targets, due, latency_s, met, ..GoalSummary::default() }
     }
 

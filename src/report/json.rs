@@ -13,7 +13,7 @@ use super::plan_words::{self, PlanRow};
 use super::story::{self, Stored, Story};
 use super::wording::Language;
 use crate::terms::{
-    Arrivals, BootFailure, Change, Configuration, CurrentSetting, Decision, Edge, Event,
+    Arrivals, BootFailure, Change, Configuration, CurrentSetting, Decision, Edge, Event, GoalList,
     InsideSummary, KnobsReport, Limit, LoadSummary, Machine, MemoryParts, Note, ObjectiveReport,
     Offered, PlanLine, PlanRecord, Prediction, PredictionScore, Rate, Reason, SessionError,
     SessionState, Stated, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict, Verification,
@@ -35,7 +35,7 @@ pub struct TuneReport {
     pub app: String,
     pub server: String,
     /// As in `p95<200ms,errors<0.1%`.
-    pub slo: String,
+    pub slo: GoalList,
     /// What runs today and what it holds; null when it could not be measured.
     pub current: Option<CurrentSetting>,
     /// Null when nothing met the SLO, or the session ended before it could decide.
@@ -176,7 +176,7 @@ pub fn tune_report(story: &Story) -> TuneReport {
         error: story.error.clone(),
         app: story.app.clone(),
         server: story.server.clone(),
-        slo: story.slo.clone(),
+        slo: story.goals.clone(),
         current: story.current.clone(),
         decision: story.decision.clone(),
         plan: story.plan.iter().map(plan_value).collect(),
@@ -230,7 +230,7 @@ pub fn story_of(report: &TuneReport) -> Story {
     Story {
         app: report.app.clone(),
         server: report.server.clone(),
-        slo: report.slo.clone(),
+        goals: report.slo.clone(),
         machine: report.machine.clone(),
         plan: report.plan.iter().map(line).collect(),
         trials: as_it_is.filter_map(trial_of).collect(),

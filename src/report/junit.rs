@@ -85,7 +85,7 @@ pub fn load(result: &LoadResult<'_>) -> String {
         ([], None) => {}
         ([], Some(slo)) => {
             let why = Language::DATA.say_or_empty(slo.reason.as_ref());
-            cases.push(Case::new(slo.text.clone(), Outcome::of_goal(slo.met, why)));
+            cases.push(Case::new(slo.goals.to_string(), Outcome::of_goal(slo.met, why)));
         }
         (goals, _) => cases.extend(goal_cases(goals)),
     }
@@ -160,7 +160,7 @@ fn validity(is_valid: bool, warnings: &[crate::terms::Warning]) -> Outcome {
 }
 
 fn goal_cases(goals: &[GoalSummary]) -> impl Iterator<Item = Case> {
-    let with_goal = goals.iter().filter_map(|goal| Some((goal, goal.slo.as_deref()?)));
+    let with_goal = goals.iter().filter_map(|goal| Some((goal, goal.slo.as_ref()?)));
     with_goal.map(|(goal, slo)| {
         let seen = goals_text::lines(std::slice::from_ref(goal), Language::English).join("; ");
         let why = goal.reason.as_ref().map_or(seen, |reason| Language::DATA.say(reason));
@@ -233,7 +233,7 @@ fn suite_of(story: &Story, verb: &'static str, cases: Vec<Case>) -> Suite {
     let mut properties = vec![
         ("app", story.app.clone()),
         ("server", story.server.clone()),
-        ("goal", story.slo.clone()),
+        ("goal", story.goals.to_string()),
     ];
     properties.extend(story.stored.as_ref().map(|it| ("session", it.session.to_string())));
     if let Some(decision) = &story.decision {

@@ -280,7 +280,7 @@ fn how(page: &mut Page, story: &Story, language: Language) {
     page.paragraph(&escape(&words::method(story, language)));
     let mut items = vec![format!("{}: {}", labels.app, markdown_code(&story.app))];
     items.push(format!("{}: {}", labels.server, escape(&story.server)));
-    items.push(format!("{}: {}", labels.goal, markdown_code(&story.slo)));
+    items.push(format!("{}: {}", labels.goal, markdown_code(&story.goals.to_string())));
     if let Some(machine) = &story.machine {
         let machine = escape(&words::machine(machine, language));
         items.push(format!("{}: {machine}", labels.machine));

@@ -130,7 +130,7 @@ pub fn of_session(story: &Story) -> Vec<Metric> {
 }
 
 fn session(story: &Story, metrics: &mut Metrics) {
-    let mut labels = vec![("server", story.server.clone()), ("slo", story.slo.clone())];
+    let mut labels = vec![("server", story.server.clone()), ("slo", story.goals.to_string())];
     labels.extend(story.stored.as_ref().map(|it| ("session", it.session.to_string())));
     metrics.some("session", Unit::Info, "The session that these values are from.", [(labels, 1.0)]);
     let started = story.stored.as_ref().and_then(|it| it.started_at.parse().ok());
@@ -309,7 +309,7 @@ pub fn of_load(result: &LoadResult<'_>) -> Vec<Metric> {
     metrics.one("load_send_lag_p99", Unit::Seconds, help, lag);
     let help = "Whether the result is valid: 0 when the generator or the machine set the limit.";
     metrics.one("load_valid", Unit::Count, help, Some(f64::from(u8::from(summary.valid))));
-    let met = summary.slo.as_ref().and_then(|slo| Some((slo.text.clone(), slo.met?)));
+    let met = summary.slo.as_ref().and_then(|slo| Some((slo.goals.to_string(), slo.met?)));
     let met = met.map(|(text, met)| (vec![("slo", text)], f64::from(u8::from(met))));
     let help = "Whether the goal was met, 1 or 0; absent while that is undecided.";
     metrics.some("load_goal_met", Unit::Count, help, met);

@@ -9,10 +9,10 @@ use std::time::Duration;
 use super::detail::Detail;
 use super::figures;
 use crate::terms::{
-    BootFailure, Change, Configuration, CurrentSetting, Decision, Event, EventKind, KnobsReport,
-    Machine, MemoryParts, Note, ObjectiveReport, PlanLine, PlanRecord, PlannedValue, Prediction,
-    PredictionScore, SessionError, SessionState, Stated, TrialPurpose, TrialSummary, TuneResult,
-    Variant, Verdict, Verification, Warning, plan_records,
+    BootFailure, Change, Configuration, CurrentSetting, Decision, Event, EventKind, GoalList,
+    KnobsReport, Machine, MemoryParts, Note, ObjectiveReport, PlanLine, PlanRecord, PlannedValue,
+    Prediction, PredictionScore, SessionError, SessionState, Stated, TrialPurpose, TrialSummary,
+    TuneResult, Variant, Verdict, Verification, Warning, plan_records,
 };
 
 /// Where a session lies, as far as it lies anywhere.
@@ -34,7 +34,7 @@ pub struct Story {
     pub server: String,
     /// False: its workers have one thread each, and nothing is said of threads.
     pub has_threads: bool,
-    pub slo: String,
+    pub goals: GoalList,
     pub machine: Option<Machine>,
     /// What, value, where it came from; in printing order.
     pub plan: Vec<PlanLine>,
@@ -84,7 +84,7 @@ impl Default for Story {
             app: String::new(),
             server: String::new(),
             has_threads: true,
-            slo: String::new(),
+            goals: GoalList::default(),
             machine: None,
             plan: Vec::new(),
             budget: None,
@@ -150,7 +150,7 @@ impl Story {
                 self.has_threads = *has_threads;
                 self.app.clone_from(app);
                 self.server.clone_from(server);
-                self.slo.clone_from(slo);
+                self.goals.clone_from(slo);
                 self.machine = Some(machine.clone());
                 self.plan.clone_from(plan);
                 self.budget = *budget;
@@ -196,7 +196,9 @@ impl Story {
     fn add_trial(&mut self, summary: &TrialSummary) {
         // The goal may be settled by the first trial; from then on its figures are known.
         if let Some(slo) = &summary.summary.slo {
-            self.slo.clone_from(&slo.text);
+            let planned = self.goals.common.take();
+            self.goals.clone_from(&slo.goals);
+            self.goals.common = self.goals.common.take().or(planned);
         }
         if summary.variant.is_as_it_is() {
             self.keep_prediction(summary.configuration);

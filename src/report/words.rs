@@ -9,8 +9,9 @@ use super::wording::{
 };
 use super::{figures, knob_words, objective_text, used_words};
 use crate::terms::{
-    Configuration, CurrentSetting, Decision, LimitKind, Machine, Offered, Reason, SessionState,
-    Slo, Stated, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict,
+    Configuration, CurrentSetting, Decision, GoalSummary, LimitKind, Machine, Offered,
+    QuantileLimit, Reason, SessionState, Stated, TrialFailure, TrialPurpose, TrialSummary, Variant,
+    Verdict,
 };
 
 /// As in JSON.
@@ -149,9 +150,9 @@ fn was_the_only_one(story: &Story) -> bool {
 }
 
 fn goal(story: &Story, language: Language) -> String {
-    match story.slo.is_empty() {
+    match story.goals.is_empty() {
         true => language.labels().the_goal.to_string(),
-        false => story.slo.clone(),
+        false => story.goals.to_string(),
     }
 }
 
@@ -298,7 +299,7 @@ fn best_known(story: &Story, language: Language) -> Option<(&'static str, String
     let told = say.nearest(&Nearest {
         setting: &name(story, nearest.configuration, language),
         offered: &offered(&nearest.offered, language),
-        quantile: &quantile,
+        quantile,
         latency: &figures::latency(latency),
         failed: failed.as_deref(),
         trial: nearest.id,
@@ -327,25 +328,36 @@ fn failed_share(trial: &TrialSummary) -> f64 {
     if summary.due == 0 { 0.0 } else { 1.0 - good as f64 / summary.due as f64 }
 }
 
-/// The latency that the goal's first term limits, with its name; p95 where it limits none we keep.
-fn goal_latency(story: &Story, trial: &TrialSummary) -> (String, f64) {
-    let latency = &trial.summary.latency_s;
-    let quantile = story
-        .slo
-        .parse::<Slo>()
-        .ok()
-        .and_then(|slo| slo.quantiles.first().map(|term| term.quantile.get()));
-    let kept = [
-        (0.5, "p50", latency.p50),
-        (0.75, "p75", latency.p75),
-        (0.9, "p90", latency.p90),
-        (0.95, "p95", latency.p95),
-        (0.99, "p99", latency.p99),
-        (0.999, "p99.9", latency.p999),
-    ];
-    kept.into_iter()
-        .find(|(q, ..)| quantile.is_some_and(|wanted| (wanted - q).abs() < 1e-9))
-        .map_or(("p95".to_string(), latency.p95), |(_, name, value)| (name.to_string(), value))
+/// The first limit on a latency; of several goals the common one's comes first.
+fn first_limit(story: &Story) -> Option<QuantileLimit> {
+    story.goals.settled().next()?.quantiles.first().copied()
+}
+
+/// The latency that the first limit is on, with its name, of the requests that its goal is about;
+/// p95 where it limits none we keep.
+fn goal_latency(story: &Story, trial: &TrialSummary) -> (&'static str, f64) {
+    let is_own = story.goals.common().is_none();
+    let mut goals = trial.summary.goals.iter().filter(|_| !story.goals.own.is_empty());
+    let kept = match goals.find(|goal| goal.own == is_own && goal.due > 0) {
+        Some(GoalSummary { latency_s: it, .. }) => {
+            vec![(0.95, "p95", it.p95), (0.5, "p50", it.p50), (0.99, "p99", it.p99)]
+        }
+        None => {
+            let it = &trial.summary.latency_s;
+            vec![
+                (0.95, "p95", it.p95),
+                (0.5, "p50", it.p50),
+                (0.75, "p75", it.p75),
+                (0.9, "p90", it.p90),
+                (0.99, "p99", it.p99),
+                (0.999, "p99.9", it.p999),
+            ]
+        }
+    };
+    let quantile = first_limit(story).map_or(0.95, |limit| limit.quantile.get());
+    let found = kept.iter().find(|(kept, ..)| (quantile - kept).abs() < 1e-9);
+    let (_, name, latency) = found.unwrap_or(&kept[0]);
+    (name, *latency)
 }
 
 /// Without a decision: what to do about it, a sentence each.
@@ -401,15 +413,14 @@ fn when_not_told(story: &Story, language: Language) -> Vec<String> {
 
 /// When one request alone is slower than the goal, no setting can help.
 fn unloaded_way_out(story: &Story, say: &dyn Phrases) -> Option<String> {
-    let slo: Slo = story.slo.parse().ok()?;
-    let limit = slo.quantiles.first()?.limit.as_secs_f64();
+    let limit = first_limit(story)?.limit.as_secs_f64();
     let alone =
         story.trials.iter().find(|trial| trial.valid && trial.purpose == TrialPurpose::Unloaded)?;
     let (quantile, latency) = goal_latency(story, alone);
     (latency >= limit).then(|| {
         say.way_out(&WayOut::FasterApp {
             alone: &figures::latency(latency),
-            quantile: &quantile,
+            quantile,
             goal: &figures::latency(limit),
             has_threads: story.has_threads,
         })
@@ -558,7 +569,12 @@ mod tests {
             memory_bytes: None,
             database_connections: 1,
         };
-        Story { current, decision: Some(decision), slo: "p95<1s".into(), ..Story::default() }
+        Story {
+            current,
+            decision: Some(decision),
+            goals: "p95<1s".parse().unwrap(),
+            ..Story::default()
+        }
     }
 
     fn fact(story: &Story, wanted: &str) -> Option<String> {

@@ -27,8 +27,9 @@ use std::time::Duration;
 
 use crate::model::{self, Form};
 use crate::terms::{
-    Arrivals, BootCause, Bytes, Configuration, Note, Objective, Obstacle, Offered, Prediction,
-    QuantileLimit, Ratio, SearchNote, Slo, Stated, TrialPurpose, TrialSummary, Variant, Verdict,
+    Arrivals, BootCause, Bytes, Configuration, Goals, Note, Objective, Obstacle, Offered,
+    Prediction, QuantileLimit, Ratio, SearchNote, Slo, Stated, TrialPurpose, TrialSummary, Variant,
+    Verdict,
 };
 
 pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice, ObjectiveAnswer};
@@ -372,7 +373,11 @@ impl Search {
         let slo = self.slo.get_or_insert_with(|| goal_from_unloaded(p95)).clone();
         self.limit = Some(model::limit_that_binds(&summary.summary, &slo));
         if summary.verdict == Verdict::No {
-            let goals = summary.summary.slo.as_ref().map_or(slo.to_string(), |it| it.text.clone());
+            let goals = summary
+                .summary
+                .slo
+                .as_ref()
+                .map_or_else(|| Goals::one(slo).list(), |it| it.goals.clone());
             let (latency_s_p95, why) = (p95.as_secs_f64(), summary.reason.clone());
             self.note(SearchNote::GoalsOutOfReach { goals, latency_s_p95, why });
             self.stage = Stage::Done;

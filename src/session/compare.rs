@@ -17,7 +17,8 @@ pub use source::{Setting, Source, SourceError, Subject};
 use crate::report::Story;
 use crate::stats::{Beside, LogRatio};
 use crate::terms::{
-    ChangeReason, CompareReport, ComparedFigure, ComparedSide, Configuration, FigureKind, Standing,
+    ChangeReason, CompareReport, ComparedFigure, ComparedSide, Configuration, FigureKind, GoalList,
+    Standing,
 };
 use sessions::{Found, Measured, Pair};
 
@@ -69,7 +70,7 @@ pub fn compare(question: &Question<'_>) -> Result<CompareReport, CompareError> {
             let (errors, of_errors) = loads::errors(a, b);
             let mut figures = loads::figures(a, b);
             figures.push(Ok(errors));
-            let slos = [a, b].map(|load| load.slo.as_ref().map(|slo| slo.text.clone()));
+            let slos = [a, b].map(|load| load.slo.as_ref().map(|slo| slo.goals.clone()));
             let refused = loads::refusals(a, b);
             let decides = loads::decisive(a);
             Ok(of_results(question, slos, refused, figures, (decides, Some(of_errors))))
@@ -230,14 +231,14 @@ fn compared_side(source: &Source, story: &Story, at: Configuration) -> ComparedS
         runtime: story.runtime(),
         workers: Some(at.workers.get()),
         threads: Some(at.threads.get()),
-        slo: Some(story.slo.clone()),
+        slo: Some(story.goals.clone()),
         machine: story.machine.clone(),
     }
 }
 
 fn of_results(
     question: &Question<'_>,
-    [slo_a, slo_b]: [Option<String>; 2],
+    [slo_a, slo_b]: [Option<GoalList>; 2],
     mut refused: Vec<String>,
     figures: Vec<Found>,
     decides: (FigureKind, Option<Standing>),

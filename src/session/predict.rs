@@ -26,9 +26,9 @@ use crate::server;
 use crate::stats::Estimate;
 use crate::store::Store;
 use crate::terms::{
-    Bytes, Configuration, Cores, FitReport, FitResidual, Machine, MemoryParts, ModelForm, Obstacle,
-    OtherRequests, PredictReport, PredictedLatency, PredictedLimit, PredictedSetting,
-    QuantileLimit, Rate, Slo, SloError, TrialPurpose, TrialSummary, Wait, Warning,
+    Bytes, Configuration, Cores, FitReport, FitResidual, Goals, Machine, MemoryParts, ModelForm,
+    Obstacle, OtherRequests, PredictReport, PredictedLatency, PredictedLimit, PredictedSetting,
+    QuantileLimit, Rate, Slo, TrialPurpose, TrialSummary, Wait, Warning,
 };
 
 /// What is asked; what is `None` or empty is as it was measured.
@@ -91,11 +91,7 @@ pub enum PredictError {
     )]
     NothingToFit { session: i64 },
     #[error("session {session} ended before its goal was settled; give one with --slo")]
-    NoGoal {
-        session: i64,
-        #[source]
-        source: SloError,
-    },
+    NoGoal { session: i64 },
     #[error("session {session} ended before it looked at its machine, so nothing can be fitted")]
     NoMachine { session: i64 },
     #[error("{places} combinations are more than {most} to compute; ask for fewer")]
@@ -139,11 +135,8 @@ pub fn answer(story: &Story, question: &Question) -> Result<PredictReport, Predi
     }
     let machine = story.machine.clone().ok_or(PredictError::NoMachine { session })?;
     let (slo, goal) = match &question.slo {
-        Some(slo) => (slo.to_string(), slo.tightest()),
-        None => (
-            story.slo.clone(),
-            goal_of(story).map_err(|source| PredictError::NoGoal { session, source })?,
-        ),
+        Some(slo) => (Goals::one(slo.clone()).list(), slo.tightest()),
+        None => (story.goals.clone(), goal_of(story).ok_or(PredictError::NoGoal { session })?),
     };
     let known = measured(story, &machine, goal).ok_or(PredictError::NothingToFit { session })?;
     let cores = match question.cores[..] {
@@ -187,31 +180,12 @@ pub fn answer(story: &Story, question: &Question) -> Result<PredictReport, Predi
 }
 
 /// The limit that the session's trials were judged by; of several goals the one that stands for all
-/// of them.
-///
-/// # Errors
-/// The session ended before there was one.
-fn goal_of(story: &Story) -> Result<QuantileLimit, SloError> {
+/// of them. `None`: the session ended before there was one.
+fn goal_of(story: &Story) -> Option<QuantileLimit> {
+    // Where no target is left for a common goal, any will do in its place.
+    let common = story.goals.settled().next().filter(|_| story.goals.are_settled())?;
     let alone = story.trials.iter().find(|it| it.valid && it.purpose == TrialPurpose::Unloaded);
-    match alone.filter(|_| has_several_goals(story)) {
-        Some(alone) => {
-            // The last trials know the common goal; without one every target has its own.
-            let settled = story.trials.iter().rev().flat_map(|trial| &trial.summary.goals);
-            let common = settled.filter(|goal| !goal.own).find_map(|goal| goal.slo.clone());
-            let common = common.map_or(Ok(None), |slo| slo.parse().map(Some))?;
-            let own = alone
-                .summary
-                .goals
-                .iter()
-                .map(|goal| if goal.own { goal.slo.as_ref() } else { None });
-            // Where nobody is left for a common one, any will do in its place.
-            let own: Option<Vec<&String>> = own.collect();
-            let own = own.and_then(|own| own.first()?.parse().ok());
-            let common: Slo = common.or(own).ok_or(SloError::Empty)?;
-            Ok(model::limit_that_binds(&alone.summary, &common))
-        }
-        None => story.slo.parse().map(|slo: Slo| slo.tightest()),
-    }
+    Some(alone.map_or(common.tightest(), |it| model::limit_that_binds(&it.summary, common)))
 }
 
 /// Some target was judged by a goal of its own.
@@ -253,7 +227,7 @@ fn measured(story: &Story, machine: &Machine, goal: QuantileLimit) -> Option<Mea
         _ => Form::Unknown(curve(story)),
     };
     let cores = machine.cores.get();
-    let measured_goal = goal_of(story).ok();
+    let measured_goal = goal_of(story);
     let fit = Fit::to(&observations(story, form), cores)?;
     let tried = || story.trials.iter().filter(|trial| trial.valid).map(|it| it.configuration);
     let range = |of: fn(Configuration) -> u16| {

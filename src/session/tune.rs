@@ -339,16 +339,10 @@ impl Work<'_> {
 
     pub(super) fn started(&self) -> EventKind {
         let goals = self.plan.goals();
-        let goal = match &self.plan.goal {
-            PlannedGoal::FromUnloaded if goals.has_common() => {
-                let of_others = "p95 < max(200ms, 3 x unloaded p95), errors<0.1%";
-                match goals.has_own() {
-                    true => format!("{of_others}; {goals}"),
-                    false => of_others.to_string(),
-                }
-            }
-            _ => goals.to_string(),
-        };
+        let mut slo = goals.list();
+        if self.plan.goal == PlannedGoal::FromUnloaded && goals.has_common() {
+            slo.common = Some(PlannedGoal::FromUnloaded);
+        }
         let Configuration { workers, threads } = self.inspection.current;
         let threads = self.plan.has_threads.then_some(threads);
         let runtime = Some(self.inspection.runtime_version.clone()).filter(|it| !it.is_empty());
@@ -363,7 +357,7 @@ impl Work<'_> {
             app: self.plan.app.folder.display().to_string(),
             server: self.server.clone(),
             has_threads: self.plan.has_threads,
-            slo: goal,
+            slo,
             machine: self.machine.clone(),
             plan,
             budget: Some(self.plan.budget),

@@ -23,8 +23,8 @@ use crate::search::{
 use crate::stats::Estimate;
 use crate::store::{SessionHead, SessionId, Store};
 use crate::terms::{
-    Configuration, Event, EventKind, Machine, Note, SessionState, Slo, SloError, Stated,
-    StopSignal, TrialPurpose, TrialSummary, Verification, VerifiedSetting, Warning,
+    Configuration, Event, EventKind, Machine, Note, SessionState, Slo, Stated, StopSignal,
+    TrialPurpose, TrialSummary, Verification, VerifiedSetting, Warning,
 };
 use crate::trial::Runner;
 
@@ -43,11 +43,7 @@ pub enum VerifyError {
     )]
     IsVerification { session: i64, verifies: i64 },
     #[error("session {session} ended before its goal was settled; tune again")]
-    NoGoal {
-        session: i64,
-        #[source]
-        source: SloError,
-    },
+    NoGoal { session: i64 },
     /// Another machine: it is refused, as by `compare`.
     #[error(
         "the machine is not the one of session {session}: {why} (A: then, B: now). A difference \
@@ -126,27 +122,18 @@ fn of_story(story: Story, session: i64) -> Result<Claim, VerifyError> {
         .map(|held| setting(&story, &all, current_then, held));
     let is_alone = |purpose| purpose == TrialPurpose::Unloaded;
     let alone = story.trials.iter().find(|trial| is_alone(trial.purpose) && trial.valid);
-    let slo = common(&story.slo).map_err(|source| VerifyError::NoGoal { session, source })?;
+    if !story.goals.are_settled() {
+        return Err(VerifyError::NoGoal { session });
+    }
     Ok(Claim {
         unloaded_s: alone.map(|trial| trial.summary.latency_s.mean),
         recommended,
         current,
         current_then,
-        slo,
+        slo: story.goals.common().cloned(),
         session,
         story,
     })
-}
-
-/// The goal of the targets without one of their own, of how [`Goals`](crate::terms::Goals) are
-/// written: it comes first, the others after their targets' names.
-fn common(goals: &str) -> Result<Option<Slo>, SloError> {
-    let first = goals.split("; ").next().unwrap_or_default();
-    match first.parse() {
-        Ok(slo) => Ok(Some(slo)),
-        Err(_) if first.contains(": ") => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// One setting as the session knew it: by its starts after the choice, else by what it concluded.
@@ -376,7 +363,7 @@ fn verification(
         ratio_interval: answer.against_then.as_ref().map(interval),
         gain_ratio: answer.against_current.map(|it| it.value),
         gain_ratio_interval: answer.against_current.as_ref().map(interval),
-        slo: claim.story.slo.clone(),
+        slo: claim.story.goals.clone(),
         machine,
         differences,
         notes: notes(answer),

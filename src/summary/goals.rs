@@ -6,7 +6,7 @@
 use super::slo::{self, Ends, Judged};
 use crate::terms::{
     GoalCount, GoalScope, GoalSummary, Goals, Latencies, LoadSecond, Part, QuantileLimit, Reason,
-    Slo, SloSummary, TargetSecond, TargetSummary, TermCount, Verdict, WindowLatency,
+    SloSummary, TargetSecond, TargetSummary, TermCount, Verdict, WindowLatency,
 };
 
 /// Goals, and what became of the requests of each so far.
@@ -137,7 +137,7 @@ impl<'a> Judge<'a> {
         let (verdict, goals) = together(&self.said());
         (!self.goals.are_none()).then(|| SloSummary {
             met: met(verdict),
-            text: self.goals.to_string(),
+            goals: self.goals.list(),
             reason: Some(Reason::Counted { goals }.into()),
         })
     }
@@ -180,7 +180,7 @@ impl Group<'_> {
                 latency_s: quantiles(&seen.latency),
             });
         GoalSummary {
-            slo: self.part.slo.map(ToString::to_string),
+            slo: self.part.slo.cloned(),
             own: self.part.is_own,
             targets: targets.collect(),
             due: self.all.due(),
@@ -199,7 +199,7 @@ impl Group<'_> {
 /// How many requests it takes to be certain of a goal's latencies even if none is too slow; `None`
 /// where there were as many.
 pub fn lacking(goal: &GoalSummary) -> Option<u64> {
-    let slo: Slo = goal.slo.as_ref()?.parse().ok()?;
+    let slo = goal.slo.as_ref()?;
     let needed = |limit: &QuantileLimit| slo::needed_without_violation(1.0 - limit.quantile.get());
     slo.quantiles.iter().map(needed).max().filter(|needed| goal.due < *needed)
 }
@@ -344,7 +344,7 @@ mod tests {
         assert!(common.targets[1].latency_s.p99 > 0.9 && common.targets[0].latency_s.p99 < 0.02);
         assert_eq!((rare.due, rare.met, rare.requests_needed), (12, None, Some(59)));
         assert_eq!((rare.leaning, lacking(rare), lacking(common)), (Some(true), Some(59), None));
-        assert_eq!(rare.slo.as_deref(), Some("p95<500ms"));
+        assert_eq!(rare.slo, Some("p95<500ms".parse().unwrap()));
         assert_eq!(judge.good_within(&LoadSecond::default()), Some(902), "each by its own limit");
     }
 
@@ -359,6 +359,6 @@ mod tests {
         assert!(judge.summaries().is_empty(), "nobody told them apart");
         judge.take(&second(&[(90, 0), (9, 0)]));
         assert_eq!(judge.summaries()[0].targets.len(), 2);
-        assert_eq!(judge.conclude().unwrap().text, "p95<200ms");
+        assert_eq!(judge.conclude().unwrap().goals, goals.list());
     }
 }

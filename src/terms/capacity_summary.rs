@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::goals::GoalList;
 use super::load_record::Arrivals;
 use super::load_summary::RouteSummary;
 use super::reason::Reason;
@@ -62,7 +63,7 @@ pub struct CapacitySummary {
     pub capacity_rps_interval: Option<[f64; 2]>,
     /// The rate that the capacity lies `below`, or is `at_least`; null otherwise.
     pub bound_rps: Option<f64>,
-    pub slo: String,
+    pub slo: GoalList,
     pub arrivals: Arrivals,
     /// In the order they were run; the bursts before them are not among them.
     pub windows: Vec<CapacityWindow>,

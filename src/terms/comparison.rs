@@ -7,6 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::goals::GoalList;
 use super::machine::Machine;
 use super::note::Note;
 use super::reason::{ChangeReason, RecheckReason};
@@ -112,7 +113,7 @@ pub struct ComparedSide {
     pub workers: Option<u16>,
     pub threads: Option<u16>,
     /// Null where none was given.
-    pub slo: Option<String>,
+    pub slo: Option<GoalList>,
     /// Null where it is not known.
     pub machine: Option<Machine>,
 }
@@ -176,7 +177,7 @@ pub struct Verification {
     pub gain_ratio: Option<f64>,
     /// Of 95 %.
     pub gain_ratio_interval: Option<[f64; 2]>,
-    pub slo: String,
+    pub slo: GoalList,
     pub machine: Machine,
     /// What differs from then, such as a version.
     pub differences: Vec<String>,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::blind_spot::BlindSpot;
 use super::configuration::Configuration;
 use super::finding::MachineCheck;
+use super::goals::GoalList;
 use super::limit_refusal::LimitRefusal;
 use super::load_record::TlsTrouble;
 use super::obstacle::Obstacle;
@@ -155,7 +156,7 @@ pub enum PredictionDoubt {
     /// The model is fitted to few saturated settings; `missing` would tell most.
     FewTrials { saturated_settings: u32, missing: MissingTrial },
     /// Predictions are for all requests together, within this quantile's limit.
-    SeveralGoals { goals: String, quantile_ratio: f64, limit_s: f64 },
+    SeveralGoals { goals: GoalList, quantile_ratio: f64, limit_s: f64 },
     /// One setting's throughput, in one trial and in another.
     ContradictoryTrials { setting: Configuration, times: f64 },
     /// Throughput changed over the session in relation to its settings; below zero it fell.

@@ -9,6 +9,7 @@ use super::comparison::Verification;
 use super::configuration::Configuration;
 use super::decision::{Prediction, TuneResult};
 use super::failure::{BootFailure, SessionError};
+use super::goals::GoalList;
 use super::knob::{Change, Variant};
 use super::load_record::LoadRecord;
 use super::load_record::Offered;
@@ -85,7 +86,7 @@ pub enum EventKind {
         /// False when its workers have one thread each, so that there is nothing to say of threads.
         #[serde(default = "yes")]
         has_threads: bool,
-        slo: String,
+        slo: GoalList,
         machine: Machine,
         plan: Vec<PlanLine>,
         budget: Option<Duration>,

@@ -1,15 +1,19 @@
 //! What a mix of requests is judged by: one goal for all of them together, or goals of their own
 //! for some targets and one for the others together.
 //!
-//! In: targets, and the goal for those without one of their own. Out: [`Goals`]. Only computes.
+//! In: targets, and the goal for those without one of their own. Out: [`Goals`], and what is stored
+//! of them, a [`GoalList`]. Only computes.
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::reason::GoalScope;
-use super::slo::Slo;
+use super::slo::{Slo, SloError};
 use super::target::Target;
 
 /// The goals of a load.
@@ -29,6 +33,36 @@ struct Judged {
     weight: u32,
     own: Option<Slo>,
 }
+
+/// The latency goal as planned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlannedGoal {
+    Given(Slo),
+    /// p95 < max(200 ms, 3 x the unloaded p95), errors < 0.1 %: settled by the first trial.
+    FromUnloaded,
+}
+
+/// All goals of a load, stored as one line: `p95<200ms; GET /report: p95<2s`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+pub struct GoalList {
+    /// Of the requests to targets without a goal of their own.
+    pub common: Option<PlannedGoal>,
+    /// In the order of the mix.
+    pub own: Vec<OwnGoal>,
+}
+
+/// The goal that one target alone is judged by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnGoal {
+    /// Such as `GET /report`.
+    pub target: String,
+    pub slo: Slo,
+}
+
+/// How a goal is written that the first trial settles.
+const FROM_UNLOADED: &str = "p95 < max(200ms, 3 x unloaded p95), errors<0.1%";
 
 /// A goal with the requests that it is about.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,6 +143,15 @@ impl Goals {
         Self { common: common.cloned(), targets: self.targets.clone() }
     }
 
+    /// Each with the name of its target, without those that share the common one.
+    pub fn list(&self) -> GoalList {
+        let common = self.common.clone().filter(|_| self.has_common());
+        let own = self.targets.iter().filter_map(|target| {
+            Some(OwnGoal { target: target.name.clone(), slo: target.own.clone()? })
+        });
+        GoalList { common: common.map(PlannedGoal::Given), own: own.collect() }
+    }
+
     /// Requests are told apart by their targets.
     pub fn are_apart(&self) -> bool {
         !self.targets.is_empty()
@@ -187,18 +230,75 @@ impl Part<'_> {
     }
 }
 
-/// As one line: `p95<200ms; GET /report: p95<2s`.
-impl fmt::Display for Goals {
+impl GoalList {
+    pub fn is_empty(&self) -> bool {
+        self.common.is_none() && self.own.is_empty()
+    }
+
+    /// That of the targets without one of their own; `None` also while it is not settled.
+    pub fn common(&self) -> Option<&Slo> {
+        match &self.common {
+            Some(PlannedGoal::Given(slo)) => Some(slo),
+            Some(PlannedGoal::FromUnloaded) | None => None,
+        }
+    }
+
+    /// The one goal of all requests; `None` where there are several.
+    pub fn only(&self) -> Option<&Slo> {
+        self.common().filter(|_| self.own.is_empty())
+    }
+
+    /// False until the first trial has settled what was left to it.
+    pub fn are_settled(&self) -> bool {
+        !self.is_empty() && self.common != Some(PlannedGoal::FromUnloaded)
+    }
+
+    /// Those that are settled, the common one first.
+    pub fn settled(&self) -> impl Iterator<Item = &Slo> {
+        self.common().into_iter().chain(self.own.iter().map(|own| &own.slo))
+    }
+}
+
+impl fmt::Display for GoalList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = self.parts();
-        let texts = parts.iter().filter_map(|part| {
-            let slo = part.slo?;
-            Some(match &part.targets[..] {
-                [(_, name)] if part.is_own => format!("{name}: {slo}"),
-                _ => slo.to_string(),
-            })
+        let common = self.common.iter().map(|goal| match goal {
+            PlannedGoal::Given(slo) => slo.to_string(),
+            PlannedGoal::FromUnloaded => FROM_UNLOADED.to_string(),
         });
-        f.write_str(&texts.collect::<Vec<_>>().join("; "))
+        let own = self.own.iter().map(|OwnGoal { target, slo }| format!("{target}: {slo}"));
+        f.write_str(&common.chain(own).collect::<Vec<_>>().join("; "))
+    }
+}
+
+impl FromStr for GoalList {
+    type Err = SloError;
+
+    fn from_str(text: &str) -> Result<Self, SloError> {
+        let mut list = Self::default();
+        for part in text.split("; ").filter(|part| !part.is_empty()) {
+            match part.split_once(": ") {
+                Some((target, slo)) => {
+                    list.own.push(OwnGoal { target: target.to_string(), slo: slo.parse()? });
+                }
+                None if part == FROM_UNLOADED => list.common = Some(PlannedGoal::FromUnloaded),
+                None => list.common = Some(PlannedGoal::Given(part.parse()?)),
+            }
+        }
+        Ok(list)
+    }
+}
+
+impl TryFrom<String> for GoalList {
+    type Error = SloError;
+
+    fn try_from(text: String) -> Result<Self, SloError> {
+        text.parse()
+    }
+}
+
+impl From<GoalList> for String {
+    fn from(list: GoalList) -> Self {
+        list.to_string()
     }
 }
 
@@ -215,7 +315,7 @@ mod tests {
     fn a_target_with_a_goal_of_its_own_is_left_out_of_the_others() {
         let mix = ["GET / weight=7", "GET /report slo=p95<2s", "GET /orders weight=2"];
         let goals = goals(&mix, Some("p95<200ms,errors<1%")).unwrap();
-        assert_eq!(goals.to_string(), "p95<200ms,errors<1%; GET /report: p95<2s");
+        assert_eq!(goals.list().to_string(), "p95<200ms,errors<1%; GET /report: p95<2s");
         let parts = goals.parts();
         assert_eq!(parts[0].targets, [(0, "GET /"), (2, "GET /orders")]);
         assert_eq!((parts[0].share, parts[0].is_own), (0.9, false));
@@ -243,10 +343,10 @@ mod tests {
     fn a_common_goal_that_is_not_settled_leaves_the_others_their_own() {
         let open = goals(&["GET /", "GET /report slo=p95<2s"], None).unwrap();
         assert!(!open.are_none() && open.has_common());
-        assert_eq!(open.to_string(), "GET /report: p95<2s");
+        assert_eq!(open.list().to_string(), "GET /report: p95<2s");
         assert_eq!(open.mean_limit(Slo::tightest_limit), None, "nothing is known of the others");
         let settled = open.with_common(Some(&"p95<1s".parse().unwrap()));
-        assert_eq!(settled.to_string(), "p95<1s; GET /report: p95<2s");
+        assert_eq!(settled.list().to_string(), "p95<1s; GET /report: p95<2s");
         assert!(!goals(&["GET / slo=p95<1s"], None).unwrap().has_common());
     }
 
@@ -266,6 +366,19 @@ mod tests {
     #[test]
     fn targets_of_one_name_are_numbered() {
         let goals = goals(&["GET /a?x=1 slo=p95<1s", "GET /a?x=2 slo=p95<2s"], None).unwrap();
-        assert_eq!(goals.to_string(), "GET /a?…: p95<1s; GET /a?… (2): p95<2s");
+        assert_eq!(goals.list().to_string(), "GET /a?…: p95<1s; GET /a?… (2): p95<2s");
+    }
+
+    #[test]
+    fn what_is_stored_of_goals_reads_back_as_they_were() {
+        let mix = ["GET /", "GET /a?x=1 slo=p99.9<1.5s", "GET /a?x=2 slo=p95<2s,errors<5%"];
+        let settled = goals(&mix, Some("p95<200ms,errors<0.1%")).unwrap().list();
+        let common = Some(PlannedGoal::FromUnloaded);
+        let open = GoalList { common, ..settled.clone() };
+        for list in [settled, open, GoalList::default()] {
+            let stored = serde_json::to_string(&list).unwrap();
+            assert_eq!(serde_json::from_str::<GoalList>(&stored).unwrap(), list, "{stored}");
+        }
+        assert!("p95<200ms; GET /a: fast".parse::<GoalList>().is_err());
     }
 }

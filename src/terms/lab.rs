@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::machine::Machine;
+use super::slo::{self, Slo};
 use super::units::{Threads, Workers};
 use super::warning::Warning;
 
@@ -190,7 +191,9 @@ pub struct LabPair {
 pub struct LabTune {
     pub lab: String,
     pub machine: Machine,
-    pub slo: String,
+    #[serde(with = "slo::as_written")]
+    #[schemars(with = "String")]
+    pub slo: Slo,
     /// Null when nothing held the SLO.
     pub chosen: Option<LabChoice>,
     /// As good within 3 %, by `tune`'s own measurements.

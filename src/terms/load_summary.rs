@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::goals::GoalList;
 use super::load_record::ErrorCounts;
 use super::reason::Reason;
+use super::slo::{self, Slo};
 use super::stated::{Stated, or_empty};
 use super::warning::Warning;
 
@@ -80,7 +82,8 @@ pub struct RouteSummary {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SloSummary {
     pub met: Option<bool>,
-    pub text: String,
+    #[serde(rename = "text")]
+    pub goals: GoalList,
     /// Why it is met, not met or undecided.
     #[serde(default, with = "or_empty")]
     #[schemars(with = "Stated<Reason>")]
@@ -103,7 +106,9 @@ pub struct TargetSummary {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalSummary {
     /// As in `p95<2s`; null where there is none, or none yet.
-    pub slo: Option<String>,
+    #[serde(default, with = "slo::option_as_written")]
+    #[schemars(with = "Option<String>")]
+    pub slo: Option<Slo>,
     /// It is one target's own; else it is that of all targets without one.
     pub own: bool,
     /// In the order of the mix.

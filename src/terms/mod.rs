@@ -34,7 +34,7 @@ mod plan_record;
 mod printed_plan;
 mod reason;
 mod request_row;
-mod slo;
+pub mod slo;
 mod stated;
 mod stop;
 mod target;
@@ -78,7 +78,7 @@ pub use finding::{
     MemoryLeft, NoiseSpread, Priority, RefusedGroup,
 };
 pub use framework::Framework;
-pub use goals::{Goals, GoalsError, Part};
+pub use goals::{GoalList, Goals, GoalsError, OwnGoal, Part, PlannedGoal};
 pub use knob::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant};
 pub use lab::{
     Holds, LabChoice, LabConclusion, LabEntry, LabEvidence, LabFigures, LabLatency, LabPair,
@@ -107,8 +107,8 @@ pub use note::{
 pub use objective::{FrontSetting, Objective, ObjectiveKind, ObjectiveReport, Prices};
 pub use obstacle::Obstacle;
 pub use plan_record::{
-    Allowance, PlanLine, PlanRecord, PlanSource, PlannedGoal, PlannedPath, PlannedTarget,
-    PlannedValue, differing_values, plan_records,
+    Allowance, PlanLine, PlanRecord, PlanSource, PlannedPath, PlannedTarget, PlannedValue,
+    differing_values, plan_records,
 };
 pub use reason::{Certainty, ChangeReason, GoalCount, GoalScope, Reason, RecheckReason, TermCount};
 pub use request_row::{RequestError, RequestRow};

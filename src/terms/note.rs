@@ -4,8 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::configuration::Configuration;
+use super::goals::GoalList;
 use super::obstacle::Obstacle;
 use super::reason::Reason;
+use super::slo::{self, Slo};
 use super::stated::Stated;
 use super::units::{Rate, Threads, Workers};
 
@@ -30,7 +32,7 @@ pub enum SearchNote {
     /// One client alone could not be measured, and nothing was after it; `why` is the last trial's.
     AloneNotMeasured { why: Stated<Reason> },
     /// One client alone does not meet the goals, and no setting can; `goals` as they are written.
-    GoalsOutOfReach { goals: String, latency_s_p95: f64, why: Stated<Reason> },
+    GoalsOutOfReach { goals: GoalList, latency_s_p95: f64, why: Stated<Reason> },
     /// The budget ended the race before this setting, which may answer the question better.
     UntriedMayAnswerBetter { configuration: Configuration },
     /// The budget ended the race before this setting, which may hold much more; the ratio is what
@@ -110,7 +112,9 @@ pub enum PlanNote {
     /// Too few requests to be certain of a goal, of a trial's length at a rate.
     TooFewRequests {
         /// As it is written.
-        slo: String,
+        #[serde(with = "slo::as_written")]
+        #[schemars(with = "String")]
+        slo: Slo,
         /// Null for the targets without a goal of their own.
         target: Option<String>,
         /// The goal is that of all targets.

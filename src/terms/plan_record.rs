@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::framework::Framework;
+use super::goals::PlannedGoal;
 use super::knob::Change;
 use super::load_record::Arrivals;
 use super::objective::Objective;
@@ -120,15 +121,6 @@ impl<T: Copy> Allowance<T> {
             Self::All(_) => None,
         }
     }
-}
-
-/// The latency goal as planned.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum PlannedGoal {
-    Given(Slo),
-    /// p95 < max(200 ms, 3 x the unloaded p95), errors < 0.1 %: settled by the first trial.
-    FromUnloaded,
 }
 
 /// A path without its query, which may be secret.

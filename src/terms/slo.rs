@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use thiserror::Error;
 
 use super::units::Ratio;
@@ -166,6 +166,37 @@ fn error_ratio(part: &str, text: &str) -> Result<Ratio, SloError> {
         None => text.parse().map_err(|_| bad())?,
     };
     Ratio::new(value).map_err(|_| bad())
+}
+
+/// For `#[serde(with = "slo::as_written")]`: stored as text.
+pub mod as_written {
+    use super::*;
+
+    pub fn serialize<S: Serializer>(slo: &Slo, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(slo)
+    }
+
+    /// # Errors
+    /// It is no text of an SLO.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Slo, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// As [`as_written`] where there may be none.
+pub mod option_as_written {
+    use super::*;
+
+    pub fn serialize<S: Serializer>(slo: &Option<Slo>, serializer: S) -> Result<S::Ok, S::Error> {
+        slo.as_ref().map(Slo::to_string).serialize(serializer)
+    }
+
+    /// # Errors
+    /// It is no text of an SLO.
+    pub fn deserialize<'de, D: Deserializer<'de>>(read: D) -> Result<Option<Slo>, D::Error> {
+        let text: Option<String> = Option::deserialize(read)?;
+        text.map(|text| text.parse()).transpose().map_err(D::Error::custom)
+    }
 }
 
 impl fmt::Display for Slo {

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::decision::{MemoryParts, PredictedLimit};
 use super::duration::parse_duration;
+use super::goals::GoalList;
 use super::limit::LimitKind;
 use super::machine::Machine;
 use super::obstacle::Obstacle;
@@ -290,7 +291,7 @@ pub struct PredictReport {
     pub app: String,
     pub server: String,
     /// As in `p95<200ms,errors<0.1%`.
-    pub slo: String,
+    pub slo: GoalList,
     /// On which it was measured.
     pub machine: Machine,
     pub fit: FitReport,

@@ -15,7 +15,7 @@ use sweetspot::session::tune::Ended;
 use sweetspot::store::Store;
 use sweetspot::terms::{
     Certainty, Doubt, EventKind, GoalCount, GoalScope, Note, PlanNote, PlannedGoal,
-    PredictionDoubt, Reason, SearchNote, Slo, Stated, TrialPurpose, TrialSummary, Warning,
+    PredictionDoubt, Reason, SearchNote, Stated, TrialPurpose, TrialSummary, Warning,
 };
 use tempfile::TempDir;
 
@@ -66,10 +66,9 @@ fn a_slow_target_with_its_own_goal_leaves_the_others_their_tight_one() {
     let decision = ended.result.decision.as_ref().expect("both goals can be met");
     assert!(decision.gain_ratio.unwrap() > 1.2, "one worker is far from the best");
     let [pages, reports] = &decision.goals[..] else { panic!("{:?}", decision.goals) };
-    let common: Slo = pages.slo.as_ref().unwrap().parse().unwrap();
-    let limit = common.tightest().limit;
+    let limit = pages.slo.as_ref().unwrap().tightest().limit;
     assert!(limit < Duration::from_millis(500), "from the pages' own latencies: {limit:?}");
-    assert_eq!((pages.leaning, reports.slo.as_deref()), (Some(true), Some("p95<2.5s")));
+    assert_eq!((pages.leaning, &reports.slo), (Some(true), &Some("p95<2.5s".parse().unwrap())));
     let p50 = [pages, reports].map(|goal| goal.latency_s.p50);
     assert!(p50[1] > 0.8 && p50[0] < limit.as_secs_f64(), "{p50:?}");
     let rate = decision.goals_rps.unwrap();
@@ -116,7 +115,7 @@ fn a_goal_of_its_own_that_is_missed_alone_ends_the_session_and_names_its_target(
     else {
         panic!("{:?}", ended.result.notes)
     };
-    assert_eq!(goals, "p95<2s; GET /report: p95<300ms,errors<1%");
+    assert_eq!(goals.to_string(), "p95<2s; GET /report: p95<300ms,errors<1%");
 }
 
 #[test]
@@ -146,7 +145,8 @@ fn a_target_that_is_seldom_asked_for_leaves_the_answer_to_the_others_and_is_name
     let mut notes = ended.result.notes.iter().filter_map(Stated::fact);
     let is_said = notes.any(|note| match note {
         Note::Plan(PlanNote::TooFewRequests { slo, target, needed, .. }) => {
-            (&slo[..], target.as_deref(), *needed) == ("p95<3s", Some("GET /report"), 59)
+            (&slo.to_string()[..], target.as_deref(), *needed)
+                == ("p95<3s", Some("GET /report"), 59)
         }
         _ => false,
     });
@@ -179,7 +179,7 @@ fn predictions_from_several_goals_say_what_they_assume() {
         Doubt::Prediction(PredictionDoubt::SeveralGoals { goals, .. }) => Some(goals),
         _ => None,
     });
-    assert!(goals.unwrap().contains("GET /report: p95<2s"), "{goals:?}");
+    assert!(goals.unwrap().to_string().contains("GET /report: p95<2s"), "{goals:?}");
     let best = report.predicted.iter().map(|one| one.capacity_rps).fold(0.0, f64::max);
     assert!(best > 0.0, "{report:?}");
     let one_goal = Question { slo: Some("p95<3s".parse().unwrap()), ..Question::as_measured() };

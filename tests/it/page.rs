@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 use sweetspot::report::html::{self, Assets};
 use sweetspot::report::{Language, Story, fold};
-use sweetspot::terms::{PlanLine, PredictTable, Stated, Warning};
+use sweetspot::terms::{OwnGoal, PlanLine, PredictTable, Stated, Warning};
 
 use crate::sessions::{long, sample};
 
@@ -129,12 +129,25 @@ fn a_file_lets_no_script_run_but_its_own_and_asks_nobody() {
 }
 
 #[test]
+fn every_goal_of_a_mix_has_its_limit_on_the_page() {
+    for (goals, limits) in [
+        ("p95<200ms; GET /a: p99<2s", serde_json::json!([[0.95, 0.2], [0.99, 2.0]])),
+        ("GET /a: p95<2s", serde_json::json!([[0.95, 2.0]])),
+    ] {
+        let story = Story { goals: goals.parse().unwrap(), ..story() };
+        let session = &data(&html::render(&story, None, &BUILT, EN))["session"];
+        assert_eq!((&session["slo"], &session["limits"]), (&goals.into(), &limits));
+    }
+}
+
+#[test]
 fn values_from_outside_are_text_wherever_they_stand() {
     const EVIL: &str = "</script><script>alert(1)</script><!--\"'&\u{202e}🔥\u{1b}[31m";
     let mut story = story();
     story.app = EVIL.to_string();
     story.server = EVIL.to_string();
-    story.slo = EVIL.to_string();
+    let slo = "p95<1s".parse().unwrap();
+    story.goals.own = vec![OwnGoal { target: EVIL.to_string(), slo }];
     story.error = Some(Stated::Verbatim(EVIL.to_string()));
     story.notes = vec![Stated::Verbatim(EVIL.to_string())];
     story.plan = vec![PlanLine::Verbatim(EVIL.into(), EVIL.into(), EVIL.into())];

@@ -11,7 +11,7 @@ use sweetspot::session::predict::{
 use sweetspot::session::report::{Which, replay};
 use sweetspot::store::Store;
 use sweetspot::terms::{
-    Bytes, Configuration, Cores, ModelForm, PredictReport, PredictedSetting, Slo, Wait,
+    Bytes, Configuration, Cores, ModelForm, PredictReport, PredictedSetting, Wait,
 };
 use tempfile::TempDir;
 
@@ -200,7 +200,7 @@ fn a_server_that_is_not_known_follows_a_curve_and_says_so() {
     let two = find(&report, 2, 4);
     assert_eq!(two.latency_s, None);
     // Within the goal that the session settled itself.
-    let limit = report.slo.parse::<Slo>().unwrap().tightest().limit;
+    let limit = report.slo.only().unwrap().tightest().limit;
     let holds =
         |app: &SimulatedApp| app.true_capacity(Configuration::new(2, 4).unwrap(), limit, 0.95);
     assert!((two.capacity_rps / holds(&app()) - 1.0).abs() < 0.25, "{two:?}");

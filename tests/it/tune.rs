@@ -340,7 +340,7 @@ fn a_goal_that_nothing_meets_ends_the_session_at_once_with_the_reason() {
     else {
         panic!("{:?}", ended.result.notes)
     };
-    assert_eq!(goals, "p95<30ms,errors<1%");
+    assert_eq!(goals.to_string(), "p95<30ms,errors<1%");
 }
 
 #[test]

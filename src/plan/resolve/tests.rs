@@ -307,7 +307,7 @@ fn a_target_with_a_goal_of_its_own_is_left_out_of_the_common_one() {
                           path = \"/report\"\nslo = \"p95<8s\"\n",
     );
     let plan = here.resolve(&Typed::default());
-    assert_eq!(plan.goals().to_string(), "p95<300ms; GET /report: p95<8s");
+    assert_eq!(plan.goals().list().to_string(), "p95<300ms; GET /report: p95<8s");
     assert_eq!(line(&plan, "targets").0, "GET /, GET /report (p95<8s)");
     assert_eq!(line(&plan, "SLO").0, "p95<300ms for targets without their own");
     assert_eq!(plan.timeout, Duration::from_secs(16), "twice the longest limit");

@@ -15,8 +15,8 @@ use crate::report::plan_words::{self, PlanRow};
 use crate::report::story::Story;
 use crate::report::{Language, knob_words, words};
 use crate::terms::{
-    CompareReport, Configuration, CurrentSetting, Decision, FrontSetting, Limit, Machine,
-    MemoryParts, Note, PredictTable, Prediction, Reason, SessionState, Slo, Stated, TrialFailure,
+    CompareReport, Configuration, CurrentSetting, Decision, FrontSetting, GoalList, Limit, Machine,
+    MemoryParts, Note, PredictTable, Prediction, Reason, SessionState, Stated, TrialFailure,
     TrialPurpose, TrialSummary, Verdict, WarmUpKind, Warning, Window,
 };
 
@@ -88,7 +88,7 @@ pub struct SessionHead<'a> {
     app: &'a str,
     server: &'a str,
     has_threads: bool,
-    slo: &'a str,
+    slo: &'a GoalList,
     /// (quantile, seconds).
     limits: Vec<(f64, f64)>,
     machine: Option<MachineText>,
@@ -256,8 +256,8 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         app: &story.app,
         server: &story.server,
         has_threads: story.has_threads,
-        slo: &story.slo,
-        limits: limits(&story.slo),
+        slo: &story.goals,
+        limits: limits(&story.goals),
         machine: story.machine.as_ref().map(machine),
         text: InEach::of(|language| text(story, language)),
         current: story.current.as_ref(),
@@ -291,9 +291,8 @@ fn text(story: &Story, language: Language) -> SessionText {
 }
 
 /// None while the SLO is not settled.
-fn limits(slo: &str) -> Vec<(f64, f64)> {
-    let slo = slo.parse::<Slo>().ok();
-    let terms = slo.iter().flat_map(|slo| &slo.quantiles);
+fn limits(goals: &GoalList) -> Vec<(f64, f64)> {
+    let terms = goals.settled().flat_map(|slo| &slo.quantiles);
     terms.map(|it| (it.quantile.get(), it.limit.as_secs_f64())).collect()
 }
 

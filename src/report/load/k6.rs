@@ -92,9 +92,10 @@ fn metrics(result: &LoadResult<'_>) -> BTreeMap<&'static str, Metric> {
     let counter = |count| Metric::Counter { count, rate: result.per_second(count) };
     let sent = all.due.saturating_sub(all.errors.dropped);
     let failed = sent.saturating_sub(result.good());
-    let slo: Option<Slo> = result.summary.slo.as_ref().and_then(|slo| slo.text.parse().ok());
+    // Both metrics are of all requests, as is the goal where it is the only one.
+    let slo = result.summary.slo.as_ref().and_then(|slo| slo.goals.only());
     let share = if sent > 0 { failed as f64 / sent as f64 } else { 0.0 };
-    let (of_latency, of_errors) = thresholds(slo.as_ref(), &all.latency, share);
+    let (of_latency, of_errors) = thresholds(slo, &all.latency, share);
     let mut metrics = BTreeMap::from([
         ("data_received", counter(all.bytes_in)),
         ("data_sent", counter(all.bytes_out)),

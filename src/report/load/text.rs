@@ -166,7 +166,7 @@ fn judgement(text: &mut String, summary: &LoadSummary) {
             None => "undecided",
         };
         let reason = Language::English.say_or_empty(slo.reason.as_ref());
-        line(text, "SLO", &format!("{}: {verdict} ({reason})", slo.text));
+        line(text, "SLO", &format!("{}: {verdict} ({reason})", slo.goals));
     }
     for target in goals_text::lines(&summary.goals, Language::English) {
         line(text, "Targets", &target);

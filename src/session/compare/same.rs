@@ -43,10 +43,10 @@ pub fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Option<String> {
 /// Why the loads or goals of two sessions make their figures incomparable; empty when they don't.
 pub fn loads(a: &Story, b: &Story) -> Vec<String> {
     let mut refused = Vec::new();
-    if a.slo != b.slo {
+    if a.goals != b.goals {
         refused.push(format!(
             "the goals differ: A's is {}, B's {}; measure both with the same --slo",
-            a.slo, b.slo
+            a.goals, b.goals
         ));
     }
     if a.plan.is_empty() || b.plan.is_empty() {

@@ -19,8 +19,8 @@ use crate::session::load::{Asked, Closing, Length, LoadVerbError, Protocol, Shap
 use crate::session::tune::TuneError;
 use crate::stats::log_ratio_interval;
 use crate::terms::{
-    Arrivals, Configuration, Holds, LabChoice, LabPair, LabTune, Rate, Slo, StopSignal, Target,
-    Threads, Workers,
+    Arrivals, Configuration, Holds, LabChoice, LabPair, LabTune, Rate, StopSignal, Target, Threads,
+    Workers,
 };
 
 /// A setting this much below the article's is as good as it.
@@ -149,7 +149,7 @@ fn plan(lab: &Lab, site: &Site, store: &std::path::Path) -> Result<Plan, LabErro
         .with(Key::Workers, &tuning.workers)
         .with_all(Key::Threads, tuning.threads.clone())
         .with_all(Key::Target, &tuning.targets)
-        .with(Key::Slo, &tuning.slo)
+        .with(Key::Slo, tuning.slo.to_string())
         .with(Key::Budget, &tuning.budget)
         .with(Key::Ready, &definition.ready)
         .with(Key::Connection, definition.connection.to_string())
@@ -235,9 +235,6 @@ fn asked(
     seed: u64,
 ) -> Result<Asked, LabError> {
     let tuning = &lab.definition.tune;
-    let slo: Slo = tuning.slo.parse().map_err(|error| LabError::Definition {
-        message: format!("lab.toml, [tune] slo: {error}"),
-    })?;
     let targets: Vec<Target> = plan.targets.clone();
     let rate = Rate::per_second(1.0)
         .map_err(|error| LabError::Definition { message: error.to_string() })?;
@@ -263,7 +260,7 @@ fn asked(
         max_in_flight: None,
         loops: Some(1),
         seed,
-        slo: Some(slo),
+        slo: Some(tuning.slo.clone()),
         allows_public: false,
         tls: TlsOptions::default(),
         placement,

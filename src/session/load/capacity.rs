@@ -112,7 +112,7 @@ pub fn prepare(asked: Asked, guess: Option<Rate>) -> Result<PreparedCapacity, Lo
     description.truncate(1);
     description.push(format!(
         "the highest rate within {}, {} arrivals, found in {}",
-        plan.goals,
+        plan.goals.list(),
         format!("{arrivals:?}").to_lowercase(),
         format_duration(time)
     ));
@@ -339,7 +339,7 @@ impl<'a> Finder<'a> {
             capacity_rps: rps.map(|rps| rps.value),
             capacity_rps_interval: rps.map(|rps| [rps.low, rps.high]),
             bound_rps: answer.bound_rps,
-            slo: self.plan.goals.to_string(),
+            slo: self.plan.goals.list(),
             arrivals: self.plan.arrivals,
             windows: self.windows,
             valid: has_valid && !answer.is_generator_limited && !self.is_gone,

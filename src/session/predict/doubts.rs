@@ -82,7 +82,7 @@ fn too_few(
 fn several_goals(story: &Story, known: &Measured, question: &Question) -> Option<PredictionDoubt> {
     let goal = known.goal.filter(|_| question.slo.is_none() && has_several_goals(story))?;
     Some(PredictionDoubt::SeveralGoals {
-        goals: story.slo.clone(),
+        goals: story.goals.clone(),
         quantile_ratio: goal.quantile.get(),
         limit_s: goal.limit.as_secs_f64(),
     })

@@ -41,7 +41,7 @@ pub fn usual(story: &Story) -> Option<PredictTable> {
 /// The table over these places; `None` as in [`usual`].
 pub fn table(story: &Story, places: &Places) -> Option<PredictTable> {
     let machine = story.machine.as_ref()?;
-    let goal = goal_of(story).ok()?;
+    let goal = goal_of(story)?;
     let known = measured(story, machine, goal)?;
     let threads = match known.form {
         Form::EventLoop => vec![1],

@@ -78,7 +78,7 @@ pub fn started() -> Event {
             app: APP.to_string(),
             server: "puma 5.6.5".to_string(),
             has_threads: true,
-            slo: "p95<200ms,errors<0.1%".to_string(),
+            slo: "p95<200ms,errors<0.1%".parse().unwrap(),
             machine: machine(),
             plan: lines
                 .map(|(what, value, source)| {
@@ -270,7 +270,7 @@ impl Trial {
                     Verdict::No => Some(false),
                     Verdict::Undecided => None,
                 },
-                text: "p95<200ms,errors<0.1%".to_string(),
+                goals: "p95<200ms,errors<0.1%".parse().unwrap(),
                 reason: None,
             }),
             valid: true,
