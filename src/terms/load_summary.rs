@@ -106,7 +106,7 @@ pub struct TargetSummary {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalSummary {
     /// As in `p95<2s`; null where there is none, or none yet.
-    #[serde(default, with = "slo::option_as_written")]
+    #[serde(with = "slo::option_as_written")]
     #[schemars(with = "Option<String>")]
     pub slo: Option<Slo>,
     /// It is one target's own; else it is that of all targets without one.
