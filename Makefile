@@ -40,7 +40,7 @@ test: ## build and run every test
 	@scripts/bootstrap test
 	@scripts/build-ui required
 	$(say) 'building and running the tests'
-	$(CARGO) test --locked
+	RUST_TEST_THREADS=6 $(CARGO) test --locked
 	$(say) "the page's tests, in a browser"
 	cd ui && SWEETSPOT="$$PWD/../target/debug/sweetspot" npm run test:built
 

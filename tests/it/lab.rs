@@ -9,7 +9,7 @@ use crate::failures::site::{Ended, Running, Site, set_mode};
 use crate::schema::assert_valid;
 
 fn site() -> Site {
-    Site::sharing()
+    Site::new(&[])
 }
 
 fn json(ended: &Ended) -> Value {
@@ -92,7 +92,7 @@ fn the_do_nothing_app_is_run_as_published() {
 #[test]
 fn six_kinds_of_work_are_run_with_the_database() {
     // Its heaviest page computes so long that a busy machine answers none of them in a quick run.
-    let result = quick_on(&Site::new(&[]), "weight-sinatra-mysql");
+    let result = quick_on(&Site::alone(), "weight-sinatra-mysql");
     let targets: Vec<&str> = result["runs"]
         .as_array()
         .unwrap()

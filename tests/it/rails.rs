@@ -159,7 +159,7 @@ fn what_a_rails_app_lacks_is_named_with_a_way_out_that_works() {
 
 #[test]
 fn a_rails_app_is_tuned_through_its_bundle_and_its_folder_stays_as_it_was() {
-    let _turn = crate::turn::take();
+    let _turn = crate::turn::share();
     let app = RailsApp::new();
     app.prepare();
     let before = app.listing();

@@ -66,7 +66,14 @@ pub struct Room {
 }
 
 impl Room {
+    /// On the simulated place, or on one around it.
     pub fn tune(&mut self, plan: &Plan, place: &mut dyn Place) -> Result<Ended, TuneError> {
+        let _turn = crate::turn::compute();
+        self.tune_really(plan, place)
+    }
+
+    /// On real servers.
+    pub fn tune_really(&mut self, plan: &Plan, place: &mut dyn Place) -> Result<Ended, TuneError> {
         let mut store = Store::open(&plan.store).unwrap();
         let (consents, asked) = (self.consents, &mut self.asked);
         tune::run(Tune {

@@ -1,12 +1,14 @@
-//! Tests that load the machine, or that need it to themselves, take turns.
+//! Tests that load the machine, or that need it to themselves, take turns. So more of them than the
+//! machine has cores may run at once: most wait, for a turn or for their servers.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// As many parts as the smallest machine has cores.
 const WHOLE: usize = 2;
 
 static TAKEN: Mutex<usize> = Mutex::new(0);
 static FREED: Condvar = Condvar::new();
+static COMPUTING: Mutex<()> = Mutex::new(());
 
 /// A part of the machine, held as long as it is needed.
 pub struct Turn(usize);
@@ -19,6 +21,12 @@ pub fn take() -> Turn {
 /// Half of it, for what spends its time loading real servers and asks nothing of their speed.
 pub fn share() -> Turn {
     Turn::wait(WHOLE / 2)
+}
+
+/// For what computes for seconds and measures nothing, such as a session on the simulated place:
+/// one at a time, so that those who measure have a core.
+pub fn compute() -> MutexGuard<'static, ()> {
+    COMPUTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Turn {

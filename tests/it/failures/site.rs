@@ -25,7 +25,7 @@ const WAITING: &[(&str, &str)] = &[
 ];
 
 /// A folder with an app in it, a home, and a place for scratch folders. Fails when anything is left
-/// of what ran there. Only one is there at a time, but for those that share the machine.
+/// of what ran there. At most two are there at a time, or one that has the machine to itself.
 pub struct Site {
     pub nothing_left: NothingLeft,
     folder: tempfile::TempDir,
@@ -34,8 +34,14 @@ pub struct Site {
 }
 
 impl Site {
+    /// Another site may be beside it: for what asks nothing of the machine's speed.
     pub fn new(files: &[(&str, &str)]) -> Self {
-        Self::build(files, Some(crate::turn::take()))
+        Self::build(files, Some(crate::turn::share()))
+    }
+
+    /// No other site is beside it.
+    pub fn alone() -> Self {
+        Self::build(&[], Some(crate::turn::take()))
     }
 
     fn build(files: &[(&str, &str)], turn: Option<Turn>) -> Self {
@@ -52,11 +58,6 @@ impl Site {
             fs::write(path, content).unwrap();
         }
         site
-    }
-
-    /// A site that another one may be beside: for what asks nothing of the machine's speed.
-    pub fn sharing() -> Self {
-        Self::build(&[], Some(crate::turn::share()))
     }
 
     /// An app that answers everything with what these lines of Ruby return.

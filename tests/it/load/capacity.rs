@@ -120,7 +120,7 @@ fn slow(milliseconds: u64) -> Server {
 
 #[test]
 fn a_goal_that_nothing_meets_ends_in_exit_code_3() {
-    let _turn = crate::turn::take();
+    let _turn = crate::turn::share();
     let server = slow(100);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("result.json");
@@ -137,7 +137,7 @@ fn a_goal_that_nothing_meets_ends_in_exit_code_3() {
 
 #[test]
 fn an_interrupt_gives_the_answer_so_far() {
-    let _turn = crate::turn::take();
+    let _turn = crate::turn::share();
     let server = slow(5);
     let arguments = ["--slo", "p50<10s", "--duration", "30s", "--rate", "50/s", "--json"];
     let mut process = find_capacity(&server.url(), &[&arguments[..], &["--warmup", "1s"]].concat())
