@@ -24,6 +24,8 @@ mod pairs;
 mod parallel;
 #[path = "search/peers.rs"]
 mod peers;
+#[path = "search/rehearse.rs"]
+mod rehearse;
 #[path = "search/rows.rs"]
 mod rows;
 #[path = "search/session.rs"]

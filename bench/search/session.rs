@@ -6,7 +6,6 @@ use sweetspot::model::Form;
 use sweetspot::place::simulated::Simulated;
 use sweetspot::report::Language;
 use sweetspot::search::{Answer, PRECISION, SearchPlan};
-use sweetspot::session::rehearse::{self, Rehearsed};
 use sweetspot::stats::Estimate;
 use sweetspot::terms::{
     Arrivals, Bytes, Configuration, Goals, Objective, Prediction, Slo, TrialSummary,
@@ -14,6 +13,7 @@ use sweetspot::terms::{
 
 use crate::Result;
 use crate::apps::Case;
+use crate::rehearse::{self, Rehearsed};
 
 /// A search that has ended.
 pub struct Ended {
@@ -66,7 +66,7 @@ pub fn run_for(
     let (last, mut last_by_current) = (case.grid.last().copied(), None);
     let mut course = Vec::new();
     let mut predictions = Vec::new();
-    let rehearsed = rehearse::run_watched(
+    let rehearsed = rehearse::run(
         &plan(case, slo.clone(), budget, seed),
         &slo.map(Goals::one).unwrap_or_default(),
         &mut place,

@@ -3,6 +3,7 @@
 pub mod compare;
 mod decision;
 pub mod doctor;
+mod drive;
 mod fingerprint;
 mod grid;
 pub mod guardian;
@@ -13,7 +14,6 @@ pub mod load;
 pub mod order;
 pub mod predict;
 pub mod push;
-pub mod rehearse;
 pub mod report;
 pub mod resume;
 pub mod sessions;

@@ -9,24 +9,22 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::compare::same;
-use super::decision;
+use super::drive::{Known, Log, Questions, TuneError, Work};
 use super::fingerprint;
 use super::report::{ReportError, Which, find, replay, tuned};
-use super::tune::{Known, Log, TuneError, Work};
 use crate::place::Place;
 use crate::plan::Plan;
 use crate::report::{Reporter, Stored, Story};
 use crate::search::{
-    Answer, Ask, CapacityEstimate, Choice, Start, Told, TrialRequest, Verify, VerifyAnswer,
-    VerifyPlan, VerifySetting, starts,
+    Answer, Ask, CapacityEstimate, Choice, Start, Told, Verify, VerifyAnswer, VerifyPlan,
+    VerifySetting, starts,
 };
 use crate::stats::Estimate;
 use crate::store::{SessionHead, SessionId, Store};
 use crate::terms::{
-    Configuration, Event, EventKind, Machine, Note, SessionState, Slo, Stated, StopSignal,
-    TrialPurpose, TrialSummary, Verification, VerifiedSetting, Warning,
+    Configuration, Event, EventKind, Machine, Note, Prediction, SessionState, Slo, Stated,
+    StopSignal, TrialPurpose, TrialSummary, Verification, VerifiedSetting, Warning,
 };
-use crate::trial::Runner;
 
 /// Why nothing can be verified.
 #[derive(Debug, Error)]
@@ -192,7 +190,7 @@ pub fn run(verifying: Verifying<'_>) -> Result<Verified, VerifyError> {
         inspection,
         machine,
         stop,
-        log: Log::new(store, session, &mut reporters),
+        log: Log::new(store, session, &mut reporters, 0.0),
         starts: 0,
         trials: 0,
         load_s: 0.0,
@@ -215,7 +213,12 @@ pub fn run(verifying: Verifying<'_>) -> Result<Verified, VerifyError> {
     });
     let mut differences = same::differences(&claim.story, &told);
     differences.extend(without_knobs(&claim.story));
-    Ok(drive(work, search, place, (claim, session, differences))?)
+    let machine = work.machine.clone();
+    let mut recheck = Recheck { search, claim, session, machine, differences, verification: None };
+    let ended = work.drive(&mut recheck, place)?;
+    let verification =
+        recheck.verification.expect("a session that ended has come to its conclusion");
+    Ok(Verified { verification, state: ended.state, events: ended.events })
 }
 
 /// Workers and threads are what is verified, also where the session recommends more.
@@ -238,136 +241,79 @@ fn told_of(started: &EventKind) -> Story {
     story
 }
 
-/// Runs trials until it is decided, the user stops it, or we cannot go on. In every case the server
-/// is stopped and the answer so far is shown.
-fn drive(
-    mut work: Work<'_>,
-    mut search: Verify,
-    place: &mut dyn Place,
-    (claim, session, differences): (&Claim, SessionId, Vec<String>),
-) -> Result<Verified, TuneError> {
-    let mut runner = Runner::new(place, 0);
-    let end = trials(&mut work, &mut search, &mut runner, claim);
-    let stopped = runner.finish();
-    let elapsed = runner.elapsed();
-    let answer = search.answer();
-    let elapsed_s = work.log.at_s(elapsed);
-    let facts = (differences, work.machine.clone(), elapsed_s);
-    let verification = verification(claim, session, &answer, facts);
-    let result = decision::result(
-        &as_answer(claim, &answer),
-        decision::Facts {
-            plan: work.plan,
-            machine: &work.machine,
-            inspection: &work.inspection,
-            predicted: Vec::new(),
-            mixed: &work.mixed,
-            elapsed_s,
-            load_s: work.load_s,
-            warnings: work.log.warned().to_vec(),
-        },
-    );
-    let state = match &end {
-        Ok(End::Decided) => SessionState::Done,
-        Ok(End::Stopped) => SessionState::Stopped,
-        Err(_) => SessionState::Failed,
-    };
-    let error = end.as_ref().err().map(TuneError::stated);
-    let kind = EventKind::SessionEnded { state, result: Some(Box::new(result)), error };
-    match end {
-        Ok(_) => {
-            work.log.emit(elapsed, EventKind::Verified(Box::new(verification.clone())))?;
-            work.log.emit(elapsed, kind)?;
-        }
-        Err(error) => {
-            work.log.emit_at_any_rate(elapsed, kind)?;
-            return Err(error);
-        }
-    }
-    stopped?;
-    let events = work.log.events()?;
-    Ok(Verified { verification, state, events })
-}
-
-/// Why the loop ended.
-enum End {
-    Decided,
-    Stopped,
-}
-
-fn trials(
-    work: &mut Work<'_>,
-    search: &mut Verify,
-    runner: &mut Runner<'_>,
-    claim: &Claim,
-) -> Result<End, TuneError> {
-    loop {
-        if work.stop.is_raised() {
-            return Ok(End::Stopped);
-        }
-        let request = match search.ask() {
-            Ask::Done => return Ok(End::Decided),
-            Ask::Trial(request) => request,
-        };
-        let known = Known {
-            slo: claim.slo.as_ref(),
-            unloaded_s: claim.unloaded_s,
-            left: search.time_left(),
-        };
-        match told(work, known, runner, &request)? {
-            Some(told) => search.tell(told),
-            None => return Ok(End::Stopped),
-        }
-    }
-}
-
-/// A setting that doesn't start any more is an answer here, also when it is the first.
-fn told(
-    work: &mut Work<'_>,
-    known: Known<'_>,
-    runner: &mut Runner<'_>,
-    request: &TrialRequest,
-) -> Result<Option<Told>, TuneError> {
-    match work.trial(known, runner, request) {
-        Err(TuneError::DoesNotStart(failure)) => Ok(Some(Told::BootFailed {
-            configuration: request.configuration,
-            reason: failure.message,
-            ended_s: work.log.at_s(runner.elapsed()),
-        })),
-        other => other,
-    }
-}
-
-fn verification(
-    claim: &Claim,
+/// A claim that is measured again.
+struct Recheck<'a> {
+    search: Verify,
+    claim: &'a Claim,
     session: SessionId,
-    answer: &VerifyAnswer,
-    (differences, machine, elapsed_s): (Vec<String>, Machine, f64),
-) -> Verification {
-    let measured = |setting: &VerifySetting, rps: Option<&Estimate>| VerifiedSetting {
-        workers: setting.configuration.workers.get(),
-        threads: setting.configuration.threads.get(),
-        capacity_rps_then: setting.held_rps,
-        capacity_rps: rps.map(|it| it.value),
-        capacity_rps_interval: rps.map(interval),
-        starts: rps.map_or(0, |it| it.count),
-    };
-    Verification {
-        session: claim.session,
-        stored_as: session.0,
-        verdict: answer.verdict,
-        reason: answer.reason.clone().into(),
-        recommended: measured(&claim.recommended, answer.recommended_rps.as_ref()),
-        current: claim.current.as_ref().map(|it| measured(it, answer.current_rps.as_ref())),
-        ratio: answer.against_then.map(|it| it.value),
-        ratio_interval: answer.against_then.as_ref().map(interval),
-        gain_ratio: answer.against_current.map(|it| it.value),
-        gain_ratio_interval: answer.against_current.as_ref().map(interval),
-        slo: claim.story.goals.clone(),
-        machine,
-        differences,
-        notes: notes(answer),
-        elapsed_s,
+    machine: Machine,
+    differences: Vec<String>,
+    /// Set once the session has come to an end of its own.
+    verification: Option<Verification>,
+}
+
+impl Questions for Recheck<'_> {
+    fn ask(&mut self) -> Ask {
+        self.search.ask()
+    }
+
+    fn tell(&mut self, told: Told) {
+        self.search.tell(told);
+    }
+
+    /// A setting that doesn't start any more is an answer, also when it is the first.
+    fn known(&self) -> Known<'_> {
+        Known {
+            slo: self.claim.slo.as_ref(),
+            unloaded_s: self.claim.unloaded_s,
+            left: self.search.time_left(),
+            needs_first_boot: false,
+        }
+    }
+
+    fn answer(&self) -> Answer {
+        as_answer(self.claim, &self.search.answer())
+    }
+
+    fn predictions(&self) -> Vec<Prediction> {
+        Vec::new()
+    }
+
+    fn conclusion(&mut self, elapsed_s: f64) -> Option<EventKind> {
+        let verification = self.verify(elapsed_s);
+        self.verification = Some(verification.clone());
+        Some(EventKind::Verified(Box::new(verification)))
+    }
+}
+
+impl Recheck<'_> {
+    fn verify(&self, elapsed_s: f64) -> Verification {
+        let (claim, answer) = (self.claim, self.search.answer());
+        let measured = |setting: &VerifySetting, rps: Option<&Estimate>| VerifiedSetting {
+            workers: setting.configuration.workers.get(),
+            threads: setting.configuration.threads.get(),
+            capacity_rps_then: setting.held_rps,
+            capacity_rps: rps.map(|it| it.value),
+            capacity_rps_interval: rps.map(interval),
+            starts: rps.map_or(0, |it| it.count),
+        };
+        Verification {
+            session: claim.session,
+            stored_as: self.session.0,
+            verdict: answer.verdict,
+            reason: answer.reason.clone().into(),
+            recommended: measured(&claim.recommended, answer.recommended_rps.as_ref()),
+            current: claim.current.as_ref().map(|it| measured(it, answer.current_rps.as_ref())),
+            ratio: answer.against_then.map(|it| it.value),
+            ratio_interval: answer.against_then.as_ref().map(interval),
+            gain_ratio: answer.against_current.map(|it| it.value),
+            gain_ratio_interval: answer.against_current.as_ref().map(interval),
+            slo: claim.story.goals.clone(),
+            machine: self.machine.clone(),
+            differences: self.differences.clone(),
+            notes: notes(&answer),
+            elapsed_s,
+        }
     }
 }
 

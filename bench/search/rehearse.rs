@@ -1,14 +1,14 @@
-//! A whole search on a place, without store, reports or a user: what tests and benchmarks run by
-//! the hundred on the simulated place.
+//! A whole search on a place, without store, reports or a user: what runs by the hundred on the
+//! simulated place.
 
 use std::time::Duration;
 
-use super::order::order;
-use crate::place::{Place, PlaceError};
-use crate::search::{Answer, Ask, Search, SearchPlan, Told};
-use crate::summary::trial::{Context, summarise};
-use crate::terms::{Goals, Slo, TrialSummary};
-use crate::trial::{Outcome, Runner};
+use sweetspot::place::{Place, PlaceError};
+use sweetspot::search::{Answer, Ask, Search, SearchPlan, Told};
+use sweetspot::session::order::order;
+use sweetspot::summary::trial::{Context, summarise};
+use sweetspot::terms::{Goals, Slo, TrialSummary};
+use sweetspot::trial::{Outcome, Runner};
 
 /// How a rehearsal ended.
 #[derive(Debug, Clone)]
@@ -22,31 +22,12 @@ pub struct Rehearsed {
     pub elapsed: Duration,
 }
 
-/// Runs the search to its end, with one goal for all requests.
+/// Runs the search to its end; `goals` has those that targets of a mix have of their own. `watch`
+/// is shown the search after each trial, with the place's clock.
 ///
 /// # Errors
 /// The place fails us; a server that fails is a result.
-pub fn run(plan: &SearchPlan, place: &mut dyn Place) -> Result<Rehearsed, PlaceError> {
-    run_mix(plan, &Goals::default(), place)
-}
-
-/// The same with a mix: `goals` has those of its targets' own.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_mix(
-    plan: &SearchPlan,
-    goals: &Goals,
-    place: &mut dyn Place,
-) -> Result<Rehearsed, PlaceError> {
-    run_watched(plan, goals, place, &mut |_, _| {})
-}
-
-/// The same; `watch` is shown the search after each trial, with the place's clock.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_watched(
+pub fn run(
     plan: &SearchPlan,
     goals: &Goals,
     place: &mut dyn Place,

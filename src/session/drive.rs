@@ -1,0 +1,478 @@
+//! Drives a session: what a search asks for is measured on a place, stored, shown and told back,
+//! until it is decided, the user stops it, or we cannot go on.
+//!
+//! In: [`Questions`] and a place. Out: events, in the store and for whoever shows them, the last of
+//! them `SessionEnded`. Whatever happens the server is stopped and the answer so far is shown.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::decision;
+use super::order::order;
+use crate::load::LoadError;
+use crate::place::{Place, PlaceError};
+use crate::plan::Plan;
+use crate::report::{Language, Reporter};
+use crate::search::{Answer, Ask, Search, Told, TrialRequest};
+use crate::server::{Inspection, Proxy};
+use crate::store::{SessionId, Store, StoreError};
+use crate::summary::trial::{self as trial_summary, Context};
+use crate::terms::{
+    BootFailure, Configuration, Doubt, Event, EventKind, LoadDoubt, Machine, PlanLine, PlanRecord,
+    PlanSource, PlannedGoal, PlannedValue, Prediction, Reason, SessionError, SessionState, Slo,
+    Stated, StopSignal, TrialSummary, TuneResult, Verdict, Warning,
+};
+use crate::trial::{Outcome, Progress, Runner};
+
+/// Why a tune ended without an answer; what was measured before is in the store.
+#[derive(Debug, Error)]
+pub enum TuneError {
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("could not write the report: {0}")]
+    Report(#[source] std::io::Error),
+    /// The app does not start with its own settings, so there is nothing to tune.
+    #[error("{}", Language::DATA.say_fact(&does_not_start(.0)))]
+    DoesNotStart(Box<BootFailure>),
+}
+
+impl TuneError {
+    /// What the session ends with.
+    pub fn stated(&self) -> Stated<SessionError> {
+        let could_not = |what: String, why: &dyn std::fmt::Display| {
+            SessionError::CouldNot { what, why: why.to_string() }.into()
+        };
+        match self {
+            Self::DoesNotStart(failure) => does_not_start(failure).into(),
+            Self::Report(source) => could_not("write the report".into(), source),
+            Self::Store(StoreError { what, path, message, .. }) => {
+                could_not(format!("{what} {path}"), message)
+            }
+            Self::Place(PlaceError::Environment { what, source }) => {
+                could_not(what.clone(), source)
+            }
+            Self::Place(PlaceError::Load(LoadError::Environment { what, .. })) => {
+                could_not("set up the load generator".into(), what)
+            }
+            Self::Place(
+                PlaceError::Load(LoadError::Plan(_))
+                | PlaceError::Inspection(_)
+                | PlaceError::Service(_)
+                | PlaceError::Stopped,
+            ) => Stated::Verbatim(self.to_string()),
+        }
+    }
+}
+
+fn does_not_start(failure: &BootFailure) -> SessionError {
+    let (cause, advice) = (failure.message.clone(), failure.advice.clone());
+    SessionError::AppDoesNotStart { cause, advice }
+}
+
+/// What asks for trials and takes their results.
+pub(super) trait Questions {
+    fn ask(&mut self) -> Ask;
+
+    fn tell(&mut self, told: Told);
+
+    /// What is known when a trial begins.
+    fn known(&self) -> Known<'_>;
+
+    /// The answer so far.
+    fn answer(&self) -> Answer;
+
+    /// What is expected of settings by now; empty: nothing is.
+    fn predictions(&self) -> Vec<Prediction>;
+
+    /// What the session says besides its result, once it has come to an end of its own.
+    fn conclusion(&mut self, _elapsed_s: f64) -> Option<EventKind> {
+        None
+    }
+}
+
+impl Questions for Search {
+    fn ask(&mut self) -> Ask {
+        self.ask()
+    }
+
+    fn tell(&mut self, told: Told) {
+        self.tell(told);
+    }
+
+    fn known(&self) -> Known<'_> {
+        Known {
+            slo: self.slo(),
+            unloaded_s: self.unloaded_s(),
+            left: self.session_time_left(),
+            needs_first_boot: true,
+        }
+    }
+
+    fn answer(&self) -> Answer {
+        self.answer()
+    }
+
+    fn predictions(&self) -> Vec<Prediction> {
+        self.predictions()
+    }
+}
+
+/// Where events go: the store first, then whoever shows them.
+pub(super) struct Log<'a> {
+    store: &'a mut Store,
+    session: SessionId,
+    reporters: &'a mut Vec<Box<dyn Reporter>>,
+    /// What an earlier run of this session had used, seconds.
+    clock_offset_s: f64,
+    /// Every doubt once.
+    warned: Vec<Warning>,
+}
+
+impl<'a> Log<'a> {
+    /// `clock_offset_s`: what an earlier run of this session had used.
+    pub(super) fn new(
+        store: &'a mut Store,
+        session: SessionId,
+        reporters: &'a mut Vec<Box<dyn Reporter>>,
+        clock_offset_s: f64,
+    ) -> Self {
+        Self { store, session, reporters, clock_offset_s, warned: Vec::new() }
+    }
+
+    pub(super) fn at_s(&self, elapsed: Duration) -> f64 {
+        self.clock_offset_s + elapsed.as_secs_f64()
+    }
+
+    pub(super) fn emit(&mut self, elapsed: Duration, kind: EventKind) -> Result<(), TuneError> {
+        let event = Event { at_s: self.at_s(elapsed), kind };
+        match &event.kind {
+            // Whoever watches from elsewhere may miss one; the trial has them all.
+            EventKind::Second(second) => drop(self.store.show(self.session, second)),
+            _ => self.store.append(self.session, &event)?,
+        }
+        self.show(&event)
+    }
+
+    /// The last word of a session that failed. The store may be what failed: those who watch are
+    /// told all the same.
+    fn emit_at_any_rate(&mut self, elapsed: Duration, kind: EventKind) -> Result<(), TuneError> {
+        let event = Event { at_s: self.at_s(elapsed), kind };
+        drop(self.store.append(self.session, &event));
+        self.show(&event)
+    }
+
+    /// Takes up a session that had raised these.
+    pub(super) fn take_up(
+        &mut self,
+        warned: Vec<Warning>,
+        events: &[Event],
+    ) -> Result<(), TuneError> {
+        self.warned = warned;
+        // Shown, so that whoever watches knows the plan again; stored it is already.
+        events.iter().filter(|event| is_result(event)).try_for_each(|event| self.show(event))
+    }
+
+    /// All events of the session, stored ones only.
+    fn events(&self) -> Result<Vec<Event>, TuneError> {
+        Ok(self.store.events(self.session)?)
+    }
+
+    fn show(&mut self, event: &Event) -> Result<(), TuneError> {
+        self.reporters
+            .iter_mut()
+            .try_for_each(|reporter| reporter.take(event))
+            .map_err(TuneError::Report)
+    }
+
+    /// A doubt is raised once, whatever its figures.
+    pub(super) fn warn(&mut self, elapsed: Duration, warning: Warning) -> Result<(), TuneError> {
+        if self.warned.iter().any(|known| known.is_like(&warning)) {
+            return Ok(());
+        }
+        self.warned.push(warning.clone());
+        self.emit(elapsed, EventKind::Warned(warning))
+    }
+}
+
+/// A tune, or a verification, at work.
+pub(super) struct Work<'a> {
+    pub plan: &'a Plan,
+    pub server: String,
+    pub inspection: Inspection,
+    pub machine: Machine,
+    pub stop: StopSignal,
+    pub log: Log<'a>,
+    pub starts: u32,
+    pub trials: u32,
+    pub load_s: f64,
+    /// Trials that told several targets apart.
+    pub mixed: Vec<TrialSummary>,
+}
+
+/// What is known when a trial begins.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub slo: Option<&'a Slo>,
+    /// Mean latency of one client alone, seconds.
+    pub unloaded_s: Option<f64>,
+    /// Of the budget.
+    pub left: Duration,
+    /// A server that doesn't start in the first trial ends the session: there is nothing to compare
+    /// with, and most likely nothing else starts either.
+    pub needs_first_boot: bool,
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    pub session: SessionId,
+    pub state: SessionState,
+    pub result: TuneResult,
+    /// All events of the session, stored ones only.
+    pub events: Vec<Event>,
+}
+
+impl Ended {
+    /// True when trials were run and the server ended by itself in every one of them.
+    pub fn is_server_always_gone(&self) -> bool {
+        let mut failures = self.events.iter().filter_map(|event| match &event.kind {
+            EventKind::TrialFinished { summary, .. } => Some(summary.failure.is_some()),
+            _ => None,
+        });
+        failures.next() == Some(true) && failures.all(|has_failed| has_failed)
+    }
+}
+
+impl Work<'_> {
+    pub(super) fn started(&self) -> EventKind {
+        let goals = self.plan.goals();
+        let mut slo = goals.list();
+        if self.plan.goal == PlannedGoal::FromUnloaded && goals.has_common() {
+            slo.common = Some(PlannedGoal::FromUnloaded);
+        }
+        let Configuration { workers, threads } = self.inspection.current;
+        let threads = self.plan.has_threads.then_some(threads);
+        let runtime = Some(self.inspection.runtime_version.clone()).filter(|it| !it.is_empty());
+        let remarks = self.inspection.remarks.iter().cloned().map(PlannedValue::Remark);
+        let found = [PlannedValue::CurrentSetting { workers, threads }]
+            .into_iter()
+            .chain(runtime.map(PlannedValue::Runtime))
+            .chain(remarks)
+            .map(|value| PlanRecord { value, source: PlanSource::Inspection });
+        let plan = self.plan.records.iter().cloned().chain(found).map(PlanLine::Record).collect();
+        EventKind::SessionStarted {
+            app: self.plan.app.folder.display().to_string(),
+            server: self.server.clone(),
+            has_threads: self.plan.has_threads,
+            slo,
+            machine: self.machine.clone(),
+            plan,
+            budget: Some(self.plan.budget),
+            changes: self.plan.changes.clone(),
+        }
+    }
+
+    /// Runs trials until it is decided, the user stops it, or we cannot go on.
+    pub(super) fn drive(
+        mut self,
+        questions: &mut dyn Questions,
+        place: &mut dyn Place,
+    ) -> Result<Ended, TuneError> {
+        let mut runner = Runner::new(place, self.starts);
+        let end = self.trials(questions, &mut runner);
+        let stopped = runner.finish();
+        let elapsed = runner.elapsed();
+        let elapsed_s = self.log.at_s(elapsed);
+        let result = decision::result(
+            &questions.answer(),
+            decision::Facts {
+                plan: self.plan,
+                machine: &self.machine,
+                inspection: &self.inspection,
+                predicted: questions.predictions(),
+                elapsed_s,
+                load_s: self.load_s,
+                warnings: self.log.warned.clone(),
+                mixed: &self.mixed,
+            },
+        );
+        let (state, error) = match &end {
+            Ok(state) => (*state, None),
+            Err(error) => (SessionState::Failed, Some(error.stated())),
+        };
+        let ended = |result| EventKind::SessionEnded { state, result: Some(result), error };
+        if let Err(error) = end {
+            self.log.emit_at_any_rate(elapsed, ended(Box::new(result)))?;
+            return Err(error);
+        }
+        if let Some(conclusion) = questions.conclusion(elapsed_s) {
+            self.log.emit(elapsed, conclusion)?;
+        }
+        self.log.emit(elapsed, ended(Box::new(result.clone())))?;
+        stopped?;
+        let events = self.log.events()?;
+        Ok(Ended { session: self.log.session, state, result, events })
+    }
+
+    fn trials(
+        &mut self,
+        questions: &mut dyn Questions,
+        runner: &mut Runner<'_>,
+    ) -> Result<SessionState, TuneError> {
+        loop {
+            if self.stop.is_raised() {
+                return Ok(SessionState::Stopped);
+            }
+            let Ask::Trial(request) = questions.ask() else { return Ok(SessionState::Done) };
+            let Some(told) = self.trial(questions.known(), runner, &request)? else {
+                return Ok(SessionState::Stopped);
+            };
+            let is_measured = matches!(&told, Told::Trial(_));
+            questions.tell(told);
+            let predictions = questions.predictions();
+            if is_measured && !predictions.is_empty() {
+                self.log.emit(runner.elapsed(), EventKind::Predicted(predictions))?;
+            }
+        }
+    }
+
+    /// One trial; `None` when the user stopped it.
+    fn trial(
+        &mut self,
+        known: Known<'_>,
+        runner: &mut Runner<'_>,
+        request: &TrialRequest,
+    ) -> Result<Option<Told>, TuneError> {
+        let id = self.trials + 1;
+        let goals = self.plan.goals().with_common(known.slo);
+        let order = order(request, self.plan.seed, id, &goals);
+        let left = known.left;
+        let outcome = {
+            let began = runner.elapsed();
+            let log = &mut self.log;
+            let mut failed = None;
+            let outcome = runner.run(&order, &mut |progress| {
+                let shown = show_progress(log, began, id, request, left, progress);
+                failed = failed.take().or(shown.err());
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            outcome
+        };
+        let elapsed = runner.elapsed();
+        match outcome {
+            Err(PlaceError::Stopped) => Ok(None),
+            Err(error) => Err(error.into()),
+            Ok(Outcome::BootFailed(failure)) => {
+                self.boot_failed(request, failure, known.needs_first_boot, elapsed).map(Some)
+            }
+            Ok(Outcome::Recorded(record)) => {
+                let context = Context {
+                    id,
+                    purpose: request.purpose,
+                    goals: &goals,
+                    cores: self.machine.cores.get(),
+                    unloaded_s: known.unloaded_s,
+                    has_proxy: self.plan.app.proxy != Proxy::None,
+                    has_threads: self.plan.has_threads,
+                    ended_s: self.log.at_s(elapsed),
+                };
+                let mut summary = trial_summary::summarise(&record, &context);
+                summary.variant = request.variant;
+                let is_stopped = self.stop.is_raised();
+                if is_stopped {
+                    mark_stopped(&mut summary);
+                }
+                self.trials = id;
+                self.starts = record.start;
+                self.load_s += summary.load_s;
+                if !summary.summary.goals.is_empty() {
+                    self.mixed.push(summary.clone());
+                }
+                // That a load was ended early is the verdict's to say.
+                let doubts = summary.summary.warnings.iter().filter(|it| !is_cut_short(it));
+                for warning in doubts {
+                    self.log.warn(elapsed, warning.clone())?;
+                }
+                let kind = EventKind::TrialFinished {
+                    summary: Box::new(summary.clone()),
+                    load: Box::new(record.load),
+                    monitor: Box::new(record.monitor),
+                };
+                self.log.emit(elapsed, kind)?;
+                Ok((!is_stopped).then(|| Told::Trial(Box::new(summary))))
+            }
+        }
+    }
+
+    fn boot_failed(
+        &mut self,
+        request: &TrialRequest,
+        failure: BootFailure,
+        ends_first: bool,
+        elapsed: Duration,
+    ) -> Result<Told, TuneError> {
+        let configuration = request.configuration;
+        let (variant, failure_too) = (request.variant, failure.clone());
+        let kind = EventKind::BootFailed { configuration, variant, failure: failure_too };
+        self.log.emit(elapsed, kind)?;
+        if ends_first && self.trials == 0 {
+            return Err(TuneError::DoesNotStart(failure.into()));
+        }
+        let ended_s = self.log.at_s(elapsed);
+        Ok(Told::BootFailed { configuration, reason: failure.message, ended_s })
+    }
+}
+
+fn is_cut_short(warning: &Warning) -> bool {
+    matches!(warning.doubt(), Some(Doubt::Load(LoadDoubt::LoadCutShort { .. })))
+}
+
+/// False for what only told that something began, in a run that has ended since.
+fn is_result(event: &Event) -> bool {
+    !matches!(
+        event.kind,
+        EventKind::Resumed { .. }
+            | EventKind::ServerStarting { .. }
+            | EventKind::TrialStarted { .. }
+    )
+}
+
+/// A trial that the user ended says nothing about the rate.
+fn mark_stopped(summary: &mut TrialSummary) {
+    summary.valid = false;
+    summary.verdict = Verdict::Undecided;
+    summary.reason = Reason::StoppedByUser.into();
+}
+
+fn show_progress(
+    log: &mut Log<'_>,
+    began: Duration,
+    id: u32,
+    request: &TrialRequest,
+    left: Duration,
+    progress: Progress,
+) -> Result<(), TuneError> {
+    match progress {
+        Progress::Starting { configuration, variant, start } => {
+            log.emit(began, EventKind::ServerStarting { configuration, variant, start })
+        }
+        Progress::Loading => log.emit(
+            began,
+            EventKind::TrialStarted {
+                id,
+                purpose: request.purpose,
+                configuration: request.configuration,
+                variant: request.variant,
+                offered: request.offered,
+                duration: request.warm_up + request.duration,
+                left: Some(left),
+            },
+        ),
+        Progress::Second(second) => log.emit(began + second.at, EventKind::Second(second)),
+    }
+}
