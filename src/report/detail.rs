@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::terms::{Latencies, LoadRecord, MonitorRecord, MonitorSecond, Role, TrialSummary};
@@ -19,7 +20,7 @@ pub struct Detail {
 }
 
 /// What was watched; an entry a second in each list, oldest first.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Monitored {
     /// Start of each second, from the start of the load.
     pub at_s: Vec<f64>,
@@ -36,7 +37,7 @@ pub struct Monitored {
 }
 
 /// One process of the server: busy cores in each second, 0 where it was not seen.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Process {
     pub pid: u32,
     pub role: Role,

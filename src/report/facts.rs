@@ -48,13 +48,16 @@ pub fn in_each_language<T: Serialize, S: Serializer>(
 }
 
 fn translated(value: Value) -> Value {
+    if let Some(doubt) = doubt(&value) {
+        let (code, doubt) = (doubt.code(), doubt.into());
+        let message = in_each(|language| language.say_doubt(&doubt).message);
+        let advice = in_each(|language| language.say_doubt(&doubt).advice);
+        return json!({ "code": code, "message": message, "advice": advice });
+    }
     if is_fact(&value)
         && let Ok(fact) = serde_json::from_value::<AnyFact>(value.clone())
     {
-        let say = |(name, language): &(&str, Language)| {
-            (name.to_string(), language.say_fact(&fact).into())
-        };
-        return Value::Object(Language::ALL.iter().map(say).collect());
+        return in_each(|language| language.say_fact(&fact));
     }
     match value {
         Value::Object(fields) => {
@@ -63,6 +66,11 @@ fn translated(value: Value) -> Value {
         Value::Array(values) => Value::Array(values.into_iter().map(translated).collect()),
         other => other,
     }
+}
+
+fn in_each(say: impl Fn(Language) -> String) -> Value {
+    let said = Language::ALL.iter().map(|&(name, it)| (name.to_string(), say(it).into()));
+    Value::Object(said.collect())
 }
 
 fn said(value: Value) -> Value {

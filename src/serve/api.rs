@@ -1,4 +1,4 @@
-//! What the page asks for once, as JSON. The shapes are those of `ui/src/data.ts`.
+//! What the page asks for once, as JSON.
 
 use std::sync::{Arc, PoisonError};
 
@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Kept, Served};
@@ -19,7 +20,7 @@ use crate::store::{SessionId, Store, StoreError, StoreErrorKind};
 use crate::terms::SessionState;
 
 /// Why a question has no answer, as the page shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Failure {
     error: String,
     #[serde(skip)]
@@ -88,8 +89,8 @@ impl Served {
 }
 
 /// A row of the list.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ListRow {
     id: i64,
     started_at: String,
     app: String,
@@ -101,12 +102,12 @@ pub struct Row {
 }
 
 /// The list, newest first; empty as long as nothing was stored.
-pub fn rows(store: &Store) -> Result<Vec<Row>, StoreError> {
+pub fn rows(store: &Store) -> Result<Vec<ListRow>, StoreError> {
     let said = |it: crate::store::SessionRow| match it.fault {
         Some(fault) => Some(fault.message),
         None => it.decision.is_some().then(|| sessions::decided(&SessionEntry::from(it))),
     };
-    let row = |it: crate::store::SessionRow| Row {
+    let row = |it: crate::store::SessionRow| ListRow {
         id: it.id.0,
         started_at: it.started_at.clone(),
         app: it.head.app.clone(),
@@ -127,7 +128,7 @@ async fn answer<T: Send + 'static>(
     answered.unwrap_or_else(|error| Err(Failure::broken(error)))
 }
 
-pub async fn sessions(State(served): State<Arc<Served>>) -> Result<Json<Vec<Row>>, Failure> {
+pub async fn sessions(State(served): State<Arc<Served>>) -> Result<Json<Vec<ListRow>>, Failure> {
     answer(served, |served| match Store::open_existing(&served.store) {
         Ok(store) => Ok(Json(rows(&store)?)),
         Err(error) if error.kind == StoreErrorKind::Missing => Ok(Json(Vec::new())),
@@ -172,7 +173,7 @@ pub async fn compare(
         let question =
             compare::Question { a: &a, b: &b, store: &served.store, compares_machines: false };
         let report = compare::compare(&question).map_err(Failure::asked_wrongly)?;
-        Ok(Json(as_json(&Page::of(Content::Compare(html::compared(&report))))))
+        Ok(Json(as_json(&Page::of(Content::Compare(&report)))))
     })
     .await
 }

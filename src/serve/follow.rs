@@ -1,13 +1,13 @@
 //! A session read on as it is written: each look gives what is new, as messages for the page.
 //!
-//! In: a store that another program writes. Out: messages in the shape of `LiveMessages` in
-//! `ui/src/data.ts`. No clock: whoever asks decides when.
+//! In: a store that another program writes. Out: messages. No clock: whoever asks decides when.
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::api::{Row, as_json, rows};
+use super::api::{ListRow, as_json, rows};
 use crate::report::{Story, html};
 use crate::session::report::stored;
 use crate::store::{SessionId, Store, StoreError};
@@ -23,8 +23,8 @@ pub struct Message {
 }
 
 /// The trial that runs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct Running {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Running {
     id: u32,
     workers: u16,
     threads: u16,
@@ -35,8 +35,8 @@ struct Running {
     left_s: Option<f64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct Second {
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Second {
     at_s: f64,
     phase: Phase,
     due: u64,
@@ -53,7 +53,7 @@ pub struct Follower {
     store: Store,
     followed: Option<Followed>,
     version: Option<i64>,
-    rows: Option<Vec<Row>>,
+    rows: Option<Vec<ListRow>>,
 }
 
 #[derive(Debug)]

@@ -8,6 +8,9 @@ mod api;
 mod follow;
 mod live;
 
+pub use api::{Failure, ListRow};
+pub use follow::{Running, Second};
+
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;

@@ -21,7 +21,7 @@ use super::trial::{TrialPurpose, TrialSummary};
 use super::warning::Warning;
 
 /// Where a running load is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     WarmUp,

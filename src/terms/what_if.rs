@@ -153,7 +153,7 @@ pub struct FitReport {
 /// What is expected over a grid of cores, waits, workers and threads, for a page whose reader moves
 /// about in it. One value a place, at `((core * waits + wait) * workers + worker) * threads +
 /// thread`, each the index in its list; null where nothing is expected to hold the goal.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PredictTable {
     pub cores: Vec<f64>,
     /// What a request waits for, in relation to what was measured.

@@ -6,11 +6,12 @@ use std::io::Read;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sweetspot::report::html::{self, Assets};
 use sweetspot::report::{Language, Story, fold};
-use sweetspot::terms::{OwnGoal, PlanLine, PredictTable, Stated, Warning};
+use sweetspot::terms::{GeneratorDoubt, OwnGoal, PlanLine, PredictTable, Stated, Warning};
 
+use crate::schema::assert_on_page;
 use crate::sessions::{long, sample};
 
 /// As if the page had been built.
@@ -29,13 +30,15 @@ fn between<'a>(text: &'a str, begin: &str, end: &str) -> &'a str {
     &text[from..from + to]
 }
 
-/// The data that a file carries, as the page reads it.
+/// The data that a file carries, as the page reads it; fails where its schema says otherwise.
 fn data(file: &str) -> Value {
     let packed = between(file, "type=\"application/octet-stream;base64\">", "</script>");
     let bytes = STANDARD.decode(packed).unwrap();
     let mut json = String::new();
     GzDecoder::new(bytes.as_slice()).read_to_string(&mut json).unwrap();
-    serde_json::from_str(&json).unwrap()
+    let page = serde_json::from_str(&json).unwrap();
+    assert_on_page("Page", &page);
+    page
 }
 
 #[test]
@@ -44,7 +47,7 @@ fn a_file_holds_all_that_the_session_knows() {
     assert_eq!(page["format"], 1);
     let session = &page["session"];
     assert_eq!(session["app"], sample::APP);
-    assert_eq!(session["limits"], serde_json::json!([[0.95, 0.2]]));
+    assert_eq!(session["limits"], json!([[0.95, 0.2]]));
     assert_eq!(session["trials"].as_array().unwrap().len(), 12);
     let cells = session["map"].as_array().unwrap();
     assert_eq!(cells.len(), 24, "4 x 6, each cell once");
@@ -78,7 +81,7 @@ fn a_file_holds_all_that_the_session_knows() {
     let spectrum = data(&html::render(&long, None, &BUILT, EN));
     let spectrum = &spectrum["session"]["trials"][0]["detail"]["spectrum"];
     let last = spectrum.as_array().unwrap().last().unwrap();
-    assert_eq!(last, &serde_json::json!([1.0, 0.012_351]), "the slowest, as its bucket tells");
+    assert_eq!(last, &json!([1.0, 0.012_351]), "the slowest, as its bucket tells");
 }
 
 #[test]
@@ -209,5 +212,35 @@ fn five_hundred_trials_of_two_minutes_stay_under_six_megabytes() {
 fn predictions_for_the_sliders_travel_with_the_file() {
     let table = PredictTable { cores: vec![2.0], measured_cores: 2.0, ..PredictTable::default() };
     let page = data(&html::render(&story(), Some(&table), &BUILT, EN));
-    assert_eq!(page["session"]["predict"]["cores"], serde_json::json!([2.0]));
+    assert_eq!(page["session"]["predict"]["cores"], json!([2.0]));
+}
+
+#[test]
+fn an_experiment_says_its_doubts_in_each_language() {
+    let latency = json!({ "mean": 0.03, "p50": 0.02, "p90": null, "p95": 0.1, "p99": null,
+        "max": 0.5 });
+    let figures = json!({ "requests": 600, "throughput_rps": 12.5, "success": 1.0,
+        "latency_s": latency, "status": { "200": 600 }, "cpu_cores": 0.63,
+        "services_cpu_cores": {}, "cpu_share": 0.56, "memory_bytes": null, "memory_share": null,
+        "by_target": [] });
+    let setting = json!({ "target": "GET /", "series": "workers", "workers": 1, "threads": 1,
+        "rate_rps": null, "clients": 4, "think_s": 0.0, "env": {}, "repeat": 1 });
+    let evidence = json!({ "what": "cpu_share of 1 worker", "value": 0.56, "interval": [0.5, 0.6],
+        "published": 0.55, "at_least": null, "at_most": 0.65, "holds": "yes" });
+    let busy: Warning = GeneratorDoubt::LoopBusy { busy_ratio: 0.95 }.into();
+    let result = json!({ "lab": "thin-nginx", "title": "Thin", "source": "an article",
+        "is_quick": true, "machine": sample::machine(), "published_machine": "another",
+        "scale": 0.66, "rule": "one worker a core", "warnings": [busy],
+        "runs": [{ "setting": setting, "offered_rps": null, "measured": figures,
+            "published": null, "relative_measured": 1.0, "relative_published": null,
+            "failure": null, "blocks": {}, "warnings": [] }],
+        "conclusions": [{ "says": "it is idle", "holds": "yes", "evidence": [evidence] }] });
+    let page = data(&html::lab(&serde_json::from_value(result).unwrap(), &BUILT));
+    let doubt = &page["lab"]["warnings"][0];
+    let said = Language::English.say_doubt(&busy);
+    assert_eq!(
+        (&doubt["message"]["en"], &doubt["advice"]["en"]),
+        (&said.message.into(), &said.advice.into())
+    );
+    assert_ne!(doubt["message"]["ja"], doubt["message"]["en"]);
 }

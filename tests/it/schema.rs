@@ -20,7 +20,9 @@ use serde_json::{Value, json};
 use sweetspot::report::AnyFact;
 use sweetspot::report::doctor_text::FindingReport;
 use sweetspot::report::facts::with_sentences;
+use sweetspot::report::html::{Page, SessionHead};
 use sweetspot::report::json::{TuneReport, fold};
+use sweetspot::serve::{Failure, ListRow, Running, Second};
 use sweetspot::session::sessions::{SessionEntry, list};
 use sweetspot::terms::{
     CapacitySummary, CompareReport, LabEntry, LabResult, LabTune, LoadSummary, PredictReport,
@@ -31,6 +33,8 @@ use crate::sessions::sample;
 
 /// The file whose fields are those of facts.
 const FACTS: &str = "facts.schema.json";
+
+const PAGE: &str = "page.schema.json";
 
 /// Within a fact there is no sentence: the fact itself stands there, or text that has none.
 fn facts_within(schema: &mut Schema) {
@@ -76,6 +80,14 @@ fn fact_of(property: &Value) -> Option<Value> {
     Some(json!({ "type": ["object", "null"], "x-fact": family }))
 }
 
+/// What pages are made of and what `serve` answers: the page's types are generated from it. Of an
+/// older draft, which the generator reads.
+fn of_the_page() -> (&'static str, Schema) {
+    let mut generator = SchemaSettings::draft07().for_serialize().into_generator();
+    generator.subschema_for::<(SessionHead, Vec<ListRow>, Running, Second, Failure)>();
+    (PAGE, generator.into_root_schema_for::<Page>())
+}
+
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schema").join(name)
 }
@@ -109,9 +121,44 @@ fn generated() -> [(&'static str, Schema); 13] {
 
 /// Fails with every violation when `value` is not valid by the committed schema.
 pub fn assert_valid(name: &str, value: &Value) {
-    let schema: Value =
-        serde_json::from_str(&std::fs::read_to_string(file(name)).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
+    assert_valid_by(&committed(name), name, value);
+}
+
+/// Fails when a page, or this part of one, is not what its schema says in either language.
+pub fn assert_on_page(name: &str, value: &Value) {
+    let mut schema = committed(PAGE);
+    if name != "Page" {
+        let part = format!("#/definitions/{name}");
+        schema["allOf"] = json!([{ "$ref": part }]);
+        for of_a_whole_page in ["type", "properties", "required", "oneOf", "anyOf"] {
+            schema.as_object_mut().unwrap().remove(of_a_whole_page);
+        }
+    }
+    for language in ["en", "ja"] {
+        assert_valid_by(&schema, name, &in_language(value, language));
+    }
+}
+
+/// What the page shows, as it takes it out of what it is given.
+fn in_language(value: &Value, language: &str) -> Value {
+    match value {
+        Value::Object(each) if each.len() == 2 && each.contains_key("en") => {
+            in_language(&each[language], language)
+        }
+        Value::Object(fields) => {
+            fields.iter().map(|(name, it)| (name.clone(), in_language(it, language))).collect()
+        }
+        Value::Array(values) => values.iter().map(|it| in_language(it, language)).collect(),
+        other => other.clone(),
+    }
+}
+
+fn committed(name: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(file(name)).unwrap()).unwrap()
+}
+
+fn assert_valid_by(schema: &Value, name: &str, value: &Value) {
+    let validator = jsonschema::validator_for(schema).unwrap();
     let errors: Vec<String> = validator
         .iter_errors(value)
         .map(|error| format!("{}: {error}", error.instance_path()))
@@ -125,7 +172,7 @@ fn is_valid(name: &str, value: &Value) -> bool {
 
 #[test]
 fn the_committed_schemas_are_those_of_the_types() {
-    for (name, schema) in generated() {
+    for (name, schema) in generated().into_iter().chain([of_the_page()]) {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         if std::env::var_os("UPDATE_SCHEMA").is_some() {
             std::fs::create_dir_all(file("")).unwrap();

@@ -12,6 +12,7 @@ use sweetspot::serve::{self, ServeError, Served};
 use sweetspot::store::Store;
 use sweetspot::terms::{EventKind, LiveSecond, Phase, StopSignal};
 
+use crate::schema::assert_on_page;
 use crate::sessions::{filled, head, sample, sweetspot};
 
 const TOKEN: &str = "0123456789abcdef";
@@ -57,7 +58,13 @@ impl Running {
     fn json(&self, path: &str) -> Value {
         let (status, body) = self.ask(path);
         assert_eq!(status, 200, "{path}: {body}");
-        serde_json::from_str(&body).unwrap()
+        let value = serde_json::from_str(&body).unwrap();
+        match path.split('?').next().unwrap() {
+            "api/sessions" => assert_message("sessions", &value),
+            "api/predict" => assert_on_page("Predictions", &value),
+            _ => assert_on_page("Page", &value),
+        }
+        value
     }
 
     fn listen(&self, path: &str, headers: &str) -> Messages {
@@ -71,6 +78,21 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.stop.raise();
         self.thread.take().unwrap().join().unwrap().unwrap();
+    }
+}
+
+/// Fails where a message is not what the page's types say.
+fn assert_message(name: &str, data: &Value) {
+    match (name, data) {
+        ("sessions", Value::Array(rows)) => {
+            rows.iter().for_each(|row| assert_on_page("ListRow", row));
+        }
+        ("running", Value::Null) => {}
+        ("running", _) => assert_on_page("Running", data),
+        ("session", _) => assert_on_page("SessionHead", data),
+        ("trial", _) => assert_on_page("TrialRow", data),
+        ("second", _) => assert_on_page("Second", data),
+        _ => panic!("the page knows no message {name}"),
     }
 }
 
@@ -92,6 +114,7 @@ impl Messages {
             } else if let Some(data) = line.strip_prefix("data: ").filter(|_| name == wanted) {
                 // The number follows its data.
                 let data = serde_json::from_str(data).unwrap();
+                assert_message(&name, &data);
                 let mut rest = String::new();
                 self.0.read_line(&mut rest).unwrap();
                 if let Some(text) = rest.trim_end().strip_prefix("id: ") {
@@ -157,6 +180,26 @@ fn sessions_are_listed_and_shown_as_their_reports_are() {
 }
 
 #[test]
+fn all_that_is_asked_of_a_recorded_session_is_as_its_schema_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/test/recorded/demo.db.gz");
+    let mut packed = flate2::read::GzDecoder::new(std::fs::File::open(recorded).unwrap());
+    let mut store = std::fs::File::create(store_in(folder.path())).unwrap();
+    std::io::copy(&mut packed, &mut store).unwrap();
+    let served = Running::on(store_in(folder.path()));
+    let id = &served.json("api/sessions")[0]["id"];
+    let page = served.json(&format!("api/sessions/{id}"));
+    let seconds = &page["session"]["trials"][0]["detail"]["due"];
+    assert!(seconds.as_array().is_some_and(|it| it.len() > 1), "{seconds}");
+    let compared = served.json(&format!("api/compare?a={id}&b={id}"));
+    assert!(compared["compare"]["reason"].is_object(), "{compared}");
+    let wanted = "cores=2&wait=1&workers=1,2&threads=5";
+    let predicted = served.json(&format!("api/predict?session={id}&{wanted}"));
+    assert_eq!(predicted["capacity_rps"].as_array().unwrap().len(), 2);
+    assert_eq!(page["session"]["predict"]["measured_cores"], predicted["measured_cores"]);
+}
+
+#[test]
 fn a_session_that_cannot_be_read_whole_says_so_in_the_list_beside_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let path = store_in(folder.path());
@@ -194,7 +237,7 @@ fn questions_that_make_no_sense_are_refused_with_a_reason() {
     ] {
         let (status, body) = served.ask(path);
         assert_eq!(status, 400, "{path}: {body}");
-        assert!(body.contains("error"), "{path}: {body}");
+        assert_on_page("Failure", &serde_json::from_str(&body).unwrap());
     }
 }
 

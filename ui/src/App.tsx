@@ -33,10 +33,9 @@ export function App({ page }: { page: Page | null }) {
 }
 
 function Shown({ page }: { page: Page }) {
-  if (page.session) return <SessionView page={page} session={page.session} />;
-  if (page.compare) return <CompareView page={page} compared={page.compare} />;
-  if (page.lab) return <LabView page={page} lab={page.lab} />;
-  return null;
+  if ("session" in page) return <SessionView page={page} session={page.session} />;
+  if ("compare" in page) return <CompareView page={page} compared={page.compare} />;
+  return <LabView page={page} lab={page.lab} />;
 }
 
 function useRoute(): Route {

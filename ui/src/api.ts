@@ -1,7 +1,7 @@
 // What `serve` is asked. All addresses are relative to the page's own.
 
-import type { Failure, Page, PredictTable, SessionRow } from "./data";
-import { checked, CannotShow } from "./decode";
+import type { Failure, ListRow, Predictions } from "./data";
+import { CannotShow, checked, type PageOf } from "./decode";
 
 async function get<T>(address: string, signal?: AbortSignal): Promise<T> {
   const reply = await fetch(address, { signal: signal ?? null, cache: "no-store" });
@@ -17,16 +17,20 @@ async function saidBy(reply: Response): Promise<string> {
   }
 }
 
-export function sessions(signal?: AbortSignal): Promise<SessionRow[]> {
+export function sessions(signal?: AbortSignal): Promise<ListRow[]> {
   return get("api/sessions", signal);
 }
 
-export async function session(id: number, signal?: AbortSignal): Promise<Page> {
-  return checked(await get(`api/sessions/${id}`, signal));
+export async function session(id: number, signal?: AbortSignal): Promise<PageOf<"session">> {
+  return checked(await get(`api/sessions/${id}`, signal)) as PageOf<"session">;
 }
 
-export async function compare(a: number, b: number, signal?: AbortSignal): Promise<Page> {
-  return checked(await get(`api/compare?a=${a}&b=${b}`, signal));
+export async function compare(
+  a: number,
+  b: number,
+  signal?: AbortSignal,
+): Promise<PageOf<"compare">> {
+  return checked(await get(`api/compare?a=${a}&b=${b}`, signal)) as PageOf<"compare">;
 }
 
 export interface Wanted {
@@ -36,7 +40,7 @@ export interface Wanted {
   threads: number[];
 }
 
-export function predict(id: number, wanted: Wanted, signal?: AbortSignal): Promise<PredictTable> {
+export function predict(id: number, wanted: Wanted, signal?: AbortSignal): Promise<Predictions> {
   const { cores, wait, workers, threads } = wanted;
   const settings = `workers=${workers.join(",")}&threads=${threads.join(",")}`;
   return get(`api/predict?session=${id}&cores=${cores}&wait=${wait}&${settings}`, signal);

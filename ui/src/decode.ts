@@ -2,6 +2,9 @@
 
 import type { Page } from "./data";
 
+/** A page of this kind. */
+export type PageOf<Kind extends string> = Extract<Page, Record<Kind, unknown>>;
+
 export class CannotShow extends Error {}
 
 /** Base64 of gzip of JSON, as `src/report/html/` writes it. */

@@ -1,7 +1,8 @@
 // Figures as people read them: three significant digits, the unit beside them. The same rules as
 // `src/report/figures.rs`, so that the page and the terminal print the same text.
 
-import type { Interval } from "./data";
+/** Of 95 %: from, to. */
+export type Interval = [number, number];
 
 /** `412`, `41.2`, `4.12`: three significant digits, at most two decimals. */
 export function number(value: number): string {

@@ -1,6 +1,6 @@
 // What the page is given in each language, in the reader's.
 
-import type { Language } from "./data";
+export type Language = "en" | "ja";
 
 /** What is shown: each `{en, ja}` is that of this language. Pure. */
 export function inLanguage<Content>(content: Content, language: Language): Content {

@@ -3,17 +3,32 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import * as api from "./api";
-import type { LiveMessages, LiveSecond, Page, Running } from "./data";
+import type { ListRow, Running, Second, SessionHead, TrialRow } from "./data";
+import type { PageOf } from "./decode";
 
 export interface Live {
-  page: Page;
+  page: PageOf<"session">;
   running: Running | null;
   /** Of the running trial, oldest first. */
-  seconds: LiveSecond[];
+  seconds: Second[];
   /** False while the stream is down; the browser tries again by itself. */
   isConnected: boolean;
   /** False when the program that measured died before it could say how the session ended. */
   isAlive: boolean;
+}
+
+/** What `api/sessions/ID/live` sends while the session runs. */
+export interface LiveMessages {
+  /** All but the trials, whenever anything but a trial changed. */
+  session: SessionHead;
+  /** A finished one. */
+  trial: TrialRow;
+  /** A trial began; null: none runs. */
+  running: Running | null;
+  /** One second of the running one. */
+  second: Second;
+  /** The list changed. */
+  sessions: ListRow[];
 }
 
 export type Message = {
@@ -28,7 +43,6 @@ const SECONDS_MAX = 900;
 /** The next state; the same object where nothing changed. Pure. */
 export function apply(live: Live, message: Message): Live {
   const session = live.page.session;
-  if (!session) return live;
   switch (message.kind) {
     case "session": {
       const next = { ...message.value, trials: session.trials };
@@ -54,7 +68,7 @@ export function apply(live: Live, message: Message): Live {
 export function useLive(id: number): { live: Live | null; problem: string | null } {
   const [live, setLive] = useState<Live | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  const isRunning = live?.page.session?.state === "running";
+  const isRunning = live?.page.session.state === "running";
   const waiting = useRef<Message[]>([]);
   const load = useLoad(id, setLive, setProblem);
   useEffect(() => {

@@ -10,6 +10,8 @@ import { parse } from "./route";
 import "./style/page.css";
 import { wordsOf } from "./words/words";
 
+const KINDS = ["session", "compare", "lab"];
+
 async function begin(): Promise<void> {
   const data = document.getElementById("data");
   const root = document.getElementById("page");
@@ -19,7 +21,7 @@ async function begin(): Promise<void> {
   try {
     const page = data ? await decode(data.textContent ?? "") : null;
     performance.mark("sweetspot-decoded");
-    if (page && !page.session && !page.compare && !page.lab) throw new CannotShow("nothing in it");
+    if (page && !KINDS.some((kind) => kind in page)) throw new CannotShow("nothing in it");
     render(<App page={page} />, root);
     document.getElementById("static")?.setAttribute("hidden", "");
     document.documentElement.dataset["drawn"] = "yes";

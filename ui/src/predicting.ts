@@ -4,10 +4,10 @@ import { useEffect, useState } from "preact/hooks";
 
 import * as api from "./api";
 import { lookUp, type Where } from "./charts/predict";
-import type { PredictTable } from "./data";
+import type { Predictions } from "./data";
 
 export interface Answer {
-  table: PredictTable;
+  table: Predictions;
   /** The values that the table was asked for; the sliders may be ahead of them. */
   at: Where;
   isAsking: boolean;
@@ -24,7 +24,7 @@ export function stops(values: readonly number[], step: number | null): number[] 
 }
 
 /** The table that has `where`: `known`, or one that is asked for. `session` null: nobody to ask. */
-export function usePrediction(known: PredictTable, where: Where, session: number | null): Answer {
+export function usePrediction(known: Predictions, where: Where, session: number | null): Answer {
   const [asked, setAsked] = useState<Answer>({ table: known, at: where, isAsking: false,
     problem: null });
   const isKnown = lookUp(known, where) !== null;

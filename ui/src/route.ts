@@ -3,7 +3,7 @@
 //
 // `#/session/3?lang=ja&theme=dark`; a mailed file has no path: `#?lang=ja`.
 
-import type { Language } from "./data";
+import type { Language } from "./language";
 
 export type Theme = "light" | "dark" | "system";
 

@@ -1,10 +1,10 @@
 // Which trials are shown, and in which order.
 
-import type { Trial } from "./data";
+import type { TrialPurpose, TrialRow } from "./data";
 
 export interface Filter {
   text: string;
-  purpose: Trial["purpose"] | null;
+  purpose: TrialPurpose | null;
   outcome: string | null;
   setting: { workers: number; threads: number } | null;
 }
@@ -20,7 +20,7 @@ export interface Order {
   isDown: boolean;
 }
 
-export function matching(trials: readonly Trial[], filter: Filter): Trial[] {
+export function matching(trials: readonly TrialRow[], filter: Filter): TrialRow[] {
   const words = filter.text.toLowerCase().split(/\s+/).filter((word) => word !== "");
   return trials.filter(
     (trial) =>
@@ -33,14 +33,14 @@ export function matching(trials: readonly Trial[], filter: Filter): Trial[] {
 }
 
 /** What a reader may look for in a trial. */
-function textOf(trial: Trial): string {
+function textOf(trial: TrialRow): string {
   return [
     `${trial.id}`, `${trial.workers} x ${trial.threads}`, `${trial.workers}x${trial.threads}`,
     trial.purpose, trial.outcome, trial.reason, trial.limit.kind, ...trial.changes,
   ].join("\n").toLowerCase();
 }
 
-export function sorted(trials: readonly Trial[], order: Order): Trial[] {
+export function sorted(trials: readonly TrialRow[], order: Order): TrialRow[] {
   const sign = order.isDown ? -1 : 1;
   return [...trials].sort((a, b) => {
     const [x, y] = [keyOf(a, order.key), keyOf(b, order.key)];
@@ -51,7 +51,7 @@ export function sorted(trials: readonly Trial[], order: Order): Trial[] {
   });
 }
 
-function keyOf(trial: Trial, key: SortKey): number | string | null {
+function keyOf(trial: TrialRow, key: SortKey): number | string | null {
   switch (key) {
     case "id":
       return trial.id;

@@ -3,7 +3,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 
-import type { Language } from "./data";
+import type { Language } from "./language";
 import type { Theme } from "./route";
 import { wordsOf, type Words } from "./words/words";
 

@@ -11,6 +11,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
 
 import type { Page } from "../src/data";
+import type { PageOf } from "../src/decode";
 
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
 
@@ -68,13 +69,13 @@ export function store(): string {
 }
 
 /** A report that the program wrote, and what it put into it; null where there is no program. */
-export function ofProgram(): { address: string; page: Page } | null {
+export function ofProgram(): { address: string; page: PageOf<"session"> } | null {
   const { SWEETSPOT } = process.env;
   if (!SWEETSPOT) return null;
   files += 1;
   const path = join(folder, `${files}.html`);
   execFileSync(SWEETSPOT, ["report", "last", "-q", "--store", store(), "-o", `html=${path}`]);
   const found = /id="?data"?[^>]*>([^<]*)</.exec(readFileSync(path, "utf8"));
-  const page = JSON.parse(gunzipSync(Buffer.from(found?.[1] ?? "", "base64")).toString()) as Page;
+  const page = JSON.parse(gunzipSync(Buffer.from(found?.[1] ?? "", "base64")).toString()) as PageOf<"session">;
   return { address: pathToFileURL(path).href, page };
 }

@@ -1,7 +1,8 @@
 // Pages for tests, of every kind that the program makes. Each call gives a fresh value.
 
-import type { Decision, Interval, MapCell, Page, PredictTable, SessionPage, Trial } from
-  "../src/data";
+import type { CompareReport, Decision, LabResult, MapCell, Predictions, SessionPage,
+  TrialPurpose } from "../src/data";
+import type { Interval } from "../src/figures";
 import { around, round, seeded } from "./random";
 import { capacity, limitOf, MEMORY, memory, trial, type Asked } from "./toy";
 import { inLanguage } from "../src/language";
@@ -58,6 +59,7 @@ function decision(): Decision {
     gain_ratio: round(holds / now),
     gain_ratio_interval: bounds(holds / now, 0.06),
     operating_rps: round(holds * 0.7),
+    precision: null, goals: [], goals_rps: null,
     limit: {
       kind: "cores", confidence: 0.94,
       evidence: "cores 96 % busy over 40 s, run delay 0.31 of busy time; busiest worker 64 %",
@@ -91,7 +93,7 @@ function asked(count: number, seconds: number): Asked[] {
   const settings: [number, number][] =
     [[1, 5], [2, 5], [2, 8], [3, 5], [3, 8], [2, 16], [3, 16], [4, 8], [4, 5]];
   const all: Asked[] = [];
-  const add = (at: [number, number], purpose: Trial["purpose"], share: number | null) => {
+  const add = (at: [number, number], purpose: TrialPurpose, share: number | null) => {
     const id = all.length + 1;
     all.push({
       id, workers: at[0], threads: at[1], purpose, start: Math.ceil(id / 2),
@@ -116,10 +118,10 @@ function asked(count: number, seconds: number): Asked[] {
   return all.slice(0, count);
 }
 
-function predictTable(): PredictTable {
+function predictTable(): Predictions {
   const axes = { cores: [1, 2, 4, 8, 16], waits: [0.5, 1, 2, 4],
     workers: [1, 2, 3, 4, 6, 8, 12, 16], threads: [1, 2, 3, 5, 8, 16] };
-  const table: PredictTable = { ...axes, capacity_rps: [], low_rps: [], high_rps: [],
+  const table: Predictions = { ...axes, capacity_rps: [], low_rps: [], high_rps: [],
     memory_bytes: [], limit: [], measured_cores: 2,
     doubts: ["The database is taken to answer as fast at any rate.",
       "Caches of the processor are not in the model: many more cores hold a little less."] };
@@ -183,7 +185,7 @@ export function session(count = 30, seconds = 30): SessionPage {
       { what: "slo", value: "p95<200ms,errors<0.1%", source: "default" },
       { what: "targets", value: "GET /products, GET /", source: "--target" },
     ],
-    warnings: [{ text: "The load generator used 12 % of a core that the app could have used.",
+    warnings: [{ code: "generator_shares_cores", message: "The load generator used 12 % of a core that the app could have used.",
       advice: "Measure with --cpus 1 on this machine, or on a larger one." }],
     notes: [inEach(NOTE, "メモリは、各プロセスだけのものと、共有しているものの分け前です")],
     failures: [],
@@ -230,8 +232,10 @@ function textJa(chosen: Decision, now: number, gain: number) {
   };
 }
 
-export function pageOf(parts: Pick<Page, "session" | "compare" | "lab">): Page {
-  return { format: 1, version: "0.9.0", ...parts };
+type Content = { session: SessionPage } | { compare: CompareReport } | { lab: LabResult };
+
+export function pageOf<Of extends Content>(content: Of) {
+  return { format: 1, version: "0.9.0", ...content };
 }
 
 /** As large as a session may get: 500 trials of 120 seconds. */

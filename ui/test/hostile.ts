@@ -1,6 +1,6 @@
 // Values from outside as bad as they come, one for each place on the pages where any is shown.
 
-import type { ComparePage, LabPage, SessionPage, SessionRow } from "../src/data";
+import type { CompareReport, FigureKind, LabResult, LimitKind, ListRow, SessionPage } from "../src/data";
 import { session } from "./fixture";
 import { compare, lab, rows } from "./others";
 import { inLanguage } from "../src/language";
@@ -26,7 +26,7 @@ export function hostileSession(): SessionPage {
   const decision = whole.decision!;
   const predict = whole.predict!;
   const limit = (of: string) => ({
-    kind: hostile(`${of}-kind`), confidence: 0.9, evidence: hostile(`${of}-evidence`),
+    kind: hostile(`${of}-kind`) as LimitKind, confidence: 0.9, evidence: hostile(`${of}-evidence`),
     advice: hostile(`${of}-advice`),
   });
   const text = { ...inLanguage(whole, "en").text, facts: [[hostile("fact"), hostile("fact-sentence")]] as
@@ -43,13 +43,13 @@ export function hostileSession(): SessionPage {
       knobs_lines: [{ place: hostile("knob-line-place"), line: hostile("knob-line") }],
       advice: [hostile("settings-advice")],
     } },
-    map: whole.map.map((cell) => ({ ...cell, limit: hostile("cell-limit"),
+    map: whole.map.map((cell) => ({ ...cell, limit: hostile("cell-limit") as LimitKind,
       why: cell.state === "ruled_out" ? hostile("cell-why") : null })),
     knobs: [{ change: hostile("knob-change"), capacity: hostile("knob-capacity"),
       memory: hostile("knob-memory"), verdict: hostile("knob-verdict") }],
     plan: [{ what: hostile("plan-what"), value: hostile("plan-value"),
       source: hostile("plan-source") }],
-    warnings: [{ text: hostile("warning"), advice: hostile("warning-advice") }],
+    warnings: [{ code: "noise", message: hostile("warning"), advice: hostile("warning-advice") }],
     notes: [hostile("note")],
     failures: [{ what: hostile("failure-what"), last_lines: [hostile("failure-line")] }],
     trials: whole.trials.map((trial) => ({
@@ -62,7 +62,7 @@ export function hostileSession(): SessionPage {
         processes: trial.detail.monitor.processes.map((it) => ({ ...it, role: "other" as const,
           name: hostile("process-name") })) } },
     })),
-    predict: { ...predict, limit: predict.limit.map(() => hostile("predict-limit")),
+    predict: { ...predict, limit: predict.limit.map(() => hostile("predict-limit") as LimitKind),
       doubts: [hostile("predict-doubt")] },
   };
 }
@@ -70,7 +70,7 @@ export function hostileSession(): SessionPage {
 export const COMPARE_SINKS = ["name-a", "name-b", "started", "app", "server", "runtime", "slo",
   "cpu-model", "kernel", "reason", "refused", "figure", "left-out", "difference", "note"] as const;
 
-export function hostileCompare(): ComparePage {
+export function hostileCompare(): CompareReport {
   const whole = compare();
   const side = (name: string) => ({
     ...whole.a, name: hostile(name), started_at: hostile("started"), app: hostile("app"),
@@ -81,14 +81,14 @@ export function hostileCompare(): ComparePage {
     ...whole, a: side("name-a"), b: side("name-b"), reason: hostile("reason"),
     refused: [hostile("refused")], left_out: [hostile("left-out")],
     differences: [hostile("difference")], notes: [hostile("note")],
-    figures: [{ ...whole.figures[0]!, figure: hostile("figure") }],
+    figures: [{ ...whole.figures[0]!, figure: hostile("figure") as FigureKind }],
   };
 }
 
 export const LAB_SINKS = ["lab", "title", "source", "published-machine", "rule", "target",
   "series", "failure", "says", "what", "warning", "warning-advice"] as const;
 
-export function hostileLab(): LabPage {
+export function hostileLab(): LabResult {
   const whole = lab();
   return {
     ...whole, lab: hostile("lab"), title: hostile("title"), source: hostile("source"),
@@ -97,13 +97,13 @@ export function hostileLab(): LabPage {
       setting: { ...run.setting, target: hostile("target"), series: hostile("series") } })),
     conclusions: whole.conclusions.map((it) => ({ ...it, says: hostile("says"),
       evidence: it.evidence.map((row) => ({ ...row, what: hostile("what") })) })),
-    warnings: [{ message: hostile("warning"), advice: hostile("warning-advice") }],
+    warnings: [{ code: "noise", message: hostile("warning"), advice: hostile("warning-advice") }],
   };
 }
 
 export const LIST_SINKS = ["list-app", "list-server", "list-decision", "list-started"] as const;
 
-export function hostileRows(): SessionRow[] {
+export function hostileRows(): ListRow[] {
   return rows().map((row) => ({ ...row, app: hostile("list-app"), server: hostile("list-server"),
     decision: hostile("list-decision"), started_at: hostile("list-started") }));
 }

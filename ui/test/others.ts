@@ -1,8 +1,9 @@
 // Pages beside the session's: a comparison, a published experiment, a list.
 
-import type { ComparedSide, ComparePage, LabPage, LabRun, SessionRow } from "../src/data";
+import type { ComparedFigure, ComparedSide, CompareReport, FigureKind, LabResult, LabRun, ListRow,
+  Machine, Standing } from "../src/data";
 
-const MACHINE: ComparedSide["machine"] = { cores: 2, memory_bytes: 4 * 1024 ** 3,
+const MACHINE: Machine = { cores: 2, memory_bytes: 4 * 1024 ** 3,
   cpu_model: "AMD EPYC 7763", kernel: "6.1.0" };
 
 function side(name: string, session: number, runtime: string): ComparedSide {
@@ -10,13 +11,13 @@ function side(name: string, session: number, runtime: string): ComparedSide {
     runtime, workers: 3, threads: 8, slo: "p95<200ms,errors<0.1%", machine: MACHINE };
 }
 
-export function compare(): ComparePage {
-  const figure = (name: string, a: number, ratio: number | null, width: number,
-    change: ComparePage["figures"][number]["change"]) => ({
+export function compare(): CompareReport {
+  const figure = (name: FigureKind, a: number, ratio: number | null, width: number,
+    change: Standing | null): ComparedFigure => ({
     figure: name, a, b: ratio === null ? 0 : a * ratio, ratio,
     ratio_interval: ratio === null ? null
-      : [ratio * (1 - width), ratio * (1 + width)] as [number, number],
-    change, observations: [6, 6] as [number, number], within_blocks: name === "gain",
+      : [ratio * (1 - width), ratio * (1 + width)],
+    change, observations: [6, 6], within_blocks: name === "gain",
   });
   return {
     a: side("3", 3, "ruby 3.3.0"),
@@ -39,27 +40,29 @@ export function compare(): ComparePage {
   };
 }
 
-export function lab(): LabPage {
+export function lab(): LabResult {
   const runs: LabRun[] = [[1, 5, 1], [2, 5, 1], [3, 5, 1], [4, 5, 1], [3, 1, 2], [3, 16, 3]]
     .map(([workers, threads, of]) => {
       const rps = Math.min(610, 170 * workers! * (threads! > 1 ? 1 : 0.3));
       const figures = (factor: number) => ({
         requests: Math.round(rps * 60 * factor), throughput_rps: rps * factor,
         success: factor > 1 ? 1 : 0.998,
-        latency_s: { mean: 0.03 / factor, p50: 0.021 / factor, p95: 0.11 / factor,
+        latency_s: { mean: 0.03 / factor, p50: 0.021 / factor, p90: null, p95: 0.11 / factor,
           p99: of === 3 ? null : 0.21 / factor, max: 0.5 / factor },
         cpu_cores: Math.min(1.9, rps * 0.003), memory_bytes: factor > 1 ? 2.2e8 : null,
+        status: {}, services_cpu_cores: {}, cpu_share: null, memory_share: null, by_target: [],
       });
       return {
         setting: { target: "GET /products", series: `series ${of}`, workers: workers!,
           threads: threads!, rate_rps: of === 2 ? null : 700, clients: of === 2 ? 64 : null,
-          repeat: 1 },
+          repeat: 1, think_s: 0, env: {} },
         offered_rps: 770,
         measured: of === 3 ? null : figures(1.1),
         published: figures(0.92),
         relative_measured: of === 3 ? null : rps / 170,
         relative_published: rps / 170,
         failure: of === 3 ? "ended with exit code 137: out of memory" : null,
+        blocks: {}, warnings: [],
       };
     });
   return {
@@ -79,7 +82,7 @@ export function lab(): LabPage {
   };
 }
 
-export function rows(): SessionRow[] {
+export function rows(): ListRow[] {
   return [
     { id: 5, started_at: "2026-03-15T10:00:00Z", app: "shop", server: "puma", state: "running",
       is_alive: true, decision: null },

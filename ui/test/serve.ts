@@ -4,7 +4,8 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import type { LiveMessages, Page, PredictTable, SessionRow } from "../src/data";
+import type { ListRow, Page, Predictions } from "../src/data";
+import type { LiveMessages } from "../src/live";
 import { html } from "./document";
 
 export interface Fake {
@@ -19,10 +20,10 @@ export interface Fake {
 }
 
 export interface Served {
-  sessions: SessionRow[];
+  sessions: ListRow[];
   page: (id: number) => Page | null;
   compare?: Page;
-  predict?: (asked: URLSearchParams) => PredictTable;
+  predict?: (asked: URLSearchParams) => Predictions;
 }
 
 const TOKEN = "/t0ken/";

@@ -1,14 +1,15 @@
 // A toy server for fixtures: Puma on two cores, requests of 3 ms CPU and 25 ms of waiting. Only as
 // true as a picture needs.
 
-import type { Trial, TrialDetail } from "../src/data";
+import type { LatencySummary, LimitKind, TrialDetail, TrialPurpose, TrialRow } from "../src/data";
 import { around, round, type Random } from "./random";
 
 const CPU_S = 0.003;
 const WAIT_S = 0.025;
 const CORES = 2;
 
-export const MEMORY = { shared_bytes: 61e6, worker_bytes: 48e6, thread_bytes: 1.9e6 };
+export const MEMORY = { shared_bytes: 61e6, worker_bytes: 48e6, thread_bytes: 1.9e6,
+  shared_bytes_interval: null, worker_bytes_interval: null, thread_bytes_interval: null };
 
 export function capacity(workers: number, threads: number): number {
   const byThreads = (workers * threads) / (CPU_S + WAIT_S);
@@ -23,7 +24,7 @@ export function memory(workers: number, threads: number): number {
   return Math.round(shared_bytes + workers * (worker_bytes + threads * thread_bytes));
 }
 
-export function limitOf(workers: number, threads: number): string {
+export function limitOf(workers: number, threads: number): LimitKind {
   const perThread = (workers * threads) / (CPU_S + WAIT_S);
   if (perThread < 0.93 * Math.min((workers * 0.93) / CPU_S, (CORES * 0.92) / CPU_S)) {
     return "threads";
@@ -35,7 +36,7 @@ export interface Asked {
   id: number;
   workers: number;
   threads: number;
-  purpose: Trial["purpose"];
+  purpose: TrialPurpose;
   start: number;
   offered_rps: number | null;
   clients: number | null;
@@ -56,7 +57,7 @@ function quantiles(load: number, holds: number) {
   };
 }
 
-export function trial(asked: Asked, random: Random, hasDetail = true): Trial {
+export function trial(asked: Asked, random: Random, hasDetail = true): TrialRow {
   const { workers, threads, duration_s } = asked;
   const holds = capacity(workers, threads);
   const load = asked.offered_rps ?? holds * 1.02;
@@ -105,7 +106,7 @@ function detail(
   asked: Asked,
   load: number,
   through: number,
-  latency_s: Trial["latency_s"],
+  latency_s: LatencySummary,
   random: Random,
 ): TrialDetail {
   const n = asked.duration_s;

@@ -10,7 +10,7 @@ mod fallback;
 pub mod page;
 
 pub use document::{Assets, assets, shell};
-pub use page::{Content, Page, SessionHead, TrialRow, compared, head, session, trial};
+pub use page::{Content, Page, SessionHead, TrialRow, head, session, trial};
 
 use super::Language;
 use super::story::Story;
@@ -32,7 +32,7 @@ pub fn render(
 /// The page of two sessions or loads that were compared.
 pub fn compare(report: &CompareReport, assets: &Assets) -> String {
     let title = format!("{} beside {} - sweetspot", report.b.name, report.a.name);
-    let page = Page::of(Content::Compare(compared(report)));
+    let page = Page::of(Content::Compare(report));
     document::render(&title, fallback::compare(report), &page, assets, Language::English)
 }
 

@@ -1,11 +1,12 @@
 //! What the page is given: a session as values that it lays out and draws.
 //!
-//! In: a [`Story`]. Out: a [`Page`], in the shape that `ui/src/data.ts` describes; the two change
-//! together. Computes only. Sentences are composed here, so that the page says what every other
-//! report says.
+//! In: a [`Story`]. Out: a [`Page`]. Its schema is `schema/page.schema.json`, and the page's own
+//! types are made from that when `ui/` is built. Computes only. Sentences are composed here, so that
+//! the page says what every other report says.
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::report::detail::Monitored;
@@ -15,16 +16,16 @@ use crate::report::plan_words::{self, PlanRow};
 use crate::report::story::Story;
 use crate::report::{Language, knob_words, words};
 use crate::terms::{
-    CompareReport, Configuration, CurrentSetting, Decision, FrontSetting, GoalList, Limit, Machine,
-    MemoryParts, Note, PredictTable, Prediction, Reason, SessionState, Stated, TrialFailure,
-    TrialPurpose, TrialSummary, Verdict, WarmUpKind, Warning, Window,
+    CompareReport, Configuration, CurrentSetting, Decision, FrontSetting, GoalList, LabResult,
+    Limit, LimitKind, Machine, MemoryParts, Note, PredictTable, Prediction, Reason, SessionState,
+    Stated, TrialFailure, TrialPurpose, TrialSummary, Verdict, WarmUpKind, Warning, Window,
 };
 
 /// The number of this description; a page of another one says so instead of showing nonsense.
 const FORMAT: u32 = 1;
 
 /// All that a page shows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Page<'a> {
     pub format: u32,
     /// Of this program.
@@ -33,10 +34,12 @@ pub struct Page<'a> {
     pub content: Content<'a>,
 }
 
-/// One thing in each language; the page takes the one that is read.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// One thing in each language; the page takes the one that is read, and its schema says only that.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(transparent, inline, description = "")]
 pub struct InEach<T> {
     en: T,
+    #[schemars(skip)]
     ja: T,
 }
 
@@ -47,12 +50,12 @@ impl<T> InEach<T> {
 }
 
 /// What a page is about.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Content<'a> {
     Session(Box<SessionPage<'a>>),
-    Compare(ComparePage<'a>),
-    Lab(#[serde(serialize_with = "in_each_language")] &'a crate::terms::LabResult),
+    Compare(#[serde(serialize_with = "in_each_language")] &'a CompareReport),
+    Lab(#[serde(serialize_with = "in_each_language")] &'a LabResult),
 }
 
 impl<'a> Page<'a> {
@@ -62,16 +65,8 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Two results.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(transparent)]
-pub struct ComparePage<'a> {
-    #[serde(serialize_with = "in_each_language")]
-    report: &'a CompareReport,
-}
-
 /// A session.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SessionPage<'a> {
     #[serde(flatten)]
     pub head: SessionHead<'a>,
@@ -79,7 +74,7 @@ pub struct SessionPage<'a> {
 }
 
 /// A session without its trials.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SessionHead<'a> {
     session: Option<i64>,
     started_at: Option<&'a str>,
@@ -101,7 +96,8 @@ pub struct SessionHead<'a> {
     front: Vec<FrontRow>,
     knobs: InEach<Vec<KnobRow>>,
     plan: InEach<Vec<PlanRow>>,
-    warnings: Vec<WarningRow>,
+    #[serde(serialize_with = "in_each_language")]
+    warnings: &'a [Warning],
     #[serde(serialize_with = "in_each_language")]
     notes: &'a [Stated<Note>],
     failures: InEach<Vec<FailureRow>>,
@@ -111,21 +107,21 @@ pub struct SessionHead<'a> {
 }
 
 /// Predictions, with the doubts about them as sentences.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Predictions<'a> {
     #[serde(flatten)]
     table: &'a PredictTable,
     doubts: Vec<InEach<String>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct MachineText {
     text: InEach<String>,
     cores: f64,
     memory_bytes: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct SessionText {
     headline: String,
     facts: Vec<(&'static str, String)>,
@@ -133,11 +129,14 @@ struct SessionText {
     method: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct MapCell {
     workers: u16,
     threads: u16,
+    #[schemars(extend("enum" = ["measured", "at_least", "below", "predicted", "ruled_out",
+        "did_not_start", "unknown"]))]
     state: &'static str,
+    #[schemars(extend("enum" = ["chosen", "today", "equivalent", null]))]
     mark: Option<&'static str>,
     rps: Option<f64>,
     rps_interval: Option<[f64; 2]>,
@@ -146,10 +145,11 @@ struct MapCell {
     memory_bytes: Option<u64>,
     is_memory_measured: bool,
     why: Option<InEach<String>>,
-    limit: Option<&'static str>,
+    /// As predicted.
+    limit: Option<LimitKind>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct FrontRow {
     workers: u16,
     threads: u16,
@@ -159,7 +159,7 @@ struct FrontRow {
     memory_bytes: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct KnobRow {
     change: String,
     capacity: String,
@@ -167,20 +167,14 @@ struct KnobRow {
     verdict: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct WarningRow {
-    text: InEach<String>,
-    advice: InEach<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct FailureRow {
     what: String,
     last_lines: Vec<String>,
 }
 
 /// A trial.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TrialRow<'a> {
     id: u32,
     workers: u16,
@@ -215,14 +209,14 @@ pub struct TrialRow<'a> {
     detail: Option<TrialDetail<'a>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct WorkerUse {
     index: u16,
     pid: u32,
     cpu_cores: f64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct TrialDetail<'a> {
     due: Vec<u64>,
     sent: Vec<u64>,
@@ -267,18 +261,13 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         front: front.map(front_row).collect(),
         knobs: InEach::of(|language| knobs(story, language)),
         plan: InEach::of(|language| plan_words::rows(&story.plan, language)),
-        warnings: story.warnings.iter().map(warning_row).collect(),
+        warnings: &story.warnings,
         notes: &story.notes,
         failures: InEach::of(|language| failures(story, language)),
         elapsed_s: story.elapsed_s,
         load_s: story.load_s,
         predict: predict.map(predictions),
     }
-}
-
-/// Two results, as they were compared.
-pub fn compared(report: &CompareReport) -> ComparePage<'_> {
-    ComparePage { report }
 }
 
 fn text(story: &Story, language: Language) -> SessionText {
@@ -341,7 +330,7 @@ fn cell(
         why: cell
             .why(Language::DATA)
             .map(|_| InEach::of(|language| cell.why(language).unwrap_or_default())),
-        limit: predicted.map(|it| words::limit(it.limit.kind)),
+        limit: predicted.map(|it| it.limit.kind),
     }
 }
 
@@ -365,13 +354,6 @@ fn knobs(story: &Story, language: Language) -> Vec<KnobRow> {
         verdict,
     };
     rows.unwrap_or_default().into_iter().map(row).collect()
-}
-
-fn warning_row(warning: &Warning) -> WarningRow {
-    WarningRow {
-        text: InEach::of(|language| language.say_doubt(warning).message),
-        advice: InEach::of(|language| language.say_doubt(warning).advice),
-    }
 }
 
 /// What a page's reader moves over.

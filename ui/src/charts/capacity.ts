@@ -3,8 +3,8 @@
 
 import * as Plot from "@observablehq/plot";
 
-import type { Interval, MapCell, SessionPage } from "../data";
-import { number, rate, short } from "../figures";
+import type { MapCell, SessionPage } from "../data";
+import { number, rate, short, type Interval } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
 import { GRID, HALO, plot, rateScale, series, symbol, tagged } from "./common";

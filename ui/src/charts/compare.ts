@@ -2,14 +2,12 @@
 
 import * as Plot from "@observablehq/plot";
 
-import type { ComparePage } from "../data";
+import type { ComparedFigure, CompareReport } from "../data";
 import { bytes, change, latency, number, percent, rate, ratio } from "../figures";
 import { isolated } from "../outside";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
 import { GRID, plot, tagged, type Drawn, type Look } from "./common";
-
-export type Figure = ComparePage["figures"][number];
 
 /** How a figure is printed, by its name as `compare --json` has it. */
 export function figureFormat(figure: string): (value: number) => string {
@@ -21,11 +19,11 @@ export function figureFormat(figure: string): (value: number) => string {
 }
 
 /** Figures whose ratio is known. */
-export function ratioRows(page: ComparePage): Figure[] {
+export function ratioRows(page: CompareReport): ComparedFigure[] {
   return page.figures.filter((figure) => figure.ratio !== null && figure.ratio > 0);
 }
 
-export function compareTable(page: ComparePage, words: Words): Table {
+export function compareTable(page: CompareReport, words: Words): Table {
   const t = words.columns;
   return {
     name: "compare",
@@ -71,15 +69,15 @@ export function ratioTicks(span: number, most: number): number[] {
   return [...below, 1, ...above].sort((a, b) => a - b);
 }
 
-export function drawCompare(page: ComparePage, look: Look): Drawn {
+export function drawCompare(page: CompareReport, look: Look): Drawn {
   const rows = ratioRows(page);
   const ends = rows.flatMap((row) => [row.ratio ?? 1, ...(row.ratio_interval ?? [])]);
   const known = rows.filter((row) => row.ratio_interval !== null);
   const span = Math.max(1.1, ...ends.filter((v) => v > 0).map((v) => Math.max(v, 1 / v))) * 1.06;
   const ticks = ratioTicks(span, Math.max(2, Math.floor(look.width / 220)));
-  const colour = (row: Figure) => CHANGE_COLOURS[row.change ?? "undecided"];
-  const name = (row: Figure) => isolated(look.words.figure(row.figure));
-  const tags = (row: Figure) => ({ figure: row.figure, ratio: row.ratio });
+  const colour = (row: ComparedFigure) => CHANGE_COLOURS[row.change ?? "undecided"];
+  const name = (row: ComparedFigure) => isolated(look.words.figure(row.figure));
+  const tags = (row: ComparedFigure) => ({ figure: row.figure, ratio: row.ratio });
   return plot({
     width: look.width,
     height: 60 + rows.length * 34,
@@ -91,13 +89,13 @@ export function drawCompare(page: ComparePage, look: Look): Drawn {
     marks: [
       Plot.gridX(ticks, GRID),
       Plot.ruleX([1], { stroke: "var(--ink)", strokeWidth: 1.5 }),
-      Plot.link(known, { x1: (row: Figure) => Math.max(1 / span, row.ratio_interval?.[0] ?? 1),
-        x2: (row: Figure) => Math.min(span, row.ratio_interval?.[1] ?? 1), y1: name, y2: name,
+      Plot.link(known, { x1: (row: ComparedFigure) => Math.max(1 / span, row.ratio_interval?.[0] ?? 1),
+        x2: (row: ComparedFigure) => Math.min(span, row.ratio_interval?.[1] ?? 1), y1: name, y2: name,
         stroke: colour, strokeWidth: 4, strokeLinecap: "round",
         ...tagged("interval", known, tags) }),
       Plot.dot(rows, { x: "ratio", y: name, r: 6, fill: colour, stroke: "var(--card)",
         strokeWidth: 2, ...tagged("point", rows, tags) }),
-      Plot.tip(rows, Plot.pointerY({ x: "ratio", y: name, title: (row: Figure) =>
+      Plot.tip(rows, Plot.pointerY({ x: "ratio", y: name, title: (row: ComparedFigure) =>
         `${name(row)}: ${change(row.ratio ?? 1)}` })),
     ],
   });

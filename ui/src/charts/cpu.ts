@@ -2,7 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 
-import type { Trial, TrialDetail } from "../data";
+import type { TrialDetail, TrialRow } from "../data";
 import { cores, short } from "../figures";
 import { isolated } from "../outside";
 import type { Table } from "../table";
@@ -49,7 +49,7 @@ export function cpuRows(detail: TrialDetail): CpuPoint[] {
   );
 }
 
-export function cpuTable(trial: Trial, detail: TrialDetail, words: Words): Table {
+export function cpuTable(trial: TrialRow, detail: TrialDetail, words: Words): Table {
   const processes = processesOf(detail);
   const t = words.columns;
   const { monitor } = detail;
@@ -79,7 +79,7 @@ export function cpuTable(trial: Trial, detail: TrialDetail, words: Words): Table
 
 /** The processes on top of each other. `most`: the machine's cores, where they are known. */
 export function drawCpu(
-  trial: Trial,
+  trial: TrialRow,
   detail: TrialDetail,
   most: number | null,
   look: Look,
@@ -104,7 +104,7 @@ export function drawCpu(
 }
 
 /** Each process on its own line: whether the work is spread evenly. */
-export function drawWorkers(trial: Trial, detail: TrialDetail, look: Look): Drawn {
+export function drawWorkers(trial: TrialRow, detail: TrialDetail, look: Look): Drawn {
   const rows = cpuRows(detail);
   return plot({
     width: look.width,

@@ -2,7 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 
-import type { LabFigures, LabPage, LabRun } from "../data";
+import type { LabFigures, LabResult, LabRun } from "../data";
 import { bytes, cores, latency, percent, rate, ratio, short } from "../figures";
 import { isolated } from "../outside";
 import type { Table } from "../table";
@@ -66,7 +66,7 @@ export function runName(run: LabRun, words: Words): string {
 }
 
 /** Runs of which the figure is known on at least one side. */
-export function labRows(page: LabPage, figure: LabFigure, words: Words): LabPoint[] {
+export function labRows(page: LabResult, figure: LabFigure, words: Words): LabPoint[] {
   return page.runs.flatMap((run, i) => {
     const measured = valueOf(run.measured, run.relative_measured, figure);
     const published = valueOf(run.published, run.relative_published, figure);
@@ -76,11 +76,11 @@ export function labRows(page: LabPage, figure: LabFigure, words: Words): LabPoin
 }
 
 /** Figures that any run has. */
-export function labFigures(page: LabPage, words: Words): LabFigure[] {
+export function labFigures(page: LabResult, words: Words): LabFigure[] {
   return LAB_FIGURES.filter((figure) => labRows(page, figure, words).length > 0);
 }
 
-export function labTable(page: LabPage, figure: LabFigure, words: Words): Table {
+export function labTable(page: LabResult, figure: LabFigure, words: Words): Table {
   const format = labFormat(figure);
   return {
     name: `lab-${figure}`,
@@ -93,7 +93,7 @@ export function labTable(page: LabPage, figure: LabFigure, words: Words): Table 
   };
 }
 
-export function drawLab(page: LabPage, figure: LabFigure, look: Look): Drawn {
+export function drawLab(page: LabResult, figure: LabFigure, look: Look): Drawn {
   const rows = labRows(page, figure, look.words);
   const both = rows.filter((row) => row.measured !== null && row.published !== null);
   const measured = rows.filter((row) => row.measured !== null);

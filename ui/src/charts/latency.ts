@@ -2,7 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 
-import type { SessionPage, Trial, Verdict } from "../data";
+import type { SessionPage, TrialRow, Verdict } from "../data";
 import { latency, quantile, rate, tick } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
@@ -26,7 +26,7 @@ export interface Setting {
 }
 
 /** Valid open trials of the app as it is, that had at least one reply. */
-export function trialsOf(session: SessionPage, at: Setting): Trial[] {
+export function trialsOf(session: SessionPage, at: Setting): TrialRow[] {
   return session.trials
     .filter((trial) => trial.workers === at.workers && trial.threads === at.threads)
     .filter((trial) => trial.changes.length === 0 && trial.valid && trial.completed > 0)

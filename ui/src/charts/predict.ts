@@ -2,7 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 
-import type { PredictTable } from "../data";
+import type { Predictions } from "../data";
 import { bytes, rate, short } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
@@ -27,7 +27,7 @@ export interface Predicted {
 }
 
 /** What the table says of a setting; null where it says nothing. */
-export function lookUp(table: PredictTable, at: Where): Predicted | null {
+export function lookUp(table: Predictions, at: Where): Predicted | null {
   const [core, wait, worker, thread] = [
     table.cores.indexOf(at.cores),
     table.waits.indexOf(at.wait),
@@ -52,12 +52,12 @@ export function lookUp(table: PredictTable, at: Where): Predicted | null {
 export type Along = "workers" | "threads";
 
 /** One line through the table: along workers or along threads, the rest as the sliders say. */
-export function curveRows(table: PredictTable, at: Where, along: Along): Predicted[] {
+export function curveRows(table: Predictions, at: Where, along: Along): Predicted[] {
   return table[along].flatMap((value) => lookUp(table, { ...at, [along]: value }) ?? []);
 }
 
 /** All settings at the sliders' cores and wait. */
-export function predictTable(table: PredictTable, at: Where, words: Words): Table {
+export function predictTable(table: Predictions, at: Where, words: Words): Table {
   const t = words.columns;
   return {
     name: "prediction",
@@ -83,7 +83,7 @@ export function predictTable(table: PredictTable, at: Where, words: Words): Tabl
 }
 
 /** The highest figure at these cores and this wait: moving workers or threads moves no axis. */
-export function highest(table: PredictTable, at: Where): number {
+export function highest(table: Predictions, at: Where): number {
   let most = 0;
   for (const workers of table.workers) {
     for (const threads of table.threads) {
@@ -95,7 +95,7 @@ export function highest(table: PredictTable, at: Where): number {
 }
 
 export function drawPredicted(
-  table: PredictTable,
+  table: Predictions,
   at: Where,
   along: Along,
   most: number,

@@ -2,13 +2,13 @@
 
 import * as Plot from "@observablehq/plot";
 
-import type { LiveSecond, Running } from "../data";
+import type { Running, Second } from "../data";
 import { count, latency, rate, short } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
 import { GRID, plot, rateScale, tagged, type Drawn, type Look } from "./common";
 
-export function runningTable(seconds: LiveSecond[], words: Words): Table {
+export function runningTable(seconds: Second[], words: Words): Table {
   const t = words.columns;
   return {
     name: "running",
@@ -29,7 +29,7 @@ export function runningTable(seconds: LiveSecond[], words: Words): Table {
   };
 }
 
-export function drawRunning(running: Running | null, seconds: LiveSecond[], look: Look): Drawn {
+export function drawRunning(running: Running | null, seconds: Second[], look: Look): Drawn {
   // As wide as the trial is long, so that seconds arrive and nothing moves.
   const length = Math.max(5, running?.duration_s ?? 0, (seconds.at(-1)?.at_s ?? 0) + 1);
   return plot({
@@ -40,11 +40,11 @@ export function drawRunning(running: Running | null, seconds: LiveSecond[], look
     y: rateScale(look.words, 3),
     marks: [
       Plot.gridY({ ...GRID, ticks: 3 }),
-      Plot.ruleX(seconds, { x: (it: LiveSecond) => it.at_s + 0.5, y1: 0, y2: "replies",
+      Plot.ruleX(seconds, { x: (it: Second) => it.at_s + 0.5, y1: 0, y2: "replies",
         strokeWidth: Math.max(1.5, Math.min(9, (look.width / length) * 0.6)),
-        stroke: (it: LiveSecond) => (it.phase === "measure" ? "var(--series-1)" : "var(--hatch)"),
+        stroke: (it: Second) => (it.phase === "measure" ? "var(--series-1)" : "var(--hatch)"),
         ...tagged("second", seconds, (it) => ({ at: it.at_s, replies: it.replies })) }),
-      Plot.line(seconds, { x: (it: LiveSecond) => it.at_s + 0.5, y: "due", stroke: "var(--ink)",
+      Plot.line(seconds, { x: (it: Second) => it.at_s + 0.5, y: "due", stroke: "var(--ink)",
         strokeWidth: 1 }),
     ],
   });

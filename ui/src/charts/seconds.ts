@@ -2,7 +2,7 @@
 
 import * as Plot from "@observablehq/plot";
 
-import type { Trial, TrialDetail } from "../data";
+import type { TrialDetail, TrialRow } from "../data";
 import { count, latency, short, tick } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
@@ -64,7 +64,7 @@ export function queueRows(detail: TrialDetail): QueuePoint[] {
 
 /** The seconds of the load, one row each. What the monitor saw has a clock of its own: a table of
  * its own. */
-export function secondsTable(trial: Trial, detail: TrialDetail, words: Words): Table {
+export function secondsTable(trial: TrialRow, detail: TrialDetail, words: Words): Table {
   const t = words.columns;
   const timed = (key: string, label: string) => ({ key, label, format: latency });
   return {
@@ -103,7 +103,7 @@ export function durationOf(detail: TrialDetail): number {
   return Math.max(detail.due.length, (detail.monitor.at_s.at(-1) ?? 0) + 1);
 }
 
-export function drawFlow(trial: Trial, detail: TrialDetail, look: Look): Drawn {
+export function drawFlow(trial: TrialRow, detail: TrialDetail, look: Look): Drawn {
   const rows = flowRows(detail);
   const due = rows.filter((row) => row.flow === "due");
   const others = rows.filter((row) => row.flow !== "due");
@@ -135,7 +135,7 @@ export const BANDS = [
 ] as const;
 
 export function drawBands(
-  trial: Trial,
+  trial: TrialRow,
   detail: TrialDetail,
   limits: { y: number; text: string }[],
   look: Look,
@@ -169,7 +169,7 @@ function bandTip(row: BandRow): string {
   return names.map((name) => `${name} ${latency(row[name])}`).join("\n");
 }
 
-export function drawQueue(trial: Trial, detail: TrialDetail, look: Look): Drawn {
+export function drawQueue(trial: TrialRow, detail: TrialDetail, look: Look): Drawn {
   const rows = queueRows(detail);
   const backlog = detail.monitor.backlog;
   const most = Math.max(1, ...rows.map((row) => row.queue));

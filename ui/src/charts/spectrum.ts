@@ -3,7 +3,7 @@
 
 import * as Plot from "@observablehq/plot";
 
-import type { SessionPage, Trial } from "../data";
+import type { SessionPage, TrialRow } from "../data";
 import { latency, quantile, rate, tick } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words/words";
@@ -23,9 +23,9 @@ export interface SpectrumPoint {
 }
 
 /** For each side the trial whose spectrum is shown: the last one that confirmed it. */
-export function spectrumTrials(session: SessionPage): Partial<Record<Side, Trial>> {
+export function spectrumTrials(session: SessionPage): Partial<Record<Side, TrialRow>> {
   const { current, decision } = session;
-  const sides: Partial<Record<Side, Trial>> = {};
+  const sides: Partial<Record<Side, TrialRow>> = {};
   const isSame = current?.workers === decision?.workers && current?.threads === decision?.threads;
   const today = current && !isSame ? lastOf(session, current) : undefined;
   const chosen = decision ? lastOf(session, decision) : undefined;
@@ -38,7 +38,7 @@ export function spectrumTrials(session: SessionPage): Partial<Record<Side, Trial
 export function lastOf(
   session: SessionPage,
   at: { workers: number; threads: number },
-): Trial | undefined {
+): TrialRow | undefined {
   const own = session.trials.filter(
     (trial) =>
       trial.workers === at.workers && trial.threads === at.threads &&
@@ -54,7 +54,7 @@ export function spectrumRows(session: SessionPage): SpectrumPoint[] {
   );
 }
 
-function pointsOf(side: Side, trial: Trial): SpectrumPoint[] {
+function pointsOf(side: Side, trial: TrialRow): SpectrumPoint[] {
   const spectrum = trial.detail?.spectrum ?? [];
   // The slowest request of n is the quantile 1 - 1/n as far as anyone can know.
   const last = Math.max(1, trial.completed, ...spectrum.map(([share]) => nines(share) ?? 1));

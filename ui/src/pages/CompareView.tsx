@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 
 import { compareTable, drawCompare, figureFormat, ratioRows } from "../charts/compare";
-import type { ComparedSide, ComparePage, Page } from "../data";
+import type { ComparedSide, CompareReport, Machine, Page } from "../data";
 import { bytes, change, interval, moment, ratio } from "../figures";
 import { DataTable } from "../parts/DataTable";
 import { Figure } from "../parts/Figure";
@@ -16,7 +16,7 @@ import { inLanguage } from "../language";
 import { useView } from "../view";
 import type { Words } from "../words/words";
 
-export function CompareView({ page, compared: stored }: { page: Page; compared: ComparePage }) {
+export function CompareView({ page, compared: stored }: { page: Page; compared: CompareReport }) {
   const { words, language } = useView();
   const compared = useMemo(() => inLanguage(stored, language), [stored, language]);
   const t = words.compare;
@@ -47,7 +47,7 @@ export function CompareView({ page, compared: stored }: { page: Page; compared: 
   );
 }
 
-function Sides({ compared }: { compared: ComparePage }) {
+function Sides({ compared }: { compared: CompareReport }) {
   const { words, language } = useView();
   const { a, b } = compared;
   const rows: [string, (side: ComparedSide) => string | null][] = [
@@ -81,13 +81,13 @@ function Sides({ compared }: { compared: ComparePage }) {
   );
 }
 
-export function machineText(machine: ComparedSide["machine"], words: Words): string | null {
+export function machineText(machine: Machine | null, words: Words): string | null {
   if (machine === null) return null;
   const { cores, memory_bytes, cpu_model, kernel } = machine;
   return `${cores} ${words.predict.cores}, ${bytes(memory_bytes)}, ${cpu_model}, ${kernel}`;
 }
 
-function Figures({ compared }: { compared: ComparePage }) {
+function Figures({ compared }: { compared: CompareReport }) {
   const { words } = useView();
   const t = words.columns;
   if (compared.figures.length === 0) return null;

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 
 import { drawLab, labFigures, labRows, labTable, runName, type LabFigure } from
   "../charts/lab";
-import type { LabPage, Page } from "../data";
+import type { LabResult, Page } from "../data";
 import { interval, number, ratio } from "../figures";
 import { Figure } from "../parts/Figure";
 import { Header } from "../parts/Header";
@@ -17,7 +17,7 @@ import { inLanguage } from "../language";
 import { useView, useWords } from "../view";
 import { machineText } from "./CompareView";
 
-export function LabView({ page, lab: stored }: { page: Page; lab: LabPage }) {
+export function LabView({ page, lab: stored }: { page: Page; lab: LabResult }) {
   const { words, language } = useView();
   const lab = useMemo(() => inLanguage(stored, language), [stored, language]);
   const t = words.lab;
@@ -46,14 +46,14 @@ export function LabView({ page, lab: stored }: { page: Page; lab: LabPage }) {
         <Conclusions lab={lab} />
         <Runs lab={lab} />
         <Failed lab={lab} />
-        <Warnings warnings={lab.warnings.map((it) => ({ text: it.message, advice: it.advice }))} />
+        <Warnings warnings={lab.warnings} />
       </main>
       <footer>{words.head.madeBy(page.version)}</footer>
     </>
   );
 }
 
-function Runs({ lab }: { lab: LabPage }) {
+function Runs({ lab }: { lab: LabResult }) {
   const words = useWords();
   const figures = labFigures(lab, words);
   const [asked, ask] = useState<LabFigure | null>(null);
@@ -88,7 +88,7 @@ function Runs({ lab }: { lab: LabPage }) {
   );
 }
 
-function Conclusions({ lab }: { lab: LabPage }) {
+function Conclusions({ lab }: { lab: LabResult }) {
   const words = useWords();
   const t = words.columns;
   if (lab.conclusions.length === 0) return null;
@@ -137,7 +137,7 @@ function Conclusions({ lab }: { lab: LabPage }) {
   );
 }
 
-function Failed({ lab }: { lab: LabPage }) {
+function Failed({ lab }: { lab: LabResult }) {
   const words = useWords();
   const failed = lab.runs.filter((run) => run.failure !== null);
   if (failed.length === 0) return null;

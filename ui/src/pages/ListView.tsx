@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import * as api from "../api";
-import type { SessionRow } from "../data";
+import type { ListRow } from "../data";
 import { moment } from "../figures";
 import { messageOf } from "../live";
 import { Header } from "../parts/Header";
@@ -37,8 +37,8 @@ export function ListView() {
   );
 }
 
-function useSessions(): { rows: SessionRow[] | null; problem: string | null } {
-  const [rows, setRows] = useState<SessionRow[] | null>(null);
+function useSessions(): { rows: ListRow[] | null; problem: string | null } {
+  const [rows, setRows] = useState<ListRow[] | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const running = rows?.find((row) => row.state === "running" && row.is_alive)?.id ?? null;
   useEffect(() => {
@@ -56,14 +56,14 @@ function useSessions(): { rows: SessionRow[] | null; problem: string | null } {
     if (running === null) return undefined;
     const source = new EventSource(`api/sessions/${running}/live`);
     source.addEventListener("sessions", (event) => {
-      setRows(JSON.parse((event as MessageEvent<string>).data) as SessionRow[]);
+      setRows(JSON.parse((event as MessageEvent<string>).data) as ListRow[]);
     });
     return () => source.close();
   }, [running]);
   return { rows, problem };
 }
 
-function Rows({ rows }: { rows: SessionRow[] }) {
+function Rows({ rows }: { rows: ListRow[] }) {
   const { words, language } = useView();
   const [ticked, setTicked] = useState<number[]>([]);
   const t = words.columns;
@@ -109,7 +109,7 @@ function Rows({ rows }: { rows: SessionRow[] }) {
   );
 }
 
-function stateText(row: SessionRow, words: Words): string {
+function stateText(row: ListRow, words: Words): string {
   return row.state === "running" && !row.is_alive
     ? words.list.interrupted : words.head.state[row.state];
 }

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import * as api from "../api";
-import type { Page } from "../data";
+import type { PageOf } from "../decode";
 import { messageOf, useLive } from "../live";
 import { Header } from "../parts/Header";
 import { Outside } from "../parts/Outside";
@@ -53,7 +53,7 @@ function titleOf(place: Place, words: Words): string {
 
 function ServedSession({ id }: { id: number }) {
   const { live, problem } = useLive(id);
-  if (!live?.page.session) return <Waiting problem={problem} />;
+  if (!live) return <Waiting problem={problem} />;
   return <SessionView page={live.page} session={live.page.session} live={live} />;
 }
 
@@ -78,7 +78,7 @@ function ServedPredict({ id }: { id: number }) {
 }
 
 function ServedCompare({ a, b }: { a: number; b: number }) {
-  const [page, setPage] = useState<Page | null>(null);
+  const [page, setPage] = useState<PageOf<"compare"> | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {
     const control = new AbortController();
@@ -87,7 +87,7 @@ function ServedCompare({ a, b }: { a: number; b: number }) {
     });
     return () => control.abort();
   }, [a, b]);
-  if (!page?.compare) return <Waiting problem={problem} />;
+  if (!page) return <Waiting problem={problem} />;
   return <CompareView page={page} compared={page.compare} />;
 }
 

@@ -11,7 +11,7 @@ import { drawMemory, memoryRows, memoryTable, PART_COLOURS, PARTS } from "../cha
 import { drawFlow, FLOW_COLOURS, flowRows, FLOWS, secondsTable } from "../charts/seconds";
 import { drawSpectrum, lastOf, SIDE_COLOURS, sideName, spectrumTable, spectrumTrials,
   type Side } from "../charts/spectrum";
-import type { SessionPage, Trial, TrialDetail } from "../data";
+import type { SessionPage, TrialDetail, TrialRow } from "../data";
 import { bytes, setting } from "../figures";
 import { isolated } from "../outside";
 import { useWords } from "../view";
@@ -130,14 +130,14 @@ export function SpectrumFigure({ session }: Props) {
 }
 
 /** A trial in a word, for lists to choose from. */
-export function trialName(trial: Trial, session: SessionPage, words: Words): string {
+export function trialName(trial: TrialRow, session: SessionPage, words: Words): string {
   const at = setting(trial.workers, trial.threads, session.has_threads);
   const outcome = words.outcome(trial.outcome);
   return `${trial.id}: ${at}, ${words.purposes[trial.purpose]}, ${isolated(outcome)}`;
 }
 
 /** What is shown first: the last trial that confirmed the choice. */
-function firstTrial(session: SessionPage): Trial | undefined {
+function firstTrial(session: SessionPage): TrialRow | undefined {
   const at = session.decision ?? session.current;
   const chosen = at ? lastOf(session, at) : undefined;
   return chosen ?? session.trials.filter((trial) => trial.detail !== null).at(-1);
@@ -189,7 +189,7 @@ export function flowLegend(words: Words, detail: TrialDetail): LegendEntry[] {
 }
 
 /** Throughput on the same seconds, right under the processes. */
-function Beside({ trial }: { trial: Trial }) {
+function Beside({ trial }: { trial: TrialRow }) {
   const words = useWords();
   const detail = trial.detail;
   if (!detail) return null;

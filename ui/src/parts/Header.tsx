@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
-import type { Language } from "../data";
+import type { Language } from "../language";
 import { switched, type Theme } from "../route";
 import { useView } from "../view";
 

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { drawPredicted, highest, lookUp, predictTable, type Along, type Where } from
   "../charts/predict";
-import type { PredictTable, SessionPage } from "../data";
+import type { Predictions, SessionPage } from "../data";
 import { bytes, number, rate, setting, short } from "../figures";
 import { stops, usePrediction } from "../predicting";
 import { useView, useWords } from "../view";
@@ -17,7 +17,7 @@ const WAIT_STEP = 0.1;
 
 interface Props {
   session: SessionPage;
-  known: PredictTable;
+  known: Predictions;
 }
 
 export function Predict({ session, known }: Props) {
@@ -72,7 +72,7 @@ export function Predict({ session, known }: Props) {
 }
 
 /** The chosen setting on the machine as it is, or what comes nearest in the table. */
-function startOf(session: SessionPage, known: PredictTable): Where {
+function startOf(session: SessionPage, known: Predictions): Where {
   const at = session.decision ?? session.current;
   return {
     cores: nearest(known.cores, known.measured_cores),
@@ -123,7 +123,7 @@ function Slider(props: {
 
 function Result({ session, table, at, isAsking, problem }: {
   session: SessionPage;
-  table: PredictTable;
+  table: Predictions;
   at: Where;
   isAsking: boolean;
   problem: string | null;

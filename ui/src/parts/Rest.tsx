@@ -1,6 +1,6 @@
 // What else a session says, in words and small tables.
 
-import type { SessionPage } from "../data";
+import type { SessionPage, Warning } from "../data";
 import { bytes, interval, number, rate, setting } from "../figures";
 import type { Table } from "../table";
 import { useView, useWords } from "../view";
@@ -76,15 +76,15 @@ export function Titled(props: { id: string; title: string; lead?: string; table:
   );
 }
 
-export function Warnings({ warnings }: { warnings: { text: string; advice: string }[] }) {
+export function Warnings({ warnings }: { warnings: Warning[] }) {
   const words = useWords();
   if (warnings.length === 0) return null;
   return (
     <Section id="warnings" title={words.sections.warnings}>
       <ul class="warnings">
         {warnings.map((warning) => (
-          <li key={warning.text}>
-            <Outside text={warning.text} />
+          <li key={warning.message}>
+            <Outside text={warning.message} />
             {warning.advice && <p class="note"><Outside text={warning.advice} /></p>}
           </li>
         ))}

@@ -3,14 +3,14 @@
 import { cpuTable, drawWorkers, processColour, processName, processesOf } from "../charts/cpu";
 import { sloLines } from "../charts/latency";
 import { BANDS, drawBands, drawFlow, drawQueue, queueRows, secondsTable } from "../charts/seconds";
-import type { SessionPage, Trial, TrialDetail as Detail } from "../data";
+import type { SessionPage, TrialDetail as Detail, TrialRow } from "../data";
 import { bytes, cores, count, latency, percent, span } from "../figures";
 import { useWords } from "../view";
 import { flowLegend } from "./Charts";
 import { SmallFigure, type LegendEntry } from "./Figure";
 import { Lines, Outside } from "./Outside";
 
-export function TrialDetail({ trial, session }: { trial: Trial; session: SessionPage }) {
+export function TrialDetail({ trial, session }: { trial: TrialRow; session: SessionPage }) {
   const words = useWords();
   return (
     <div class="trial-detail" data-detail={trial.id}>
@@ -31,7 +31,7 @@ export function TrialDetail({ trial, session }: { trial: Trial; session: Session
   );
 }
 
-function Figures({ trial }: { trial: Trial }) {
+function Figures({ trial }: { trial: TrialRow }) {
   const words = useWords();
   const t = words.trials;
   const { latency_s: l } = trial;
@@ -65,7 +65,7 @@ function entries(record: Record<string, number>, format: (value: number) => stri
 }
 
 function Seconds({ trial, detail, session }: {
-  trial: Trial;
+  trial: TrialRow;
   detail: Detail;
   session: SessionPage;
 }) {
@@ -97,7 +97,7 @@ function Seconds({ trial, detail, session }: {
   );
 }
 
-function Queue({ trial, detail }: { trial: Trial; detail: Detail }) {
+function Queue({ trial, detail }: { trial: TrialRow; detail: Detail }) {
   const words = useWords();
   const rows = queueRows(detail);
   const { backlog } = detail.monitor;

@@ -2,7 +2,7 @@
 
 import { useCallback, useMemo, useState } from "preact/hooks";
 
-import type { SessionPage, Trial } from "../data";
+import type { SessionPage, TrialPurpose, TrialRow } from "../data";
 import { bytes, latency, percent, rate, setting } from "../figures";
 import { isolated, visible } from "../outside";
 import { matching, NO_FILTER, sorted, type Filter, type Order, type SortKey } from "../trials";
@@ -89,8 +89,8 @@ function Filters({ session, asked, ask, picked, pick }: Omit<Props, "opened"> & 
       <Choice name="setting" label={words.trials.setting} options={settings} text={nameOf}
         value={picked ? `${picked.workers}x${picked.threads}` : ""} choose={pickText} />
       <Choice name="purpose" label={words.trials.purpose} options={purposes}
-        text={(it) => words.purposes[it as Trial["purpose"]] ?? it} value={asked.purpose ?? ""}
-        choose={(it) => ask({ ...asked, purpose: it === "" ? null : it as Trial["purpose"] })} />
+        text={(it) => words.purposes[it as TrialPurpose] ?? it} value={asked.purpose ?? ""}
+        choose={(it) => ask({ ...asked, purpose: it === "" ? null : it as TrialPurpose })} />
       <Choice name="outcome" label={words.trials.outcome} options={outcomes}
         text={words.outcome} value={asked.outcome ?? ""}
         choose={(it) => ask({ ...asked, outcome: it === "" ? null : it })} />
@@ -179,7 +179,7 @@ function Head({ order, sortBy, words }: {
 }
 
 interface RowProps {
-  trial: Trial;
+  trial: TrialRow;
   session: SessionPage;
   words: Words;
   isOpen: boolean;
@@ -216,7 +216,7 @@ function pressed(event: MouseEvent, toggle: () => void) {
 }
 
 /** How an outcome is coloured: bursts ask nothing, so they are neither good nor bad. */
-function manner(trial: Trial): string {
+function manner(trial: TrialRow): string {
   if (trial.failure !== null) return "no";
   if (!trial.valid) return "undecided";
   const isAsked = trial.purpose !== "unloaded" && trial.purpose !== "saturate";

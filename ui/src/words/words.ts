@@ -1,6 +1,6 @@
 // Both languages have the same keys: `ja.ts` is checked against the type of `en.ts`.
 
-import type { Language } from "../data";
+import type { Language } from "../language";
 import { en } from "./en";
 import { ja } from "./ja";
 

@@ -3,7 +3,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import type { LiveSecond, Page, Running, SessionPage } from "../../src/data";
+import type { Second, Page, Running, SessionPage } from "../../src/data";
 import { en } from "../../src/words/en";
 import { launch, open } from "../browser";
 import { pageOf, session } from "../fixture";
@@ -47,7 +47,7 @@ afterEach(() => fake.close());
 const running: Running = { id: 21, workers: 3, threads: 8, purpose: "confirm", offered_rps: 540,
   clients: null, duration_s: 30, left_s: 95 };
 
-function second(at_s: number): LiveSecond {
+function second(at_s: number): Second {
   return { at_s, phase: at_s < 3 ? "warm_up" : "measure", due: 540, sent: 540, replies: 500 + at_s,
     errors: 0, in_flight: 12, p95_s: 0.12 };
 }

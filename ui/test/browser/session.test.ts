@@ -22,8 +22,8 @@ import { inLanguage } from "../../src/language";
 
 const program = ofProgram();
 const page = program?.page ?? pageOf({ session: session() });
-const shown = inLanguage(page.session!, "en");
-const japanese = inLanguage(page.session!, "ja");
+const shown = inLanguage(page.session, "en");
+const japanese = inLanguage(page.session, "ja");
 const address = program?.address ?? fileOfPage(page);
 
 let browser: Browser;
@@ -234,7 +234,7 @@ describe("what can be pressed", () => {
     // The recorded session is of a version that stored text, which is shown as it is.
     if (!program) expect(japanese.notes).not.toEqual(shown.notes);
     const warnings = await tab.locator("#warnings").allTextContents();
-    for (const it of japanese.warnings) expect(warnings.join()).toContain(it.text);
+    for (const it of japanese.warnings) expect(warnings.join()).toContain(it.message);
     await tab.locator(".switches select").first().selectOption("en");
     expect(await tab.locator("#page h1").textContent()).toBe(shown.text.headline);
   });
@@ -326,8 +326,8 @@ describe("when anything goes wrong the plain tables stay, with a sentence", () =
   const whole = packed(pageOf({ session: session(2, 3) }));
   for (const [name, data] of Object.entries({
     "broken data": whole.slice(0, 400),
-    "another version": packed({ ...pageOf({}), format: 2 } as never),
-    "nothing in it": packed(pageOf({})),
+    "another version": packed({ format: 2, version: "0.9.0" } as never),
+    "nothing in it": packed({ format: 1, version: "0.9.0" } as never),
     "a part that is missing": packed(pageOf({
       session: { ...session(1, 3), text: null as never } })),
   })) {

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { gzipSync } from "node:zlib";
 
-import type { LiveSecond } from "../../src/data";
+import type { Second } from "../../src/data";
 import { checked, decode } from "../../src/decode";
 import { apply, type Live } from "../../src/live";
 import { isolated, visible } from "../../src/outside";
@@ -105,7 +105,7 @@ describe("live messages", () => {
   const whole = session(5, 5);
   const live: Live = { page: pageOf({ session: whole }), running: null, seconds: [],
     isConnected: true, isAlive: true };
-  const second = (at_s: number): LiveSecond => ({ at_s, phase: "measure", due: 9, sent: 9,
+  const second = (at_s: number): Second => ({ at_s, phase: "measure", due: 9, sent: 9,
     replies: 9, errors: 0, in_flight: 1, p95_s: 0.1 });
 
   test("add a trial, or put it in the place of the one with its number", () => {
