@@ -5,8 +5,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts", "test/**/*.test.tsx"],
-    // One browser at a time: machines that test this have two cores.
-    fileParallelism: false,
+    // Machines that test this have two cores, and a browser waits as much as it draws.
+    maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

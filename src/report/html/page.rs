@@ -1,8 +1,8 @@
 //! What the page is given: a session as values that it lays out and draws.
 //!
 //! In: a [`Story`]. Out: a [`Page`]. Its schema is `schema/page.schema.json`, and the page's own
-//! types are made from that when `ui/` is built. Computes only. Sentences are composed here, so that
-//! the page says what every other report says.
+//! types are made from that when `ui/` is built. Computes only. Sentences are composed here, so
+//! that the page says what every other report says.
 
 use std::collections::BTreeMap;
 
