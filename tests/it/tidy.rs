@@ -8,6 +8,7 @@ mod calls;
 mod documents;
 mod imports;
 mod leftovers;
+mod prose;
 mod shape;
 mod source;
 

@@ -8,11 +8,7 @@ pub(super) fn sentence(why: &Undone<'_>) -> String {
         Undone::Failed { error: Stated::Fact(SessionError::CouldNot { what, why }) } => {
             format!("Could not {what}: {why}.")
         }
-        // Of an older store, whose sentences began so where the first arm is now.
-        Undone::Failed { error: Stated::Verbatim(text) } => match text.strip_prefix("could not ") {
-            Some(what) => format!("Could not {what}."),
-            None => format!("Could not measure: {text}."),
-        },
+        Undone::Failed { error: Stated::Verbatim(text) } => format!("Could not measure: {text}."),
         Undone::Failed { error: Stated::Fact(error) } => {
             format!("Could not measure: {}.", Language::English.say_fact(error))
         }
