@@ -39,10 +39,15 @@ demo: ## tune the app in demo/ on this machine: the decision here, the report in
 test: ## build and run every test
 	@scripts/bootstrap test
 	@scripts/build-ui required
-	$(say) 'building and running the tests'
+	$(say) 'building the program'
+	$(CARGO) build --locked
+	$(say) "the page's tests, in a browser, while the others are built"
+	@(cd ui && SWEETSPOT="$$PWD/../target/debug/sweetspot" npm run test:built) >target/page-tests.log 2>&1 & page=$$!; \
+		$(CARGO) test --locked --no-run; built=$$?; \
+		wait $$page; tested=$$?; cat target/page-tests.log; \
+		[ $$built = 0 ] && [ $$tested = 0 ]
+	$(say) 'running the tests'
 	RUST_TEST_THREADS=6 $(CARGO) test --locked
-	$(say) "the page's tests, in a browser"
-	cd ui && SWEETSPOT="$$PWD/../target/debug/sweetspot" npm run test:built
 
 record: ## record a real session of the demo app for the page's tests (2 minutes)
 	@scripts/bootstrap test
