@@ -21,13 +21,14 @@ pub fn result(report: &CompareReport) -> String {
         text += "\n";
         text += &table(report);
     }
+    let language = Language::English;
     for (heading, sentences) in [
-        ("Why not", &report.refused),
-        ("Left out", &report.left_out),
-        ("What else differs", &report.differences),
-        ("Notes", &report.notes),
+        ("Why not", language.say_each(&report.refused)),
+        ("Left out", language.say_each(&report.left_out)),
+        ("What else differs", language.say_each(&report.differences)),
+        ("Notes", language.say_each(&report.notes)),
     ] {
-        text += &list(heading, sentences);
+        text += &list(heading, &sentences);
     }
     text
 }
@@ -45,8 +46,9 @@ pub fn in_short(report: &CompareReport) -> String {
         Some(Standing::Equivalent) => format!("Equivalent: {b} and {a}"),
         Some(Standing::Undecided) => format!("Undecided: {b} beside {a}"),
     };
-    let why = || Language::English.say(&report.reason);
-    let reason = report.refused.first().cloned().unwrap_or_else(why);
+    let language = Language::English;
+    let why = || language.say(&report.reason);
+    let reason = report.refused.first().map_or_else(why, |why| language.say(why));
     sentences(&format!("{verdict}: {reason}{ratio}."))
 }
 

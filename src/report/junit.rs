@@ -107,7 +107,8 @@ pub fn comparison(report: &CompareReport) -> String {
         "verdict",
         match (report.change, report.refused.first()) {
             (Some(change), _) => standing(change, &reason),
-            (None, why) => Outcome::Error(why.unwrap_or(&reason).clone()),
+            (None, Some(why)) => Outcome::Error(Language::DATA.say(why)),
+            (None, None) => Outcome::Error(reason),
         },
     )];
     cases.extend(report.figures.iter().map(|figure| {

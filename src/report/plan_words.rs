@@ -55,9 +55,15 @@ pub fn label(value: &PlannedValue, language: Language) -> &'static str {
 
 /// Where a plan that is run again came out otherwise, and the flag that mends it.
 pub fn differs(values: [Option<&PlannedValue>; 2], flag: &str, language: Language) -> String {
-    let shown = values.map(|it| it.map(|it| value(it, language)));
+    let (what, [then, now]) = both(values, language);
+    language.phrases().plans_differ(what, [&then, &now], flag)
+}
+
+/// What two values of one kind are of, and each of them, or the word for none.
+pub fn both(values: [Option<&PlannedValue>; 2], language: Language) -> (&'static str, [String; 2]) {
     let what = values[0].or(values[1]).map_or("", |it| label(it, language));
-    language.phrases().plans_differ(what, [shown[0].as_deref(), shown[1].as_deref()], flag)
+    let none = || language.phrases().plan_word(PlanWord::NoValue).to_string();
+    (what, values.map(|it| it.map_or_else(none, |it| value(it, language))))
 }
 
 /// A value of the plan.

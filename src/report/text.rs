@@ -131,7 +131,7 @@ fn verification(story: &Story, found: &Verification, style: Style) -> Vec<String
     join(vec![
         painted.collect(),
         verify_text::table(story, found, language),
-        bullets(labels.differs, &found.differences, style),
+        bullets(labels.differs, &language.say_each(&found.differences), style),
         failures(story, style),
         bullets(labels.warnings, &words::warnings(story, language), style),
         bullets(labels.notes, &language.say_each(&found.notes), style),

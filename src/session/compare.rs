@@ -15,10 +15,11 @@ use thiserror::Error;
 pub use source::{Setting, Source, SourceError, Subject};
 
 use crate::report::Story;
+use crate::search::start_variance;
 use crate::stats::{Beside, LogRatio};
 use crate::terms::{
-    ChangeReason, CompareReport, ComparedFigure, ComparedSide, Configuration, FigureKind, GoalList,
-    Standing,
+    ChangeReason, CompareNote, CompareRefusal, CompareReport, ComparedFigure, ComparedSide,
+    Configuration, Difference, FigureKind, GoalList, Side, Standing, Stated,
 };
 use sessions::{Found, Measured, Pair};
 
@@ -54,7 +55,7 @@ pub enum CompareError {
 /// As equal count figures whose ratio lies this near to one.
 const BAND: f64 = 0.03;
 /// Of fewer starts a machine's own chance shows too much.
-const STARTS_FOR_MACHINES: usize = 3;
+const STARTS_FOR_MACHINES: u64 = 3;
 
 /// Judges B against A.
 ///
@@ -148,33 +149,28 @@ fn of_sessions(
     let mut report = report(sides, refused, figures, (FigureKind::Capacity, None));
     report.differences = same::differences(a, b);
     if at_a != at_b && !names_setting {
-        let (a, b) = (a.name(at_a), b.name(at_b));
-        report.differences.insert(0, format!("recommended setting: A {a}, B {b}"));
+        let [a, b] = [(a, at_a), (b, at_b)]
+            .map(|(story, at)| same::named(story, at.workers.get(), at.threads.get()));
+        report.differences.insert(0, Difference::RecommendedDiffers { a, b }.into());
     }
     report.notes = notes(&report, (&of_a, &of_b), is_one_session, question.compares_machines);
     Ok(report)
 }
 
 /// Why the sessions must not be compared, each with the way out.
-fn refusals(question: &Question<'_>, a: &Measured<'_>, b: &Measured<'_>) -> Vec<String> {
+fn refusals(question: &Question<'_>, a: &Measured<'_>, b: &Measured<'_>) -> Vec<CompareRefusal> {
     let mut refused = same::loads(a.story, b.story);
     let machines = same::machines(a.story.machine.as_ref(), b.story.machine.as_ref());
-    let counts = [("A", a.count()), ("B", b.count())];
-    match (machines, question.compares_machines) {
-        (Some(why), false) => refused.push(format!(
-            "the machines differ: {why}; a difference would be the machine's as much as the app's. \
-             Measure both on one machine, or say --machines if the machine is what you compare"
-        )),
-        (_, true) => {
-            for (name, count) in counts.iter().filter(|(_, count)| *count < STARTS_FOR_MACHINES) {
-                refused.push(format!(
-                    "{name} has {count} start{} of its setting, and to compare machines takes at \
-                     least {STARTS_FOR_MACHINES} on each; give its tune a longer --budget",
-                    if *count == 1 { "" } else { "s" }
-                ));
-            }
-        }
-        (None, false) => {}
+    if question.compares_machines {
+        let counts = [(Side::A, a.count() as u64), (Side::B, b.count() as u64)];
+        let few = counts.into_iter().filter(|(_, starts)| *starts < STARTS_FOR_MACHINES);
+        refused.extend(few.map(|(side, starts)| CompareRefusal::TooFewStarts {
+            side,
+            starts,
+            needed: STARTS_FOR_MACHINES,
+        }));
+    } else {
+        refused.extend(machines.map(|why| CompareRefusal::MachinesDiffer { why }));
     }
     refused
 }
@@ -184,37 +180,23 @@ fn notes(
     (a, b): (&Measured<'_>, &Measured<'_>),
     is_one_session: bool,
     compares_machines: bool,
-) -> Vec<String> {
+) -> Vec<Stated<CompareNote>> {
     let mut notes = Vec::new();
     if !report.refused.is_empty() {
         return notes;
     }
     let decisive = report.figures.iter().find(|it| it.figure == FigureKind::Capacity);
     if !is_one_session {
-        notes.push(
-            "the two were not measured in turn: the intervals have what starts differ by, and not \
-             what the machine did differently at another time; one session that measures both \
-             does"
-                .to_string(),
-        );
+        notes.push(CompareNote::NotMeasuredInTurn.into());
     } else if decisive.is_some_and(|it| !it.within_blocks) {
-        notes.push(
-            "no block has both settings, so they are compared as they were met in the race"
-                .to_string(),
-        );
+        notes.push(CompareNote::NoCommonBlock.into());
     }
-    for (name, side) in [("A", a), ("B", b)] {
-        if !side.is_confirmed() {
-            notes.push(format!(
-                "{name}'s setting was not measured again after the choice; its figure is the \
-                 race's own"
-            ));
+    for (side, measured) in [(Side::A, a), (Side::B, b)] {
+        if !measured.is_confirmed() {
+            notes.push(CompareNote::FiguresOfRace { side }.into());
         }
-        if side.story.plan.is_empty() && !compares_machines && !is_one_session {
-            notes.push(format!(
-                "{name} does not say what was asked for, so whether targets, arrivals and \
-                 connections were the same could not be checked"
-            ));
+        if measured.story.plan.is_empty() && !compares_machines && !is_one_session {
+            notes.push(CompareNote::PlanNotKnown { side }.into());
         }
     }
     notes
@@ -239,16 +221,12 @@ fn compared_side(source: &Source, story: &Story, at: Configuration) -> ComparedS
 fn of_results(
     question: &Question<'_>,
     [slo_a, slo_b]: [Option<GoalList>; 2],
-    mut refused: Vec<String>,
+    mut refused: Vec<CompareRefusal>,
     figures: Vec<Found>,
     decides: (FigureKind, Option<Standing>),
 ) -> CompareReport {
     if question.compares_machines {
-        refused.push(
-            "each side is one start, and to compare machines takes at least 3 on each: tune on \
-             both, and compare the sessions"
-                .to_string(),
-        );
+        refused.push(CompareRefusal::OneStartEach { needed: STARTS_FOR_MACHINES });
     }
     let side = |source: &Source, slo| ComparedSide {
         name: source.text.clone(),
@@ -265,11 +243,8 @@ fn of_results(
     let sides = (side(question.a, slo_a), side(question.b, slo_b));
     let mut report = report(sides, refused, figures, decides);
     if report.refused.is_empty() {
-        report.notes.push(
-            "neither result says on which machine it was measured: that it was the same, and as \
-             quiet, is for you to know. What two starts differ by (some 2 %) is in the intervals"
-                .to_string(),
-        );
+        let starts_differ_ratio = start_variance().sqrt();
+        report.notes.push(CompareNote::MachinesNotSaid { starts_differ_ratio }.into());
     }
     report
 }
@@ -278,7 +253,7 @@ fn of_results(
 /// goes by, and what else may make it worse.
 fn report(
     (a, b): (ComparedSide, ComparedSide),
-    refused: Vec<String>,
+    refused: Vec<CompareRefusal>,
     found: Vec<Found>,
     (decides, of_errors): (FigureKind, Option<Standing>),
 ) -> CompareReport {
@@ -287,7 +262,7 @@ fn report(
         b,
         change: None,
         reason: ChangeReason::NotComparable.into(),
-        refused,
+        refused: refused.into_iter().map(Stated::from).collect(),
         figures: Vec::new(),
         left_out: Vec::new(),
         differences: Vec::new(),
@@ -306,7 +281,7 @@ fn report(
                 let of_errors = of_errors.filter(|_| pair.kind == FigureKind::Errors);
                 report.figures.push(figure(&pair, of_errors));
             }
-            Err(why) => report.left_out.push(why),
+            Err(why) => report.left_out.push(why.into()),
         }
     }
     let (change, reason) = verdict(decides, decisive.as_ref(), of_errors);

@@ -14,7 +14,7 @@ use super::fingerprint;
 use super::report::{ReportError, Which, find, replay, tuned};
 use crate::place::Place;
 use crate::plan::Plan;
-use crate::report::{Reporter, Stored, Story};
+use crate::report::{Language, Reporter, Stored, Story};
 use crate::search::{
     Answer, Ask, CapacityEstimate, Choice, Start, Told, Verify, VerifyAnswer, VerifyPlan,
     VerifySetting, starts,
@@ -22,8 +22,9 @@ use crate::search::{
 use crate::stats::Estimate;
 use crate::store::{SessionHead, SessionId, Store};
 use crate::terms::{
-    Configuration, Event, EventKind, Machine, Note, Prediction, SessionState, Slo, Stated,
-    StopSignal, TrialPurpose, TrialSummary, Verification, VerifiedSetting, Warning,
+    Configuration, Difference, Event, EventKind, Machine, MachineDifference, Note, Prediction,
+    SessionState, Slo, Stated, StopSignal, TrialPurpose, TrialSummary, Verification,
+    VerifiedSetting, Warning,
 };
 
 /// Why nothing can be verified.
@@ -44,11 +45,12 @@ pub enum VerifyError {
     NoGoal { session: i64 },
     /// Another machine: it is refused, as by `compare`.
     #[error(
-        "the machine is not the one of session {session}: {why} (A: then, B: now). A difference \
+        "the machine is not the one of session {session}: {} (A: then, B: now). A difference \
          would be the machine's as much as the app's; tune here, or say --machines if the machine \
-         is what you ask about"
+         is what you ask about",
+        Language::DATA.say_fact(.why.as_ref())
     )]
-    OtherMachine { session: i64, why: String },
+    OtherMachine { session: i64, why: Box<MachineDifference> },
 }
 
 /// A stored session as far as it is verified.
@@ -168,7 +170,7 @@ pub fn run(verifying: Verifying<'_>) -> Result<Verified, VerifyError> {
     let machine = place.machine().clone();
     let other = same::machines(claim.story.machine.as_ref(), Some(&machine));
     if let Some(why) = other.filter(|_| !verifying.compares_machines) {
-        return Err(VerifyError::OtherMachine { session: claim.session, why });
+        return Err(VerifyError::OtherMachine { session: claim.session, why: why.into() });
     }
     doubts.extend(place.warnings());
     // It may have been changed since: what ran then is what is measured.
@@ -222,16 +224,11 @@ pub fn run(verifying: Verifying<'_>) -> Result<Verified, VerifyError> {
 }
 
 /// Workers and threads are what is verified, also where the session recommends more.
-fn without_knobs(story: &Story) -> Option<String> {
+fn without_knobs(story: &Story) -> Option<Stated<Difference>> {
     let knobs = story.knobs.as_ref().filter(|knobs| !knobs.recommended.is_empty())?;
-    let names = knobs.recommended.join(" and ");
-    let at = match knobs.recommended_threads == knobs.threads {
-        true => String::new(),
-        false => format!(" at {}", story.name_of(knobs.workers, knobs.recommended_threads)),
-    };
-    Some(format!(
-        "knobs: {names}{at} is recommended too, and is not verified: then and now count without it"
-    ))
+    let at = same::named(story, knobs.workers, knobs.recommended_threads);
+    let at = (knobs.recommended_threads != knobs.threads).then_some(at);
+    Some(Difference::KnobsNotVerified { changes: knobs.recommended.clone(), at }.into())
 }
 
 /// The beginning of a session, as a report of it would tell it.
@@ -247,7 +244,7 @@ struct Recheck<'a> {
     claim: &'a Claim,
     session: SessionId,
     machine: Machine,
-    differences: Vec<String>,
+    differences: Vec<Stated<Difference>>,
     /// Set once the session has come to an end of its own.
     verification: Option<Verification>,
 }

@@ -7,6 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::comparison_note::{CompareNote, CompareRefusal, Difference, FigureLeftOut};
 use super::goals::GoalList;
 use super::machine::Machine;
 use super::note::Note;
@@ -129,15 +130,15 @@ pub struct CompareReport {
     /// Why.
     pub reason: Stated<ChangeReason>,
     /// Why these two cannot be compared, with the way out; empty when they can.
-    pub refused: Vec<String>,
+    pub refused: Vec<Stated<CompareRefusal>>,
     /// Empty when it is refused.
     pub figures: Vec<ComparedFigure>,
     /// Figures that could not be compared, with why.
-    pub left_out: Vec<String>,
+    pub left_out: Vec<Stated<FigureLeftOut>>,
     /// What else differs, such as a version.
-    pub differences: Vec<String>,
+    pub differences: Vec<Stated<Difference>>,
     /// How far to trust it, and what would tell more.
-    pub notes: Vec<String>,
+    pub notes: Vec<Stated<CompareNote>>,
 }
 
 /// One setting that was measured again.
@@ -180,7 +181,7 @@ pub struct Verification {
     pub slo: GoalList,
     pub machine: Machine,
     /// What differs from then, such as a version.
-    pub differences: Vec<String>,
+    pub differences: Vec<Stated<Difference>>,
     /// What more minutes would buy.
     pub notes: Vec<Stated<Note>>,
     /// Seconds from start to end.

@@ -8,6 +8,7 @@ mod advice;
 mod blind_spot;
 mod capacity_summary;
 mod comparison;
+mod comparison_note;
 mod configuration;
 mod decision;
 mod doubt;
@@ -53,6 +54,10 @@ pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary,
 pub use comparison::{
     CompareReport, ComparedFigure, ComparedSide, FigureKind, Standing, Verification,
     VerifiedSetting,
+};
+pub use comparison_note::{
+    CompareNote, CompareRefusal, Difference, FigureLeftOut, MachineDifference, NamedPart,
+    NamedSetting, Side,
 };
 pub use configuration::Configuration;
 pub use decision::{

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::plan::Plan;
+use sweetspot::report::Language;
 use sweetspot::report::facts::with_sentences;
+use sweetspot::report::html::{Content, Page};
 use sweetspot::session::compare::{CompareError, Question, Source, compare};
 use sweetspot::terms::{CompareReport, Configuration, FigureKind, PlannedGoal, Standing};
 use tempfile::TempDir;
@@ -56,7 +58,7 @@ fn the_same_app_twice_is_not_declared_different_and_a_slower_one_is() {
     assert!(matches!(same.change, Some(Standing::Equivalent | Standing::Undecided)), "{same:?}");
     let [low, high] = capacity(&same).ratio_interval.unwrap();
     assert!(low <= 1.0 && 1.0 <= high, "{same:?}");
-    assert!(same.notes[0].contains("not measured in turn"), "{same:?}");
+    assert!(Language::DATA.say(&same.notes[0]).contains("not measured in turn"), "{same:?}");
 
     let worse = asked(&store, "1", "3", false).unwrap();
     assert_eq!(worse.change, Some(Standing::Worse), "{worse:?}");
@@ -88,13 +90,41 @@ fn another_machine_is_refused_unless_it_is_what_is_compared() {
     let (_folder, store) = tuned(&[app(), SimulatedApp { cores: 4.0, ..app() }]);
     let refused = asked(&store, "1", "2", false).unwrap();
     assert_eq!((refused.change, refused.figures.len()), (None, 0));
-    assert!(refused.refused[0].contains("with 2 cores, B on"), "{refused:?}");
+    let said = Language::DATA.say_each(&refused.refused);
+    assert!(said[0].contains("with 2 cores, B on"), "{refused:?}");
     assert_valid("compare.schema.json", &with_sentences(&refused));
     let compared = asked(&store, "1", "2", true).unwrap();
     match &compared.refused[..] {
         [] => assert_eq!(compared.change, Some(Standing::Better), "{compared:?}"),
-        refused => assert!(refused[0].contains("at least 3"), "{compared:?}"),
+        refused => assert!(Language::DATA.say(&refused[0]).contains("at least 3"), "{compared:?}"),
     }
+}
+
+/// Three words of English prose after each other.
+fn has_english(text: &str) -> bool {
+    let is_word = |it: &str| it.len() > 1 && it.bytes().all(|byte| byte.is_ascii_lowercase());
+    text.split(' ').map(is_word).collect::<Vec<_>>().windows(3).any(|three| three == [true; 3])
+}
+
+#[test]
+fn on_a_page_in_japanese_no_sentence_is_english() {
+    let (_folder, store) = tuned(&[app(), SimulatedApp { cores: 4.0, ..app() }]);
+    let mut english = 0;
+    for (a, b, machines) in
+        [("1", "2", false), ("1", "2", true), ("1", "1@current", false), ("1@1x5", "2@1x5", true)]
+    {
+        let report = asked(&store, a, b, machines).unwrap();
+        let page = serde_json::to_value(Page::of(Content::Compare(&report))).unwrap();
+        let page = &page["compare"];
+        let lists = ["refused", "left_out", "differences", "notes"].map(|name| &page[name]);
+        let listed = lists.iter().flat_map(|list| list.as_array().unwrap());
+        for said in listed.chain([&page["reason"]]) {
+            let [en, ja] = ["en", "ja"].map(|language| said[language].as_str().expect("a fact"));
+            assert!(en != ja && !has_english(ja), "{ja}");
+            english += usize::from(has_english(en));
+        }
+    }
+    assert!(english >= 3, "{english}");
 }
 
 #[test]
@@ -105,7 +135,7 @@ fn other_goals_make_capacities_incomparable() {
     tune::Room::default().tune(&plan, &mut Simulated::new(app(), 9)).unwrap();
     let report = asked(&store, "1", "2", true).unwrap();
     assert_eq!(report.change, None);
-    assert!(report.refused[0].contains("--slo"), "{report:?}");
+    assert!(Language::DATA.say(&report.refused[0]).contains("--slo"), "{report:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sweetspot::place::simulated::{ChangeEffect, Drift, Simulated, SimulatedApp};
 use sweetspot::plan::Plan;
+use sweetspot::report::Language;
 use sweetspot::report::facts::with_sentences;
 use sweetspot::session::report::Which;
 use sweetspot::session::sessions::list;
@@ -111,7 +112,8 @@ fn where_knobs_are_recommended_too_the_setting_is_verified_without_them_and_that
     // With the change it holds much more: nothing of that may count as what it held then.
     assert_eq!(found.verdict, Verdict::Yes, "{found:?}");
     assert!(found.ratio_interval.unwrap()[0] < 1.0, "{found:?}");
-    assert!(found.differences.iter().any(|it| it.contains("A=1")), "{found:?}");
+    let differences = Language::DATA.say_each(&found.differences);
+    assert!(differences.iter().any(|it| it.contains("A=1")), "{found:?}");
 }
 
 #[test]

@@ -164,14 +164,15 @@ pub fn compare(report: &CompareReport) -> Markup {
         let interval = it.ratio_interval.map(figures::ratio_interval).unwrap_or_default();
         vec![it.figure.to_string(), it.a.to_string(), it.b.to_string(), ratio, interval]
     };
+    let language = Language::English;
     html! {
         h1 { (line(&report.b.name)) " beside " (line(&report.a.name)) }
-        p { (line(&Language::English.say(&report.reason))) }
-        (list("Refused", &report.refused))
+        p { (line(&language.say(&report.reason))) }
+        (list("Refused", &language.say_each(&report.refused)))
         (rows(&["figure", "A", "B", "B / A", "95 %"], report.figures.iter().map(row)))
-        (list("Left out", &report.left_out))
-        (list("Differences", &report.differences))
-        (list("Notes", &report.notes))
+        (list("Left out", &language.say_each(&report.left_out)))
+        (list("Differences", &language.say_each(&report.differences)))
+        (list("Notes", &language.say_each(&report.notes)))
     }
 }
 

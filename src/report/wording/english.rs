@@ -2,6 +2,7 @@
 
 pub mod advice;
 pub mod blind_spot;
+pub mod comparison;
 pub mod doubt;
 pub mod failure;
 pub mod finding;

@@ -10,6 +10,7 @@ pub enum PlanWord {
     /// The environment of the user's command.
     OfTheCommand,
     NoLimit,
+    NoValue,
     On,
     Off,
 }
@@ -32,5 +33,5 @@ pub trait PlanPhrases {
     fn all_of_it(&self, amount: &str) -> String;
     fn at_most(&self, most: u32) -> String;
     /// A session's plan, run again, has another value; `flag` says how to give the first one.
-    fn plans_differ(&self, what: &str, values: [Option<&str>; 2], flag: &str) -> String;
+    fn plans_differ(&self, what: &str, values: [&str; 2], flag: &str) -> String;
 }

@@ -7,7 +7,8 @@ use super::sessions::{Found, Pair};
 use crate::search::start_variance;
 use crate::stats::{Estimate, LogRatio, binomial};
 use crate::terms::{
-    CapacityConclusion, CapacitySummary, FigureKind, LoadSummary, Standing, Window,
+    CapacityConclusion, CapacitySummary, CompareRefusal, FigureKind, FigureLeftOut, LoadOffered,
+    LoadSummary, Side, Standing, Window,
 };
 
 /// Neighbouring seconds are alike, so as many as make ten stretches are taken together.
@@ -16,12 +17,11 @@ const STRETCHES: usize = 10;
 const STRETCHES_LEAST: usize = 4;
 
 /// Why two loads are not the same load; empty when they are.
-pub fn refusals(a: &LoadSummary, b: &LoadSummary) -> Vec<String> {
+pub fn refusals(a: &LoadSummary, b: &LoadSummary) -> Vec<CompareRefusal> {
     let mut refused = Vec::new();
-    let text = |load: &LoadSummary| match (load.offered_load_rps, load.clients) {
-        (Some(rate), _) => format!("{rate:.1}/s"),
-        (None, Some(clients)) => format!("{clients} clients"),
-        (None, None) => "an unknown load".to_string(),
+    let offered = |load: &LoadSummary| match load.offered_load_rps {
+        Some(rate) => Some(LoadOffered::RateRps(rate)),
+        None => load.clients.map(LoadOffered::Clients),
     };
     let is_same_rate = match (a.offered_load_rps, b.offered_load_rps) {
         (Some(a), Some(b)) => (a / b - 1.0).abs() <= 0.01,
@@ -29,15 +29,11 @@ pub fn refusals(a: &LoadSummary, b: &LoadSummary) -> Vec<String> {
         _ => false,
     };
     if !is_same_rate {
-        let (a, b) = (text(a), text(b));
-        refused.push(format!("the loads differ: A is {a}, B {b}; offer both the same"));
+        refused.push(CompareRefusal::LoadsDiffer { a: offered(a), b: offered(b) });
     }
-    for (name, is_valid) in [("A", a.valid), ("B", b.valid)] {
+    for (side, is_valid) in [(Side::A, a.valid), (Side::B, b.valid)] {
         if !is_valid {
-            refused.push(format!(
-                "{name} is invalid: it describes the load generator or the machine, not the \
-                 server; its warnings say how to mend that"
-            ));
+            refused.push(CompareRefusal::LoadNotValid { side });
         }
     }
     refused
@@ -63,7 +59,7 @@ pub fn figures(a: &LoadSummary, b: &LoadSummary) -> Vec<Found> {
         latency(FigureKind::LatencyP50, |it| it.latency_s.p50, |it| it.latency_s.p50),
         latency(FigureKind::LatencyP95, |it| it.latency_s.p95, |it| it.latency_s.p95),
         latency(FigureKind::LatencyP99, |it| it.latency_s.p99, |it| it.latency_s.p99),
-        Err("CPU per request: a load's result does not say what the server used".to_string()),
+        Err(FigureLeftOut::ServerCpuNotInLoad),
     ]
 }
 
@@ -75,7 +71,7 @@ fn figure(
 ) -> Found {
     let (of_a, of_b) = (of(a), of(b));
     if of_a <= 0.0 || of_b <= 0.0 {
-        return Err(format!("{kind}: nothing was answered on one side"));
+        return Err(FigureLeftOut::NothingAnswered { figure: kind });
     }
     let (parts_a, parts_b) = (stretches(a, in_window), stretches(b, in_window));
     let ratio = spread(&parts_a).zip(spread(&parts_b)).map(|(a, b)| {
@@ -148,18 +144,18 @@ pub fn errors(a: &LoadSummary, b: &LoadSummary) -> (Pair, Standing) {
 }
 
 /// Why two capacities found at a URL are not of the same kind; empty when they are.
-pub fn capacity_refusals(a: &CapacitySummary, b: &CapacitySummary) -> Vec<String> {
+pub fn capacity_refusals(a: &CapacitySummary, b: &CapacitySummary) -> Vec<CompareRefusal> {
     let mut refused = Vec::new();
     if a.slo != b.slo {
-        let (a, b) = (&a.slo, &b.slo);
-        refused.push(format!("the goals differ: A's is {a}, B's {b}; use the same --slo"));
+        let (a, b) = (a.slo.clone(), b.slo.clone());
+        refused.push(CompareRefusal::GoalsDiffer { a, b, is_of_sessions: false });
     }
     if a.arrivals != b.arrivals {
-        refused.push("the arrivals differ; use the same --arrivals".to_string());
+        refused.push(CompareRefusal::ArrivalsDiffer);
     }
-    for (name, found) in [("A", a), ("B", b)] {
+    for (side, found) in [(Side::A, a), (Side::B, b)] {
         if found.conclusion != CapacityConclusion::Found || !found.valid {
-            refused.push(format!("{name} found no capacity"));
+            refused.push(CompareRefusal::CapacityNotFound { side });
         }
     }
     refused
@@ -173,7 +169,7 @@ pub fn capacity(a: &CapacitySummary, b: &CapacitySummary) -> Found {
         Some(Estimate { value, low, high, count })
     };
     let (Some(a), Some(b)) = (estimate(a), estimate(b)) else {
-        return Err("capacity: one side has none".to_string());
+        return Err(FigureLeftOut::MissingOnOneSide { figure: FigureKind::Capacity });
     };
     let ratio = LogRatio::of_estimates(&a, &b).map(|apart| LogRatio {
         error: apart.error.hypot((2.0 * start_variance()).sqrt()),
@@ -192,6 +188,7 @@ pub fn capacity(a: &CapacitySummary, b: &CapacitySummary) -> Found {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Language;
     use crate::terms::{LatencySummary, WindowLatency};
 
     /// Thirty seconds at 100/s after five of warm-up, with this p95, give or take a few percent.
@@ -253,9 +250,10 @@ mod tests {
     #[test]
     fn loads_that_are_not_the_same_load_are_refused() {
         let faster = LoadSummary { offered_load_rps: Some(120.0), ..load(0.1, 0) };
-        assert!(refusals(&load(0.1, 0), &faster)[0].contains("the loads differ"));
+        let said = |b| Language::DATA.say_fact(&refusals(&load(0.1, 0), b)[0]);
+        assert!(said(&faster).contains("the loads differ"));
         let invalid = LoadSummary { valid: false, ..load(0.1, 0) };
-        assert!(refusals(&load(0.1, 0), &invalid)[0].contains("B is invalid"));
+        assert!(said(&invalid).contains("B is invalid"));
         assert!(refusals(&load(0.1, 0), &load(0.2, 0)).is_empty());
     }
 

@@ -1,9 +1,12 @@
 //! May two sessions be compared at all, and what besides their figures differs?
 //!
-//! In: two stored sessions. Out: sentences. Computes only.
+//! In: two stored sessions. Out: facts. Computes only.
 
-use crate::report::{Language, Story, plan_words};
-use crate::terms::{Machine, PlannedValue, differing_values, plan_records};
+use crate::report::Story;
+use crate::terms::{
+    Allowance, Bytes, CompareRefusal, Difference, Machine, MachineDifference, NamedPart,
+    NamedSetting, PlannedValue, Stated, differing_values, plan_records,
+};
 
 /// What must be the same: the flag that sets it.
 fn flag_of(value: &PlannedValue) -> Option<&'static str> {
@@ -31,71 +34,75 @@ fn may_differ(value: &PlannedValue) -> bool {
 }
 
 /// Why the machines of two sessions keep their figures from being compared; `None` when they don't.
-pub fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Option<String> {
+pub fn machines(a: Option<&Machine>, b: Option<&Machine>) -> Option<MachineDifference> {
     let (Some(a), Some(b)) = (a, b) else {
-        return Some("of one of them the machine is not known".to_string());
+        return Some(MachineDifference::MachineNotKnown);
     };
     let is_same = a.cpu_model == b.cpu_model && a.cores == b.cores;
-    let one = |machine: &Machine| format!("{} with {} cores", machine.cpu_model, machine.cores);
-    (!is_same).then(|| format!("A was measured on {}, B on {}", one(a), one(b)))
+    (!is_same).then(|| MachineDifference::MeasuredElsewhere { a: a.clone(), b: b.clone() })
 }
 
 /// Why the loads or goals of two sessions make their figures incomparable; empty when they don't.
-pub fn loads(a: &Story, b: &Story) -> Vec<String> {
+pub fn loads(a: &Story, b: &Story) -> Vec<CompareRefusal> {
     let mut refused = Vec::new();
     if a.goals != b.goals {
-        refused.push(format!(
-            "the goals differ: A's is {}, B's {}; measure both with the same --slo",
-            a.goals, b.goals
-        ));
+        let (a, b) = (a.goals.clone(), b.goals.clone());
+        refused.push(CompareRefusal::GoalsDiffer { a, b, is_of_sessions: true });
     }
-    if a.plan.is_empty() || b.plan.is_empty() {
-        return refused;
-    }
-    let [in_a, in_b] = [a, b].map(|story| plan_records(&story.plan));
-    for values in differing_values(&in_a, &in_b, |value| flag_of(value).is_some()) {
-        let flag = values.into_iter().flatten().find_map(flag_of).unwrap_or_default();
-        let (what, [in_a, in_b]) = shown(values);
-        refused.push(format!(
-            "{what} differ: A has {in_a}, B {in_b}; measure both with the same {flag}"
-        ));
-    }
+    let planned = planned_otherwise(a, b, |value| flag_of(value).is_some());
+    refused.extend(planned.into_iter().map(|[a, b]| {
+        let flag = a.as_ref().or(b.as_ref()).and_then(flag_of).unwrap_or_default().to_string();
+        CompareRefusal::PlansDiffer { a, b, flag }
+    }));
     refused
 }
 
 /// What else differs; it is told, and the figures are compared.
-pub fn differences(a: &Story, b: &Story) -> Vec<String> {
-    let mut told = Vec::new();
-    let mut tell = |what: &str, in_a: Option<&str>, in_b: Option<&str>| {
-        if in_a != in_b {
-            let shown = |value: Option<&str>| value.unwrap_or("none").to_string();
-            told.push(format!("{what}: A {}, B {}", shown(in_a), shown(in_b)));
-        }
+pub fn differences(a: &Story, b: &Story) -> Vec<Stated<Difference>> {
+    let named = |what, a: &str, b: &str| {
+        (a != b).then(|| Difference::NameDiffers { what, a: a.to_string(), b: b.to_string() })
     };
-    tell("app", Some(&a.app), Some(&b.app));
-    tell("server", Some(&a.server), Some(&b.server));
-    if !a.plan.is_empty() && !b.plan.is_empty() {
-        let [in_a, in_b] = [a, b].map(|story| plan_records(&story.plan));
-        for values in differing_values(&in_a, &in_b, may_differ) {
-            let (what, [in_a, in_b]) = shown(values);
-            tell(what, Some(&in_a), Some(&in_b));
+    let mut told = Vec::new();
+    told.extend(named(NamedPart::App, &a.app, &b.app));
+    told.extend(named(NamedPart::Server, &a.server, &b.server));
+    let planned = planned_otherwise(a, b, may_differ).into_iter();
+    let planned = planned.filter(|both| !reads_alike(both));
+    told.extend(planned.map(|[a, b]| Difference::PlannedOtherwise { a, b }));
+    if let (Some(a), Some(b)) = (&a.machine, &b.machine) {
+        told.extend(named(NamedPart::Kernel, &a.kernel, &b.kernel));
+        let (a, b) = (a.memory_bytes, b.memory_bytes);
+        if a.to_string() != b.to_string() {
+            told.push(Difference::ServerMemoryDiffers { a, b });
         }
     }
-    if let (Some(a), Some(b)) = (&a.machine, &b.machine) {
-        tell("kernel", Some(&a.kernel), Some(&b.kernel));
-        let memory = [a, b].map(|machine| machine.memory_bytes.to_string());
-        tell("memory of the server", Some(&memory[0]), Some(&memory[1]));
-    }
-    told
+    told.into_iter().map(Stated::from).collect()
 }
 
-/// Two values of one kind, and what they are of.
-fn shown(values: [Option<&PlannedValue>; 2]) -> (&'static str, [String; 2]) {
-    let [a, b] = values;
-    let what = a.or(b).map_or("", |value| plan_words::label(value, Language::DATA));
-    let value = |it: Option<&PlannedValue>| match it {
-        Some(value) => plan_words::value(value, Language::DATA),
-        None => "none".to_string(),
+/// Where the plans differ, of the values that `matters` chooses; nowhere where one is not known.
+fn planned_otherwise(
+    a: &Story,
+    b: &Story,
+    matters: fn(&PlannedValue) -> bool,
+) -> Vec<[Option<PlannedValue>; 2]> {
+    let is_known = !a.plan.is_empty() && !b.plan.is_empty();
+    let [a, b] = [a, b].map(|story| plan_records(&story.plan));
+    let found = if is_known { differing_values(&a, &b, matters) } else { Vec::new() };
+    found.into_iter().map(|both| both.map(|value| value.cloned())).collect()
+}
+
+/// Amounts of memory that differ by less than is shown, as a machine's do under two kernels.
+fn reads_alike(values: &[Option<PlannedValue>; 2]) -> bool {
+    let [Some(PlannedValue::Memory(a)), Some(PlannedValue::Memory(b))] = values else {
+        return false;
     };
-    (what, [value(a), value(b)])
+    let shown = |allowed: &Allowance<Bytes>| match allowed {
+        Allowance::Limit(limit) => (true, limit.to_string()),
+        Allowance::All(all) => (false, all.to_string()),
+    };
+    shown(a) == shown(b)
+}
+
+/// A setting of the session's server.
+pub fn named(story: &Story, workers: u16, threads: u16) -> NamedSetting {
+    NamedSetting { workers, threads: story.has_threads.then_some(threads) }
 }

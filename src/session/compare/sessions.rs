@@ -6,7 +6,7 @@ use crate::model::Costs;
 use crate::report::Story;
 use crate::search::{Start, mean_rps, ratio_apart, ratio_in_blocks, starts};
 use crate::stats::{Estimate, LogRatio};
-use crate::terms::{Configuration, FigureKind, TrialPurpose, TrialSummary};
+use crate::terms::{Configuration, FigureKind, FigureLeftOut, Side, TrialPurpose, TrialSummary};
 
 /// One side: a session and the setting of it that is meant.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub struct Pair {
 }
 
 /// A figure, or why it is not one of those compared.
-pub type Found = Result<Pair, String>;
+pub type Found = Result<Pair, FigureLeftOut>;
 
 /// Rates nearer to each other than this count as the same.
 const SAME_RATE: f64 = 0.01;
@@ -80,8 +80,8 @@ pub fn capacity(a: &Measured<'_>, b: &Measured<'_>, is_one_session: bool) -> Fou
 /// What was current in each.
 pub fn current_capacity(a: &Measured<'_>, b: &Measured<'_>) -> Found {
     let known = |side: &Measured<'_>| {
-        let current = side.story.current_configuration();
-        current.ok_or_else(|| "current setting's capacity: one side has none".to_string())
+        let missing = FigureLeftOut::MissingOnOneSide { figure: FigureKind::CurrentCapacity };
+        side.story.current_configuration().ok_or(missing)
     };
     let (of_a, of_b) = (known(a)?, known(b)?);
     capacity_of(FigureKind::CurrentCapacity, (a, of_a), (b, of_b), false)
@@ -93,16 +93,16 @@ fn capacity_of(
     (b, at_b): (&Measured<'_>, Configuration),
     is_one_session: bool,
 ) -> Found {
-    let of = |side: &Measured<'_>, name: &str, at: Configuration| {
-        let starts: Vec<Start> = side.of(at).copied().collect();
+    let of = |measured: &Measured<'_>, side: Side, setting: Configuration| {
+        let starts: Vec<Start> = measured.of(setting).copied().collect();
         // Of the race's own starts the session knew more than their trials tell.
         let is_confirmed = starts.iter().any(|start| start.block > 0);
-        let concluded = side.concluded(at);
+        let concluded = measured.concluded(setting);
         let found = if is_confirmed || concluded.is_empty() { starts } else { concluded };
-        let missing = || format!("{kind}: {at} holds nothing in {name}, or was not measured there");
-        if found.is_empty() { Err(missing()) } else { Ok(found) }
+        let missing = FigureLeftOut::SettingHoldsNothing { figure: kind, setting, side };
+        if found.is_empty() { Err(missing) } else { Ok(found) }
     };
-    let (of_a, of_b) = (of(a, "A", at_a)?, of(b, "B", at_b)?);
+    let (of_a, of_b) = (of(a, Side::A, at_a)?, of(b, Side::B, at_b)?);
     let in_blocks = if is_one_session { ratio_in_blocks(&of_a, &of_b) } else { None };
     Ok(Pair {
         kind,
@@ -121,7 +121,7 @@ pub fn gain(a: &Measured<'_>, b: &Measured<'_>) -> Found {
         let (value, [low, high]) = (decision.gain_ratio?, decision.gain_ratio_interval?);
         Some(Estimate { value, low, high, count: 1 })
     };
-    let missing = || "gain: one side has none".to_string();
+    let missing = || FigureLeftOut::MissingOnOneSide { figure: FigureKind::Gain };
     let (a, b) = (known(a).ok_or_else(missing)?, known(b).ok_or_else(missing)?);
     Ok(Pair {
         kind: FigureKind::Gain,
@@ -160,7 +160,7 @@ pub fn latency(a: &Measured<'_>, b: &Measured<'_>) -> Found {
     rates.sort_by(|a, b| b.total_cmp(a));
     let common = rates.iter().find(|rate| !at(b, **rate).is_empty());
     let Some(&rate) = common else {
-        return Err("p95: there is no rate that both were offered".to_string());
+        return Err(FigureLeftOut::NoCommonRate);
     };
     plain(FigureKind::LatencyP95, &at(a, rate), &at(b, rate))
 }
@@ -177,7 +177,7 @@ fn is_same(a: f64, b: f64) -> bool {
 /// Figures of which nothing is known beforehand: with one value on a side there is no interval.
 fn plain(kind: FigureKind, a: &[f64], b: &[f64]) -> Found {
     if a.is_empty() || b.is_empty() {
-        return Err(format!("{kind}: not measured on both sides"));
+        return Err(FigureLeftOut::NotMeasuredOnBoth { figure: kind });
     }
     Ok(Pair {
         kind,

@@ -54,6 +54,7 @@ impl PlanPhrases for English {
             PlanWord::AsTheBudgetAllows => "as the budget allows",
             PlanWord::OfTheCommand => "the command's own",
             PlanWord::NoLimit => "no limit",
+            PlanWord::NoValue => "none",
             PlanWord::On => "on",
             PlanWord::Off => "off",
         }
@@ -120,8 +121,7 @@ impl PlanPhrases for English {
         format!("at most {most}")
     }
 
-    fn plans_differ(&self, what: &str, [then, now]: [Option<&str>; 2], flag: &str) -> String {
-        let (then, now) = (then.unwrap_or("none"), now.unwrap_or("none"));
+    fn plans_differ(&self, what: &str, [then, now]: [&str; 2], flag: &str) -> String {
         format!("{what} was {then}, and is {now} now; give it with {flag}")
     }
 }

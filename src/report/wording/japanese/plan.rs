@@ -54,6 +54,7 @@ impl PlanPhrases for Japanese {
             PlanWord::AsTheBudgetAllows => "時間枠の許すかぎり",
             PlanWord::OfTheCommand => "コマンドのもの",
             PlanWord::NoLimit => "上限なし",
+            PlanWord::NoValue => "なし",
             PlanWord::On => "あり",
             PlanWord::Off => "なし",
         }
@@ -118,8 +119,7 @@ impl PlanPhrases for Japanese {
         format!("最大 {most}")
     }
 
-    fn plans_differ(&self, what: &str, [then, now]: [Option<&str>; 2], flag: &str) -> String {
-        let (then, now) = (then.unwrap_or("なし"), now.unwrap_or("なし"));
+    fn plans_differ(&self, what: &str, [then, now]: [&str; 2], flag: &str) -> String {
         format!("{what}は前回 {then}、今は {now} です。{flag} で指定してください")
     }
 }

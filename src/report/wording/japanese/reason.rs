@@ -123,7 +123,8 @@ pub fn of_change(reason: &ChangeReason) -> String {
     }
 }
 
-fn name(figure: FigureKind) -> &'static str {
+/// A figure's name, as it stands before a particle.
+pub(super) fn name(figure: FigureKind) -> &'static str {
     match figure {
         FigureKind::Capacity => "さばける量",
         FigureKind::CurrentCapacity => "今の設定のさばける量",

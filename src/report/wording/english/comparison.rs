@@ -1,0 +1,152 @@
+//! What a comparison or a verification says beside its figures, in English.
+
+use super::{English, Phrases};
+use crate::report::wording::Counted;
+use crate::report::{Language, plan_words};
+use crate::terms::{
+    CompareNote, CompareRefusal, Difference, FigureKind, FigureLeftOut, LoadOffered, Machine,
+    MachineDifference, NamedPart, NamedSetting,
+};
+
+pub fn machines(difference: &MachineDifference) -> String {
+    let one = |it: &Machine| format!("{} with {} cores", it.cpu_model, it.cores);
+    match difference {
+        MachineDifference::MachineNotKnown => "of one of them the machine is not known".into(),
+        MachineDifference::MeasuredElsewhere { a, b } => {
+            format!("A was measured on {}, B on {}", one(a), one(b))
+        }
+    }
+}
+
+pub fn refusal(refusal: &CompareRefusal) -> String {
+    match refusal {
+        CompareRefusal::MachinesDiffer { why } => format!(
+            "the machines differ: {}; a difference would be the machine's as much as the app's. \
+             Measure both on one machine, or say --machines if the machine is what you compare",
+            machines(why)
+        ),
+        CompareRefusal::TooFewStarts { side, starts, needed } => format!(
+            "{side} has {} of its setting, and to compare machines takes at least {needed} on \
+             each; give its tune a longer --budget",
+            English.count(*starts, Counted::Starts)
+        ),
+        CompareRefusal::OneStartEach { needed } => format!(
+            "each side is one start, and to compare machines takes at least {needed} on each: \
+             tune on both, and compare the sessions"
+        ),
+        CompareRefusal::GoalsDiffer { a, b, is_of_sessions } => {
+            let verb = if *is_of_sessions { "measure both with" } else { "use" };
+            format!("the goals differ: A's is {a}, B's {b}; {verb} the same --slo")
+        }
+        CompareRefusal::PlansDiffer { a, b, flag } => {
+            let (what, [a, b]) = plan_words::both([a.as_ref(), b.as_ref()], Language::English);
+            format!("{what} differ: A has {a}, B {b}; measure both with the same {flag}")
+        }
+        CompareRefusal::LoadsDiffer { a, b } => {
+            format!("the loads differ: A is {}, B {}; offer both the same", load(*a), load(*b))
+        }
+        CompareRefusal::LoadNotValid { side } => format!(
+            "{side} is invalid: it describes the load generator or the machine, not the server; \
+             its warnings say how to mend that"
+        ),
+        CompareRefusal::ArrivalsDiffer => "the arrivals differ; use the same --arrivals".into(),
+        CompareRefusal::CapacityNotFound { side } => format!("{side} found no capacity"),
+    }
+}
+
+fn load(offered: Option<LoadOffered>) -> String {
+    match offered {
+        Some(LoadOffered::RateRps(rate)) => format!("{rate:.1}/s"),
+        Some(LoadOffered::Clients(clients)) => format!("{clients} clients"),
+        None => "an unknown load".into(),
+    }
+}
+
+pub fn left_out(why: &FigureLeftOut) -> String {
+    match why {
+        FigureLeftOut::ServerCpuNotInLoad => {
+            "CPU per request: a load's result does not say what the server used".into()
+        }
+        FigureLeftOut::NothingAnswered { figure } => {
+            format!("{figure}: nothing was answered on one side")
+        }
+        FigureLeftOut::NotMeasuredOnBoth { figure } => {
+            format!("{figure}: not measured on both sides")
+        }
+        FigureLeftOut::MissingOnOneSide { figure: FigureKind::CurrentCapacity } => {
+            "current setting's capacity: one side has none".into()
+        }
+        FigureLeftOut::MissingOnOneSide { figure } => format!("{figure}: one side has none"),
+        FigureLeftOut::SettingHoldsNothing { figure, setting, side } => {
+            format!("{figure}: {setting} holds nothing in {side}, or was not measured there")
+        }
+        FigureLeftOut::NoCommonRate => "p95: there is no rate that both were offered".into(),
+    }
+}
+
+pub fn difference(difference: &Difference) -> String {
+    let tell = |what: &str, a: &str, b: &str| format!("{what}: A {a}, B {b}");
+    match difference {
+        Difference::NameDiffers { what, a, b } => {
+            let what = match what {
+                NamedPart::App => "app",
+                NamedPart::Server => "server",
+                NamedPart::Kernel => "kernel",
+            };
+            tell(what, a, b)
+        }
+        Difference::PlannedOtherwise { a, b } => {
+            let (what, [a, b]) = plan_words::both([a.as_ref(), b.as_ref()], Language::English);
+            tell(what, &a, &b)
+        }
+        Difference::ServerMemoryDiffers { a, b } => {
+            tell("memory of the server", &a.to_string(), &b.to_string())
+        }
+        Difference::RecommendedDiffers { a, b } => {
+            tell("recommended setting", &setting(*a), &setting(*b))
+        }
+        Difference::KnobsNotVerified { changes, at } => {
+            let at = at.map_or_else(String::new, |at| format!(" at {}", setting(at)));
+            format!(
+                "knobs: {}{at} is recommended too, and is not verified: then and now count \
+                 without it",
+                English.all_of(changes)
+            )
+        }
+    }
+}
+
+fn setting(NamedSetting { workers, threads }: NamedSetting) -> String {
+    match threads {
+        Some(threads) => format!("{workers} x {threads}"),
+        None => English.count(workers.into(), Counted::Workers),
+    }
+}
+
+pub fn note(note: &CompareNote) -> String {
+    match note {
+        CompareNote::NotMeasuredInTurn => {
+            "the two were not measured in turn: the intervals have what starts differ by, and not \
+             what the machine did differently at another time; one session that measures both \
+             does"
+                .into()
+        }
+        CompareNote::NoCommonBlock => {
+            "no block has both settings, so they are compared as they were met in the race".into()
+        }
+        CompareNote::FiguresOfRace { side } => format!(
+            "{side}'s setting was not measured again after the choice; its figure is the race's \
+             own"
+        ),
+        CompareNote::PlanNotKnown { side } => format!(
+            "{side} does not say what was asked for, so whether targets, arrivals and connections \
+             were the same could not be checked"
+        ),
+        CompareNote::MachinesNotSaid { starts_differ_ratio } => format!(
+            "neither result says on which machine it was measured: that it was the same, and as \
+             quiet, is for you to know. What two starts differ by (some {:.0} %) is in the \
+             intervals",
+            starts_differ_ratio * 100.0
+        ),
+    }
+}

@@ -1,0 +1,146 @@
+//! What a comparison or a verification says beside its figures, in Japanese.
+
+use super::reason::name;
+use super::{Japanese, Phrases};
+use crate::report::wording::Counted;
+use crate::report::{Language, plan_words};
+use crate::terms::{
+    CompareNote, CompareRefusal, Difference, FigureKind, FigureLeftOut, LoadOffered, Machine,
+    MachineDifference, NamedPart, NamedSetting,
+};
+
+pub fn machines(difference: &MachineDifference) -> String {
+    let one = |it: &Machine| format!("{}（{} コア）", it.cpu_model, it.cores);
+    match difference {
+        MachineDifference::MachineNotKnown => "一方のマシンがわかりません".into(),
+        MachineDifference::MeasuredElsewhere { a, b } => {
+            format!("A は {}、B は {}で計測しました", one(a), one(b))
+        }
+    }
+}
+
+pub fn refusal(refusal: &CompareRefusal) -> String {
+    match refusal {
+        CompareRefusal::MachinesDiffer { why } => format!(
+            "マシンが違います: {}。差が出ても、アプリの差かマシンの差かわかりません。両方を同じマシンで計測するか、\
+             マシンを比べたいのなら --machines を付けてください",
+            machines(why)
+        ),
+        CompareRefusal::TooFewStarts { side, starts, needed } => format!(
+            "{side} の設定の起動は {starts} 回です。マシンを比べるには、それぞれ {needed} 回以上必要です。\
+             tune の --budget を増やしてください"
+        ),
+        CompareRefusal::OneStartEach { needed } => format!(
+            "どちらも 1 回の起動の結果です。マシンを比べるには、それぞれ {needed} 回以上必要です。両方で tune し\
+             て、そのセッションを比べてください"
+        ),
+        CompareRefusal::GoalsDiffer { a, b, .. } => {
+            format!("目標が違います: A は {a}、B は {b} です。両方を同じ --slo で計測してください")
+        }
+        CompareRefusal::PlansDiffer { a, b, flag } => {
+            let (what, [a, b]) = plan_words::both([a.as_ref(), b.as_ref()], Language::Japanese);
+            format!(
+                "{what}が違います: A は {a}、B は {b} です。両方を同じ {flag} で計測してください"
+            )
+        }
+        CompareRefusal::LoadsDiffer { a, b } => format!(
+            "負荷が違います（A: {}、B: {}）。両方に同じ負荷をかけてください",
+            load(*a),
+            load(*b)
+        ),
+        CompareRefusal::LoadNotValid { side } => format!(
+            "{side} は有効ではありません。サーバーではなく、負荷生成側かマシンを表しています。直し方は、その警告に\
+             あります"
+        ),
+        CompareRefusal::ArrivalsDiffer => "到着が違います。同じ --arrivals にしてください".into(),
+        CompareRefusal::CapacityNotFound { side } => {
+            format!("{side} では、さばける量が見つかっていません")
+        }
+    }
+}
+
+fn load(offered: Option<LoadOffered>) -> String {
+    match offered {
+        Some(LoadOffered::RateRps(rate)) => format!("{rate:.1}/s"),
+        Some(LoadOffered::Clients(clients)) => format!("{clients} クライアント"),
+        None => "不明".into(),
+    }
+}
+
+pub fn left_out(why: &FigureLeftOut) -> String {
+    let of = |figure: FigureKind, why: &str| format!("{}: {why}", name(figure).trim_end());
+    match why {
+        FigureLeftOut::ServerCpuNotInLoad => {
+            of(FigureKind::CpuPerRequest, "負荷の結果からは、サーバーが使った分がわかりません")
+        }
+        FigureLeftOut::NothingAnswered { figure } => {
+            of(*figure, "一方では、応答が 1 件もありませんでした")
+        }
+        FigureLeftOut::NotMeasuredOnBoth { figure } => of(*figure, "両方では計測していません"),
+        FigureLeftOut::MissingOnOneSide { figure } => of(*figure, "一方にありません"),
+        FigureLeftOut::SettingHoldsNothing { figure, setting, side } => {
+            of(*figure, &format!("{side} の {setting} は何もさばけないか、計測していません"))
+        }
+        FigureLeftOut::NoCommonRate => of(FigureKind::LatencyP95, "両方にかけたレートがありません"),
+    }
+}
+
+pub fn difference(difference: &Difference) -> String {
+    let tell = |what: &str, a: &str, b: &str| format!("{what}: A は {a}、B は {b}");
+    match difference {
+        Difference::NameDiffers { what, a, b } => {
+            let what = match what {
+                NamedPart::App => "アプリ",
+                NamedPart::Server => "サーバー",
+                NamedPart::Kernel => "カーネル",
+            };
+            tell(what, a, b)
+        }
+        Difference::PlannedOtherwise { a, b } => {
+            let (what, [a, b]) = plan_words::both([a.as_ref(), b.as_ref()], Language::Japanese);
+            tell(what, &a, &b)
+        }
+        Difference::ServerMemoryDiffers { a, b } => {
+            tell("サーバーのメモリ", &a.to_string(), &b.to_string())
+        }
+        Difference::RecommendedDiffers { a, b } => tell("推奨設定", &setting(*a), &setting(*b)),
+        Difference::KnobsNotVerified { changes, at } => {
+            let at = at.map_or_else(String::new, |at| format!("（{}）", setting(at)));
+            format!(
+                "追加設定: {}{at} も推奨されていますが、確かめていません。前回も今回も、それを除いた値です",
+                Japanese.all_of(changes)
+            )
+        }
+    }
+}
+
+fn setting(NamedSetting { workers, threads }: NamedSetting) -> String {
+    match threads {
+        Some(threads) => format!("{workers} x {threads}"),
+        None => Japanese.count(workers.into(), Counted::Workers),
+    }
+}
+
+pub fn note(note: &CompareNote) -> String {
+    match note {
+        CompareNote::NotMeasuredInTurn => {
+            "2 つは交互に計測したものではありません。起動ごとの差は区間に入っていますが、時間を置いたことによるマシン\
+             の差は入っていません。1 つのセッションで両方を計測すれば、それも除けます"
+                .into()
+        }
+        CompareNote::NoCommonBlock => {
+            "両方の設定を計測したブロックがないため、探索のときの値で比べています".into()
+        }
+        CompareNote::FiguresOfRace { side } => format!(
+            "{side} の設定は、選んだ後に計測し直していません。値は探索のときのものです"
+        ),
+        CompareNote::PlanNotKnown { side } => format!(
+            "{side} には何を指定したかが残っておらず、ターゲット、到着、接続が同じかどうかを確かめられませんでした"
+        ),
+        CompareNote::MachinesNotSaid { starts_differ_ratio } => format!(
+            "どちらの結果にも、どのマシンで計測したかが残っていません。同じマシンで、同じくらい静かだったかどうかは、\
+             ご自身で確かめてください。起動ごとの差（約 {:.0} %）は区間に入っています",
+            starts_differ_ratio * 100.0
+        ),
+    }
+}

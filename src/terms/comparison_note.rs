@@ -1,0 +1,177 @@
+//! What a comparison or a verification says beside its figures.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::comparison::FigureKind;
+use super::configuration::Configuration;
+use super::doubt::LoadOffered;
+use super::goals::GoalList;
+use super::machine::Machine;
+use super::plan_record::PlannedValue;
+use super::units::Bytes;
+
+/// One of two results: B is judged against A.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    A,
+    B,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::A => "A",
+            Self::B => "B",
+        })
+    }
+}
+
+/// A setting as it is named; `threads` is null for a server whose workers have one each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NamedSetting {
+    pub workers: u16,
+    pub threads: Option<u16>,
+}
+
+/// Why two machines may not be one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum MachineDifference {
+    /// Of one of the results the machine is not known.
+    MachineNotKnown,
+    /// The CPU's model or the number of cores differs.
+    MeasuredElsewhere { a: Machine, b: Machine },
+}
+
+/// Why two results must not be compared; each with the way out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum CompareRefusal {
+    MachinesDiffer {
+        why: MachineDifference,
+    },
+    /// To compare machines takes more starts of the setting.
+    TooFewStarts {
+        side: Side,
+        starts: u64,
+        needed: u64,
+    },
+    /// To compare machines takes more than results of one start.
+    OneStartEach {
+        needed: u64,
+    },
+    /// As they are written.
+    GoalsDiffer {
+        a: GoalList,
+        b: GoalList,
+        /// Else of capacities found at a URL.
+        is_of_sessions: bool,
+    },
+    /// A value of the plans, null where one has none; the flag sets it.
+    PlansDiffer {
+        a: Option<PlannedValue>,
+        b: Option<PlannedValue>,
+        flag: String,
+    },
+    /// What was offered; null where it is not known.
+    LoadsDiffer {
+        a: Option<LoadOffered>,
+        b: Option<LoadOffered>,
+    },
+    /// Its warnings say why.
+    LoadNotValid {
+        side: Side,
+    },
+    ArrivalsDiffer,
+    CapacityNotFound {
+        side: Side,
+    },
+}
+
+/// Why a figure is not among those compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum FigureLeftOut {
+    /// A load's result does not say what the server used.
+    ServerCpuNotInLoad,
+    /// On one side nothing was answered.
+    NothingAnswered {
+        figure: FigureKind,
+    },
+    NotMeasuredOnBoth {
+        figure: FigureKind,
+    },
+    /// The session, or the result, of one side has none.
+    MissingOnOneSide {
+        figure: FigureKind,
+    },
+    /// The setting holds nothing there, or was not measured.
+    SettingHoldsNothing {
+        figure: FigureKind,
+        setting: Configuration,
+        side: Side,
+    },
+    /// There is no rate that both were offered and held.
+    NoCommonRate,
+}
+
+/// What has a name that may be another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NamedPart {
+    App,
+    Server,
+    Kernel,
+}
+
+/// What else differs; the figures are compared all the same. Of a verification A is then, B now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum Difference {
+    NameDiffers {
+        what: NamedPart,
+        a: String,
+        b: String,
+    },
+    /// A value of the plans, null where one has none.
+    PlannedOtherwise {
+        a: Option<PlannedValue>,
+        b: Option<PlannedValue>,
+    },
+    /// What the app server may use of the machine's.
+    ServerMemoryDiffers {
+        a: Bytes,
+        b: Bytes,
+    },
+    RecommendedDiffers {
+        a: NamedSetting,
+        b: NamedSetting,
+    },
+    /// Changes are recommended too, and take no part; with them this setting is, null where that is
+    /// the recommended one.
+    KnobsNotVerified {
+        changes: Vec<String>,
+        at: Option<NamedSetting>,
+    },
+}
+
+/// How far to trust a comparison, and what would tell more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum CompareNote {
+    /// They are two sessions.
+    NotMeasuredInTurn,
+    /// They are settings of one session that no block has both of.
+    NoCommonBlock,
+    /// The setting was not measured again after the choice.
+    FiguresOfRace { side: Side },
+    /// What was asked for is not known.
+    PlanNotKnown { side: Side },
+    /// Neither result says on which machine it was measured; the ratio is what two starts of one
+    /// server differ by.
+    MachinesNotSaid { starts_differ_ratio: f64 },
+}
