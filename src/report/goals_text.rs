@@ -28,19 +28,25 @@ pub fn heading(decision: &Decision, language: Language) -> Option<String> {
     Some(language.phrases().targets_at(&figures::rate(rate)))
 }
 
-fn line(goal: &GoalSummary, count: usize, language: Language) -> String {
-    let (say, labels) = (language.phrases(), language.labels());
-    let name = match &goal.targets[..] {
+/// Whom a goal is about: one target, all, or those without a goal of their own; `count`: goals in
+/// all.
+pub fn name(goal: &GoalSummary, count: usize, language: Language) -> &str {
+    let labels = language.labels();
+    match &goal.targets[..] {
         [only] => &only.target,
         _ if count > 1 => labels.other_targets,
         _ => labels.all_targets,
-    };
+    }
+}
+
+fn line(goal: &GoalSummary, count: usize, language: Language) -> String {
+    let say = language.phrases();
     let needed = goal.requests_needed.map(|needed| needed.to_string());
     let met = GoalMet { met: goal.met, leaning: goal.leaning, needed: needed.as_deref() };
     let met = say.goal_met(&met);
     let slo = goal.slo.as_ref().map(Slo::to_string);
     say.goal(
-        name,
+        name(goal, count, language),
         slo.as_deref().zip(Some(met.as_str())),
         &seen(goal.due, goal.failed, &goal.latency_s, language),
     )

@@ -165,7 +165,7 @@ fn goal_cases(goals: &[GoalSummary]) -> impl Iterator<Item = Case> {
     with_goal.map(|(goal, slo)| {
         let seen = goals_text::lines(std::slice::from_ref(goal), Language::English).join("; ");
         let why = goal.reason.as_ref().map_or(seen, |reason| Language::DATA.say(reason));
-        let name = format!("{}: {slo}", goal.name(goals.len()));
+        let name = format!("{}: {slo}", goals_text::name(goal, goals.len(), Language::DATA));
         Case::new(name, Outcome::of_goal(goal.met, why))
     })
 }

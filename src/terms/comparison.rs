@@ -2,8 +2,6 @@
 //!
 //! Names and units are a promise to scripts: add, never rename. Seconds, bytes, requests/s.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +19,7 @@ use super::trial::Verdict;
 pub enum Standing {
     /// Beyond doubt, and by more than 3 % as far as is known.
     Better,
-    /// The same the other way.
+    /// Beyond doubt, and by more than 3 % as far as is known.
     Worse,
     /// The ratio's 90 % interval lies within 3 % of one.
     Equivalent,
@@ -56,23 +54,6 @@ impl FigureKind {
     /// False for rates, true for what costs something.
     pub fn is_less_better(self) -> bool {
         !matches!(self, Self::Capacity | Self::CurrentCapacity | Self::Gain | Self::Throughput)
-    }
-}
-
-impl fmt::Display for FigureKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Capacity => "capacity",
-            Self::CurrentCapacity => "current setting's",
-            Self::Gain => "gain",
-            Self::Memory => "memory",
-            Self::CpuPerRequest => "CPU per request",
-            Self::Throughput => "throughput",
-            Self::LatencyP50 => "p50",
-            Self::LatencyP95 => "p95",
-            Self::LatencyP99 => "p99",
-            Self::Errors => "errors",
-        })
     }
 }
 

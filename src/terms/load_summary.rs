@@ -129,17 +129,6 @@ pub struct GoalSummary {
     pub requests_needed: Option<u64>,
 }
 
-impl GoalSummary {
-    /// Whom it is about, for people: `GET /report`, or `the other targets`; `count`: goals in all.
-    pub fn name(&self, count: usize) -> String {
-        match &self.targets[..] {
-            [only] => only.target.clone(),
-            _ if count > 1 => "the other targets".to_string(),
-            _ => "all targets".to_string(),
-        }
-    }
-}
-
 /// The result of one load. Warm-up is left out of every figure but `windows`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadSummary {
@@ -202,10 +191,13 @@ impl LoadSummary {
     /// time until the last reply, which `throughput_rps` counts, has a drain in which the server
     /// runs empty.
     pub fn got_through_rps(&self) -> f64 {
-        let is_good = |code: &str| code.starts_with(['2', '3']);
-        let statuses = self.status.iter();
-        let good: u64 = statuses.filter(|(code, _)| is_good(code)).map(|(_, count)| count).sum();
-        if self.duration_s > 0.0 { good as f64 / self.duration_s } else { 0.0 }
+        if self.duration_s > 0.0 { self.good() as f64 / self.duration_s } else { 0.0 }
+    }
+
+    /// Replies 2xx and 3xx.
+    pub fn good(&self) -> u64 {
+        let is_good = |status: &str| status.starts_with(['2', '3']);
+        self.status.iter().filter(|(status, _)| is_good(status)).map(|(_, count)| count).sum()
     }
 }
 

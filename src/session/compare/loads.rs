@@ -111,15 +111,7 @@ fn spread(logs: &[f64]) -> Option<(f64, f64)> {
 /// Share of the requests that failed, with whether that changed beyond doubt: the exact intervals
 /// of both (97.5 % each side) lie apart.
 pub fn errors(a: &LoadSummary, b: &LoadSummary) -> (Pair, Standing) {
-    let failed = |load: &LoadSummary| {
-        let good: u64 = load
-            .status
-            .iter()
-            .filter(|(code, _)| code.starts_with(['2', '3']))
-            .map(|(_, count)| count)
-            .sum();
-        (load.due, load.due.saturating_sub(good))
-    };
+    let failed = |load: &LoadSummary| (load.due, load.due.saturating_sub(load.good()));
     let share = |(due, bad): (u64, u64)| bad as f64 / due.max(1) as f64;
     let bounds = |(due, bad): (u64, u64)| {
         (binomial::lower_bound(due, bad, 0.975), binomial::upper_bound(due, bad, 0.975))

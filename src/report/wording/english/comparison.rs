@@ -1,5 +1,7 @@
 //! What a comparison or a verification says beside its figures, in English.
 
+use std::fmt;
+
 use super::{English, Phrases};
 use crate::report::wording::Counted;
 use crate::report::{Language, plan_words};
@@ -148,5 +150,22 @@ pub fn note(note: &CompareNote) -> String {
              intervals",
             starts_differ_ratio * 100.0
         ),
+    }
+}
+
+impl fmt::Display for FigureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Capacity => "capacity",
+            Self::CurrentCapacity => "current setting's",
+            Self::Gain => "gain",
+            Self::Memory => "memory",
+            Self::CpuPerRequest => "CPU per request",
+            Self::Throughput => "throughput",
+            Self::LatencyP50 => "p50",
+            Self::LatencyP95 => "p95",
+            Self::LatencyP99 => "p99",
+            Self::Errors => "errors",
+        })
     }
 }
