@@ -66,12 +66,12 @@ pub fn differences(a: &Story, b: &Story) -> Vec<Stated<Difference>> {
     told.extend(named(NamedPart::App, &a.app, &b.app));
     told.extend(named(NamedPart::Server, &a.server, &b.server));
     let planned = planned_otherwise(a, b, may_differ).into_iter();
-    let planned = planned.filter(|both| !reads_alike(both));
+    let planned = planned.filter(|both| !is_same_memory(both));
     told.extend(planned.map(|[a, b]| Difference::PlannedOtherwise { a, b }));
     if let (Some(a), Some(b)) = (&a.machine, &b.machine) {
         told.extend(named(NamedPart::Kernel, &a.kernel, &b.kernel));
         let (a, b) = (a.memory_bytes, b.memory_bytes);
-        if a.to_string() != b.to_string() {
+        if !are_alike(a, b) {
             told.push(Difference::ServerMemoryDiffers { a, b });
         }
     }
@@ -90,19 +90,61 @@ fn planned_otherwise(
     found.into_iter().map(|both| both.map(|value| value.cloned())).collect()
 }
 
-/// Amounts of memory that differ by less than is shown, as a machine's do under two kernels.
-fn reads_alike(values: &[Option<PlannedValue>; 2]) -> bool {
-    let [Some(PlannedValue::Memory(a)), Some(PlannedValue::Memory(b))] = values else {
-        return false;
-    };
-    let shown = |allowed: &Allowance<Bytes>| match allowed {
-        Allowance::Limit(limit) => (true, limit.to_string()),
-        Allowance::All(all) => (false, all.to_string()),
-    };
-    shown(a) == shown(b)
+/// Limits of memory that are alike, or machines that have about as much.
+fn is_same_memory(values: &[Option<PlannedValue>; 2]) -> bool {
+    match values {
+        [
+            Some(PlannedValue::Memory(Allowance::Limit(a))),
+            Some(PlannedValue::Memory(Allowance::Limit(b))),
+        ]
+        | [
+            Some(PlannedValue::Memory(Allowance::All(a))),
+            Some(PlannedValue::Memory(Allowance::All(b))),
+        ] => are_alike(*a, *b),
+        _ => false,
+    }
+}
+
+/// Within 1 %, as one machine's memory is under two kernels.
+fn are_alike(a: Bytes, b: Bytes) -> bool {
+    a.0.abs_diff(b.0) <= a.0.max(b.0) / 100
 }
 
 /// A setting of the session's server.
 pub fn named(story: &Story, workers: u16, threads: u16) -> NamedSetting {
     NamedSetting { workers, threads: story.has_threads.then_some(threads) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mix_is_comparable_where_each_targets_goal_is_the_same() {
+        let story = |goals: &str| Story { goals: goals.parse().unwrap(), ..Story::default() };
+        let one = "p95<200ms; GET /report: p95<2s";
+        for (other, is_same) in [
+            (one, true),
+            ("p95<200ms; GET /report: p95<3s", false),
+            ("p95<200ms", false),
+            ("GET /report: p95<2s", false),
+        ] {
+            let refused = loads(&story(one), &story(other));
+            let differ = matches!(refused[..], [CompareRefusal::GoalsDiffer { .. }]);
+            assert_eq!((refused.is_empty(), differ), (is_same, !is_same), "{other}");
+        }
+    }
+
+    #[test]
+    fn memory_that_differs_by_less_than_a_hundredth_is_the_same() {
+        use PlannedValue::Memory;
+        let gib = |gib: f64| Bytes((gib * f64::from(1 << 30)) as u64);
+        for (a, b, is_same) in [
+            (Allowance::All(gib(7.78)), Allowance::All(gib(7.80)), true),
+            (Allowance::All(gib(7.6)), Allowance::All(gib(7.8)), false),
+            (Allowance::Limit(gib(7.8)), Allowance::All(gib(7.8)), false),
+        ] {
+            assert_eq!(is_same_memory(&[Some(Memory(a)), Some(Memory(b))]), is_same);
+        }
+    }
 }
