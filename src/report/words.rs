@@ -9,7 +9,7 @@ use super::wording::{
 };
 use super::{figures, knob_words, objective_text, used_words};
 use crate::terms::{
-    Configuration, CurrentSetting, Decision, GoalSummary, LimitKind, Machine, Offered,
+    Configuration, CurrentSetting, Decision, GoalSummary, LimitKind, LoadSummary, Machine, Offered,
     QuantileLimit, Reason, SessionState, Stated, TrialFailure, TrialPurpose, TrialSummary, Variant,
     Verdict,
 };
@@ -293,7 +293,7 @@ fn best_known(story: &Story, language: Language) -> Option<(&'static str, String
         return Some((labels.best_so_far, held));
     }
     let nearest = nearest(story)?;
-    let (quantile, latency) = goal_latency(story, nearest);
+    let (quantile, latency) = goal_latency(story, &nearest.summary);
     let failed = failed_share(nearest);
     let failed = (failed != 0.0).then(|| figures::percent(failed));
     let told = say.nearest(&Nearest {
@@ -309,7 +309,8 @@ fn best_known(story: &Story, language: Language) -> Option<(&'static str, String
 
 /// The believable trial that came nearest to the goal: fewest failures, then lowest latency.
 fn nearest(story: &Story) -> Option<&TrialSummary> {
-    let distance = |trial: &TrialSummary| (failed_share(trial), goal_latency(story, trial).1);
+    let distance =
+        |trial: &TrialSummary| (failed_share(trial), goal_latency(story, &trial.summary).1);
     story.trials.iter().filter(|trial| trial.valid && trial.summary.completed > 0).min_by(|a, b| {
         let ((a_failed, a_latency), (b_failed, b_latency)) = (distance(a), distance(b));
         a_failed.total_cmp(&b_failed).then(a_latency.total_cmp(&b_latency))
@@ -319,13 +320,7 @@ fn nearest(story: &Story) -> Option<&TrialSummary> {
 /// Share of requests without a 2xx or 3xx reply.
 fn failed_share(trial: &TrialSummary) -> f64 {
     let summary = &trial.summary;
-    let good: u64 = summary
-        .status
-        .iter()
-        .filter(|(status, _)| status.starts_with(['2', '3']))
-        .map(|(_, count)| count)
-        .sum();
-    if summary.due == 0 { 0.0 } else { 1.0 - good as f64 / summary.due as f64 }
+    if summary.due == 0 { 0.0 } else { 1.0 - summary.good() as f64 / summary.due as f64 }
 }
 
 /// The first limit on a latency; of several goals the common one's comes first.
@@ -335,15 +330,15 @@ fn first_limit(story: &Story) -> Option<QuantileLimit> {
 
 /// The latency that the first limit is on, with its name, of the requests that its goal is about;
 /// p95 where it limits none we keep.
-fn goal_latency(story: &Story, trial: &TrialSummary) -> (&'static str, f64) {
+fn goal_latency(story: &Story, summary: &LoadSummary) -> (&'static str, f64) {
     let is_own = story.goals.common().is_none();
-    let mut goals = trial.summary.goals.iter().filter(|_| !story.goals.own.is_empty());
+    let mut goals = summary.goals.iter().filter(|_| !story.goals.own.is_empty());
     let kept = match goals.find(|goal| goal.own == is_own && goal.due > 0) {
         Some(GoalSummary { latency_s: it, .. }) => {
             vec![(0.95, "p95", it.p95), (0.5, "p50", it.p50), (0.99, "p99", it.p99)]
         }
         None => {
-            let it = &trial.summary.latency_s;
+            let it = &summary.latency_s;
             vec![
                 (0.95, "p95", it.p95),
                 (0.5, "p50", it.p50),
@@ -416,7 +411,7 @@ fn unloaded_way_out(story: &Story, say: &dyn Phrases) -> Option<String> {
     let limit = first_limit(story)?.limit.as_secs_f64();
     let alone =
         story.trials.iter().find(|trial| trial.valid && trial.purpose == TrialPurpose::Unloaded)?;
-    let (quantile, latency) = goal_latency(story, alone);
+    let (quantile, latency) = goal_latency(story, &alone.summary);
     (latency >= limit).then(|| {
         say.way_out(&WayOut::FasterApp {
             alone: &figures::latency(latency),
@@ -543,7 +538,7 @@ mod tests {
     use super::*;
     use crate::terms::{BootFailure, BootFailureKind, Limit, SessionError, Settings, Stated};
     use crate::terms::{CpuBusy, Slots, WaitingEvidence};
-    use crate::terms::{PredictedLimit, Prediction};
+    use crate::terms::{PredictedLimit, Prediction, WindowLatency};
 
     fn story(today: Option<(u16, u16, Option<f64>)>, gain: Option<f64>) -> Story {
         let current = today.map(|(workers, threads, capacity_rps)| CurrentSetting {
@@ -695,5 +690,28 @@ mod tests {
         let story = Story { state: SessionState::Done, boot_failures, ..Story::default() };
         assert!(headline(&story, Language::English).starts_with("The server did not start"));
         assert_eq!(ways_out(&story, Language::English), ["set SECRET_KEY_BASE"]);
+    }
+
+    #[test]
+    fn of_several_goals_the_common_ones_requests_are_looked_at_first() {
+        let goal = |own, due, p95| GoalSummary {
+            own,
+            due,
+            latency_s: WindowLatency { p50: p95 / 2.0, p95, p99: 2.0 * p95, ..Default::default() },
+            ..GoalSummary::default()
+        };
+        let mut summary = LoadSummary::default();
+        summary.latency_s.p95 = 0.3;
+        summary.goals = vec![goal(false, 900, 0.02), goal(true, 100, 1.2)];
+        for (goals, expected) in [
+            ("p95<1s", ("p95", 0.3)),
+            ("p50<1s; GET /report: p95<2s", ("p50", 0.01)),
+            ("p99<1s; GET /report: p95<2s", ("p99", 0.04)),
+            ("errors<1%; GET /report: p99<2s", ("p95", 0.02)),
+            ("GET /report: p99<2s", ("p99", 2.4)),
+        ] {
+            let story = Story { goals: goals.parse().unwrap(), ..Story::default() };
+            assert_eq!(goal_latency(&story, &summary), expected, "{goals}");
+        }
     }
 }

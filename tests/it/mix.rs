@@ -9,13 +9,16 @@ use sweetspot::place::simulated::{Simulated, SimulatedApp};
 use sweetspot::plan::Plan;
 use sweetspot::report;
 use sweetspot::report::facts::with_sentences;
+use sweetspot::session::compare::{Question as Sides, Source, compare};
 use sweetspot::session::predict::{Question, predict};
 use sweetspot::session::report::Which;
 use sweetspot::session::tune::Ended;
+use sweetspot::session::verify::{self, Verifying};
 use sweetspot::store::Store;
 use sweetspot::terms::{
-    Certainty, Doubt, EventKind, GoalCount, GoalScope, Note, PlanNote, PlannedGoal,
-    PredictionDoubt, Reason, SearchNote, Stated, TrialPurpose, TrialSummary, Warning,
+    Certainty, CompareRefusal, Doubt, EventKind, GoalCount, GoalScope, Note, PlanNote, PlannedGoal,
+    PredictionDoubt, Reason, SearchNote, Stated, StopSignal, TrialPurpose, TrialSummary, Verdict,
+    Warning,
 };
 use tempfile::TempDir;
 
@@ -165,6 +168,46 @@ fn a_session_that_broke_off_is_taken_up_with_the_same_goals_only() {
     let ended = tune_app(&plan, app(0.1));
     assert_eq!(ended.session.0, unfinished);
     assert_eq!(ended.result.decision.unwrap().goals.len(), 2);
+}
+
+#[test]
+fn a_mix_is_verified_and_compared_by_the_goals_of_each_target() {
+    let folder = TempDir::new().unwrap();
+    let with = |report: &str| Plan { goal: given("p95<300ms"), ..plan(&folder, report) };
+    let (own, other) = (with("GET /report slo=p95<2s"), with("GET /report slo=p95<3s"));
+    let goals = "p95<300ms; GET /report: p95<2s";
+    tune_app(&own, app(0.1));
+    let mut store = Store::open(&own.store).unwrap();
+    let claim = verify::claim(&store, Which::Last).unwrap();
+    assert_eq!(claim.slo, Some("p95<300ms".parse().unwrap()), "of the pages");
+    assert_eq!(claim.story.goals.to_string(), goals);
+    let turn = crate::turn::compute();
+    let verified = verify::run(Verifying {
+        claim: &claim,
+        plan: &Plan { budget: Duration::from_secs(120), ..own.clone() },
+        place: &mut Simulated::new(app(0.1), 8),
+        store: &mut store,
+        reporters: &mut |_| Vec::new(),
+        stop: StopSignal::default(),
+        started_at: "2026-01-03T03:04:05Z".into(),
+        doubts: Vec::new(),
+        compares_machines: false,
+    });
+    let verified = verified.unwrap().verification;
+    assert_eq!(verified.slo.to_string(), goals);
+    assert_ne!(verified.verdict, Verdict::No, "nothing has changed: {verified:?}");
+    drop(turn);
+
+    tune_app(&other, app(0.1));
+    let sides = ["1", "3"].map(|session| session.parse::<Source>().unwrap());
+    let [a, b] = &sides;
+    let compared = compare(&Sides { a, b, store: &own.store, compares_machines: false }).unwrap();
+    let [refused] = &compared.refused[..] else { panic!("{compared:?}") };
+    let Some(CompareRefusal::GoalsDiffer { a, b, .. }) = refused.fact() else {
+        panic!("{refused:?}")
+    };
+    let other = "p95<300ms; GET /report: p95<3s".to_string();
+    assert_eq!((a.to_string(), b.to_string()), (goals.to_string(), other));
 }
 
 #[test]
