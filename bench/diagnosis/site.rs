@@ -16,7 +16,7 @@ use sweetspot::plan::{check_programs, choose_server, recognise};
 use sweetspot::server::command::CommandTemplate;
 use sweetspot::server::{self, Adapter, App, FOR_COMMANDS, Framework, Proxy};
 use sweetspot::session::here;
-use sweetspot::terms::{Bytes, Configuration, Cores, StopSignal, Target};
+use sweetspot::terms::{Bytes, Configuration, Cores, StopSignal, Target, Task};
 use tempfile::TempDir;
 
 use crate::beside::{ASLEEP, BUSY, Neighbour};
@@ -115,7 +115,8 @@ fn start_services(size: &Size, stop: &StopSignal) -> Result<Services> {
             Service::Mariadb => {
                 services.start_mariadb()?;
                 let seed = ["ruby", "seed.rb"].map(str::to_string);
-                services.run("fill the database", seed.into(), app_folder(size.app))?;
+                let what = Task::RunSetup { command: seed.join(" ") };
+                services.run(what, seed.into(), app_folder(size.app))?;
             }
             // The one of the published experiment with a slow endpoint.
             Service::Slow => {

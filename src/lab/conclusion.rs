@@ -3,9 +3,9 @@
 //!
 //! In: conclusions and the runs. Out: yes, no or undecided, with the figures. Only computes.
 
-use super::definition::{Conclusion, Condition, Selector};
+use super::definition::{Conclusion, Condition, Count, Selector};
 use crate::stats::{Estimate, t_interval, t_quantile};
-use crate::terms::{Holds, LabConclusion, LabEvidence, LabFigures, LabRun};
+use crate::terms::{Holds, LabComparison, LabConclusion, LabEvidence, LabFigures, LabRun, LabRuns};
 
 const LEVEL: f64 = 0.95;
 
@@ -55,7 +55,7 @@ fn look(condition: &Condition, runs: &[LabRun], cores: CoresOf) -> LabEvidence {
         Some(to) => published(&condition.of).zip(published(to)).map(|(of, to)| of / to),
     };
     LabEvidence {
-        what: described(condition, cores.here),
+        what: compared(condition, cores.here).into(),
         value,
         interval: interval.map(|interval| [interval.low, interval.high]),
         published,
@@ -246,38 +246,25 @@ fn ratio_interval(of: &Sample, to: &Sample) -> Option<Estimate> {
     Some(Estimate { value, low: value * (-half).exp(), high: value * half.exp(), count })
 }
 
-/// What is compared, in words.
-fn described(condition: &Condition, cores: u16) -> String {
-    let of = named(&condition.of, cores);
-    match &condition.to {
-        None => format!("{} of {of}", condition.figure),
-        Some(to) => format!("{} of {of}, in relation to {}", condition.figure, named(to, cores)),
+fn compared(condition: &Condition, cores: u16) -> LabComparison {
+    LabComparison::RunsCompared {
+        figure: condition.figure.clone(),
+        of: runs_of(&condition.of, cores),
+        to: condition.to.as_ref().map(|to| runs_of(to, cores)),
     }
 }
 
-fn named(selector: &Selector, cores: u16) -> String {
-    let counts = |what: &str, counts: &[super::definition::Count]| {
-        let numbers: Vec<String> = counts.iter().map(|count| count.on(cores).to_string()).collect();
-        let plural = if numbers == ["1"] { "" } else { "s" };
-        (!numbers.is_empty()).then(|| format!("{} {what}{plural}", numbers.join(" or ")))
-    };
-    let numbers = |what: &str, numbers: &[f64]| {
-        let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-        (!texts.is_empty()).then(|| format!("{}{what}", texts.join(" or ")))
-    };
-    let clients: Vec<f64> = selector.clients.iter().copied().map(f64::from).collect();
-    let env = selector.env.iter().map(|(name, value)| Some(format!("{name}={value}")));
-    let parts = [
-        selector.name.clone(),
-        selector.series.as_ref().filter(|_| selector.name.is_none()).cloned(),
-        counts("worker", &selector.workers),
-        selector.beyond_cores.then(|| format!("more than {cores} workers")),
-        counts("thread", &selector.threads),
-        numbers("/s", &selector.rate_rps),
-        numbers(" clients", &clients),
-    ];
-    let parts: Vec<String> = parts.into_iter().chain(env).flatten().collect();
-    if parts.is_empty() { "the best run".to_string() } else { parts.join(", ") }
+fn runs_of(selector: &Selector, cores: u16) -> LabRuns {
+    let on = |counts: &[Count]| counts.iter().map(|count| count.on(cores)).collect();
+    LabRuns {
+        name: selector.name.clone().or_else(|| selector.series.clone()),
+        workers: on(&selector.workers),
+        workers_above: selector.beyond_cores.then_some(cores),
+        threads: on(&selector.threads),
+        rates_rps: selector.rate_rps.clone(),
+        clients: selector.clients.clone(),
+        env: selector.env.clone(),
+    }
 }
 
 #[cfg(test)]
@@ -285,7 +272,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::lab::definition::{Count, CountWord};
+    use crate::lab::definition::CountWord;
     use crate::terms::{LabSetting, Threads, Workers};
 
     fn run(workers: u16, repeat: u32, throughput: f64, spread: f64) -> LabRun {
@@ -373,7 +360,8 @@ mod tests {
         };
         let conclusion = Conclusion { says: "no more".into(), when: vec![condition] };
         let evidence = judge(&[conclusion], &runs, CORES).remove(0).evidence.remove(0);
-        assert!(evidence.what.starts_with("throughput_rps of more than 2 workers, in relation"));
+        let Some(LabComparison::RunsCompared { of, .. }) = evidence.what.fact() else { panic!() };
+        assert_eq!(of.workers_above, Some(2));
         let ratio = |value: Option<f64>, expected: f64| (value.unwrap() - expected).abs() < 1e-9;
         assert!(ratio(evidence.value, 1.05), "4 workers to 2: {evidence:?}");
         assert!(ratio(evidence.published, 150.0 / 210.0), "8 workers to 4: {evidence:?}");

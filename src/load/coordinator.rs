@@ -25,8 +25,8 @@ use super::spec::{Address, Length, LoadSpec, Placement, Protocol};
 use super::thread::{configure, free_descriptors, rss_bytes_max};
 use super::tls::TlsSettings;
 use crate::terms::{
-    GeneratorUse, Latencies, LiveSecond, LoadRecord, LoadRun, LoadSecond, Phase, Rate, RequestRow,
-    StopRequest, StopSignal,
+    GeneratorPart, GeneratorUse, Latencies, LiveSecond, LoadRecord, LoadRun, LoadSecond, Phase,
+    Rate, RequestRow, StopRequest, StopSignal,
 };
 
 /// How often the stop signal is looked at.
@@ -118,7 +118,7 @@ pub fn stream(
                     // Those already started see the flag as soon as they begin.
                     common.shutdown.raise(Shutdown::Abort);
                     common.clock.get_or_init(Clock::start);
-                    return Err(environment("a thread")(source));
+                    return Err(environment(GeneratorPart::Thread)(source));
                 }
             }
         }
@@ -179,11 +179,11 @@ fn join(
         .into_iter()
         .map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         .collect();
-    results.into_iter().collect::<io::Result<_>>().map_err(environment("a loop"))
+    results.into_iter().collect::<io::Result<_>>().map_err(environment(GeneratorPart::Loop))
 }
 
-fn environment(what: &'static str) -> impl Fn(io::Error) -> LoadError {
-    move |source| LoadError::Environment { what, source }
+fn environment(part: GeneratorPart) -> impl Fn(io::Error) -> LoadError {
+    move |source| LoadError::Environment { part, source }
 }
 
 fn check(spec: &LoadSpec) -> Result<(), LoadError> {
@@ -282,9 +282,7 @@ impl Limits {
         let most = u32::try_from(most.saturating_mul(each)).unwrap_or(u32::MAX);
         if most < u32::from(loops) {
             let source = io::Error::from_raw_os_error(libc::EMFILE);
-            return Err(environment("connections; raise the limit on open files (ulimit -n)")(
-                source,
-            ));
+            return Err(environment(GeneratorPart::Connections)(source));
         }
         if matches!(spec.shape, Shape::Clients { .. }) && wanted > most {
             return Err(LoadError::Plan(format!(

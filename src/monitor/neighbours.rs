@@ -10,7 +10,7 @@ use super::connections::Connections;
 use super::host::allowed_cores;
 use super::process::cpu_clock_ns;
 use super::{text, tree};
-use crate::terms::NeighbourUse;
+use crate::terms::{NeighbourUse, ProcessNames, Stated};
 
 /// Counts from one call to the next.
 #[derive(Default)]
@@ -104,7 +104,7 @@ fn head(pid: u32) -> u32 {
 impl Service {
     /// `None` for a part of the kernel, which works for whoever asks it to, and for what cannot run
     /// on any of these cores.
-    fn name(&self, cores: &[u16]) -> Option<String> {
+    fn name(&self, cores: &[u16]) -> Option<Stated<ProcessNames>> {
         let cmdline = fs::read(format!("/proc/{}/cmdline", self.pids[0])).unwrap_or_default();
         if cmdline.is_empty() {
             return None;
@@ -112,9 +112,9 @@ impl Service {
         let allowed = allowed_cores(self.pids[0]);
         let is_here = cores.is_empty() || allowed.iter().any(|core| cores.contains(core));
         let name = text::display_name(&cmdline, b"?");
-        is_here.then(|| match self.pids.len() {
-            1 => name,
-            several => format!("{name} and {} more like it", several - 1),
+        is_here.then(|| match self.pids.len() as u64 {
+            1 => Stated::Verbatim(name),
+            several => ProcessNames::Alike { name, others: several - 1 }.into(),
         })
     }
 

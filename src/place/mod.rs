@@ -7,16 +7,15 @@
 pub mod local;
 pub mod simulated;
 
+use std::fmt;
 use std::ops::ControlFlow;
 use std::time::Duration;
-
-use thiserror::Error;
 
 use crate::load::LoadError;
 use crate::server::Inspection;
 use crate::terms::{
     BootAdvice, BootFailure, BootFailureKind, Configuration, LiveSecond, LoadRecord, Machine,
-    MonitorRecord, Offered, TrialFailure, Variant, Warning,
+    MonitorRecord, Offered, SessionError, Task, TrialFailure, Variant, Warning,
 };
 
 /// One load to offer to the server that runs.
@@ -49,34 +48,43 @@ pub struct Observed {
     pub failure: Option<TrialFailure>,
 }
 
-/// We could not measure; whose it is is in the variant.
-#[derive(Debug, Error)]
+/// We could not measure; whose it is is in the variant. `report` has the words.
+#[derive(Debug)]
 pub enum PlaceError {
-    #[error(transparent)]
-    Load(#[from] LoadError),
+    Load(LoadError),
     /// The operating system refused something of ours.
-    #[error("could not {what}: {source}")]
     Environment {
-        what: String,
-        #[source]
+        what: Task,
         source: std::io::Error,
     },
     /// The app's own settings could not be read; the server's last lines say why.
-    #[error("{}", .0.message)]
     Inspection(Box<Unusable>),
     /// Something that the app needs, such as its database, does not run.
-    #[error("{}", .0.message)]
     Service(Box<Unusable>),
     /// The user asked to end while something was being started or stopped.
-    #[error("stopped by the user")]
     Stopped,
+}
+
+/// For benches; what people read has `report`'s words.
+impl fmt::Display for PlaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+impl std::error::Error for PlaceError {}
+
+impl From<LoadError> for PlaceError {
+    fn from(error: LoadError) -> Self {
+        Self::Load(error)
+    }
 }
 
 /// Something that a server needs, and what keeps it from being used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unusable {
     pub kind: BootFailureKind,
-    pub message: String,
+    pub why: SessionError,
     pub advice: BootAdvice,
     /// Its own, oldest first.
     pub last_lines: Vec<String>,

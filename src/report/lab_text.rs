@@ -35,10 +35,11 @@ pub fn list(entries: &[LabEntry]) -> String {
 pub fn progress(index: usize, of: usize, run: &LabRun) -> String {
     let here = match (&run.measured, &run.failure) {
         (Some(measured), failure) => {
-            let failure = failure.as_ref().map(|text| format!(" ({text})")).unwrap_or_default();
+            let failure = failure.as_ref().map(|it| format!(" ({})", Language::English.say(it)));
+            let failure = failure.unwrap_or_default();
             format!("{}{failure}", in_short(measured))
         }
-        (None, failure) => failure.clone().unwrap_or_default(),
+        (None, failure) => Language::English.say_or_empty(failure.as_ref()),
     };
     let there = run.published.as_ref().map(|it| format!("; the article: {}", in_short(it)));
     let setting = setting(&run.setting);
@@ -190,7 +191,8 @@ fn row(run: &LabRun, shown: Shown) -> String {
     if let Some(used) = run.measured.as_ref().map(used).filter(|used| !used.is_empty()) {
         text += &format!("  {used}\n");
     }
-    for line in run.failure.iter().flat_map(|failure| wrap(failure, WIDTH - 2)) {
+    let failure = Language::English.say_or_empty(run.failure.as_ref());
+    for line in wrap(&failure, WIDTH - 2).iter().filter(|line| !line.is_empty()) {
         text += &format!("  {line}\n");
     }
     text
@@ -292,7 +294,7 @@ fn evidence(evidence: &LabEvidence) -> String {
     let published = evidence.published.map(|value| format!("; the article: {value:.3}"));
     format!(
         "{}: {value}{}{needed}{}",
-        evidence.what,
+        Language::English.say(&evidence.what),
         interval.unwrap_or_default(),
         published.unwrap_or_default()
     )
@@ -303,7 +305,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::terms::{Bytes, Cores, LabLatency, Machine, Threads, Workers};
+    use crate::terms::{Bytes, Cores, LabLatency, Machine, Stated, Threads, Workers};
 
     fn figures(throughput: f64, latency: LabLatency) -> LabFigures {
         let throughput_rps = Some(throughput);
@@ -363,7 +365,7 @@ mod tests {
                 says: "one worker leaves half of two cores idle".into(),
                 holds: Holds::Yes,
                 evidence: vec![LabEvidence {
-                    what: "cpu_share of 1 worker".into(),
+                    what: Stated::Verbatim("cpu_share of 1 worker".into()),
                     value: Some(0.56),
                     interval: Some([0.54, 0.58]),
                     published: Some(0.55),
@@ -400,7 +402,7 @@ mod tests {
     fn a_run_without_a_result_says_why() {
         let mut failed = run(96, 1.0);
         failed.measured = None;
-        failed.failure = Some("the database refused connections".into());
+        failed.failure = Some(Stated::Verbatim("the database refused connections".into()));
         let text = result(&LabResult { runs: vec![failed.clone()], ..sample() });
         assert!(text.contains("  the database refused connections\n"), "{text}");
         let line = progress(3, 9, &failed);

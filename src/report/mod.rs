@@ -35,6 +35,7 @@ mod words;
 
 pub mod compare_text;
 pub mod doctor_text;
+pub mod lab_progress;
 pub mod lab_text;
 pub mod predict_text;
 pub mod verify_text;

@@ -111,8 +111,8 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
         PlannedValue::Proxy(text)
         | PlannedValue::Environment(Some(text))
         | PlannedValue::Store(text)
-        | PlannedValue::Runtime(text)
-        | PlannedValue::Remark(text) => text.clone(),
+        | PlannedValue::Runtime(text) => text.clone(),
+        PlannedValue::Remark(remark) => language.say(remark),
     }
 }
 
@@ -152,8 +152,8 @@ fn allowance<T: ToString>(allowed: &Allowance<T>, language: Language) -> String 
 mod tests {
     use super::*;
     use crate::terms::{
-        Bytes, ConnectionMode, Cores, Framework, Objective, PlanSource, PlannedGoal, Ratio, Target,
-        Threads, Workers, plan_records,
+        Bytes, ConnectionMode, Cores, Framework, Objective, PlanSource, PlannedGoal, Ratio, Remark,
+        RubyRemark, Stated, Target, Threads, Workers, plan_records,
     };
 
     /// One of each kind, and how it is shown in both languages.
@@ -221,7 +221,12 @@ mod tests {
             (current(one_thread), "2 x 1", "2 x 1"),
             (current(None), "2 workers", "2 ワーカー"),
             (It::Runtime("ruby 3.1.2".into()), "ruby 3.1.2", "ruby 3.1.2"),
-            (It::Remark("it is theirs".into()), "it is theirs", "it is theirs"),
+            (It::Remark(Stated::Verbatim("it is theirs".into())), "it is theirs", "it is theirs"),
+            (
+                It::Remark(Remark::from(RubyRemark::SingleMode).into()),
+                "single mode: one process without a master",
+                "シングルモード: マスターのない 1 プロセス",
+            ),
         ]
     }
 

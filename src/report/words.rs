@@ -536,7 +536,7 @@ pub fn predictions_scored(story: &Story, language: Language) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{BootFailure, BootFailureKind, Limit, SessionError, Settings, Stated};
+    use crate::terms::{BootFailure, BootFailureKind, Limit, SessionError, Settings, Stated, Task};
     use crate::terms::{CpuBusy, Slots, WaitingEvidence};
     use crate::terms::{PredictedLimit, Prediction, WindowLatency};
 
@@ -670,10 +670,10 @@ mod tests {
             "Could not measure: the port 3000 is taken."
         );
         assert!(ways_out(&story, Language::English).is_empty());
-        let (what, why) = ("start a process".into(), "no memory".into());
+        let (what, why) = (Task::FindFreePort.into(), "no memory".into());
         let error = SessionError::CouldNot { what, why };
         let story = Story { error: Some(error.into()), ..story };
-        assert_eq!(headline(&story, Language::English), "Could not start a process: no memory.");
+        assert_eq!(headline(&story, Language::English), "Could not find a free port: no memory.");
     }
 
     #[test]

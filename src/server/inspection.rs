@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::server::{About, Inspection, InspectionError};
-use crate::terms::{BootFailureKind, Configuration};
+use crate::terms::{
+    BootFailureKind, Configuration, Remark, SettingsError, SettingsRemark, Threads, Workers,
+};
 
 /// Stands before the script's one line of JSON: the app's own settings may print as well.
 const MARK: &str = "sweetspot-inspection ";
@@ -24,15 +26,16 @@ enum Report<T> {
 /// There is none, it is not what the script prints, or the settings don't load.
 fn report<T: DeserializeOwned>(stdout: &str, about: &About) -> Result<T, InspectionError> {
     let json = stdout.lines().rev().find_map(|line| line.trim().strip_prefix(MARK));
-    let json = json.ok_or_else(|| failed("the command printed no settings".into()))?;
-    match serde_json::from_str(json).map_err(|error| failed(error.to_string()))? {
-        Report::Settings(settings) => Ok(settings),
-        Report::Failure { server_missing: true, error, .. } => Err(InspectionError {
+    let json = json.ok_or(SettingsError::NothingPrinted)?;
+    let unclear = |error: serde_json::Error| error.to_string();
+    match serde_json::from_str(json).map_err(unclear) {
+        Ok(Report::Settings(settings)) => Ok(settings),
+        Ok(Report::Failure { server_missing: true, error, .. }) => Err(InspectionError {
             kind: BootFailureKind::NotInstalled,
-            message: format!("{} is not installed ({error})", about.title),
+            why: SettingsError::NotInstalled { server: about.title.into(), error },
         }),
-        Report::Failure { error, at: Some(at), .. } => Err(failed(format!("{error} ({at})"))),
-        Report::Failure { error, at: None, .. } => Err(failed(error)),
+        Ok(Report::Failure { error, at, .. }) => Err(SettingsError::Failed { error, at }.into()),
+        Err(error) => Err(SettingsError::Failed { error, at: None }.into()),
     }
 }
 
@@ -43,46 +46,44 @@ fn report<T: DeserializeOwned>(stdout: &str, about: &About) -> Result<T, Inspect
 pub fn read<T: DeserializeOwned>(
     stdout: &str,
     about: &About,
-    inspection: impl FnOnce(T) -> Result<Inspection, String>,
+    inspection: impl FnOnce(T) -> Result<Inspection, SettingsError>,
 ) -> Result<Inspection, InspectionError> {
-    report(stdout, about).and_then(|settings| inspection(settings).map_err(failed))
+    report(stdout, about).and_then(|settings| Ok(inspection(settings)?))
 }
 
 /// The app's own setting as a configuration.
 ///
 /// # Errors
 /// It has no workers, or no threads.
-pub fn current(workers: u16, threads: u16) -> Result<Configuration, String> {
-    Configuration::new(workers, threads)
-        .map_err(|error| format!("the app's own setting cannot run: {error}"))
+pub fn current(workers: u16, threads: u16) -> Result<Configuration, SettingsError> {
+    let workers = Workers::new(workers).map_err(|_| SettingsError::NoWorkers)?;
+    let threads = Threads::new(threads).map_err(|_| SettingsError::NoThreads)?;
+    Ok(Configuration { workers, threads })
 }
 
-/// Said of addresses that the settings name, and of what stands for them; nothing when there are
-/// none.
-pub fn not_opened(addresses: &[String], instead: &str) -> Option<String> {
-    let names = addresses.join(", ");
-    (!addresses.is_empty())
-        .then(|| format!("its own addresses ({names}) are not opened: {instead}"))
+/// Addresses that the settings name are not opened; nothing when there are none.
+pub fn not_opened(addresses: &[String]) -> Option<Remark> {
+    let addresses = addresses.to_vec();
+    (!addresses.is_empty()).then(|| SettingsRemark::AddressesNotOpened { addresses }.into())
 }
 
-/// What stands for them where the server answers by itself.
-pub const ON_A_FREE_PORT: &str = "it listens on a free port of 127.0.0.1";
-
-/// Said of files that the settings have the server write to; nothing when there are none.
-pub fn not_written(files: &[String]) -> Option<String> {
-    let names = files.join(" and ");
-    (!files.is_empty()).then(|| format!("{names} is not written to while measuring"))
+/// Files that the settings have the server write to; nothing when there are none.
+pub fn not_written(files: &[String]) -> Option<Remark> {
+    let files = files.to_vec();
+    (!files.is_empty()).then(|| SettingsRemark::FilesNotWritten { files }.into())
 }
 
-/// Settings that cannot be read or run.
-pub fn failed(message: String) -> InspectionError {
-    InspectionError { kind: BootFailureKind::Exited, message }
+/// The remarks in words, a line each.
+#[cfg(test)]
+pub fn remarks_said(inspection: &Inspection) -> String {
+    let say = |remark| crate::report::Language::DATA.say_fact(remark);
+    inspection.remarks.iter().map(say).collect::<Vec<_>>().join("\n")
 }
 
 /// Sees that each of these texts stands in a remark, and gives back all of them.
 #[cfg(test)]
 pub fn assert_says(inspection: &Inspection, expected: &[&str]) -> String {
-    let remarks = inspection.remarks.join("\n");
+    let remarks = remarks_said(inspection);
     for text in expected {
         assert!(remarks.contains(text), "{text} is missing in: {remarks}");
     }
@@ -116,11 +117,13 @@ mod tests {
         )
         .unwrap_err();
         assert_eq!(error.kind, BootFailureKind::Exited);
-        assert!(error.message.contains("config/puma.rb:3"), "{error}");
+        let at = Some("config/puma.rb:3".to_string());
+        assert_eq!(error.why, SettingsError::Failed { error: "NameError: no local".into(), at });
         let missing = read(r#"{"error":"LoadError: no puma","at":null,"server_missing":true}"#);
         let missing = missing.unwrap_err();
         assert_eq!(missing.kind, BootFailureKind::NotInstalled);
-        assert!(missing.message.starts_with("Puma is not installed"), "{missing}");
+        let (server, error) = ("Puma".into(), "LoadError: no puma".into());
+        assert_eq!(missing.why, SettingsError::NotInstalled { server, error });
         let nothing = report::<Settings>("nothing\n", Puma.about());
         assert_eq!(nothing.unwrap_err().kind, BootFailureKind::Exited);
     }

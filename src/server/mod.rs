@@ -27,10 +27,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use self::command::CommandTemplate;
-use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings, WorkerStats};
+use crate::terms::{
+    BootFailureKind, Configuration, Cores, Remark, Role, Settings, SettingsError, WorkerStats,
+};
 
 pub use self::knobs::{Changed, KnobError, Knobs, check_setting, ignored, in_the_way, settings};
 pub use self::rack::probe::{OPTIONS as PROBE_OPTIONS, socket as probe_socket};
@@ -298,6 +299,17 @@ pub struct Resize {
     pub failure_line: Option<ReadyLine>,
 }
 
+/// Why a server that runs comes to another configuration by a fresh start alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotResizable {
+    /// It cannot change the number of its workers while it runs.
+    WhileItRuns,
+    /// It cannot change the number of threads of a worker.
+    OtherThreads,
+    /// One worker runs without a master, which would be the one to change their number.
+    WithoutMaster,
+}
+
 impl Resize {
     /// As Unicorn began it and others took it over: SIGTTIN and SIGTTOU. Each step waits for its
     /// own worker, and one that ends once may do so by accident.
@@ -322,8 +334,8 @@ pub struct Inspection {
     pub runtime_version: String,
     /// Which variables change it.
     pub obeys: Obeys,
-    /// Sentences about what could surprise: "threads 0:5 are run as 5:5".
-    pub remarks: Vec<String>,
+    /// What could surprise.
+    pub remarks: Vec<Remark>,
 }
 
 /// The environment variables that an app's own settings follow; `None` where they hold a fixed
@@ -359,12 +371,17 @@ impl Default for MinThreads {
     }
 }
 
-/// The output of an inspection that cannot be understood.
-#[derive(Debug, Error, PartialEq, Eq)]
-#[error("could not read the app's own server settings: {message}")]
+/// An app's settings that cannot be read or run.
+#[derive(Debug, PartialEq)]
 pub struct InspectionError {
     pub kind: BootFailureKind,
-    pub message: String,
+    pub why: SettingsError,
+}
+
+impl From<SettingsError> for InspectionError {
+    fn from(why: SettingsError) -> Self {
+        Self { kind: BootFailureKind::Exited, why }
+    }
 }
 
 /// Who takes a new connection.
@@ -443,10 +460,9 @@ pub trait Adapter: Sync {
     /// without a fresh start.
     ///
     /// # Errors
-    /// It cannot; a sentence that names the server and says why.
-    fn resize(&self, _from: Configuration, _to: Configuration) -> Result<Resize, String> {
-        let title = self.about().title;
-        Err(format!("{title} cannot change the number of its workers while it runs"))
+    /// It cannot.
+    fn resize(&self, _from: Configuration, _to: Configuration) -> Result<Resize, NotResizable> {
+        Err(NotResizable::WhileItRuns)
     }
 
     /// The setting as this server's users write it down, in the way that this app obeys; `cores`

@@ -4,6 +4,7 @@
 //! In: [`Questions`] and a place. Out: events, in the store and for whoever shows them, the last of
 //! them `SessionEnded`. Whatever happens the server is stopped and the answer so far is shown.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -21,15 +22,15 @@ use crate::summary::trial::{self as trial_summary, Context};
 use crate::terms::{
     BootFailure, Configuration, Doubt, Event, EventKind, LoadDoubt, Machine, PlanLine, PlanRecord,
     PlanSource, PlannedGoal, PlannedValue, Prediction, Reason, SessionError, SessionState, Slo,
-    Stated, StopSignal, TrialSummary, TuneResult, Verdict, Warning,
+    Stated, StopSignal, Task, TrialSummary, TuneResult, Verdict, Warning,
 };
 use crate::trial::{Outcome, Progress, Runner};
 
 /// Why a tune ended without an answer; what was measured before is in the store.
 #[derive(Debug, Error)]
 pub enum TuneError {
-    #[error(transparent)]
-    Place(#[from] PlaceError),
+    #[error("{}", Language::DATA.say(&of_place(.0)))]
+    Place(PlaceError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("could not write the report: {0}")]
@@ -42,29 +43,38 @@ pub enum TuneError {
 impl TuneError {
     /// What the session ends with.
     pub fn stated(&self) -> Stated<SessionError> {
-        let could_not = |what: String, why: &dyn std::fmt::Display| {
-            SessionError::CouldNot { what, why: why.to_string() }.into()
-        };
         match self {
             Self::DoesNotStart(failure) => does_not_start(failure).into(),
-            Self::Report(source) => could_not("write the report".into(), source),
+            Self::Report(source) => could_not(Task::WriteReport.into(), source),
             Self::Store(StoreError { what, path, message, .. }) => {
-                could_not(format!("{what} {path}"), message)
+                could_not(Stated::Verbatim(format!("{what} {path}")), message)
             }
-            Self::Place(PlaceError::Environment { what, source }) => {
-                could_not(what.clone(), source)
-            }
-            Self::Place(PlaceError::Load(LoadError::Environment { what, .. })) => {
-                could_not("set up the load generator".into(), what)
-            }
-            Self::Place(
-                PlaceError::Load(LoadError::Plan(_))
-                | PlaceError::Inspection(_)
-                | PlaceError::Service(_)
-                | PlaceError::Stopped,
-            ) => Stated::Verbatim(self.to_string()),
+            Self::Place(error) => of_place(error),
         }
     }
+}
+
+impl From<PlaceError> for TuneError {
+    fn from(error: PlaceError) -> Self {
+        Self::Place(error)
+    }
+}
+
+/// Why a place could not be measured on.
+pub(super) fn of_place(error: &PlaceError) -> Stated<SessionError> {
+    match error {
+        PlaceError::Environment { what, source } => could_not(what.clone().into(), source),
+        PlaceError::Load(LoadError::Environment { part, source }) => {
+            SessionError::NoLoadGenerator { part: *part, why: source.to_string() }.into()
+        }
+        PlaceError::Load(LoadError::Plan(text)) => Stated::Verbatim(text.clone()),
+        PlaceError::Inspection(it) | PlaceError::Service(it) => it.why.clone().into(),
+        PlaceError::Stopped => SessionError::Interrupted.into(),
+    }
+}
+
+fn could_not(what: Stated<Task>, why: &dyn Display) -> Stated<SessionError> {
+    SessionError::CouldNot { what, why: why.to_string() }.into()
 }
 
 fn does_not_start(failure: &BootFailure) -> SessionError {
@@ -256,7 +266,8 @@ impl Work<'_> {
         let Configuration { workers, threads } = self.inspection.current;
         let threads = self.plan.has_threads.then_some(threads);
         let runtime = Some(self.inspection.runtime_version.clone()).filter(|it| !it.is_empty());
-        let remarks = self.inspection.remarks.iter().cloned().map(PlannedValue::Remark);
+        let remarks = self.inspection.remarks.iter().cloned();
+        let remarks = remarks.map(|it| PlannedValue::Remark(it.into()));
         let found = [PlannedValue::CurrentSetting { workers, threads }]
             .into_iter()
             .chain(runtime.map(PlannedValue::Runtime))

@@ -15,7 +15,7 @@ use crate::plan::{Plan, Surroundings};
 use crate::report::{Reporter, Stored};
 use crate::server;
 use crate::store::Store;
-use crate::terms::StopSignal;
+use crate::terms::{StopSignal, Task};
 
 /// What the command line decides beside the plan.
 pub struct Wishes<'a> {
@@ -114,7 +114,7 @@ pub fn surroundings() -> io::Result<Surroundings> {
 /// The plan names a server we don't know.
 pub fn settings(plan: &Plan) -> Result<LocalSettings, PlaceError> {
     let adapter = server::find(&plan.server).ok_or_else(|| PlaceError::Environment {
-        what: format!("start '{}'", plan.server),
+        what: Task::StartService { name: plan.server.clone() },
         source: io::Error::new(io::ErrorKind::Unsupported, "no such app server is known"),
     })?;
     Ok(LocalSettings {

@@ -230,7 +230,7 @@ mod tests {
         Goals::of(&targets, common.map(|slo| slo.parse().unwrap()), true).unwrap()
     }
 
-    /// So many requests of each target at 10 ms, and so many at a second.
+    /// A second with these requests of each target: how many took 10 ms, and how many 1 s.
     fn second(targets: &[(u64, u64)]) -> LoadSecond {
         let mut second = LoadSecond::default();
         for &(fast, slow) in targets {
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(together(&judge(&goals, &[untold.clone()])).0, Verdict::Yes);
         let mut judge = Judge::new(&goals);
         judge.take(&untold);
-        assert!(judge.summaries().is_empty(), "nobody told them apart");
+        assert!(judge.summaries().is_empty(), "they are not told apart");
         judge.take(&second(&[(90, 0), (9, 0)]));
         assert_eq!(judge.summaries()[0].targets.len(), 2);
         assert_eq!(judge.conclude().unwrap().goals, goals.list());

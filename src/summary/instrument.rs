@@ -107,7 +107,7 @@ fn check_addresses(all: &LoadSecond, rules: &Rules) -> Option<Warning> {
     (share > rules.address_unavailable).then(|| out_of_addresses(all))
 }
 
-/// The same below the limit: a doubt only.
+/// Requests without a free address, too few to make a trial invalid.
 fn doubt_addresses(all: &LoadSecond, rules: &Rules) -> Option<Warning> {
     let is_some = all.errors.address_unavailable > 0 && check_addresses(all, rules).is_none();
     is_some.then(|| out_of_addresses(all))

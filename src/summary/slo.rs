@@ -23,7 +23,7 @@ pub const ALPHA: f64 = 0.05;
 /// independent.
 const FEWEST_BLOCKS: usize = 5;
 
-/// How many of so many requests broke one part of a goal.
+/// How many requests broke one part of a goal, and of how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Violations {
     pub count: u64,
@@ -61,7 +61,7 @@ pub struct Judged {
     pub count: TermCount,
     /// The plain figures meet it, without any test.
     pub leans: bool,
-    /// It takes so many requests to be certain even if none breaks it.
+    /// Requests that it takes to be certain even if none breaks it.
     pub needed: u64,
     /// See [`Edge`].
     pub edge: Option<Edge>,
@@ -182,8 +182,9 @@ fn slower(part: &QuantileLimit, second: Ends<'_>) -> Violations {
     Violations { count: (above.max(given_up) + quick).min(second.due), of: second.due }
 }
 
-/// The same for a goal that says nothing of errors: a quick 500 must not meet it. Which of the slow
-/// ones failed is not known, so the greater of the two counts: never too many.
+/// Requests above the limit or failed, for a goal that says nothing of errors: a quick 500 must not
+/// meet it. Which of the slow ones failed is not known, so the greater of the two counts, which is
+/// never too many.
 fn slower_or_failed(part: &QuantileLimit, second: Ends<'_>) -> Violations {
     let (slower, failed) = (slower(part, second), failed(second));
     Violations { count: slower.count.max(failed.count), of: second.due }
@@ -304,7 +305,7 @@ mod tests {
     use super::*;
     use crate::terms::ErrorCounts;
 
-    /// A second with so many requests at 10 ms, and so many at 300 ms.
+    /// A second in which `fast` requests took 10 ms, and `slow` ones 300 ms.
     fn second(fast: u64, slow: u64) -> LoadSecond {
         let mut second = LoadSecond { due: fast + slow, sent: fast + slow, ..Default::default() };
         second.status.insert(200, fast + slow);

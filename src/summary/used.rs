@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::stats::{Slope, slope};
 use crate::terms::{
-    GroupUse, HostUse, InsideUse, LoadDoubt, MonitorRecord, MonitorSecond, Role, TrialRecord,
-    Warning, WorkerShare,
+    GroupUse, HostUse, InsideUse, LoadDoubt, MonitorRecord, MonitorSecond, ProcessNames, Role,
+    Stated, TrialRecord, Warning, WorkerShare,
 };
 
 /// Use over the measured part, warm-up left out.
@@ -38,9 +38,9 @@ pub struct Used {
 }
 
 /// A process beside the server.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Neighbour {
-    pub name: String,
+    pub name: Stated<ProcessNames>,
     /// Mean CPU use.
     pub cores: f64,
     /// The server has a connection to it; `None` when that could not be seen.
@@ -68,7 +68,7 @@ pub struct MemoryUse {
     /// Share of the time in which something waited for memory or for a disk, the larger of both,
     /// 0..=1; `None` when not counted.
     pub pressure: Option<f64>,
-    /// Pages a second that had to make room and were read from a disk again.
+    /// Pages a second that were evicted and read from a disk again.
     pub refaults_a_second: f64,
 }
 
@@ -204,7 +204,8 @@ fn throttled(measured: &[&MonitorSecond], seen_s: f64) -> f64 {
 fn neighbours(measured: &[&MonitorSecond], seen_s: f64) -> Vec<Neighbour> {
     let mut by_pid: BTreeMap<u32, Neighbour> = BTreeMap::new();
     for seen in measured.iter().flat_map(|second| &second.host.neighbours) {
-        let neighbour = by_pid.entry(seen.pid).or_default();
+        let begun = || Neighbour { name: seen.name.clone(), cores: 0.0, serves_app: None };
+        let neighbour = by_pid.entry(seen.pid).or_insert_with(begun);
         neighbour.name.clone_from(&seen.name);
         neighbour.cores += seen.cpu_s / seen_s;
         // Seen once is enough; not seen may be seen later.
@@ -257,7 +258,7 @@ fn memory_growth(measured: &[&MonitorSecond]) -> Option<Slope> {
     slope(&sums.collect::<Vec<_>>()).filter(|growth| growth.per_step.is_finite())
 }
 
-/// A worker that is busy at least so much shows that there was enough for all.
+/// A worker that is busy for this share of the time shows that there was enough for all.
 const BUSY_ENOUGH: f64 = 0.5;
 /// The idlest worker has less than this share of the busiest one's CPU.
 const UNEVEN: f64 = 0.5;
@@ -314,7 +315,7 @@ mod tests {
     #[test]
     fn a_neighbour_is_one_process_over_all_seconds_and_serves_when_it_once_did() {
         let neighbour = |pid, cpu_s, serves_app| {
-            let name = format!("process {pid}");
+            let name = Stated::Verbatim(format!("process {pid}"));
             NeighbourUse { pid, name, cpu_s, serves_app }
         };
         let seconds = [
@@ -323,7 +324,8 @@ mod tests {
         ]
         .map(|neighbours| second(0.0, HostUse { neighbours, ..HostUse::default() }));
         let found = neighbours(&seconds.iter().collect::<Vec<_>>(), 2.0);
-        assert_eq!((found[0].name.as_str(), found[0].serves_app), ("process 8", None));
+        assert_eq!(found[0].name, Stated::Verbatim("process 8".into()));
+        assert_eq!(found[0].serves_app, None);
         assert_eq!((found[1].cores, found[1].serves_app), (0.375, Some(true)));
         assert!((found[0].cores - 0.6).abs() < 1e-12);
     }

@@ -68,7 +68,7 @@ fn edge(said: &[Said]) -> Option<Edge> {
     parts().filter_map(|part| part.edge).max_by(|a, b| a.excess_log.total_cmp(&b.excess_log))
 }
 
-/// Smallest relative overload that so many requests can show: `2 sqrt((ca2 + cs2) / N)` with the
+/// Smallest relative overload that `due` requests can show: `2 sqrt((ca2 + cs2) / N)` with the
 /// squared coefficients of variation of arrivals (1 for Poisson, 0 for uniform) and service (taken
 /// as 1). At most 1.
 fn resolution(offered: Offered, due: u64) -> f64 {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::stats;
 use crate::terms::{TrialRecord, WarmUp, WarmUpKind};
 
-/// Below so many measured seconds there is nothing to cut from: only the planned part is left out.
+/// With fewer measured seconds there is nothing to cut from: only the planned part is left out.
 const SECONDS_FOR_A_CUT: usize = 10;
 /// CPU per request that differs by less than this is the same.
 const SAME: f64 = 0.10;

@@ -30,7 +30,7 @@ pub enum Doubt {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fact", rename_all = "snake_case")]
 pub enum GeneratorDoubt {
-    /// Of all requests, so many left later than they were due by more than the limit.
+    /// `late` of all requests left later than they were due by more than the limit.
     SentLate { late: u64, requests: u64, limit_s: f64 },
     /// The busiest loop used this share of a core.
     LoopBusy { busy_ratio: f64 },
@@ -104,7 +104,7 @@ pub enum LoadOffered {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fact", rename_all = "snake_case")]
 pub enum MachineDoubt {
-    /// The load generator has no core of its own; the server runs on so many.
+    /// The load generator has no core of its own; the server runs on `cores` cores.
     GeneratorSharesCores {
         cores: f64,
     },

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::comparison::Verification;
 use super::configuration::Configuration;
 use super::decision::{Prediction, TuneResult};
-use super::failure::{BootFailure, SessionError};
+use super::failure::BootFailure;
 use super::goals::GoalList;
 use super::knob::{Change, Variant};
 use super::load_record::LoadRecord;
@@ -16,6 +16,7 @@ use super::load_record::Offered;
 use super::machine::Machine;
 use super::monitor_record::MonitorRecord;
 use super::plan_record::PlanLine;
+use super::session_error::SessionError;
 use super::stated::Stated;
 use super::trial::{TrialPurpose, TrialSummary};
 use super::warning::Warning;
@@ -94,7 +95,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<Change>,
     },
-    /// An earlier session of the same plan was taken up; so many trials are known already.
+    /// An earlier session of the same plan was taken up; `trials` are known already.
     Resumed { session: i64, trials: u32 },
     /// What doctor found, or a doubt that came up.
     Warned(Warning),

@@ -4,11 +4,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::doubt::GeneratorDoubt;
+use super::stated::Stated;
+
+/// The name of several processes together; that of one is text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum ProcessNames {
+    /// The busiest, and others of the same program.
+    Alike { name: String, others: u64 },
+}
 
 /// What a process beside the server used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NeighbourCores {
-    pub name: String,
+    pub name: Stated<ProcessNames>,
     pub cores: f64,
 }
 

@@ -326,16 +326,6 @@ pub enum ReplyAdvice {
     },
 }
 
-/// Why a session could not go on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "fact", rename_all = "snake_case")]
-pub enum SessionError {
-    /// The app does not start with its own settings, so there is nothing to compare with.
-    AppDoesNotStart { cause: Stated<BootCause>, advice: Stated<BootAdvice> },
-    /// Something of ours could not be done.
-    CouldNot { what: String, why: String },
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

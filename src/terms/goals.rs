@@ -94,7 +94,7 @@ pub enum GoalsError {
     TooMany { count: usize, most: usize },
 }
 
-/// Each target told apart takes the generator room for its own latencies.
+/// For each target told apart the generator keeps latencies of their own.
 const MOST_APART: usize = 64;
 
 impl Goals {
@@ -138,7 +138,7 @@ impl Goals {
         Ok(Self { common, targets: judged })
     }
 
-    /// The same with the goal of the targets without one of their own settled.
+    /// These goals, with that of the targets without one of their own settled.
     pub fn with_common(&self, common: Option<&Slo>) -> Self {
         Self { common: common.cloned(), targets: self.targets.clone() }
     }

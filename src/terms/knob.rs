@@ -77,7 +77,7 @@ pub enum KnobVerdict {
     Helps,
     /// Less capacity, beyond doubt.
     Hurts,
-    /// The same within 3 %.
+    /// As much capacity within 3 %.
     NoDifference,
     /// Neither is shown.
     Undecided,
@@ -97,7 +97,7 @@ pub struct KnobResult {
     /// when nothing was measured.
     pub capacity_ratio: Option<f64>,
     pub capacity_ratio_interval: Option<[f64; 2]>,
-    /// The same of memory; null where it could not be read.
+    /// Memory with the change divided by that without; null where it could not be read.
     pub memory_ratio: Option<f64>,
     pub memory_ratio_interval: Option<[f64; 2]>,
     /// Blocks that measured both.

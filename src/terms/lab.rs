@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::failure::{BootCause, BootFailure, ServerEnd, TrialFailure};
 use super::machine::Machine;
 use super::slo::{self, Slo};
+use super::stated::Stated;
 use super::units::{Threads, Workers};
 use super::warning::Warning;
 
@@ -107,10 +109,56 @@ pub struct LabRun {
     pub relative_measured: Option<f64>,
     pub relative_published: Option<f64>,
     /// Why there is no result, or what went wrong while there was one.
-    pub failure: Option<String>,
+    pub failure: Option<Stated<LabFailure>>,
     /// The figures' values in equal parts of the run, from which intervals are made.
     pub blocks: BTreeMap<String, Vec<f64>>,
     pub warnings: Vec<Warning>,
+}
+
+/// Why a run has no result, or what went wrong meanwhile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum LabFailure {
+    /// `last_line`: the server's own.
+    RunWithoutServer {
+        why: Stated<BootCause>,
+        last_line: Option<String>,
+    },
+    ServerEndedInRun {
+        status: Stated<ServerEnd>,
+    },
+}
+
+impl From<TrialFailure> for LabFailure {
+    fn from(failure: TrialFailure) -> Self {
+        match failure {
+            TrialFailure::Died { status, .. } => Self::ServerEndedInRun { status },
+            TrialFailure::Boot(BootFailure { message: why, .. }) => {
+                Self::RunWithoutServer { why, last_line: None }
+            }
+        }
+    }
+}
+
+/// A figure of the best run of some, or its ratio to that of others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum LabComparison {
+    RunsCompared { figure: String, of: LabRuns, to: Option<LabRuns> },
+}
+
+/// Runs that have all of these; what is empty or null is not asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LabRuns {
+    /// The target's, or the series'.
+    pub name: Option<String>,
+    pub workers: Vec<u16>,
+    /// More workers than this.
+    pub workers_above: Option<u16>,
+    pub threads: Vec<u16>,
+    pub rates_rps: Vec<f64>,
+    pub clients: Vec<u32>,
+    pub env: BTreeMap<String, String>,
 }
 
 /// Does a rule hold?
@@ -126,13 +174,13 @@ pub enum Holds {
 /// A figure, or a ratio of two, that a conclusion rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabEvidence {
-    /// What was compared, in words.
-    pub what: String,
+    /// What was compared.
+    pub what: Stated<LabComparison>,
     /// Null when a run is missing.
     pub value: Option<f64>,
     /// 95 %; null when there are too few parts of a run.
     pub interval: Option<[f64; 2]>,
-    /// The same from the published figures.
+    /// The value that follows from the published figures.
     pub published: Option<f64>,
     /// At least this is needed.
     pub at_least: Option<f64>,

@@ -24,7 +24,7 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// An empty one with room for durations of up to so many microseconds: growing to them one by
+    /// An empty one that has room for durations of up to `us` microseconds: growing to them one by
     /// one is what takes the time where many are read.
     fn up_to(us: u64) -> Self {
         let longest = us.clamp(2, LONGEST.as_micros() as u64);

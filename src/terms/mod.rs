@@ -34,7 +34,9 @@ mod obstacle;
 mod plan_record;
 mod printed_plan;
 mod reason;
+mod remark;
 mod request_row;
+mod session_error;
 pub mod slo;
 mod stated;
 mod stop;
@@ -71,12 +73,12 @@ pub use doubt::{
 pub use duration::{format_duration, parse_duration};
 pub use event::{Event, EventKind, LiveSecond, Phase, SessionState};
 pub use evidence::{
-    CpuBusy, Evidence, LimitAdvice, MemoryFill, NeighbourCores, ResourceEvidence, Slots,
-    WaitingEvidence,
+    CpuBusy, Evidence, LimitAdvice, MemoryFill, NeighbourCores, ProcessNames, ResourceEvidence,
+    Slots, WaitingEvidence,
 };
 pub use failure::{
     BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, FrameworkSetting, ProcessEnd,
-    ReplyAdvice, ServerEnd, SessionError, StartAdvice, TrialFailure,
+    ReplyAdvice, ServerEnd, StartAdvice, TrialFailure,
 };
 pub use finding::{
     BusiestProcess, CoresQuota, Finding, FindingState, GroupPermission, LocalPorts, MachineCheck,
@@ -86,8 +88,8 @@ pub use framework::Framework;
 pub use goals::{GoalList, Goals, GoalsError, OwnGoal, Part, PlannedGoal};
 pub use knob::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant};
 pub use lab::{
-    Holds, LabChoice, LabConclusion, LabEntry, LabEvidence, LabFigures, LabLatency, LabPair,
-    LabResult, LabRun, LabSetting, LabTargetFigures, LabTune,
+    Holds, LabChoice, LabComparison, LabConclusion, LabEntry, LabEvidence, LabFailure, LabFigures,
+    LabLatency, LabPair, LabResult, LabRun, LabRuns, LabSetting, LabTargetFigures, LabTune,
 };
 pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
@@ -116,7 +118,11 @@ pub use plan_record::{
     differing_values, plan_records,
 };
 pub use reason::{Certainty, ChangeReason, GoalCount, GoalScope, Reason, RecheckReason, TermCount};
+pub use remark::{
+    CommandRemark, NodeRemark, PhpRemark, PythonRemark, Remark, RubyRemark, SettingsRemark,
+};
 pub use request_row::{RequestError, RequestRow};
+pub use session_error::{GeneratorPart, SessionError, SettingsError, Task};
 pub use slo::{QuantileLimit, Slo, SloError, SloTerm};
 pub use stated::{Stated, or_empty};
 pub use stop::{StopRequest, StopSignal};

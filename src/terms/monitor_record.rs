@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::blind_spot::BlindSpot;
+use super::evidence::ProcessNames;
 use super::stated::Stated;
 
 /// What a process is to the app server.
@@ -104,10 +105,10 @@ pub struct DeviceUse {
 
 /// A process beside the server that used the same cores in one interval, or several of one program
 /// together: then `pid` is the busiest one's.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NeighbourUse {
     pub pid: u32,
-    pub name: String,
+    pub name: Stated<ProcessNames>,
     pub cpu_s: f64,
     /// A process of the server has a connection to it: a database or another service behind the
     /// app. `None` when that could not be seen.

@@ -157,7 +157,7 @@ pub enum RecheckNote {
     SettingLeftOut { setting: Configuration, why: Obstacle },
     /// There was no time for a single start.
     BudgetTooSmall,
-    /// A budget of so much would decide.
+    /// A budget of `budget_s` would decide.
     BudgetNeeded { budget_s: f64 },
     /// No budget would decide: it lies too near the limit.
     TooNearToDecide,

@@ -36,7 +36,7 @@ pub enum Obstacle {
         instead: String,
         version: String,
     },
-    /// The budget was used up before it; about so much more would do.
+    /// The budget was used up before it; about `more_s` more would do.
     NoTimeLeft { more_s: f64 },
     /// The session ended first.
     SessionEnded,

@@ -10,7 +10,9 @@ use super::knob::Change;
 use super::load_record::Arrivals;
 use super::objective::Objective;
 use super::printed_plan;
+use super::remark::Remark;
 use super::slo::Slo;
+use super::stated::Stated;
 use super::target::{ConnectionMode, Target};
 use super::units::{Bytes, Cores, Ratio, Threads, Workers};
 
@@ -85,7 +87,7 @@ pub enum PlannedValue {
     /// Name and version, such as `ruby 3.1.2`.
     Runtime(String),
     /// What the server's adapter has to say of the app's settings.
-    Remark(String),
+    Remark(Stated<Remark>),
 }
 
 /// Where a value came from.

@@ -63,7 +63,7 @@ pub struct TermCount {
     pub requests: u64,
     /// Failed requests are among the violations of a latency term.
     pub counts_failures: bool,
-    /// Neighbouring requests fared alike, so that all of them count as so many; null: as they are.
+    /// Neighbouring requests fared alike, and all of them count as this many; null: as they are.
     pub effective_requests: Option<f64>,
     pub certainty: Certainty,
 }
@@ -80,7 +80,7 @@ impl TermCount {
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
     Certain,
-    /// It takes so many requests even if none breaks the term.
+    /// It takes `needed` requests even if none breaks the term.
     TooFew {
         needed: u64,
     },
@@ -103,7 +103,7 @@ pub enum ChangeReason {
     FigureChanged {
         figure: FigureKind,
     },
-    /// Its ratio's interval lies within so much of one.
+    /// Its ratio's interval lies within `band_ratio` of one.
     FigureSame {
         figure: FigureKind,
         band_ratio: f64,

@@ -61,7 +61,7 @@ impl Target {
         Ok(Self { method, ..Self::get(path) })
     }
 
-    /// The same with another share in the mix.
+    /// This target with another share in the mix.
     ///
     /// # Errors
     /// Zero, or more than 10000.

@@ -47,13 +47,13 @@ pub enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialPurpose {
-    /// Latency with nobody else around: one client.
+    /// Latency without other requests: one client.
     Unloaded,
     /// The most a closed model gets out of it.
     Saturate,
     /// Is this rate sustainable?
     Probe,
-    /// The same for the printed capacity, after the choice was made.
+    /// Is the printed capacity sustainable? After the choice was made.
     Confirm,
     /// What a change of a knob does: the choice with it or, beside that, without it.
     Screen,

@@ -197,7 +197,7 @@ pub struct PredictedSetting {
     pub capacity_rps_interval: [f64; 2],
     /// At 70 % of the capacity, or at the rate asked for; null when it cannot keep up.
     pub latency_s: Option<PredictedLatency>,
-    /// The same of the requests that were measured, when others were added with `--mix`; else null.
+    /// Latency of the requests that were measured, when others were added with `--mix`; else null.
     pub latency_of_measured_s: Option<PredictedLatency>,
     pub memory_bytes: Option<u64>,
     pub limit: PredictedLimit,
@@ -274,7 +274,7 @@ pub struct FleetNeed {
     pub capacity_rps_interval: [f64; 2],
     /// One machine on an ordinary day.
     pub ordinary: SimulatedMachine,
-    /// The same with a zone lost; null with one zone.
+    /// One machine with a zone lost; null with one zone.
     pub zone_lost: Option<SimulatedMachine>,
     /// Of all machines; null without a price.
     pub cost_per_hour: Option<f64>,

@@ -23,11 +23,22 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use sweetspot::place::local::{Local, LocalSettings, SYSTEM_PROGRAMS};
-use sweetspot::place::{Place, Started};
+use sweetspot::place::{Place, Started, Unusable};
 use sweetspot::plan::{self, Key, Typed, check_programs, choose_server};
-use sweetspot::server::{self, Adapter, App, Framework};
+use sweetspot::report::Language;
+use sweetspot::server::{self, Adapter, App, Framework, Inspection};
 use sweetspot::session::here;
 use sweetspot::terms::{BootFailure, Configuration, StopSignal, Target};
+
+/// What is to be known of an app's own settings, a line each.
+fn remarks(inspection: &Inspection) -> String {
+    let said = inspection.remarks.iter().map(|remark| Language::DATA.say_fact(remark));
+    said.collect::<Vec<_>>().join("\n")
+}
+
+fn why(failure: &Unusable) -> String {
+    Language::DATA.say_fact(&failure.why)
+}
 
 /// An app in a folder of its own, with everything that may hold on to it looked for at the end.
 struct TestApp {

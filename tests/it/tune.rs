@@ -17,7 +17,7 @@ use sweetspot::store::{SessionId, Store};
 use sweetspot::terms::{
     Arrivals, Configuration, ConnectionMode, Event, EventKind, LiveSecond, Machine, Note,
     Objective, PlanSource, PlannedGoal, SearchNote, SessionDoubt, SessionState, Stated,
-    SteadinessNote, StopSignal, Target, Threads, TrialPurpose, Variant, Warning, Workers,
+    SteadinessNote, StopSignal, Target, Task, Threads, TrialPurpose, Variant, Warning, Workers,
 };
 use tempfile::TempDir;
 
@@ -455,7 +455,7 @@ impl Place for Interrupted {
             End::Stop(signal) if self.offers_left == 0 => signal.raise(),
             End::Fail if self.offers_left == 0 => {
                 return Err(PlaceError::Environment {
-                    what: "go on".into(),
+                    what: Task::ReadServerLog,
                     source: std::io::Error::other("pulled the plug"),
                 });
             }

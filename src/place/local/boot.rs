@@ -20,8 +20,8 @@ use crate::monitor::cpu_clock_ns;
 use crate::place::Unusable;
 use crate::server::{self, Adapter, App, InspectionError, ReadyLine, Recipe, advice};
 use crate::terms::{
-    BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Configuration, StartAdvice,
-    Stated, StopSignal, Target,
+    BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Configuration, SessionError,
+    StartAdvice, Stated, StopSignal, Target,
 };
 
 /// So often log and process are looked at.
@@ -260,13 +260,13 @@ pub fn failure(
 pub fn unread(
     adapter: &dyn Adapter,
     app: &App,
-    error: &InspectionError,
+    InspectionError { kind, why }: InspectionError,
     log: &[String],
 ) -> Unusable {
-    let kind = seen(adapter, error.kind, log).unwrap_or(error.kind);
+    let kind = seen(adapter, kind, log).unwrap_or(kind);
     Unusable {
         kind,
-        message: error.to_string(),
+        why: SessionError::SettingsNotRead { why },
         advice: advice::for_failure(app, adapter.about(), kind),
         last_lines: log::worth_showing(log),
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 use super::environment;
 use crate::place::PlaceError;
 use crate::server::{Listen, Recipe, Upstream};
+use crate::terms::Task;
 
 /// Writes a recipe's files. Also takes away the sockets of an earlier server that could not: not
 /// every server opens one that is there.
@@ -21,14 +22,18 @@ pub fn write(recipe: &Recipe, scratch: &Path) -> Result<(), PlaceError> {
                 && let Err(error) = std::fs::remove_file(path)
                 && error.kind() != io::ErrorKind::NotFound
             {
-                return Err(environment(format!("remove {}", path.display()), error));
+                return Err(environment(
+                    Task::RemoveFile { path: path.display().to_string() },
+                    error,
+                ));
             }
         }
     }
     for (name, content) in &recipe.files {
         let path = scratch.join(name);
-        std::fs::write(&path, content)
-            .map_err(|error| environment(format!("write {}", path.display()), error))?;
+        std::fs::write(&path, content).map_err(|error| {
+            environment(Task::WriteFile { path: path.display().to_string() }, error)
+        })?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 //!
 //! In: orders. Out: replies. Must not know what an app server is.
 
-use crate::terms::ProcessEnd;
+use crate::terms::{ProcessEnd, Task};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -110,15 +110,15 @@ impl Link {
         order: &Order,
         ended: &mut dyn FnMut(u32, &ProcessEnd) -> Result<(), PlaceError>,
     ) -> Result<Reply, PlaceError> {
-        self.order(order).map_err(|error| environment("give the guardian an order", error))?;
+        self.order(order).map_err(|error| environment(Task::OrderGuardian, error))?;
         let deadline = Instant::now() + ANSWER;
         loop {
             match self.hear(deadline.saturating_duration_since(Instant::now())) {
                 Heard::Reply(Reply::Exited { pid, status }) => ended(pid, &status)?,
                 Heard::Reply(reply) => return Ok(reply),
                 Heard::Nothing => {
-                    let what = "get an answer from the guardian";
-                    return Err(environment(what, io::ErrorKind::TimedOut.into()));
+                    let late = io::ErrorKind::TimedOut.into();
+                    return Err(environment(Task::AwaitGuardian, late));
                 }
                 Heard::Gone => return Err(guardian_gone()),
             }

@@ -41,8 +41,8 @@ use crate::monitor::Monitor;
 use crate::server::{self, App, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
 use crate::terms::{
     BootEnd, BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, Machine, MachineDoubt,
-    Phase, Priority, ProcessEnd, ServerEnd, StopRequest, StopSignal, Target, TrialFailure, Variant,
-    Warning,
+    Phase, Priority, ProcessEnd, ServerEnd, SettingsError, StopRequest, StopSignal, Target, Task,
+    TrialFailure, Variant, Warning,
 };
 
 /// Where servers and proxies are installed that not every user's `PATH` leads to: they are looked
@@ -95,10 +95,10 @@ impl Local {
         let settings = settings.with_inherited(|name| std::env::var(name).ok());
         let folder = &settings.app.folder;
         std::fs::read_dir(folder).map_err(|error| {
-            environment(format!("open the app's folder {}", folder.display()), error)
+            environment(Task::OpenAppFolder { folder: folder.display().to_string() }, error)
         })?;
         let share = machine::share(settings.cores, settings.memory)
-            .map_err(|error| environment("ask which cores may be used", error))?;
+            .map_err(|error| environment(Task::FindCores, error))?;
         let link = begin(&settings, &share)?;
         let born = Instant::now();
         Ok(Self { settings, stop, share, link, running: None, born, starts: 0 })
@@ -150,7 +150,7 @@ impl Local {
     ) -> Result<Started, PlaceError> {
         let port = match self.settings.port {
             Some(port) => port,
-            None => free_port().map_err(|error| environment("find a free port", error))?,
+            None => free_port().map_err(|error| environment(Task::FindFreePort, error))?,
         };
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let adapter = self.settings.adapter;
@@ -258,7 +258,7 @@ impl Local {
         match self.ask(&order)? {
             Reply::Started { pid } => Ok(Ok(pid)),
             Reply::NotStarted { is_missing: true, message } => Ok(Err(message)),
-            reply => Err(unexpected("start the app server", &reply)),
+            reply => Err(unexpected(Task::StartServer, &reply)),
         }
     }
 
@@ -312,10 +312,10 @@ impl Local {
         match self.ask(&Order::End) {
             Ok(Reply::Ended { left }) if left.is_empty() => Ok(()),
             Ok(Reply::Ended { left }) => {
-                let what = format!("end the app server's processes {left:?}");
+                let what = Task::EndServerProcesses { pids: left };
                 Err(environment(what, io::ErrorKind::ResourceBusy.into()))
             }
-            Ok(reply) => Err(unexpected("end the app server", &reply)),
+            Ok(reply) => Err(unexpected(Task::EndServer, &reply)),
             Err(_) => {
                 // Ends what a dead guardian left behind, and makes the next start possible.
                 self.link = begin(&self.settings, &self.share)?;
@@ -359,7 +359,7 @@ impl Local {
     }
 
     /// The app's own settings cannot be read.
-    fn unread(&self, error: &InspectionError, lines: &[String]) -> PlaceError {
+    fn unread(&self, error: InspectionError, lines: &[String]) -> PlaceError {
         let (adapter, app) = (self.settings.adapter, &self.settings.app);
         PlaceError::Inspection(boot::unread(adapter, app, error, lines).into())
     }
@@ -393,12 +393,13 @@ impl Place for Local {
         self.stop()?;
         let (adapter, app) = (self.settings.adapter, &self.settings.app);
         let Some(command) = server::inspect(app, adapter) else {
-            return adapter.read_inspection(app, "").map_err(|error| self.unread(&error, &[]));
+            return adapter.read_inspection(app, "").map_err(|error| self.unread(error, &[]));
         };
         let log = self.link.scratch.join("inspection.log");
         let kind = BootFailureKind::NotInstalled;
         self.launch(&command, &log)?
-            .map_err(|message| self.unread(&InspectionError { kind, message }, &[]))?;
+            .map_err(|error| SettingsError::Failed { error, at: None })
+            .map_err(|why| self.unread(InspectionError { kind, why }, &[]))?;
         let end = self.await_end(INSPECTION_PATIENCE, StopRequest::Finish);
         self.end_for_certain()?;
         let lines = log::tail(&log);
@@ -414,10 +415,10 @@ impl Place for Local {
             None if self.stop.is_raised() => return Err(PlaceError::Stopped),
             None => InspectionError {
                 kind: BootFailureKind::NeverReady,
-                message: format!("they were not read within {} s", INSPECTION_PATIENCE.as_secs()),
+                why: SettingsError::NotReadInTime { patience_s: INSPECTION_PATIENCE.as_secs_f64() },
             },
         };
-        Err(self.unread(&error, &lines))
+        Err(self.unread(error, &lines))
     }
 
     fn start_variant(
@@ -504,7 +505,7 @@ impl Place for Local {
         self.end_gracefully(&mut running, Part::Server, signal);
         self.end_for_certain()?;
         if running.has_answered && is_listening(running.address) {
-            let what = format!("close the app server's address {}", running.address);
+            let what = Task::FreeServerAddress { address: running.address.to_string() };
             return Err(environment(what, io::ErrorKind::AddrInUse.into()));
         }
         Ok(())
@@ -520,13 +521,8 @@ impl Drop for Local {
 
 fn begin(settings: &LocalSettings, share: &Share) -> Result<Link, PlaceError> {
     Link::begin(&settings.guardian, &settings.scratch_in, share.limits).map_err(|error| {
-        let places: Vec<String> =
-            settings.scratch_in.iter().map(|place| place.display().to_string()).collect();
-        let what = format!(
-            "start the guardian with a folder of its own in {} (TMPDIR names another place)",
-            places.join(" or ")
-        );
-        environment(what, error)
+        let folders = settings.scratch_in.iter().map(|place| place.display().to_string());
+        environment(Task::StartGuardian { folders: folders.collect() }, error)
     })
 }
 
@@ -567,16 +563,15 @@ fn is_listening(address: SocketAddr) -> bool {
     connected.is_ok_and(|stream| stream.local_addr().is_ok_and(|own| own != address))
 }
 
-fn environment(what: impl Into<String>, source: io::Error) -> PlaceError {
-    PlaceError::Environment { what: what.into(), source }
+fn environment(what: Task, source: io::Error) -> PlaceError {
+    PlaceError::Environment { what, source }
 }
 
 fn guardian_gone() -> PlaceError {
-    let gone = io::Error::from(io::ErrorKind::BrokenPipe);
-    environment("reach the guardian, which somebody has killed: run the command again", gone)
+    environment(Task::ReachGuardian, io::ErrorKind::BrokenPipe.into())
 }
 
-fn unexpected(what: &str, reply: &Reply) -> PlaceError {
+fn unexpected(what: Task, reply: &Reply) -> PlaceError {
     let message = match reply {
         Reply::Refused { message } | Reply::NotStarted { message, .. } => message.clone(),
         other => format!("the guardian answered {other:?}"),

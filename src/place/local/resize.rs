@@ -12,16 +12,16 @@ use super::log::{self, LineCounter};
 use super::orders::{Order, Reply};
 use super::{Local, environment, guardian_gone};
 use crate::place::PlaceError;
-use crate::server::Resize;
-use crate::terms::{BootEnd, BootFailure, BootFailureKind, Configuration, Workers};
+use crate::server::{NotResizable, Resize};
+use crate::terms::{BootEnd, BootFailure, BootFailureKind, Configuration, Task, Workers};
 
 /// How resizing ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Resized {
     /// The server runs the new configuration. Its variables still say the one it was started with.
     Done { took: Duration },
-    /// This server cannot, or not from here to there; a sentence. Nothing was changed.
-    NotPossible(String),
+    /// Nothing was changed.
+    NotPossible(NotResizable),
     /// A worker did not come up or did not go; the server has been stopped.
     Failed(BootFailure),
 }
@@ -41,9 +41,7 @@ impl Local {
     pub fn resize(&mut self, to: Configuration) -> Result<Resized, PlaceError> {
         let from = self.configuration();
         if from.threads != to.threads {
-            let title = self.settings.adapter.about().title;
-            let why = format!("{title} needs a fresh start for another number of threads");
-            return Ok(Resized::NotPossible(why));
+            return Ok(Resized::NotPossible(NotResizable::OtherThreads));
         }
         let resize = match self.settings.adapter.resize(from, to) {
             Ok(resize) => resize,
@@ -95,12 +93,12 @@ impl Local {
         let Some(pid) = self.server_pid() else { return Ok(self.has_died()) };
         let log = self.running.as_ref().map(|running| running.log.clone()).unwrap_or_default();
         let lines = resize.failure_line.iter().chain([&resize.ready_line]).cloned().collect();
-        let unread = |error| environment("read the app server's log", error);
+        let unread = |error| environment(Task::ReadServerLog, error);
         let mut counter = LineCounter::open_at_end(&log, lines).map_err(unread)?;
         let signal = if step == Step::More { resize.more } else { resize.fewer };
         self.link
             .order(&Order::Signal { pid, signal })
-            .map_err(|error| environment("give the guardian an order", error))?;
+            .map_err(|error| environment(Task::OrderGuardian, error))?;
         let deadline = Instant::now() + self.settings.boot_patience;
         loop {
             let counts = counter.counts().map_err(unread)?.to_vec();

@@ -19,7 +19,9 @@ use super::{PlaceError, environment, guardian_gone, unexpected};
 use crate::monitor;
 use crate::place::Unusable;
 use crate::server::{CommandLine, ReadyLine};
-use crate::terms::{BootAdvice, BootFailureKind, ProcessEnd, StartAdvice, StopSignal};
+use crate::terms::{
+    BootAdvice, BootFailureKind, ProcessEnd, SessionError, StartAdvice, StopSignal, Task,
+};
 
 /// A service that is not there by then will not come.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -57,7 +59,7 @@ impl Services {
         stop: StopSignal,
     ) -> Result<Self, PlaceError> {
         let link = Link::begin(guardian, scratch_in, Limits::default())
-            .map_err(|error| environment("make a folder for the services", error))?;
+            .map_err(|error| environment(Task::MakeServiceFolder, error))?;
         Ok(Self { link, running: Vec::new(), env: BTreeMap::new(), stop, starts: 0 })
     }
 
@@ -100,7 +102,7 @@ impl Services {
             install.push("--user=root".into());
             serve.push("--user=root".into());
         }
-        self.run("make MariaDB's tables", install, self.folder().to_path_buf())?;
+        self.run(Task::MakeDatabaseTables, install, self.folder().to_path_buf())?;
         self.start("mariadb", serve, self.folder().to_path_buf())?;
         self.await_socket("mariadb", &socket)?;
         self.set("DATABASE_SOCKET", &socket);
@@ -154,7 +156,7 @@ impl Services {
     /// It is not there or fails; its last lines say why.
     pub fn run(
         &mut self,
-        what: &str,
+        what: Task,
         arguments: Vec<String>,
         folder: PathBuf,
     ) -> Result<(), PlaceError> {
@@ -166,15 +168,17 @@ impl Services {
                 Some((ended, status)) if ended == pid => {
                     return match status.is_success() {
                         true => Ok(()),
-                        false => Err(failed(&format!("could not {what}: {status}"), &log)),
+                        false => {
+                            Err(failed(SessionError::CommandFailed { what, how: status }, &log))
+                        }
                     };
                 }
                 Some((ended, status)) => refuse_end(&self.running, ended, &status)?,
                 None => {}
             }
             if Instant::now() >= deadline {
-                let seconds = PATIENCE.as_secs();
-                return Err(failed(&format!("could not {what} within {seconds} s"), &log));
+                let patience_s = PATIENCE.as_secs_f64();
+                return Err(failed(SessionError::CommandLate { what, patience_s }, &log));
             }
         }
     }
@@ -229,17 +233,18 @@ impl Services {
         let order = Order::Start { command, log: log.clone(), cpus: Vec::new(), nice: 0 };
         let running = &self.running;
         let reply = self.link.ask(&order, &mut |pid, status| refuse_end(running, pid, status))?;
+        let what = Task::StartService { name: name.to_string() };
         match reply {
             Reply::Started { pid } => Ok((pid, log)),
             Reply::NotStarted { is_missing: true, message } => {
                 Err(PlaceError::Service(Box::new(Unusable {
                     kind: BootFailureKind::NotInstalled,
-                    message: format!("could not start {name}: {message}"),
+                    why: SessionError::CouldNot { what: what.into(), why: message },
                     advice: install(program),
                     last_lines: Vec::new(),
                 })))
             }
-            reply => Err(unexpected(&format!("start {name}"), &reply)),
+            reply => Err(unexpected(what, &reply)),
         }
     }
 
@@ -271,8 +276,8 @@ impl Services {
             if Instant::now() >= deadline {
                 let running = self.running.iter().find(|running| running.name == name);
                 let log = running.map(|running| running.log.clone()).unwrap_or_default();
-                let seconds = PATIENCE.as_secs();
-                return Err(failed(&format!("{name} did not come up within {seconds} s"), &log));
+                let (name, patience_s) = (name.to_string(), PATIENCE.as_secs_f64());
+                return Err(failed(SessionError::ServiceLate { name, patience_s }, &log));
             }
         }
         Ok(())
@@ -283,7 +288,8 @@ impl Services {
 fn refuse_end(running: &[Running], pid: u32, status: &ProcessEnd) -> Result<(), PlaceError> {
     match running.iter().find(|running| running.pid == pid) {
         Some(running) => {
-            Err(failed(&format!("{} has ended: {status}", running.name), &running.log))
+            let (name, how) = (running.name.clone(), status.clone());
+            Err(failed(SessionError::ServiceEnded { name, how }, &running.log))
         }
         None => Ok(()),
     }
@@ -309,10 +315,10 @@ fn install(program: String) -> BootAdvice {
     StartAdvice::InstallServer { commands: vec![format!("apt install {package}")] }.into()
 }
 
-fn failed(message: &str, log: &Path) -> PlaceError {
+fn failed(why: SessionError, log: &Path) -> PlaceError {
     PlaceError::Service(Box::new(Unusable {
         kind: BootFailureKind::Exited,
-        message: message.to_string(),
+        why,
         advice: StartAdvice::MendService.into(),
         last_lines: log::worth_showing(&log::tail(log)),
     }))

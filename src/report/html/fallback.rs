@@ -188,7 +188,7 @@ pub fn lab(result: &LabResult) -> Markup {
             rate(run.offered_rps),
             throughput(run.measured.as_ref()),
             throughput(run.published.as_ref()),
-            run.failure.clone().unwrap_or_default(),
+            Language::English.say_or_empty(run.failure.as_ref()),
         ]
     };
     let conclusions = result.conclusions.iter();

@@ -3,6 +3,7 @@
 //!
 //! In: one [`WatchSecond`]. Out: lines of text, not yet cut to the terminal's width.
 
+use crate::report::Language;
 use crate::terms::{Bytes, DeviceUse, GroupUse, WatchSecond};
 
 /// The lines below the cores.
@@ -87,7 +88,8 @@ fn beside(second: &WatchSecond) -> Option<String> {
     let neighbours = &second.second.host.neighbours;
     let one = |it: &crate::terms::NeighbourUse| {
         let serves = if it.serves_app == Some(true) { ", serves the app" } else { "" };
-        format!("{} ({:.2} cores{serves})", it.name, it.cpu_s / second.second.length_s)
+        let name = Language::English.say(&it.name);
+        format!("{name} ({:.2} cores{serves})", it.cpu_s / second.second.length_s)
     };
     let all: Vec<String> = neighbours.iter().map(one).collect();
     (!all.is_empty()).then(|| format!("beside it: {}", all.join(", ")))
@@ -96,7 +98,7 @@ fn beside(second: &WatchSecond) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{HostUse, MonitorSecond, NeighbourUse};
+    use crate::terms::{HostUse, MonitorSecond, NeighbourUse, Stated};
 
     #[test]
     fn everything_around_the_server_is_told_in_four_lines() {
@@ -108,7 +110,7 @@ mod tests {
         };
         let neighbour = |name: &str, cpu_s, serves_app| NeighbourUse {
             pid: 9,
-            name: name.to_string(),
+            name: Stated::Verbatim(name.to_string()),
             cpu_s,
             serves_app,
         };

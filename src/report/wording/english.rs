@@ -6,12 +6,15 @@ pub mod comparison;
 pub mod doubt;
 pub mod failure;
 pub mod finding;
+pub mod lab;
 pub mod limit;
 pub mod limit_refusal;
 pub mod note;
 pub mod obstacle;
 mod plan;
 pub mod reason;
+pub mod remark;
+pub mod session_error;
 mod undone;
 mod way_out;
 

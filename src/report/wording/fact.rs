@@ -54,16 +54,21 @@ families! {
     MachineDifference: comparison::machines,
     Evidence: limit::evidence,
     LimitAdvice: limit::advice,
+    LabComparison: lab::comparison,
+    LabFailure: lab::failure,
     BlindSpot: blind_spot::sentence,
     Doubt: doubt::message,
     LimitRefusal: limit_refusal::sentence,
     Note: note::sentence,
     Obstacle: obstacle::sentence,
+    ProcessNames: limit::processes,
     Reason: reason::sentence,
     RecheckReason: reason::of_recheck,
+    Remark: remark::sentence,
     ServerEnd: failure::server_end,
-    SessionError: failure::session_error,
+    SessionError: session_error::sentence,
     SettingsPlace: advice::place,
+    Task: session_error::task,
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use self::template::{fill, numbers, values};
 use super::{About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Listen};
 use super::{Obeys, ProcessFacts, Recipe, command_line, failure};
 use crate::terms::{
-    Advice, BootFailureKind, Configuration, Cores, DatabaseAdvice, PoolSetting, Role,
-    SettingAdvice, Settings, Stated,
+    Advice, BootFailureKind, CommandRemark, Configuration, Cores, DatabaseAdvice, PoolSetting,
+    Remark, Role, SettingAdvice, Settings, Stated,
 };
 
 pub use self::template::{CommandTemplate, PLACES, has_place, places};
@@ -127,21 +127,11 @@ fn template(app: &App) -> &CommandTemplate {
     app.command.as_ref().expect("only an app with a command is run by this server")
 }
 
-fn remarks(app: &App, command: &CommandTemplate) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if command.uses(&app.env, "workers") {
-        let today = command.today.workers;
-        let s = if today.get() == 1 { "" } else { "s" };
-        remarks.push(format!(
-            "a command does not say how it runs today: {today} worker{s} stand{} for it (another \
-             number: --env {WEB_CONCURRENCY}=N)",
-            if today.get() == 1 { "s" } else { "" }
-        ));
-    }
-    remarks.push(
-        "it counts as ready when its page answers 2xx and its processes have come to rest".into(),
-    );
-    remarks
+fn remarks(app: &App, command: &CommandTemplate) -> Vec<Remark> {
+    let (workers, variable) = (command.today.workers.get(), WEB_CONCURRENCY.into());
+    let assumed = CommandRemark::WorkersAssumed { workers, variable };
+    let assumed = command.uses(&app.env, "workers").then_some(assumed);
+    assumed.into_iter().chain([CommandRemark::ReadyAtRest]).map(Remark::from).collect()
 }
 
 fn settings(app: &App, configuration: Configuration) -> Settings {

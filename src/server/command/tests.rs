@@ -104,7 +104,8 @@ fn nothing_is_said_of_threads_where_there_is_no_place_for_them() {
     let inspection = Command.read_inspection(&app, "").unwrap();
     let configuration = Configuration::new(3, 1).unwrap();
     let settings = Command.settings(&app, &inspection, configuration, Cores::new(2.0).unwrap());
-    let all = format!("{settings:?} {:?}", inspection.remarks);
+    let said = crate::server::inspection::remarks_said(&inspection);
+    let all = format!("{settings:?} {said}");
     assert!(!all.contains("thread"), "{all}");
 }
 

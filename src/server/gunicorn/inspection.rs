@@ -4,8 +4,8 @@
 
 use serde::Deserialize;
 
-use crate::server::{App, Framework, Inspection, InspectionError, MinThreads, Obeys};
-use crate::server::{inspection, python};
+use crate::server::{App, Framework, Inspection, InspectionError, MinThreads, Obeys, inspection};
+use crate::terms::{PythonRemark, Remark, SettingsError};
 
 #[derive(Deserialize)]
 struct Options {
@@ -36,7 +36,7 @@ pub(super) fn read(
     inspection::read(stdout, &super::ABOUT, |options| inspection(app, has_threads, options))
 }
 
-fn inspection(app: &App, has_threads: bool, options: Options) -> Result<Inspection, String> {
+fn inspection(app: &App, has_threads: bool, options: Options) -> Result<Inspection, SettingsError> {
     let threads = if has_threads { options.threads } else { 1 };
     let current = inspection::current(options.workers, threads)?;
     let variable = options.obeys_threads.clone().filter(|_| has_threads);
@@ -51,48 +51,29 @@ fn inspection(app: &App, has_threads: bool, options: Options) -> Result<Inspecti
 }
 
 /// What is kept and matters, then what is measured and differs from what the app's settings say.
-fn remarks(app: &App, has_threads: bool, options: &Options) -> Vec<String> {
-    let class = &options.worker_class;
+fn remarks(app: &App, has_threads: bool, options: &Options) -> Vec<Remark> {
+    let class = options.worker_class.clone();
     let is_sync = class == "sync" && app.framework == Framework::Wsgi;
-    let mut remarks = vec![format!(
-        "{}; a worker that does not react for more than {} s is killed (timeout)",
-        if options.preload {
-            "the app is loaded once, before the workers are forked (preload_app = True)"
-        } else {
-            "every worker loads the app for itself and shares little memory (preload_app = False)"
-        },
-        options.timeout_s
-    )];
-    if has_threads && !super::takes_threads(class) {
-        remarks.push(format!("threads mean nothing to its worker class {class}: give --threads 1"));
+    let (is_preloaded, timeout_s) = (options.preload, options.timeout_s);
+    let mut remarks = vec![PythonRemark::GunicornWorkers { is_preloaded, timeout_s }.into()];
+    if has_threads && !super::takes_threads(&class) {
+        remarks.push(PythonRemark::ClassWithoutThreads { class }.into());
     } else if !has_threads && class != "sync" {
-        remarks.push(format!("its worker class {class} is kept"));
+        remarks.push(PythonRemark::ClassKept { class }.into());
     } else if is_sync && options.threads == 1 {
-        remarks.push(
-            "one thread: sync workers, which close every connection after its reply; with more, \
-             gunicorn makes them gthread workers, which keep connections open"
-                .into(),
-        );
+        remarks.push(PythonRemark::OneThreadIsSync.into());
     }
-    if options.max_requests > 0 {
-        remarks.push(format!(
-            "a worker is replaced after {} requests (max_requests), also while measuring",
-            options.max_requests
-        ));
+    let requests = options.max_requests;
+    if requests > 0 {
+        remarks.push(PythonRemark::ReplacedWhileMeasuring { requests }.into());
     }
-    remarks.extend(differing(options));
-    remarks
-}
-
-fn differing(options: &Options) -> Vec<String> {
-    let unopened = inspection::not_opened(&options.binds, inspection::ON_A_FREE_PORT);
-    let mut remarks: Vec<String> = unopened.into_iter().collect();
+    remarks.extend(inspection::not_opened(&options.binds));
     if options.is_tls {
-        remarks.push("it is measured over plain HTTP, without its certificate".into());
+        remarks.push(PythonRemark::WithoutTls.into());
     }
     remarks.extend(inspection::not_written(&options.files));
     if options.is_debugging {
-        remarks.push(python::DEBUGGING.into());
+        remarks.push(PythonRemark::DjangoDebugs.into());
     }
     remarks
 }
@@ -141,17 +122,16 @@ mod tests {
         let inspection = read(&app(Framework::Wsgi), false, &printed).unwrap();
         assert_eq!(inspection.current, Configuration::new(3, 1).unwrap());
         assert_eq!(inspection.obeys.max_threads, None);
-        let remarks = inspection.remarks.join("\n");
-        assert!(remarks.contains("its worker class gevent is kept"), "{remarks}");
+        let remarks = assert_says(&inspection, &["its worker class gevent is kept"]);
         assert!(!remarks.contains("thread"), "there is nothing to choose: {remarks}");
-        let unseen = read(&app(Framework::Wsgi), true, &printed).unwrap().remarks.join("\n");
-        assert!(unseen.contains("give --threads 1"), "{unseen}");
+        let unseen = read(&app(Framework::Wsgi), true, &printed).unwrap();
+        assert_says(&unseen, &["give --threads 1"]);
     }
 
     #[test]
     fn a_number_that_cannot_run_is_refused() {
         let printed = PRINTED.replace("\"workers\":3", "\"workers\":0");
         let error = read(&app(Framework::Wsgi), true, &printed).unwrap_err();
-        assert!(error.message.contains("cannot run"), "{error}");
+        assert_eq!(error.why, SettingsError::NoWorkers);
     }
 }

@@ -17,7 +17,7 @@ use super::python;
 use super::signals::SIGTERM;
 use super::{
     About, Accepts, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Listen,
-    ProcessFacts, Recipe, Resize,
+    NotResizable, ProcessFacts, Recipe, Resize,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
@@ -156,7 +156,7 @@ impl Adapter for Gunicorn {
         }
     }
 
-    fn resize(&self, _from: Configuration, to: Configuration) -> Result<Resize, String> {
+    fn resize(&self, _from: Configuration, to: Configuration) -> Result<Resize, NotResizable> {
         let failure_line = python::failing_workers(to.workers.get());
         Ok(Resize::by_terminal_signals(python::ready_line(to), failure_line))
     }

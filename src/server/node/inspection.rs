@@ -5,6 +5,7 @@
 use serde::Deserialize;
 
 use crate::server::{Inspection, InspectionError, Obeys, inspection};
+use crate::terms::{NodeRemark, Remark, SettingsError};
 
 #[derive(Deserialize)]
 struct Options {
@@ -22,7 +23,7 @@ pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
     inspection::read(stdout, &super::ABOUT, inspection)
 }
 
-fn inspection(options: Options) -> Result<Inspection, String> {
+fn inspection(options: Options) -> Result<Inspection, SettingsError> {
     let current = inspection::current(options.workers, 1)?;
     Ok(Inspection {
         current,
@@ -36,25 +37,14 @@ fn inspection(options: Options) -> Result<Inspection, String> {
     })
 }
 
-fn remarks(options: &Options) -> Vec<String> {
-    let mut remarks = vec![
-        match (options.forks, options.follows) {
-            (true, true) => "it makes its own cluster, of WEB_CONCURRENCY workers",
-            (true, false) => {
-                "its own cluster does not follow WEB_CONCURRENCY: several workers are made by \
-                 sweetspot, in which the app takes itself for a worker"
-            }
-            (false, _) => {
-                "one process today; several workers are made by sweetspot with Node's cluster \
-                 module, which hands connections to them in turn"
-            }
-        }
-        .to_string(),
-    ];
-    if !options.listens {
-        remarks.push("it seems to listen on a fixed port: it has to listen on PORT".into());
-    }
-    remarks
+fn remarks(options: &Options) -> Vec<Remark> {
+    let today = match (options.forks, options.follows) {
+        (true, true) => NodeRemark::OwnCluster,
+        (true, false) => NodeRemark::OwnClusterOfFixedSize,
+        (false, _) => NodeRemark::OneProcessToday,
+    };
+    let fixed = (!options.listens).then_some(NodeRemark::FixedPort);
+    [today].into_iter().chain(fixed).map(Remark::from).collect()
 }
 
 #[cfg(test)]
@@ -73,9 +63,8 @@ mod tests {
         assert_eq!(own.runtime_version, "Node.js 20.1.0");
         let plain = read(&PRINTED.replace("true", "false").replace("\":2", "\":1")).unwrap();
         assert_eq!(plain.obeys, Obeys::default());
-        let remarks = plain.remarks.join("\n");
-        assert!(remarks.contains("one process today"), "{remarks}");
-        assert!(remarks.contains("it has to listen on PORT"), "{remarks}");
+        let expected = ["one process today", "it has to listen on PORT"];
+        let remarks = inspection::assert_says(&plain, &expected);
         assert!(!remarks.contains("thread"), "{remarks}");
     }
 }

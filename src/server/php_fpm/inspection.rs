@@ -4,9 +4,9 @@
 //! what went wrong. Only computes.
 
 use crate::server::command_line::text;
-use crate::server::inspection::{current, failed};
+use crate::server::inspection::current;
 use crate::server::{App, Inspection, InspectionError, Obeys};
-use crate::terms::BootFailureKind;
+use crate::terms::{BootFailureKind, PhpRemark, Remark, SettingsError, SettingsRemark};
 
 /// The lines of the script.
 const SETTINGS: &str = "sweetspot-settings";
@@ -32,7 +32,7 @@ pub(super) fn read(app: &App, printed: &str) -> Result<Inspection, InspectionErr
     let (head, settings) = printed.split_once(SETTINGS).unwrap_or((printed, ""));
     let version = head.lines().find_map(version_in).ok_or_else(|| InspectionError {
         kind: missing_or_failed(head),
-        message: "PHP-FPM did not say its version".into(),
+        why: SettingsError::VersionNotPrinted,
     })?;
     let named = |mark| head.lines().filter_map(move |line| line.strip_prefix(mark));
     let files: Vec<&str> = named(FILE).collect();
@@ -44,7 +44,7 @@ pub(super) fn read(app: &App, printed: &str) -> Result<Inspection, InspectionErr
     };
     let (workers, obeyed) = workers(pool, named(VARIABLE))?;
     Ok(Inspection {
-        current: current(workers, 1).map_err(failed)?,
+        current: current(workers, 1)?,
         remarks: remarks(app, pool, &files, pools.len()),
         obeys: Obeys { workers: obeyed, ..Obeys::default() },
         server_version: version.clone(),
@@ -106,8 +106,9 @@ fn workers<'a>(
         return Ok((PACKAGED, None));
     };
     let number = |text: &str| {
-        let number = text.trim().parse::<u16>();
-        number.map_err(|_| failed(format!("pm.max_children = {given} is no number of workers")))
+        let (setting, value) = ("pm.max_children".into(), given.into());
+        let none = SettingsError::NoNumberOfWorkers { setting, value };
+        text.trim().parse::<u16>().map_err(|_| none)
     };
     let Some(name) = given.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) else {
         return Ok((number(given)?, None));
@@ -118,64 +119,42 @@ fn workers<'a>(
 }
 
 /// What is kept and matters, then what is measured and differs from what the settings say.
-fn remarks(app: &App, pool: Option<&Pool>, files: &[&str], pools: usize) -> Vec<String> {
-    let mut remarks = Vec::new();
-    match (&app.server_config, pool) {
-        (None, Some(_)) => remarks.push(format!(
-            "today's number of workers is that of {}; its other settings are not applied while \
-             measuring: a copy of it in config/php-fpm.conf would be",
-            files.join(" and ")
-        )),
-        (None, None) => remarks.push(format!(
-            "today's number of workers is not known; {PACKAGED} is what packages set"
-        )),
-        (Some(own), None) => {
-            remarks.push(format!("{} has no pool; {PACKAGED} workers are assumed", text(own)));
+fn remarks(app: &App, pool: Option<&Pool>, files: &[&str], pools: usize) -> Vec<Remark> {
+    let own = app.server_config.as_deref().map(text);
+    let workers = match (own, pool) {
+        (None, Some(_)) => {
+            let files = files.iter().map(ToString::to_string).collect();
+            Some(PhpRemark::WorkersOfMachine { files })
         }
-        (Some(own), Some(pool)) if pools > 1 => remarks.push(format!(
-            "{} has {pools} pools; the first, [{}], is measured",
-            text(own),
-            pool.name
-        )),
-        (Some(_), Some(_)) => {}
-    }
-    if let Some(pool) = pool {
-        remarks.extend(differences(pool, app.server_config.is_some()));
-    }
-    remarks.push(
-        "measured with a fixed number of workers (pm = static), behind nginx, which answers what \
-         is a file itself; errors are logged and not shown (display_errors off)"
-            .into(),
-    );
-    remarks
+        (None, None) => Some(PhpRemark::WorkersNotKnown { assumed: PACKAGED }),
+        (Some(file), None) => Some(PhpRemark::NoPool { file, assumed: PACKAGED }),
+        (Some(file), Some(pool)) if pools > 1 => {
+            let (pools, pool) = (pools as u64, pool.name.clone());
+            Some(PhpRemark::FirstPoolMeasured { file, pools, pool })
+        }
+        (Some(_), Some(_)) => None,
+    };
+    let is_own = app.server_config.is_some();
+    let differences = pool.into_iter().flat_map(|pool| differences(pool, is_own));
+    let remarks = workers.map(Remark::from).into_iter().chain(differences);
+    remarks.chain([PhpRemark::StaticBehindNginx.into()]).collect()
 }
 
 /// `is_own`: the app's own file, which stays in force, and not the machine's.
-fn differences(pool: &Pool, is_own: bool) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if let Some(manager) = pool.manager.as_ref().filter(|manager| *manager != "static") {
-        remarks.push(format!(
-            "pm = {manager}: today workers come and go with the load, up to the number given as \
-             today's"
-        ));
-    }
-    let is_set = |value: &&String| value.trim_end_matches(['s', 'm', 'h']) != "0";
-    if let Some(most) = pool.max_requests.as_ref().filter(is_set).filter(|_| is_own) {
-        remarks.push(format!("a worker is replaced after {most} requests (pm.max_requests)"));
-    }
-    if let Some(limit) = pool.terminate_timeout.as_ref().filter(is_set).filter(|_| is_own) {
-        remarks.push(format!(
-            "a worker whose request takes longer than {limit} is ended \
-             (request_terminate_timeout)"
-        ));
-    }
-    if let Some(place) = pool.listen.as_ref().filter(|_| is_own) {
-        remarks.push(format!("its own address ({place}) is not opened"));
-    }
-    if let Some(user) = pool.user.as_ref().filter(|_| is_own) {
-        remarks.push(format!("it runs as the user who measures, and not as {user}"));
-    }
-    remarks
+fn differences(pool: &Pool, is_own: bool) -> Vec<Remark> {
+    let manager = pool.manager.clone().filter(|manager| manager != "static");
+    let of_own = |value: &Option<String>| value.clone().filter(|_| is_own);
+    let is_set = |value: &String| value.trim_end_matches(['s', 'm', 'h']) != "0";
+    let requests = of_own(&pool.max_requests).filter(is_set);
+    let limit = of_own(&pool.terminate_timeout).filter(is_set);
+    let remarks = [
+        manager.map(|manager| PhpRemark::WorkersManaged { manager }.into()),
+        requests.map(|requests| PhpRemark::ReplacedAfterRequests { requests }.into()),
+        limit.map(|limit| PhpRemark::EndedAfter { limit }.into()),
+        of_own(&pool.listen).map(|address| SettingsRemark::AddressNotOpened { address }.into()),
+        of_own(&pool.user).map(|user| PhpRemark::OtherUser { user }.into()),
+    ];
+    remarks.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -237,21 +216,23 @@ mod tests {
                    pm = dynamic\npm.max_children = 8\nuser = www-data\n";
         let inspection = read_own(None, one).unwrap();
         assert_eq!(inspection.current, Configuration::new(8, 1).unwrap());
-        assert!(inspection.remarks[0].contains("that of /etc/php"), "{inspection:?}");
+        assert_says(&inspection, &["that of /etc/php"]);
         let two = format!("{one}[blog]\npm.max_children = 3\n");
         for printed in [two.as_str(), ""] {
             let inspection = read_own(None, printed).unwrap();
             assert_eq!(inspection.current, Configuration::new(5, 1).unwrap());
-            assert!(inspection.remarks[0].contains("is not known"), "{inspection:?}");
+            assert_says(&inspection, &["is not known"]);
         }
     }
 
     #[test]
     fn what_cannot_run_or_is_not_there_is_said() {
-        for (value, expected) in [("many", "many is no number"), ("0", "cannot run")] {
+        let (setting, many) = ("pm.max_children".into(), "many".into());
+        let no_number = SettingsError::NoNumberOfWorkers { setting, value: many };
+        for (value, expected) in [("many", no_number), ("0", SettingsError::NoWorkers)] {
             let own = format!("sweetspot-settings\n[www]\npm.max_children = {value}\n");
             let error = read_own(Some("php-fpm.conf"), &own).unwrap_err();
-            assert!(error.message.contains(expected), "{error}");
+            assert_eq!(error.why, expected);
         }
         let app = App::new("/srv/shop", Framework::Php, ".");
         let error = read(&app, "sh: 3: php-fpm: not found\n").unwrap_err();

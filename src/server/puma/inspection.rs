@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::server::{Inspection, InspectionError, MinThreads, Obeys, inspection};
-use crate::terms::Configuration;
+use crate::terms::{Configuration, Remark, RubyRemark, SettingsError, SettingsRemark};
 
 #[derive(Deserialize)]
 struct Options {
@@ -34,7 +34,7 @@ pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
     inspection::read(stdout, &super::ABOUT, inspection)
 }
 
-fn inspection(options: Options) -> Result<Inspection, String> {
+fn inspection(options: Options) -> Result<Inspection, SettingsError> {
     let current = inspection::current(options.workers.max(1), options.max_threads)?;
     Ok(Inspection {
         current,
@@ -55,34 +55,21 @@ fn obeys(names: ObeyedNames) -> Obeys {
 }
 
 /// What is measured and differs from what the app's settings say.
-fn remarks(options: &Options, current: Configuration) -> Vec<String> {
-    let mut remarks = Vec::new();
+fn remarks(options: &Options, current: Configuration) -> Vec<Remark> {
+    let mut remarks: Vec<Remark> = Vec::new();
     let (min, max) = (options.min_threads, options.max_threads);
     if min != max {
-        remarks.push(format!(
-            "threads {min}:{max} are run as {max}:{max}, so that memory and latency don't depend \
-             on what happened before"
-        ));
+        remarks.push(RubyRemark::MaxThreadsFromStart { min, max }.into());
     }
     match options.workers {
-        0 => remarks.push("single mode: one process without a master".into()),
-        1 => remarks.push(
-            "one worker below a master is run in single mode, as Puma advises: same capacity, less \
-             memory"
-                .into(),
-        ),
-        _ if !options.preload => remarks.push(
-            "the app is not preloaded today; Puma 5 and 6 preload by default once WEB_CONCURRENCY \
-             is set above 1, as it is here"
-                .into(),
-        ),
+        0 => remarks.push(RubyRemark::SingleMode.into()),
+        1 => remarks.push(RubyRemark::OneWorkerInSingleMode.into()),
+        _ if !options.preload => remarks.push(RubyRemark::NotPreloadedToday.into()),
         _ => {}
     }
     if options.environment != "production" {
-        remarks.push(format!(
-            "{current} is read for the environment '{}'; it is measured in production",
-            options.environment
-        ));
+        let (environment, setting) = (options.environment.clone(), Some(current));
+        remarks.push(SettingsRemark::OtherEnvironment { environment, setting }.into());
     }
     remarks
 }
@@ -107,7 +94,7 @@ mod tests {
         assert_eq!(inspection.current, Configuration::new(2, 3).unwrap());
         assert_eq!(inspection.server_version, "5.6.5");
         assert_eq!(inspection.runtime_version, "ruby 3.1.2");
-        assert_eq!(inspection.remarks, Vec::<String>::new());
+        assert_eq!(inspection.remarks, []);
         assert_eq!(inspection.obeys, Obeys::default());
     }
 
@@ -119,10 +106,10 @@ mod tests {
         ))
         .unwrap();
         assert_eq!(inspection.current, Configuration::new(1, 5).unwrap());
-        let remarks = inspection.remarks.join("\n");
-        for expected in ["threads 0:5 are run as 5:5", "single mode", "'staging'"] {
-            assert!(remarks.contains(expected), "{expected} is missing in: {remarks}");
-        }
+        inspection::assert_says(
+            &inspection,
+            &["threads 0:5 are run as 5:5", "single mode", "'staging'"],
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::rack;
 use super::signals::SIGTERM;
 use super::{
     About, Accepts, Adapter, App, CommandLine, Inspection, InspectionError, Knobs, Listen,
-    ProcessFacts, ReadyLine, Recipe, Resize, Stats,
+    NotResizable, ProcessFacts, ReadyLine, Recipe, Resize, Stats,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings, WorkerStats};
 
@@ -102,11 +102,10 @@ impl Adapter for Puma {
 
     /// A worker that ends closes the connections that it has accepted and that no request has come
     /// on yet, without a word: on a busy server some requests fail then.
-    fn resize(&self, from: Configuration, to: Configuration) -> Result<Resize, String> {
+    fn resize(&self, from: Configuration, to: Configuration) -> Result<Resize, NotResizable> {
         // In single mode nobody takes these signals, and the first of them would stop the process.
         if !(is_cluster(from) && is_cluster(to)) {
-            let why = "Puma runs one worker without a master, which needs a fresh start";
-            return Err(why.to_string());
+            return Err(NotResizable::WithoutMaster);
         }
         let failure_line = rack::failing_workers(&UNABLE, to);
         Ok(Resize::by_terminal_signals(ready_line(to), failure_line))

@@ -124,11 +124,6 @@ pub fn database_advice(configuration: Configuration) -> DatabaseAdvice {
     }
 }
 
-/// Said of an app whose Django settings have `DEBUG = True`.
-pub const DEBUGGING: &str = "Django's settings say DEBUG = True, which keeps every query in memory \
-                             and is slower than production: name production's settings with \
-                             DJANGO_SETTINGS_MODULE";
-
 #[cfg(test)]
 mod tests {
     use super::*;

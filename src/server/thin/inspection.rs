@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::server::command_line::text;
 use crate::server::{App, Inspection, InspectionError, Obeys, inspection};
+use crate::terms::{Remark, RubyRemark, SettingsError, SettingsRemark};
 
 #[derive(Deserialize)]
 struct Options {
@@ -39,7 +40,7 @@ pub(super) fn read(app: &App, stdout: &str) -> Result<Inspection, InspectionErro
     inspection::read(stdout, &super::ABOUT, |options| inspection(app, options))
 }
 
-fn inspection(app: &App, options: Options) -> Result<Inspection, String> {
+fn inspection(app: &App, options: Options) -> Result<Inspection, SettingsError> {
     let current = inspection::current(options.workers, options.threads)?;
     Ok(Inspection {
         current,
@@ -55,26 +56,22 @@ fn obeys(names: ObeyedNames) -> Obeys {
 }
 
 /// What is kept and matters, then what is measured and differs from what the app's settings say.
-fn remarks(app: &App, options: &Options) -> Vec<String> {
-    let file = app.server_config.as_deref().map_or_else(|| "its settings".into(), text);
-    let mut remarks = vec![format!(
-        "each worker is a process of its own that loads the app for itself and takes at most {} \
-         connections; with several threads, a reply that takes longer than {} s is cut off \
-         (timeout)",
-        options.connections, options.timeout_s
-    )];
-    remarks.extend(inspection::not_opened(
-        &options.listeners,
-        "nginx listens on a free port of 127.0.0.1 and reaches each worker over a socket of its \
-         own",
-    ));
-    remarks.extend(inspection::not_written(&options.written));
-    if !options.not_applied.is_empty() {
-        let names = options.not_applied.join(", ");
-        remarks.push(format!("{file} sets {names}, which is left out while measuring"));
+fn remarks(app: &App, options: &Options) -> Vec<Remark> {
+    let file = app.server_config.as_deref().map(text);
+    let (connections_max, timeout_s) = (options.connections, options.timeout_s);
+    let mut remarks = vec![RubyRemark::ThinWorkers { connections_max, timeout_s }.into()];
+    let addresses = options.listeners.clone();
+    if !addresses.is_empty() {
+        remarks.push(SettingsRemark::AddressesNotOpenedBehindNginx { addresses }.into());
     }
-    if let Some(rackup) = options.rackup.as_ref().filter(|rackup| **rackup != app.entry) {
-        remarks.push(format!("{file} starts from {rackup}; {} is measured", app.entry));
+    remarks.extend(inspection::not_written(&options.written));
+    let names = options.not_applied.clone();
+    if !names.is_empty() {
+        remarks.push(RubyRemark::SettingsLeftOut { file: file.clone(), names }.into());
+    }
+    if let Some(rackup) = options.rackup.clone().filter(|rackup| *rackup != app.entry) {
+        let measured = app.entry.clone();
+        remarks.push(RubyRemark::OtherRackup { file, rackup, measured }.into());
     }
     remarks
 }
@@ -123,6 +120,6 @@ mod tests {
     fn a_number_that_cannot_run_is_refused() {
         let none = PRINTED.replace("\"workers\":3", "\"workers\":0");
         let error = read(&app(), &none).unwrap_err();
-        assert!(error.message.contains("cannot run"), "{error}");
+        assert_eq!(error.why, SettingsError::NoWorkers);
     }
 }

@@ -5,6 +5,7 @@
 use serde::Deserialize;
 
 use crate::server::{Inspection, InspectionError, Obeys, inspection};
+use crate::terms::{Remark, RubyRemark, SettingsError, SettingsRemark};
 
 #[derive(Deserialize)]
 struct Options {
@@ -26,7 +27,7 @@ pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
     inspection::read(stdout, &super::ABOUT, inspection)
 }
 
-fn inspection(options: Options) -> Result<Inspection, String> {
+fn inspection(options: Options) -> Result<Inspection, SettingsError> {
     let current = inspection::current(options.workers, 1)?;
     Ok(Inspection {
         current,
@@ -38,23 +39,14 @@ fn inspection(options: Options) -> Result<Inspection, String> {
 }
 
 /// What is kept and matters, then what is measured and differs from what the app's settings say.
-fn remarks(options: &Options) -> Vec<String> {
-    let mut remarks = vec![format!(
-        "{}; a worker that is busy with one request for more than {} s is killed (timeout)",
-        if options.preload {
-            "the app is loaded once, before the workers are forked (preload_app true)"
-        } else {
-            "every worker loads the app for itself and shares little memory (preload_app false)"
-        },
-        options.timeout_s
-    )];
-    remarks.extend(inspection::not_opened(&options.listeners, inspection::ON_A_FREE_PORT));
+fn remarks(options: &Options) -> Vec<Remark> {
+    let (is_preloaded, timeout_s) = (options.preload, options.timeout_s);
+    let mut remarks = vec![RubyRemark::UnicornWorkers { is_preloaded, timeout_s }.into()];
+    remarks.extend(inspection::not_opened(&options.listeners));
     remarks.extend(inspection::not_written(&options.logs));
     if options.environment != "production" {
-        remarks.push(format!(
-            "the number of workers is read for the environment '{}'; it is measured in production",
-            options.environment
-        ));
+        let (environment, setting) = (options.environment.clone(), None);
+        remarks.push(SettingsRemark::OtherEnvironment { environment, setting }.into());
     }
     remarks
 }
@@ -99,14 +91,14 @@ mod tests {
             .replace(r#"["log/unicorn.log"]"#, "[]")
             .replace(r#""WEB_CONCURRENCY""#, "null");
         let inspection = read(&printed).unwrap();
-        assert_eq!(inspection.remarks.len(), 1, "{:?}", inspection.remarks);
-        assert!(inspection.remarks[0].contains("preload_app true"), "{:?}", inspection.remarks);
+        let loaded = RubyRemark::UnicornWorkers { is_preloaded: true, timeout_s: 30 };
+        assert_eq!(inspection.remarks, [loaded.into()]);
         assert_eq!(inspection.obeys, Obeys::default());
     }
 
     #[test]
     fn a_number_that_cannot_run_is_refused() {
         let error = read(&PRINTED.replace("\"workers\":3", "\"workers\":0")).unwrap_err();
-        assert!(error.message.contains("cannot run"), "{error}");
+        assert_eq!(error.why, SettingsError::NoWorkers);
     }
 }

@@ -15,8 +15,8 @@ use super::knobs::{Knob, Knobs, Values};
 use super::rack;
 use super::signals::SIGQUIT;
 use super::{
-    About, Adapter, App, CommandLine, Inspection, InspectionError, Listen, ProcessFacts, ReadyLine,
-    Recipe, Resize,
+    About, Adapter, App, CommandLine, Inspection, InspectionError, Listen, NotResizable,
+    ProcessFacts, ReadyLine, Recipe, Resize,
 };
 use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
 
@@ -98,7 +98,7 @@ impl Adapter for Unicorn {
         }
     }
 
-    fn resize(&self, _from: Configuration, to: Configuration) -> Result<Resize, String> {
+    fn resize(&self, _from: Configuration, to: Configuration) -> Result<Resize, NotResizable> {
         let failure_line = rack::failing_workers(&REAPED, to);
         Ok(Resize::by_terminal_signals(ready_line(to), failure_line))
     }

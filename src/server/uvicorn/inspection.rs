@@ -4,7 +4,8 @@
 
 use serde::Deserialize;
 
-use crate::server::{Inspection, InspectionError, Obeys, inspection, python};
+use crate::server::{Inspection, InspectionError, Obeys, inspection};
+use crate::terms::{PythonRemark, Remark, SettingsError};
 
 #[derive(Deserialize)]
 struct Options {
@@ -23,7 +24,7 @@ pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
     inspection::read(stdout, &super::ABOUT, inspection)
 }
 
-fn inspection(options: Options) -> Result<Inspection, String> {
+fn inspection(options: Options) -> Result<Inspection, SettingsError> {
     let current = inspection::current(options.workers, 1)?;
     Ok(Inspection {
         current,
@@ -34,21 +35,14 @@ fn inspection(options: Options) -> Result<Inspection, String> {
     })
 }
 
-fn remarks(options: &Options) -> Vec<String> {
-    let mut remarks = vec![
-        "measured without uvicorn's access log (--no-access-log), which costs a worker a part of \
-         its time"
-            .to_string(),
-    ];
+fn remarks(options: &Options) -> Vec<Remark> {
+    let mut remarks = vec![PythonRemark::WithoutAccessLog.into()];
     if !replaces_workers(&options.uvicorn) {
-        remarks.push(format!(
-            "uvicorn {} does not replace a worker that has ended: it goes on with fewer, unseen \
-             (0.30 and later replace it)",
-            options.uvicorn
-        ));
+        let version = options.uvicorn.clone();
+        remarks.push(PythonRemark::EndedWorkersStayAway { version }.into());
     }
     if options.is_debugging {
-        remarks.push(python::DEBUGGING.into());
+        remarks.push(PythonRemark::DjangoDebugs.into());
     }
     remarks
 }
@@ -71,8 +65,8 @@ mod tests {
         let inspection = read(PRINTED).unwrap();
         assert_eq!(inspection.current, Configuration::new(2, 1).unwrap());
         assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
-        let remarks = inspection.remarks.join("\n");
-        assert!(remarks.contains("uvicorn 0.17.6 does not replace a worker"), "{remarks}");
+        let expected = ["uvicorn 0.17.6 does not replace a worker"];
+        let remarks = inspection::assert_says(&inspection, &expected);
         assert!(!remarks.contains("thread"), "{remarks}");
     }
 

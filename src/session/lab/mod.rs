@@ -26,10 +26,11 @@ use crate::lab::{self, CoresOf, Course, Planned};
 use crate::monitor::host;
 use crate::place::{Offer, PlaceError, Started};
 use crate::plan::AppError;
-use crate::report::{Language, figures as figures_text, lab_text};
+use crate::report::{Language, lab_progress as said, lab_text};
+use crate::session::drive::of_place;
 use crate::terms::{
-    Configuration, LabChoice, LabEntry, LabFigures, LabResult, LabRun, LabSetting, Offered, Rate,
-    StopSignal, TrialFailure, TrialRecord,
+    Configuration, LabEntry, LabFailure, LabFigures, LabResult, LabRun, LabSetting, Offered, Rate,
+    Stated, StopSignal, TrialRecord,
 };
 
 /// How an experiment is to be run.
@@ -78,8 +79,8 @@ pub enum Told<'a> {
 /// Why there is no result.
 #[derive(Debug, Error)]
 pub enum LabError {
-    #[error(transparent)]
-    Place(#[from] PlaceError),
+    #[error("{}", Language::DATA.say(&of_place(.0)))]
+    Place(PlaceError),
     #[error(transparent)]
     App(#[from] AppError),
     #[error(transparent)]
@@ -92,6 +93,12 @@ pub enum LabError {
     },
     #[error("{message}")]
     Definition { message: String },
+}
+
+impl From<PlaceError> for LabError {
+    fn from(error: PlaceError) -> Self {
+        Self::Place(error)
+    }
 }
 
 /// An experiment that has ended.
@@ -125,43 +132,25 @@ fn cores() -> u16 {
 
 /// What happens, in words.
 pub fn told(told: &Told<'_>) -> String {
-    match told {
-        Told::Begins { lab, runs, estimated_s } => {
-            let time = figures_text::span(*estimated_s);
-            format!("{}: {runs} runs, about {time} in all\n", lab.name)
+    match *told {
+        Told::Begins { lab, runs, estimated_s } => said::begins(&lab.name, runs, estimated_s),
+        Told::TakenUp { runs } => said::taken_up(runs),
+        Told::Preparing { what } => said::preparing(what),
+        Told::Scaled { scale, cpu_s_per_request, published_s } => {
+            said::scaled(scale, [cpu_s_per_request, published_s])
         }
-        Told::TakenUp { runs } => format!("{runs} of them were measured before and are kept\n"),
-        Told::Preparing { what } => format!("preparing: {what}\n"),
-        Told::Scaled { scale, cpu_s_per_request, published_s } => format!(
-            "a request costs {:.1} ms of CPU here and {:.1} ms in the article: rates are x \
-             {scale:.2}\n",
-            cpu_s_per_request * 1e3,
-            published_s * 1e3
-        ),
         Told::Starting { .. } => String::new(),
-        Told::Measured { index, of, run } => lab_text::progress(*index, *of, run),
+        Told::Measured { index, of, run } => lab_text::progress(index, of, run),
     }
 }
 
 /// What happens while an experiment's app is tuned, in words.
 pub fn told_of_tuning(told: &tune::Told<'_>) -> String {
-    let setting = |it: LabChoice| format!("{} x {}", it.workers, it.threads);
-    let rate = |rate: Option<f64>| rate.map_or("none".to_string(), figures_text::rate);
-    match told {
-        tune::Told::Preparing { what } => format!("preparing: {what}\n"),
-        tune::Told::Tunes => "tune begins\n".to_string(),
-        tune::Told::Chose { chosen, article } if chosen == article => {
-            format!("chosen: {}, as in the article\n", setting(*chosen))
-        }
-        tune::Told::Chose { chosen, article } => format!(
-            "chosen: {}; measuring it again beside the article's {}\n",
-            setting(*chosen),
-            setting(*article)
-        ),
-        tune::Told::Pair { index, of, pair } => {
-            let (chosen, article) = (rate(pair.chosen_rps), rate(pair.article_rps));
-            format!("{index}/{of}  {chosen} against {article}\n")
-        }
+    match *told {
+        tune::Told::Preparing { what } => said::preparing(what),
+        tune::Told::Tunes => said::tunes(),
+        tune::Told::Chose { chosen, article } => said::chose(chosen, article),
+        tune::Told::Pair { index, of, pair } => said::pair(index, of, &pair),
     }
 }
 
@@ -263,7 +252,9 @@ fn settle_scale(
     let offered = Offered::Closed { clients: 1, think: Duration::ZERO };
     let record = match observe(site, first, offered, course, true)? {
         Ok(record) => record,
-        Err(failure) => return Err(LabError::Definition { message: failure }),
+        Err(failure) => {
+            return Err(LabError::Definition { message: Language::DATA.say_fact(&failure) });
+        }
     };
     let cpu_s = figures::cpu_s_per_request(&record, course).ok_or_else(|| {
         let message = "no request was answered, so its cost is not known".to_string();
@@ -277,7 +268,7 @@ fn settle_scale(
 }
 
 /// A trial, and each target's own figures; the error says why the server did not come up.
-type Seen = Result<TrialRecord, String>;
+type Seen = Result<TrialRecord, LabFailure>;
 
 fn observe(
     site: &mut Site,
@@ -292,12 +283,8 @@ fn observe(
     let boot = match place.start(configuration, is_fresh)? {
         Started::Ready { boot } => boot,
         Started::Failed(failure) => {
-            let last = failure.last_lines.last().map(|line| format!(" ({line})"));
-            return Ok(Err(format!(
-                "{}{}",
-                Language::DATA.say(&failure.message),
-                last.unwrap_or_default()
-            )));
+            let (why, last_line) = (failure.message, failure.last_lines.last().cloned());
+            return Ok(Err(LabFailure::RunWithoutServer { why, last_line }));
         }
     };
     let offer = Offer {
@@ -353,7 +340,7 @@ fn measure(
     };
     let record = match seen {
         Ok(seen) => seen,
-        Err(failure) => return Ok(LabRun { failure: Some(failure), ..run }),
+        Err(failure) => return Ok(LabRun { failure: Some(failure.into()), ..run }),
     };
     let services = site.services_cpu_s();
     let whole_s = record.load.run.duration.as_secs_f64();
@@ -371,16 +358,14 @@ fn measure(
     if lab.definition.think_is_latency {
         add_outside(&mut measured, run.setting.think_s);
     }
-    run.failure = match record.failure {
-        Some(TrialFailure::Died { status, .. }) => {
-            Some(format!("the server ended: {}", Language::DATA.say(&status)))
-        }
-        Some(TrialFailure::Boot(failure)) => Some(Language::DATA.say(&failure.message)),
+    let failure = match record.failure {
+        Some(failure) => Some(failure.into()),
         None if measured.figures.success.is_some_and(|share| share < 1.0) => {
             site.refused_connections(&run.setting)
         }
         None => None,
     };
+    run.failure = failure.map(Stated::from);
     run.blocks = measured.blocks;
     run.warnings = measured.warnings;
     run.measured = Some(measured.figures);

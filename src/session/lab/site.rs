@@ -17,12 +17,11 @@ use crate::place::local::services::Services;
 use crate::place::local::{Local, LocalSettings, OWN_PROGRAM, scratch_places};
 use crate::place::{Observed, Offer, Place, PlaceError, Started};
 use crate::plan::{check_programs, choose_server, recognise};
-use crate::report::Language;
 use crate::server::{self, Adapter, App, Proxy};
 use crate::session::here;
 use crate::terms::{
-    BootCause, BootFailureKind, Bytes, Configuration, Cores, LabSetting, Machine, StopSignal,
-    Target, Warning,
+    BootCause, BootFailureKind, Bytes, Configuration, Cores, LabFailure, LabSetting, Machine,
+    StopSignal, Target, Task, Warning,
 };
 
 /// Commands that make the folder ready run as the app will.
@@ -68,7 +67,8 @@ impl Site {
             tell(command);
             let words = command.split_whitespace();
             let words = ["env"].into_iter().chain(PRODUCTION).chain(words).map(str::to_string);
-            services.run(&format!("run `{command}`"), words.collect(), folder.clone())?;
+            let what = Task::RunSetup { command: command.clone() };
+            services.run(what, words.collect(), folder.clone())?;
         }
         let (app, adapter) = recognised(lab, &folder, &surroundings.program_folders)?;
         let settings = settings(lab, course, adapter);
@@ -145,13 +145,13 @@ impl Site {
     }
 
     /// Says so if the database has refused connections: the app's own log has the words.
-    pub fn refused_connections(&self, setting: &LabSetting) -> Option<String> {
+    pub fn refused_connections(&self, setting: &LabSetting) -> Option<LabFailure> {
         let lines = self.place.as_ref()?.local.last_lines();
         let kind = server::recognise_failure(self.adapter, &lines);
         let configuration = Configuration { workers: setting.workers, threads: setting.threads };
-        (kind == BootFailureKind::TooManyConnections).then(|| {
-            Language::DATA.say_fact(&BootCause::ConnectionsRefused { setting: configuration })
-        })
+        let why = BootCause::ConnectionsRefused { setting: configuration }.into();
+        (kind == BootFailureKind::TooManyConnections)
+            .then_some(LabFailure::RunWithoutServer { why, last_line: None })
     }
 
     /// Stops the app server and sees that the services were there to the end.

@@ -10,7 +10,7 @@ use crate::terms::{
 const STOLEN: f64 = 0.10;
 /// Taken by processes beside the server; less than twice this is no more than likely.
 const TAKEN: f64 = 0.05;
-/// Waiting for memory, or for what is read again, so much of the time.
+/// Share of the time spent waiting for memory, or for what is read again.
 const PRESSED: f64 = 0.10;
 /// Pages a second that are read again: less than half a megabyte is no matter.
 const REREAD: f64 = 100.0;

@@ -25,8 +25,8 @@ pub(super) fn balance(figures: &Figures<'_>) -> Option<Limit> {
     })
 }
 
-/// The proxy closes connections, or says that nobody took the request, while the server has time.
-/// What else it passes on (503, 504) may be the app's own answer.
+/// The proxy closes connections, or says that no server took the request, while the server has
+/// time. What else it passes on (503, 504) may be the app's own answer.
 pub(super) fn proxy(figures: &Figures<'_>) -> Option<Limit> {
     if !figures.has_proxy || !figures.has_idle_cpu() {
         return None;
@@ -54,20 +54,20 @@ pub(super) fn proxy(figures: &Figures<'_>) -> Option<Limit> {
 }
 
 /// The kernel turns connections away while the server has time: they come again after one and three
-/// seconds, and nobody works meanwhile.
+/// seconds, and no worker has work meanwhile.
 pub(super) fn backlog(figures: &Figures<'_>) -> Option<Limit> {
     let queue = &figures.used.queue;
-    let (overflows, room, mean) = (queue.overflows?, queue.backlog?, queue.mean?);
+    let (overflows, backlog, mean) = (queue.overflows?, queue.backlog?, queue.mean?);
     let share = overflows as f64 / figures.load.due.max(1) as f64;
     // The kernel lets one more in than the backlog says.
-    let places = f64::from(room) + 1.0;
+    let places = f64::from(backlog) + 1.0;
     let is_drained = mean <= DRAINED * places;
     (share >= LOST && is_drained && figures.has_idle_cpu()).then(|| {
         found(
             LimitKind::Backlog,
             confidence(share, LOST, 0.1, 0.65),
             WaitingEvidence::ListenQueueFull {
-                backlog: room,
+                backlog,
                 turned_away: overflows,
                 p99_s: figures.load.latency_s.p99,
                 cores_busy_ratio: figures.cores_busy(),

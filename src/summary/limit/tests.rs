@@ -2,7 +2,7 @@ use super::*;
 use crate::report::Language;
 use crate::summary::used::{ListenQueueUse, MemoryUse, Neighbour};
 use crate::terms::{
-    GeneratorDoubt, InsideUse, LimitAdvice, LoadDoubt, ResourceEvidence, WorkerShare,
+    GeneratorDoubt, InsideUse, LimitAdvice, LoadDoubt, ResourceEvidence, Stated, WorkerShare,
 };
 
 /// One situation: what was seen in a second of a trial on two cores.
@@ -69,7 +69,7 @@ fn busy_pair() -> Case {
 }
 
 fn neighbour(name: &str, cores: f64, serves_app: Option<bool>) -> Neighbour {
-    Neighbour { name: name.to_string(), cores, serves_app }
+    Neighbour { name: Stated::Verbatim(name.to_string()), cores, serves_app }
 }
 
 /// The evidence and the advice as they are printed.

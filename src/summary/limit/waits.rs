@@ -8,10 +8,10 @@ use crate::terms::{Limit, LimitAdvice, LimitKind, WaitingEvidence};
 
 /// A service that takes this share of the CPU that it and the server use together...
 const MOSTLY: f64 = 0.5;
-/// ...or uses so much of one core all the time: as much as a service of one thread can.
+/// ...or uses this share of one core all the time: as much as a service of one thread can.
 const ONE_CORE: f64 = 0.85;
-/// Requests that take so many times as long as alone, without CPU to explain it, wait for one
-/// another behind the app.
+/// Requests that take this many times as long as one alone, without CPU to explain it, wait for
+/// one another behind the app.
 const STRETCHED: f64 = 1.5;
 /// What is still one request's own time, measured twice, at most and at least.
 const ALIKE: f64 = 1.25;

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use sweetspot::place::PlaceError;
-use sweetspot::server::{Inspection, MinThreads};
+use sweetspot::server::MinThreads;
 use sweetspot::terms::{BootFailureKind, Cores};
 
 use super::*;
@@ -36,7 +36,7 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
     assert_eq!(read.obeys.max_threads.as_deref(), Some("GUNICORN_THREADS"));
     assert_eq!(read.obeys.min_threads, MinThreads::Variable("GUNICORN_THREADS".into()));
     assert!(read.runtime_version.starts_with("Python 3."));
-    let remarks = read.remarks.join("\n");
+    let remarks = remarks(&read);
     for part in ["(0.0.0.0:8000) are not opened", "log/access.log is not", "more than 15 s"] {
         assert!(remarks.contains(part), "{part} is missing in: {remarks}");
     }
@@ -54,8 +54,8 @@ fn settings_that_do_not_load_are_shown_with_their_line() {
         panic!("it was read")
     };
     assert_eq!(failure.kind, BootFailureKind::Exited);
-    assert!(failure.message.contains("unknown_name"), "{failure:?}");
-    assert!(failure.message.contains("gunicorn.conf.py:2"), "{failure:?}");
+    assert!(why(&failure).contains("unknown_name"), "{failure:?}");
+    assert!(why(&failure).contains("gunicorn.conf.py:2"), "{failure:?}");
 }
 
 /// Settings that would write into the app's folder, go into the background and listen elsewhere;

@@ -3,7 +3,6 @@
 
 use std::net::TcpListener;
 
-use sweetspot::server::Inspection;
 use sweetspot::terms::BootFailureKind;
 
 use super::*;
@@ -46,7 +45,7 @@ fn the_apps_own_pool_is_read_without_starting_anything() {
     }
     // Whatever this machine's own pool says.
     let without = inspect(&TestApp::new(&[("index.php", "<?php\n")]));
-    assert!(without.remarks[0].starts_with("today's number of workers is "), "{without:?}");
+    assert!(remarks(&without).starts_with("today's number of workers is "), "{without:?}");
 }
 
 /// Settings that would listen, write and run elsewhere, hide errors and start another pool; and

@@ -38,7 +38,7 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
         let before = app.listing();
         let inspection = app.local().inspect().unwrap();
         assert_eq!(inspection.current, configuration(workers, threads), "{config}");
-        let remarks = inspection.remarks.join("\n");
+        let remarks = remarks(&inspection);
         assert!(remarks.contains(remark), "{config}: {remarks}");
         assert!(inspection.server_version.starts_with(|c: char| c.is_ascii_digit()));
         assert!(inspection.runtime_version.starts_with("ruby "));
@@ -53,8 +53,8 @@ fn settings_that_do_not_load_are_shown_with_their_line() {
         TestApp::new(&[("config.ru", ""), ("config/puma.rb", "threads 1, 1\nno_such_setting 3\n")]);
     let Err(PlaceError::Inspection(failure)) = app.local().inspect() else { panic!("it was read") };
     assert_eq!(failure.kind, BootFailureKind::Exited);
-    assert!(failure.message.contains("no_such_setting"), "{failure:?}");
-    assert!(failure.message.contains("config/puma.rb:2"), "{failure:?}");
+    assert!(why(&failure).contains("no_such_setting"), "{failure:?}");
+    assert!(why(&failure).contains("config/puma.rb:2"), "{failure:?}");
 }
 
 #[test]

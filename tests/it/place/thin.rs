@@ -6,7 +6,6 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
 use sweetspot::place::PlaceError;
-use sweetspot::server::Inspection;
 use sweetspot::terms::{BootFailureKind, Cores};
 
 use super::*;
@@ -52,7 +51,7 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
         assert!(inspection.server_version.starts_with(|c: char| c.is_ascii_digit()));
         assert!(inspection.runtime_version.starts_with("ruby "));
         if settings == follows {
-            let remarks = inspection.remarks.join("\n");
+            let remarks = remarks(&inspection);
             for part in ["longer than 45 s", "log/thin.log is not written to", "thin.yml sets user"]
             {
                 assert!(remarks.contains(part), "{part} is missing in: {remarks}");
@@ -76,7 +75,7 @@ fn settings_that_do_not_load_are_shown_with_their_line() {
         };
         assert_eq!(failure.kind, BootFailureKind::Exited);
         for part in expected {
-            assert!(failure.message.contains(part), "{failure:?}");
+            assert!(why(&failure).contains(part), "{failure:?}");
         }
     }
 }

@@ -5,7 +5,6 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 use sweetspot::place::PlaceError;
-use sweetspot::server::Inspection;
 use sweetspot::terms::{BootFailureKind, Cores, Settings};
 
 use super::*;
@@ -42,7 +41,7 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
         assert_eq!(inspection.obeys.workers.as_deref(), obeys, "{settings}");
         assert!(inspection.server_version.starts_with(|c: char| c.is_ascii_digit()));
         assert!(inspection.runtime_version.starts_with("ruby "));
-        let remarks = inspection.remarks.join("\n");
+        let remarks = remarks(&inspection);
         for part in [
             "preload_app true",
             "more than 15 s",
@@ -54,7 +53,7 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
     }
     let without = inspect(&TestApp::answering("[200, {}, []]"));
     assert_eq!(without.current, configuration(1, 1));
-    assert!(without.remarks.join("\n").contains("preload_app false"), "{without:?}");
+    assert!(remarks(&without).contains("preload_app false"), "{without:?}");
 }
 
 #[test]
@@ -65,8 +64,8 @@ fn settings_that_do_not_load_are_shown_with_their_line() {
         panic!("it was read")
     };
     assert_eq!(failure.kind, BootFailureKind::Exited);
-    assert!(failure.message.contains("no_such_setting"), "{failure:?}");
-    assert!(failure.message.contains("config/unicorn.rb:2"), "{failure:?}");
+    assert!(why(&failure).contains("no_such_setting"), "{failure:?}");
+    assert!(why(&failure).contains("config/unicorn.rb:2"), "{failure:?}");
 }
 
 /// Settings that would write into the app's folder, hide the output, go elsewhere and listen there;

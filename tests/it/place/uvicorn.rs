@@ -22,7 +22,7 @@ fn it_is_inspected_without_starting_anything() {
     assert_eq!(app.listing(), before, "the app's folder was written to");
     assert_eq!(inspection.current, configuration(1, 1));
     assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
-    let remarks = inspection.remarks.join("\n");
+    let remarks = remarks(&inspection);
     assert!(!remarks.contains("thread") && remarks.contains("access log"), "{remarks}");
 }
 

@@ -1,11 +1,10 @@
 //! Why a server did not become ready, or ended, and the way out; in English.
 
 use super::English;
-use crate::report::Language;
 use crate::report::wording::{Counted, Phrases};
 use crate::terms::{
     BootAdvice, BootCause, BootEnd, BootFailureKind, Bytes, Configuration, FrameworkSetting,
-    ReplyAdvice, ServerEnd, SessionError, StartAdvice,
+    ReplyAdvice, ServerEnd, StartAdvice,
 };
 
 pub fn cause(cause: &BootCause) -> String {
@@ -105,15 +104,6 @@ pub fn server_end(end: &ServerEnd) -> String {
         ServerEnd::WorkersLost { left, expected } => {
             format!("{left} of its {expected} workers were left, and nothing replaced the others")
         }
-    }
-}
-
-pub fn session_error(error: &SessionError) -> String {
-    match error {
-        SessionError::AppDoesNotStart { cause, advice } => {
-            format!("{}; {}", Language::English.say(cause), Language::English.say(advice))
-        }
-        SessionError::CouldNot { what, why } => format!("could not {what}: {why}"),
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a limit is told by, and what to do about it, in English.
 
 use super::doubt;
+use crate::report::Language;
 use crate::report::figures::whole_percent as percent;
 use crate::terms::{
-    CpuBusy, Evidence, LimitAdvice, MemoryFill, NeighbourCores, ResourceEvidence, Slots,
-    WaitingEvidence,
+    CpuBusy, Evidence, LimitAdvice, MemoryFill, NeighbourCores, ProcessNames, ResourceEvidence,
+    Slots, WaitingEvidence,
 };
 
 pub fn evidence(evidence: &Evidence) -> String {
@@ -207,7 +208,13 @@ fn of_limit(memory: Option<&MemoryFill>) -> String {
     memory.map(text).unwrap_or_default()
 }
 
+pub fn processes(names: &ProcessNames) -> String {
+    let ProcessNames::Alike { name, others } = names;
+    format!("{name} and {others} more like it")
+}
+
 fn names(processes: &[NeighbourCores]) -> String {
-    let named = processes.iter().map(|one| format!("{} ({:.2} cores)", one.name, one.cores));
+    let name = |one: &NeighbourCores| Language::English.say(&one.name);
+    let named = processes.iter().map(|one| format!("{} ({:.2} cores)", name(one), one.cores));
     named.collect::<Vec<_>>().join(", ")
 }

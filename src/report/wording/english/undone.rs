@@ -6,7 +6,7 @@ use crate::terms::{SessionError, Stated};
 pub(super) fn sentence(why: &Undone<'_>) -> String {
     match why {
         Undone::Failed { error: Stated::Fact(SessionError::CouldNot { what, why }) } => {
-            format!("Could not {what}: {why}.")
+            format!("Could not {}: {why}.", Language::English.say(what))
         }
         Undone::Failed { error: Stated::Verbatim(text) } => format!("Could not measure: {text}."),
         Undone::Failed { error: Stated::Fact(error) } => {

@@ -1,11 +1,10 @@
 //! Why a server did not become ready, or ended, and the way out; in Japanese.
 
 use super::Japanese;
-use crate::report::Language;
 use crate::report::wording::{Counted, Phrases};
 use crate::terms::{
     BootAdvice, BootCause, BootEnd, BootFailureKind, Bytes, Configuration, FrameworkSetting,
-    ProcessEnd, ReplyAdvice, ServerEnd, SessionError, StartAdvice,
+    ProcessEnd, ReplyAdvice, ServerEnd, StartAdvice,
 };
 
 pub fn cause(cause: &BootCause) -> String {
@@ -110,7 +109,7 @@ pub fn server_end(end: &ServerEnd) -> String {
     }
 }
 
-fn process_end(end: &ProcessEnd) -> String {
+pub fn process_end(end: &ProcessEnd) -> String {
     match end {
         ProcessEnd::ExitStatus(status) => format!("終了ステータス {status}"),
         ProcessEnd::Signal(signal) => {
@@ -118,15 +117,6 @@ fn process_end(end: &ProcessEnd) -> String {
             format!("シグナル {signal}{name} で終了")
         }
         ProcessEnd::Other(text) => text.clone(),
-    }
-}
-
-pub fn session_error(error: &SessionError) -> String {
-    match error {
-        SessionError::AppDoesNotStart { cause, advice } => {
-            format!("{}。{}", Language::Japanese.say(cause), Language::Japanese.say(advice))
-        }
-        SessionError::CouldNot { what, why } => format!("could not {what}: {why}"),
     }
 }
 

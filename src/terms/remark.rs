@@ -1,0 +1,165 @@
+//! What is to be known of an app's own server settings before it is measured.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::configuration::Configuration;
+
+/// What is kept of an app's settings and matters, or is measured otherwise than they say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Remark {
+    Settings(SettingsRemark),
+    Ruby(RubyRemark),
+    Python(PythonRemark),
+    Php(PhpRemark),
+    Node(NodeRemark),
+    Command(CommandRemark),
+}
+
+/// Of several servers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum SettingsRemark {
+    /// The server's own addresses; it listens on a free port of loopback.
+    AddressesNotOpened {
+        addresses: Vec<String>,
+    },
+    /// nginx listens on a free port of loopback, and reaches each worker over a socket.
+    AddressesNotOpenedBehindNginx {
+        addresses: Vec<String>,
+    },
+    AddressNotOpened {
+        address: String,
+    },
+    FilesNotWritten {
+        files: Vec<String>,
+    },
+    /// `setting` is null where the number of workers alone is meant.
+    OtherEnvironment {
+        environment: String,
+        setting: Option<Configuration>,
+    },
+}
+
+/// Of Puma, Unicorn and Thin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum RubyRemark {
+    /// Puma runs as many threads as it may have at most.
+    MaxThreadsFromStart {
+        min: u16,
+        max: u16,
+    },
+    SingleMode,
+    OneWorkerInSingleMode,
+    NotPreloadedToday,
+    UnicornWorkers {
+        is_preloaded: bool,
+        timeout_s: u32,
+    },
+    ThinWorkers {
+        connections_max: u32,
+        timeout_s: u32,
+    },
+    /// `file` is null where it has no name of its own.
+    SettingsLeftOut {
+        file: Option<String>,
+        names: Vec<String>,
+    },
+    OtherRackup {
+        file: Option<String>,
+        rackup: String,
+        measured: String,
+    },
+}
+
+/// Of gunicorn and uvicorn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum PythonRemark {
+    GunicornWorkers { is_preloaded: bool, timeout_s: u32 },
+    ClassWithoutThreads { class: String },
+    ClassKept { class: String },
+    OneThreadIsSync,
+    ReplacedWhileMeasuring { requests: u64 },
+    WithoutTls,
+    DjangoDebugs,
+    WithoutAccessLog,
+    EndedWorkersStayAway { version: String },
+}
+
+/// Of PHP-FPM.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum PhpRemark {
+    /// The number of workers is that of the machine's own pool.
+    WorkersOfMachine {
+        files: Vec<String>,
+    },
+    WorkersNotKnown {
+        assumed: u16,
+    },
+    NoPool {
+        file: String,
+        assumed: u16,
+    },
+    FirstPoolMeasured {
+        file: String,
+        pools: u64,
+        pool: String,
+    },
+    /// Today workers come and go with the load.
+    WorkersManaged {
+        manager: String,
+    },
+    /// The number as the file has it.
+    ReplacedAfterRequests {
+        requests: String,
+    },
+    /// The time as the file has it.
+    EndedAfter {
+        limit: String,
+    },
+    OtherUser {
+        user: String,
+    },
+    StaticBehindNginx,
+}
+
+/// Of Node.js.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum NodeRemark {
+    OwnCluster,
+    OwnClusterOfFixedSize,
+    OneProcessToday,
+    FixedPort,
+}
+
+/// Of the user's own command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum CommandRemark {
+    WorkersAssumed { workers: u16, variable: String },
+    ReadyAtRest,
+}
+
+macro_rules! remarks {
+    ($($family:ident($remark:ident)),* $(,)?) => {
+        $(impl From<$remark> for Remark {
+            fn from(remark: $remark) -> Self {
+                Self::$family(remark)
+            }
+        })*
+    };
+}
+
+remarks!(
+    Settings(SettingsRemark),
+    Ruby(RubyRemark),
+    Python(PythonRemark),
+    Php(PhpRemark),
+    Node(NodeRemark),
+    Command(CommandRemark),
+);
