@@ -28,30 +28,30 @@ struct Group<'a> {
     each: Vec<TargetSecond>,
 }
 
-/// What one goal says.
+/// One goal, with the verdict on each of its parts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct JudgedGoal {
     /// Which requests it is about; `None`: all of them.
     pub scope: Option<GoalScope>,
     pub parts: Vec<Judged>,
 }
 
-impl Said {
+impl JudgedGoal {
     fn count(&self, terms: Vec<TermCount>) -> GoalCount {
         GoalCount { scope: self.scope.clone(), terms }
     }
 }
 
 /// What these seconds, in order, say of each goal that there is.
-pub fn judge(goals: &Goals, seconds: &[LoadSecond]) -> Vec<Said> {
+pub fn judge(goals: &Goals, seconds: &[LoadSecond]) -> Vec<JudgedGoal> {
     let mut judge = Judge::new(goals);
     seconds.iter().for_each(|second| judge.take(second));
-    judge.said()
+    judge.judged()
 }
 
 /// What follows from all goals, with those that decide.
-pub fn together(said: &[Said]) -> (Verdict, Vec<GoalCount>) {
-    let each: Vec<_> = said.iter().map(|goal| (goal, slo::conclude(&goal.parts))).collect();
+pub fn together(judged: &[JudgedGoal]) -> (Verdict, Vec<GoalCount>) {
+    let each: Vec<_> = judged.iter().map(|goal| (goal, slo::conclude(&goal.parts))).collect();
     let verdict = slo::together(each.iter().map(|(_, (verdict, _))| *verdict));
     let decisive = each.into_iter().filter(|(_, (of_goal, _))| *of_goal == verdict);
     (verdict, decisive.map(|(goal, (_, terms))| goal.count(terms)).collect())
@@ -64,13 +64,13 @@ pub fn together(said: &[Said]) -> (Verdict, Vec<GoalCount>) {
 /// one goal at least are certain, and nothing that is uncertain looks missed: of a goal with
 /// certain latencies the errors, and of another one whatever has too few requests to be certain
 /// of even if all were good.
-pub fn bearable(said: &[Said]) -> Option<Reason> {
+pub fn bearable(judged: &[JudgedGoal]) -> Option<Reason> {
     let is_errors = |part: &Judged| part.count.term.is_errors();
-    let is_certain = |goal: &Said| {
+    let is_certain = |goal: &JudgedGoal| {
         let mut latencies = goal.parts.iter().filter(|part| !is_errors(part)).peekable();
         latencies.peek().is_some() && latencies.all(|part| part.verdict == Verdict::Yes)
     };
-    let holds = |goal: &Said| {
+    let holds = |goal: &JudgedGoal| {
         let may_be_open = |part: &Judged| is_errors(part) && is_certain(goal) || part.is_short();
         goal.parts.iter().all(|part| match part.verdict {
             Verdict::Yes => true,
@@ -78,11 +78,12 @@ pub fn bearable(said: &[Said]) -> Option<Reason> {
             Verdict::Undecided => part.leans && may_be_open(part),
         })
     };
-    if !said.iter().any(is_certain) || !said.iter().all(holds) {
+    if !judged.iter().any(is_certain) || !judged.iter().all(holds) {
         return None;
     }
-    let all = |goal: &Said| goal.count(goal.parts.iter().map(|part| part.count.clone()).collect());
-    Some(Reason::MetButUncertain { goals: said.iter().map(all).collect() })
+    let all =
+        |goal: &JudgedGoal| goal.count(goal.parts.iter().map(|part| part.count.clone()).collect());
+    Some(Reason::MetButUncertain { goals: judged.iter().map(all).collect() })
 }
 
 impl<'a> Judge<'a> {
@@ -108,13 +109,13 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn said(&self) -> Vec<Said> {
+    fn judged(&self) -> Vec<JudgedGoal> {
         let has_others = self.groups.len() > 1;
-        let said = self.groups.iter().filter_map(|group| {
+        let judged = self.groups.iter().filter_map(|group| {
             let parts = group.judge.as_ref()?.parts();
-            Some(Said { scope: group.part.scope(has_others), parts })
+            Some(JudgedGoal { scope: group.part.scope(has_others), parts })
         });
-        said.collect()
+        judged.collect()
     }
 
     /// Good replies, each within the tightest limit of its own goal; `None` without any goal.
@@ -134,7 +135,7 @@ impl<'a> Judge<'a> {
 
     /// Whether all goals are met, with the reason; `None` when there is none.
     pub fn conclude(&self) -> Option<SloSummary> {
-        let (verdict, goals) = together(&self.said());
+        let (verdict, goals) = together(&self.judged());
         (!self.goals.are_none()).then(|| SloSummary {
             met: met(verdict),
             goals: self.goals.list(),
@@ -255,8 +256,8 @@ mod tests {
         (count.term.to_string(), count.violations, count.requests)
     }
 
-    fn uncertain(said: &[Said]) -> Vec<GoalCount> {
-        match bearable(said) {
+    fn uncertain(judged: &[JudgedGoal]) -> Vec<GoalCount> {
+        match bearable(judged) {
             Some(Reason::MetButUncertain { goals }) => goals,
             other => panic!("{other:?}"),
         }
@@ -285,21 +286,21 @@ mod tests {
         let goals = goals(&mix, Some("p95<200ms,errors<1%"));
         let mut broken = second(&[(500, 0), (100, 0), (400, 0)]);
         broken.by_target[1].status = [(200, 70), (500, 30)].into();
-        let said = judge(&goals, &[broken]);
-        let (verdict, counts) = together(&said);
+        let judged = judge(&goals, &[broken]);
+        let (verdict, counts) = together(&judged);
         assert_eq!((verdict, counts.len()), (Verdict::No, 1), "{counts:?}");
         assert_eq!(counts[0].scope, Some(GoalScope::Target("GET /a".into())));
         assert_eq!(broken_of(&counts[0].terms[0]), ("errors<5%".to_string(), 30, 100));
-        assert_eq!(slo::conclude(&said[0].parts).0, Verdict::Yes);
-        assert_eq!(said[0].scope, Some(GoalScope::OtherTargets));
+        assert_eq!(slo::conclude(&judged[0].parts).0, Verdict::Yes);
+        assert_eq!(judged[0].scope, Some(GoalScope::OtherTargets));
     }
 
     #[test]
     fn a_target_with_too_few_requests_leaves_the_rate_to_the_others() {
         let goals = goals(&["GET / weight=99", "GET /rare slo=p95<500ms"], Some("p95<200ms"));
-        let said = judge(&goals, &[second(&[(990, 0), (10, 0)])]);
-        assert_eq!(together(&said).0, Verdict::Undecided, "it is not certain");
-        let counts = uncertain(&said);
+        let judged = judge(&goals, &[second(&[(990, 0), (10, 0)])]);
+        assert_eq!(together(&judged).0, Verdict::Undecided, "it is not certain");
+        let counts = uncertain(&judged);
         assert_eq!(counts[1].scope, Some(GoalScope::Target("GET /rare".into())));
         let rare = &counts[1].terms[0];
         assert_eq!(broken_of(rare), ("p95<500ms".to_string(), 0, 10));

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::flow::{self, Flow};
-use super::goals::{self, Said};
+use super::goals::{self, JudgedGoal};
 use crate::terms::{Arrivals, Edge, Goals, LoadRecord, LoadSummary, Offered, Reason, Verdict};
 
 /// What one load says of its rate.
@@ -44,24 +44,24 @@ pub fn judge(load: &LoadRecord, goals: &Goals, summary: &LoadSummary, cut: Durat
     {
         return sure(Verdict::No, reason);
     }
-    let said = goals::judge(goals, measured);
-    let (verdict, goals) = goals::together(&said);
-    let judgement = match (verdict, goals::bearable(&said)) {
+    let judged = goals::judge(goals, measured);
+    let (verdict, goals) = goals::together(&judged);
+    let judgement = match (verdict, goals::bearable(&judged)) {
         (Verdict::Undecided, Some(reason)) => sure(Verdict::Yes, reason),
         (Verdict::Undecided, None) => {
             let due = summary.due;
             let reason = Reason::NotToldApart { goals, due, resolution_ratio: resolution };
-            Judgement { leaning: leaning(&said), ..sure(Verdict::Undecided, reason) }
+            Judgement { leaning: leaning(&judged), ..sure(Verdict::Undecided, reason) }
         }
         (verdict, _) => sure(verdict, Reason::Counted { goals }),
     };
-    Judgement { edge: edge(&said), ..judgement }
+    Judgement { edge: edge(&judged), ..judgement }
 }
 
 /// Of the goal that is nearest to being missed; `None` where errors decide, or one goal is missed
 /// by far: a part without an edge that is missed is one of these.
-fn edge(said: &[Said]) -> Option<Edge> {
-    let parts = || said.iter().flat_map(|goal| &goal.parts);
+fn edge(judged: &[JudgedGoal]) -> Option<Edge> {
+    let parts = || judged.iter().flat_map(|goal| &goal.parts);
     if parts().any(|part| part.edge.is_none() && !part.leans) {
         return None;
     }
@@ -81,8 +81,9 @@ fn resolution(offered: Offered, due: u64) -> f64 {
 
 /// What the plain quantiles and the plain error ratios say, without any test. A goal that no
 /// request was about says nothing.
-fn leaning(said: &[Said]) -> Verdict {
-    let parts = || said.iter().flat_map(|goal| &goal.parts).filter(|part| part.count.requests > 0);
+fn leaning(judged: &[JudgedGoal]) -> Verdict {
+    let parts =
+        || judged.iter().flat_map(|goal| &goal.parts).filter(|part| part.count.requests > 0);
     match parts().next() {
         None => Verdict::Undecided,
         Some(_) if parts().all(|part| part.leans) => Verdict::Yes,
