@@ -112,6 +112,8 @@ pub enum TlsTrouble {
     NotTls,
     /// The server closed the connection in the handshake.
     Closed,
+    /// HTTP/2 was asked for, and the server does not speak it.
+    NoHttp2,
     Other {
         why: String,
     },

@@ -64,7 +64,7 @@ impl From<Broken> for io::Error {
 pub fn trouble(error: &io::Error) -> Option<TlsTrouble> {
     let error = match error.get_ref()?.downcast_ref::<Broken>()? {
         Broken::Closed => return Some(TlsTrouble::Closed),
-        Broken::NotAgreed => return Some(TlsTrouble::Other { why: error.to_string() }),
+        Broken::NotAgreed => return Some(TlsTrouble::NoHttp2),
         Broken::Protocol(error) => error,
     };
     let why = error.to_string();

@@ -105,6 +105,7 @@ fn of_tls(trouble: &TlsTrouble) -> String {
         TlsTrouble::Alert { why } => format!("the server ended TLS with an alert ({why})"),
         TlsTrouble::NotTls => "the server does not speak TLS on this port".into(),
         TlsTrouble::Closed => "the server closed the connection in the TLS handshake".into(),
+        TlsTrouble::NoHttp2 => "TLS failed (the server does not speak HTTP/2)".into(),
         TlsTrouble::Other { why } => format!("TLS failed ({why})"),
         TlsTrouble::Unasked => "the server speaks TLS on this port".into(),
     }
@@ -163,7 +164,7 @@ fn advice_on_tls(trouble: &TlsTrouble) -> &'static str {
             "is that the right port? for plain HTTP write http:// instead of https://"
         }
         TlsTrouble::Closed => "does that port speak TLS? the server's log may say why",
-        TlsTrouble::Other { .. } => {
+        TlsTrouble::NoHttp2 | TlsTrouble::Other { .. } => {
             "the server's log may say more; openssl s_client shows what it offers"
         }
         TlsTrouble::Unasked => "write https:// instead of http://",

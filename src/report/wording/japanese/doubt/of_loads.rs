@@ -104,6 +104,7 @@ fn of_tls(trouble: &TlsTrouble) -> String {
         TlsTrouble::Alert { why } => format!("サーバーが TLS をアラートで終えました（{why}）"),
         TlsTrouble::NotTls => "このポートのサーバーは TLS を話しません".into(),
         TlsTrouble::Closed => "サーバーが TLS ハンドシェイクの途中で接続を閉じました".into(),
+        TlsTrouble::NoHttp2 => "TLS に失敗しました（サーバーは HTTP/2 を話しません）".into(),
         TlsTrouble::Other { why } => format!("TLS に失敗しました（{why}）"),
         TlsTrouble::Unasked => "このポートのサーバーは TLS を話します".into(),
     }
@@ -163,7 +164,7 @@ fn advice_on_tls(trouble: &TlsTrouble) -> &'static str {
         TlsTrouble::Closed => {
             "そのポートは TLS を話しますか。サーバーのログに理由があるかもしれません"
         }
-        TlsTrouble::Other { .. } => {
+        TlsTrouble::NoHttp2 | TlsTrouble::Other { .. } => {
             "サーバーのログに詳細があるかもしれません。openssl s_client でサーバーの対応を確かめられます"
         }
         TlsTrouble::Unasked => "http:// ではなく https:// と書いてください",
