@@ -28,5 +28,5 @@ pub mod trial;
 pub mod fuzzing {
     pub use crate::load::{HeadCache, Malformed, Progress, Reply};
     pub use crate::plan::{PlanFile, parse as parse_plan};
-    pub use crate::session::load::{Server, parse as parse_targets, written as written_targets};
+    pub use crate::plan::traffic::{Url as Server, parse_targets, written as written_targets};
 }

@@ -23,6 +23,7 @@ mod settings;
 mod start;
 mod suggest;
 mod targets;
+pub mod traffic;
 mod variable;
 
 use std::path::PathBuf;

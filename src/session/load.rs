@@ -2,16 +2,13 @@
 //!
 //! In: what was typed, taken apart by the command line ([`Asked`]). Out: a summary. Must not print.
 
-mod access_log;
 pub(super) mod addresses;
+mod asked;
 pub mod capacity;
 mod describe;
-mod json_target;
+mod error;
 mod route;
-mod table;
-mod targets;
 mod tls;
-pub(super) mod url;
 mod window;
 
 use std::io::{self, Read};
@@ -25,10 +22,11 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
 use thiserror::Error;
 
-use crate::load::shape::Times;
 pub use crate::load::shape::{Shape, Stages};
 use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
 pub use crate::load::{Closing, Length, Protocol, TlsOptions};
+use crate::plan::traffic::{self, Traffic, Url};
+pub use crate::plan::traffic::{LogSpec, Speed};
 use crate::report::Language;
 use crate::report::load::{About, RequestLine};
 use crate::summary::load::{Fold, Rules};
@@ -36,95 +34,10 @@ use crate::terms::{
     ConnectionMode, Goals, LiveSecond, LoadDoubt, LoadRun, LoadSecond, LoadSummary, Rate,
     RequestRow, RouteSummary, Slo, StopSignal, Target, Warning,
 };
-pub use access_log::{LogSpec, Speed};
-use access_log::{Traffic, replay};
 use addresses::{addresses, reachable};
+pub use asked::Asked;
 use describe::describe;
-use url::Url;
-#[cfg(fuzzing)]
-pub use {targets::parse, targets::written, url::Url as Server};
-
-/// What was typed.
-#[derive(Clone)]
-pub struct Asked {
-    /// Needed unless the targets file has whole URLs.
-    pub url: Option<String>,
-    pub unix: Option<PathBuf>,
-    /// `--target`, in order.
-    pub targets: Vec<Target>,
-    pub targets_file: Option<PathBuf>,
-    /// Where the mix comes from instead.
-    pub access_log: Option<LogSpec>,
-    /// A table of what variables in targets stand for.
-    pub variables_file: Option<PathBuf>,
-    /// Of the URL's own request.
-    pub method: Option<String>,
-    /// Body of the URL's own request, or `@FILE`.
-    pub data: Option<String>,
-    /// Of all requests, each `Name: value`.
-    pub headers: Vec<String>,
-    /// `user:password`.
-    pub user: Option<String>,
-    /// `None`: when and as often as in the access log.
-    pub shape: Option<Shape>,
-    pub warm_up: Duration,
-    /// Not looked at when the shape has a length of its own.
-    pub length: Length,
-    pub connection: ConnectionMode,
-    pub closing: Closing,
-    pub protocol: Protocol,
-    /// Clients keep cookies.
-    pub keeps_cookies: bool,
-    pub timeout: Duration,
-    pub max_in_flight: Option<u32>,
-    /// `None`: as many as the load needs, at most one for each core.
-    pub loops: Option<u16>,
-    pub seed: u64,
-    pub slo: Option<Slo>,
-    pub allows_public: bool,
-    /// For `https://`.
-    pub tls: TlsOptions,
-    /// Where the generator runs, and how it comes to its turn.
-    pub placement: Placement,
-}
-
-/// Why there is no result.
-#[derive(Debug, Error)]
-pub enum LoadVerbError {
-    /// What was typed makes no sense.
-    #[error("{0}")]
-    Usage(String),
-    /// A rule that protects others' machines.
-    #[error(
-        "{host} is at {address}, a public address; load is sent to this machine and private \
-         networks only, unless you may load that server and say --allow-public"
-    )]
-    PublicAddress { host: String, address: IpAddr },
-    // The cause is told after it, as that of every error.
-    #[error("could not find the address of '{host}' (check the name)")]
-    Resolve {
-        host: String,
-        #[source]
-        source: io::Error,
-    },
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// A search for the capacity that ends with the first load.
-    #[error("{0}")]
-    NothingAnswered(String),
-}
-
-impl LoadVerbError {
-    /// The user's to mend on the command line, rather than the environment's.
-    pub fn is_usage(&self) -> bool {
-        match self {
-            Self::Usage(_) | Self::PublicAddress { .. } | Self::Load(LoadError::Plan(_)) => true,
-            Self::Resolve { .. }
-            | Self::NothingAnswered(_)
-            | Self::Load(LoadError::Environment { .. }) => false,
-        }
-    }
-}
+pub use error::LoadVerbError;
 
 /// A load that can begin.
 pub struct Prepared {
@@ -142,7 +55,7 @@ impl Prepared {
     pub fn about(&self, now: Timestamp) -> About {
         let line = |target: &Target| RequestLine {
             method: target.method.clone(),
-            path: url::without_query(&target.path),
+            path: traffic::without_query(&target.path),
         };
         let server = Url { user: None, path: String::new(), ..self.url.clone() };
         About {
@@ -186,13 +99,13 @@ pub enum Conclusion {
 /// # Errors
 /// What was typed makes no sense or is not allowed, or the name is not known.
 pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
-    let targets_text = asked.targets_file.as_deref().map(targets::read).transpose()?;
+    let targets_text = asked.targets_file.as_deref().map(traffic::read_targets_file).transpose()?;
     let url = match &asked.url {
         Some(url) => Url::parse(url)?,
-        None => targets::server(targets_text.as_deref().unwrap_or_default())?,
+        None => traffic::server(targets_text.as_deref().unwrap_or_default())?,
     };
-    let variables = asked.variables_file.as_deref().map(table::read).transpose()?;
-    let mut traffic = asked.access_log.as_ref().map(access_log::read).transpose()?;
+    let variables = asked.variables_file.as_deref().map(traffic::read_table).transpose()?;
+    let mut traffic = asked.access_log.as_ref().map(traffic::read_log).transpose()?;
     let speed = asked.access_log.as_ref().and_then(|log| log.replay);
     let shape = shape_of(&asked, traffic.as_mut())?;
     if let Some(length) = shape.length(asked.warm_up) {
@@ -377,9 +290,7 @@ pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
 fn shape_of(asked: &Asked, traffic: Option<&mut Traffic>) -> Result<Shape, LoadVerbError> {
     let speed = asked.access_log.as_ref().and_then(|log| log.replay);
     if let (Some(speed), Some(traffic)) = (speed, traffic) {
-        let times = Times::new(replay(std::mem::take(&mut traffic.arrivals), speed));
-        let times = times.map_err(|error| LoadVerbError::Usage(error.to_string()))?;
-        return Ok(Shape::Times(Arc::new(times)));
+        return Ok(Shape::Times(Arc::new(traffic.take_times(speed)?)));
     }
     let missing = || LoadVerbError::Usage("a load needs a rate, clients or a log to replay".into());
     asked.shape.clone().ok_or_else(missing)
@@ -396,7 +307,7 @@ fn targets_of(
     let mut targets = traffic.map(|traffic| traffic.targets.clone()).unwrap_or_default();
     targets.extend(asked.targets.iter().cloned());
     if let Some(text) = targets_text {
-        targets.extend(targets::parse(text, url, &read_file)?);
+        targets.extend(traffic::parse_targets(text, url, &read_file)?);
     }
     if targets.is_empty() {
         targets.push(own_target(asked, url)?);
@@ -427,7 +338,7 @@ fn has_header(headers: &[(String, String)], name: &str) -> bool {
 
 /// What `-H`, `--user` and the URL ask for in every request.
 fn common_headers(asked: &Asked, url: &Url) -> Result<Vec<(String, String)>, LoadVerbError> {
-    let headers = asked.headers.iter().map(|text| targets::header(text));
+    let headers = asked.headers.iter().map(|text| traffic::header(text));
     let mut headers = headers.collect::<Result<Vec<_>, _>>().map_err(LoadVerbError::Usage)?;
     let user = match (&asked.user, &url.user) {
         (Some(user), _) if !user.contains(':') => {

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::load::LoadVerbError;
 use super::load::addresses::addresses;
-use super::load::url::{Scheme, Url, percent_decoded};
+use crate::plan::traffic::{InputError, Scheme, Url, percent_decoded};
 use crate::report::Story;
 use crate::report::load::LoadResult;
 use crate::report::metrics::{self, Metric};
@@ -41,6 +41,12 @@ impl PrepareError {
     /// The user's to mend on the command line, rather than the environment's.
     pub fn is_usage(&self) -> bool {
         !matches!(self, Self::Address(_))
+    }
+}
+
+impl From<InputError> for PrepareError {
+    fn from(error: InputError) -> Self {
+        Self::Usage(error.to_string())
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use super::LoadVerbError;
-use super::url::Url;
+use crate::plan::traffic::Url;
 
 /// All addresses of the URL's host.
 ///

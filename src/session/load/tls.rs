@@ -3,8 +3,8 @@
 //! In: options, and what the engine noticed. Out: settings, a line of description, doubts.
 
 use super::LoadVerbError;
-use super::url::{Scheme, Url};
 use crate::load::{TlsOptions, TlsSettings};
+use crate::plan::traffic::{Scheme, Url};
 use crate::terms::{Doubt, ErrorCounts, LoadDoubt, LoadRun, LoadSummary, Warning};
 
 /// For `https://`; reads the files named.

@@ -9,7 +9,7 @@ use super::{Finding, Rule, Tree, hold, try_out};
 const TABLE: &[(&str, &[&str])] = &[
     ("terms", &[]),
     ("stats", &[]),
-    ("plan", &["server", "load/shape", "place", "search"]),
+    ("plan", &["server", "load", "place", "search"]),
     ("server", &[]),
     ("load/shape", &[]),
     ("load", &["load/shape"]),
