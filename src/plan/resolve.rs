@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::app::{Wish, is_entry, known, recognise_as};
+use super::app::{Wish, is_entry, recognise_as};
+use super::app_error::known;
 use super::error::{Origin, PlanError, Problem};
 use super::header::{parse_header, set_header};
 use super::knobs::knobs;
@@ -16,7 +17,8 @@ use super::server::{check_programs, choose_server};
 use super::settings::{Given, Settings, Sourced};
 use super::targets::read_targets;
 use super::variable::parse_variable;
-use super::{Plan, Surroundings, start};
+use super::checked::{Plan, Surroundings, goals_of};
+use super::start;
 use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, Proxy};
 use crate::terms::{
     Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, GoalsError, PlanSource, PlannedGoal,
@@ -383,15 +385,6 @@ fn goal(settings: &Settings<'_>) -> Result<Sourced<PlannedGoal>, PlanError> {
         let slo = given.read(str::parse::<Slo>)?;
         Ok(Sourced { value: PlannedGoal::Given(slo.value), source: slo.source })
     })
-}
-
-/// The goals of a mix.
-pub(super) fn goals_of(targets: &[Target], goal: &PlannedGoal) -> Result<Goals, GoalsError> {
-    let common = match goal {
-        PlannedGoal::Given(slo) => Some(slo.clone()),
-        PlannedGoal::FromUnloaded => None,
-    };
-    Goals::of(targets, common, true)
 }
 
 /// The goals of all targets; those of their own must leave the common one somebody.

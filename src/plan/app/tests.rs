@@ -1,6 +1,6 @@
 use super::*;
 use crate::plan::server::{check_programs, choose_server};
-use crate::server::{Adapter, Proxy, find};
+use crate::server::{ADAPTERS, Adapter, Proxy, find};
 
 /// A folder with these files: name and content.
 fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
