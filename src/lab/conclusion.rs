@@ -57,7 +57,7 @@ fn look(condition: &Condition, runs: &[LabRun], cores: CoresOf) -> LabEvidence {
     LabEvidence {
         what: described(condition, cores.here),
         value,
-        interval: interval.map(|interval| [interval.low, interval.high]),
+        interval: interval.map(|it| it.interval()),
         published,
         at_least: condition.at_least,
         at_most: condition.at_most,

@@ -291,7 +291,7 @@ impl Recheck<'_> {
             threads: setting.configuration.threads.get(),
             capacity_rps_then: setting.held_rps,
             capacity_rps: rps.map(|it| it.value),
-            capacity_rps_interval: rps.map(interval),
+            capacity_rps_interval: rps.map(Estimate::interval),
             starts: rps.map_or(0, |it| it.count),
         };
         Verification {
@@ -302,9 +302,9 @@ impl Recheck<'_> {
             recommended: measured(&claim.recommended, answer.recommended_rps.as_ref()),
             current: claim.current.as_ref().map(|it| measured(it, answer.current_rps.as_ref())),
             ratio: answer.against_then.map(|it| it.value),
-            ratio_interval: answer.against_then.as_ref().map(interval),
+            ratio_interval: answer.against_then.as_ref().map(Estimate::interval),
             gain_ratio: answer.against_current.map(|it| it.value),
-            gain_ratio_interval: answer.against_current.as_ref().map(interval),
+            gain_ratio_interval: answer.against_current.as_ref().map(Estimate::interval),
             slo: claim.story.goals.clone(),
             machine: self.machine.clone(),
             differences: self.differences.clone(),
@@ -346,10 +346,6 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
         knobs: None,
         notes: notes(answer),
     }
-}
-
-fn interval(estimate: &Estimate) -> [f64; 2] {
-    [estimate.low, estimate.high]
 }
 
 /// How long a verification takes unless somebody says otherwise.

@@ -337,7 +337,7 @@ impl<'a> Finder<'a> {
         Ok(CapacitySummary {
             conclusion: answer.conclusion,
             capacity_rps: rps.map(|rps| rps.value),
-            capacity_rps_interval: rps.map(|rps| [rps.low, rps.high]),
+            capacity_rps_interval: rps.map(|rps| rps.interval()),
             bound_rps: answer.bound_rps,
             slo: self.plan.goals.list(),
             arrivals: self.plan.arrivals,

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Question, has_several_goals, is_saturated, runtime};
+use super::known::{has_several_goals, is_saturated};
+use super::question::Question;
+use super::runtime;
 use crate::model::{Form, Measured};
 use crate::report::Story;
 use crate::stats::slope;

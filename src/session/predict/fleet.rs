@@ -113,7 +113,7 @@ fn need(fleet: &Fleet, price_per_hour: Option<f64>) -> Option<FleetNeed> {
         workers: fleet.configuration.workers.get(),
         threads: fleet.configuration.threads.get(),
         capacity_rps: capacity.value,
-        capacity_rps_interval: [capacity.low, capacity.high],
+        capacity_rps_interval: capacity.interval(),
         ordinary: fleet.ordinary,
         zone_lost: fleet.zone_lost,
         cost_per_hour: cost(fleet.machines),
