@@ -27,6 +27,6 @@ pub mod trial;
 #[doc(hidden)]
 pub mod fuzzing {
     pub use crate::load::{HeadCache, Malformed, Progress, Reply};
-    pub use crate::plan::{PlanFile, parse as parse_plan};
     pub use crate::plan::traffic::{Url as Server, parse_targets, written as written_targets};
+    pub use crate::plan::{PlanFile, parse as parse_plan};
 }

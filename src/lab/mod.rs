@@ -6,8 +6,10 @@
 
 mod conclusion;
 mod definition;
+mod figures;
 mod matrix;
 mod published;
+mod tuned;
 
 use std::path::PathBuf;
 
@@ -15,8 +17,10 @@ use include_dir::{Dir, include_dir};
 
 pub use conclusion::{CoresOf, judge, measured};
 pub use definition::{Block, Course, Definition, NamedTarget, Scale, Service, Tuning};
+pub use figures::{Measured, cpu_s_per_request, of as figures, relate};
 pub use matrix::{Planned, course, runs};
 pub use published::Published;
+pub use tuned::{article, by_hand_s, choice, compare};
 
 use crate::terms::LabEntry;
 

@@ -46,4 +46,3 @@ pub use start_error::StartError;
 pub use suggest::closest;
 pub use targets::read_targets;
 pub use variable::VariableError;
-

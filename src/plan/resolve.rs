@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::app::{Wish, is_entry, recognise_as};
 use super::app_error::known;
+use super::checked::{Plan, Surroundings, goals_of};
 use super::error::{Origin, PlanError, Problem};
 use super::header::{parse_header, set_header};
 use super::knobs::knobs;
@@ -15,10 +16,9 @@ use super::range::{LARGEST_COUNT, parse_counts};
 use super::record::{Subject, allowance};
 use super::server::{check_programs, choose_server};
 use super::settings::{Given, Settings, Sourced};
+use super::start;
 use super::targets::read_targets;
 use super::variable::parse_variable;
-use super::checked::{Plan, Surroundings, goals_of};
-use super::start;
 use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, Proxy};
 use crate::terms::{
     Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, GoalsError, PlanSource, PlannedGoal,

@@ -18,9 +18,7 @@ pub use fleet::{FleetQuestion, MachineWish, MachineWishError};
 pub use question::Question;
 pub use table::{Places, table, usual as usual_table};
 
-use self::known::{
-    goal_of, is_saturated, measured, memory_points, threads_of, usual_workers,
-};
+use self::known::{goal_of, is_saturated, measured, memory_points, threads_of, usual_workers};
 use super::report::{ReportError, Which, replay, tuned};
 use crate::model::{self, Expected, Form, Measured, OpenLatency};
 use crate::report::Story;

@@ -21,6 +21,7 @@ mod framework;
 mod goals;
 mod knob;
 mod lab;
+mod lab_event;
 mod latencies;
 mod limit;
 mod limit_refusal;
@@ -89,6 +90,7 @@ pub use lab::{
     Holds, LabChoice, LabConclusion, LabEntry, LabEvidence, LabFigures, LabLatency, LabPair,
     LabResult, LabRun, LabSetting, LabTargetFigures, LabTune,
 };
+pub use lab_event::{LabEvent, LabTuneEvent};
 pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
 pub use limit_refusal::LimitRefusal;

@@ -20,8 +20,8 @@ use super::error::InputError;
 use crate::load::shape::Times;
 use crate::terms::{LoadDoubt, Target, Warning};
 use line::{Entry, Line};
-use replay::{Arrival, replay};
 pub use replay::Speed;
+use replay::{Arrival, replay};
 
 /// What to take from which log.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,9 +79,8 @@ pub fn read(spec: &LogSpec) -> Result<Traffic, InputError> {
         "-" => Gathered::read(io::stdin().lock(), spec),
         _ => open(&spec.file).and_then(|log| Gathered::read(log, spec)),
     };
-    let gathered = read.map_err(|error| {
-        InputError(format!("could not read the access log {name}: {error}"))
-    })?;
+    let gathered =
+        read.map_err(|error| InputError(format!("could not read the access log {name}: {error}")))?;
     gathered.into_traffic(spec).map_err(InputError)
 }
 

@@ -18,10 +18,7 @@ use crate::load::Variables;
 pub fn read(file: &Path) -> Result<Variables, InputError> {
     let opened = std::fs::File::open(file).map_err(|error| error.to_string());
     opened.and_then(parse).map_err(|what| {
-        InputError(format!(
-            "could not read the variables file {}: {what}",
-            file.display()
-        ))
+        InputError(format!("could not read the variables file {}: {what}", file.display()))
     })
 }
 

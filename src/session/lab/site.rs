@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::LabError;
+use super::error::LabError;
 use crate::lab::{Course, Definition, Lab, Planned, Service};
 use crate::load::Placement;
 use crate::monitor::host;

@@ -14,7 +14,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("load/shape", &[]),
     ("load", &["load/shape"]),
     ("monitor", &[]),
-    ("lab", &[]),
+    ("lab", &["summary"]),
     ("place", &["server", "load", "monitor", "model"]),
     ("summary", &[]),
     ("trial", &["server", "load/shape", "place", "summary"]),
