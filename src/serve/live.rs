@@ -13,9 +13,9 @@ use futures_util::stream::poll_fn;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
-use super::Served;
 use super::api::Failure;
 use super::follow::{Follower, Message};
+use super::served::Served;
 use crate::store::{SessionId, StoreError};
 
 /// A second is shown before the next one has passed; looking costs a few microseconds.
