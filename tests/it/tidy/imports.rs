@@ -60,7 +60,7 @@ fn room<'a>(path: &[&'a str]) -> Option<&'a str> {
 }
 
 /// The path of the module that a file holds: `src/load/shape/mod.rs` is `["load", "shape"]`.
-fn module(path: &str) -> Vec<&str> {
+pub fn module(path: &str) -> Vec<&str> {
     let inner = path.strip_prefix("src/").unwrap_or(path);
     let inner = inner.strip_suffix("/mod.rs").or(inner.strip_suffix(".rs")).unwrap_or(inner);
     inner.split('/').collect()
