@@ -23,11 +23,13 @@ use self::site::Site;
 pub use crate::lab::Lab;
 use crate::lab::{self, CoresOf, Course, Planned};
 use crate::monitor::host;
-use crate::place::{Offer, PlaceError, Started};
+use crate::place::PlaceError;
 use crate::report::Language;
 use crate::terms::{
     Configuration, LabEntry, LabEvent, LabResult, LabRun, Offered, Rate, TrialFailure, TrialRecord,
+    Variant,
 };
+use crate::trial::{Order, Outcome};
 
 /// An experiment that has ended.
 pub struct Ended {
@@ -159,8 +161,8 @@ fn settle_scale(
     Ok(scale)
 }
 
-/// A trial, and each target's own figures; the error says why the server did not come up.
-type Seen = Result<TrialRecord, String>;
+/// A trial; the error says why the server did not come up.
+type Seen = Result<Box<TrialRecord>, String>;
 
 fn observe(
     site: &mut Site,
@@ -170,34 +172,23 @@ fn observe(
     is_fresh: bool,
 ) -> Result<Seen, LabError> {
     let setting = &planned.setting;
-    let configuration = Configuration { workers: setting.workers, threads: setting.threads };
-    let place = site.place(planned)?;
-    let boot = match place.start(configuration, is_fresh)? {
-        Started::Ready { boot } => boot,
-        Started::Failed(failure) => {
-            let last = failure.last_lines.last().map(|line| format!(" ({line})"));
-            return Ok(Err(format!(
-                "{}{}",
-                Language::DATA.say(&failure.message),
-                last.unwrap_or_default()
-            )));
-        }
-    };
-    let offer = Offer {
+    let order = Order {
+        configuration: Configuration { workers: setting.workers, threads: setting.threads },
+        variant: Variant::AS_IT_IS,
+        fresh_start: is_fresh,
         offered,
         warm_up: Duration::from_secs(course.warm_up_s.into()),
         duration: Duration::from_secs(course.duration_s.into()),
         seed: u64::from(setting.repeat),
+        latency_limit: None,
     };
-    let observed = place.offer(&offer)?;
-    Ok(Ok(TrialRecord {
-        configuration,
-        start: 1,
-        load: observed.load,
-        monitor: observed.monitor,
-        boot,
-        failure: observed.failure,
-    }))
+    Ok(match site.place(planned)?.run(&order)? {
+        Outcome::Recorded(record) => Ok(record),
+        Outcome::BootFailed(failure) => {
+            let last = failure.last_lines.last().map(|line| format!(" ({line})"));
+            Err(format!("{}{}", Language::DATA.say(&failure.message), last.unwrap_or_default()))
+        }
+    })
 }
 
 fn measure(

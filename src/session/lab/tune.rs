@@ -173,7 +173,7 @@ fn capacity_of(
 ) -> Result<Option<f64>, LabError> {
     let configuration = Configuration { workers: choice.workers, threads: choice.threads };
     let place = site.place_for(&plan.targets)?;
-    match place.start(configuration, true)? {
+    match place.start(configuration)? {
         Started::Ready { .. } => {}
         Started::Failed(failure) => {
             return Err(LabError::Definition { message: Language::DATA.say(&failure.message) });
