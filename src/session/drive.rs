@@ -9,7 +9,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::decision;
-use super::order::order;
+use super::order::{Measured, measure};
 use crate::load::LoadError;
 use crate::place::{Place, PlaceError};
 use crate::plan::Plan;
@@ -17,13 +17,13 @@ use crate::report::{Language, Reporter};
 use crate::search::{Answer, Ask, Search, Told, TrialRequest};
 use crate::server::{Inspection, Proxy};
 use crate::store::{SessionId, Store, StoreError};
-use crate::summary::trial::{self as trial_summary, Context};
+use crate::summary::trial::Context;
 use crate::terms::{
     BootFailure, Configuration, Doubt, Event, EventKind, LoadDoubt, Machine, PlanLine, PlanRecord,
     PlanSource, PlannedGoal, PlannedValue, Prediction, Reason, SessionError, SessionState, Slo,
     Stated, StopSignal, TrialSummary, TuneResult, Verdict, Warning,
 };
-use crate::trial::{Outcome, Progress, Runner};
+use crate::trial::{Progress, Runner};
 
 /// Why a tune ended without an answer; what was measured before is in the store.
 #[derive(Debug, Error)]
@@ -348,41 +348,33 @@ impl Work<'_> {
     ) -> Result<Option<Told>, TuneError> {
         let id = self.trials + 1;
         let goals = self.plan.goals().with_common(known.slo);
-        let order = order(request, self.plan.seed, id, &goals);
-        let left = known.left;
-        let outcome = {
-            let began = runner.elapsed();
-            let log = &mut self.log;
-            let mut failed = None;
-            let outcome = runner.run(&order, &mut |progress| {
-                let shown = show_progress(log, began, id, request, left, progress);
-                failed = failed.take().or(shown.err());
-            });
-            if let Some(error) = failed {
-                return Err(error);
-            }
-            outcome
+        let context = Context {
+            id,
+            purpose: request.purpose,
+            goals: &goals,
+            cores: self.machine.cores.get(),
+            unloaded_s: known.unloaded_s,
+            has_proxy: self.plan.app.proxy != Proxy::None,
+            has_threads: self.plan.has_threads,
+            ended_s: self.log.clock_offset_s,
         };
+        let (left, began, log) = (known.left, runner.elapsed(), &mut self.log);
+        let mut failed = None;
+        let measured = measure(runner, request, self.plan.seed, context, &mut |progress| {
+            let shown = show_progress(log, began, id, request, left, progress);
+            failed = failed.take().or(shown.err());
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
         let elapsed = runner.elapsed();
-        match outcome {
+        match measured {
             Err(PlaceError::Stopped) => Ok(None),
             Err(error) => Err(error.into()),
-            Ok(Outcome::BootFailed(failure)) => {
+            Ok(Measured::BootFailed(failure)) => {
                 self.boot_failed(request, failure, known.needs_first_boot, elapsed).map(Some)
             }
-            Ok(Outcome::Recorded(record)) => {
-                let context = Context {
-                    id,
-                    purpose: request.purpose,
-                    goals: &goals,
-                    cores: self.machine.cores.get(),
-                    unloaded_s: known.unloaded_s,
-                    has_proxy: self.plan.app.proxy != Proxy::None,
-                    has_threads: self.plan.has_threads,
-                    ended_s: self.log.at_s(elapsed),
-                };
-                let mut summary = trial_summary::summarise(&record, &context);
-                summary.variant = request.variant;
+            Ok(Measured::Trial(mut summary, record)) => {
                 let is_stopped = self.stop.is_raised();
                 if is_stopped {
                     mark_stopped(&mut summary);
@@ -391,7 +383,7 @@ impl Work<'_> {
                 self.starts = record.start;
                 self.load_s += summary.load_s;
                 if !summary.summary.goals.is_empty() {
-                    self.mixed.push(summary.clone());
+                    self.mixed.push(*summary.clone());
                 }
                 // That a load was ended early is the verdict's to say.
                 let doubts = summary.summary.warnings.iter().filter(|it| !is_cut_short(it));
@@ -399,12 +391,12 @@ impl Work<'_> {
                     self.log.warn(elapsed, warning.clone())?;
                 }
                 let kind = EventKind::TrialFinished {
-                    summary: Box::new(summary.clone()),
+                    summary: summary.clone(),
                     load: Box::new(record.load),
                     monitor: Box::new(record.monitor),
                 };
                 self.log.emit(elapsed, kind)?;
-                Ok((!is_stopped).then(|| Told::Trial(Box::new(summary))))
+                Ok((!is_stopped).then_some(Told::Trial(summary)))
             }
         }
     }
