@@ -5,7 +5,7 @@
 //! goes out and what it must not do.
 
 pub mod cli;
-pub mod lab;
+mod lab;
 pub mod load;
 pub mod model;
 pub mod monitor;

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-pub use exit::{Exit, UsageError};
+use exit::{Exit, UsageError};
 
 #[derive(Parser)]
 #[command(
