@@ -188,7 +188,7 @@ fn tune(name: &str, pairs: u32, store: PathBuf, json: bool, quiet: bool) -> anyh
     let lab = find(name)?;
     let mut progress = if quiet { Channel::nowhere() } else { Channel::standard_error() };
     let wanted = if quiet { None } else { Some(Wanted::NothingOnStandardOutput) };
-    let wishes = labs::tune::Wishes {
+    let options = labs::tune::TuneOptions {
         pairs,
         store,
         stop: interrupt::install_with_answer(),
@@ -201,7 +201,7 @@ fn tune(name: &str, pairs: u32, store: PathBuf, json: bool, quiet: bool) -> anyh
         // A terminal that is gone takes nothing from the result.
         drop(progress.writer.write_all(lab_text::tune_event(&event).as_bytes()));
     };
-    let result = labs::tune::run(&lab, wishes, &mut tell).map_err(explained)?;
+    let result = labs::tune::run(&lab, options, &mut tell).map_err(explained)?;
     let text = match json {
         true => json::render(&result),
         false => lab_text::tuned(&result),

@@ -7,7 +7,7 @@ mod drive;
 mod fingerprint;
 mod grid;
 pub(crate) mod guardian;
-pub mod here;
+pub mod local;
 mod knobs;
 pub(crate) mod lab;
 pub(crate) mod load;

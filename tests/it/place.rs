@@ -26,7 +26,7 @@ use sweetspot::place::local::{Local, LocalSettings, SYSTEM_PROGRAMS};
 use sweetspot::place::{Place, Started};
 use sweetspot::plan::{self, Key, Typed, check_programs, choose_server};
 use sweetspot::server::{self, Adapter, App, Framework};
-use sweetspot::session::here;
+use sweetspot::session::local;
 use sweetspot::terms::{BootFailure, Configuration, StopSignal, Target};
 
 /// An app in a folder of its own, with everything that may hold on to it looked for at the end.
@@ -84,7 +84,7 @@ impl TestApp {
     fn planned(&self) -> App {
         let typed = Typed { plan: Some(self.path()), ..Typed::default() };
         let typed = typed.with_path(Key::App, self.path());
-        plan::resolve(&typed, &here::surroundings().unwrap()).unwrap().app
+        plan::resolve(&typed, &local::surroundings().unwrap()).unwrap().app
     }
 
     /// On Puma.

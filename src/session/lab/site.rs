@@ -18,7 +18,7 @@ use crate::place::{Place, PlaceError, Started};
 use crate::plan::{check_programs, choose_server, recognise};
 use crate::report::Language;
 use crate::server::{self, Adapter, App, Proxy};
-use crate::session::here;
+use crate::session::local;
 use crate::terms::{
     BootCause, BootFailureKind, Bytes, Configuration, Cores, LabSetting, Machine, StopSignal,
     Target, Warning,
@@ -57,7 +57,7 @@ impl Site {
         stop: StopSignal,
         tell: &mut dyn FnMut(&str),
     ) -> Result<Self, LabError> {
-        let surroundings = here::surroundings()
+        let surroundings = local::surroundings()
             .map_err(|source| LabError::Io { what: "find the current folder".into(), source })?;
         let mut services =
             Services::begin(Path::new(OWN_PROGRAM), &scratch_places(), stop.clone())?;

@@ -13,7 +13,7 @@ use crate::load::Placement;
 use crate::place::Started;
 use crate::plan::{self, Key, Plan, Typed};
 use crate::report::{Language, Reporter, Stored};
-use crate::session::here;
+use crate::session::local;
 use crate::session::load::capacity;
 use crate::session::load::{Asked, Closing, Length, LoadVerbError, Protocol, Shape, TlsOptions};
 use crate::session::tune::TuneError;
@@ -25,7 +25,7 @@ use crate::terms::{
 const SEARCH: Duration = Duration::from_secs(30);
 
 /// How an experiment's app is to be tuned.
-pub struct Wishes<'a> {
+pub struct TuneOptions<'a> {
     /// Pairs of measurements afterwards.
     pub pairs: u32,
     pub store: PathBuf,
@@ -39,22 +39,22 @@ pub struct Wishes<'a> {
 /// Only what is not the app server's doing.
 pub fn run(
     lab: &Lab,
-    wishes: Wishes<'_>,
+    options: TuneOptions<'_>,
     tell: &mut dyn FnMut(LabTuneEvent<'_>),
 ) -> Result<LabTune, LabError> {
-    let mut site = Site::prepare(lab, lab.definition.full, wishes.stop.clone(), &mut |what| {
+    let mut site = Site::prepare(lab, lab.definition.full, options.stop.clone(), &mut |what| {
         tell(LabTuneEvent::Preparing { what });
     })?;
     let machine = site.machine()?;
     let cores = machine.cores.get().ceil() as u16;
-    let plan = plan(lab, &site, &wishes.store)?;
+    let plan = plan(lab, &site, &options.store)?;
     tell(LabTuneEvent::Tunes);
     let began = Instant::now();
-    let ended = here::tune(
+    let ended = local::tune(
         &plan,
-        here::Wishes {
-            stop: wishes.stop.clone(),
-            reporters: wishes.reporters,
+        local::RunOptions {
+            stop: options.stop.clone(),
+            reporters: options.reporters,
             consent: &mut |_| true,
             may_resume: false,
         },
@@ -70,7 +70,7 @@ pub fn run(
     if let Some(chosen) = chosen {
         tell(LabTuneEvent::Chose { chosen, article });
         if chosen != article {
-            pairs = measure_again(lab, &mut site, &plan, &wishes, (chosen, article), tell)?;
+            pairs = measure_again(lab, &mut site, &plan, &options, (chosen, article), tell)?;
         }
     }
     site.finish()?;
@@ -126,7 +126,7 @@ fn plan(lab: &Lab, site: &Site, store: &std::path::Path) -> Result<Plan, LabErro
         .with_all(Key::Cpus, cores.map(|cores| cores.get().to_string()))
         .with_all(Key::Memory, memory.map(|memory| memory.0.to_string()))
         .with(Key::Yes, "true");
-    let surroundings = here::surroundings()
+    let surroundings = local::surroundings()
         .map_err(|source| LabError::Io { what: "find the current folder".into(), source })?;
     plan::resolve(&typed, &surroundings)
         .map_err(|error| LabError::Definition { message: format!("lab.toml, [tune]: {error}") })
@@ -137,14 +137,14 @@ fn measure_again(
     lab: &Lab,
     site: &mut Site,
     plan: &Plan,
-    wishes: &Wishes<'_>,
+    options: &TuneOptions<'_>,
     (chosen, article): (LabChoice, LabChoice),
     tell: &mut dyn FnMut(LabTuneEvent<'_>),
 ) -> Result<Vec<LabPair>, LabError> {
     let mut pairs = Vec::new();
-    for index in 0..wishes.pairs {
+    for index in 0..options.pairs {
         let mut of = |choice: LabChoice| {
-            capacity_of(lab, site, plan, choice, u64::from(index), &wishes.stop)
+            capacity_of(lab, site, plan, choice, u64::from(index), &options.stop)
         };
         let pair = match index % 2 {
             0 => {
@@ -156,7 +156,7 @@ fn measure_again(
                 LabPair { chosen_rps: of(chosen)?, article_rps }
             }
         };
-        tell(LabTuneEvent::Pair { index: index + 1, of: wishes.pairs, pair });
+        tell(LabTuneEvent::Pair { index: index + 1, of: options.pairs, pair });
         pairs.push(pair);
     }
     Ok(pairs)
