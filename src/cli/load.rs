@@ -16,7 +16,7 @@ use super::push::push_to;
 use super::{Exit, interrupt};
 use crate::report::load::{LoadResult, text};
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
-use crate::session::load::{self, Conclusion, Told};
+use crate::session::load::{self, Conclusion, Receivers};
 use crate::session::push;
 use crate::terms::{LiveSecond, RequestRow};
 use options::{Options, asked};
@@ -78,12 +78,13 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let wants_rows = sinks.wants_rows();
     let sinks = RefCell::new(sinks);
     let mut rows = |rows: &[RequestRow]| sinks.borrow_mut().rows(rows);
-    let told = Told {
+    let callbacks = Receivers {
         watch: &mut watch,
         second: &mut |index, second| sinks.borrow_mut().second(index, second),
         rows: if wants_rows { Some(&mut rows) } else { None },
     };
-    let load::Finished { summary, all } = load::run(&prepared, &stop, told).map_err(of_load)?;
+    let load::Finished { summary, all } =
+        load::run(&prepared, &stop, callbacks).map_err(of_load)?;
     drop(progress);
     let result = LoadResult { about: &about, summary: &summary, all: &all };
     let written = outputs::write(&outputs, sinks.into_inner(), &result);

@@ -168,7 +168,7 @@ fn latency(latencies: &Latencies) -> LabLatency {
     }
 }
 
-/// Of mixed requests, which are told apart.
+/// Of mixed requests, each target by itself.
 fn by_target(
     record: &TrialRecord,
     course: Course,

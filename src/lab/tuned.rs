@@ -25,7 +25,7 @@ pub fn article(tuning: &Tuning, cores: u16) -> Option<LabChoice> {
     choice(tuning.article.workers.on(cores), tuning.article.threads.on(cores))
 }
 
-/// How long the experiment's settings take somebody who measures them by hand.
+/// How long the experiment's settings take when they are measured by hand.
 pub fn by_hand_s(definition: &Definition, cores: u16) -> f64 {
     let settings = runs(definition, false, cores);
     settings.iter().filter(|run| run.setting.repeat == 1).count() as f64 * BY_HAND_S

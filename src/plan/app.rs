@@ -31,14 +31,14 @@ const OTHER_APPS: [(&str, &str); 1] = [("go.mod", "Go")];
 
 /// What is known beforehand of the app that is looked for.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wish<'a> {
+pub struct AppHint<'a> {
     /// What the server should run.
     pub entry: Option<&'a str>,
     /// The apps that the server runs which was asked for; empty: none was.
     pub runs: &'a [Framework],
 }
 
-impl Wish<'_> {
+impl AppHint<'_> {
     fn allows(&self, kinds: &[Framework]) -> bool {
         self.runs.is_empty() || kinds.iter().any(|kind| self.runs.contains(kind))
     }
@@ -58,14 +58,14 @@ fn is_rackup(entry: &str) -> bool {
 /// # Errors
 /// None, several, or one that no server we know can run.
 pub fn recognise(folder: &Path) -> Result<App, AppError> {
-    recognise_as(folder, Wish::default())
+    recognise_as(folder, AppHint::default())
 }
 
-/// The app in `folder` that is wished for.
+/// The app in `folder` that fits the hint.
 ///
 /// # Errors
-/// As [`recognise`]; also when what the wish names is not there.
-pub fn recognise_as(folder: &Path, wish: Wish<'_>) -> Result<App, AppError> {
+/// As [`recognise`]; also when what the hint names is not there.
+pub fn recognise_as(folder: &Path, hint: AppHint<'_>) -> Result<App, AppError> {
     let folder = fs::canonicalize(folder).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => AppError::NoFolder { folder: folder.to_path_buf() },
         _ => AppError::Unreadable { path: folder.to_path_buf(), source },
@@ -73,16 +73,16 @@ pub fn recognise_as(folder: &Path, wish: Wish<'_>) -> Result<App, AppError> {
     if !folder.is_dir() {
         return Err(AppError::NotAFolder { path: folder });
     }
-    if let Some(entry) = wish.entry {
-        return with_entry(&folder, entry, wish);
+    if let Some(entry) = hint.entry {
+        return with_entry(&folder, entry, hint);
     }
-    if folder.join(RACKUP).is_file() && wish.allows(&RACK) {
+    if folder.join(RACKUP).is_file() && hint.allows(&RACK) {
         return rack_app(&folder, RACKUP);
     }
-    if wish.allows(&RACK) {
+    if hint.allows(&RACK) {
         refuse_missing_rackup(&folder)?;
     }
-    if let Some(app) = in_other_language(&folder, wish)? {
+    if let Some(app) = in_other_language(&folder, hint)? {
         return Ok(app);
     }
     rack_app(&find_below(&folder)?, RACKUP)
@@ -91,30 +91,30 @@ pub fn recognise_as(folder: &Path, wish: Wish<'_>) -> Result<App, AppError> {
 const RACK: [Framework; 3] = [Framework::Rails, Framework::Sinatra, Framework::Rack];
 const PYTHON: [Framework; 2] = [Framework::Wsgi, Framework::Asgi];
 
-fn in_other_language(folder: &Path, wish: Wish<'_>) -> Result<Option<App>, AppError> {
+fn in_other_language(folder: &Path, hint: AppHint<'_>) -> Result<Option<App>, AppError> {
     // First: many PHP apps have a package.json for their pages' scripts.
-    if wish.allows(&[Framework::Php])
+    if hint.allows(&[Framework::Php])
         && let Some(app) = php::recognise(folder)
     {
         return Ok(Some(app));
     }
-    if wish.allows(&PYTHON)
-        && let Some(app) = python::recognise(folder, wish.runs)?
+    if hint.allows(&PYTHON)
+        && let Some(app) = python::recognise(folder, hint.runs)?
     {
         return Ok(Some(app));
     }
-    if wish.allows(&[Framework::Node]) { node::recognise(folder) } else { Ok(None) }
+    if hint.allows(&[Framework::Node]) { node::recognise(folder) } else { Ok(None) }
 }
 
 /// The app that starts from what the user names.
-fn with_entry(folder: &Path, entry: &str, wish: Wish<'_>) -> Result<App, AppError> {
+fn with_entry(folder: &Path, entry: &str, hint: AppHint<'_>) -> Result<App, AppError> {
     let is_file = is_rackup(entry) || node::is_entry(entry);
     let path = folder.join(entry);
     match entry {
         _ if is_file && !path.is_file() => Err(AppError::EntryMissing { path }),
         _ if is_rackup(entry) => rack_app(folder, entry),
         _ if is_file => Ok(node::app(folder, entry, "")),
-        _ => python::with_entry(folder, entry, wish.runs),
+        _ => python::with_entry(folder, entry, hint.runs),
     }
 }
 

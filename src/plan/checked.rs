@@ -34,7 +34,7 @@ pub struct Plan {
     /// Ascending, without repeats, not empty.
     pub threads: Vec<Threads>,
     /// False for a server whose workers have one thread each; [`threads`](Self::threads) is 1 then,
-    /// and nobody is told of it.
+    /// and is not shown.
     pub has_threads: bool,
     /// Where [`threads`](Self::threads) came from: a default is narrowed to one thread for an app
     /// that runs one today, unless the user agrees.
@@ -47,7 +47,7 @@ pub struct Plan {
     pub cores: Option<Cores>,
     pub memory: Option<Bytes>,
     pub budget: Duration,
-    /// How well the capacity is to be known, half an interval's width; `None`: nobody asked.
+    /// How well the capacity is to be known, half an interval's width; `None`: not asked for.
     pub precision: Option<Ratio>,
     pub arrivals: Arrivals,
     pub connection: ConnectionMode,

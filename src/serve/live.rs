@@ -57,7 +57,7 @@ async fn stream(
     Ok(Sse::new(messages).keep_alive(KeepAlive::default()))
 }
 
-/// Looks again and again, until nobody listens any more or the store is gone.
+/// Looks again and again, until the receiver is dropped or the store is gone.
 async fn follow(
     mut follower: Follower,
     first: Vec<Message>,

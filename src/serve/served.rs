@@ -28,7 +28,7 @@ pub struct Kept {
 }
 
 impl Served {
-    /// The sessions of a store. `token`: a part of every address; whoever does not know it gets
+    /// The sessions of a store. `token`: a part of every address; who does not know it gets
     /// nothing.
     pub fn new(store: PathBuf, token: String) -> Self {
         Self { store, token, kept: Mutex::new(None) }

@@ -21,7 +21,7 @@ pub struct Facts<'a> {
     pub elapsed_s: f64,
     pub load_s: f64,
     pub warnings: Vec<Warning>,
-    /// Of several targets, the trials that told them apart.
+    /// Of several targets, the trials that judged each by its goal.
     pub mixed: &'a [TrialSummary],
 }
 

@@ -1,7 +1,7 @@
 //! Drives a session: what a search asks for is measured on a place, stored, shown and told back,
 //! until it is decided, the user stops it, or we cannot go on.
 //!
-//! In: [`Questions`] and a place. Out: events, in the store and for whoever shows them, the last of
+//! In: [`Questions`] and a place. Out: events, in the store and for the reporters, the last of
 //! them `SessionEnded`. Whatever happens the server is stopped and the answer so far is shown.
 
 use std::time::Duration;
@@ -120,7 +120,7 @@ impl Questions for Search {
     }
 }
 
-/// Where events go: the store first, then whoever shows them.
+/// Where events go: the store first, then the reporters.
 pub(super) struct Log<'a> {
     store: &'a mut Store,
     session: SessionId,
@@ -208,7 +208,7 @@ pub(super) struct Work<'a> {
     pub starts: u32,
     pub trials: u32,
     pub load_s: f64,
-    /// Trials that told several targets apart.
+    /// Trials that judged several targets each by its goal.
     pub mixed: Vec<TrialSummary>,
 }
 
@@ -424,7 +424,7 @@ fn is_cut_short(warning: &Warning) -> bool {
     matches!(warning.doubt(), Some(Doubt::Load(LoadDoubt::LoadCutShort { .. })))
 }
 
-/// False for what only told that something began, in a run that has ended since.
+/// False for what only says that something began, in a run that has ended since.
 fn is_result(event: &Event) -> bool {
     !matches!(
         event.kind,

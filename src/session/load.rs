@@ -167,22 +167,22 @@ fn loops_needed(shape: &Shape, cores: u16) -> u16 {
     needed.clamp(1, u32::from(cores)) as u16
 }
 
-/// Cores that this process may use, as far as its affinity and its control group's quota tell.
+/// Cores that this process may use, as far as its affinity and its control group's quota say.
 fn own_cores() -> u16 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().min(1 << 10) as u16)
 }
 
 /// Takes requests that have ended.
-pub type TellRows<'a> = &'a mut dyn FnMut(&[RequestRow]);
+pub type RowSink<'a> = &'a mut dyn FnMut(&[RequestRow]);
 
-/// Who is told what while a load runs.
-pub struct Told<'a> {
+/// Receivers of what happens while a load runs.
+pub struct Receivers<'a> {
     /// About once a second; breaking ends the load.
     pub watch: &'a mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     /// Each measured second, in order, with the whole seconds since the load began.
     pub second: &'a mut dyn FnMut(u64, &LoadSecond),
-    /// The measured requests as they end, in no order; `None` when nobody wants them.
-    pub rows: Option<TellRows<'a>>,
+    /// The measured requests as they end, in no order; `None`: they are not collected.
+    pub rows: Option<RowSink<'a>>,
 }
 
 fn rows_left_out(run: &LoadRun) -> Option<Warning> {
@@ -196,28 +196,28 @@ fn rows_left_out(run: &LoadRun) -> Option<Warning> {
 pub fn run(
     prepared: &Prepared,
     stop: &StopSignal,
-    told: Told<'_>,
+    receivers: Receivers<'_>,
 ) -> Result<Finished, LoadVerbError> {
     let (mut spec, route) = on_the_way(prepared, stop);
-    spec.keeps_rows = told.rows.is_some();
+    spec.keeps_rows = receivers.rows.is_some();
     let mut fold = Fold::new(spec.warm_up, &prepared.goals);
     let mut index = 0;
     let mut second = |second: LoadSecond| {
         fold.take(&second);
         if index >= spec.warm_up.as_secs() {
-            (told.second)(index, &second);
+            (receivers.second)(index, &second);
         }
         index += 1;
     };
-    let mut nobody = |_: &[RequestRow]| {};
-    let rows: TellRows<'_> = told.rows.unwrap_or(&mut nobody);
+    let mut ignored = |_: &[RequestRow]| {};
+    let rows: RowSink<'_> = receivers.rows.unwrap_or(&mut ignored);
     let measured_from = spec.warm_up.as_nanos() as u64;
     let mut measured = |all: &[RequestRow]| {
         all.chunk_by(|a, b| (a.due_ns < measured_from) == (b.due_ns < measured_from))
             .filter(|part| part[0].due_ns >= measured_from)
             .for_each(&mut *rows);
     };
-    let callbacks = Callbacks { watch: told.watch, second: &mut second, rows: &mut measured };
+    let callbacks = Callbacks { watch: receivers.watch, second: &mut second, rows: &mut measured };
     let run = load::stream(&spec, stop, callbacks)?;
     let (mut summary, all) = fold.finish(&run, &Rules::default());
     summary.warnings.extend(tls::warning(&run, &summary.errors));
@@ -227,7 +227,7 @@ pub fn run(
     Ok(Finished { summary, all })
 }
 
-/// The load as it will be sent, to those addresses where somebody listens; and the way there.
+/// The load as it will be sent, to those addresses where a server listens; and the way there.
 fn on_the_way(prepared: &Prepared, stop: &StopSignal) -> (LoadSpec, Option<RouteSummary>) {
     // Nothing is started from this process, so nothing inherits the higher limit.
     load::raise_descriptor_limit();

@@ -20,7 +20,7 @@ use crate::terms::{StopSignal, Warning};
 /// What is decided beside the plan.
 pub struct RunOptions<'a> {
     pub stop: StopSignal,
-    /// Makes those who are told what happens, once it is known where the session is stored.
+    /// Makes the receivers of events, once it is known where the session is stored.
     pub reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
     /// Asked before threads are tried on an app that runs one today.
     pub consent: &'a mut dyn FnMut(&str) -> bool,

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-pub use fleet::{FleetQuestion, MachineWish, MachineWishError};
+pub use fleet::{FleetQuestion, MachineKind};
 pub use question::Question;
 pub use table::{Places, table, usual as usual_table};
 
@@ -70,7 +70,7 @@ pub fn predict(
     answer(&replay(store, tuned(store, which)?)?, question)
 }
 
-/// The same from a session that was put together already.
+/// Answers from a session that was put together already.
 ///
 /// # Errors
 /// Nothing can be fitted to it.

@@ -22,7 +22,7 @@ const PATH: &str = "/v1/metrics";
 /// What headers the environment names, the more particular variable first.
 const HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
 
-/// Why there is nobody to push to.
+/// Why there is no receiver to push to.
 #[derive(Debug, Error)]
 pub enum PrepareError {
     #[error("--push: {0}")]

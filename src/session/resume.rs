@@ -1,4 +1,4 @@
-//! A session that was killed goes on: its stored trials are told to a new search, which thereby
+//! A session that was killed goes on: its stored trials are given to a new search, which thereby
 //! comes to the same state.
 
 use crate::search::{Ask, Search, SearchPlan, Told};
@@ -20,7 +20,7 @@ pub struct Resumed {
 }
 
 impl Resumed {
-    /// Its trials that told several targets apart.
+    /// Its trials that judged several targets each by its goal.
     pub fn mixed(&self) -> impl Iterator<Item = &TrialSummary> {
         self.events.iter().filter_map(trial).filter(|trial| !trial.summary.goals.is_empty())
     }
@@ -55,8 +55,8 @@ pub fn find(
     }))
 }
 
-/// The search after it was told what the events hold; `None` when it would have asked for something
-/// else (another version of this program chose the trials).
+/// The search after it was given what the events hold; `None` when it would have asked for
+/// something else (another version of this program chose the trials).
 pub fn replay(events: &[Event], plan: &SearchPlan) -> Option<Search> {
     let mut search = Search::new(plan.clone());
     for event in events {

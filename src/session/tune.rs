@@ -23,7 +23,7 @@ pub struct Tune<'a> {
     pub plan: &'a Plan,
     pub place: &'a mut dyn Place,
     pub store: &'a mut Store,
-    /// Makes those who are told what happens, once it is known where the session is stored.
+    /// Makes the receivers of events, once it is known where the session is stored.
     pub reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
     pub stop: StopSignal,
     /// RFC 3339, UTC.

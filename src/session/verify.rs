@@ -62,7 +62,7 @@ pub struct Claim {
     pub slo: Option<Slo>,
     recommended: VerifySetting,
     current: Option<VerifySetting>,
-    /// What runs when nobody changed it.
+    /// What runs where it was not changed.
     current_then: Configuration,
     unloaded_s: Option<f64>,
 }
@@ -74,7 +74,7 @@ pub struct Verifying<'a> {
     pub plan: &'a Plan,
     pub place: &'a mut dyn Place,
     pub store: &'a mut Store,
-    /// Makes those who are told what happens, once it is known where the session is stored.
+    /// Makes the receivers of events, once it is known where the session is stored.
     pub reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
     pub stop: StopSignal,
     /// RFC 3339, UTC.
@@ -231,7 +231,7 @@ fn without_knobs(story: &Story) -> Option<Stated<Difference>> {
     Some(Difference::KnobsNotVerified { changes: knobs.recommended.clone(), at }.into())
 }
 
-/// The beginning of a session, as a report of it would tell it.
+/// The beginning of a session, as a report of it has it.
 fn told_of(started: &EventKind) -> Story {
     let mut story = Story::default();
     story.take(&Event { at_s: 0.0, kind: started.clone() });
@@ -348,5 +348,5 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
     }
 }
 
-/// How long a verification takes unless somebody says otherwise.
+/// How long a verification takes unless the user says otherwise.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(120);

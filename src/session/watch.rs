@@ -1,7 +1,7 @@
 //! What `sweetspot watch` does: finds a running server's processes and shows what they use.
 //!
 //! In: a pid, an address or a control group, and how often and how long. Out: a [`WatchSecond`] an
-//! interval, to whoever draws it. Must not print, and must not touch what it watches.
+//! interval, for its display. Must not print, and must not touch what it watches.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;

@@ -66,7 +66,7 @@ pub struct Store {
     path: PathBuf,
 }
 
-/// Where the store lies when nobody says otherwise, from the current folder.
+/// Where the store lies unless the user says otherwise, from the current folder.
 pub const DEFAULT_PATH: &str = ".sweetspot/sweetspot.db";
 
 /// How long to wait for another run to finish writing.
@@ -283,7 +283,7 @@ impl Store {
         self.change_session(session, "DELETE FROM sessions WHERE id = ?1", params![session.0])
     }
 
-    /// One statement, unless somebody else writes the session.
+    /// One statement, unless another program writes the session.
     fn change_session(
         &mut self,
         session: SessionId,

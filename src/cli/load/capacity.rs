@@ -17,7 +17,7 @@ use crate::session::load::{Asked, Length};
 use crate::session::report::files;
 use crate::terms::{CapacitySummary, Rate};
 
-/// The time in all, unless told.
+/// The time in all unless `--duration` says otherwise.
 const TIME: Duration = Duration::from_secs(90);
 
 pub(super) fn run(options: Options) -> anyhow::Result<Exit> {
@@ -50,7 +50,7 @@ fn asked_for(mut options: Options) -> Result<Asked, UsageError> {
     Ok(Asked { length: Length::Duration(time), ..asked(options)? })
 }
 
-/// The other formats tell of one load, and this is many.
+/// The other formats describe one load, and this is many.
 fn check_formats(outputs: &[Output]) -> Result<(), UsageError> {
     let other = outputs
         .iter()

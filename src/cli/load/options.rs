@@ -237,7 +237,7 @@ enum Close {
     Reset,
 }
 
-/// `None`: as an access log tells. clap lets nobody through with two of them.
+/// `None`: as an access log tells. clap refuses two of them.
 fn shape(options: &Options) -> Result<Option<Shape>, UsageError> {
     if options.replay {
         return Ok(None);

@@ -43,7 +43,7 @@ const LONGEST_LINE: u64 = 64 * 1024;
 /// Methods that change nothing (RFC 9110, section 9.2.1), of those that we send.
 const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 
-/// What a log has told.
+/// What was read from a log.
 #[derive(Debug, Default)]
 pub struct Traffic {
     /// With the number of their requests as weights; the most frequent first.
@@ -148,7 +148,7 @@ impl Gathered {
         }
         let place = match self.places.entry((method, path)) {
             Place::Occupied(place) => *place.get(),
-            // Such as `PROPFIND`, or `CONNECT` of somebody who looks for an open proxy.
+            // Such as `PROPFIND`, or `CONNECT` of a search for open proxies.
             Place::Vacant(place) if Target::new(&place.key().0, &place.key().1).is_err() => {
                 self.left_out.of_unknown_methods += 1;
                 return;

@@ -1,7 +1,7 @@
 //! What `sweetspot lab` does: a published experiment run on this machine with real servers, its
 //! figures set beside the article's, its conclusions looked at.
 //!
-//! In: a lab and how much of it is wanted. Out: a [`LabResult`]; what happens meanwhile is told.
+//! In: a lab and how much of it is wanted. Out: a [`LabResult`]; what happens meanwhile as events.
 //! Every run is kept as soon as it is over, so that an interrupted experiment goes on.
 
 mod error;

@@ -13,9 +13,9 @@ use crate::load::Placement;
 use crate::place::Started;
 use crate::plan::{self, Key, Plan, Typed};
 use crate::report::{Language, Reporter, Stored};
-use crate::session::local;
 use crate::session::load::capacity;
 use crate::session::load::{Asked, Closing, Length, LoadVerbError, Protocol, Shape, TlsOptions};
+use crate::session::local;
 use crate::session::tune::TuneError;
 use crate::terms::{
     Arrivals, Configuration, LabChoice, LabPair, LabTune, LabTuneEvent, Rate, StopSignal, Target,

@@ -43,7 +43,7 @@ struct Plan {
     timeout: Duration,
 }
 
-/// What is told while it runs.
+/// What happens while it runs.
 #[derive(Debug, Clone, Copy)]
 pub enum Progress<'a> {
     Second(&'a LiveSecond),
@@ -107,7 +107,7 @@ pub fn prepare(asked: Asked, guess: Option<Rate>) -> Result<PreparedCapacity, Lo
         return usage(without_goal.into());
     }
     let plan = Plan { goals: load.goals.clone(), arrivals, guess, time, settle, timeout };
-    // The second line tells of one rate.
+    // The second line is about one rate.
     let mut description = load.description.clone();
     description.truncate(1);
     description.push(format!(

@@ -22,7 +22,7 @@ pub enum LoadVerbError {
          networks only, unless you may load that server and say --allow-public"
     )]
     PublicAddress { host: String, address: IpAddr },
-    // The cause is told after it, as that of every error.
+    // The cause is printed after it, as that of every error.
     #[error("could not find the address of '{host}' (check the name)")]
     Resolve {
         host: String,

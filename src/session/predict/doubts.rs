@@ -18,7 +18,7 @@ use crate::terms::{
 
 /// Fewer saturated settings than this leave much to the priors.
 const FEW: usize = 3;
-/// The same setting's throughput differs by more than this from one time to the next.
+/// One setting's throughput differs by more than this from one time to the next.
 const CONTRADICTS: f64 = 1.3;
 /// The formulas miss what was measured by more than this.
 const POOR_FIT: f64 = 0.25;

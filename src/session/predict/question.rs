@@ -19,7 +19,7 @@ pub struct Question {
     pub wait: Wait,
     /// Kinds of requests besides those that were measured; asks for a simulation.
     pub others: Vec<OtherRequests>,
-    /// The rate at which latency is told.
+    /// The rate at which latency is predicted.
     pub rate: Option<Rate>,
     pub slo: Option<Slo>,
     /// Play requests one by one instead of computing.

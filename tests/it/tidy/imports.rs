@@ -3,9 +3,9 @@
 use super::source::{Source, is_word};
 use super::{Finding, Rule, Tree, hold, try_out};
 
-/// A room and the rooms it may use, besides itself. Every room may use `terms` and `stats`, except
-/// `terms`, which uses nothing of ours, and `stats`, which uses `terms` alone. A room that may use
-/// `load` may use `load/shape` too.
+/// A folder and the folders it may use, besides itself. Every folder may use `terms` and `stats`,
+/// except `terms`, which uses nothing of ours, and `stats`, which uses `terms` alone. A folder that
+/// may use `load` may use `load/shape` too.
 const TABLE: &[(&str, &[&str])] = &[
     ("terms", &[]),
     ("stats", &[]),
@@ -50,7 +50,7 @@ const ROOMS: Rule = Rule {
     find: unknown_rooms,
 };
 
-/// The room of a module path such as `["load", "shape", "Shape"]`.
+/// The folder of a module path such as `["load", "shape", "Shape"]`.
 fn room<'a>(path: &[&'a str]) -> Option<&'a str> {
     match path {
         ["load", "shape", ..] => Some("load/shape"),
