@@ -92,7 +92,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let exit = push_to(&receivers, conclusion.into(), |receiver| push::load(receiver, &result));
     written?;
     if conclusion == Conclusion::NothingAnswered {
-        eprintln!("sweetspot: {}", load::why_nothing_was_answered(&summary));
+        eprintln!("sweetspot: {}", text::nothing_answered(&summary));
     }
     Ok(exit)
 }

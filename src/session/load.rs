@@ -27,7 +27,6 @@ use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
 pub use crate::load::{Closing, Length, Protocol, TlsOptions};
 use crate::plan::traffic::{self, Traffic, Url};
 pub use crate::plan::traffic::{LogSpec, Speed};
-use crate::report::Language;
 use crate::report::load::{About, RequestLine};
 use crate::summary::load::{Fold, Rules};
 use crate::terms::{
@@ -252,37 +251,6 @@ pub fn conclude(summary: &LoadSummary) -> Conclusion {
         Some(None) => Conclusion::Invalid,
         Some(Some(false)) => Conclusion::NotMet,
         Some(Some(true)) | None => Conclusion::Done,
-    }
-}
-
-/// Says what happened instead, most frequent first, and where to look.
-pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
-    let errors = &summary.errors;
-    let tls = tls::doubt(summary).map(|doubt| Language::DATA.say_warning(doubt));
-    let not_http = tls.clone().unwrap_or("is that the right port?".into());
-    let malformed = format!("answered with something that is not HTTP: {not_http}");
-    let tls = format!("ended by TLS: {}", tls.unwrap_or("the server's log may say why".into()));
-    let kinds = [
-        (
-            errors.refused,
-            "refused: nothing listens there; is the server running, on that port or socket?",
-        ),
-        (
-            errors.timeout,
-            "not answered in time: is the server overloaded, or the timeout too short?",
-        ),
-        (errors.reset, "reset by the server: its own log may say why"),
-        (errors.closed_early, "cut off by the server before a whole reply: its log may say why"),
-        (errors.malformed, malformed.as_str()),
-        (errors.tls, tls.as_str()),
-        (errors.address_unavailable, "without a free port or descriptor on this side (ulimit -n)"),
-        (errors.dropped, "never sent"),
-    ];
-    match kinds.iter().max_by_key(|(count, _)| *count) {
-        Some((count, what)) if *count > 0 => {
-            format!("not one request was answered: {count} of {} were {what}", summary.due)
-        }
-        _ => "the load was ended before anything was measured".to_string(),
     }
 }
 

@@ -10,10 +10,9 @@ mod tests;
 use std::time::Duration;
 
 use super::window::{Offer, Sender, Sent};
-use super::{
-    Asked, Conclusion, LoadVerbError, Prepared, Shape, on_the_way, why_nothing_was_answered,
-};
+use super::{Asked, Conclusion, LoadVerbError, Prepared, Shape, on_the_way};
 use crate::load::Length;
+use crate::report::load::text::nothing_answered;
 use crate::search::{BurstAnswer, RateAsk, RateSearch, WindowAnswer};
 use crate::summary::load::{Rules, summarise};
 use crate::summary::{between, verdict};
@@ -228,7 +227,7 @@ impl<'a> Finder<'a> {
         let whole = self.summary(record, Duration::ZERO);
         let is_silent = whole.due > 0 && whole.completed == 0;
         if is_silent && !self.has_answered {
-            return Err(LoadVerbError::NothingAnswered(why_nothing_was_answered(&whole)));
+            return Err(LoadVerbError::NothingAnswered(nothing_answered(&whole)));
         }
         let silence = record.run.duration.saturating_sub(record.run.last_reply);
         self.is_gone = is_silent || (whole.errors.refused > 0 && silence >= SILENCE);
