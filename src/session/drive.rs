@@ -10,13 +10,14 @@ use thiserror::Error;
 
 use super::decision;
 use super::order::{Measured, measure};
+use super::resume::Resumed;
 use crate::load::LoadError;
 use crate::place::{Place, PlaceError};
 use crate::plan::Plan;
-use crate::report::{Language, Reporter};
+use crate::report::{Language, Reporter, Stored};
 use crate::search::{Answer, Ask, Search, Told, TrialRequest};
 use crate::server::{Inspection, Proxy};
-use crate::store::{SessionId, Store, StoreError};
+use crate::store::{SessionHead, SessionId, Store, StoreError};
 use crate::summary::trial::Context;
 use crate::terms::{
     BootFailure, Configuration, Doubt, Event, EventKind, LoadDoubt, Machine, PlanLine, PlanRecord,
@@ -123,26 +124,16 @@ impl Questions for Search {
 /// Where events go: the store first, then the reporters.
 pub(super) struct Log<'a> {
     store: &'a mut Store,
-    session: SessionId,
-    reporters: &'a mut Vec<Box<dyn Reporter>>,
+    pub session: SessionId,
+    reporters: Vec<Box<dyn Reporter>>,
     /// What an earlier run of this session had used, seconds.
     clock_offset_s: f64,
     /// Every doubt once.
     warned: Vec<Warning>,
 }
 
-impl<'a> Log<'a> {
-    /// `clock_offset_s`: what an earlier run of this session had used.
-    pub(super) fn new(
-        store: &'a mut Store,
-        session: SessionId,
-        reporters: &'a mut Vec<Box<dyn Reporter>>,
-        clock_offset_s: f64,
-    ) -> Self {
-        Self { store, session, reporters, clock_offset_s, warned: Vec::new() }
-    }
-
-    pub(super) fn at_s(&self, elapsed: Duration) -> f64 {
+impl Log<'_> {
+    fn at_s(&self, elapsed: Duration) -> f64 {
         self.clock_offset_s + elapsed.as_secs_f64()
     }
 
@@ -188,7 +179,7 @@ impl<'a> Log<'a> {
     }
 
     /// A doubt is raised once, whatever its figures.
-    pub(super) fn warn(&mut self, elapsed: Duration, warning: Warning) -> Result<(), TuneError> {
+    fn warn(&mut self, elapsed: Duration, warning: Warning) -> Result<(), TuneError> {
         if self.warned.iter().any(|known| known.is_like(&warning)) {
             return Ok(());
         }
@@ -197,19 +188,74 @@ impl<'a> Log<'a> {
     }
 }
 
+/// What a session works with.
+pub struct Session<'a> {
+    pub plan: &'a Plan,
+    pub place: &'a mut dyn Place,
+    pub store: &'a mut Store,
+    /// Makes the receivers of events, once it is known where the session is stored.
+    pub reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
+    pub stop: StopSignal,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// What doctor found.
+    pub doubts: Vec<Warning>,
+}
+
+impl<'a> Session<'a> {
+    /// Begins it in the store, or goes on with one that was cut off. No event is emitted yet.
+    pub(super) fn begin(
+        self,
+        fingerprint: String,
+        inspection: Inspection,
+        resumed: Option<&Resumed>,
+    ) -> Result<(Work<'a>, &'a mut dyn Place), TuneError> {
+        let Session { plan, place, store, reporters, stop, started_at, doubts } = self;
+        let server = format!("{} {}", plan.server, inspection.server_version);
+        let app = plan.app.folder.display().to_string();
+        let head = SessionHead { fingerprint, app, server: server.clone() };
+        let session = match resumed {
+            Some(resumed) => {
+                store.take_up(resumed.session)?;
+                resumed.session
+            }
+            None => store.begin(&head, &started_at)?,
+        };
+        let stored = store.path().display().to_string();
+        let reporters = reporters(Stored { session: session.0, store: stored, started_at });
+        let clock_offset_s = resumed.map_or(0.0, |resumed| resumed.at_s);
+        let work = Work {
+            plan,
+            server,
+            inspection,
+            machine: place.machine().clone(),
+            stop,
+            log: Log { store, session, reporters, clock_offset_s, warned: Vec::new() },
+            doubts,
+            starts: resumed.map_or(0, |resumed| resumed.starts),
+            trials: resumed.map_or(0, |resumed| resumed.trials),
+            load_s: resumed.map_or(0.0, |resumed| resumed.load_s),
+            mixed: resumed.into_iter().flat_map(Resumed::mixed).cloned().collect(),
+        };
+        Ok((work, place))
+    }
+}
+
 /// A tune, or a verification, at work.
 pub(super) struct Work<'a> {
-    pub plan: &'a Plan,
-    pub server: String,
-    pub inspection: Inspection,
+    plan: &'a Plan,
+    server: String,
+    inspection: Inspection,
     pub machine: Machine,
-    pub stop: StopSignal,
+    stop: StopSignal,
     pub log: Log<'a>,
-    pub starts: u32,
-    pub trials: u32,
-    pub load_s: f64,
+    /// Known beforehand.
+    doubts: Vec<Warning>,
+    starts: u32,
+    trials: u32,
+    load_s: f64,
     /// Trials that judged several targets each by its goal.
-    pub mixed: Vec<TrialSummary>,
+    mixed: Vec<TrialSummary>,
 }
 
 /// What is known when a trial begins.
@@ -281,6 +327,9 @@ impl Work<'_> {
         questions: &mut dyn Questions,
         place: &mut dyn Place,
     ) -> Result<Ended, TuneError> {
+        for doubt in std::mem::take(&mut self.doubts) {
+            self.log.warn(place.elapsed(), doubt)?;
+        }
         let mut runner = Runner::new(place, self.starts);
         let end = self.trials(questions, &mut runner);
         let stopped = runner.finish();

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::doctor::{self, DoctorSettings};
-use super::tune::{self, Ended, Tune, TuneError};
+use super::tune::{self, Ended, Session, Tune, TuneError};
 use super::verify::{self, Claim, Verified, VerifyError, Verifying};
 use crate::monitor::host;
 use crate::place::PlaceError;
@@ -33,18 +33,9 @@ pub struct RunOptions<'a> {
 /// # Errors
 /// As [`tune::run`]; also when the store cannot be opened or the machine cannot host the app.
 pub fn tune(plan: &Plan, options: RunOptions<'_>) -> Result<Ended, TuneError> {
-    let Ready { mut store, mut place, doubts } = ready(plan, &options.stop)?;
-    tune::run(Tune {
-        plan,
-        place: &mut place,
-        store: &mut store,
-        reporters: options.reporters,
-        stop: options.stop,
-        started_at: now(),
-        doubts,
-        consent: options.consent,
-        may_resume: options.may_resume,
-    })
+    let mut ready = Ready::of(plan, &options.stop)?;
+    let session = ready.session(plan, options.reporters, options.stop);
+    tune::run(Tune { session, consent: options.consent, may_resume: options.may_resume })
 }
 
 /// Measures on this machine whether a session's recommendation is still right. `plan` is that
@@ -58,18 +49,9 @@ pub fn verify(
     compares_machines: bool,
     options: RunOptions<'_>,
 ) -> Result<Verified, VerifyError> {
-    let Ready { mut store, mut place, doubts } = ready(plan, &options.stop)?;
-    verify::run(Verifying {
-        claim,
-        plan,
-        place: &mut place,
-        store: &mut store,
-        reporters: options.reporters,
-        stop: options.stop,
-        started_at: now(),
-        doubts,
-        compares_machines,
-    })
+    let mut ready = Ready::of(plan, &options.stop)?;
+    let session = ready.session(plan, options.reporters, options.stop);
+    verify::run(Verifying { session, claim, compares_machines })
 }
 
 /// What a session needs on this machine.
@@ -80,17 +62,36 @@ struct Ready {
     doubts: Vec<Warning>,
 }
 
-fn ready(plan: &Plan, stop: &StopSignal) -> Result<Ready, TuneError> {
-    // The store first: measuring for minutes and then failing to keep it would be a waste.
-    let store = Store::open(&plan.store)?;
-    let settings = settings(plan)?;
-    let findings = doctor::check(&DoctorSettings {
-        quick: true,
-        app: plan.app.folder.clone(),
-        store: plan.store.clone(),
-    });
-    let place = Local::new(settings, stop.clone())?;
-    Ok(Ready { store, place, doubts: doctor::warnings(&findings) })
+impl Ready {
+    fn of(plan: &Plan, stop: &StopSignal) -> Result<Self, TuneError> {
+        // The store first: measuring for minutes and then failing to keep it would be a waste.
+        let store = Store::open(&plan.store)?;
+        let settings = settings(plan)?;
+        let findings = doctor::check(&DoctorSettings {
+            quick: true,
+            app: plan.app.folder.clone(),
+            store: plan.store.clone(),
+        });
+        let place = Local::new(settings, stop.clone())?;
+        Ok(Self { store, place, doubts: doctor::warnings(&findings) })
+    }
+
+    fn session<'a>(
+        &'a mut self,
+        plan: &'a Plan,
+        reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
+        stop: StopSignal,
+    ) -> Session<'a> {
+        Session {
+            plan,
+            place: &mut self.place,
+            store: &mut self.store,
+            reporters,
+            stop,
+            started_at: now(),
+            doubts: self.doubts.clone(),
+        }
+    }
 }
 
 /// RFC 3339, UTC.

@@ -2,7 +2,7 @@
 //! comes to the same state.
 
 use crate::search::{Ask, Search, SearchPlan, Told};
-use crate::store::{SessionHead, SessionId, Store, StoreError};
+use crate::store::{SessionId, Store, StoreError};
 use crate::terms::{Event, EventKind, TrialSummary, Warning};
 
 /// What is known of the session that goes on.
@@ -33,10 +33,10 @@ impl Resumed {
 /// The store cannot be read.
 pub fn find(
     store: &Store,
-    head: &SessionHead,
+    fingerprint: &str,
     plan: &SearchPlan,
 ) -> Result<Option<Resumed>, StoreError> {
-    let Some(session) = store.unfinished(&head.fingerprint)? else { return Ok(None) };
+    let Some(session) = store.unfinished(fingerprint)? else { return Ok(None) };
     let events = store.events(session)?;
     let Some(search) = replay(&events, plan) else { return Ok(None) };
     let trials: Vec<&TrialSummary> = events.iter().filter_map(trial).collect();
