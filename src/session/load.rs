@@ -12,26 +12,24 @@ mod tls;
 mod window;
 
 use std::io::{self, Read};
-use std::net::IpAddr;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
-use thiserror::Error;
 
 pub use crate::load::shape::{Shape, Stages};
-use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
+use crate::load::{self, Address, Callbacks, LoadSpec};
 pub use crate::load::{Closing, Length, Protocol, TlsOptions};
 use crate::plan::traffic::{self, Traffic, Url};
 pub use crate::plan::traffic::{LogSpec, Speed};
 use crate::report::load::{About, RequestLine};
 use crate::summary::load::{Fold, Rules};
 use crate::terms::{
-    ConnectionMode, Goals, LiveSecond, LoadDoubt, LoadRun, LoadSecond, LoadSummary, Rate,
-    RequestRow, RouteSummary, Slo, StopSignal, Target, Warning,
+    Goals, LiveSecond, LoadDoubt, LoadRun, LoadSecond, LoadSummary, Rate, RequestRow, RouteSummary,
+    StopSignal, Target, Warning,
 };
 use addresses::{addresses, reachable};
 pub use asked::Asked;
@@ -358,33 +356,9 @@ mod tests {
 
     fn asked(url: &str) -> Asked {
         let rate = Rate::per_second(10.0).unwrap();
-        Asked {
-            url: Some(url.into()),
-            unix: None,
-            targets: Vec::new(),
-            targets_file: None,
-            access_log: None,
-            variables_file: None,
-            method: None,
-            data: None,
-            headers: Vec::new(),
-            user: None,
-            shape: Some(Shape::Constant { rate, arrivals: Arrivals::Uniform }),
-            warm_up: Duration::from_secs(5),
-            length: Length::Duration(Duration::from_secs(30)),
-            connection: ConnectionMode::KeepAlive,
-            closing: Closing::Server,
-            protocol: Protocol::Http1,
-            keeps_cookies: false,
-            timeout: Duration::from_secs(10),
-            max_in_flight: None,
-            loops: None,
-            seed: 1,
-            slo: None,
-            allows_public: false,
-            tls: TlsOptions::default(),
-            placement: Placement::default(),
-        }
+        let shape = Shape::Constant { rate, arrivals: Arrivals::Uniform };
+        let warm_up = Duration::from_secs(5);
+        Asked { warm_up, ..Asked::new(url, shape, Duration::from_secs(30)) }
     }
 
     #[test]

@@ -9,16 +9,15 @@ use std::time::{Duration, Instant};
 use super::error::LabError;
 use super::site::{Site, limits};
 use crate::lab::{self, Lab};
-use crate::load::Placement;
 use crate::place::Started;
 use crate::plan::{self, Key, Plan, Typed};
 use crate::report::{Language, Reporter, Stored};
 use crate::session::load::capacity;
-use crate::session::load::{Asked, Closing, Length, LoadVerbError, Protocol, Shape, TlsOptions};
+use crate::session::load::{Asked, LoadVerbError, Shape};
 use crate::session::local;
 use crate::session::tune::TuneError;
 use crate::terms::{
-    Arrivals, Configuration, LabChoice, LabPair, LabTune, LabTuneEvent, Rate, StopSignal, Target,
+    Arrivals, Configuration, LabChoice, LabPair, LabTune, LabTuneEvent, Rate, StopSignal,
 };
 
 /// Time for one search of a capacity.
@@ -184,7 +183,19 @@ fn capacity_of(
         .ok_or_else(|| LabError::Definition { message: "the server has no address".to_string() })?;
     // As `tune` itself measures: beside a busy server on its own cores, a generator that waits for
     // its turn measures its own waiting, the more so the more workers there are.
-    let asked = asked(lab, plan, &format!("http://{address}"), place.placement(), seed)?;
+    let rate = Rate::per_second(1.0).expect("one request a second is a rate");
+    let shape = Shape::Constant { rate, arrivals: Arrivals::Poisson };
+    let asked = Asked {
+        targets: plan.targets.clone(),
+        warm_up: Duration::from_secs(2),
+        connection: lab.definition.connection,
+        timeout: plan.timeout,
+        loops: Some(1),
+        seed,
+        slo: Some(lab.definition.tune.slo.clone()),
+        placement: place.placement(),
+        ..Asked::new(format!("http://{address}"), shape, SEARCH)
+    };
     let prepared = capacity::prepare(asked, None).map_err(not_loaded)?;
     let summary = capacity::run(&prepared, stop, &mut |_| {}).map_err(not_loaded)?;
     if stop.is_raised() {
@@ -195,44 +206,4 @@ fn capacity_of(
 
 fn not_loaded(error: LoadVerbError) -> LabError {
     LabError::Definition { message: error.to_string() }
-}
-
-fn asked(
-    lab: &Lab,
-    plan: &Plan,
-    url: &str,
-    placement: Placement,
-    seed: u64,
-) -> Result<Asked, LabError> {
-    let tuning = &lab.definition.tune;
-    let targets: Vec<Target> = plan.targets.clone();
-    let rate = Rate::per_second(1.0)
-        .map_err(|error| LabError::Definition { message: error.to_string() })?;
-    Ok(Asked {
-        url: Some(url.to_string()),
-        unix: None,
-        targets,
-        targets_file: None,
-        access_log: None,
-        variables_file: None,
-        method: None,
-        data: None,
-        headers: Vec::new(),
-        user: None,
-        shape: Some(Shape::Constant { rate, arrivals: Arrivals::Poisson }),
-        warm_up: Duration::from_secs(2),
-        length: Length::Duration(SEARCH),
-        connection: lab.definition.connection,
-        closing: Closing::default(),
-        protocol: Protocol::default(),
-        keeps_cookies: false,
-        timeout: plan.timeout,
-        max_in_flight: None,
-        loops: Some(1),
-        seed,
-        slo: Some(tuning.slo.clone()),
-        allows_public: false,
-        tls: TlsOptions::default(),
-        placement,
-    })
 }

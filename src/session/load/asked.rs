@@ -53,3 +53,36 @@ pub struct Asked {
     /// Where the generator runs, and how it comes to its turn.
     pub placement: Placement,
 }
+
+impl Asked {
+    /// One request to this server over kept connections, with nothing else asked for.
+    pub fn new(url: impl Into<String>, shape: Shape, duration: Duration) -> Self {
+        Self {
+            url: Some(url.into()),
+            unix: None,
+            targets: Vec::new(),
+            targets_file: None,
+            access_log: None,
+            variables_file: None,
+            method: None,
+            data: None,
+            headers: Vec::new(),
+            user: None,
+            shape: Some(shape),
+            warm_up: Duration::ZERO,
+            length: Length::Duration(duration),
+            connection: ConnectionMode::KeepAlive,
+            closing: Closing::default(),
+            protocol: Protocol::default(),
+            keeps_cookies: false,
+            timeout: Duration::from_secs(10),
+            max_in_flight: None,
+            loops: None,
+            seed: 1,
+            slo: None,
+            allows_public: false,
+            tls: TlsOptions::default(),
+            placement: Placement::default(),
+        }
+    }
+}
