@@ -5,7 +5,7 @@
 //! goes out and what it must not do.
 
 pub mod cli;
-pub mod lab;
+mod lab;
 pub mod load;
 pub mod model;
 pub mod monitor;
@@ -27,6 +27,6 @@ pub mod trial;
 #[doc(hidden)]
 pub mod fuzzing {
     pub use crate::load::{HeadCache, Malformed, Progress, Reply};
+    pub use crate::plan::traffic::{Url as Server, parse_targets, written as written_targets};
     pub use crate::plan::{PlanFile, parse as parse_plan};
-    pub use crate::session::load::{Server, parse as parse_targets, written as written_targets};
 }

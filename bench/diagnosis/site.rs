@@ -15,7 +15,7 @@ use sweetspot::place::local::{Local, LocalSettings, scratch_places};
 use sweetspot::plan::{check_programs, choose_server, recognise};
 use sweetspot::server::command::CommandTemplate;
 use sweetspot::server::{self, Adapter, App, FOR_COMMANDS, Framework, Proxy};
-use sweetspot::session::here;
+use sweetspot::session::local;
 use sweetspot::terms::{Bytes, Configuration, Cores, StopSignal, Target, Task};
 use tempfile::TempDir;
 
@@ -95,7 +95,7 @@ fn app(size: &Size, env: BTreeMap<String, String>) -> Result<(App, &'static dyn 
     }
     app.env = env;
     app.is_probed = size.is_probed; // probe
-    check_programs(&mut app, adapter, &here::surroundings()?.program_folders)?;
+    check_programs(&mut app, adapter, &local::surroundings()?.program_folders)?;
     Ok((app, adapter))
 }
 

@@ -13,7 +13,7 @@ use sweetspot::place::local::services::Services;
 use sweetspot::place::local::{Local, LocalSettings, scratch_places};
 use sweetspot::plan::{check_programs, choose_server, recognise};
 use sweetspot::server;
-use sweetspot::session::here;
+use sweetspot::session::local;
 use sweetspot::terms::{
     Arrivals, Configuration, ConnectionMode, Goals, Offered, Rate, StopSignal, Target, TrialPurpose,
 };
@@ -78,7 +78,7 @@ impl<'a> Site<'a> {
         let puma = server::find("puma").ok_or("Puma's adapter is gone")?;
         choose_server(&mut app, Some(puma))?;
         app.env.clone_from(services.env());
-        check_programs(&mut app, puma, &here::surroundings()?.program_folders)?;
+        check_programs(&mut app, puma, &local::surroundings()?.program_folders)?;
         let place = Local::new(
             LocalSettings {
                 connection: ConnectionMode::Fresh,

@@ -12,10 +12,10 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sweetspot::place::simulated::Simulated;
 use sweetspot::search::CapacitySearch;
-use sweetspot::session::order::order;
-use sweetspot::summary::trial::{Context, summarise};
+use sweetspot::session::order::{Measured, measure};
+use sweetspot::summary::trial::Context;
 use sweetspot::terms::{Arrivals, Configuration, Goals, Slo};
-use sweetspot::trial::{Outcome, Runner};
+use sweetspot::trial::Runner;
 
 use crate::Result;
 use crate::apps::Case;
@@ -88,26 +88,20 @@ impl Lab<'_> {
         let mut search = CapacitySearch::new(configuration, Arrivals::Poisson, time);
         while let Some(request) = search.next() {
             self.trials += 1;
-            let order = order(&request, self.seed, self.trials, &self.goals);
-            let Outcome::Recorded(record) = self.runner.run(&order, &mut |_| {})? else {
-                return Ok((0.0, 0.0));
+            let context = Context {
+                id: self.trials,
+                purpose: request.purpose,
+                goals: &self.goals,
+                cores: self.case.app.cores,
+                unloaded_s: None,
+                has_proxy: false,
+                has_threads: true,
+                ended_s: 0.0,
             };
-            if record.failure.is_some() {
-                return Ok((0.0, 0.0));
+            match measure(&mut self.runner, &request, self.seed, context, &mut |_| {})? {
+                Measured::Trial(summary, _) if summary.failure.is_none() => search.tell(&summary),
+                _ => return Ok((0.0, 0.0)),
             }
-            search.tell(&summarise(
-                &record,
-                &Context {
-                    id: self.trials,
-                    purpose: request.purpose,
-                    goals: &self.goals,
-                    cores: self.case.app.cores,
-                    unloaded_s: None,
-                    has_proxy: false,
-                    has_threads: true,
-                    ended_s: self.runner.elapsed().as_secs_f64(),
-                },
-            ));
         }
         let noise = |low: f64, high: f64| (high - low) / (2.0 * INTERVAL_SDS);
         Ok(search.capacity_rps().map_or((0.0, 0.0), |c| (c.value, noise(c.low, c.high))))

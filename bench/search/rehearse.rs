@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use sweetspot::place::{Place, PlaceError};
 use sweetspot::search::{Answer, Ask, Search, SearchPlan, Told};
-use sweetspot::session::order::order;
-use sweetspot::summary::trial::{Context, summarise};
+use sweetspot::session::order::{Measured, measure};
+use sweetspot::summary::trial::Context;
 use sweetspot::terms::{Goals, Slo, TrialSummary};
-use sweetspot::trial::{Outcome, Runner};
+use sweetspot::trial::Runner;
 
 /// How a rehearsal ended.
 #[derive(Debug, Clone)]
@@ -39,30 +39,25 @@ pub fn run(
     while let Ask::Trial(request) = search.ask() {
         let id = trials.len() as u32 + 1;
         let goals = goals.with_common(search.slo());
-        let order = order(&request, plan.seed, id, &goals);
-        let outcome = runner.run(&order, &mut |_| {})?;
-        let ended_s = runner.elapsed().as_secs_f64();
-        let told = match outcome {
-            Outcome::BootFailed(failure) => Told::BootFailed {
+        let context = Context {
+            id,
+            purpose: request.purpose,
+            goals: &goals,
+            cores: plan.cores,
+            unloaded_s: search.unloaded_s(),
+            has_proxy: false,
+            has_threads: true,
+            ended_s: 0.0,
+        };
+        let told = match measure(&mut runner, &request, plan.seed, context, &mut |_| {})? {
+            Measured::BootFailed(failure) => Told::BootFailed {
                 configuration: request.configuration,
                 reason: failure.message,
-                ended_s,
+                ended_s: runner.elapsed().as_secs_f64(),
             },
-            Outcome::Recorded(record) => {
-                let context = Context {
-                    id,
-                    purpose: request.purpose,
-                    goals: &goals,
-                    cores: plan.cores,
-                    unloaded_s: search.unloaded_s(),
-                    has_proxy: false,
-                    has_threads: true,
-                    ended_s,
-                };
-                let summary =
-                    TrialSummary { variant: request.variant, ..summarise(&record, &context) };
-                trials.push(summary.clone());
-                Told::Trial(Box::new(summary))
+            Measured::Trial(summary, _) => {
+                trials.push(*summary.clone());
+                Told::Trial(summary)
             }
         };
         search.tell(told);

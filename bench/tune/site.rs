@@ -9,7 +9,7 @@ use std::path::Path;
 use sweetspot::place::local::services::Services;
 use sweetspot::place::local::{LocalSettings, scratch_places};
 use sweetspot::plan::{self, Key, Plan, Typed};
-use sweetspot::session::here;
+use sweetspot::session::local;
 use sweetspot::terms::StopSignal;
 
 use crate::sizes::Sizes;
@@ -39,13 +39,13 @@ impl Site {
             .with(Key::Budget, &sizes.tune_budget)
             .with_all(Key::Env, env.map(|(name, value)| format!("{name}={value}")))
             .with(Key::Yes, "true");
-        let plan = plan::resolve(&typed, &here::surroundings()?)?;
+        let plan = plan::resolve(&typed, &local::surroundings()?)?;
         Ok(Self { plan, stop: stop.clone(), typed, _services: services })
     }
 
     /// Where our own capacities are measured.
     pub fn settings(&self) -> Result<LocalSettings> {
-        Ok(LocalSettings { guardian: program(), ..here::settings(&self.plan)? })
+        Ok(LocalSettings { guardian: program(), ..local::settings(&self.plan)? })
     }
 
     /// The same for the command.

@@ -6,7 +6,7 @@ use crate::terms::StopSignal;
 
 static SIGNAL: OnceLock<StopSignal> = OnceLock::new();
 
-/// What the first Ctrl-C is answered with, so that nobody thinks it was not heard.
+/// What the first Ctrl-C is answered with, so that it is seen to have arrived.
 static ANSWER: OnceLock<&str> = OnceLock::new();
 
 extern "C" fn raise(number: libc::c_int) {

@@ -7,9 +7,9 @@ use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
 use crate::report::{Language, html, json, lab_text};
-use crate::session::lab::{self as labs, Told, Wishes};
+use crate::session::lab::{self as labs, LabError, RunOptions};
 use crate::session::report::{named_file, write_file};
-use crate::terms::{Holds, LabResult};
+use crate::terms::{Holds, LabEvent, LabResult, LabTuneEvent};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -105,13 +105,13 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         Action::Show { lab, copy_to, json, quiet } => show(&lab, copy_to, json, quiet),
         Action::Run { lab, quick, fresh_session, output, json, quiet, store } => {
             let folder = store.path.parent().map(PathBuf::from).unwrap_or_default();
-            let wishes = Wishes {
+            let options = RunOptions {
                 is_quick: quick,
                 kept_in: folder,
                 may_resume: !fresh_session,
                 stop: interrupt::install_with_answer(),
             };
-            experiment(&lab, &wishes, output.as_deref(), json, quiet)
+            experiment(&lab, &options, output.as_deref(), json, quiet)
         }
         Action::Tune { lab, pairs, json, quiet, store } => {
             tune(&lab, pairs, store.path, json, quiet)
@@ -157,18 +157,18 @@ fn page(text: &str) -> Result<PathBuf, String> {
 
 fn experiment(
     name: &str,
-    wishes: &Wishes,
+    options: &RunOptions,
     page: Option<&Path>,
     json: bool,
     quiet: bool,
 ) -> anyhow::Result<Exit> {
     let lab = find(name)?;
     let mut progress = if quiet { Channel::nowhere() } else { Channel::standard_error() };
-    let mut tell = |told: Told<'_>| {
+    let mut tell = |event: LabEvent<'_>| {
         // A terminal that is gone takes nothing from the result.
-        drop(progress.writer.write_all(labs::told(&told).as_bytes()));
+        drop(progress.writer.write_all(lab_text::event(&event).as_bytes()));
     };
-    let ended = labs::run(&lab, wishes, &mut tell).map_err(explained)?;
+    let ended = labs::run(&lab, options, &mut tell).map_err(explained)?;
     let text = match json {
         true => json::render(&ended.result),
         false => lab_text::result(&ended.result),
@@ -188,7 +188,7 @@ fn tune(name: &str, pairs: u32, store: PathBuf, json: bool, quiet: bool) -> anyh
     let lab = find(name)?;
     let mut progress = if quiet { Channel::nowhere() } else { Channel::standard_error() };
     let wanted = if quiet { None } else { Some(Wanted::NothingOnStandardOutput) };
-    let wishes = labs::tune::Wishes {
+    let options = labs::tune::TuneOptions {
         pairs,
         store,
         stop: interrupt::install_with_answer(),
@@ -197,11 +197,11 @@ fn tune(name: &str, pairs: u32, store: PathBuf, json: bool, quiet: bool) -> anyh
             wanted.map(reporter).into_iter().collect()
         },
     };
-    let mut tell = |told: labs::tune::Told<'_>| {
+    let mut tell = |event: LabTuneEvent<'_>| {
         // A terminal that is gone takes nothing from the result.
-        drop(progress.writer.write_all(labs::told_of_tuning(&told).as_bytes()));
+        drop(progress.writer.write_all(lab_text::tune_event(&event).as_bytes()));
     };
-    let result = labs::tune::run(&lab, wishes, &mut tell).map_err(explained)?;
+    let result = labs::tune::run(&lab, options, &mut tell).map_err(explained)?;
     let text = match json {
         true => json::render(&result),
         false => lab_text::tuned(&result),
@@ -215,8 +215,8 @@ fn tune(name: &str, pairs: u32, store: PathBuf, json: bool, quiet: bool) -> anyh
 }
 
 /// The server's or the service's own last lines, which say more than we do.
-fn explained(error: crate::session::lab::LabError) -> anyhow::Error {
-    let lines = labs::last_lines(&error);
+fn explained(error: LabError) -> anyhow::Error {
+    let lines = error.last_lines();
     let context = lines.iter().map(|line| format!("\n  {line}")).collect::<String>();
     anyhow::anyhow!("{error}{context}")
 }

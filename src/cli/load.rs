@@ -1,29 +1,25 @@
 //! `sweetspot load`: arguments.
 
 mod capacity;
+mod options;
 mod outputs;
 mod tls;
+
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
-use std::time::Duration;
 
-use clap::ValueEnum;
 use jiff::Timestamp;
 
-use super::push::{PushArgument, push_to};
-use super::{Exit, UsageError, interrupt};
+use super::exit::of_load;
+use super::push::push_to;
+use super::{Exit, interrupt};
 use crate::report::load::{LoadResult, text};
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
-use crate::session::load::{
-    self, Asked, Closing, Conclusion, Length, LogSpec, Protocol, Shape, Speed, Stages, Told,
-};
+use crate::session::load::{self, Conclusion, Receivers};
 use crate::session::push;
-use crate::terms::{
-    Arrivals, ConnectionMode, LiveSecond, Rate, RequestRow, Slo, Target, parse_duration,
-};
-use outputs::Output;
+use crate::terms::{LiveSecond, RequestRow};
+use options::{Options, asked};
 
 const AFTER_HELP: &str = r#"Examples:
   sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s --warmup 5s
@@ -49,15 +45,6 @@ Exit codes: 0 done (or SLO met); 1 could not measure, or nothing was answered; 2
 wrong; 3 SLO not met (by any rate tried); 4 measured, but the generator was the limit or the SLO is
 undecided."#;
 
-const WHICH_LOAD: &str = "\
-which load? Choose one of
-  --rate 200/s                  requests due at a rate, whatever the server does
-  --steps 50/s:10s,100/s:10s    one rate after the other
-  --ramp 0..500/s:60s           a rate that rises or falls
-  --clients 64                  clients that each wait for their reply before they ask again
-  --access-log FILE --replay    as the requests of a log came
-for example: sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s";
-
 /// Sends load to a URL and says how fast it was answered
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
@@ -66,221 +53,6 @@ pub struct Arguments {
     options: Box<Options>,
 }
 
-#[derive(Debug, clap::Args)]
-#[command(group(
-    clap::ArgGroup::new("load").args(["rate", "clients", "steps", "ramp", "replay"])
-))]
-struct Options {
-    /// Where to, such as http://127.0.0.1:9292/ (user:password@ in front of the host is sent as
-    /// basic authentication); not needed where --targets has whole URLs
-    #[arg(required_unless_present = "targets")]
-    url: Option<String>,
-
-    /// Open model: requests due per second whatever the server does, such as 200/s or 90/m
-    #[arg(long, value_name = "RATE", allow_negative_numbers = true, conflicts_with = "clients")]
-    rate: Option<Rate>,
-
-    /// Find the highest rate at which the SLO is met: rates one after another, near the answer
-    /// [with --rate: where to begin; with --duration: the time in all, default 90s]
-    #[arg(long)]
-    #[arg(conflicts_with_all = ["clients", "requests", "think", "steps", "ramp", "replay"])]
-    find_capacity: bool,
-
-    /// Spacing of the open model's requests [poisson with --find-capacity]
-    #[arg(long, value_enum, default_value_t = Spacing::Uniform, conflicts_with = "clients")]
-    #[arg(default_value_if("find_capacity", "true", "poisson"))]
-    arrivals: Spacing,
-
-    /// Open model in steps, RATE:TIME each, such as 50/s:10s,100/s:10s
-    #[arg(long, value_name = "STAGES")]
-    steps: Option<Stages>,
-
-    /// Open model whose rate rises or falls evenly, RATE..RATE:TIME, such as 0..500/s:60s; ramps
-    /// and steps may be mixed, as in 0..100/s:30s,100/s:2m,100..0/s:30s
-    #[arg(long, value_name = "STAGES")]
-    ramp: Option<Stages>,
-
-    /// Closed model: clients that each wait for their reply before they ask again
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    clients: Option<u32>,
-
-    /// How long a client waits between a reply and its next request
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    #[arg(conflicts_with_all = ["rate", "steps", "ramp"])]
-    think: Option<Duration>,
-
-    /// How long to measure [default: 10s; steps and ramps say it themselves]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    #[arg(conflicts_with_all = ["requests", "steps", "ramp"])]
-    duration: Option<Duration>,
-
-    /// Measure this many requests instead of a time
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    #[arg(conflicts_with_all = ["steps", "ramp"])]
-    requests: Option<u64>,
-
-    /// The same load before measuring, left out of the result; whole seconds. Before steps and
-    /// ramps: at the rate that they begin with [2s before each window of --find-capacity]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0s")]
-    #[arg(default_value_if("find_capacity", "true", "2s"))]
-    warmup: Duration,
-
-    /// A request of the mix, such as 'GET /orders' or 'POST /orders weight=3 slo=p95<2s', which is
-    /// then judged by its own goal; may be repeated
-    #[arg(long = "target", value_name = "TARGET")]
-    target: Vec<Target>,
-
-    /// A file of requests (see below)
-    #[arg(long, value_name = "FILE")]
-    targets: Option<PathBuf>,
-
-    /// An access log whose requests are the mix, as often as they are in it: of nginx or Apache, in
-    /// the combined or common format or as JSON lines; - is standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "targets"])]
-    access_log: Option<PathBuf>,
-
-    /// Take requests of the log that may change something too, without their bodies, which no log
-    /// has
-    #[arg(long, requires = "access_log")]
-    unsafe_methods: bool,
-
-    /// Ask in the log's own rhythm instead of at a rate
-    #[arg(long, requires = "access_log", conflicts_with_all = ["duration", "requests", "think"])]
-    replay: bool,
-
-    /// Replay the log faster or slower, such as 2x or 0.5x [default: 1x]
-    // Said twice, because clap does not ask for what something else that is given forbids.
-    #[arg(long, value_name = "SPEED", requires = "replay", allow_negative_numbers = true)]
-    #[arg(conflicts_with_all = ["rate", "clients", "steps", "ramp"])]
-    speed: Option<Speed>,
-
-    /// A CSV file of variables (see below); its first line names them
-    #[arg(long, value_name = "FILE")]
-    variables: Option<PathBuf>,
-
-    /// Method of the URL's own request [default: GET, or POST with -d]
-    #[arg(short = 'X', long, value_name = "METHOD")]
-    method: Option<String>,
-
-    /// A header of every request, 'Name: value'; may be repeated
-    #[arg(short = 'H', long, value_name = "HEADER")]
-    header: Vec<String>,
-
-    /// Body of the URL's own request; @FILE reads a file, @- standard input
-    #[arg(short = 'd', long, value_name = "DATA")]
-    data: Option<String>,
-
-    /// Basic authentication, user:password
-    #[arg(long, value_name = "USER:PASSWORD")]
-    user: Option<String>,
-
-    /// Connect to this unix socket; the URL still gives host and path
-    #[arg(long, value_name = "PATH")]
-    unix: Option<PathBuf>,
-
-    /// Use connections again, or open a fresh one for every request, as most proxies in front do
-    /// [fresh with --find-capacity]
-    #[arg(long, value_enum, default_value_t = Connection::KeepAlive)]
-    #[arg(default_value_if("find_capacity", "true", "fresh"))]
-    connection: Connection,
-
-    /// What to speak: 1.1, or 2 (with an http:// URL from the first byte on)
-    #[arg(long, value_enum, default_value_t = Http::One)]
-    http: Http,
-
-    /// HTTP/2: most requests under way on a connection at once
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
-    streams: u16,
-
-    /// Who ends a connection that is used up; that side keeps its port for a minute
-    #[arg(long, value_enum, default_value_t = Close::Server)]
-    close: Close,
-
-    /// Each client keeps the cookies that it is given, and sends them from then on
-    #[arg(long, requires = "clients")]
-    cookies: bool,
-
-    /// Give a request up this long after it was due
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s")]
-    timeout: Duration,
-
-    /// Most requests in flight in the open model; more wait, and are dropped at their timeout
-    /// [default: what the limit on open files leaves room for]
-    #[arg(long, value_name = "N", conflicts_with = "clients")]
-    max_in_flight: Option<u32>,
-
-    /// Threads that generate load; one sends tens of thousands of requests a second [default: one
-    /// for each 20000/s or 32 clients, at most one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    loops: Option<u16>,
-
-    /// Latency goal to judge by, such as 'p95<200ms,errors<1%': of all targets without one of their
-    /// own
-    #[arg(long, value_name = "SLO")]
-    slo: Option<Slo>,
-
-    /// Seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-
-    #[command(flatten)]
-    tls: tls::TlsArguments,
-
-    /// Send load, and what is pushed, to an address that is neither this machine nor on a private
-    /// network
-    #[arg(long)]
-    allow_public: bool,
-
-    /// FORMAT or FORMAT=FILE; may be repeated [default: text]. Ours: text, json; a histogram: hgrm,
-    /// or hlog a second; a row a request: csv (vegeta's); as other tools print it: vegeta,
-    /// vegeta-json, wrk, ab, k6; for CI and dashboards: junit, prometheus
-    #[arg(short = 'o', long, value_name = "FORMAT[=FILE]", value_parser = outputs::parse)]
-    output: Vec<Output>,
-
-    /// The same as -o json
-    #[arg(long)]
-    json: bool,
-
-    #[command(flatten)]
-    push: PushArgument,
-
-    /// No progress
-    #[arg(short, long)]
-    quiet: bool,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Spacing {
-    /// At equal distances
-    Uniform,
-    /// As independent users arrive
-    Poisson,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Connection {
-    Fresh,
-    KeepAlive,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Http {
-    #[value(name = "1.1")]
-    One,
-    #[value(name = "2")]
-    Two,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Close {
-    /// The server, as it was asked to; a second later we do
-    Server,
-    /// We do; at most some 28000 connections a minute and loopback address
-    Client,
-    /// We do, with a reset: any number of connections, but servers may log it
-    Reset,
-}
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let options = *arguments.options;
     if options.find_capacity {
@@ -289,7 +61,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let outputs = outputs::of(&options.output, options.json)?;
     let receivers = options.push.receivers(options.allow_public)?;
     let is_quiet = options.quiet;
-    let prepared = load::prepare(asked(options)?).map_err(usage_or_other)?;
+    let prepared = load::prepare(asked(options)?).map_err(of_load)?;
     outputs::check_writable(&outputs)?;
     let about = prepared.about(Timestamp::now());
     let sinks = outputs::open_streams(&outputs, &about)?;
@@ -306,112 +78,23 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let wants_rows = sinks.wants_rows();
     let sinks = RefCell::new(sinks);
     let mut rows = |rows: &[RequestRow]| sinks.borrow_mut().rows(rows);
-    let told = Told {
+    let callbacks = Receivers {
         watch: &mut watch,
         second: &mut |index, second| sinks.borrow_mut().second(index, second),
         rows: if wants_rows { Some(&mut rows) } else { None },
     };
     let load::Finished { summary, all } =
-        load::run(&prepared, &stop, told).map_err(usage_or_other)?;
+        load::run(&prepared, &stop, callbacks).map_err(of_load)?;
     drop(progress);
     let result = LoadResult { about: &about, summary: &summary, all: &all };
     let written = outputs::write(&outputs, sinks.into_inner(), &result);
     let conclusion = load::conclude(&summary);
-    let exit = push_to(&receivers, exit(conclusion), |receiver| push::load(receiver, &result));
+    let exit = push_to(&receivers, conclusion.into(), |receiver| push::load(receiver, &result));
     written?;
     if conclusion == Conclusion::NothingAnswered {
-        eprintln!("sweetspot: {}", load::why_nothing_was_answered(&summary));
+        eprintln!("sweetspot: {}", text::nothing_answered(&summary));
     }
     Ok(exit)
-}
-
-fn exit(conclusion: Conclusion) -> Exit {
-    match conclusion {
-        Conclusion::Done => Exit::Done,
-        Conclusion::NotMet => Exit::NotMet,
-        Conclusion::Invalid => Exit::Invalid,
-        Conclusion::NothingAnswered => Exit::CouldNotMeasure,
-    }
-}
-
-fn usage_or_other(error: load::LoadVerbError) -> anyhow::Error {
-    match error.is_usage() {
-        true => UsageError { message: error.to_string() }.into(),
-        false => error.into(),
-    }
-}
-
-/// `None`: as an access log tells. clap lets nobody through with two of them.
-fn shape(options: &Options) -> Result<Option<Shape>, UsageError> {
-    if options.replay {
-        return Ok(None);
-    }
-    let arrivals = match options.arrivals {
-        Spacing::Uniform => Arrivals::Uniform,
-        Spacing::Poisson => Arrivals::Poisson,
-    };
-    let stages = options.steps.as_ref().or(options.ramp.as_ref());
-    match (options.rate, options.clients, stages) {
-        (Some(rate), ..) => Ok(Some(Shape::Constant { rate, arrivals })),
-        (_, _, Some(Stages(stages))) => {
-            Ok(Some(Shape::Stages { stages: stages.clone(), arrivals }))
-        }
-        (_, Some(clients), _) => {
-            Ok(Some(Shape::Clients { clients, think: options.think.unwrap_or_default() }))
-        }
-        (None, None, None) => Err(UsageError { message: WHICH_LOAD.into() }),
-    }
-}
-
-fn asked(options: Options) -> Result<Asked, UsageError> {
-    let shape = shape(&options)?;
-    let length = match options.requests {
-        Some(count) => Length::Requests(count),
-        None => Length::Duration(options.duration.unwrap_or(Duration::from_secs(10))),
-    };
-    let replay = options.replay.then(|| options.speed.unwrap_or(Speed::SAME));
-    let access_log = options.access_log.map(|file| LogSpec {
-        file,
-        allows_unsafe_methods: options.unsafe_methods,
-        replay,
-    });
-    Ok(Asked {
-        url: options.url,
-        unix: options.unix,
-        targets: options.target,
-        targets_file: options.targets,
-        access_log,
-        variables_file: options.variables,
-        method: options.method,
-        data: options.data,
-        headers: options.header,
-        user: options.user,
-        shape,
-        warm_up: options.warmup,
-        length,
-        connection: match options.connection {
-            Connection::Fresh => ConnectionMode::Fresh,
-            Connection::KeepAlive => ConnectionMode::KeepAlive,
-        },
-        protocol: match options.http {
-            Http::One => Protocol::Http1,
-            Http::Two => Protocol::Http2 { streams: options.streams },
-        },
-        closing: match options.close {
-            Close::Server => Closing::Server,
-            Close::Client => Closing::Client,
-            Close::Reset => Closing::Reset,
-        },
-        keeps_cookies: options.cookies,
-        timeout: options.timeout,
-        max_in_flight: options.max_in_flight,
-        loops: options.loops,
-        seed: options.seed,
-        slo: options.slo,
-        allows_public: options.allow_public,
-        tls: options.tls.into(),
-        placement: Default::default(),
-    })
 }
 
 /// The running load on standard error: one line that is redrawn on a terminal, a line a second

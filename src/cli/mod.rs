@@ -5,6 +5,7 @@
 
 mod compare;
 mod doctor;
+mod exit;
 mod guardian;
 mod interrupt;
 mod lab;
@@ -25,35 +26,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// How a command ended; documented in `--help`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Exit {
-    /// Done, or the SLO is met.
-    Done = 0,
-    /// Could not measure.
-    CouldNotMeasure = 1,
-    /// The command line or the plan is wrong.
-    Usage = 2,
-    /// The SLO is not met, or a regression was found.
-    NotMet = 3,
-    /// Measured, but invalid: limited by the generator, too noisy, or undecided.
-    Invalid = 4,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
-}
-
-/// An error with the exit code it ends in. Errors without one end in `CouldNotMeasure`.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct UsageError {
-    /// Names value, place and way out.
-    pub message: String,
-}
+use exit::{Exit, UsageError};
 
 #[derive(Parser)]
 #[command(

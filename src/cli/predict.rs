@@ -6,7 +6,7 @@ use super::sessions::StoreArgument;
 use super::{Exit, UsageError};
 use crate::plan::parse_counts;
 use crate::report::{json, predict_text};
-use crate::session::predict::{FleetQuestion, MachineWish, PredictError, Question, predict};
+use crate::session::predict::{FleetQuestion, MachineKind, PredictError, Question, predict};
 use crate::session::report::Which;
 use crate::store::Store;
 use crate::terms::{Bytes, Cores, OtherRequests, Rate, Ratio, Slo, Wait, parse_duration};
@@ -65,7 +65,7 @@ pub struct Arguments {
     /// A kind of machine for --fleet, such as large=16,64GiB,0.68: name, cores, memory, and its
     /// price an hour if it is known. Repeatable.
     #[arg(long = "machine", value_name = "NAME=CORES,MEMORY[,PRICE]", requires = "fleet")]
-    machines: Vec<MachineWish>,
+    machines: Vec<MachineKind>,
     /// Zones over which the machines are spread, any one of which may be lost.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "fleet",
           value_parser = clap::value_parser!(u16).range(1..=100))]

@@ -17,7 +17,7 @@ use crate::report::plan_words::{self, PlanRow};
 use crate::report::push::Receiver;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
 use crate::report::{Format, Language, Story, fold};
-use crate::session::here::{self, Wishes};
+use crate::session::local::{self, RunOptions};
 use crate::session::tune::Ended;
 use crate::session::{push, report};
 use crate::terms::{PlanLine, PlanRecord, Precision, Ratio, SessionState, Verdict};
@@ -93,7 +93,7 @@ impl Arguments {
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
-    let surroundings = here::surroundings().context("could not find the current folder")?;
+    let surroundings = local::surroundings().context("could not find the current folder")?;
     let typed = arguments.typed();
     let plan = plan::resolve(&typed, &surroundings)
         .map_err(|error| UsageError { message: error.to_string() })?;
@@ -134,7 +134,7 @@ fn tune(plan: &Plan, shown: &Shown<'_>, may_resume: bool) -> anyhow::Result<Exit
         (false, false) => Some(Wanted::Everything),
     };
     let mut stored = None;
-    let wishes = Wishes {
+    let options = RunOptions {
         stop: interrupt::install_with_answer(),
         reporters: &mut |place| {
             stored = Some(place.clone());
@@ -144,7 +144,7 @@ fn tune(plan: &Plan, shown: &Shown<'_>, may_resume: bool) -> anyhow::Result<Exit
         consent: &mut ask,
         may_resume,
     };
-    let ended = here::tune(plan, wishes)?;
+    let ended = local::tune(plan, options)?;
     let story = fold(&ended.events, stored);
     let style = Channel::standard_output().in_language(shown.language).style;
     let written = report::write(&story, shown.outputs, &mut io::stdout(), style);

@@ -12,7 +12,7 @@ use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Key, Plan, Typed, with_earlier, without_knobs};
 use crate::report::terminal::{Wanted, for_standard_streams};
 use crate::report::{Language, Stored, Style, fold, json, plan_words, verify_text};
-use crate::session::here::{self, Wishes};
+use crate::session::local::{self, RunOptions};
 use crate::session::report::{self, Which};
 use crate::session::verify::{Claim, DEFAULT_BUDGET, Verified, VerifyError, claim};
 use crate::store::Store;
@@ -118,7 +118,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         (false, false) => Some(Wanted::Everything),
     };
     let mut stored = None;
-    let wishes = Wishes {
+    let options = RunOptions {
         stop: interrupt::install_with_answer(),
         reporters: &mut |place| {
             stored = Some(place.clone());
@@ -128,7 +128,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         consent: &mut |_| false,
         may_resume: false,
     };
-    let verified = match here::verify(&claim, &plan, arguments.machines, wishes) {
+    let verified = match local::verify(&claim, &plan, arguments.machines, options) {
         Err(error @ VerifyError::OtherMachine { .. }) => {
             eprintln!("sweetspot: {error}");
             return Ok(Exit::Invalid);
@@ -175,7 +175,7 @@ fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<Plan> {
         .with_path(Key::Store, &arguments.store.path);
     let earlier = plan_records(&claim.story.plan);
     let typed = with_earlier(typed, &earlier, &claim.story.app, claim.slo.as_ref());
-    let surroundings = here::surroundings().context("could not find the current folder")?;
+    let surroundings = local::surroundings().context("could not find the current folder")?;
     let wrong = |message: String| UsageError { message };
     let plan = plan::resolve(&typed, &surroundings).map_err(|error| wrong(error.to_string()))?;
     let differs = |(values, flag)| plan_words::differs(values, flag, Language::DATA);

@@ -120,7 +120,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let mut shower = Shower { what, format, is_quiet, is_first: true, blind_spots_told: 0 };
     match watch::run(&settings, &stop, &mut |second| shower.show(second)) {
         Ok(Ended::Complete | Ended::Stopped) => Ok(Exit::Done),
-        Ok(Ended::ProcessesEnded) => {
+        Ok(Ended::NoneLeft) => {
             if !is_quiet {
                 eprintln!("sweetspot: {} has ended", shower.what);
             }

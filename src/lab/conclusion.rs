@@ -57,7 +57,7 @@ fn look(condition: &Condition, runs: &[LabRun], cores: CoresOf) -> LabEvidence {
     LabEvidence {
         what: compared(condition, cores.here).into(),
         value,
-        interval: interval.map(|interval| [interval.low, interval.high]),
+        interval: interval.map(|it| it.interval()),
         published,
         at_least: condition.at_least,
         at_most: condition.at_most,
@@ -147,7 +147,7 @@ fn best(figure: &str, settings: &[Repeats<'_>]) -> Option<Sample> {
     samples.reduce(|one, other| if is_better(figure, other.value, one.value) { other } else { one })
 }
 
-/// The mean over repeats; of one run alone its parts tell how far it can be trusted.
+/// The mean over repeats; of one run alone its parts show how far it can be trusted.
 fn sample(figure: &str, repeats: &[&LabRun]) -> Option<Sample> {
     let of_run = |run: &LabRun| {
         let blocks = run.blocks.get(figure).filter(|blocks| !blocks.is_empty())?;
@@ -318,7 +318,7 @@ mod tests {
         Selector { workers, ..Selector::default() }
     }
 
-    /// Is the best of `workers` at least so many times as fast as one worker?
+    /// Is the best of `workers` at least this many times as fast as one worker?
     fn look_at(runs: &[LabRun], workers: &[u16], at_least: f64) -> LabConclusion {
         let condition = Condition {
             figure: "throughput_rps".into(),

@@ -25,7 +25,7 @@ pub struct Course {
     pub warm_up_s: u32,
     #[serde(default = "once")]
     pub repeats: u32,
-    /// A run ends sooner, after so many measured requests; `duration_s` is the most it takes.
+    /// A run ends sooner, after this many measured requests; `duration_s` is the most it takes.
     pub requests: Option<u64>,
 }
 
@@ -97,7 +97,7 @@ pub struct Block {
     pub clients: Vec<u32>,
     #[serde(default)]
     pub think_s: f64,
-    /// About how long a run takes, warm-up left out, where it ends after so many requests.
+    /// About how long a run takes, warm-up left out, where it ends after a number of requests.
     pub about_s: Option<f64>,
     #[serde(default)]
     pub env: BTreeMap<String, String>,

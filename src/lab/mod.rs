@@ -6,17 +6,21 @@
 
 mod conclusion;
 mod definition;
+mod figures;
 mod matrix;
 mod published;
+mod tuned;
 
 use std::path::PathBuf;
 
 use include_dir::{Dir, include_dir};
 
-pub use conclusion::{CoresOf, judge, measured};
-pub use definition::{Block, Course, Definition, NamedTarget, Scale, Service, Tuning};
+pub use conclusion::{CoresOf, judge};
+pub use definition::{Course, Definition, Service};
+pub use figures::{cpu_s_per_request, of as figures, relate};
 pub use matrix::{Planned, course, runs};
 pub use published::Published;
+pub use tuned::{article, by_hand_s, choice, compare};
 
 use crate::terms::LabEntry;
 

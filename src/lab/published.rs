@@ -23,7 +23,7 @@ pub struct Published {
 /// Settings that a published run must share with ours when it has them.
 const NUMBERS: [&str; 4] = ["workers", "threads", "rate_rps", "clients"];
 
-/// Texts that tell published runs apart: one that has them is found only by naming them.
+/// Texts that distinguish published runs: one that has them is found only by naming them.
 const NAMES: [&str; 4] = ["series", "pattern", "machine", "endpoint"];
 
 /// Reads the article's figures.

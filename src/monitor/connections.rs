@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::time::{Duration, Instant};
 
+use super::open_files::open_files;
 use super::sock_diag::{SockDiag, is_in_our_network};
-use super::sockets::open_files;
 
 /// Knows what it found: a connection seen once counts for good.
 #[derive(Default)]

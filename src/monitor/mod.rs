@@ -12,6 +12,7 @@ pub mod host;
 mod inside;
 mod neighbours;
 mod netlink;
+mod open_files;
 mod process;
 mod queue;
 mod sampler;
@@ -22,12 +23,13 @@ mod stats;
 mod task_stats;
 mod text;
 mod tree;
+mod watched;
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::terms::{BlindSpot, MonitorRecord, Role, Stated};
+use crate::terms::{BlindSpot, MonitorRecord, Stated};
 
 pub use cores::Cores;
 pub use group_use::GroupFolders;
@@ -37,49 +39,7 @@ pub use sampler::{CoreChoice, Sampler};
 pub use serving::Serving;
 pub use stats::StatsSource;
 pub use tree::{all_pids, group_processes, parent};
-
-/// One process, as far as its role shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen<'a> {
-    pub is_root: bool,
-    pub title: &'a str,
-    /// It holds a socket on which the server listens, and none of its children does.
-    pub serves: bool,
-}
-
-/// Tells a process's role.
-pub type RoleOf = Box<dyn Fn(Seen<'_>) -> Role + Send>;
-
-/// What to watch.
-pub struct Watched {
-    /// The processes that the server was started with, its first one first; their descendants are
-    /// found anew at each look. Not empty.
-    pub roots: Vec<u32>,
-    pub role: RoleOf,
-    /// The loopback port or unix socket whose listen queue is looked at.
-    pub port: Option<u16>,
-    pub socket: Option<std::path::PathBuf>,
-    /// The server's control group folder (version 2, or version 1's cpu controller) when it has
-    /// its own.
-    pub cgroup: Option<std::path::PathBuf>,
-    /// The control group whose own figures are told, all folders of it; `cgroup` says which
-    /// processes are the server's.
-    pub group: GroupFolders,
-    /// A socket at which the server's own processes tell what they do, to be made here; the folder
-    /// is there.
-    pub probe: Option<std::path::PathBuf>,
-    /// Where the server says something of its own workers.
-    pub stats: Option<StatsSource>,
-}
-
-impl Watched {
-    /// These processes and what is below them, and nothing else that would have to be known.
-    pub fn processes(roots: Vec<u32>, role: RoleOf) -> Self {
-        let group = GroupFolders::default();
-        let (port, socket, cgroup, probe, stats) = (None, None, None, None, None);
-        Self { roots, role, port, socket, cgroup, group, probe, stats }
-    }
-}
+pub use watched::{RoleOf, Seen, Watched};
 
 /// Time between two looks. CPU clocks are exact whenever they are read; this bounds how long a
 /// process can live unseen, how much of its end is missed, and how finely thread states are
@@ -186,6 +146,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::terms::Role;
 
     #[test]
     fn looks_fall_on_whole_steps_from_the_origin_also_before_it() {

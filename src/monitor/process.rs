@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
-use super::sockets::open_files;
+use super::open_files::open_files;
 use super::task_stats::{Switches, TaskStats};
 use super::text;
 use crate::terms::{ProcessMemory, ProcessUse, Role};

@@ -15,9 +15,10 @@ use super::inside::Inside;
 use super::neighbours::Neighbours;
 use super::process::{Process, cpu_clock_ns};
 use super::queue::ListenQueue;
+use super::serving::Serving;
 use super::stats::Stats;
 use super::tree::Tree;
-use super::{Seen, Serving, Watched};
+use super::watched::{Seen, Watched};
 use super::{groups, host};
 use crate::terms::{BlindSpot, HostUse, MonitorSecond, ProcessMemory, ProcessUse, Role};
 

@@ -12,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use super::open_files::open_files;
 use super::sock_diag::{SockDiag, is_in_our_network};
 use super::text;
 
@@ -271,22 +272,6 @@ pub fn holders(inodes: &BTreeSet<u64>) -> io::Result<Holders> {
 
 pub(super) fn holds(pid: u32, inodes: &BTreeSet<u64>) -> io::Result<bool> {
     Ok(open_files(pid)?.flatten().any(|inode| inodes.contains(&inode)))
-}
-
-/// What a process has open: of each file the socket's number, if it is one. A file that is closed
-/// meanwhile is none.
-///
-/// # Errors
-/// The process has ended, or belongs to another user.
-pub(super) fn open_files(pid: u32) -> io::Result<impl Iterator<Item = Option<u64>>> {
-    let entries = fs::read_dir(format!("/proc/{pid}/fd"))?.flatten();
-    Ok(entries.map(|entry| socket_inode(&fs::read_link(entry.path()).ok()?)))
-}
-
-/// `socket:[1119]`.
-fn socket_inode(link: &Path) -> Option<u64> {
-    let digits = link.as_os_str().as_bytes().strip_prefix(b"socket:[")?.strip_suffix(b"]")?;
-    text::number(digits)
 }
 
 #[cfg(test)]

@@ -4,11 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use thiserror::Error;
-
+use super::app_error::{AppError, read};
 use super::bundle::{self, Bundle};
 use super::{node, php, python};
-use crate::server::{ADAPTERS, About, App, FOR_COMMANDS, Framework};
+use crate::server::{App, Framework};
 
 /// The file every Rack server starts from.
 const RACKUP: &str = "config.ru";
@@ -30,121 +29,16 @@ const SKIPPED: [&str; 10] = [
 /// Apps in a language whose servers are not supported yet, by a file that gives them away.
 const OTHER_APPS: [(&str, &str); 1] = [("go.mod", "Go")];
 
-/// Why no app could be taken from a folder.
-#[derive(Debug, Error)]
-pub enum AppError {
-    #[error("there is no folder {}; name the app's folder with --app", folder.display())]
-    NoFolder { folder: PathBuf },
-    #[error("{} is no folder; name the app's folder with --app", path.display())]
-    NotAFolder { path: PathBuf },
-    #[error("could not look into {}: {source}", path.display())]
-    Unreadable {
-        path: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error(
-        "no app found: there is no config.ru in {} nor in the folders below it (two deep), and no \
-         Python or Node.js app; go to the app's folder, name it with --app DIR, or say what the \
-         server should run with --entry",
-        folder.display()
-    )]
-    NoApp { folder: PathBuf },
-    #[error(
-        "{} apps found in {}: {}; choose one, such as --app {}",
-        apps.len(), folder.display(), joined(apps), apps[0].display()
-    )]
-    SeveralApps {
-        folder: PathBuf,
-        /// Relative to the folder, sorted; two or more.
-        apps: Vec<PathBuf>,
-    },
-    #[error(
-        "{} looks like a {kind} app, but there is no config.ru, which app servers start from; \
-         create {} with these two lines:\n\n    {}\n    {}\n",
-        evidence.display(), rackup.display(), lines[0], lines[1]
-    )]
-    NoRackup { evidence: PathBuf, kind: &'static str, rackup: PathBuf, lines: [String; 2] },
-    #[error(
-        "{} looks like a {kind} app, which none of the servers supported now runs ({}); name \
-         another app with --app DIR",
-        evidence.display(), all_titles().join(", ")
-    )]
-    UnsupportedApp { evidence: PathBuf, kind: &'static str },
-    #[error(
-        "{} looks like a {kind} app, but what the server should run is not to be seen there; name \
-         it, such as {example}",
-        evidence.display()
-    )]
-    NoEntry { evidence: PathBuf, kind: &'static str, example: &'static str },
-    #[error(
-        "{} has several apps: {}; choose one, such as --entry {}",
-        folder.display(), entries.join(", "), entries[0]
-    )]
-    SeveralEntries {
-        folder: PathBuf,
-        /// Two or more.
-        entries: Vec<String>,
-    },
-    #[error("there is no {}, which --entry names; it counts from the app's folder", path.display())]
-    EntryMissing { path: PathBuf },
-    #[error(
-        "{server} does not run this app ({entry}); choose {} with --server, or leave it out",
-        listed(fitting, "or")
-    )]
-    WrongServer { server: &'static str, entry: String, fitting: Vec<&'static str> },
-    #[error(
-        "{} names the server {server}, which is not supported now; to see what the app would hold \
-         on {}, add gem \"{}\" to its Gemfile and run `bundle install`",
-        evidence.display(), listed(&known(|about| about.title), "or"), ADAPTERS[0].name()
-    )]
-    UnsupportedServer { evidence: PathBuf, server: String },
-    #[error(
-        "{} does not name {}; add gem \"{first}\" to the Gemfile and run `bundle install`, or say \
-         --server {first} if the bundle gets it in another way",
-        evidence.display(), listed(&known(|about| about.name), "or"), first = ADAPTERS[0].name()
-    )]
-    ServerNotInBundle { evidence: PathBuf },
-    #[error(
-        "{} has no lock file {} beside it, and Bundler would write one into the app's folder; run \
-         `bundle install` there first",
-        gemfile.display(), lock
-    )]
-    NoLock { gemfile: PathBuf, lock: &'static str },
-    #[error("{program} is not in any folder of PATH; install it: {}", install.join(", or "))]
-    NoProgram { program: &'static str, install: &'static [&'static str] },
-}
-
-/// This of every server that a Ruby app can have.
-pub(super) fn known(what: fn(&About) -> &'static str) -> Vec<&'static str> {
-    let abouts = ADAPTERS.iter().map(|adapter| adapter.about());
-    abouts.filter(|about| about.runs.contains(&Framework::Rack)).map(what).collect()
-}
-
-/// `Puma, Unicorn or Thin`.
-pub fn listed(names: &[&str], word: &str) -> String {
-    match names {
-        [first @ .., last] if !first.is_empty() => format!("{} {word} {last}", first.join(", ")),
-        names => names.concat(),
-    }
-}
-
-/// Of every server that is known by name.
-fn all_titles() -> Vec<&'static str> {
-    let named = ADAPTERS.iter().filter(|adapter| adapter.name() != FOR_COMMANDS.name());
-    named.map(|adapter| adapter.about().title).collect()
-}
-
 /// What is known beforehand of the app that is looked for.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wish<'a> {
+pub struct AppHint<'a> {
     /// What the server should run.
     pub entry: Option<&'a str>,
     /// The apps that the server runs which was asked for; empty: none was.
     pub runs: &'a [Framework],
 }
 
-impl Wish<'_> {
+impl AppHint<'_> {
     fn allows(&self, kinds: &[Framework]) -> bool {
         self.runs.is_empty() || kinds.iter().any(|kind| self.runs.contains(kind))
     }
@@ -159,23 +53,19 @@ fn is_rackup(entry: &str) -> bool {
     entry.ends_with(".ru")
 }
 
-fn joined(apps: &[PathBuf]) -> String {
-    apps.iter().map(|app| app.display().to_string()).collect::<Vec<_>>().join(", ")
-}
-
 /// The app in `folder`, or in the only folder below it that has one; its server is not settled yet.
 ///
 /// # Errors
 /// None, several, or one that no server we know can run.
 pub fn recognise(folder: &Path) -> Result<App, AppError> {
-    recognise_as(folder, Wish::default())
+    recognise_as(folder, AppHint::default())
 }
 
-/// The app in `folder` that is wished for.
+/// The app in `folder` that fits the hint.
 ///
 /// # Errors
-/// As [`recognise`]; also when what the wish names is not there.
-pub fn recognise_as(folder: &Path, wish: Wish<'_>) -> Result<App, AppError> {
+/// As [`recognise`]; also when what the hint names is not there.
+pub fn recognise_as(folder: &Path, hint: AppHint<'_>) -> Result<App, AppError> {
     let folder = fs::canonicalize(folder).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => AppError::NoFolder { folder: folder.to_path_buf() },
         _ => AppError::Unreadable { path: folder.to_path_buf(), source },
@@ -183,16 +73,16 @@ pub fn recognise_as(folder: &Path, wish: Wish<'_>) -> Result<App, AppError> {
     if !folder.is_dir() {
         return Err(AppError::NotAFolder { path: folder });
     }
-    if let Some(entry) = wish.entry {
-        return with_entry(&folder, entry, wish);
+    if let Some(entry) = hint.entry {
+        return with_entry(&folder, entry, hint);
     }
-    if folder.join(RACKUP).is_file() && wish.allows(&RACK) {
+    if folder.join(RACKUP).is_file() && hint.allows(&RACK) {
         return rack_app(&folder, RACKUP);
     }
-    if wish.allows(&RACK) {
+    if hint.allows(&RACK) {
         refuse_missing_rackup(&folder)?;
     }
-    if let Some(app) = in_other_language(&folder, wish)? {
+    if let Some(app) = in_other_language(&folder, hint)? {
         return Ok(app);
     }
     rack_app(&find_below(&folder)?, RACKUP)
@@ -201,30 +91,30 @@ pub fn recognise_as(folder: &Path, wish: Wish<'_>) -> Result<App, AppError> {
 const RACK: [Framework; 3] = [Framework::Rails, Framework::Sinatra, Framework::Rack];
 const PYTHON: [Framework; 2] = [Framework::Wsgi, Framework::Asgi];
 
-fn in_other_language(folder: &Path, wish: Wish<'_>) -> Result<Option<App>, AppError> {
+fn in_other_language(folder: &Path, hint: AppHint<'_>) -> Result<Option<App>, AppError> {
     // First: many PHP apps have a package.json for their pages' scripts.
-    if wish.allows(&[Framework::Php])
+    if hint.allows(&[Framework::Php])
         && let Some(app) = php::recognise(folder)
     {
         return Ok(Some(app));
     }
-    if wish.allows(&PYTHON)
-        && let Some(app) = python::recognise(folder, wish.runs)?
+    if hint.allows(&PYTHON)
+        && let Some(app) = python::recognise(folder, hint.runs)?
     {
         return Ok(Some(app));
     }
-    if wish.allows(&[Framework::Node]) { node::recognise(folder) } else { Ok(None) }
+    if hint.allows(&[Framework::Node]) { node::recognise(folder) } else { Ok(None) }
 }
 
 /// The app that starts from what the user names.
-fn with_entry(folder: &Path, entry: &str, wish: Wish<'_>) -> Result<App, AppError> {
+fn with_entry(folder: &Path, entry: &str, hint: AppHint<'_>) -> Result<App, AppError> {
     let is_file = is_rackup(entry) || node::is_entry(entry);
     let path = folder.join(entry);
     match entry {
         _ if is_file && !path.is_file() => Err(AppError::EntryMissing { path }),
         _ if is_rackup(entry) => rack_app(folder, entry),
         _ if is_file => Ok(node::app(folder, entry, "")),
-        _ => python::with_entry(folder, entry, wish.runs),
+        _ => python::with_entry(folder, entry, hint.runs),
     }
 }
 
@@ -356,13 +246,6 @@ fn class_in(source: &Path) -> Result<String, AppError> {
         parent.trim_start().starts_with("Sinatra::").then(|| name.trim().to_string())
     });
     Ok(class.unwrap_or_else(|| "Sinatra::Application".to_string()))
-}
-
-/// A text file of the app; what is not UTF-8 in it does not matter to us.
-pub(super) fn read(path: &Path) -> Result<String, AppError> {
-    let bytes = fs::read(path)
-        .map_err(|source| AppError::Unreadable { path: path.to_path_buf(), source })?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::app::{AppError, read};
+use super::app_error::{AppError, read};
 use crate::server::{ADAPTERS, Adapter, Framework};
 
 /// Gemfiles with their lock files, in the order in which Bundler looks.

@@ -5,13 +5,12 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::app::AppError;
-use super::app::listed;
+use super::app_error::{AppError, listed};
 use super::header::HeaderError;
-use super::knobs::WrittenError;
 use super::range::RangeError;
-use super::start::StartError;
+use super::start_error::StartError;
 use super::variable::VariableError;
+use super::written_knob::WrittenError;
 use crate::terms::{GoalsError, SloError, TargetError, UnitError};
 
 /// Where a text was written.

@@ -13,10 +13,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Origin, PlanError, Problem};
 use super::header::{check_header, set_header};
-use super::knobs::Written;
 use super::options::{Form, Key};
 use super::suggest::closest;
 use super::variable::check_variable;
+use super::written_knob::Written;
 use crate::terms::{Slo, Target, TargetError};
 
 /// The name under which a plan is looked for.

@@ -4,7 +4,9 @@
 //! where it came from. Reads the app's folder and the files named; starts nothing, changes nothing.
 
 mod app;
+mod app_error;
 mod bundle;
+mod checked;
 mod error;
 mod file;
 mod header;
@@ -21,95 +23,24 @@ mod resolve;
 mod server;
 mod settings;
 mod start;
+mod start_error;
 mod suggest;
 mod targets;
+pub(crate) mod traffic;
 mod variable;
+mod written_knob;
 
-use std::path::PathBuf;
-use std::time::Duration;
-
-pub use app::{AppError, Wish, recognise, recognise_as};
-pub use error::{Origin, PlanError, Problem};
+pub use app::recognise;
+pub(crate) use app_error::AppError;
+pub use checked::{Plan, Surroundings};
+pub use error::PlanError;
 #[cfg(fuzzing)]
 pub use file::{PlanFile, parse};
-pub use header::{HeaderError, parse_header};
-pub use options::{Form, Key, Row, Typed};
-pub use range::{LARGEST_COUNT, RangeError, parse_counts};
-pub use rerun::{Difference, differences, with_earlier, without_knobs};
+pub(crate) use options::Form;
+pub use options::{Key, Typed};
+pub(crate) use range::parse_counts;
+pub(crate) use rerun::{differences, with_earlier, without_knobs};
 pub use resolve::resolve;
-pub use server::{Chosen, check_programs, choose_server, own_program};
-pub use start::StartError;
-pub use suggest::closest;
-pub use targets::read_targets;
-pub use variable::VariableError;
-
-use crate::server::App;
-use crate::terms::{
-    Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, Objective, PlanRecord, PlanSource,
-    PlannedGoal, Ratio, Target, Threads, Workers,
-};
-
-/// Where the command was typed.
-#[derive(Debug, Clone)]
-pub struct Surroundings {
-    /// The current folder, absolute.
-    pub folder: PathBuf,
-    /// What a server started from here may use.
-    pub cores: Cores,
-    pub memory: Bytes,
-    /// The folders of `PATH`, in which programs are found.
-    pub program_folders: Vec<PathBuf>,
-}
-
-/// A checked plan of `tune`.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    pub app: App,
-    /// The adapter's name.
-    pub server: String,
-    /// Ascending, without repeats, not empty.
-    pub workers: Vec<Workers>,
-    /// Ascending, without repeats, not empty.
-    pub threads: Vec<Threads>,
-    /// False for a server whose workers have one thread each; [`threads`](Self::threads) is 1 then,
-    /// and nobody is told of it.
-    pub has_threads: bool,
-    /// Where [`threads`](Self::threads) came from: a default is narrowed to one thread for an app
-    /// that runs one today, unless the user agrees.
-    pub threads_source: PlanSource,
-    pub targets: Vec<Target>,
-    pub goal: PlannedGoal,
-    /// What the best setting has most or least of.
-    pub objective: Objective,
-    /// `None`: all that this process may use.
-    pub cores: Option<Cores>,
-    pub memory: Option<Bytes>,
-    pub budget: Duration,
-    /// How well the capacity is to be known, half an interval's width; `None`: nobody asked.
-    pub precision: Option<Ratio>,
-    pub arrivals: Arrivals,
-    pub connection: ConnectionMode,
-    /// From due to the last byte; longer than every limit of the goal that is known.
-    pub timeout: Duration,
-    /// Most database connections that may be open at once.
-    pub db_connections: Option<u32>,
-    pub seed: u64,
-    /// What is tried beside workers and threads, a value each.
-    pub changes: Vec<Change>,
-    /// Absolute.
-    pub store: PathBuf,
-    /// The user answers every question with yes beforehand.
-    pub assume_yes: bool,
-    /// Load may be sent to an address that is neither loopback nor private.
-    pub allow_public: bool,
-    /// What is shown and stored of the plan, in printing order.
-    pub records: Vec<PlanRecord>,
-}
-
-impl Plan {
-    /// The goals of all targets; the common one only where it was given.
-    pub fn goals(&self) -> Goals {
-        resolve::goals_of(&self.targets, &self.goal)
-            .expect("a plan whose goals contradict each other is refused")
-    }
-}
+pub(crate) use server::own_program;
+pub use server::{check_programs, choose_server};
+pub(crate) use suggest::closest;

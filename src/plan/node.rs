@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::app::{AppError, read};
+use super::app_error::{AppError, read};
 use crate::server::{App, Framework};
 
 const PACKAGE: &str = "package.json";

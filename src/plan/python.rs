@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::app::{AppError, read};
+use super::app_error::{AppError, read};
 use crate::server::{App, Framework};
 
 /// gunicorn's own file, where it looks for it, and the setting that names the app.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::app::{Wish, is_entry, known, recognise_as};
+use super::app::{AppHint, is_entry, recognise_as};
+use super::app_error::known;
+use super::checked::{Plan, Surroundings, goals_of};
 use super::error::{Origin, PlanError, Problem};
 use super::header::{parse_header, set_header};
 use super::knobs::knobs;
@@ -14,9 +16,9 @@ use super::range::{LARGEST_COUNT, parse_counts};
 use super::record::{Subject, allowance};
 use super::server::{check_programs, choose_server};
 use super::settings::{Given, Settings, Sourced};
+use super::start;
 use super::targets::read_targets;
 use super::variable::parse_variable;
-use super::{Plan, Surroundings, start};
 use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, Proxy};
 use crate::terms::{
     Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, GoalsError, PlanSource, PlannedGoal,
@@ -33,7 +35,7 @@ const LEAST_BUDGET: Duration = Duration::from_secs(20);
 const MOST_BUDGET: Duration = Duration::from_secs(24 * 3600);
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const LEAST_TIMEOUT: Duration = Duration::from_millis(10);
-/// Longer latencies are not told apart.
+/// Longer latencies are not distinguished.
 const MOST_TIMEOUT: Duration = Duration::from_secs(3600);
 /// Fixed, so that a run can be repeated.
 const DEFAULT_SEED: u64 = 1;
@@ -151,11 +153,11 @@ fn app(settings: &Settings<'_>) -> Result<Sourced<App>, PlanError> {
     });
     let entry = entry.transpose()?;
     let asked = asked_server(settings)?;
-    let wish = Wish {
+    let hint = AppHint {
         entry: entry.as_ref().map(|entry| entry.value.as_str()),
         runs: asked.map_or(&[], |asked| asked.value.about().runs),
     };
-    let value = recognise_as(folder, wish)?;
+    let value = recognise_as(folder, hint)?;
     Ok(Sourced { value, source: entry.map_or(source, |entry| entry.source) })
 }
 
@@ -266,7 +268,7 @@ fn memory(
 
 /// Up to twice the cores by default; where a worker has one thread, and so does nothing while it
 /// waits, up to eight times, in wider steps. What memory does not hold is left out by the search.
-/// Of a command that is told no number there is one.
+/// A command without a place for a number has one.
 fn workers(
     settings: &Settings<'_>,
     app: &App,
@@ -385,16 +387,7 @@ fn goal(settings: &Settings<'_>) -> Result<Sourced<PlannedGoal>, PlanError> {
     })
 }
 
-/// The goals of a mix.
-pub(super) fn goals_of(targets: &[Target], goal: &PlannedGoal) -> Result<Goals, GoalsError> {
-    let common = match goal {
-        PlannedGoal::Given(slo) => Some(slo.clone()),
-        PlannedGoal::FromUnloaded => None,
-    };
-    Goals::of(targets, common, true)
-}
-
-/// The goals of all targets; those of their own must leave the common one somebody.
+/// The goals of all targets; targets' own goals must leave some target to the common one.
 fn goals(
     settings: &Settings<'_>,
     targets: &Sourced<Vec<Target>>,

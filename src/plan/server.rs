@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use super::app::AppError;
-use super::{app::read, bundle};
+use super::app_error::{AppError, read};
+use super::bundle;
 use crate::server::{ADAPTERS, Adapter, App, Framework, Proxy};
 
 /// A server, and how it was come by.

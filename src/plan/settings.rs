@@ -17,7 +17,7 @@ pub struct Sourced<T> {
 }
 
 impl<T> Sourced<T> {
-    /// A value that nobody gave.
+    /// A value that was not given.
     pub fn default(value: T) -> Self {
         Self { value, source: PlanSource::Default }
     }

@@ -6,8 +6,8 @@
 use super::outside::{pad, pad_left, wrap};
 use super::{Language, figures};
 use crate::terms::{
-    Holds, LabChoice, LabConclusion, LabEntry, LabEvidence, LabFigures, LabResult, LabRun,
-    LabSetting, LabTune,
+    Holds, LabChoice, LabConclusion, LabEntry, LabEvent, LabEvidence, LabFigures, LabResult,
+    LabRun, LabSetting, LabTune, LabTuneEvent,
 };
 
 const WIDTH: usize = 80;
@@ -31,8 +31,49 @@ pub fn list(entries: &[LabEntry]) -> String {
     text
 }
 
-/// One run as it is told while the experiment goes on.
-pub fn progress(index: usize, of: usize, run: &LabRun) -> String {
+/// What happens while an experiment runs.
+pub fn event(event: &LabEvent<'_>) -> String {
+    match event {
+        LabEvent::Begins { lab, runs, estimated_s } => {
+            let time = figures::span(*estimated_s);
+            format!("{lab}: {runs} runs, about {time} in all\n")
+        }
+        LabEvent::TakenUp { runs } => format!("{runs} of them were measured before and are kept\n"),
+        LabEvent::Preparing { what } => format!("preparing: {what}\n"),
+        LabEvent::Scaled { scale, cpu_s_per_request, published_s } => format!(
+            "a request costs {:.1} ms of CPU here and {:.1} ms in the article: rates are x \
+             {scale:.2}\n",
+            cpu_s_per_request * 1e3,
+            published_s * 1e3
+        ),
+        LabEvent::Measured { index, of, run } => progress(*index, *of, run),
+    }
+}
+
+/// What happens while an experiment's app is tuned.
+pub fn tune_event(event: &LabTuneEvent<'_>) -> String {
+    let setting = |it: LabChoice| format!("{} x {}", it.workers, it.threads);
+    let rate = |rate: Option<f64>| rate.map_or("none".to_string(), figures::rate);
+    match event {
+        LabTuneEvent::Preparing { what } => format!("preparing: {what}\n"),
+        LabTuneEvent::Tunes => "tune begins\n".to_string(),
+        LabTuneEvent::Chose { chosen, article } if chosen == article => {
+            format!("chosen: {}, as in the article\n", setting(*chosen))
+        }
+        LabTuneEvent::Chose { chosen, article } => format!(
+            "chosen: {}; measuring it again beside the article's {}\n",
+            setting(*chosen),
+            setting(*article)
+        ),
+        LabTuneEvent::Pair { index, of, pair } => {
+            let (chosen, article) = (rate(pair.chosen_rps), rate(pair.article_rps));
+            format!("{index}/{of}  {chosen} against {article}\n")
+        }
+    }
+}
+
+/// One run that is over.
+fn progress(index: usize, of: usize, run: &LabRun) -> String {
     let here = match (&run.measured, &run.failure) {
         (Some(measured), failure) => {
             let failure = failure.as_ref().map(|it| format!(" ({})", Language::English.say(it)));

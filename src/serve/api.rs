@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Kept, Served};
+use super::served::{Kept, Served};
 use crate::report::facts::with_sentences;
 use crate::report::html::{self, Content, Page};
 use crate::session::compare::{self, Source};

@@ -1,6 +1,6 @@
 //! A session read on as it is written: each look gives what is new, as messages for the page.
 //!
-//! In: a store that another program writes. Out: messages. No clock: whoever asks decides when.
+//! In: a store that another program writes. Out: messages. No clock: the caller decides when.
 
 use std::path::Path;
 

@@ -13,9 +13,9 @@ use futures_util::stream::poll_fn;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
-use super::Served;
 use super::api::Failure;
 use super::follow::{Follower, Message};
+use super::served::Served;
 use crate::store::{SessionId, StoreError};
 
 /// A second is shown before the next one has passed; looking costs a few microseconds.
@@ -57,7 +57,7 @@ async fn stream(
     Ok(Sse::new(messages).keep_alive(KeepAlive::default()))
 }
 
-/// Looks again and again, until nobody listens any more or the store is gone.
+/// Looks again and again, until the receiver is dropped or the store is gone.
 async fn follow(
     mut follower: Follower,
     first: Vec<Message>,

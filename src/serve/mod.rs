@@ -7,14 +7,15 @@
 mod api;
 mod follow;
 mod live;
+mod served;
 
 pub use api::{Failure, ListRow};
 pub use follow::{Running, Second};
+pub use served::Served;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -25,9 +26,8 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use thiserror::Error;
 
-use crate::report::{Story, html};
-use crate::store::SessionId;
-use crate::terms::{PredictTable, StopSignal};
+use crate::report::html;
+use crate::terms::StopSignal;
 
 /// Why nothing can be served.
 #[derive(Debug, Error)]
@@ -43,32 +43,6 @@ pub enum ServeError {
         #[source]
         source: io::Error,
     },
-}
-
-/// What is served to whom.
-#[derive(Debug)]
-pub struct Served {
-    store: PathBuf,
-    token: String,
-    /// The session that was asked for last.
-    kept: Mutex<Option<Arc<Kept>>>,
-}
-
-/// A session up to an event, and what its sliders move over.
-#[derive(Debug)]
-struct Kept {
-    session: SessionId,
-    last_event: i64,
-    story: Story,
-    predict: Option<PredictTable>,
-}
-
-impl Served {
-    /// The sessions of a store. `token`: a part of every address; whoever does not know it gets
-    /// nothing.
-    pub fn new(store: PathBuf, token: String) -> Self {
-        Self { store, token, kept: Mutex::new(None) }
-    }
 }
 
 /// How often it is asked whether it should stop.

@@ -297,7 +297,7 @@ fn figure(pair: &Pair, of_errors: Option<Standing>) -> ComparedFigure {
         a: pair.a,
         b: pair.b,
         ratio: (pair.a > 0.0).then(|| pair.b / pair.a),
-        ratio_interval: interval.map(|it| [it.low, it.high]),
+        ratio_interval: interval.map(|it| it.interval()),
         change: of_errors.or_else(|| pair.ratio.map(|ratio| change(pair.kind, &ratio))),
         observations: pair.observations,
         within_blocks: pair.within_blocks,

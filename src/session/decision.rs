@@ -21,7 +21,7 @@ pub struct Facts<'a> {
     pub elapsed_s: f64,
     pub load_s: f64,
     pub warnings: Vec<Warning>,
-    /// Of several targets, the trials that told them apart.
+    /// Of several targets, the trials that judged each by its goal.
     pub mixed: &'a [TrialSummary],
 }
 
@@ -109,7 +109,7 @@ fn current(configuration: Configuration, capacity: Option<&CapacityEstimate>) ->
         workers: configuration.workers.get(),
         threads: configuration.threads.get(),
         capacity_rps: capacity.map(|capacity| capacity.rps.value),
-        capacity_rps_interval: capacity.map(|capacity| interval(&capacity.rps)),
+        capacity_rps_interval: capacity.map(|capacity| capacity.rps.interval()),
     }
 }
 
@@ -120,9 +120,9 @@ fn decision(choice: &Choice, found: Option<&KnobsAnswer>, facts: &Facts<'_>) -> 
         workers: configuration.workers.get(),
         threads: configuration.threads.get(),
         capacity_rps: choice.capacity.rps.value,
-        capacity_rps_interval: interval(&choice.capacity.rps),
+        capacity_rps_interval: choice.capacity.rps.interval(),
         gain_ratio: choice.gain.map(|gain| gain.value),
-        gain_ratio_interval: choice.gain.as_ref().map(interval),
+        gain_ratio_interval: choice.gain.as_ref().map(Estimate::interval),
         precision: choice.precision,
         operating_rps: choice.capacity.rps.value * OPERATING_SHARE,
         limit: choice.limit.clone(),
@@ -155,7 +155,7 @@ fn equivalent(choice: &crate::search::EquivalentChoice) -> Equivalent {
         workers: choice.configuration.workers.get(),
         threads: choice.configuration.threads.get(),
         ratio: choice.ratio.value,
-        ratio_interval: interval(&choice.ratio),
+        ratio_interval: choice.ratio.interval(),
         memory_bytes: choice.memory_bytes,
     }
 }
@@ -185,15 +185,11 @@ fn front_setting(
         threads: it.configuration.threads.get(),
         chosen: Some(it.configuration) == chosen,
         capacity_rps: it.capacity.value,
-        capacity_rps_interval: interval(&it.capacity),
+        capacity_rps_interval: it.capacity.interval(),
         confirmed: it.is_confirmed,
         memory_bytes: it.memory_bytes?,
         latency_s_p95: it.p95_s,
         cost_per_hour: cost.map(|cost| cost.per_hour),
         cost_per_million_requests: cost.map(|cost| cost.per_million_requests),
     })
-}
-
-pub(super) fn interval(estimate: &Estimate) -> [f64; 2] {
-    [estimate.low, estimate.high]
 }

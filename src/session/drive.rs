@@ -1,7 +1,7 @@
 //! Drives a session: what a search asks for is measured on a place, stored, shown and told back,
 //! until it is decided, the user stops it, or we cannot go on.
 //!
-//! In: [`Questions`] and a place. Out: events, in the store and for whoever shows them, the last of
+//! In: [`Questions`] and a place. Out: events, in the store and for the reporters, the last of
 //! them `SessionEnded`. Whatever happens the server is stopped and the answer so far is shown.
 
 use std::fmt::Display;
@@ -10,21 +10,22 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::decision;
-use super::order::order;
+use super::order::{Measured, measure};
+use super::resume::Resumed;
 use crate::load::LoadError;
 use crate::place::{Place, PlaceError};
 use crate::plan::Plan;
-use crate::report::{Language, Reporter};
+use crate::report::{Language, Reporter, Stored};
 use crate::search::{Answer, Ask, Search, Told, TrialRequest};
 use crate::server::{Inspection, Proxy};
-use crate::store::{SessionId, Store, StoreError};
-use crate::summary::trial::{self as trial_summary, Context};
+use crate::store::{SessionHead, SessionId, Store, StoreError};
+use crate::summary::trial::Context;
 use crate::terms::{
     BootFailure, Configuration, Doubt, Event, EventKind, LoadDoubt, Machine, PlanLine, PlanRecord,
     PlanSource, PlannedGoal, PlannedValue, Prediction, Reason, SessionError, SessionState, Slo,
     Stated, StopSignal, Task, TrialSummary, TuneResult, Verdict, Warning,
 };
-use crate::trial::{Outcome, Progress, Runner};
+use crate::trial::{Progress, Runner};
 
 /// Why a tune ended without an answer; what was measured before is in the store.
 #[derive(Debug, Error)]
@@ -130,29 +131,19 @@ impl Questions for Search {
     }
 }
 
-/// Where events go: the store first, then whoever shows them.
+/// Where events go: the store first, then the reporters.
 pub(super) struct Log<'a> {
     store: &'a mut Store,
-    session: SessionId,
-    reporters: &'a mut Vec<Box<dyn Reporter>>,
+    pub session: SessionId,
+    reporters: Vec<Box<dyn Reporter>>,
     /// What an earlier run of this session had used, seconds.
     clock_offset_s: f64,
     /// Every doubt once.
     warned: Vec<Warning>,
 }
 
-impl<'a> Log<'a> {
-    /// `clock_offset_s`: what an earlier run of this session had used.
-    pub(super) fn new(
-        store: &'a mut Store,
-        session: SessionId,
-        reporters: &'a mut Vec<Box<dyn Reporter>>,
-        clock_offset_s: f64,
-    ) -> Self {
-        Self { store, session, reporters, clock_offset_s, warned: Vec::new() }
-    }
-
-    pub(super) fn at_s(&self, elapsed: Duration) -> f64 {
+impl Log<'_> {
+    fn at_s(&self, elapsed: Duration) -> f64 {
         self.clock_offset_s + elapsed.as_secs_f64()
     }
 
@@ -198,7 +189,7 @@ impl<'a> Log<'a> {
     }
 
     /// A doubt is raised once, whatever its figures.
-    pub(super) fn warn(&mut self, elapsed: Duration, warning: Warning) -> Result<(), TuneError> {
+    fn warn(&mut self, elapsed: Duration, warning: Warning) -> Result<(), TuneError> {
         if self.warned.iter().any(|known| known.is_like(&warning)) {
             return Ok(());
         }
@@ -207,19 +198,74 @@ impl<'a> Log<'a> {
     }
 }
 
+/// What a session works with.
+pub struct Session<'a> {
+    pub plan: &'a Plan,
+    pub place: &'a mut dyn Place,
+    pub store: &'a mut Store,
+    /// Makes the receivers of events, once it is known where the session is stored.
+    pub reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
+    pub stop: StopSignal,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// What doctor found.
+    pub doubts: Vec<Warning>,
+}
+
+impl<'a> Session<'a> {
+    /// Begins it in the store, or goes on with one that was cut off. No event is emitted yet.
+    pub(super) fn begin(
+        self,
+        fingerprint: String,
+        inspection: Inspection,
+        resumed: Option<&Resumed>,
+    ) -> Result<(Work<'a>, &'a mut dyn Place), TuneError> {
+        let Session { plan, place, store, reporters, stop, started_at, doubts } = self;
+        let server = format!("{} {}", plan.server, inspection.server_version);
+        let app = plan.app.folder.display().to_string();
+        let head = SessionHead { fingerprint, app, server: server.clone() };
+        let session = match resumed {
+            Some(resumed) => {
+                store.take_up(resumed.session)?;
+                resumed.session
+            }
+            None => store.begin(&head, &started_at)?,
+        };
+        let stored = store.path().display().to_string();
+        let reporters = reporters(Stored { session: session.0, store: stored, started_at });
+        let clock_offset_s = resumed.map_or(0.0, |resumed| resumed.at_s);
+        let work = Work {
+            plan,
+            server,
+            inspection,
+            machine: place.machine().clone(),
+            stop,
+            log: Log { store, session, reporters, clock_offset_s, warned: Vec::new() },
+            doubts,
+            starts: resumed.map_or(0, |resumed| resumed.starts),
+            trials: resumed.map_or(0, |resumed| resumed.trials),
+            load_s: resumed.map_or(0.0, |resumed| resumed.load_s),
+            mixed: resumed.into_iter().flat_map(Resumed::mixed).cloned().collect(),
+        };
+        Ok((work, place))
+    }
+}
+
 /// A tune, or a verification, at work.
 pub(super) struct Work<'a> {
-    pub plan: &'a Plan,
-    pub server: String,
-    pub inspection: Inspection,
+    plan: &'a Plan,
+    server: String,
+    inspection: Inspection,
     pub machine: Machine,
-    pub stop: StopSignal,
+    stop: StopSignal,
     pub log: Log<'a>,
-    pub starts: u32,
-    pub trials: u32,
-    pub load_s: f64,
-    /// Trials that told several targets apart.
-    pub mixed: Vec<TrialSummary>,
+    /// Known beforehand.
+    doubts: Vec<Warning>,
+    starts: u32,
+    trials: u32,
+    load_s: f64,
+    /// Trials that judged several targets each by its goal.
+    mixed: Vec<TrialSummary>,
 }
 
 /// What is known when a trial begins.
@@ -292,6 +338,9 @@ impl Work<'_> {
         questions: &mut dyn Questions,
         place: &mut dyn Place,
     ) -> Result<Ended, TuneError> {
+        for doubt in std::mem::take(&mut self.doubts) {
+            self.log.warn(place.elapsed(), doubt)?;
+        }
         let mut runner = Runner::new(place, self.starts);
         let end = self.trials(questions, &mut runner);
         let stopped = runner.finish();
@@ -359,41 +408,33 @@ impl Work<'_> {
     ) -> Result<Option<Told>, TuneError> {
         let id = self.trials + 1;
         let goals = self.plan.goals().with_common(known.slo);
-        let order = order(request, self.plan.seed, id, &goals);
-        let left = known.left;
-        let outcome = {
-            let began = runner.elapsed();
-            let log = &mut self.log;
-            let mut failed = None;
-            let outcome = runner.run(&order, &mut |progress| {
-                let shown = show_progress(log, began, id, request, left, progress);
-                failed = failed.take().or(shown.err());
-            });
-            if let Some(error) = failed {
-                return Err(error);
-            }
-            outcome
+        let context = Context {
+            id,
+            purpose: request.purpose,
+            goals: &goals,
+            cores: self.machine.cores.get(),
+            unloaded_s: known.unloaded_s,
+            has_proxy: self.plan.app.proxy != Proxy::None,
+            has_threads: self.plan.has_threads,
+            ended_s: self.log.clock_offset_s,
         };
+        let (left, began, log) = (known.left, runner.elapsed(), &mut self.log);
+        let mut failed = None;
+        let measured = measure(runner, request, self.plan.seed, context, &mut |progress| {
+            let shown = show_progress(log, began, id, request, left, progress);
+            failed = failed.take().or(shown.err());
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
         let elapsed = runner.elapsed();
-        match outcome {
+        match measured {
             Err(PlaceError::Stopped) => Ok(None),
             Err(error) => Err(error.into()),
-            Ok(Outcome::BootFailed(failure)) => {
+            Ok(Measured::BootFailed(failure)) => {
                 self.boot_failed(request, failure, known.needs_first_boot, elapsed).map(Some)
             }
-            Ok(Outcome::Recorded(record)) => {
-                let context = Context {
-                    id,
-                    purpose: request.purpose,
-                    goals: &goals,
-                    cores: self.machine.cores.get(),
-                    unloaded_s: known.unloaded_s,
-                    has_proxy: self.plan.app.proxy != Proxy::None,
-                    has_threads: self.plan.has_threads,
-                    ended_s: self.log.at_s(elapsed),
-                };
-                let mut summary = trial_summary::summarise(&record, &context);
-                summary.variant = request.variant;
+            Ok(Measured::Trial(mut summary, record)) => {
                 let is_stopped = self.stop.is_raised();
                 if is_stopped {
                     mark_stopped(&mut summary);
@@ -402,7 +443,7 @@ impl Work<'_> {
                 self.starts = record.start;
                 self.load_s += summary.load_s;
                 if !summary.summary.goals.is_empty() {
-                    self.mixed.push(summary.clone());
+                    self.mixed.push(*summary.clone());
                 }
                 // That a load was ended early is the verdict's to say.
                 let doubts = summary.summary.warnings.iter().filter(|it| !is_cut_short(it));
@@ -410,12 +451,12 @@ impl Work<'_> {
                     self.log.warn(elapsed, warning.clone())?;
                 }
                 let kind = EventKind::TrialFinished {
-                    summary: Box::new(summary.clone()),
+                    summary: summary.clone(),
                     load: Box::new(record.load),
                     monitor: Box::new(record.monitor),
                 };
                 self.log.emit(elapsed, kind)?;
-                Ok((!is_stopped).then(|| Told::Trial(Box::new(summary))))
+                Ok((!is_stopped).then_some(Told::Trial(summary)))
             }
         }
     }
@@ -443,7 +484,7 @@ fn is_cut_short(warning: &Warning) -> bool {
     matches!(warning.doubt(), Some(Doubt::Load(LoadDoubt::LoadCutShort { .. })))
 }
 
-/// False for what only told that something began, in a run that has ended since.
+/// False for what only says that something began, in a run that has ended since.
 fn is_result(event: &Event) -> bool {
     !matches!(
         event.kind,

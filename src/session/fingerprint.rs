@@ -100,7 +100,7 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    /// Adds a text, told apart from what follows.
+    /// Adds a text, separated from what follows.
     pub fn add(&mut self, text: &str) {
         self.add_bytes(text.as_bytes());
         self.add_bytes(&[0]);

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use super::decision::interval;
 use crate::plan::Plan;
 use crate::search::{ChangeAnswer, KnobChange, KnobsAnswer, VariantAnswer};
 use crate::server::{self, Inspection};
+use crate::stats::Estimate;
 use crate::terms::{
     Change, ChangeNotThere, KnobCheck, KnobResult, KnobVerdict, KnobsNote, KnobsReport,
     SessionDoubt, Stated, Warning,
@@ -44,7 +44,7 @@ pub fn report(plan: &Plan, found: &KnobsAnswer) -> KnobsReport {
         neighbours: found.neighbours.iter().map(check).collect(),
         recommended: found.recommended.names(&plan.changes),
         gain_ratio: found.gain.map(|gain| gain.value),
-        gain_ratio_interval: found.gain.as_ref().map(interval),
+        gain_ratio_interval: found.gain.as_ref().map(Estimate::interval),
         recommended_threads: found.recommended_at.threads.get(),
     }
 }
@@ -55,9 +55,9 @@ fn result(change: &Change, answer: &ChangeAnswer) -> KnobResult {
         change: change.name.clone(),
         verdict: answer.verdict,
         capacity_ratio: answer.capacity.map(|ratio| ratio.value),
-        capacity_ratio_interval: answer.capacity.as_ref().map(interval),
+        capacity_ratio_interval: answer.capacity.as_ref().map(Estimate::interval),
         memory_ratio: answer.memory.map(|ratio| ratio.value),
-        memory_ratio_interval: answer.memory.as_ref().map(interval),
+        memory_ratio_interval: answer.memory.as_ref().map(Estimate::interval),
         blocks: answer.capacity.map_or(0, |ratio| ratio.count as u32),
         more_s: answer.more_s,
         reason: answer.reason.clone().map(Stated::Fact),
@@ -70,9 +70,9 @@ fn check(plan: &Plan, answer: &VariantAnswer) -> KnobCheck {
         workers: answer.configuration.workers.get(),
         threads: answer.configuration.threads.get(),
         capacity_ratio: answer.capacity.value,
-        capacity_ratio_interval: interval(&answer.capacity),
+        capacity_ratio_interval: answer.capacity.interval(),
         memory_ratio: answer.memory.map(|ratio| ratio.value),
-        memory_ratio_interval: answer.memory.as_ref().map(interval),
+        memory_ratio_interval: answer.memory.as_ref().map(Estimate::interval),
         blocks: answer.capacity.count as u32,
     }
 }
@@ -90,7 +90,7 @@ pub fn notes(plan: &Plan, found: &KnobsAnswer) -> Vec<KnobsNote> {
             chosen: found.at,
             better: moved.configuration,
             capacity_ratio: moved.capacity.value,
-            capacity_ratio_interval: interval(&moved.capacity),
+            capacity_ratio_interval: moved.capacity.interval(),
         }),
         None if found.neighbours.is_empty() && plan.has_threads => {
             Some(KnobsNote::OtherThreadsNotTried { changes: names(), chosen: found.at })

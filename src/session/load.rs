@@ -2,129 +2,39 @@
 //!
 //! In: what was typed, taken apart by the command line ([`Asked`]). Out: a summary. Must not print.
 
-mod access_log;
 pub(super) mod addresses;
+mod asked;
 pub mod capacity;
 mod describe;
-mod json_target;
+mod error;
 mod route;
-mod table;
-mod targets;
 mod tls;
-pub(super) mod url;
 mod window;
 
 use std::io::{self, Read};
-use std::net::IpAddr;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
-use thiserror::Error;
 
-use crate::load::shape::Times;
 pub use crate::load::shape::{Shape, Stages};
-use crate::load::{self, Address, Callbacks, LoadError, LoadSpec, Placement};
+use crate::load::{self, Address, Callbacks, LoadSpec};
 pub use crate::load::{Closing, Length, Protocol, TlsOptions};
-use crate::report::Language;
+use crate::plan::traffic::{self, Traffic, Url};
+pub use crate::plan::traffic::{LogSpec, Speed};
 use crate::report::load::{About, RequestLine};
 use crate::summary::load::{Fold, Rules};
 use crate::terms::{
-    ConnectionMode, Goals, LiveSecond, LoadDoubt, LoadRun, LoadSecond, LoadSummary, Rate,
-    RequestRow, RouteSummary, Slo, StopSignal, Target, Warning,
+    Goals, LiveSecond, LoadDoubt, LoadRun, LoadSecond, LoadSummary, Rate, RequestRow, RouteSummary,
+    StopSignal, Target, Warning,
 };
-pub use access_log::{LogSpec, Speed};
-use access_log::{Traffic, replay};
 use addresses::{addresses, reachable};
+pub use asked::Asked;
 use describe::describe;
-use url::Url;
-#[cfg(fuzzing)]
-pub use {targets::parse, targets::written, url::Url as Server};
-
-/// What was typed.
-#[derive(Clone)]
-pub struct Asked {
-    /// Needed unless the targets file has whole URLs.
-    pub url: Option<String>,
-    pub unix: Option<PathBuf>,
-    /// `--target`, in order.
-    pub targets: Vec<Target>,
-    pub targets_file: Option<PathBuf>,
-    /// Where the mix comes from instead.
-    pub access_log: Option<LogSpec>,
-    /// A table of what variables in targets stand for.
-    pub variables_file: Option<PathBuf>,
-    /// Of the URL's own request.
-    pub method: Option<String>,
-    /// Body of the URL's own request, or `@FILE`.
-    pub data: Option<String>,
-    /// Of all requests, each `Name: value`.
-    pub headers: Vec<String>,
-    /// `user:password`.
-    pub user: Option<String>,
-    /// `None`: when and as often as in the access log.
-    pub shape: Option<Shape>,
-    pub warm_up: Duration,
-    /// Not looked at when the shape has a length of its own.
-    pub length: Length,
-    pub connection: ConnectionMode,
-    pub closing: Closing,
-    pub protocol: Protocol,
-    /// Clients keep cookies.
-    pub keeps_cookies: bool,
-    pub timeout: Duration,
-    pub max_in_flight: Option<u32>,
-    /// `None`: as many as the load needs, at most one for each core.
-    pub loops: Option<u16>,
-    pub seed: u64,
-    pub slo: Option<Slo>,
-    pub allows_public: bool,
-    /// For `https://`.
-    pub tls: TlsOptions,
-    /// Where the generator runs, and how it comes to its turn.
-    pub placement: Placement,
-}
-
-/// Why there is no result.
-#[derive(Debug, Error)]
-pub enum LoadVerbError {
-    /// What was typed makes no sense.
-    #[error("{0}")]
-    Usage(String),
-    /// A rule that protects others' machines.
-    #[error(
-        "{host} is at {address}, a public address; load is sent to this machine and private \
-         networks only, unless you may load that server and say --allow-public"
-    )]
-    PublicAddress { host: String, address: IpAddr },
-    // The cause is told after it, as that of every error.
-    #[error("could not find the address of '{host}' (check the name)")]
-    Resolve {
-        host: String,
-        #[source]
-        source: io::Error,
-    },
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// A search for the capacity that ends with the first load.
-    #[error("{0}")]
-    NothingAnswered(String),
-}
-
-impl LoadVerbError {
-    /// The user's to mend on the command line, rather than the environment's.
-    pub fn is_usage(&self) -> bool {
-        match self {
-            Self::Usage(_) | Self::PublicAddress { .. } | Self::Load(LoadError::Plan(_)) => true,
-            Self::Resolve { .. }
-            | Self::NothingAnswered(_)
-            | Self::Load(LoadError::Environment { .. }) => false,
-        }
-    }
-}
+pub use error::LoadVerbError;
 
 /// A load that can begin.
 pub struct Prepared {
@@ -142,7 +52,7 @@ impl Prepared {
     pub fn about(&self, now: Timestamp) -> About {
         let line = |target: &Target| RequestLine {
             method: target.method.clone(),
-            path: url::without_query(&target.path),
+            path: traffic::without_query(&target.path),
         };
         let server = Url { user: None, path: String::new(), ..self.url.clone() };
         About {
@@ -186,13 +96,13 @@ pub enum Conclusion {
 /// # Errors
 /// What was typed makes no sense or is not allowed, or the name is not known.
 pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
-    let targets_text = asked.targets_file.as_deref().map(targets::read).transpose()?;
+    let targets_text = asked.targets_file.as_deref().map(traffic::read_targets_file).transpose()?;
     let url = match &asked.url {
         Some(url) => Url::parse(url)?,
-        None => targets::server(targets_text.as_deref().unwrap_or_default())?,
+        None => traffic::server(targets_text.as_deref().unwrap_or_default())?,
     };
-    let variables = asked.variables_file.as_deref().map(table::read).transpose()?;
-    let mut traffic = asked.access_log.as_ref().map(access_log::read).transpose()?;
+    let variables = asked.variables_file.as_deref().map(traffic::read_table).transpose()?;
+    let mut traffic = asked.access_log.as_ref().map(traffic::read_log).transpose()?;
     let speed = asked.access_log.as_ref().and_then(|log| log.replay);
     let shape = shape_of(&asked, traffic.as_mut())?;
     if let Some(length) = shape.length(asked.warm_up) {
@@ -254,22 +164,22 @@ fn loops_needed(shape: &Shape, cores: u16) -> u16 {
     needed.clamp(1, u32::from(cores)) as u16
 }
 
-/// Cores that this process may use, as far as its affinity and its control group's quota tell.
+/// Cores that this process may use, as far as its affinity and its control group's quota say.
 fn own_cores() -> u16 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().min(1 << 10) as u16)
 }
 
 /// Takes requests that have ended.
-pub type TellRows<'a> = &'a mut dyn FnMut(&[RequestRow]);
+pub type RowSink<'a> = &'a mut dyn FnMut(&[RequestRow]);
 
-/// Who is told what while a load runs.
-pub struct Told<'a> {
+/// Receivers of what happens while a load runs.
+pub struct Receivers<'a> {
     /// About once a second; breaking ends the load.
     pub watch: &'a mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
     /// Each measured second, in order, with the whole seconds since the load began.
     pub second: &'a mut dyn FnMut(u64, &LoadSecond),
-    /// The measured requests as they end, in no order; `None` when nobody wants them.
-    pub rows: Option<TellRows<'a>>,
+    /// The measured requests as they end, in no order; `None`: they are not collected.
+    pub rows: Option<RowSink<'a>>,
 }
 
 fn rows_left_out(run: &LoadRun) -> Option<Warning> {
@@ -283,28 +193,28 @@ fn rows_left_out(run: &LoadRun) -> Option<Warning> {
 pub fn run(
     prepared: &Prepared,
     stop: &StopSignal,
-    told: Told<'_>,
+    receivers: Receivers<'_>,
 ) -> Result<Finished, LoadVerbError> {
     let (mut spec, route) = on_the_way(prepared, stop);
-    spec.keeps_rows = told.rows.is_some();
+    spec.keeps_rows = receivers.rows.is_some();
     let mut fold = Fold::new(spec.warm_up, &prepared.goals);
     let mut index = 0;
     let mut second = |second: LoadSecond| {
         fold.take(&second);
         if index >= spec.warm_up.as_secs() {
-            (told.second)(index, &second);
+            (receivers.second)(index, &second);
         }
         index += 1;
     };
-    let mut nobody = |_: &[RequestRow]| {};
-    let rows: TellRows<'_> = told.rows.unwrap_or(&mut nobody);
+    let mut ignored = |_: &[RequestRow]| {};
+    let rows: RowSink<'_> = receivers.rows.unwrap_or(&mut ignored);
     let measured_from = spec.warm_up.as_nanos() as u64;
     let mut measured = |all: &[RequestRow]| {
         all.chunk_by(|a, b| (a.due_ns < measured_from) == (b.due_ns < measured_from))
             .filter(|part| part[0].due_ns >= measured_from)
             .for_each(&mut *rows);
     };
-    let callbacks = Callbacks { watch: told.watch, second: &mut second, rows: &mut measured };
+    let callbacks = Callbacks { watch: receivers.watch, second: &mut second, rows: &mut measured };
     let run = load::stream(&spec, stop, callbacks)?;
     let (mut summary, all) = fold.finish(&run, &Rules::default());
     summary.warnings.extend(tls::warning(&run, &summary.errors));
@@ -314,7 +224,7 @@ pub fn run(
     Ok(Finished { summary, all })
 }
 
-/// The load as it will be sent, to those addresses where somebody listens; and the way there.
+/// The load as it will be sent, to those addresses where a server listens; and the way there.
 fn on_the_way(prepared: &Prepared, stop: &StopSignal) -> (LoadSpec, Option<RouteSummary>) {
     // Nothing is started from this process, so nothing inherits the higher limit.
     load::raise_descriptor_limit();
@@ -342,44 +252,11 @@ pub fn conclude(summary: &LoadSummary) -> Conclusion {
     }
 }
 
-/// Says what happened instead, most frequent first, and where to look.
-pub fn why_nothing_was_answered(summary: &LoadSummary) -> String {
-    let errors = &summary.errors;
-    let tls = tls::doubt(summary).map(|doubt| Language::DATA.say_warning(doubt));
-    let not_http = tls.clone().unwrap_or("is that the right port?".into());
-    let malformed = format!("answered with something that is not HTTP: {not_http}");
-    let tls = format!("ended by TLS: {}", tls.unwrap_or("the server's log may say why".into()));
-    let kinds = [
-        (
-            errors.refused,
-            "refused: nothing listens there; is the server running, on that port or socket?",
-        ),
-        (
-            errors.timeout,
-            "not answered in time: is the server overloaded, or the timeout too short?",
-        ),
-        (errors.reset, "reset by the server: its own log may say why"),
-        (errors.closed_early, "cut off by the server before a whole reply: its log may say why"),
-        (errors.malformed, malformed.as_str()),
-        (errors.tls, tls.as_str()),
-        (errors.address_unavailable, "without a free port or descriptor on this side (ulimit -n)"),
-        (errors.dropped, "never sent"),
-    ];
-    match kinds.iter().max_by_key(|(count, _)| *count) {
-        Some((count, what)) if *count > 0 => {
-            format!("not one request was answered: {count} of {} were {what}", summary.due)
-        }
-        _ => "the load was ended before anything was measured".to_string(),
-    }
-}
-
 /// The shape that was typed, or the log's own rhythm.
 fn shape_of(asked: &Asked, traffic: Option<&mut Traffic>) -> Result<Shape, LoadVerbError> {
     let speed = asked.access_log.as_ref().and_then(|log| log.replay);
     if let (Some(speed), Some(traffic)) = (speed, traffic) {
-        let times = Times::new(replay(std::mem::take(&mut traffic.arrivals), speed));
-        let times = times.map_err(|error| LoadVerbError::Usage(error.to_string()))?;
-        return Ok(Shape::Times(Arc::new(times)));
+        return Ok(Shape::Times(Arc::new(traffic.take_times(speed)?)));
     }
     let missing = || LoadVerbError::Usage("a load needs a rate, clients or a log to replay".into());
     asked.shape.clone().ok_or_else(missing)
@@ -396,7 +273,7 @@ fn targets_of(
     let mut targets = traffic.map(|traffic| traffic.targets.clone()).unwrap_or_default();
     targets.extend(asked.targets.iter().cloned());
     if let Some(text) = targets_text {
-        targets.extend(targets::parse(text, url, &read_file)?);
+        targets.extend(traffic::parse_targets(text, url, &read_file)?);
     }
     if targets.is_empty() {
         targets.push(own_target(asked, url)?);
@@ -427,7 +304,7 @@ fn has_header(headers: &[(String, String)], name: &str) -> bool {
 
 /// What `-H`, `--user` and the URL ask for in every request.
 fn common_headers(asked: &Asked, url: &Url) -> Result<Vec<(String, String)>, LoadVerbError> {
-    let headers = asked.headers.iter().map(|text| targets::header(text));
+    let headers = asked.headers.iter().map(|text| traffic::header(text));
     let mut headers = headers.collect::<Result<Vec<_>, _>>().map_err(LoadVerbError::Usage)?;
     let user = match (&asked.user, &url.user) {
         (Some(user), _) if !user.contains(':') => {
@@ -479,33 +356,9 @@ mod tests {
 
     fn asked(url: &str) -> Asked {
         let rate = Rate::per_second(10.0).unwrap();
-        Asked {
-            url: Some(url.into()),
-            unix: None,
-            targets: Vec::new(),
-            targets_file: None,
-            access_log: None,
-            variables_file: None,
-            method: None,
-            data: None,
-            headers: Vec::new(),
-            user: None,
-            shape: Some(Shape::Constant { rate, arrivals: Arrivals::Uniform }),
-            warm_up: Duration::from_secs(5),
-            length: Length::Duration(Duration::from_secs(30)),
-            connection: ConnectionMode::KeepAlive,
-            closing: Closing::Server,
-            protocol: Protocol::Http1,
-            keeps_cookies: false,
-            timeout: Duration::from_secs(10),
-            max_in_flight: None,
-            loops: None,
-            seed: 1,
-            slo: None,
-            allows_public: false,
-            tls: TlsOptions::default(),
-            placement: Placement::default(),
-        }
+        let shape = Shape::Constant { rate, arrivals: Arrivals::Uniform };
+        let warm_up = Duration::from_secs(5);
+        Asked { warm_up, ..Asked::new(url, shape, Duration::from_secs(30)) }
     }
 
     #[test]

@@ -1,8 +1,40 @@
-//! What the search asks for, as the order that a trial is run by.
+//! What the search asks for: as the order that a trial is run by, and measured.
 
+use crate::place::PlaceError;
 use crate::search::TrialRequest;
-use crate::terms::{Goals, Slo};
-use crate::trial::Order;
+use crate::summary::trial::{Context, summarise};
+use crate::terms::{BootFailure, Goals, Slo, TrialRecord, TrialSummary};
+use crate::trial::{Order, Outcome, Progress, Runner};
+
+/// What a request came to.
+pub enum Measured {
+    Trial(Box<TrialSummary>, Box<TrialRecord>),
+    BootFailed(BootFailure),
+}
+
+/// Runs the trial of one request and sums it up. `seed`: the session's; of `context` the end is
+/// when the place's clock began.
+///
+/// # Errors
+/// Only what is not the server's doing.
+pub fn measure(
+    runner: &mut Runner<'_>,
+    request: &TrialRequest,
+    seed: u64,
+    context: Context<'_>,
+    tell: &mut dyn FnMut(Progress),
+) -> Result<Measured, PlaceError> {
+    let order = order(request, seed, context.id, context.goals);
+    Ok(match runner.run(&order, tell)? {
+        Outcome::BootFailed(failure) => Measured::BootFailed(failure),
+        Outcome::Recorded(record) => {
+            let ended_s = context.ended_s + runner.elapsed().as_secs_f64();
+            let summary = summarise(&record, &Context { ended_s, ..context });
+            let summary = TrialSummary { variant: request.variant, ..summary };
+            Measured::Trial(Box::new(summary), record)
+        }
+    })
+}
 
 /// The order of one request. `goals`: as far as they are settled, so that a load which clearly
 /// cannot meet them ends early. By Little's law no more are in flight than come within the limits

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::load::LoadVerbError;
 use super::load::addresses::addresses;
-use super::load::url::{Scheme, Url, percent_decoded};
+use crate::plan::traffic::{InputError, Scheme, Url, percent_decoded};
 use crate::report::Story;
 use crate::report::load::LoadResult;
 use crate::report::metrics::{self, Metric};
@@ -22,7 +22,7 @@ const PATH: &str = "/v1/metrics";
 /// What headers the environment names, the more particular variable first.
 const HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
 
-/// Why there is nobody to push to.
+/// Why there is no receiver to push to.
 #[derive(Debug, Error)]
 pub enum PrepareError {
     #[error("--push: {0}")]
@@ -41,6 +41,12 @@ impl PrepareError {
     /// The user's to mend on the command line, rather than the environment's.
     pub fn is_usage(&self) -> bool {
         !matches!(self, Self::Address(_))
+    }
+}
+
+impl From<InputError> for PrepareError {
+    fn from(error: InputError) -> Self {
+        Self::Usage(error.to_string())
     }
 }
 

@@ -158,7 +158,7 @@ pub fn find(store: &Store, which: Which) -> Result<SessionRow, ReportError> {
     }
 }
 
-/// The same session, where 'last' is the newest that looked for a setting itself: one that verifies
+/// The session meant where 'last' is the newest that looked for a setting itself: one that verifies
 /// another tried two settings only.
 ///
 /// # Errors
@@ -186,7 +186,8 @@ pub fn replay(store: &Store, which: Which) -> Result<Story, ReportError> {
     Ok(with_head(story, row))
 }
 
-/// The same of as much as can be read, for people to look at: a warning says what could not.
+/// The session put together from as much of it as can be read, for people to look at: a warning
+/// says what could not.
 ///
 /// # Errors
 /// No such session, or nothing of it can be read.

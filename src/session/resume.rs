@@ -1,8 +1,8 @@
-//! A session that was killed goes on: its stored trials are told to a new search, which thereby
+//! A session that was killed goes on: its stored trials are given to a new search, which thereby
 //! comes to the same state.
 
 use crate::search::{Ask, Search, SearchPlan, Told};
-use crate::store::{SessionHead, SessionId, Store, StoreError};
+use crate::store::{SessionId, Store, StoreError};
 use crate::terms::{Event, EventKind, TrialSummary, Warning};
 
 /// What is known of the session that goes on.
@@ -20,7 +20,7 @@ pub struct Resumed {
 }
 
 impl Resumed {
-    /// Its trials that told several targets apart.
+    /// Its trials that judged several targets each by its goal.
     pub fn mixed(&self) -> impl Iterator<Item = &TrialSummary> {
         self.events.iter().filter_map(trial).filter(|trial| !trial.summary.goals.is_empty())
     }
@@ -33,10 +33,10 @@ impl Resumed {
 /// The store cannot be read.
 pub fn find(
     store: &Store,
-    head: &SessionHead,
+    fingerprint: &str,
     plan: &SearchPlan,
 ) -> Result<Option<Resumed>, StoreError> {
-    let Some(session) = store.unfinished(&head.fingerprint)? else { return Ok(None) };
+    let Some(session) = store.unfinished(fingerprint)? else { return Ok(None) };
     let events = store.events(session)?;
     let Some(search) = replay(&events, plan) else { return Ok(None) };
     let trials: Vec<&TrialSummary> = events.iter().filter_map(trial).collect();
@@ -55,8 +55,8 @@ pub fn find(
     }))
 }
 
-/// The search after it was told what the events hold; `None` when it would have asked for something
-/// else (another version of this program chose the trials).
+/// The search after it was given what the events hold; `None` when it would have asked for
+/// something else (another version of this program chose the trials).
 pub fn replay(events: &[Event], plan: &SearchPlan) -> Option<Search> {
     let mut search = Search::new(plan.clone());
     for event in events {

@@ -3,33 +3,21 @@
 
 use std::time::Duration;
 
-pub use super::drive::{Ended, TuneError};
-use super::drive::{Log, Work};
+use super::drive::Work;
+pub use super::drive::{Ended, Session, TuneError};
 use super::fingerprint;
 use super::grid;
 use super::knobs;
 use super::resume::{self, Resumed};
 use crate::model::Form;
-use crate::place::Place;
 use crate::plan::Plan;
-use crate::report::{Reporter, Stored};
 use crate::search::{self, Search, SearchPlan};
 use crate::server::{self, Inspection};
-use crate::store::{SessionHead, Store};
-use crate::terms::{EventKind, PlannedGoal, Ratio, StopSignal, Warning};
+use crate::terms::{EventKind, PlannedGoal, Ratio, Warning};
 
 /// Everything that a tune works with.
 pub struct Tune<'a> {
-    pub plan: &'a Plan,
-    pub place: &'a mut dyn Place,
-    pub store: &'a mut Store,
-    /// Makes those who are told what happens, once it is known where the session is stored.
-    pub reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
-    pub stop: StopSignal,
-    /// RFC 3339, UTC.
-    pub started_at: String,
-    /// What doctor found.
-    pub doubts: Vec<Warning>,
+    pub session: Session<'a>,
     /// Asked before threads are tried on an app that runs one today.
     pub consent: &'a mut dyn FnMut(&str) -> bool,
     /// Take up an unfinished session of the same plan.
@@ -42,57 +30,22 @@ pub struct Tune<'a> {
 /// The app's settings cannot be read, the app does not start as it is, or our own environment fails
 /// us. Whatever was measured until then is in the store.
 pub fn run(tune: Tune<'_>) -> Result<Ended, TuneError> {
-    let Tune { plan, place, store, reporters, stop, started_at, mut doubts, consent, may_resume } =
-        tune;
-    let inspection = place.inspect()?;
-    doubts.extend(place.warnings());
-    doubts.extend(knobs::doubts(plan, &inspection));
+    let Tune { mut session, consent, may_resume } = tune;
+    let (plan, inspection) = (session.plan, session.place.inspect()?);
+    session.doubts.extend(session.place.warnings());
+    session.doubts.extend(knobs::doubts(plan, &inspection));
     let (configurations, doubt) = grid::grid(plan, inspection.current, consent);
-    doubts.extend(doubt);
-    let machine = place.machine().clone();
-    let search_plan = search_plan(plan, &machine, configurations, &inspection, &doubts);
-    let head = SessionHead {
-        fingerprint: fingerprint::of_question(
-            plan,
-            &fingerprint::fingerprint(plan, &machine, &inspection),
-        ),
-        app: plan.app.folder.display().to_string(),
-        server: format!("{} {}", plan.server, inspection.server_version),
-    };
+    session.doubts.extend(doubt);
+    let machine = session.place.machine();
+    let search_plan = search_plan(plan, machine, configurations, &inspection, &session.doubts);
+    let fingerprint = fingerprint::fingerprint(plan, machine, &inspection);
+    let fingerprint = fingerprint::of_question(plan, &fingerprint);
     let resumed = match may_resume {
-        true => resume::find(store, &head, &search_plan)?,
+        true => resume::find(session.store, &fingerprint, &search_plan)?,
         false => None,
     };
-    let session = match &resumed {
-        Some(resumed) => {
-            store.take_up(resumed.session)?;
-            resumed.session
-        }
-        None => store.begin(&head, &started_at)?,
-    };
-    let mut reporters = reporters(Stored {
-        session: session.0,
-        store: store.path().display().to_string(),
-        started_at: started_at.clone(),
-    });
-    let clock_offset_s = resumed.as_ref().map_or(0.0, |resumed| resumed.at_s);
-    let log = Log::new(store, session, &mut reporters, clock_offset_s);
-    let mut work = Work {
-        plan,
-        server: head.server.clone(),
-        inspection,
-        machine,
-        stop,
-        log,
-        starts: resumed.as_ref().map_or(0, |resumed| resumed.starts),
-        trials: resumed.as_ref().map_or(0, |resumed| resumed.trials),
-        load_s: resumed.as_ref().map_or(0.0, |resumed| resumed.load_s),
-        mixed: resumed.iter().flat_map(Resumed::mixed).cloned().collect(),
-    };
+    let (mut work, place) = session.begin(fingerprint, inspection, resumed.as_ref())?;
     let mut search = begin(&mut work, resumed, search_plan, place.elapsed())?;
-    for doubt in doubts {
-        work.log.warn(place.elapsed(), doubt)?;
-    }
     work.drive(&mut search, place)
 }
 

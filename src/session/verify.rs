@@ -9,22 +9,19 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::compare::same;
-use super::drive::{Known, Log, Questions, TuneError, Work};
+use super::drive::{Known, Questions, Session, TuneError};
 use super::fingerprint;
 use super::report::{ReportError, Which, find, replay, tuned};
-use crate::place::Place;
-use crate::plan::Plan;
-use crate::report::{Language, Reporter, Stored, Story};
+use crate::report::{Language, Story};
 use crate::search::{
     Answer, Ask, CapacityEstimate, Choice, Start, Told, Verify, VerifyAnswer, VerifyPlan,
     VerifySetting, starts,
 };
 use crate::stats::Estimate;
-use crate::store::{SessionHead, SessionId, Store};
+use crate::store::{SessionId, Store};
 use crate::terms::{
     Configuration, Difference, Event, EventKind, Machine, MachineDifference, Note, Prediction,
-    SessionState, Slo, Stated, StopSignal, TrialPurpose, TrialSummary, Verification,
-    VerifiedSetting, Warning,
+    SessionState, Slo, Stated, TrialPurpose, TrialSummary, Verification, VerifiedSetting,
 };
 
 /// Why nothing can be verified.
@@ -62,25 +59,16 @@ pub struct Claim {
     pub slo: Option<Slo>,
     recommended: VerifySetting,
     current: Option<VerifySetting>,
-    /// What runs when nobody changed it.
+    /// What runs where it was not changed.
     current_then: Configuration,
     unloaded_s: Option<f64>,
 }
 
 /// Everything that a verification works with.
 pub struct Verifying<'a> {
+    /// Its plan is that of the claim's session again, with the budget of the verification.
+    pub session: Session<'a>,
     pub claim: &'a Claim,
-    /// The session's plan again, with the budget of the verification.
-    pub plan: &'a Plan,
-    pub place: &'a mut dyn Place,
-    pub store: &'a mut Store,
-    /// Makes those who are told what happens, once it is known where the session is stored.
-    pub reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
-    pub stop: StopSignal,
-    /// RFC 3339, UTC.
-    pub started_at: String,
-    /// What doctor found.
-    pub doubts: Vec<Warning>,
     /// The machine may be another one.
     pub compares_machines: bool,
 }
@@ -164,48 +152,23 @@ fn setting(
 /// The app's settings cannot be read, the machine is another one, or our own environment fails us.
 /// Whatever was measured until then is in the store.
 pub fn run(verifying: Verifying<'_>) -> Result<Verified, VerifyError> {
-    let Verifying { claim, plan, place, store, reporters, stop, started_at, mut doubts, .. } =
-        verifying;
-    let mut inspection = place.inspect().map_err(TuneError::from)?;
-    let machine = place.machine().clone();
-    let other = same::machines(claim.story.machine.as_ref(), Some(&machine));
-    if let Some(why) = other.filter(|_| !verifying.compares_machines) {
+    let Verifying { mut session, claim, compares_machines } = verifying;
+    let plan = session.plan;
+    let mut inspection = session.place.inspect().map_err(TuneError::from)?;
+    let other = same::machines(claim.story.machine.as_ref(), Some(session.place.machine()));
+    if let Some(why) = other.filter(|_| !compares_machines) {
         return Err(VerifyError::OtherMachine { session: claim.session, why: why.into() });
     }
-    doubts.extend(place.warnings());
+    session.doubts.extend(session.place.warnings());
     // It may have been changed since: what ran then is what is measured.
     inspection.current = claim.current_then;
-    let head = SessionHead {
-        fingerprint: fingerprint::of_verification(claim.session, &started_at),
-        app: plan.app.folder.display().to_string(),
-        server: format!("{} {}", plan.server, inspection.server_version),
-    };
-    let session = store.begin(&head, &started_at).map_err(TuneError::from)?;
-    let mut reporters = reporters(Stored {
-        session: session.0,
-        store: store.path().display().to_string(),
-        started_at,
-    });
-    let mut work = Work {
-        plan,
-        server: head.server.clone(),
-        inspection,
-        machine,
-        stop,
-        log: Log::new(store, session, &mut reporters, 0.0),
-        starts: 0,
-        trials: 0,
-        load_s: 0.0,
-        mixed: Vec::new(),
-    };
+    let fingerprint = fingerprint::of_verification(claim.session, &session.started_at);
+    let (mut work, place) = session.begin(fingerprint, inspection, None)?;
     let elapsed = place.elapsed();
     work.log.emit(elapsed, EventKind::Verifying { session: claim.session })?;
     let started = work.started();
     let told = told_of(&started);
     work.log.emit(elapsed, started)?;
-    for doubt in doubts {
-        work.log.warn(elapsed, doubt)?;
-    }
     let search = Verify::new(VerifyPlan {
         recommended: claim.recommended.clone(),
         current: claim.current.clone(),
@@ -215,7 +178,7 @@ pub fn run(verifying: Verifying<'_>) -> Result<Verified, VerifyError> {
     });
     let mut differences = same::differences(&claim.story, &told);
     differences.extend(without_knobs(&claim.story));
-    let machine = work.machine.clone();
+    let (session, machine) = (work.log.session, work.machine.clone());
     let mut recheck = Recheck { search, claim, session, machine, differences, verification: None };
     let ended = work.drive(&mut recheck, place)?;
     let verification =
@@ -231,7 +194,7 @@ fn without_knobs(story: &Story) -> Option<Stated<Difference>> {
     Some(Difference::KnobsNotVerified { changes: knobs.recommended.clone(), at }.into())
 }
 
-/// The beginning of a session, as a report of it would tell it.
+/// The beginning of a session, as a report of it has it.
 fn told_of(started: &EventKind) -> Story {
     let mut story = Story::default();
     story.take(&Event { at_s: 0.0, kind: started.clone() });
@@ -291,7 +254,7 @@ impl Recheck<'_> {
             threads: setting.configuration.threads.get(),
             capacity_rps_then: setting.held_rps,
             capacity_rps: rps.map(|it| it.value),
-            capacity_rps_interval: rps.map(interval),
+            capacity_rps_interval: rps.map(Estimate::interval),
             starts: rps.map_or(0, |it| it.count),
         };
         Verification {
@@ -302,9 +265,9 @@ impl Recheck<'_> {
             recommended: measured(&claim.recommended, answer.recommended_rps.as_ref()),
             current: claim.current.as_ref().map(|it| measured(it, answer.current_rps.as_ref())),
             ratio: answer.against_then.map(|it| it.value),
-            ratio_interval: answer.against_then.as_ref().map(interval),
+            ratio_interval: answer.against_then.as_ref().map(Estimate::interval),
             gain_ratio: answer.against_current.map(|it| it.value),
-            gain_ratio_interval: answer.against_current.as_ref().map(interval),
+            gain_ratio_interval: answer.against_current.as_ref().map(Estimate::interval),
             slo: claim.story.goals.clone(),
             machine: self.machine.clone(),
             differences: self.differences.clone(),
@@ -348,9 +311,5 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
     }
 }
 
-fn interval(estimate: &Estimate) -> [f64; 2] {
-    [estimate.low, estimate.high]
-}
-
-/// How long a verification takes unless somebody says otherwise.
+/// How long a verification takes unless the user says otherwise.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(120);

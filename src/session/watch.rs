@@ -1,7 +1,7 @@
 //! What `sweetspot watch` does: finds a running server's processes and shows what they use.
 //!
 //! In: a pid, an address or a control group, and how often and how long. Out: a [`WatchSecond`] an
-//! interval, to whoever draws it. Must not print, and must not touch what it watches.
+//! interval, for its display. Must not print, and must not touch what it watches.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -109,7 +109,7 @@ pub enum Ended {
     /// The user stopped it.
     Stopped,
     /// No process is left to watch.
-    ProcessesEnded,
+    NoneLeft,
 }
 
 /// Memory is walked this often at most, because walking holds the process's memory lock.
@@ -258,7 +258,7 @@ pub fn run(
         shown += 1;
         match () {
             () if is_stopped => return Ok(Ended::Stopped),
-            () if is_over => return Ok(Ended::ProcessesEnded),
+            () if is_over => return Ok(Ended::NoneLeft),
             () if end.is_some_and(|end| Instant::now() >= end) => return Ok(Ended::Complete),
             () => {}
         }

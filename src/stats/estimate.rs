@@ -16,6 +16,11 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// Both ends, as they are stored and printed.
+    pub fn interval(&self) -> [f64; 2] {
+        [self.low, self.high]
+    }
+
     /// Half the interval's width relative to the point; infinite when the point is zero.
     pub fn relative_half_width(&self) -> f64 {
         if self.value == 0.0 { f64::INFINITY } else { (self.high - self.low) / (2.0 * self.value) }

@@ -4,10 +4,10 @@
 //! The seconds are gone once the trial has ended, and need not survive a loss of power: the
 //! trial's own record has them all. So they are written without waiting for the disk.
 
-use rusqlite::{Transaction, params};
+use rusqlite::params;
 
 use super::{SessionId, Store, StoreError, to_json};
-use crate::terms::{Event, EventKind, LiveSecond};
+use crate::terms::LiveSecond;
 
 impl Store {
     /// Keeps one second of the running trial until that has ended.
@@ -73,22 +73,4 @@ impl Store {
             .pragma_query_value(None, "data_version", |row| row.get(0))
             .map_err(|error| self.broken("read the store", &error))
     }
-}
-
-/// Forgets the seconds of a trial that this event ends, or that was never ended.
-pub(super) fn clear(
-    transaction: &Transaction<'_>,
-    session: SessionId,
-    event: &Event,
-) -> rusqlite::Result<()> {
-    let is_past = matches!(
-        event.kind,
-        EventKind::TrialStarted { .. }
-            | EventKind::TrialFinished { .. }
-            | EventKind::SessionEnded { .. }
-    );
-    if is_past {
-        transaction.execute("DELETE FROM live WHERE session = ?1", [session.0])?;
-    }
-    Ok(())
 }

@@ -66,7 +66,7 @@ pub struct Store {
     path: PathBuf,
 }
 
-/// Where the store lies when nobody says otherwise, from the current folder.
+/// Where the store lies unless the user says otherwise, from the current folder.
 pub const DEFAULT_PATH: &str = ".sweetspot/sweetspot.db";
 
 /// How long to wait for another run to finish writing.
@@ -211,7 +211,7 @@ impl Store {
             return Err(no_such_session(what, &path, session));
         }
         insert_event(&transaction, session, event, &json).map_err(broken)?;
-        live::clear(&transaction, session, event).map_err(broken)?;
+        clear_shown(&transaction, session, event).map_err(broken)?;
         match &event.kind {
             EventKind::TrialFinished { summary, .. } => {
                 insert_trial(&transaction, session, summary).map_err(broken)?;
@@ -283,7 +283,7 @@ impl Store {
         self.change_session(session, "DELETE FROM sessions WHERE id = ?1", params![session.0])
     }
 
-    /// One statement, unless somebody else writes the session.
+    /// One statement, unless another program writes the session.
     fn change_session(
         &mut self,
         session: SessionId,
@@ -489,4 +489,22 @@ fn percent_encode(path: &Path) -> String {
             _ => format!("%{byte:02X}"),
         })
         .collect()
+}
+
+/// Forgets the seconds of a trial that this event ends, or that was never ended.
+fn clear_shown(
+    transaction: &Transaction<'_>,
+    session: SessionId,
+    event: &Event,
+) -> rusqlite::Result<()> {
+    let is_past = matches!(
+        event.kind,
+        EventKind::TrialStarted { .. }
+            | EventKind::TrialFinished { .. }
+            | EventKind::SessionEnded { .. }
+    );
+    if is_past {
+        transaction.execute("DELETE FROM live WHERE session = ?1", [session.0])?;
+    }
+    Ok(())
 }

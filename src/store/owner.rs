@@ -1,5 +1,4 @@
-//! Which process writes a session, so that a session whose program died can be told from one that
-//! runs.
+//! Which process writes a session: one whose program died is not one that runs.
 //!
 //! In: nothing, or what was stored. Out: whether that process still lives. Reads `/proc` only.
 

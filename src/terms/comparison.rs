@@ -5,11 +5,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::change_reason::{ChangeReason, RecheckReason};
 use super::comparison_note::{CompareNote, CompareRefusal, Difference, FigureLeftOut};
+use super::figure_kind::FigureKind;
 use super::goals::GoalList;
 use super::machine::Machine;
 use super::note::Note;
-use super::reason::{ChangeReason, RecheckReason};
 use super::stated::Stated;
 use super::trial::Verdict;
 
@@ -25,36 +26,6 @@ pub enum Standing {
     Equivalent,
     /// Neither.
     Undecided,
-}
-
-/// What is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FigureKind {
-    /// Requests/s, of the recommended setting or the one named.
-    Capacity,
-    /// Requests/s, of the setting that was current.
-    CurrentCapacity,
-    /// The recommended setting's capacity divided by the current one's.
-    Gain,
-    /// Bytes, of all the server's processes.
-    Memory,
-    /// CPU seconds of the server.
-    CpuPerRequest,
-    /// Requests/s.
-    Throughput,
-    LatencyP50,
-    LatencyP95,
-    LatencyP99,
-    /// Share of the requests that failed.
-    Errors,
-}
-
-impl FigureKind {
-    /// False for rates, true for what costs something.
-    pub fn is_less_better(self) -> bool {
-        !matches!(self, Self::Capacity | Self::CurrentCapacity | Self::Gain | Self::Throughput)
-    }
 }
 
 /// One figure on both sides.

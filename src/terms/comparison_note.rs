@@ -5,9 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::comparison::FigureKind;
 use super::configuration::Configuration;
 use super::doubt::LoadOffered;
+use super::figure_kind::FigureKind;
 use super::goals::GoalList;
 use super::machine::Machine;
 use super::plan_record::PlannedValue;

@@ -12,7 +12,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::reason::GoalScope;
 use super::slo::{Slo, SloError};
 use super::target::Target;
 
@@ -75,6 +74,16 @@ pub struct Part<'a> {
     pub targets: Vec<(usize, &'a str)>,
     /// Share of all requests, 0..=1.
     pub share: f64,
+}
+
+/// Which requests of a mix a goal is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GoalScope {
+    /// Those of one target, such as `GET /report`.
+    Target(String),
+    /// Those of all targets without a goal of their own.
+    OtherTargets,
 }
 
 /// Goals that contradict each other.

@@ -7,6 +7,7 @@
 mod advice;
 mod blind_spot;
 mod capacity_summary;
+mod change_reason;
 mod comparison;
 mod comparison_note;
 mod configuration;
@@ -16,11 +17,13 @@ mod duration;
 mod event;
 mod evidence;
 mod failure;
+mod figure_kind;
 mod finding;
 mod framework;
 mod goals;
 mod knob;
 mod lab;
+mod lab_event;
 mod latencies;
 mod limit;
 mod limit_refusal;
@@ -53,9 +56,9 @@ pub use advice::{
 };
 pub use blind_spot::BlindSpot;
 pub use capacity_summary::{CapacityConclusion, CapacityLatency, CapacitySummary, CapacityWindow};
+pub use change_reason::{ChangeReason, RecheckReason};
 pub use comparison::{
-    CompareReport, ComparedFigure, ComparedSide, FigureKind, Standing, Verification,
-    VerifiedSetting,
+    CompareReport, ComparedFigure, ComparedSide, Standing, Verification, VerifiedSetting,
 };
 pub use comparison_note::{
     CompareNote, CompareRefusal, Difference, FigureLeftOut, MachineDifference, NamedPart,
@@ -80,17 +83,19 @@ pub use failure::{
     BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, FrameworkSetting, ProcessEnd,
     ReplyAdvice, ServerEnd, StartAdvice, TrialFailure,
 };
+pub use figure_kind::FigureKind;
 pub use finding::{
     BusiestProcess, CoresQuota, Finding, FindingState, GroupPermission, LocalPorts, MachineCheck,
     MemoryLeft, NoiseSpread, Priority, RefusedGroup,
 };
 pub use framework::Framework;
-pub use goals::{GoalList, Goals, GoalsError, OwnGoal, Part, PlannedGoal};
+pub use goals::{GoalList, GoalScope, Goals, GoalsError, OwnGoal, Part, PlannedGoal};
 pub use knob::{Change, KnobCheck, KnobResult, KnobVerdict, KnobsReport, Variant};
 pub use lab::{
     Holds, LabChoice, LabComparison, LabConclusion, LabEntry, LabEvidence, LabFailure, LabFigures,
     LabLatency, LabPair, LabResult, LabRun, LabRuns, LabSetting, LabTargetFigures, LabTune,
 };
+pub use lab_event::{LabEvent, LabTuneEvent};
 pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
 pub use limit_refusal::LimitRefusal;
@@ -115,9 +120,10 @@ pub use objective::{FrontSetting, Objective, ObjectiveKind, ObjectiveReport, Pri
 pub use obstacle::Obstacle;
 pub use plan_record::{
     Allowance, PlanLine, PlanRecord, PlanSource, PlannedPath, PlannedTarget, PlannedValue,
-    differing_values, plan_records,
+    differing_values,
 };
-pub use reason::{Certainty, ChangeReason, GoalCount, GoalScope, Reason, RecheckReason, TermCount};
+pub use printed_plan::plan_records;
+pub use reason::{Certainty, GoalCount, Reason, TermCount};
 pub use remark::{
     CommandRemark, NodeRemark, PhpRemark, PythonRemark, Remark, RubyRemark, SettingsRemark,
 };

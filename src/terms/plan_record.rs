@@ -9,7 +9,6 @@ use super::goals::PlannedGoal;
 use super::knob::Change;
 use super::load_record::Arrivals;
 use super::objective::Objective;
-use super::printed_plan;
 use super::remark::Remark;
 use super::slo::Slo;
 use super::stated::Stated;
@@ -185,15 +184,6 @@ pub enum PlanLine {
     Record(PlanRecord),
     /// What, value and source as they were printed by a version before there were records.
     Verbatim(String, String, String),
-}
-
-/// The records of a plan; of printed lines those that can still be read.
-pub fn plan_records(lines: &[PlanLine]) -> Vec<PlanRecord> {
-    let record = |line: &PlanLine| match line {
-        PlanLine::Record(record) => Some(record.clone()),
-        PlanLine::Verbatim(what, value, source) => printed_plan::read(what, value, source),
-    };
-    lines.iter().filter_map(record).collect()
 }
 
 /// Where two plans differ, of the values that `matters` chooses: the first's and the second's, in

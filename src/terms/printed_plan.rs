@@ -5,12 +5,21 @@
 use super::duration::parse_duration;
 use super::load_record::Arrivals;
 use super::plan_record::{
-    Allowance, PlanRecord, PlanSource, PlannedPath, PlannedTarget, PlannedValue,
+    Allowance, PlanLine, PlanRecord, PlanSource, PlannedPath, PlannedTarget, PlannedValue,
 };
 use super::target::ConnectionMode;
 
+/// The records of a plan; of printed lines those that can still be read.
+pub fn plan_records(lines: &[PlanLine]) -> Vec<PlanRecord> {
+    let record = |line: &PlanLine| match line {
+        PlanLine::Record(record) => Some(record.clone()),
+        PlanLine::Verbatim(what, value, source) => read(what, value, source),
+    };
+    lines.iter().filter_map(record).collect()
+}
+
 /// `None` for values that nobody asks for, and for text that no version printed.
-pub(super) fn read(what: &str, value: &str, source: &str) -> Option<PlanRecord> {
+fn read(what: &str, value: &str, source: &str) -> Option<PlanRecord> {
     let text = || value.to_string();
     let value = match what {
         "server" => {

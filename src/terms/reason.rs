@@ -3,9 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::comparison::FigureKind;
-use super::configuration::Configuration;
-use super::obstacle::Obstacle;
+use super::goals::GoalScope;
 use super::slo::SloTerm;
 use super::warning::Warning;
 
@@ -45,16 +43,6 @@ pub struct GoalCount {
     pub terms: Vec<TermCount>,
 }
 
-/// Which requests of a mix a goal is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum GoalScope {
-    /// Those of one target, such as `GET /report`.
-    Target(String),
-    /// Those of all targets without a goal of their own.
-    OtherTargets,
-}
-
 /// How many requests broke one term of a goal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TermCount {
@@ -86,70 +74,4 @@ pub enum Certainty {
     },
     /// The share that broke it is too near to the share that may.
     TooClose,
-}
-
-/// Why one of two compared results is better, or why that cannot be said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "fact", rename_all = "snake_case")]
-pub enum ChangeReason {
-    /// See what refuses it.
-    NotComparable,
-    /// Whatever the figures say.
-    MoreRequestsFail,
-    /// The figure has no interval on one side.
-    FigureNotKnown {
-        figure: FigureKind,
-    },
-    FigureChanged {
-        figure: FigureKind,
-    },
-    /// Its ratio's interval lies within `band_ratio` of one.
-    FigureSame {
-        figure: FigureKind,
-        band_ratio: f64,
-    },
-    /// Its ratio's interval is wider. So many measurements of A and of B would decide in place of
-    /// those that were made; null: too many.
-    FigureWithinNoise {
-        figure: FigureKind,
-        band_ratio: f64,
-        measured: [u64; 2],
-        needed: Option<[u64; 2]>,
-    },
-}
-
-impl ChangeReason {
-    /// The figure that the verdict went by.
-    pub fn figure(&self) -> Option<FigureKind> {
-        match self {
-            Self::NotComparable | Self::MoreRequestsFail => None,
-            Self::FigureNotKnown { figure }
-            | Self::FigureChanged { figure }
-            | Self::FigureSame { figure, .. }
-            | Self::FigureWithinNoise { figure, .. } => Some(*figure),
-        }
-    }
-}
-
-/// Why a recommendation is still right, or is not, or why that cannot be said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "fact", rename_all = "snake_case")]
-pub enum RecheckReason {
-    /// The recommended setting does not run any more.
-    NoLongerRuns {
-        setting: Configuration,
-        why: Obstacle,
-    },
-    /// No start was measured to its end.
-    NoWholeStart,
-    /// The recommended setting holds less than it did.
-    HoldsLess,
-    /// What ran before holds more than the recommended setting.
-    FormerHoldsMore,
-    HoldsAsMuch,
-    /// It shows no fall; a greater one than this is ruled out.
-    NoFallSeen {
-        ruled_out_ratio: f64,
-    },
-    TooLittleMeasured,
 }

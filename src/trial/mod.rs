@@ -50,10 +50,18 @@ pub enum Progress {
     Second(LiveSecond),
 }
 
+#[derive(Debug, Clone, Copy)]
 struct Running {
     configuration: Configuration,
     variant: Variant,
     boot: Duration,
+}
+
+/// What runs on a place between two runners, and how often a server was started there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Left {
+    running: Option<Running>,
+    starts: u32,
 }
 
 /// Runs trials one after another on one place, and knows what runs there.
@@ -66,7 +74,17 @@ pub struct Runner<'a> {
 impl<'a> Runner<'a> {
     /// A runner whose first start will be number `starts` + 1 (more than 1 when a session goes on).
     pub fn new(place: &'a mut dyn Place, starts: u32) -> Self {
-        Self { place, running: None, starts }
+        Self::on_what_runs(place, Left { running: None, starts })
+    }
+
+    /// A runner on a place where another one has left its server running.
+    pub fn on_what_runs(place: &'a mut dyn Place, left: Left) -> Self {
+        Self { place, running: left.running, starts: left.starts }
+    }
+
+    /// Leaves the server running, for another runner on the same place.
+    pub fn leave(self) -> Left {
+        Left { running: self.running, starts: self.starts }
     }
 
     /// The place's clock.

@@ -13,6 +13,7 @@ use sweetspot::session::compare::{Question as Sides, Source, compare};
 use sweetspot::session::predict::{Question, predict};
 use sweetspot::session::report::Which;
 use sweetspot::session::tune::Ended;
+use sweetspot::session::tune::Session;
 use sweetspot::session::verify::{self, Verifying};
 use sweetspot::store::Store;
 use sweetspot::terms::{
@@ -184,13 +185,15 @@ fn a_mix_is_verified_and_compared_by_the_goals_of_each_target() {
     let turn = crate::turn::compute();
     let verified = verify::run(Verifying {
         claim: &claim,
-        plan: &Plan { budget: Duration::from_secs(120), ..own.clone() },
-        place: &mut Simulated::new(app(0.1), 8),
-        store: &mut store,
-        reporters: &mut |_| Vec::new(),
-        stop: StopSignal::default(),
-        started_at: "2026-01-03T03:04:05Z".into(),
-        doubts: Vec::new(),
+        session: Session {
+            plan: &Plan { budget: Duration::from_secs(120), ..own.clone() },
+            place: &mut Simulated::new(app(0.1), 8),
+            store: &mut store,
+            reporters: &mut |_| Vec::new(),
+            stop: StopSignal::default(),
+            started_at: "2026-01-03T03:04:05Z".into(),
+            doubts: Vec::new(),
+        },
         compares_machines: false,
     });
     let verified = verified.unwrap().verification;

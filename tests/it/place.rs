@@ -27,7 +27,7 @@ use sweetspot::place::{Place, Started, Unusable};
 use sweetspot::plan::{self, Key, Typed, check_programs, choose_server};
 use sweetspot::report::Language;
 use sweetspot::server::{self, Adapter, App, Framework, Inspection};
-use sweetspot::session::here;
+use sweetspot::session::local;
 use sweetspot::terms::{BootFailure, Configuration, StopSignal, Target};
 
 /// What is to be known of an app's own settings, a line each.
@@ -95,7 +95,7 @@ impl TestApp {
     fn planned(&self) -> App {
         let typed = Typed { plan: Some(self.path()), ..Typed::default() };
         let typed = typed.with_path(Key::App, self.path());
-        plan::resolve(&typed, &here::surroundings().unwrap()).unwrap().app
+        plan::resolve(&typed, &local::surroundings().unwrap()).unwrap().app
     }
 
     /// On Puma.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sweetspot::place::simulated::{Simulated, SimulatedApp};
 use sweetspot::report::Story;
 use sweetspot::session::predict::{
-    FleetQuestion, MachineWish, PredictError, Question, answer, predict,
+    FleetQuestion, MachineKind, PredictError, Question, answer, predict,
 };
 use sweetspot::session::report::{Which, replay};
 use sweetspot::store::Store;
@@ -122,7 +122,7 @@ fn a_session_of_which_nothing_was_measured_says_so() {
 
 #[test]
 fn a_fleet_stands_the_loss_of_a_zone_and_the_cheapest_comes_first() {
-    let machine = |text: &str| text.parse::<MachineWish>().unwrap();
+    let machine = |text: &str| text.parse::<MachineKind>().unwrap();
     let fleet = FleetQuestion {
         rate: "3000/s".parse().unwrap(),
         zones: 3,

@@ -5,6 +5,7 @@
 //! so that a rule which can't fail is found out.
 
 mod calls;
+mod circles;
 mod documents;
 mod imports;
 mod leftovers;

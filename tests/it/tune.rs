@@ -12,7 +12,7 @@ use sweetspot::plan::Plan;
 use sweetspot::report::facts::with_sentences;
 use sweetspot::report::{self, Reporter, Stored};
 use sweetspot::server::{App, Framework, Inspection};
-use sweetspot::session::tune::{self, Ended, Tune, TuneError};
+use sweetspot::session::tune::{self, Ended, Session, Tune, TuneError};
 use sweetspot::store::{SessionId, Store};
 use sweetspot::terms::{
     Arrivals, Configuration, ConnectionMode, Event, EventKind, LiveSecond, Machine, Note,
@@ -77,13 +77,15 @@ impl Room {
         let mut store = Store::open(&plan.store).unwrap();
         let (consents, asked) = (self.consents, &mut self.asked);
         tune::run(Tune {
-            plan,
-            place,
-            store: &mut store,
-            reporters: &mut |_| Vec::new(),
-            stop: self.stop.clone(),
-            started_at: "2026-01-02T03:04:05Z".into(),
-            doubts: Vec::new(),
+            session: Session {
+                plan,
+                place,
+                store: &mut store,
+                reporters: &mut |_| Vec::new(),
+                stop: self.stop.clone(),
+                started_at: "2026-01-02T03:04:05Z".into(),
+                doubts: Vec::new(),
+            },
             consent: &mut |_| {
                 *asked += 1;
                 consents
@@ -143,13 +145,15 @@ fn the_running_trials_seconds_are_in_the_store_until_it_ends() {
         seconds: Rc::clone(&seconds),
     };
     tune::run(Tune {
-        plan: &plan,
-        place: &mut Simulated::new(app(), plan.seed),
-        store: &mut store,
-        reporters: &mut |_| vec![Box::new(watcher())],
-        stop: StopSignal::default(),
-        started_at: "2026-01-02T03:04:05Z".into(),
-        doubts: Vec::new(),
+        session: Session {
+            plan: &plan,
+            place: &mut Simulated::new(app(), plan.seed),
+            store: &mut store,
+            reporters: &mut |_| vec![Box::new(watcher())],
+            stop: StopSignal::default(),
+            started_at: "2026-01-02T03:04:05Z".into(),
+            doubts: Vec::new(),
+        },
         consent: &mut |_| true,
         may_resume: true,
     })
@@ -553,13 +557,15 @@ fn when_we_cannot_go_on_the_watcher_still_hears_the_end() {
     let mut store = Store::open(&plan.store).unwrap();
     let heard = Rc::new(Cell::new(None));
     let error = tune::run(Tune {
-        plan: &plan,
-        place: &mut place,
-        store: &mut store,
-        reporters: &mut |_| vec![Box::new(LastWord(heard.clone()))],
-        stop: StopSignal::default(),
-        started_at: "2026-01-02T03:04:05Z".into(),
-        doubts: Vec::new(),
+        session: Session {
+            plan: &plan,
+            place: &mut place,
+            store: &mut store,
+            reporters: &mut |_| vec![Box::new(LastWord(heard.clone()))],
+            stop: StopSignal::default(),
+            started_at: "2026-01-02T03:04:05Z".into(),
+            doubts: Vec::new(),
+        },
         consent: &mut |_| false,
         may_resume: true,
     })

@@ -9,6 +9,7 @@ use sweetspot::report::Language;
 use sweetspot::report::facts::with_sentences;
 use sweetspot::session::report::Which;
 use sweetspot::session::sessions::list;
+use sweetspot::session::tune::Session;
 use sweetspot::session::verify::{Claim, Verified, VerifyError, Verifying, claim, run};
 use sweetspot::store::{SessionId, Store};
 use sweetspot::terms::{Obstacle, PlannedGoal, RecheckReason, SessionState, StopSignal, Verdict};
@@ -61,14 +62,16 @@ fn verify(
         ..plan(folder)
     };
     run(Verifying {
+        session: Session {
+            plan: &plan,
+            place,
+            store: &mut store(folder),
+            reporters: &mut |_| Vec::new(),
+            stop,
+            started_at: "2026-01-03T03:04:05Z".into(),
+            doubts: Vec::new(),
+        },
         claim: &claim,
-        plan: &plan,
-        place,
-        store: &mut store(folder),
-        reporters: &mut |_| Vec::new(),
-        stop,
-        started_at: "2026-01-03T03:04:05Z".into(),
-        doubts: Vec::new(),
         compares_machines,
     })
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use super::options::{Options, asked};
 use super::outputs::{self, Output};
-use super::{Options, UsageError, asked, exit, usage_or_other};
-use crate::cli::{Exit, interrupt};
+use crate::cli::exit::of_load;
+use crate::cli::{Exit, UsageError, interrupt};
 use crate::report::capacity_text;
 use crate::report::load::{Format, Report, text};
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
@@ -16,7 +17,7 @@ use crate::session::load::{Asked, Length};
 use crate::session::report::files;
 use crate::terms::{CapacitySummary, Rate};
 
-/// The time in all, unless told.
+/// The time in all unless `--duration` says otherwise.
 const TIME: Duration = Duration::from_secs(90);
 
 pub(super) fn run(options: Options) -> anyhow::Result<Exit> {
@@ -27,18 +28,18 @@ pub(super) fn run(options: Options) -> anyhow::Result<Exit> {
         return Err(UsageError { message }.into());
     }
     let (is_quiet, guess) = (options.quiet, options.rate);
-    let prepared = capacity::prepare(asked_for(options)?, guess).map_err(usage_or_other)?;
+    let prepared = capacity::prepare(asked_for(options)?, guess).map_err(of_load)?;
     outputs::check_writable(&outputs)?;
     let stop = interrupt::install_with_answer();
     let mut shown = Shown::new(is_quiet);
     let summary = capacity::run(&prepared, &stop, &mut |progress| shown.show(progress));
     drop(shown);
-    let summary = summary.map_err(usage_or_other)?;
+    let summary = summary.map_err(of_load)?;
     // One that fails must not keep the others from being written.
     let written: Vec<_> =
         outputs.iter().map(|output| write(output, &prepared.description, &summary)).collect();
     written.into_iter().collect::<anyhow::Result<()>>()?;
-    Ok(exit(capacity::conclude(&summary)))
+    Ok(capacity::conclude(&summary).into())
 }
 
 /// As for a load, with a rate that only stands for an open one.
@@ -49,7 +50,7 @@ fn asked_for(mut options: Options) -> Result<Asked, UsageError> {
     Ok(Asked { length: Length::Duration(time), ..asked(options)? })
 }
 
-/// The other formats tell of one load, and this is many.
+/// The other formats describe one load, and this is many.
 fn check_formats(outputs: &[Output]) -> Result<(), UsageError> {
     let other = outputs
         .iter()

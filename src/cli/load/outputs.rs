@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::UsageError;
+use crate::cli::UsageError;
 use crate::report::load::{About, Format, LoadResult, Report, Sinks};
 use crate::session::report::files;
 

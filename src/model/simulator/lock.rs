@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use super::WorkerUsage;
+use super::usage::WorkerUsage;
 
 /// The interpreter's lock.
 #[derive(Debug, Clone, Copy, PartialEq)]

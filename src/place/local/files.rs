@@ -5,7 +5,7 @@
 use std::io;
 use std::path::Path;
 
-use super::environment;
+use super::error::environment;
 use crate::place::PlaceError;
 use crate::server::{Listen, Recipe, Upstream};
 use crate::terms::Task;

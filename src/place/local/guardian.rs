@@ -12,16 +12,17 @@ mod launch;
 mod log_file;
 
 use crate::terms::{LimitRefusal, ProcessEnd};
-use std::ffi::CString;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use self::input::{Input, Woken};
+pub use self::launch::MARK;
+use self::launch::c_strings;
 use self::log_file::LogFile;
 use super::cgroup::{self, Group, Limits};
 use super::orders::{Order, Reply};
@@ -30,10 +31,6 @@ use crate::monitor::groups;
 
 /// Everything below us should be dead by then; SIGKILL takes longer only in the kernel.
 const KILLING: Duration = Duration::from_secs(10);
-
-/// Set to our own process id for everything we start, so that it can be told from other processes
-/// even when we are gone.
-pub const MARK: &str = "SWEETSPOT_GUARDIAN";
 
 /// Runs until standard input ends.
 ///
@@ -296,9 +293,4 @@ fn try_to_join(group: &Group) -> io::Result<()> {
             }
         }
     }
-}
-
-fn c_strings(paths: &[PathBuf]) -> io::Result<Vec<CString>> {
-    let c_string = |path: &PathBuf| CString::new(path.as_os_str().as_bytes());
-    Ok(paths.iter().map(c_string).collect::<Result<_, _>>()?)
 }

@@ -13,9 +13,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::cgroup::{Group, Limits};
+use super::error::{environment, guardian_gone};
 use super::guardian::MARK;
 use super::orders::{Order, Reply};
-use super::{PlaceError, environment, guardian_gone, processes};
+use super::processes;
+use crate::place::PlaceError;
 
 /// The guardian answers at once, except when it kills.
 const ANSWER: Duration = Duration::from_secs(15);

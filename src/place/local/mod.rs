@@ -7,6 +7,7 @@
 mod affinity;
 mod boot;
 pub mod cgroup;
+mod error;
 mod files;
 pub mod guardian;
 mod link;
@@ -29,11 +30,14 @@ use std::time::{Duration, Instant};
 
 use self::boot::{Boot, Outcome};
 use self::cgroup::{Group, LimitName};
+use self::error::{environment, guardian_gone, unexpected};
 use self::link::{Heard, Link};
 use self::machine::Share;
 use self::orders::{Order, Reply};
 pub use self::resize::Resized;
-pub use self::settings::{BOOT_PATIENCE, LocalSettings, OWN_PROGRAM, scratch_places};
+pub use self::settings::{
+    BOOT_PATIENCE, LocalSettings, OWN_PROGRAM, SYSTEM_PROGRAMS, scratch_places,
+};
 use self::started::{Part, StartedProcesses};
 use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
@@ -44,10 +48,6 @@ use crate::terms::{
     Phase, Priority, ProcessEnd, ServerEnd, SettingsError, StopRequest, StopSignal, Target, Task,
     TrialFailure, Variant, Warning,
 };
-
-/// Where servers and proxies are installed that not every user's `PATH` leads to: they are looked
-/// for there after `PATH`.
-pub const SYSTEM_PROGRAMS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// A third of an ordinary process's weight: enough to be in time, little beside others.
 const NICE_BEHIND: i32 = 5;
@@ -561,20 +561,4 @@ fn is_listening(address: SocketAddr) -> bool {
     let connected = TcpStream::connect_timeout(&address, Duration::from_secs(1));
     // With nobody listening, a connection can by chance come to itself.
     connected.is_ok_and(|stream| stream.local_addr().is_ok_and(|own| own != address))
-}
-
-fn environment(what: Task, source: io::Error) -> PlaceError {
-    PlaceError::Environment { what, source }
-}
-
-fn guardian_gone() -> PlaceError {
-    environment(Task::ReachGuardian, io::ErrorKind::BrokenPipe.into())
-}
-
-fn unexpected(what: Task, reply: &Reply) -> PlaceError {
-    let message = match reply {
-        Reply::Refused { message } | Reply::NotStarted { message, .. } => message.clone(),
-        other => format!("the guardian answered {other:?}"),
-    };
-    environment(what, io::Error::other(message))
 }

@@ -6,11 +6,12 @@
 
 use std::time::{Duration, Instant};
 
+use super::Local;
 use super::boot::{self, LOOK};
+use super::error::{environment, guardian_gone};
 use super::link::Heard;
 use super::log::{self, LineCounter};
 use super::orders::{Order, Reply};
-use super::{Local, environment, guardian_gone};
 use crate::place::PlaceError;
 use crate::server::{NotResizable, Resize};
 use crate::terms::{BootEnd, BootFailure, BootFailureKind, Configuration, Task, Workers};

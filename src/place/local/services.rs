@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::cgroup::Limits;
+use super::error::{environment, guardian_gone, unexpected};
 use super::link::{Heard, Link};
 use super::log;
 use super::orders::{Order, Reply};
-use super::{PlaceError, environment, guardian_gone, unexpected};
 use crate::monitor;
+use crate::place::PlaceError;
 use crate::place::Unusable;
 use crate::server::{CommandLine, ReadyLine};
 use crate::terms::{

@@ -14,6 +14,10 @@ pub const BOOT_PATIENCE: Duration = Duration::from_secs(60);
 /// This program; stays the right one also when the file it was started from has been replaced.
 pub const OWN_PROGRAM: &str = "/proc/self/exe";
 
+/// Where servers and proxies are installed that not every user's `PATH` leads to: they are looked
+/// for there after `PATH`.
+pub const SYSTEM_PROGRAMS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
 /// Where folders of our own can be made, the first choice first.
 pub fn scratch_places() -> Vec<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::plan::server::{check_programs, choose_server};
-use crate::server::{Adapter, Proxy, find};
+use crate::server::{ADAPTERS, Adapter, Proxy, find};
 
 /// A folder with these files: name and content.
 fn folder_with(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -179,7 +179,7 @@ fn the_program_that_starts_the_server_has_to_be_in_path() {
 fn an_entry_that_was_named_decides_what_kind_of_app_it_is() {
     let files = [RUN, ("other.ru", "run B\n"), ("server.js", ""), ("shop.py", "api = FastAPI()\n")];
     let folder = folder_with(&files);
-    let named = |entry| recognise_as(folder.path(), Wish { entry: Some(entry), runs: &[] });
+    let named = |entry| recognise_as(folder.path(), AppHint { entry: Some(entry), runs: &[] });
     for (entry, framework) in [
         ("other.ru", Framework::Rack),
         ("server.js", Framework::Node),
@@ -192,8 +192,8 @@ fn an_entry_that_was_named_decides_what_kind_of_app_it_is() {
     let missing = named("gone.js").unwrap_err().to_string();
     assert!(missing.contains("gone.js, which --entry names"), "{missing}");
     // A server that runs none of Ruby's apps looks past the config.ru.
-    let wish = Wish { entry: None, runs: &[Framework::Node] };
-    assert_eq!(recognise_as(folder.path(), wish).unwrap().entry, "server.js");
+    let hint = AppHint { entry: None, runs: &[Framework::Node] };
+    assert_eq!(recognise_as(folder.path(), hint).unwrap().entry, "server.js");
 }
 
 #[test]

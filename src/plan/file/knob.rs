@@ -3,7 +3,7 @@
 use toml::de::{DeTable, DeValue};
 
 use super::{Entry, Located, PlanError, Reader, number_text};
-use crate::plan::knobs::{Subject, Written, WrittenError};
+use crate::plan::written_knob::{Subject, Written, WrittenError};
 
 const KEYS: [&str; 4] = ["env", "name", "setting", "values"];
 

@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use super::LoadResult;
 use crate::report::{Language, goals_text};
-use crate::terms::{Bytes, LatencySummary, LiveSecond, LoadSummary, Phase, SendLagSummary};
+use crate::terms::{
+    Bytes, Doubt, LatencySummary, LiveSecond, LoadDoubt, LoadSummary, Phase, SendLagSummary,
+    Warning,
+};
 
 /// The result, ending in a line end.
 pub fn render(result: &LoadResult<'_>) -> String {
@@ -177,6 +180,43 @@ fn judgement(text: &mut String, summary: &LoadSummary) {
     if !summary.valid {
         line(text, "Not valid", "the generator was the limit; this says nothing about the server");
     }
+}
+
+/// What happened instead where nothing was answered, most frequent first, and where to look.
+pub fn nothing_answered(summary: &LoadSummary) -> String {
+    let errors = &summary.errors;
+    let tls = tls_doubt(summary).map(|doubt| Language::DATA.say_warning(doubt));
+    let not_http = tls.clone().unwrap_or("is that the right port?".into());
+    let malformed = format!("answered with something that is not HTTP: {not_http}");
+    let tls = format!("ended by TLS: {}", tls.unwrap_or("the server's log may say why".into()));
+    let kinds = [
+        (
+            errors.refused,
+            "refused: nothing listens there; is the server running, on that port or socket?",
+        ),
+        (
+            errors.timeout,
+            "not answered in time: is the server overloaded, or the timeout too short?",
+        ),
+        (errors.reset, "reset by the server: its own log may say why"),
+        (errors.closed_early, "cut off by the server before a whole reply: its log may say why"),
+        (errors.malformed, malformed.as_str()),
+        (errors.tls, tls.as_str()),
+        (errors.address_unavailable, "without a free port or descriptor on this side (ulimit -n)"),
+        (errors.dropped, "never sent"),
+    ];
+    match kinds.iter().max_by_key(|(count, _)| *count) {
+        Some((count, what)) if *count > 0 => {
+            format!("not one request was answered: {count} of {} were {what}", summary.due)
+        }
+        _ => "the load was ended before anything was measured".to_string(),
+    }
+}
+
+fn tls_doubt(summary: &LoadSummary) -> Option<&Warning> {
+    let is_of_tls =
+        |doubt: Option<&Doubt>| matches!(doubt, Some(Doubt::Load(LoadDoubt::TlsFailed { .. })));
+    summary.warnings.iter().find(|warning| is_of_tls(warning.doubt()))
 }
 
 #[cfg(test)]

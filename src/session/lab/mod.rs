@@ -1,105 +1,35 @@
 //! What `sweetspot lab` does: a published experiment run on this machine with real servers, its
 //! figures set beside the article's, its conclusions looked at.
 //!
-//! In: a lab and how much of it is wanted. Out: a [`LabResult`]; what happens meanwhile is told.
+//! In: a lab and how much of it is wanted. Out: a [`LabResult`]; what happens meanwhile as events.
 //! Every run is kept as soon as it is over, so that an interrupted experiment goes on.
 
-mod figures;
+mod error;
 mod file_error;
 mod find;
+mod options;
 mod progress;
 mod show;
 mod site;
 pub mod tune;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use thiserror::Error;
-
-use self::figures::Measured;
+pub use self::error::LabError;
 pub use self::find::{FindError, find, write};
-use self::progress::{Progress, ProgressError};
+pub use self::options::RunOptions;
+use self::progress::Progress;
 use self::site::Site;
 pub use crate::lab::Lab;
 use crate::lab::{self, CoresOf, Course, Planned};
 use crate::monitor::host;
-use crate::place::{Offer, PlaceError, Started};
-use crate::plan::AppError;
-use crate::report::{Language, lab_progress as said, lab_text};
-use crate::session::drive::of_place;
+use crate::place::PlaceError;
+use crate::report::Language;
 use crate::terms::{
-    Configuration, LabEntry, LabFailure, LabFigures, LabResult, LabRun, LabSetting, Offered, Rate,
-    Stated, StopSignal, TrialRecord,
+    Configuration, LabEntry, LabEvent, LabFailure, LabResult, LabRun, Offered, Rate, Stated,
+    TrialRecord, Variant,
 };
-
-/// How an experiment is to be run.
-pub struct Wishes {
-    pub is_quick: bool,
-    /// Where what has been measured is kept until the experiment is over.
-    pub kept_in: PathBuf,
-    /// Go on where an earlier run of the same experiment was cut off.
-    pub may_resume: bool,
-    pub stop: StopSignal,
-}
-
-/// What happens while an experiment runs.
-pub enum Told<'a> {
-    /// Before anything is started.
-    Begins {
-        lab: &'a Lab,
-        runs: usize,
-        estimated_s: f64,
-    },
-    /// Runs that an earlier, interrupted run has measured are taken over.
-    TakenUp {
-        runs: usize,
-    },
-    Preparing {
-        what: &'a str,
-    },
-    /// The article's rates are multiplied by this.
-    Scaled {
-        scale: f64,
-        cpu_s_per_request: f64,
-        published_s: f64,
-    },
-    Starting {
-        index: usize,
-        of: usize,
-        setting: &'a LabSetting,
-    },
-    Measured {
-        index: usize,
-        of: usize,
-        run: &'a LabRun,
-    },
-}
-
-/// Why there is no result.
-#[derive(Debug, Error)]
-pub enum LabError {
-    #[error("{}", Language::DATA.say(&of_place(.0)))]
-    Place(PlaceError),
-    #[error(transparent)]
-    App(#[from] AppError),
-    #[error(transparent)]
-    Progress(#[from] ProgressError),
-    #[error("could not {what}: {source}")]
-    Io {
-        what: String,
-        #[source]
-        source: std::io::Error,
-    },
-    #[error("{message}")]
-    Definition { message: String },
-}
-
-impl From<PlaceError> for LabError {
-    fn from(error: PlaceError) -> Self {
-        Self::Place(error)
-    }
-}
+use crate::trial::{Order, Outcome};
 
 /// An experiment that has ended.
 pub struct Ended {
@@ -130,71 +60,37 @@ fn cores() -> u16 {
     host::read().cores().get().ceil() as u16
 }
 
-/// What happens, in words.
-pub fn told(told: &Told<'_>) -> String {
-    match *told {
-        Told::Begins { lab, runs, estimated_s } => said::begins(&lab.name, runs, estimated_s),
-        Told::TakenUp { runs } => said::taken_up(runs),
-        Told::Preparing { what } => said::preparing(what),
-        Told::Scaled { scale, cpu_s_per_request, published_s } => {
-            said::scaled(scale, [cpu_s_per_request, published_s])
-        }
-        Told::Starting { .. } => String::new(),
-        Told::Measured { index, of, run } => lab_text::progress(index, of, run),
-    }
-}
-
-/// What happens while an experiment's app is tuned, in words.
-pub fn told_of_tuning(told: &tune::Told<'_>) -> String {
-    match *told {
-        tune::Told::Preparing { what } => said::preparing(what),
-        tune::Told::Tunes => said::tunes(),
-        tune::Told::Chose { chosen, article } => said::chose(chosen, article),
-        tune::Told::Pair { index, of, pair } => said::pair(index, of, &pair),
-    }
-}
-
-/// The server's or the service's own last lines and what to do, if there are any.
-pub fn last_lines(error: &LabError) -> Vec<String> {
-    match error {
-        LabError::Place(PlaceError::Service(failure) | PlaceError::Inspection(failure)) => failure
-            .last_lines
-            .iter()
-            .cloned()
-            .chain([Language::DATA.say_fact(&failure.advice)])
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
 /// Runs an experiment.
 ///
 /// # Errors
 /// Only what is not the app server's doing.
-pub fn run(lab: &Lab, wishes: &Wishes, tell: &mut dyn FnMut(Told<'_>)) -> Result<Ended, LabError> {
-    let course = lab::course(&lab.definition, wishes.is_quick);
-    let mut site = Site::prepare(lab, course, wishes.stop.clone(), &mut |what| {
-        tell(Told::Preparing { what });
+pub fn run(
+    lab: &Lab,
+    options: &RunOptions,
+    tell: &mut dyn FnMut(LabEvent<'_>),
+) -> Result<Ended, LabError> {
+    let course = lab::course(&lab.definition, options.is_quick);
+    let mut site = Site::prepare(lab, course, options.stop.clone(), &mut |what| {
+        tell(LabEvent::Preparing { what });
     })?;
     let machine = site.machine()?;
     let cores = machine.cores.get().ceil() as u16;
-    let planned = lab::runs(&lab.definition, wishes.is_quick, cores);
-    let mut progress = Progress::open(lab, wishes, &machine)?;
-    let estimated_s = lab.estimated_s(wishes.is_quick, cores);
-    tell(Told::Begins { lab, runs: planned.len(), estimated_s });
+    let planned = lab::runs(&lab.definition, options.is_quick, cores);
+    let mut progress = Progress::open(lab, options, &machine)?;
+    let estimated_s = lab.estimated_s(options.is_quick, cores);
+    tell(LabEvent::Begins { lab: &lab.name, runs: planned.len(), estimated_s });
     if !progress.runs().is_empty() {
-        tell(Told::TakenUp { runs: progress.runs().len() });
+        tell(LabEvent::TakenUp { runs: progress.runs().len() });
     }
     let scale = settle_scale(lab, &mut site, &mut progress, &planned, course, tell)?;
     let mut is_cut = false;
     for (index, one) in planned.iter().enumerate().skip(progress.runs().len()) {
         let of = planned.len();
-        tell(Told::Starting { index: index + 1, of, setting: &one.setting });
         match measure(lab, &mut site, one, course, scale) {
             Ok(run) => {
                 progress.add(run)?;
                 let run = progress.runs().last().expect("it was added above");
-                tell(Told::Measured { index: index + 1, of, run });
+                tell(LabEvent::Measured { index: index + 1, of, run });
             }
             Err(LabError::Place(PlaceError::Stopped)) => {
                 is_cut = true;
@@ -206,14 +102,14 @@ pub fn run(lab: &Lab, wishes: &Wishes, tell: &mut dyn FnMut(Told<'_>)) -> Result
     let warnings = site.warnings();
     site.finish()?;
     let mut runs = progress.runs().to_vec();
-    relate(&mut runs);
+    lab::relate(&mut runs);
     if !is_cut {
         progress.done()?;
     }
     let definition = &lab.definition;
     let cores_of = CoresOf { here: cores, article: lab.published.cores.unwrap_or(cores) };
     let mut conclusions = lab::judge(&definition.conclusion, &runs, cores_of);
-    if wishes.is_quick {
+    if options.is_quick {
         // The others rest on runs that only the whole experiment has.
         conclusions.retain(|one| one.evidence.iter().all(|evidence| evidence.value.is_some()));
     }
@@ -221,7 +117,7 @@ pub fn run(lab: &Lab, wishes: &Wishes, tell: &mut dyn FnMut(Told<'_>)) -> Result
         lab: lab.name.clone(),
         title: definition.title.clone(),
         source: definition.source.clone(),
-        is_quick: wishes.is_quick,
+        is_quick: options.is_quick,
         machine,
         published_machine: definition.machine.clone(),
         scale: definition.scale.as_ref().map(|_| scale),
@@ -241,7 +137,7 @@ fn settle_scale(
     progress: &mut Progress,
     planned: &[Planned<'_>],
     course: Course,
-    tell: &mut dyn FnMut(Told<'_>),
+    tell: &mut dyn FnMut(LabEvent<'_>),
 ) -> Result<f64, LabError> {
     let (Some(scale), Some(first)) = (&lab.definition.scale, planned.first()) else {
         return Ok(1.0);
@@ -256,19 +152,19 @@ fn settle_scale(
             return Err(LabError::Definition { message: Language::DATA.say_fact(&failure) });
         }
     };
-    let cpu_s = figures::cpu_s_per_request(&record, course).ok_or_else(|| {
+    let cpu_s = lab::cpu_s_per_request(&record, course).ok_or_else(|| {
         let message = "no request was answered, so its cost is not known".to_string();
         LabError::Definition { message }
     })?;
     let published_s = scale.cpu_s_per_request;
     let scale = published_s / cpu_s;
     progress.set_scale(scale)?;
-    tell(Told::Scaled { scale, cpu_s_per_request: cpu_s, published_s });
+    tell(LabEvent::Scaled { scale, cpu_s_per_request: cpu_s, published_s });
     Ok(scale)
 }
 
-/// A trial, and each target's own figures; the error says why the server did not come up.
-type Seen = Result<TrialRecord, LabFailure>;
+/// A trial; the error says why the server did not come up.
+type Seen = Result<Box<TrialRecord>, LabFailure>;
 
 fn observe(
     site: &mut Site,
@@ -278,30 +174,23 @@ fn observe(
     is_fresh: bool,
 ) -> Result<Seen, LabError> {
     let setting = &planned.setting;
-    let configuration = Configuration { workers: setting.workers, threads: setting.threads };
-    let place = site.place(planned)?;
-    let boot = match place.start(configuration, is_fresh)? {
-        Started::Ready { boot } => boot,
-        Started::Failed(failure) => {
-            let (why, last_line) = (failure.message, failure.last_lines.last().cloned());
-            return Ok(Err(LabFailure::RunWithoutServer { why, last_line }));
-        }
-    };
-    let offer = Offer {
+    let order = Order {
+        configuration: Configuration { workers: setting.workers, threads: setting.threads },
+        variant: Variant::AS_IT_IS,
+        fresh_start: is_fresh,
         offered,
         warm_up: Duration::from_secs(course.warm_up_s.into()),
         duration: Duration::from_secs(course.duration_s.into()),
         seed: u64::from(setting.repeat),
+        latency_limit: None,
     };
-    let observed = place.offer(&offer)?;
-    Ok(Ok(TrialRecord {
-        configuration,
-        start: 1,
-        load: observed.load,
-        monitor: observed.monitor,
-        boot,
-        failure: observed.failure,
-    }))
+    Ok(match site.place(planned)?.run(&order)? {
+        Outcome::Recorded(record) => Ok(record),
+        Outcome::BootFailed(failure) => {
+            let (why, last_line) = (failure.message, failure.last_lines.last().cloned());
+            Err(LabFailure::RunWithoutServer { why, last_line })
+        }
+    })
 }
 
 fn measure(
@@ -344,7 +233,7 @@ fn measure(
     };
     let services = site.services_cpu_s();
     let whole_s = record.load.run.duration.as_secs_f64();
-    let mut measured = figures::of(&record, course, &planned.block.targets);
+    let mut measured = lab::figures(&record, course, &planned.block.targets);
     measured.figures.services_cpu_cores = services
         .into_iter()
         .filter_map(|(name, after)| {
@@ -356,7 +245,7 @@ fn measure(
     measured.figures.memory_share =
         measured.figures.memory_bytes.map(|bytes| bytes as f64 / memory);
     if lab.definition.think_is_latency {
-        add_outside(&mut measured, run.setting.think_s);
+        measured.add_outside(run.setting.think_s);
     }
     let failure = match record.failure {
         Some(failure) => Some(failure.into()),
@@ -370,40 +259,4 @@ fn measure(
     run.warnings = measured.warnings;
     run.measured = Some(measured.figures);
     Ok(run)
-}
-
-/// The way between clients and server is part of the article's latencies; here clients wait as
-/// long.
-fn add_outside(measured: &mut Measured, outside_s: f64) {
-    let times = measured.blocks.iter_mut().filter(|(name, _)| name.ends_with("_s"));
-    times.flat_map(|(_, values)| values).for_each(|time| *time += outside_s);
-    let latency = &mut measured.figures.latency_s;
-    for time in [
-        &mut latency.mean,
-        &mut latency.p50,
-        &mut latency.p90,
-        &mut latency.p95,
-        &mut latency.p99,
-        &mut latency.max,
-    ]
-    .into_iter()
-    .flatten()
-    {
-        *time += outside_s;
-    }
-}
-
-/// Each run's throughput in relation to its series' first.
-fn relate(runs: &mut [LabRun]) {
-    let throughput = |figures: &Option<LabFigures>| {
-        figures.as_ref().and_then(|figures| figures.throughput_rps).filter(|rate| *rate > 0.0)
-    };
-    for at in 0..runs.len() {
-        let first = runs.iter().find(|run| run.setting.series == runs[at].setting.series);
-        let Some(first) = first else { continue };
-        let (measured, published) = (throughput(&first.measured), throughput(&first.published));
-        let ratio = |own: Option<f64>, first: Option<f64>| Some(own? / first?);
-        runs[at].relative_measured = ratio(throughput(&runs[at].measured), measured);
-        runs[at].relative_published = ratio(throughput(&runs[at].published), published);
-    }
 }

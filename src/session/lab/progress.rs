@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::Wishes;
 use super::file_error::FileError;
+use super::options::RunOptions;
 use crate::lab::Lab;
 use crate::terms::{LabRun, Machine};
 
@@ -49,9 +49,9 @@ impl Progress {
     ///
     /// # Errors
     /// It was left by another machine, or cannot be read or written.
-    pub fn open(lab: &Lab, wishes: &Wishes, machine: &Machine) -> Result<Self, ProgressError> {
-        let course = if wishes.is_quick { "quick" } else { "full" };
-        let path = wishes.kept_in.join(format!("lab-{}-{course}.json", lab.name));
+    pub fn open(lab: &Lab, options: &RunOptions, machine: &Machine) -> Result<Self, ProgressError> {
+        let course = if options.is_quick { "quick" } else { "full" };
+        let path = options.kept_in.join(format!("lab-{}-{course}.json", lab.name));
         let fingerprint = fingerprint(lab);
         let left = read(&path)?.filter(|kept| kept.fingerprint == fingerprint);
         let fresh = || Kept {
@@ -61,8 +61,8 @@ impl Progress {
             runs: Vec::new(),
         };
         let kept = match left {
-            Some(left) if wishes.may_resume && left.machine == *machine => left,
-            Some(left) if wishes.may_resume && !left.runs.is_empty() => {
+            Some(left) if options.may_resume && left.machine == *machine => left,
+            Some(left) if options.may_resume && !left.runs.is_empty() => {
                 return Err(ProgressError::OtherMachine {
                     runs: left.runs.len(),
                     then: described(&left.machine),

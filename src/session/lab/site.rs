@@ -5,24 +5,24 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::LabError;
+use super::error::LabError;
 use crate::lab::{Course, Definition, Lab, Planned, Service};
 use crate::load::Placement;
 use crate::monitor::host;
 use crate::place::local::services::Services;
 use crate::place::local::{Local, LocalSettings, OWN_PROGRAM, scratch_places};
-use crate::place::{Observed, Offer, Place, PlaceError, Started};
+use crate::place::{Place, PlaceError, Started};
 use crate::plan::{check_programs, choose_server, recognise};
 use crate::server::{self, Adapter, App, Proxy};
-use crate::session::here;
+use crate::session::local;
 use crate::terms::{
     BootCause, BootFailureKind, Bytes, Configuration, Cores, LabFailure, LabSetting, Machine,
     StopSignal, Target, Task, Warning,
 };
+use crate::trial::{Left, Order, Outcome, Runner};
 
 /// Commands that make the folder ready run as the app will.
 const PRODUCTION: [&str; 3] = ["RACK_ENV=production", "RAILS_ENV=production", "APP_ENV=production"];
@@ -42,7 +42,7 @@ pub struct Site {
 pub struct LabPlace {
     env: BTreeMap<String, String>,
     local: Local,
-    running: Option<(Configuration, Duration)>,
+    left: Left,
 }
 
 impl Site {
@@ -56,7 +56,7 @@ impl Site {
         stop: StopSignal,
         tell: &mut dyn FnMut(&str),
     ) -> Result<Self, LabError> {
-        let surroundings = here::surroundings()
+        let surroundings = local::surroundings()
             .map_err(|source| LabError::Io { what: "find the current folder".into(), source })?;
         let mut services =
             Services::begin(Path::new(OWN_PROGRAM), &scratch_places(), stop.clone())?;
@@ -129,7 +129,7 @@ impl Site {
             app.env.extend(self.services.env().clone());
             app.env.extend(env.clone());
             let local = Local::new((self.settings)(app), self.stop.clone())?;
-            self.place = Some(LabPlace { env: env.clone(), local, running: None });
+            self.place = Some(LabPlace { env: env.clone(), local, left: Left::default() });
         }
         Ok(self.place.as_mut().expect("it was made above"))
     }
@@ -170,28 +170,24 @@ impl Site {
 }
 
 impl LabPlace {
-    /// Starts the server, unless it runs with this configuration and need not be fresh.
+    /// Runs one trial.
+    ///
+    /// # Errors
+    /// Only what is not the server's doing; also when the user asked to end meanwhile.
+    pub fn run(&mut self, order: &Order) -> Result<Outcome, PlaceError> {
+        let mut runner = Runner::on_what_runs(&mut self.local, self.left);
+        let outcome = runner.run(order, &mut |_| {});
+        self.left = runner.leave();
+        if self.local.is_stopping() { Err(PlaceError::Stopped) } else { outcome }
+    }
+
+    /// Starts the server afresh.
     ///
     /// # Errors
     /// As [`Place::start`].
-    pub fn start(
-        &mut self,
-        configuration: Configuration,
-        is_fresh: bool,
-    ) -> Result<Started, PlaceError> {
-        if let Some((running, boot)) = self.running
-            && running == configuration
-            && !is_fresh
-            && self.local.server_pid().is_some()
-        {
-            return Ok(Started::Ready { boot });
-        }
-        self.running = None;
-        let started = self.local.start(configuration)?;
-        if let Started::Ready { boot } = started {
-            self.running = Some((configuration, boot));
-        }
-        Ok(started)
+    pub fn start(&mut self, configuration: Configuration) -> Result<Started, PlaceError> {
+        self.left = Left::default();
+        self.local.start(configuration)
     }
 
     /// Where a generator of load runs beside the server.
@@ -202,18 +198,6 @@ impl LabPlace {
     /// Where the server that runs answers.
     pub fn address(&self) -> Option<std::net::SocketAddr> {
         self.local.address()
-    }
-
-    /// Offers a load to the end.
-    ///
-    /// # Errors
-    /// As [`Place::offer`]; also when the user asked to end meanwhile.
-    pub fn offer(&mut self, offer: &Offer) -> Result<Observed, PlaceError> {
-        let observed = self.local.offer(offer, &mut |_| ControlFlow::Continue(()))?;
-        match self.local.is_stopping() {
-            true => Err(PlaceError::Stopped),
-            false => Ok(observed),
-        }
     }
 }
 

@@ -6,47 +6,30 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::LabError;
+use super::error::LabError;
 use super::site::{Site, limits};
-use crate::lab::{self, Lab, Tuning};
-use crate::load::Placement;
+use crate::lab::{self, Lab};
 use crate::place::Started;
 use crate::plan::{self, Key, Plan, Typed};
 use crate::report::{Language, Reporter, Stored};
-use crate::session::here;
 use crate::session::load::capacity;
-use crate::session::load::{Asked, Closing, Length, LoadVerbError, Protocol, Shape, TlsOptions};
+use crate::session::load::{Asked, LoadVerbError, Shape};
+use crate::session::local;
 use crate::session::tune::TuneError;
-use crate::stats::log_ratio_interval;
 use crate::terms::{
-    Arrivals, Configuration, Holds, LabChoice, LabPair, LabTune, Rate, StopSignal, Target, Threads,
-    Workers,
+    Arrivals, Configuration, LabChoice, LabPair, LabTune, LabTuneEvent, Rate, StopSignal,
 };
-
-/// A setting this much below the article's is as good as it.
-const MARGIN: f64 = 0.97;
 
 /// Time for one search of a capacity.
 const SEARCH: Duration = Duration::from_secs(30);
 
-/// Of the experiment's runs, as people measure by hand: three times a minute.
-const BY_HAND_S: f64 = 180.0;
-
 /// How an experiment's app is to be tuned.
-pub struct Wishes<'a> {
+pub struct TuneOptions<'a> {
     /// Pairs of measurements afterwards.
     pub pairs: u32,
     pub store: PathBuf,
     pub stop: StopSignal,
     pub reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
-}
-
-/// What happens meanwhile.
-pub enum Told<'a> {
-    Preparing { what: &'a str },
-    Tunes,
-    Chose { chosen: LabChoice, article: LabChoice },
-    Pair { index: u32, of: u32, pair: LabPair },
 }
 
 /// Tunes, and measures again.
@@ -55,40 +38,42 @@ pub enum Told<'a> {
 /// Only what is not the app server's doing.
 pub fn run(
     lab: &Lab,
-    wishes: Wishes<'_>,
-    tell: &mut dyn FnMut(Told<'_>),
+    options: TuneOptions<'_>,
+    tell: &mut dyn FnMut(LabTuneEvent<'_>),
 ) -> Result<LabTune, LabError> {
-    let mut site = Site::prepare(lab, lab.definition.full, wishes.stop.clone(), &mut |what| {
-        tell(Told::Preparing { what });
+    let mut site = Site::prepare(lab, lab.definition.full, options.stop.clone(), &mut |what| {
+        tell(LabTuneEvent::Preparing { what });
     })?;
     let machine = site.machine()?;
     let cores = machine.cores.get().ceil() as u16;
-    let plan = plan(lab, &site, &wishes.store)?;
-    tell(Told::Tunes);
+    let plan = plan(lab, &site, &options.store)?;
+    tell(LabTuneEvent::Tunes);
     let began = Instant::now();
-    let ended = here::tune(
+    let ended = local::tune(
         &plan,
-        here::Wishes {
-            stop: wishes.stop.clone(),
-            reporters: wishes.reporters,
+        local::RunOptions {
+            stop: options.stop.clone(),
+            reporters: options.reporters,
             consent: &mut |_| true,
             may_resume: false,
         },
     )
     .map_err(not_tuned)?;
     let tune_s = began.elapsed().as_secs_f64();
-    let article = article(&lab.definition.tune, cores)?;
+    let article = lab::article(&lab.definition.tune, cores).ok_or_else(|| {
+        LabError::Definition { message: "lab.toml: the article's setting has no workers".into() }
+    })?;
     let decision = ended.result.decision.as_ref();
-    let chosen = decision.and_then(|it| choice(it.workers, it.threads));
+    let chosen = decision.and_then(|it| lab::choice(it.workers, it.threads));
     let mut pairs = Vec::new();
     if let Some(chosen) = chosen {
-        tell(Told::Chose { chosen, article });
+        tell(LabTuneEvent::Chose { chosen, article });
         if chosen != article {
-            pairs = measure_again(lab, &mut site, &plan, &wishes, (chosen, article), tell)?;
+            pairs = measure_again(lab, &mut site, &plan, &options, (chosen, article), tell)?;
         }
     }
     site.finish()?;
-    let (ratio, ratio_interval) = ratio(chosen, article, &pairs);
+    let (ratio, ratio_interval, holds) = lab::compare(chosen, article, &pairs);
     Ok(LabTune {
         lab: lab.name.clone(),
         machine,
@@ -97,33 +82,17 @@ pub fn run(
         equivalent: decision
             .iter()
             .flat_map(|it| &it.equivalent)
-            .filter_map(|it| choice(it.workers, it.threads))
+            .filter_map(|it| lab::choice(it.workers, it.threads))
             .collect(),
         article,
         tune_s,
         tune_load_s: ended.result.load_s,
-        matrix_s: lab::runs(&lab.definition, false, cores)
-            .iter()
-            .filter(|run| run.setting.repeat == 1)
-            .count() as f64
-            * BY_HAND_S,
+        matrix_s: lab::by_hand_s(&lab.definition, cores),
         pairs,
         ratio,
         ratio_interval,
-        holds: holds(ratio, ratio_interval),
+        holds,
         warnings: ended.result.warnings,
-    })
-}
-
-fn choice(workers: u16, threads: u16) -> Option<LabChoice> {
-    let (workers, threads) = (Workers::new(workers).ok()?, Threads::new(threads).ok()?);
-    Some(LabChoice { workers, threads })
-}
-
-fn article(tuning: &Tuning, cores: u16) -> Result<LabChoice, LabError> {
-    let article = &tuning.article;
-    choice(article.workers.on(cores), article.threads.on(cores)).ok_or_else(|| {
-        LabError::Definition { message: "lab.toml: the article's setting has no workers".into() }
     })
 }
 
@@ -156,7 +125,7 @@ fn plan(lab: &Lab, site: &Site, store: &std::path::Path) -> Result<Plan, LabErro
         .with_all(Key::Cpus, cores.map(|cores| cores.get().to_string()))
         .with_all(Key::Memory, memory.map(|memory| memory.0.to_string()))
         .with(Key::Yes, "true");
-    let surroundings = here::surroundings()
+    let surroundings = local::surroundings()
         .map_err(|source| LabError::Io { what: "find the current folder".into(), source })?;
     plan::resolve(&typed, &surroundings)
         .map_err(|error| LabError::Definition { message: format!("lab.toml, [tune]: {error}") })
@@ -167,14 +136,14 @@ fn measure_again(
     lab: &Lab,
     site: &mut Site,
     plan: &Plan,
-    wishes: &Wishes<'_>,
+    options: &TuneOptions<'_>,
     (chosen, article): (LabChoice, LabChoice),
-    tell: &mut dyn FnMut(Told<'_>),
+    tell: &mut dyn FnMut(LabTuneEvent<'_>),
 ) -> Result<Vec<LabPair>, LabError> {
     let mut pairs = Vec::new();
-    for index in 0..wishes.pairs {
+    for index in 0..options.pairs {
         let mut of = |choice: LabChoice| {
-            capacity_of(lab, site, plan, choice, u64::from(index), &wishes.stop)
+            capacity_of(lab, site, plan, choice, u64::from(index), &options.stop)
         };
         let pair = match index % 2 {
             0 => {
@@ -186,7 +155,7 @@ fn measure_again(
                 LabPair { chosen_rps: of(chosen)?, article_rps }
             }
         };
-        tell(Told::Pair { index: index + 1, of: wishes.pairs, pair });
+        tell(LabTuneEvent::Pair { index: index + 1, of: options.pairs, pair });
         pairs.push(pair);
     }
     Ok(pairs)
@@ -203,7 +172,7 @@ fn capacity_of(
 ) -> Result<Option<f64>, LabError> {
     let configuration = Configuration { workers: choice.workers, threads: choice.threads };
     let place = site.place_for(&plan.targets)?;
-    match place.start(configuration, true)? {
+    match place.start(configuration)? {
         Started::Ready { .. } => {}
         Started::Failed(failure) => {
             return Err(LabError::Definition { message: Language::DATA.say(&failure.message) });
@@ -214,7 +183,19 @@ fn capacity_of(
         .ok_or_else(|| LabError::Definition { message: "the server has no address".to_string() })?;
     // As `tune` itself measures: beside a busy server on its own cores, a generator that waits for
     // its turn measures its own waiting, the more so the more workers there are.
-    let asked = asked(lab, plan, &format!("http://{address}"), place.placement(), seed)?;
+    let rate = Rate::per_second(1.0).expect("one request a second is a rate");
+    let shape = Shape::Constant { rate, arrivals: Arrivals::Poisson };
+    let asked = Asked {
+        targets: plan.targets.clone(),
+        warm_up: Duration::from_secs(2),
+        connection: lab.definition.connection,
+        timeout: plan.timeout,
+        loops: Some(1),
+        seed,
+        slo: Some(lab.definition.tune.slo.clone()),
+        placement: place.placement(),
+        ..Asked::new(format!("http://{address}"), shape, SEARCH)
+    };
     let prepared = capacity::prepare(asked, None).map_err(not_loaded)?;
     let summary = capacity::run(&prepared, stop, &mut |_| {}).map_err(not_loaded)?;
     if stop.is_raised() {
@@ -225,100 +206,4 @@ fn capacity_of(
 
 fn not_loaded(error: LoadVerbError) -> LabError {
     LabError::Definition { message: error.to_string() }
-}
-
-fn asked(
-    lab: &Lab,
-    plan: &Plan,
-    url: &str,
-    placement: Placement,
-    seed: u64,
-) -> Result<Asked, LabError> {
-    let tuning = &lab.definition.tune;
-    let targets: Vec<Target> = plan.targets.clone();
-    let rate = Rate::per_second(1.0)
-        .map_err(|error| LabError::Definition { message: error.to_string() })?;
-    Ok(Asked {
-        url: Some(url.to_string()),
-        unix: None,
-        targets,
-        targets_file: None,
-        access_log: None,
-        variables_file: None,
-        method: None,
-        data: None,
-        headers: Vec::new(),
-        user: None,
-        shape: Some(Shape::Constant { rate, arrivals: Arrivals::Poisson }),
-        warm_up: Duration::from_secs(2),
-        length: Length::Duration(SEARCH),
-        connection: lab.definition.connection,
-        closing: Closing::default(),
-        protocol: Protocol::default(),
-        keeps_cookies: false,
-        timeout: plan.timeout,
-        max_in_flight: None,
-        loops: Some(1),
-        seed,
-        slo: Some(tuning.slo.clone()),
-        allows_public: false,
-        tls: TlsOptions::default(),
-        placement,
-    })
-}
-
-/// Geometric mean of the pairs' ratios with its interval; exactly 1 for the same setting.
-fn ratio(
-    chosen: Option<LabChoice>,
-    article: LabChoice,
-    pairs: &[LabPair],
-) -> (Option<f64>, Option<[f64; 2]>) {
-    if chosen == Some(article) {
-        return (Some(1.0), Some([1.0, 1.0]));
-    }
-    let both = pairs.iter().filter_map(|pair| Some((pair.chosen_rps?, pair.article_rps?)));
-    match log_ratio_interval(&both.collect::<Vec<_>>(), 0.95) {
-        Some(ratio) => (Some(ratio.value), Some([ratio.low, ratio.high])),
-        None => (None, None),
-    }
-}
-
-fn holds(ratio: Option<f64>, interval: Option<[f64; 2]>) -> Holds {
-    match (ratio, interval) {
-        (Some(_), Some([low, _])) if low >= MARGIN => Holds::Yes,
-        (Some(_), Some([_, high])) if high < MARGIN => Holds::No,
-        _ => Holds::Undecided,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn pair(chosen: f64, article: f64) -> LabPair {
-        LabPair { chosen_rps: Some(chosen), article_rps: Some(article) }
-    }
-
-    #[test]
-    fn a_setting_within_three_percent_or_better_holds() {
-        let (chosen, article) = (choice(2, 8), choice(4, 2).unwrap());
-        let judge = |pairs: &[LabPair]| {
-            let (ratio, interval) = ratio(chosen, article, pairs);
-            holds(ratio, interval)
-        };
-        assert_eq!(
-            judge(&[pair(101.0, 100.0), pair(100.0, 100.0), pair(102.0, 100.0)]),
-            Holds::Yes
-        );
-        assert_eq!(judge(&[pair(80.0, 100.0), pair(82.0, 100.0), pair(81.0, 100.0)]), Holds::No);
-        assert_eq!(judge(&[pair(80.0, 100.0), pair(120.0, 100.0)]), Holds::Undecided);
-        assert_eq!(judge(&[pair(99.0, 100.0)]), Holds::Undecided, "one pair has no interval");
-        assert_eq!(judge(&[]), Holds::Undecided);
-    }
-
-    #[test]
-    fn the_same_setting_need_not_be_measured_against_itself() {
-        let same = choice(2, 8);
-        assert_eq!(ratio(same, same.unwrap(), &[]), (Some(1.0), Some([1.0, 1.0])));
-    }
 }

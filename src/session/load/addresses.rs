@@ -1,4 +1,4 @@
-//! Where a name leads, whether load may be sent there, and where somebody listens.
+//! Where a name leads, whether load may be sent there, and where a server listens.
 //!
 //! In: a URL. Out: addresses. Sends no request.
 
@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use super::LoadVerbError;
-use super::url::Url;
+use crate::plan::traffic::Url;
 
 /// All addresses of the URL's host.
 ///
@@ -41,7 +41,7 @@ pub fn is_public(ip: IpAddr) -> bool {
     }
 }
 
-/// Of several addresses, those where somebody listens: `localhost` is often two, and most servers
+/// Of several addresses, those where a server listens: `localhost` is often two, and most servers
 /// listen on one. All of them when none answers, so that the load shows how it fails.
 pub fn reachable(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     const PATIENCE: Duration = Duration::from_secs(1);

@@ -10,10 +10,9 @@ mod tests;
 use std::time::Duration;
 
 use super::window::{Offer, Sender, Sent};
-use super::{
-    Asked, Conclusion, LoadVerbError, Prepared, Shape, on_the_way, why_nothing_was_answered,
-};
+use super::{Asked, Conclusion, LoadVerbError, Prepared, Shape, on_the_way};
 use crate::load::Length;
+use crate::report::load::text::nothing_answered;
 use crate::search::{BurstAnswer, RateAsk, RateSearch, WindowAnswer};
 use crate::summary::load::{Rules, summarise};
 use crate::summary::{between, verdict};
@@ -43,7 +42,7 @@ struct Plan {
     timeout: Duration,
 }
 
-/// What is told while it runs.
+/// What happens while it runs.
 #[derive(Debug, Clone, Copy)]
 pub enum Progress<'a> {
     Second(&'a LiveSecond),
@@ -107,7 +106,7 @@ pub fn prepare(asked: Asked, guess: Option<Rate>) -> Result<PreparedCapacity, Lo
         return usage(without_goal.into());
     }
     let plan = Plan { goals: load.goals.clone(), arrivals, guess, time, settle, timeout };
-    // The second line tells of one rate.
+    // The second line is about one rate.
     let mut description = load.description.clone();
     description.truncate(1);
     description.push(format!(
@@ -228,7 +227,7 @@ impl<'a> Finder<'a> {
         let whole = self.summary(record, Duration::ZERO);
         let is_silent = whole.due > 0 && whole.completed == 0;
         if is_silent && !self.has_answered {
-            return Err(LoadVerbError::NothingAnswered(why_nothing_was_answered(&whole)));
+            return Err(LoadVerbError::NothingAnswered(nothing_answered(&whole)));
         }
         let silence = record.run.duration.saturating_sub(record.run.last_reply);
         self.is_gone = is_silent || (whole.errors.refused > 0 && silence >= SILENCE);
@@ -337,7 +336,7 @@ impl<'a> Finder<'a> {
         Ok(CapacitySummary {
             conclusion: answer.conclusion,
             capacity_rps: rps.map(|rps| rps.value),
-            capacity_rps_interval: rps.map(|rps| [rps.low, rps.high]),
+            capacity_rps_interval: rps.map(|rps| rps.interval()),
             bound_rps: answer.bound_rps,
             slo: self.plan.goals.list(),
             arrivals: self.plan.arrivals,

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use super::url::Url;
 use super::{Asked, Length, Shape};
 use crate::load::Address;
+use crate::plan::traffic::Url;
 use crate::terms::{Arrivals, Target, format_duration};
 
 /// What is going to be done, a line each.

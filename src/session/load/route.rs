@@ -16,7 +16,7 @@ const SAMPLES: usize = 15;
 const TIME: Duration = Duration::from_secs(2);
 
 /// Connects to each address, within two seconds in all. Of several addresses the one that took
-/// longest; `None` where nobody listens.
+/// longest; `None` where no server listens.
 pub fn measure(addresses: &[SocketAddr], stop: &StopSignal) -> Option<RouteSummary> {
     let deadline = Instant::now() + TIME;
     let routes = addresses.iter().filter_map(|at| between::route(&connects(at, deadline, stop)));

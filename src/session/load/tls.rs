@@ -3,9 +3,9 @@
 //! In: options, and what the engine noticed. Out: settings, a line of description, doubts.
 
 use super::LoadVerbError;
-use super::url::{Scheme, Url};
 use crate::load::{TlsOptions, TlsSettings};
-use crate::terms::{Doubt, ErrorCounts, LoadDoubt, LoadRun, LoadSummary, Warning};
+use crate::plan::traffic::{Scheme, Url};
+use crate::terms::{ErrorCounts, LoadDoubt, LoadRun, Warning};
 
 /// For `https://`; reads the files named.
 ///
@@ -51,13 +51,6 @@ pub fn describe(options: &TlsOptions) -> String {
 pub fn warning(run: &LoadRun, errors: &ErrorCounts) -> Option<Warning> {
     let trouble = run.tls_trouble.clone().filter(|_| errors.tls + errors.malformed > 0)?;
     Some(LoadDoubt::TlsFailed { trouble }.into())
-}
-
-/// The doubt about TLS in a summary.
-pub fn doubt(summary: &LoadSummary) -> Option<&Warning> {
-    let is_of_tls =
-        |doubt: Option<&Doubt>| matches!(doubt, Some(Doubt::Load(LoadDoubt::TlsFailed { .. })));
-    summary.warnings.iter().find(|warning| is_of_tls(warning.doubt()))
 }
 
 #[cfg(test)]

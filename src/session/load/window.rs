@@ -37,7 +37,7 @@ pub struct Sent {
 /// Fewer in flight are no overload, however low the rate.
 const IN_FLIGHT_LEAST: f64 = 16.0;
 
-/// So many times more than that, and the first second decides.
+/// With this many times more in flight, the first second decides.
 const HOPELESS: f64 = 10.0;
 
 /// Places that the generator has at least, however low the rate.
@@ -72,7 +72,7 @@ impl Offer {
     }
 
     /// Whatever is beyond waits with the generator, and is dropped with the window: the server need
-    /// not work off what nobody waits for any more.
+    /// not work off what no client waits for any more.
     fn places(&self) -> Option<u32> {
         self.most_in_flight.map(|most| (HOPELESS * most).max(PLACES_LEAST).ceil() as u32)
     }
@@ -91,7 +91,7 @@ impl<'a> Sender<'a> {
         Self { spec, stop, count: 0 }
     }
 
-    /// Sends one, and tells every second of it.
+    /// Sends one, and passes every second of it to `tell`.
     ///
     /// # Errors
     /// The generator cannot work.

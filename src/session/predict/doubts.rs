@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Question, has_several_goals, is_saturated, runtime};
+use super::known::{has_several_goals, is_saturated};
+use super::question::Question;
+use super::runtime;
 use crate::model::{Form, Measured};
 use crate::report::Story;
 use crate::stats::slope;
@@ -16,7 +18,7 @@ use crate::terms::{
 
 /// Fewer saturated settings than this leave much to the priors.
 const FEW: usize = 3;
-/// The same setting's throughput differs by more than this from one time to the next.
+/// One setting's throughput differs by more than this from one time to the next.
 const CONTRADICTS: f64 = 1.3;
 /// The formulas miss what was measured by more than this.
 const POOR_FIT: f64 = 0.25;

@@ -19,12 +19,12 @@ pub struct FleetQuestion {
     pub zones: u16,
     /// The lowest rate of a day, as a share of `rate`: asks for a day of an autoscaled fleet.
     pub trough: Option<Ratio>,
-    pub machines: Vec<MachineWish>,
+    pub machines: Vec<MachineKind>,
 }
 
 /// A kind of machine that can be had.
 #[derive(Debug, Clone, PartialEq)]
-pub struct MachineWish {
+pub struct MachineKind {
     pub name: String,
     pub cores: Cores,
     pub memory: Bytes,
@@ -34,7 +34,7 @@ pub struct MachineWish {
 
 /// Text that is no kind of machine.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum MachineWishError {
+pub enum MachineKindError {
     #[error(
         "'{text}' is no machine; write NAME=CORES,MEMORY or NAME=CORES,MEMORY,PRICE, as in \
              large=16,64GiB,0.68"
@@ -48,12 +48,12 @@ pub enum MachineWishError {
     },
 }
 
-impl FromStr for MachineWish {
-    type Err = MachineWishError;
+impl FromStr for MachineKind {
+    type Err = MachineKindError;
 
-    fn from_str(text: &str) -> Result<Self, MachineWishError> {
-        let unreadable = || MachineWishError::Unreadable { text: text.to_string() };
-        let unit = |source| MachineWishError::Unit { text: text.to_string(), source };
+    fn from_str(text: &str) -> Result<Self, MachineKindError> {
+        let unreadable = || MachineKindError::Unreadable { text: text.to_string() };
+        let unit = |source| MachineKindError::Unit { text: text.to_string(), source };
         let (name, rest) = text.split_once('=').ok_or_else(unreadable)?;
         let mut fields = rest.split(',').map(str::trim);
         let mut next = || fields.next().ok_or_else(unreadable);
@@ -73,7 +73,7 @@ impl FromStr for MachineWish {
 }
 
 /// Each kind of machine, the cheapest fleet first where prices are known. `at` says which settings
-/// are considered on so many cores, and what is asked about them.
+/// are considered on a number of cores, and what is asked about them.
 pub(super) fn fleets(
     known: &Measured,
     question: &FleetQuestion,
@@ -84,7 +84,7 @@ pub(super) fn fleets(
         zones: question.zones.max(1),
         trough: question.trough.map(Ratio::get),
     };
-    let report = |wish: &MachineWish| {
+    let report = |wish: &MachineKind| {
         let size = MachineSize { cores: wish.cores.get(), memory_bytes: wish.memory.0 };
         let (settings, what_if) = at(wish.cores);
         let fleet = known.fleet(&size, &settings, &what_if, &load);
@@ -113,7 +113,7 @@ fn need(fleet: &Fleet, price_per_hour: Option<f64>) -> Option<FleetNeed> {
         workers: fleet.configuration.workers.get(),
         threads: fleet.configuration.threads.get(),
         capacity_rps: capacity.value,
-        capacity_rps_interval: [capacity.low, capacity.high],
+        capacity_rps_interval: capacity.interval(),
         ordinary: fleet.ordinary,
         zone_lost: fleet.zone_lost,
         cost_per_hour: cost(fleet.machines),
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn kinds_of_machines_are_read_with_and_without_a_price() {
-        let read = |text: &str| text.parse::<MachineWish>();
+        let read = |text: &str| text.parse::<MachineKind>();
         let large = read("large=16,64GiB,0.68").unwrap();
         assert_eq!((large.name.as_str(), large.cores.get()), ("large", 16.0));
         assert_eq!((large.memory, large.price_per_hour), (Bytes(64 << 30), Some(0.68)));

@@ -22,7 +22,7 @@ pub(super) fn lock(story: &Story, form: Form) -> Lock {
 }
 
 /// Who takes a connection, of workers with one thread and with several; of a server that is not
-/// known, whoever has a thread free.
+/// known, a worker that has a thread free.
 pub(super) fn admission(story: &Story) -> [Admission; 2] {
     let (name, version) = named(&story.server);
     match server::find(name).map_or(Accepts::Free, |adapter| adapter.accepts(version)) {

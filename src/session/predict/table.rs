@@ -1,6 +1,8 @@
 //! Predictions over a whole grid at once, for a page whose reader moves about in it.
 
-use super::{Question, goal_of, measured, usual_workers};
+use super::doubts;
+use super::known::{goal_of, measured, threads_of, usual_workers};
+use super::question::Question;
 use crate::model::{Expected, Form, Measured};
 use crate::report::Story;
 use crate::terms::{Configuration, Cores, PredictTable, QuantileLimit, Wait};
@@ -28,7 +30,7 @@ pub fn usual(story: &Story) -> Option<PredictTable> {
     let cores = story.machine.as_ref()?.cores.get();
     let cores: Vec<f64> = CORES.iter().map(|times| times * cores).filter(|it| *it >= 1.0).collect();
     let most = cores.iter().copied().fold(1.0, f64::max);
-    let threads = thinned(super::threads_of(story), THREADS_MOST);
+    let threads = thinned(threads_of(story), THREADS_MOST);
     let places = Places {
         cores,
         waits: WAITS.to_vec(),
@@ -60,7 +62,7 @@ pub fn table(story: &Story, places: &Places) -> Option<PredictTable> {
         limit: all.iter().map(|it| Some(it.as_ref()?.limit)).collect(),
         threads,
         measured_cores: machine.cores.get(),
-        doubts: super::doubts::warnings(story, &known, &Question::as_measured(), &[]),
+        doubts: doubts::warnings(story, &known, &Question::as_measured(), &[]),
     })
 }
 
@@ -75,7 +77,7 @@ fn expected(
     for cores in places.cores.iter().filter_map(|&cores| Cores::new(cores).ok()) {
         for &wait in &places.waits {
             let question = Question { wait: Wait::Times(wait), ..Question::as_measured() };
-            let what_if = super::what_if(&question, goal, cores);
+            let what_if = question.what_if(goal, cores);
             let grid = places.workers.iter().flat_map(|&w| threads.iter().map(move |&t| (w, t)));
             all.extend(grid.map(|(workers, threads)| {
                 let at = Configuration::new(workers, threads).ok()?;

@@ -1,6 +1,6 @@
 //! What is around the server: the load generator, memory, and the host with its other guests.
 
-use super::{BUSY, Figures, IDLE, confidence, found};
+use super::figures::{BUSY, Figures, IDLE, confidence, found};
 use crate::summary::used::Neighbour;
 use crate::terms::{
     Limit, LimitAdvice, LimitKind, MemoryFill, NeighbourCores, ResourceEvidence, Warning,

@@ -1,7 +1,7 @@
 //! How requests get to a worker: uneven workers, a proxy that turns them away, a listen queue that
 //! is too short.
 
-use super::{BUSY, Figures, confidence, found};
+use super::figures::{BUSY, Figures, confidence, found};
 use crate::terms::{Limit, LimitAdvice, LimitKind, WaitingEvidence};
 
 /// A worker with less than this share of the busiest one's CPU has little to do beside it.

@@ -1,6 +1,6 @@
 //! The server's own CPU: a quota, garbage collection, the cores, the interpreter's lock.
 
-use super::{BUSY, Figures, confidence, found};
+use super::figures::{BUSY, Figures, confidence, found};
 use crate::terms::{Limit, LimitAdvice, LimitKind, ResourceEvidence};
 
 /// Held back in this share of the scheduling periods, and the quota is what is felt.

@@ -1,8 +1,10 @@
+use super::figures::confidence;
 use super::*;
 use crate::report::Language;
-use crate::summary::used::{ListenQueueUse, MemoryUse, Neighbour};
+use crate::summary::used::{ListenQueueUse, MemoryUse, Neighbour, Used};
 use crate::terms::{
-    GeneratorDoubt, InsideUse, LimitAdvice, LoadDoubt, ResourceEvidence, Stated, WorkerShare,
+    Configuration, GeneratorDoubt, InsideUse, LimitAdvice, LimitKind, LoadDoubt, LoadSummary,
+    ResourceEvidence, Stated, WorkerShare,
 };
 
 /// One situation: what was seen in a second of a trial on two cores.

@@ -2,7 +2,7 @@
 //! free thread.
 
 use super::around::busiest;
-use super::{BUSY, Figures, confidence, found};
+use super::figures::{BUSY, Figures, confidence, found};
 use crate::summary::used::Neighbour;
 use crate::terms::{Limit, LimitAdvice, LimitKind, WaitingEvidence};
 

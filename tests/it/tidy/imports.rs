@@ -3,18 +3,18 @@
 use super::source::{Source, is_word};
 use super::{Finding, Rule, Tree, hold, try_out};
 
-/// A room and the rooms it may use, besides itself. Every room may use `terms` and `stats`, except
-/// `terms`, which uses nothing of ours, and `stats`, which uses `terms` alone. A room that may use
-/// `load` may use `load/shape` too.
+/// A folder and the folders it may use, besides itself. Every folder may use `terms` and `stats`,
+/// except `terms`, which uses nothing of ours, and `stats`, which uses `terms` alone. A folder that
+/// may use `load` may use `load/shape` too.
 const TABLE: &[(&str, &[&str])] = &[
     ("terms", &[]),
     ("stats", &[]),
-    ("plan", &["server", "load/shape", "place", "search"]),
+    ("plan", &["server", "load", "place", "search"]),
     ("server", &[]),
     ("load/shape", &[]),
     ("load", &["load/shape"]),
     ("monitor", &[]),
-    ("lab", &[]),
+    ("lab", &["summary"]),
     ("place", &["server", "load", "monitor", "model"]),
     ("summary", &[]),
     ("trial", &["server", "load/shape", "place", "summary"]),
@@ -50,7 +50,7 @@ const ROOMS: Rule = Rule {
     find: unknown_rooms,
 };
 
-/// The room of a module path such as `["load", "shape", "Shape"]`.
+/// The folder of a module path such as `["load", "shape", "Shape"]`.
 fn room<'a>(path: &[&'a str]) -> Option<&'a str> {
     match path {
         ["load", "shape", ..] => Some("load/shape"),
@@ -60,7 +60,7 @@ fn room<'a>(path: &[&'a str]) -> Option<&'a str> {
 }
 
 /// The path of the module that a file holds: `src/load/shape/mod.rs` is `["load", "shape"]`.
-fn module(path: &str) -> Vec<&str> {
+pub fn module(path: &str) -> Vec<&str> {
     let inner = path.strip_prefix("src/").unwrap_or(path);
     let inner = inner.strip_suffix("/mod.rs").or(inner.strip_suffix(".rs")).unwrap_or(inner);
     inner.split('/').collect()

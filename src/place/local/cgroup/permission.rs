@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::is_writable;
+use super::group::is_writable;
 use super::v2::has_door;
 use crate::monitor::groups::{ControlGroups, Group, Version};
 use crate::terms::LimitRefusal;

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::set;
+use super::group::set;
 
 /// Length of a scheduling period, microseconds: the kernel's own default, and what container
 /// engines use.

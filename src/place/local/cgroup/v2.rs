@@ -7,8 +7,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::group::{Group, Limits, is_writable, set};
 use super::v1::{make, quota_us};
-use super::{Group, Limits, is_writable, set};
 use crate::monitor::groups;
 use crate::terms::LimitRefusal;
 

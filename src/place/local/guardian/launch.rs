@@ -4,14 +4,19 @@
 
 use std::ffi::CString;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::log_file::LogFile;
-use super::{MARK, c_strings};
-use crate::place::local::{SYSTEM_PROGRAMS, affinity};
+use crate::place::local::affinity;
+use crate::place::local::settings::SYSTEM_PROGRAMS;
 use crate::server::CommandLine;
+
+/// Set to our own process id for everything we start, so that it can be told from other processes
+/// even when we are gone.
+pub const MARK: &str = "SWEETSPOT_GUARDIAN";
 
 /// Starts the command; the caller takes the child away when it has ended.
 pub fn spawn(
@@ -123,4 +128,10 @@ fn die_with(guardian: u32) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Paths as system calls take them.
+pub fn c_strings(paths: &[PathBuf]) -> io::Result<Vec<CString>> {
+    let c_string = |path: &PathBuf| CString::new(path.as_os_str().as_bytes());
+    Ok(paths.iter().map(c_string).collect::<Result<_, _>>()?)
 }

@@ -8,9 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::super::window::Watch;
 use super::*;
 use crate::model::{Demand, capacity};
-use crate::terms::{
-    CapacityDoubt, Configuration, ConnectionMode, GeneratorUse, LoadRun, LoadSecond, Phase, Slo,
-};
+use crate::terms::{CapacityDoubt, Configuration, GeneratorUse, LoadRun, LoadSecond, Phase, Slo};
 
 const GOAL: &str = "p95<200ms,errors<1%";
 
@@ -351,32 +349,12 @@ fn whoever_stops_it_gets_the_answer_so_far() {
 
 fn asked() -> Asked {
     let rate = Rate::per_second(1.0).unwrap();
+    let shape = Shape::Constant { rate, arrivals: Arrivals::Poisson };
     Asked {
-        url: Some("127.0.0.1:9/".into()),
-        unix: None,
-        targets: Vec::new(),
-        targets_file: None,
-        method: None,
-        data: None,
-        headers: Vec::new(),
-        user: None,
-        access_log: None,
-        variables_file: None,
-        keeps_cookies: false,
-        shape: Some(Shape::Constant { rate, arrivals: Arrivals::Poisson }),
-        closing: crate::load::Closing::Server,
-        protocol: Default::default(),
-        tls: Default::default(),
-        placement: Default::default(),
         warm_up: Duration::from_secs(2),
-        length: Length::Duration(Duration::from_secs(90)),
-        connection: ConnectionMode::KeepAlive,
-        timeout: Duration::from_secs(10),
-        max_in_flight: None,
         loops: Some(1),
-        seed: 1,
         slo: Some(GOAL.parse().unwrap()),
-        allows_public: false,
+        ..Asked::new("127.0.0.1:9/", shape, Duration::from_secs(90))
     }
 }
 

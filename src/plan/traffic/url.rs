@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::LoadVerbError;
+use super::error::InputError;
 
 /// How the server is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,13 +54,13 @@ impl Url {
     /// # Errors
     /// Another scheme, no host, a bad port. The text itself is not repeated: it may hold a
     /// password.
-    pub fn parse(text: &str) -> Result<Self, LoadVerbError> {
+    pub fn parse(text: &str) -> Result<Self, InputError> {
         let (scheme, rest) = match text.split_once("://") {
             None => (Scheme::Http, text),
             Some((scheme, rest)) => match Scheme::parse(scheme) {
                 Some(scheme) => (scheme, rest),
                 None => {
-                    return Err(LoadVerbError::Usage(format!(
+                    return Err(InputError(format!(
                         "'{scheme}' is no scheme we know; write for example {EXAMPLE}"
                     )));
                 }
@@ -98,8 +98,8 @@ impl Url {
     }
 }
 
-fn host_and_port(authority: &str) -> Result<(String, Option<u16>), LoadVerbError> {
-    let usage = |what: String| Err(LoadVerbError::Usage(what));
+fn host_and_port(authority: &str) -> Result<(String, Option<u16>), InputError> {
+    let usage = |what: String| Err(InputError(what));
     let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
         match rest.split_once(']') {
             Some((host, "")) => (host, None),
@@ -124,6 +124,24 @@ fn host_and_port(authority: &str) -> Result<(String, Option<u16>), LoadVerbError
         Ok(port) if port != Some(0) => Ok((host.to_string(), port)),
         _ => usage(format!("the port of the URL is no number from 1 to 65535; write {EXAMPLE}")),
     }
+}
+
+/// The path of a URL; what is none stays as it is.
+///
+/// # Errors
+/// It is on another server than the load's.
+pub fn without_server(word: &str, server: &Url) -> Result<String, String> {
+    // A path may have a URL in its query (`/login?next=http://…`).
+    if word.starts_with('/') || !word.contains("://") {
+        return Ok(word.to_string());
+    }
+    let url = Url::parse(word).map_err(|error| error.to_string())?;
+    if (url.scheme, &url.host, url.port) != (server.scheme, &server.host, server.port) {
+        return Err(format!(
+            "'{url}' is on another server than {server}; run one load for each server"
+        ));
+    }
+    Ok(url.path)
 }
 
 /// A path as it may be shown: its query may be secret.

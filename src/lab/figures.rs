@@ -5,16 +5,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::lab::{Course, NamedTarget};
+use super::definition::{Course, NamedTarget};
 use crate::summary::load::{Rules, summarise};
 use crate::summary::slo;
 use crate::summary::used::used;
 use crate::terms::{
-    Goals, LabFigures, LabLatency, LabTargetFigures, Latencies, LoadSecond, MonitorSecond, Offered,
-    TargetSecond, TrialRecord, Warning,
+    Goals, LabFigures, LabLatency, LabRun, LabTargetFigures, Latencies, LoadSecond, MonitorSecond,
+    Offered, TargetSecond, TrialRecord, Warning,
 };
 
-/// A run is looked at in at most so many parts of equal length.
+/// A run is looked at in at most this many parts of equal length.
 const PARTS: usize = 10;
 
 /// The measured part of a run.
@@ -25,7 +25,7 @@ struct Span {
 }
 
 impl Span {
-    /// As long as was planned, or until the last of so many requests was answered.
+    /// As long as was planned, or until the last of a fixed number of requests was answered.
     fn of(record: &TrialRecord, course: Course) -> Self {
         let (from_s, planned_s) = (f64::from(course.warm_up_s), f64::from(course.duration_s));
         let answered_s = record.load.run.last_reply.as_secs_f64() - from_s;
@@ -52,6 +52,29 @@ pub struct Measured {
     /// By figure, the value of each part of the run.
     pub blocks: BTreeMap<String, Vec<f64>>,
     pub warnings: Vec<Warning>,
+}
+
+impl Measured {
+    /// The way between clients and server is part of the article's latencies; here clients wait as
+    /// long.
+    pub fn add_outside(&mut self, outside_s: f64) {
+        let times = self.blocks.iter_mut().filter(|(name, _)| name.ends_with("_s"));
+        times.flat_map(|(_, values)| values).for_each(|time| *time += outside_s);
+        let latency = &mut self.figures.latency_s;
+        for time in [
+            &mut latency.mean,
+            &mut latency.p50,
+            &mut latency.p90,
+            &mut latency.p95,
+            &mut latency.p99,
+            &mut latency.max,
+        ]
+        .into_iter()
+        .flatten()
+        {
+            *time += outside_s;
+        }
+    }
 }
 
 /// The figures of a run without its warm-up.
@@ -99,6 +122,21 @@ pub fn cpu_s_per_request(record: &TrialRecord, course: Course) -> Option<f64> {
     (good > 0 && cpu_s > 0.0).then(|| cpu_s / good as f64)
 }
 
+/// Each run's throughput in relation to its series' first.
+pub fn relate(runs: &mut [LabRun]) {
+    let throughput = |figures: &Option<LabFigures>| {
+        figures.as_ref().and_then(|figures| figures.throughput_rps).filter(|rate| *rate > 0.0)
+    };
+    for at in 0..runs.len() {
+        let first = runs.iter().find(|run| run.setting.series == runs[at].setting.series);
+        let Some(first) = first else { continue };
+        let (measured, published) = (throughput(&first.measured), throughput(&first.published));
+        let ratio = |own: Option<f64>, first: Option<f64>| Some(own? / first?);
+        runs[at].relative_measured = ratio(throughput(&runs[at].measured), measured);
+        runs[at].relative_published = ratio(throughput(&runs[at].published), published);
+    }
+}
+
 fn good(seconds: &[LoadSecond]) -> u64 {
     seconds.iter().map(slo::good).sum()
 }
@@ -130,7 +168,7 @@ fn latency(latencies: &Latencies) -> LabLatency {
     }
 }
 
-/// Of mixed requests, which are told apart.
+/// Of mixed requests, each target by itself.
 fn by_target(
     record: &TrialRecord,
     course: Course,
@@ -252,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_so_many_requests_lasts_until_the_last_is_answered() {
+    fn a_run_of_a_number_of_requests_lasts_until_the_last_is_answered() {
         let course = Course { duration_s: 60, warm_up_s: 2, repeats: 1, requests: Some(40) };
         let measured = of(&record(6), course, &[]);
         let throughput = measured.figures.throughput_rps.unwrap();

@@ -1,6 +1,6 @@
 //! The rhythm of a log: when each of its requests is due again.
 //!
-//! In: arrivals as the log tells them. Out: times since the first of them. Must not wait for them.
+//! In: arrivals as a log has them. Out: times since the first of them. Must not wait for them.
 
 use std::fmt;
 use std::str::FromStr;

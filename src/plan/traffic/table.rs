@@ -8,20 +8,17 @@ use std::path::Path;
 
 use csv::{ErrorKind, ReaderBuilder, StringRecord};
 
-use super::LoadVerbError;
+use super::error::InputError;
 use crate::load::Variables;
 
 /// Reads the file.
 ///
 /// # Errors
 /// With the line: it cannot be read, is no CSV, or has no names or no rows.
-pub fn read(file: &Path) -> Result<Variables, LoadVerbError> {
+pub fn read(file: &Path) -> Result<Variables, InputError> {
     let opened = std::fs::File::open(file).map_err(|error| error.to_string());
     opened.and_then(parse).map_err(|what| {
-        LoadVerbError::Usage(format!(
-            "could not read the variables file {}: {what}",
-            file.display()
-        ))
+        InputError(format!("could not read the variables file {}: {what}", file.display()))
     })
 }
 
@@ -88,7 +85,7 @@ mod tests {
             assert!(!error.contains("s3cret"), "{error}");
         }
         let missing = read(Path::new("/no/such/file")).unwrap_err();
-        assert!(missing.is_usage() && missing.to_string().contains("/no/such/file"), "{missing}");
+        assert!(missing.to_string().contains("/no/such/file"), "{missing}");
     }
 
     proptest! {

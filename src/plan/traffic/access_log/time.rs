@@ -13,7 +13,7 @@ const LOCAL: &str = "%d/%b/%Y:%H:%M:%S%.f %z";
 /// More is meant as milliseconds: as seconds it would be the year 5138.
 const MOST_SECONDS: f64 = 1e11;
 
-/// The year 2128; nanoseconds have room for it.
+/// The year 2128; nanoseconds can hold it.
 const LATEST: f64 = 5e9;
 
 /// `10/Oct/2025:13:55:36 +0200`, ISO 8601, or seconds since 1970.

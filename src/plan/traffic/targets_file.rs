@@ -8,19 +8,19 @@
 use std::io;
 use std::path::Path;
 
-use super::LoadVerbError;
+use super::error::InputError;
 use super::json_target;
-use super::url::Url;
+use super::url::{Url, without_server};
 use crate::terms::Target;
 
 /// The text of a targets file.
 ///
 /// # Errors
 /// It cannot be read, or is no UTF-8.
-pub fn read(file: &Path) -> Result<String, LoadVerbError> {
+pub fn read(file: &Path) -> Result<String, InputError> {
     std::fs::read_to_string(file).map_err(|error| {
         let file = file.display();
-        LoadVerbError::Usage(format!("could not read the targets file {file}: {error}"))
+        InputError(format!("could not read the targets file {file}: {error}"))
     })
 }
 
@@ -28,7 +28,7 @@ pub fn read(file: &Path) -> Result<String, LoadVerbError> {
 ///
 /// # Errors
 /// There is none, or it is no URL that can be used.
-pub fn server(text: &str) -> Result<Url, LoadVerbError> {
+pub fn server(text: &str) -> Result<Url, InputError> {
     let in_json = text.trim_start().starts_with('{');
     let first = text.lines().map(str::trim).find_map(|line| match in_json {
         true => serde_json::from_str::<serde_json::Value>(line)
@@ -43,7 +43,7 @@ pub fn server(text: &str) -> Result<Url, LoadVerbError> {
     let Some(first) = first else {
         let what = "the URL is missing: name the server, such as http://127.0.0.1:9292/, or write \
                     whole URLs into the targets file";
-        return Err(LoadVerbError::Usage(what.into()));
+        return Err(InputError(what.into()));
     };
     Ok(Url { path: "/".into(), ..Url::parse(&first)? })
 }
@@ -61,14 +61,14 @@ pub fn parse(
     text: &str,
     server: &Url,
     read_body: &dyn Fn(&str) -> io::Result<Vec<u8>>,
-) -> Result<Vec<Target>, LoadVerbError> {
+) -> Result<Vec<Target>, InputError> {
     match text.trim_start().starts_with('{') {
         true => parse_json(text, server),
         false => parse_http(text, server, read_body),
     }
 }
 
-fn parse_json(text: &str, server: &Url) -> Result<Vec<Target>, LoadVerbError> {
+fn parse_json(text: &str, server: &Url) -> Result<Vec<Target>, InputError> {
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(number, line)| {
@@ -77,15 +77,15 @@ fn parse_json(text: &str, server: &Url) -> Result<Vec<Target>, LoadVerbError> {
         .collect()
 }
 
-fn mistake(line: u64, what: &str) -> LoadVerbError {
-    LoadVerbError::Usage(format!("targets file, line {line}: {what}"))
+fn mistake(line: u64, what: &str) -> InputError {
+    InputError(format!("targets file, line {line}: {what}"))
 }
 
 fn parse_http(
     text: &str,
     server: &Url,
     read_body: &dyn Fn(&str) -> io::Result<Vec<u8>>,
-) -> Result<Vec<Target>, LoadVerbError> {
+) -> Result<Vec<Target>, InputError> {
     let mut targets: Vec<Target> = Vec::new();
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
         if line.is_empty() || line.starts_with('#') {
@@ -107,7 +107,7 @@ fn parse_http(
     }
     if targets.is_empty() {
         let what = "the targets file names no target; write lines such as 'GET /orders weight=3'";
-        return Err(LoadVerbError::Usage(what.into()));
+        return Err(InputError(what.into()));
     }
     Ok(targets)
 }
@@ -123,24 +123,6 @@ fn request(line: &str, server: &Url) -> Result<Target, String> {
     let words = line.split_ascii_whitespace().map(|word| without_server(word, server));
     let words = words.collect::<Result<Vec<_>, _>>()?;
     words.join(" ").parse().map_err(|error: crate::terms::TargetError| error.to_string())
-}
-
-/// The path of a URL; what is none stays as it is.
-///
-/// # Errors
-/// It is on another server than the load's.
-pub fn without_server(word: &str, server: &Url) -> Result<String, String> {
-    // A path may have a URL in its query (`/login?next=http://…`).
-    if word.starts_with('/') || !word.contains("://") {
-        return Ok(word.to_string());
-    }
-    let url = Url::parse(word).map_err(|error| error.to_string())?;
-    if (url.scheme, &url.host, url.port) != (server.scheme, &server.host, server.port) {
-        return Err(format!(
-            "'{url}' is on another server than {server}; run one load for each server"
-        ));
-    }
-    Ok(url.path)
 }
 
 /// `Name: value`.
@@ -180,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<Target>, LoadVerbError> {
+    fn read(text: &str) -> Result<Vec<Target>, InputError> {
         let server = Url::parse("http://app.test:3000/").unwrap();
         parse(text, &server, &|name| match name {
             "body.json" => Ok(b"{}".to_vec()),

@@ -1,7 +1,7 @@
 //! Takes a line of an access log apart.
 //!
 //! In: a line in the combined or common format, or a JSON object. Out: what was asked. Must not
-//! trust it: whoever sent requests wrote parts of it.
+//! trust it: the senders of requests wrote parts of it.
 
 use std::borrow::Cow;
 
@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 
 use super::time;
 
-/// A request as a log tells it.
+/// A request as a log records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Upper case.
     pub method: String,
     /// Path and query, such as can stand in a request.
     pub path: String,
-    /// Nanoseconds since 1970; `None` when nobody wants to know.
+    /// Nanoseconds since 1970; `None` when it was not asked for.
     pub at: Option<i64>,
 }
 

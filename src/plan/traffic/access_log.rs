@@ -16,10 +16,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::LoadVerbError;
+use super::error::InputError;
+use crate::load::shape::Times;
 use crate::terms::{LoadDoubt, Target, Warning};
 use line::{Entry, Line};
-pub use replay::{Arrival, Speed, replay};
+pub use replay::Speed;
+use replay::{Arrival, replay};
 
 /// What to take from which log.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,13 +43,13 @@ const LONGEST_LINE: u64 = 64 * 1024;
 /// Methods that change nothing (RFC 9110, section 9.2.1), of those that we send.
 const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 
-/// What a log has told.
+/// What was read from a log.
 #[derive(Debug, Default)]
 pub struct Traffic {
     /// With the number of their requests as weights; the most frequent first.
     pub targets: Vec<Target>,
     /// In the order of the log, with indexes of `targets`; empty unless they were wanted.
-    pub arrivals: Vec<Arrival>,
+    arrivals: Vec<Arrival>,
     left_out: LeftOut,
     /// Of the requests taken.
     requests: u64,
@@ -71,16 +73,15 @@ struct LeftOut {
 ///
 /// # Errors
 /// It cannot be read, is mostly not understood, or names no request that may be sent.
-pub fn read(spec: &LogSpec) -> Result<Traffic, LoadVerbError> {
+pub fn read(spec: &LogSpec) -> Result<Traffic, InputError> {
     let name = spec.file.display().to_string();
     let read = match name.as_str() {
         "-" => Gathered::read(io::stdin().lock(), spec),
         _ => open(&spec.file).and_then(|log| Gathered::read(log, spec)),
     };
-    let gathered = read.map_err(|error| {
-        LoadVerbError::Usage(format!("could not read the access log {name}: {error}"))
-    })?;
-    gathered.into_traffic(spec).map_err(LoadVerbError::Usage)
+    let gathered =
+        read.map_err(|error| InputError(format!("could not read the access log {name}: {error}")))?;
+    gathered.into_traffic(spec).map_err(InputError)
 }
 
 fn open(file: &Path) -> io::Result<BufReader<File>> {
@@ -147,7 +148,7 @@ impl Gathered {
         }
         let place = match self.places.entry((method, path)) {
             Place::Occupied(place) => *place.get(),
-            // Such as `PROPFIND`, or `CONNECT` of somebody who looks for an open proxy.
+            // Such as `PROPFIND`, or `CONNECT` of a search for open proxies.
             Place::Vacant(place) if Target::new(&place.key().0, &place.key().1).is_err() => {
                 self.left_out.of_unknown_methods += 1;
                 return;
@@ -252,6 +253,15 @@ impl LeftOut {
 }
 
 impl Traffic {
+    /// When its requests are due in a replay; the arrivals are taken out.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn take_times(&mut self, speed: Speed) -> Result<Times, InputError> {
+        let arrivals = std::mem::take(&mut self.arrivals);
+        Times::new(replay(arrivals, speed)).map_err(|error| InputError(error.to_string()))
+    }
+
     /// What is taken and what is not, for people; without paths, which may be secret.
     pub fn description(&self, replay: Option<Speed>) -> String {
         let mut taken = format!("requests of the access log: {}", self.requests);

@@ -7,8 +7,7 @@
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Map, Value};
 
-use super::targets::without_server;
-use super::url::Url;
+use super::url::{Url, without_server};
 use crate::terms::{Slo, SloError, Target};
 
 const KEYS: [&str; 6] = ["method", "url", "header", "body", "weight", "slo"];

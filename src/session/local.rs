@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::doctor::{self, DoctorSettings};
-use super::tune::{self, Ended, Tune, TuneError};
+use super::tune::{self, Ended, Session, Tune, TuneError};
 use super::verify::{self, Claim, Verified, VerifyError, Verifying};
 use crate::monitor::host;
 use crate::place::PlaceError;
@@ -15,12 +15,12 @@ use crate::plan::{Plan, Surroundings};
 use crate::report::{Reporter, Stored};
 use crate::server;
 use crate::store::Store;
-use crate::terms::{StopSignal, Task};
+use crate::terms::{StopSignal, Task, Warning};
 
-/// What the command line decides beside the plan.
-pub struct Wishes<'a> {
+/// What is decided beside the plan.
+pub struct RunOptions<'a> {
     pub stop: StopSignal,
-    /// Makes those who are told what happens, once it is known where the session is stored.
+    /// Makes the receivers of events, once it is known where the session is stored.
     pub reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
     /// Asked before threads are tried on an app that runs one today.
     pub consent: &'a mut dyn FnMut(&str) -> bool,
@@ -32,31 +32,14 @@ pub struct Wishes<'a> {
 ///
 /// # Errors
 /// As [`tune::run`]; also when the store cannot be opened or the machine cannot host the app.
-pub fn tune(plan: &Plan, wishes: Wishes<'_>) -> Result<Ended, TuneError> {
-    // The store first: measuring for minutes and then failing to keep it would be a waste.
-    let mut store = Store::open(&plan.store)?;
-    let settings = settings(plan)?;
-    let findings = doctor::check(&DoctorSettings {
-        quick: true,
-        app: plan.app.folder.clone(),
-        store: plan.store.clone(),
-    });
-    let mut place = Local::new(settings, wishes.stop.clone())?;
-    tune::run(Tune {
-        plan,
-        place: &mut place,
-        store: &mut store,
-        reporters: wishes.reporters,
-        stop: wishes.stop,
-        started_at: now(),
-        doubts: doctor::warnings(&findings),
-        consent: wishes.consent,
-        may_resume: wishes.may_resume,
-    })
+pub fn tune(plan: &Plan, options: RunOptions<'_>) -> Result<Ended, TuneError> {
+    let mut ready = Ready::of(plan, &options.stop)?;
+    let session = ready.session(plan, options.reporters, options.stop);
+    tune::run(Tune { session, consent: options.consent, may_resume: options.may_resume })
 }
 
 /// Measures on this machine whether a session's recommendation is still right. `plan` is that
-/// session's again; of the wishes, nobody is asked for consent and nothing is taken up.
+/// session's again; of the options, `consent` and `may_resume` have no part in it.
 ///
 /// # Errors
 /// As [`verify::run`]; also when the store cannot be opened or the machine cannot host the app.
@@ -64,27 +47,51 @@ pub fn verify(
     claim: &Claim,
     plan: &Plan,
     compares_machines: bool,
-    wishes: Wishes<'_>,
+    options: RunOptions<'_>,
 ) -> Result<Verified, VerifyError> {
-    let mut store = Store::open(&plan.store).map_err(TuneError::from)?;
-    let settings = settings(plan).map_err(TuneError::from)?;
-    let findings = doctor::check(&DoctorSettings {
-        quick: true,
-        app: plan.app.folder.clone(),
-        store: plan.store.clone(),
-    });
-    let mut place = Local::new(settings, wishes.stop.clone()).map_err(TuneError::from)?;
-    verify::run(Verifying {
-        claim,
-        plan,
-        place: &mut place,
-        store: &mut store,
-        reporters: wishes.reporters,
-        stop: wishes.stop,
-        started_at: now(),
-        doubts: doctor::warnings(&findings),
-        compares_machines,
-    })
+    let mut ready = Ready::of(plan, &options.stop)?;
+    let session = ready.session(plan, options.reporters, options.stop);
+    verify::run(Verifying { session, claim, compares_machines })
+}
+
+/// What a session needs on this machine.
+struct Ready {
+    store: Store,
+    place: Local,
+    /// What doctor found.
+    doubts: Vec<Warning>,
+}
+
+impl Ready {
+    fn of(plan: &Plan, stop: &StopSignal) -> Result<Self, TuneError> {
+        // The store first: measuring for minutes and then failing to keep it would be a waste.
+        let store = Store::open(&plan.store)?;
+        let settings = settings(plan)?;
+        let findings = doctor::check(&DoctorSettings {
+            quick: true,
+            app: plan.app.folder.clone(),
+            store: plan.store.clone(),
+        });
+        let place = Local::new(settings, stop.clone())?;
+        Ok(Self { store, place, doubts: doctor::warnings(&findings) })
+    }
+
+    fn session<'a>(
+        &'a mut self,
+        plan: &'a Plan,
+        reporters: &'a mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
+        stop: StopSignal,
+    ) -> Session<'a> {
+        Session {
+            plan,
+            place: &mut self.place,
+            store: &mut self.store,
+            reporters,
+            stop,
+            started_at: now(),
+            doubts: self.doubts.clone(),
+        }
+    }
 }
 
 /// RFC 3339, UTC.

@@ -1,0 +1,56 @@
+//! How a command ended.
+//!
+//! In: what a verb concluded or why it failed. Out: an exit code.
+
+use std::process::ExitCode;
+
+use crate::session::load::{Conclusion, LoadVerbError};
+
+/// How a command ended; documented in `--help`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done, or the SLO is met.
+    Done = 0,
+    /// Could not measure.
+    CouldNotMeasure = 1,
+    /// The command line or the plan is wrong.
+    Usage = 2,
+    /// The SLO is not met, or a regression was found.
+    NotMet = 3,
+    /// Measured, but invalid: limited by the generator, too noisy, or undecided.
+    Invalid = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// An error with the exit code it ends in. Errors without one end in `CouldNotMeasure`.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct UsageError {
+    /// Names value, place and way out.
+    pub message: String,
+}
+
+impl From<Conclusion> for Exit {
+    fn from(conclusion: Conclusion) -> Self {
+        match conclusion {
+            Conclusion::Done => Self::Done,
+            Conclusion::NotMet => Self::NotMet,
+            Conclusion::Invalid => Self::Invalid,
+            Conclusion::NothingAnswered => Self::CouldNotMeasure,
+        }
+    }
+}
+
+/// A load's error with its exit code.
+pub fn of_load(error: LoadVerbError) -> anyhow::Error {
+    match error.is_usage() {
+        true => UsageError { message: error.to_string() }.into(),
+        false => error.into(),
+    }
+}

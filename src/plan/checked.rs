@@ -1,0 +1,86 @@
+//! A plan that has been checked.
+//!
+//! In and out: values.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::server::App;
+use crate::terms::{
+    Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, GoalsError, Objective, PlanRecord,
+    PlanSource, PlannedGoal, Ratio, Target, Threads, Workers,
+};
+
+/// Where the command was typed.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The current folder, absolute.
+    pub folder: PathBuf,
+    /// What a server started from here may use.
+    pub cores: Cores,
+    pub memory: Bytes,
+    /// The folders of `PATH`, in which programs are found.
+    pub program_folders: Vec<PathBuf>,
+}
+
+/// A checked plan of `tune`.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub app: App,
+    /// The adapter's name.
+    pub server: String,
+    /// Ascending, without repeats, not empty.
+    pub workers: Vec<Workers>,
+    /// Ascending, without repeats, not empty.
+    pub threads: Vec<Threads>,
+    /// False for a server whose workers have one thread each; [`threads`](Self::threads) is 1 then,
+    /// and is not shown.
+    pub has_threads: bool,
+    /// Where [`threads`](Self::threads) came from: a default is narrowed to one thread for an app
+    /// that runs one today, unless the user agrees.
+    pub threads_source: PlanSource,
+    pub targets: Vec<Target>,
+    pub goal: PlannedGoal,
+    /// What the best setting has most or least of.
+    pub objective: Objective,
+    /// `None`: all that this process may use.
+    pub cores: Option<Cores>,
+    pub memory: Option<Bytes>,
+    pub budget: Duration,
+    /// How well the capacity is to be known, half an interval's width; `None`: not asked for.
+    pub precision: Option<Ratio>,
+    pub arrivals: Arrivals,
+    pub connection: ConnectionMode,
+    /// From due to the last byte; longer than every limit of the goal that is known.
+    pub timeout: Duration,
+    /// Most database connections that may be open at once.
+    pub db_connections: Option<u32>,
+    pub seed: u64,
+    /// What is tried beside workers and threads, a value each.
+    pub changes: Vec<Change>,
+    /// Absolute.
+    pub store: PathBuf,
+    /// The user answers every question with yes beforehand.
+    pub assume_yes: bool,
+    /// Load may be sent to an address that is neither loopback nor private.
+    pub allow_public: bool,
+    /// What is shown and stored of the plan, in printing order.
+    pub records: Vec<PlanRecord>,
+}
+
+impl Plan {
+    /// The goals of all targets; the common one only where it was given.
+    pub fn goals(&self) -> Goals {
+        goals_of(&self.targets, &self.goal)
+            .expect("a plan whose goals contradict each other is refused")
+    }
+}
+
+/// The goals of a mix.
+pub(super) fn goals_of(targets: &[Target], goal: &PlannedGoal) -> Result<Goals, GoalsError> {
+    let common = match goal {
+        PlannedGoal::Given(slo) => Some(slo.clone()),
+        PlannedGoal::FromUnloaded => None,
+    };
+    Goals::of(targets, common, true)
+}

@@ -1,0 +1,51 @@
+//! Why an experiment has no result.
+//!
+//! In and out: a value.
+
+use thiserror::Error;
+
+use super::progress::ProgressError;
+use crate::place::PlaceError;
+use crate::plan::AppError;
+use crate::report::Language;
+use crate::session::drive::of_place;
+
+/// Why there is no result.
+#[derive(Debug, Error)]
+pub enum LabError {
+    #[error("{}", Language::DATA.say(&of_place(.0)))]
+    Place(PlaceError),
+    #[error(transparent)]
+    App(#[from] AppError),
+    #[error(transparent)]
+    Progress(#[from] ProgressError),
+    #[error("could not {what}: {source}")]
+    Io {
+        what: String,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("{message}")]
+    Definition { message: String },
+}
+
+impl From<PlaceError> for LabError {
+    fn from(error: PlaceError) -> Self {
+        Self::Place(error)
+    }
+}
+
+impl LabError {
+    /// The server's or the service's own last lines and what to do, if there are any.
+    pub fn last_lines(&self) -> Vec<String> {
+        match self {
+            Self::Place(PlaceError::Service(failure) | PlaceError::Inspection(failure)) => failure
+                .last_lines
+                .iter()
+                .cloned()
+                .chain([Language::DATA.say_fact(&failure.advice)])
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What was typed for a load, taken apart by the command line.
+//!
+//! In and out: a value.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::load::shape::Shape;
+use crate::load::{Closing, Length, Placement, Protocol, TlsOptions};
+use crate::plan::traffic::LogSpec;
+use crate::terms::{ConnectionMode, Slo, Target};
+
+/// What was typed.
+#[derive(Clone)]
+pub struct Asked {
+    /// Needed unless the targets file has whole URLs.
+    pub url: Option<String>,
+    pub unix: Option<PathBuf>,
+    /// `--target`, in order.
+    pub targets: Vec<Target>,
+    pub targets_file: Option<PathBuf>,
+    /// Where the mix comes from instead.
+    pub access_log: Option<LogSpec>,
+    /// A table of what variables in targets stand for.
+    pub variables_file: Option<PathBuf>,
+    /// Of the URL's own request.
+    pub method: Option<String>,
+    /// Body of the URL's own request, or `@FILE`.
+    pub data: Option<String>,
+    /// Of all requests, each `Name: value`.
+    pub headers: Vec<String>,
+    /// `user:password`.
+    pub user: Option<String>,
+    /// `None`: when and as often as in the access log.
+    pub shape: Option<Shape>,
+    pub warm_up: Duration,
+    /// Not looked at when the shape has a length of its own.
+    pub length: Length,
+    pub connection: ConnectionMode,
+    pub closing: Closing,
+    pub protocol: Protocol,
+    /// Clients keep cookies.
+    pub keeps_cookies: bool,
+    pub timeout: Duration,
+    pub max_in_flight: Option<u32>,
+    /// `None`: as many as the load needs, at most one for each core.
+    pub loops: Option<u16>,
+    pub seed: u64,
+    pub slo: Option<Slo>,
+    pub allows_public: bool,
+    /// For `https://`.
+    pub tls: TlsOptions,
+    /// Where the generator runs, and how it comes to its turn.
+    pub placement: Placement,
+}
+
+impl Asked {
+    /// One request to this server over kept connections, with nothing else asked for.
+    pub fn new(url: impl Into<String>, shape: Shape, duration: Duration) -> Self {
+        Self {
+            url: Some(url.into()),
+            unix: None,
+            targets: Vec::new(),
+            targets_file: None,
+            access_log: None,
+            variables_file: None,
+            method: None,
+            data: None,
+            headers: Vec::new(),
+            user: None,
+            shape: Some(shape),
+            warm_up: Duration::ZERO,
+            length: Length::Duration(duration),
+            connection: ConnectionMode::KeepAlive,
+            closing: Closing::default(),
+            protocol: Protocol::default(),
+            keeps_cookies: false,
+            timeout: Duration::from_secs(10),
+            max_in_flight: None,
+            loops: None,
+            seed: 1,
+            slo: None,
+            allows_public: false,
+            tls: TlsOptions::default(),
+            placement: Placement::default(),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Why a load cannot begin or has no result.
+//!
+//! In and out: a value.
+
+use std::io;
+use std::net::IpAddr;
+
+use thiserror::Error;
+
+use crate::load::LoadError;
+use crate::plan::traffic::InputError;
+
+/// Why there is no result.
+#[derive(Debug, Error)]
+pub enum LoadVerbError {
+    /// What was typed makes no sense.
+    #[error("{0}")]
+    Usage(String),
+    /// A rule that protects others' machines.
+    #[error(
+        "{host} is at {address}, a public address; load is sent to this machine and private \
+         networks only, unless you may load that server and say --allow-public"
+    )]
+    PublicAddress { host: String, address: IpAddr },
+    // The cause is printed after it, as that of every error.
+    #[error("could not find the address of '{host}' (check the name)")]
+    Resolve {
+        host: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A search for the capacity that ends with the first load.
+    #[error("{0}")]
+    NothingAnswered(String),
+}
+
+impl LoadVerbError {
+    /// The user's to mend on the command line, rather than the environment's.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Usage(_) | Self::PublicAddress { .. } | Self::Load(LoadError::Plan(_)) => true,
+            Self::Resolve { .. }
+            | Self::NothingAnswered(_)
+            | Self::Load(LoadError::Environment { .. }) => false,
+        }
+    }
+}
+
+impl From<InputError> for LoadVerbError {
+    fn from(error: InputError) -> Self {
+        Self::Usage(error.0)
+    }
+}

@@ -1,0 +1,74 @@
+//! Why a comparison or a verification came out as it did.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::configuration::Configuration;
+use super::figure_kind::FigureKind;
+use super::obstacle::Obstacle;
+
+/// Why one of two compared results is better, or why that cannot be said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum ChangeReason {
+    /// See what refuses it.
+    NotComparable,
+    /// Whatever the figures say.
+    MoreRequestsFail,
+    /// The figure has no interval on one side.
+    FigureNotKnown {
+        figure: FigureKind,
+    },
+    FigureChanged {
+        figure: FigureKind,
+    },
+    /// Its ratio's interval lies within so much of one.
+    FigureSame {
+        figure: FigureKind,
+        band_ratio: f64,
+    },
+    /// Its ratio's interval is wider. So many measurements of A and of B would decide in place of
+    /// those that were made; null: too many.
+    FigureWithinNoise {
+        figure: FigureKind,
+        band_ratio: f64,
+        measured: [u64; 2],
+        needed: Option<[u64; 2]>,
+    },
+}
+
+impl ChangeReason {
+    /// The figure that the verdict went by.
+    pub fn figure(&self) -> Option<FigureKind> {
+        match self {
+            Self::NotComparable | Self::MoreRequestsFail => None,
+            Self::FigureNotKnown { figure }
+            | Self::FigureChanged { figure }
+            | Self::FigureSame { figure, .. }
+            | Self::FigureWithinNoise { figure, .. } => Some(*figure),
+        }
+    }
+}
+
+/// Why a recommendation is still right, or is not, or why that cannot be said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum RecheckReason {
+    /// The recommended setting does not run any more.
+    NoLongerRuns {
+        setting: Configuration,
+        why: Obstacle,
+    },
+    /// No start was measured to its end.
+    NoWholeStart,
+    /// The recommended setting holds less than it did.
+    HoldsLess,
+    /// What ran before holds more than the recommended setting.
+    FormerHoldsMore,
+    HoldsAsMuch,
+    /// It shows no fall; a greater one than this is ruled out.
+    NoFallSeen {
+        ruled_out_ratio: f64,
+    },
+    TooLittleMeasured,
+}
