@@ -9,7 +9,7 @@ mod follow;
 mod live;
 
 pub use api::{Failure, ListRow};
-pub use follow::{Running, Second};
+pub use follow::Second;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};

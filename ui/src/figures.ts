@@ -1,6 +1,8 @@
 // Figures as people read them: three significant digits, the unit beside them. The same rules as
 // `src/report/figures.rs`, so that the page and the terminal print the same text.
 
+import { fill } from "./words";
+
 /** Of 95 %: from, to. */
 export type Interval = [number, number];
 
@@ -105,11 +107,11 @@ export function moment(text: string, language: string): string {
   return time.toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** Both ends in one text, with the word or sign that the language puts between them. */
+/** Both ends in one text; `between`: as the language puts them together. */
 export function interval(
   bounds: Interval,
   format: (value: number) => string,
-  between: (low: string, high: string) => string,
+  between: string,
 ): string {
-  return between(format(bounds[0]), format(bounds[1]));
+  return fill(between, { low: format(bounds[0]), high: format(bounds[1]) });
 }

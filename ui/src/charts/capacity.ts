@@ -4,9 +4,9 @@
 import * as Plot from "@observablehq/plot";
 
 import type { MapCell, SessionPage } from "../data";
-import { number, rate, short, type Interval } from "../figures";
+import { interval, number, rate, short, type Interval } from "../figures";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
+import type { Words } from "../words";
 import { GRID, HALO, plot, rateScale, series, symbol, tagged } from "./common";
 import type { Drawn, Look } from "./common";
 
@@ -50,21 +50,20 @@ function point(
 }
 
 export function capacityTable(session: SessionPage, words: Words): Table {
-  const t = words.columns;
   return {
     name: "capacity",
     columns: [
-      { key: "workers", label: t.workers },
-      ...(session.has_threads ? [{ key: "threads", label: t.threads }] : []),
-      { key: "kind", label: t.state },
-      { key: "capacity_rps", label: t.capacity, format: rate },
-      { key: "capacity_rps_low", label: t.low, format: rate },
-      { key: "capacity_rps_high", label: t.high, format: rate },
+      { key: "workers", label: words.workers },
+      ...(session.has_threads ? [{ key: "threads", label: words.threads }] : []),
+      { key: "kind", label: words.state },
+      { key: "capacity_rps", label: words.capacity, format: rate },
+      { key: "capacity_rps_low", label: words.low, format: rate },
+      { key: "capacity_rps_high", label: words.high, format: rate },
     ],
     rows: capacityRows(session).map((row) => [
       row.workers,
       ...(session.has_threads ? [row.threads] : []),
-      words.states[row.kind],
+      words[row.kind],
       row.rps,
       row.low,
       row.high,
@@ -172,6 +171,6 @@ function tagsOf(row: CapacityPoint) {
 function tipOf(row: CapacityPoint, session: SessionPage, words: Words): string {
   const name = session.has_threads ? `${row.workers} x ${row.threads}` : String(row.workers);
   const bounds = row.low === null || row.high === null
-    ? "" : ` (${words.between(number(row.low), number(row.high))})`;
-  return `${name}: ${rate(row.rps)}${bounds}\n${words.states[row.kind]}`;
+    ? "" : ` (${interval([row.low, row.high], number, words.between)})`;
+  return `${name}: ${rate(row.rps)}${bounds}\n${words[row.kind]}`;
 }

@@ -3,7 +3,7 @@
 import * as Plot from "@observablehq/plot";
 
 import { count } from "../figures";
-import type { Words } from "../words/words";
+import type { Words } from "../words";
 
 /** How a chart is to be drawn; not what. */
 export interface Look {
@@ -51,7 +51,7 @@ export function plot(options: Plot.PlotOptions): Drawn {
 
 /** A scale of requests a second, from zero. */
 export function rateScale(words: Words, steps: number): Plot.ScaleOptions {
-  return { zero: true, nice: true, ticks: steps, label: words.charts.requestsPerSecond,
+  return { zero: true, nice: true, ticks: steps, label: words.requests_per_s,
     tickFormat: count, labelArrow: "none" };
 }
 
@@ -98,7 +98,7 @@ export function warmUp(seconds: number, words: Words): Plot.Markish[] {
       textAnchor: "start",
       dx: 5,
       dy: -6,
-      text: () => `← ${words.charts.warmUp}`,
+      text: () => `← ${words.warm_up}`,
       fill: "var(--muted)",
       ...HALO,
     }),

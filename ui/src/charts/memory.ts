@@ -6,7 +6,7 @@ import * as Plot from "@observablehq/plot";
 import type { MapCell, SessionPage } from "../data";
 import { bytes, setting } from "../figures";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 import { GRID, HALO, plot, tagged, type Drawn, type Look } from "./common";
 
 export const PARTS = ["shared", "workers", "threads"] as const;
@@ -43,16 +43,15 @@ function partsOf(memory: SessionPage["memory"], cell: MapCell): MemoryRow["parts
 }
 
 export function memoryTable(session: SessionPage, words: Words): Table {
-  const t = words.columns;
   const parts = session.memory === null ? [] : PARTS;
   return {
     name: "memory",
     columns: [
-      { key: "setting", label: t.setting },
-      { key: "memory_bytes", label: t.memory, format: bytes },
-      { key: "is_measured", label: t.measured },
+      { key: "setting", label: words.setting },
+      { key: "memory_bytes", label: words.memory, format: bytes },
+      { key: "is_measured", label: words.measured },
       ...parts.map((part) => ({
-        key: `${part}_bytes`, label: words.parts[part], format: bytes,
+        key: `${part}_bytes`, label: words[part], format: bytes,
       })),
     ],
     rows: memoryRows(session).map((row) => [
@@ -145,6 +144,6 @@ function limitMarks(limit: number | null, unit: number, words: Words): Plot.Mark
     Plot.ruleX([limit / unit], { stroke: "var(--bad)", strokeWidth: 1.5, strokeDasharray: "6 3",
       ...tagged("limit", [limit], (value) => ({ value })) }),
     Plot.text([limit / unit], { x: (x: number) => x, frameAnchor: "top", dy: -8,
-      text: () => words.charts.memoryLimit(bytes(limit)), fill: "var(--bad)" }),
+      text: () => fill(words.memory_limit, { size: bytes(limit) }), fill: "var(--bad)" }),
   ];
 }

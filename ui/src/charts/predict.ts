@@ -5,7 +5,7 @@ import * as Plot from "@observablehq/plot";
 import type { Predictions } from "../data";
 import { bytes, rate, short } from "../figures";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
+import type { Words } from "../words";
 import { GRID, HALO, plot, rateScale, series, tagged, type Drawn, type Look } from "./common";
 
 /** Where the sliders stand: values, not places in the table. */
@@ -23,6 +23,7 @@ export interface Predicted {
   low_rps: number | null;
   high_rps: number | null;
   memory_bytes: number | null;
+  /** As people name it. */
   limit: string | null;
 }
 
@@ -38,6 +39,7 @@ export function lookUp(table: Predictions, at: Where): Predicted | null {
   const i =
     ((core * table.waits.length + wait) * table.workers.length + worker) * table.threads.length +
     thread;
+  const limit = table.limit[i] ?? null;
   return {
     workers: at.workers,
     threads: at.threads,
@@ -45,7 +47,7 @@ export function lookUp(table: Predictions, at: Where): Predicted | null {
     low_rps: table.low_rps[i] ?? null,
     high_rps: table.high_rps[i] ?? null,
     memory_bytes: table.memory_bytes[i] ?? null,
-    limit: table.limit[i] ?? null,
+    limit: limit && (table.limit_names[limit] ?? limit),
   };
 }
 
@@ -58,24 +60,23 @@ export function curveRows(table: Predictions, at: Where, along: Along): Predicte
 
 /** All settings at the sliders' cores and wait. */
 export function predictTable(table: Predictions, at: Where, words: Words): Table {
-  const t = words.columns;
   return {
     name: "prediction",
     columns: [
-      { key: "workers", label: t.workers },
-      { key: "threads", label: t.threads },
-      { key: "capacity_rps", label: t.predicted, format: rate },
-      { key: "capacity_rps_low", label: t.low, format: rate },
-      { key: "capacity_rps_high", label: t.high, format: rate },
-      { key: "memory_bytes", label: t.memory, format: bytes },
-      { key: "limit", label: t.limit },
+      { key: "workers", label: words.workers },
+      { key: "threads", label: words.threads },
+      { key: "capacity_rps", label: words.predicted, format: rate },
+      { key: "capacity_rps_low", label: words.low, format: rate },
+      { key: "capacity_rps_high", label: words.high, format: rate },
+      { key: "memory_bytes", label: words.memory, format: bytes },
+      { key: "limit", label: words.limit },
     ],
     rows: table.workers.flatMap((workers) =>
       table.threads.flatMap((threads) => {
         const row = lookUp(table, { ...at, workers, threads });
         return row === null ? [] : [[
           workers, threads, row.capacity_rps, row.low_rps, row.high_rps, row.memory_bytes,
-          row.limit === null ? null : words.limit(row.limit),
+          row.limit,
         ]];
       }),
     ),

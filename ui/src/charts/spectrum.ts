@@ -6,7 +6,7 @@ import * as Plot from "@observablehq/plot";
 import type { SessionPage, TrialRow } from "../data";
 import { latency, quantile, rate, tick } from "../figures";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 import { GRID, HALO, limitLine, logDomain, logTicks, plot, tagged } from "./common";
 import type { Drawn, Look } from "./common";
 import { sloLines } from "./latency";
@@ -72,14 +72,13 @@ function nines(share: number): number | null {
 }
 
 export function spectrumTable(session: SessionPage, words: Words): Table {
-  const t = words.columns;
   return {
     name: "spectrum",
     columns: [
-      { key: "side", label: t.setting },
-      { key: "trial", label: t.trial },
-      { key: "quantile", label: t.quantile, format: quantile },
-      { key: "latency_s", label: t.latency, format: latency },
+      { key: "side", label: words.setting },
+      { key: "trial", label: words.trial },
+      { key: "quantile", label: words.quantile, format: quantile },
+      { key: "latency_s", label: words.latencies, format: latency },
     ],
     rows: spectrumRows(session).map((row) => [
       words[row.side], row.trial, row.quantile, row.latency_s,
@@ -97,7 +96,8 @@ export function sideName(session: SessionPage, side: Side, words: Words): string
   const trial = spectrumTrials(session)[side];
   if (!trial) return words[side];
   const name = session.has_threads ? `${trial.workers} x ${trial.threads}` : `${trial.workers}`;
-  const load = trial.offered_rps === null ? "" : words.charts.at(rate(trial.offered_rps));
+  const rps = trial.offered_rps;
+  const load = rps === null ? "" : fill(words.at_load, { load: rate(rps) });
   return `${words[side]}: ${name} ${load}`;
 }
 
@@ -112,9 +112,9 @@ export function drawSpectrum(session: SessionPage, look: Look): Drawn {
   return plot({
     width: look.width,
     height: Math.max(280, Math.min(380, look.width * 0.5)),
-    x: { type: "log", domain: [1, most * 1.1], label: look.words.charts.quantile,
+    x: { type: "log", domain: [1, most * 1.1], label: look.words.quantile,
       labelArrow: "none", ticks: decades, tickFormat: (x: number) => quantile(1 - 1 / x) },
-    y: { type: "log", domain, label: look.words.charts.latency, labelArrow: "none",
+    y: { type: "log", domain, label: look.words.latencies, labelArrow: "none",
       ticks: logTicks(...domain), tickFormat: tick },
     marks: [
       Plot.gridY(logTicks(...domain), GRID),

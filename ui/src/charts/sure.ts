@@ -4,9 +4,9 @@
 import * as Plot from "@observablehq/plot";
 
 import type { SessionPage } from "../data";
-import { number, rate, setting } from "../figures";
+import { interval, number, rate, setting } from "../figures";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
+import type { Words } from "../words";
 import { GRID, HALO, plot, tagged, ticks, type Drawn, type Look } from "./common";
 
 export interface SureRow {
@@ -35,15 +35,14 @@ export function sureRows(session: SessionPage): SureRow[] {
 }
 
 export function sureTable(session: SessionPage, words: Words): Table {
-  const t = words.columns;
   return {
     name: "decision",
     columns: [
-      { key: "setting", label: t.setting },
-      { key: "side", label: t.state },
-      { key: "capacity_rps", label: t.capacity, format: rate },
-      { key: "capacity_rps_low", label: t.low, format: rate },
-      { key: "capacity_rps_high", label: t.high, format: rate },
+      { key: "setting", label: words.setting },
+      { key: "side", label: words.state },
+      { key: "capacity_rps", label: words.capacity, format: rate },
+      { key: "capacity_rps_low", label: words.low, format: rate },
+      { key: "capacity_rps_high", label: words.high, format: rate },
     ],
     rows: sureRows(session).map((row) => [row.name, words[row.side], row.rps, row.low, row.high]),
   };
@@ -59,7 +58,7 @@ export function drawSure(session: SessionPage, look: Look): Drawn {
     height: 56 + rows.length * 44,
     marginTop: 10,
     marginLeft: 8,
-    x: { domain: [0, most * 1.12], label: look.words.charts.requestsPerSecond, labelArrow: "none",
+    x: { domain: [0, most * 1.12], label: look.words.requests_per_s, labelArrow: "none",
       ticks: Math.min(6, ticks(look.width)) },
     y: { domain: rows.map((row) => row.side), axis: null, padding: 0.1 },
     marks: [
@@ -74,8 +73,8 @@ export function drawSure(session: SessionPage, look: Look): Drawn {
         dy: 10, ...tagged("point", rows, (row) => ({ side: row.side, rps: row.rps })) }),
       Plot.text(rows, { x: 0, y, frameAnchor: "left", textAnchor: "start", dx: 6, dy: -10,
         fill: "var(--ink)", ...HALO, text: (row: SureRow) =>
-          `${look.words[row.side]} ${row.name}: ${rate(row.rps)} (${look.words.between(
-            number(row.low), number(row.high))})` }),
+          `${look.words[row.side]} ${row.name}: ${rate(row.rps)} (${
+            interval([row.low, row.high], number, look.words.between)})` }),
     ],
   });
 }

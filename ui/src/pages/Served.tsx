@@ -11,7 +11,7 @@ import { Predict } from "../parts/Predict";
 import { hashOf, type Place } from "../route";
 import { inLanguage } from "../language";
 import { useView } from "../view";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 import { CompareView } from "./CompareView";
 import { ListView } from "./ListView";
 import { About, SessionView } from "./SessionView";
@@ -41,13 +41,13 @@ function useTitle(place: Place) {
 function titleOf(place: Place, words: Words): string {
   switch (place.page) {
     case "list":
-      return words.list.title;
+      return words.sessions;
     case "compare":
-      return `${words.compare.title}: ${place.a}, ${place.b}`;
+      return `${words.comparison}: ${place.a}, ${place.b}`;
     case "predict":
-      return `${words.sections.predict}: ${words.head.session(place.id)}`;
+      return `${words.predict}: ${fill(words.session_id, { id: place.id })}`;
     default:
-      return words.head.session(place.id);
+      return fill(words.session_id, { id: place.id });
   }
 }
 
@@ -67,11 +67,15 @@ function ServedPredict({ id }: { id: number }) {
     <>
       <Header><About session={session} /></Header>
       <main id="main" tabIndex={-1}>
-        <section class="answer"><h1>{words.sections.predict}</h1></section>
+        <section class="answer"><h1>{words.predict}</h1></section>
         {session.predict
           ? <Predict session={session} known={session.predict} />
-          : <p>{words.problems.nothing}</p>}
-        <p><a href={hashOf({ page: "session", id }, location.hash)}>{words.head.session(id)}</a></p>
+          : <p>{words.nothing}</p>}
+        <p>
+          <a href={hashOf({ page: "session", id }, location.hash)}>
+            {fill(words.session_id, { id })}
+          </a>
+        </p>
       </main>
     </>
   );
@@ -98,7 +102,7 @@ function Waiting({ problem }: { problem: string | null }) {
       <Header />
       <main id="main" tabIndex={-1}>
         {problem === null
-          ? <p>{words.problems.loading}</p>
+          ? <p>{words.loading}</p>
           : <p class="problem" role="alert"><Outside text={problem} /></p>}
       </main>
     </>

@@ -18,7 +18,7 @@ import { Failures, Front, Knobs, Method, PlanTable, Sentences, Warnings } from "
 import { Trials } from "../parts/Trials";
 import { inLanguage } from "../language";
 import { useView } from "../view";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 
 export function SessionView({ page, session: stored, live }: {
   page: Page;
@@ -34,7 +34,7 @@ export function SessionView({ page, session: stored, live }: {
     <>
       <Header><About session={session} /></Header>
       <main id="main" tabIndex={-1}>
-        {runs && <LivePanel live={live} session={session} />}
+        {runs && <LivePanel live={live} />}
         {live && <LiveRegion session={session} />}
         <Answer session={session} runs={runs} />
         <Contents entries={contents(session, words)} />
@@ -52,11 +52,11 @@ export function SessionView({ page, session: stored, live }: {
         <Knobs session={session} />
         <Front session={session} />
         <Failures session={session} />
-        <Sentences id="notes" title={words.sections.notes} texts={session.notes} />
+        <Sentences id="notes" title={words.notes} texts={session.notes} />
         <PlanTable session={session} />
         <Method session={session} />
       </main>
-      <footer>{words.head.madeBy(page.version)}</footer>
+      <footer>{fill(words.made_by, { version: page.version })}</footer>
     </>
   );
 }
@@ -71,35 +71,34 @@ export function About({ session }: { session: SessionPage }) {
       setting(session.current.workers, session.current.threads, session.has_threads)}`,
     session.machine?.text,
     session.started_at && moment(session.started_at, language),
-    session.session !== null && words.head.session(session.session),
+    session.session !== null && fill(words.session_id, { id: session.session }),
   ].filter((part): part is string => typeof part === "string" && part !== "");
   return (
     <p data-part="about">
-      <span class={`state ${session.state}`}>{words.head.state[session.state]}</span>
+      <span class={`state ${session.state}`}>{words[session.state]}</span>
       {parts.map((part) => <span class="about-part" key={part}><Outside text={part} /></span>)}
     </p>
   );
 }
 
 function contents(session: SessionPage, words: Words): [string, string][] {
-  const t = words.sections;
   const has = session.map.length > 0;
   const entries: [string, string, boolean][] = [
-    ["warnings", t.warnings, session.warnings.length > 0],
-    ["map", session.has_threads ? t.map : t.mapFlat, has],
-    ["capacity", t.capacity, capacityRows(session).length > 0],
-    ["latency", t.latency, session.trials.some((trial) => trial.offered_rps !== null)],
-    ["spectrum", t.spectrum, session.trials.some((trial) => trial.detail !== null)],
-    ["cpu", t.cpu, session.trials.some((trial) => trial.detail !== null)],
-    ["memory", t.memory, session.map.some((cell) => cell.memory_bytes !== null)],
-    ["predict", t.predict, session.predict !== null],
-    ["trials", t.trials, true],
-    ["knobs", t.knobs, session.knobs.length > 0],
-    ["front", t.front, session.front.length > 0],
-    ["failures", t.failures, session.failures.length > 0],
-    ["notes", t.notes, session.notes.length > 0],
-    ["plan", t.plan, session.plan.length > 0],
-    ["method", t.method, true],
+    ["warnings", words.warnings, session.warnings.length > 0],
+    ["map", words.map, has],
+    ["capacity", words.capacity, capacityRows(session).length > 0],
+    ["latency", words.latency_and_load, session.trials.some((trial) => trial.offered_rps !== null)],
+    ["spectrum", words.spectrum, session.trials.some((trial) => trial.detail !== null)],
+    ["cpu", words.cpu_by_process, session.trials.some((trial) => trial.detail !== null)],
+    ["memory", words.memory, session.map.some((cell) => cell.memory_bytes !== null)],
+    ["predict", words.predict, session.predict !== null],
+    ["trials", words.trials, true],
+    ["knobs", words.knobs, session.knobs.length > 0],
+    ["front", words.front, session.front.length > 0],
+    ["failures", words.failures, session.failures.length > 0],
+    ["notes", words.notes, session.notes.length > 0],
+    ["plan", words.plan, session.plan.length > 0],
+    ["method", words.how, true],
   ];
   return entries.filter(([, , isThere]) => isThere).map(([id, title]) => [id, title]);
 }

@@ -2,12 +2,12 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import { drawMap, mapRows, mapTable, type Box, type MapRow } from "../charts/map";
+import { drawMap, mapRows, mapTable, markText, type Box, type MapRow } from "../charts/map";
 import type { SessionPage } from "../data";
-import { bytes, number, rate, setting } from "../figures";
+import { bytes, interval, number, rate, setting, type Interval } from "../figures";
 import { isolated } from "../outside";
 import { useWords } from "../view";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 import { useWidth } from "./Chart";
 import { DataTable } from "./DataTable";
 import { jump } from "./Header";
@@ -33,9 +33,9 @@ export function MapFigure(props: Props) {
   const { session } = props;
   const words = useWords();
   const rows = mapRows(session);
-  const title = session.has_threads ? words.sections.map : words.sections.mapFlat;
+  const title = session.text.map_heading;
   return (
-    <Section id="map" title={title} lead={words.lead.map}>
+    <Section id="map" title={title} lead={words.map_lead}>
       <MapLegend rows={rows} words={words} />
       <Scroll label={title}><Cells {...props} rows={rows} /></Scroll>
       <PickedLine {...props} />
@@ -50,11 +50,11 @@ function MapLegend({ rows, words }: { rows: MapRow[]; words: Words }) {
   const marked = (mark: string) => rows.some((row) => row.cell.mark === mark);
   return (
     <ul class="legend map-legend">
-      {has("measured") && <li><span class="swatch solid" />{words.legend.solid}</li>}
-      {has("predicted") && <li><span class="swatch hatched" />{words.legend.hatched}</li>}
-      {has("crossed") && <li><span class="swatch crossed" />{words.legend.crossed}</li>}
+      {has("measured") && <li><span class="swatch solid" />{words.measured}</li>}
+      {has("predicted") && <li><span class="swatch hatched" />{words.predicted}</li>}
+      {has("crossed") && <li><span class="swatch crossed" />{words.cannot_run}</li>}
       {marked("chosen") && <li><span class="swatch chosen" />{words.chosen}</li>}
-      {marked("equivalent") && <li><span class="swatch equal" />{words.equivalent}</li>}
+      {marked("equivalent") && <li><span class="swatch equal" />{words.as_good}</li>}
       {rows.some((row) => row.isToday) && <li><span class="swatch today" />{words.today}</li>}
     </ul>
   );
@@ -167,28 +167,28 @@ export function cellText(row: MapRow, session: SessionPage, words: Words): strin
   const { cell } = row;
   const name = setting(cell.workers, cell.threads, session.has_threads);
   const marks = [
-    ...(cell.mark === null || cell.mark === "today" ? [] : [words[cell.mark]]),
+    ...(cell.mark === null || cell.mark === "today" ? [] : [markText(cell.mark, words)]),
     ...(row.isToday ? [words.today] : []),
   ];
   const lines = [marks.length === 0 ? name : `${name} (${marks.join(", ")})`];
-  if (cell.rps === null) lines.push(words.states[cell.state]);
+  if (cell.rps === null) lines.push(words[cell.state]);
   else lines.push(`${rate(cell.rps)}${bounds(cell.rps_interval, words)}: ${
-    words.states[cell.state]}`);
+    words[cell.state]}`);
   if (cell.predicted_rps !== null && cell.state !== "predicted") {
-    lines.push(`${words.columns.predicted} ${rate(cell.predicted_rps)}${
+    lines.push(`${words.predicted} ${rate(cell.predicted_rps)}${
       bounds(cell.predicted_rps_interval, words)}`);
   }
   if (cell.memory_bytes !== null) {
-    lines.push(`${words.columns.memory} ${cell.is_memory_measured ? "" : "~ "}${
+    lines.push(`${words.memory} ${cell.is_memory_measured ? "" : "~ "}${
       bytes(cell.memory_bytes)}`);
   }
-  if (cell.limit !== null) lines.push(`${words.columns.limit}: ${words.limit(cell.limit)}`);
+  if (cell.limit !== null) lines.push(`${words.limit}: ${cell.limit}`);
   if (cell.why !== null) lines.push(cell.why);
   return lines;
 }
 
-function bounds(interval: [number, number] | null, words: Words): string {
-  return interval === null ? "" : ` (${words.between(number(interval[0]), number(interval[1]))})`;
+function bounds(rps: Interval | null, words: Words): string {
+  return rps === null ? "" : ` (${interval(rps, number, words.between)})`;
 }
 
 /** Says what a press did, and leads to it: the trials are far below. */
@@ -200,16 +200,17 @@ function PickedLine({ session, picked, pick }: Props) {
   return (
     <p class="picked" data-part="picked">
       <a href="#trials" onClick={(event) => jump(event, "trials")}>
-        {words.trials.of(at, own)}
+        {fill(words.trials_of, { setting: at, count: own })}
       </a>
-      <button type="button" onClick={() => pick(null)}>{words.actions.showAll}</button>
+      <button type="button" onClick={() => pick(null)}>{words.show_all}</button>
     </p>
   );
 }
 
 function labelOf(rows: MapRow[], words: Words): string {
   const count = (kind: MapRow["kind"]) => rows.filter((row) => row.kind === kind).length;
-  return words.labels.map(count("measured"), count("predicted"), count("crossed"));
+  return fill(words.map_label, { measured: count("measured"), predicted: count("predicted"),
+    crossed: count("crossed") });
 }
 
 /** Why crossed settings can't be run: a line a reason, for print and for fingers. */
@@ -218,14 +219,14 @@ function NotRun({ session, rows }: { session: SessionPage; rows: MapRow[] }) {
   const reasons = new Map<string, string[]>();
   for (const { kind, cell } of rows) {
     if (kind !== "crossed") continue;
-    const why = cell.why ?? words.states[cell.state];
+    const why = cell.why ?? words[cell.state];
     const name = setting(cell.workers, cell.threads, session.has_threads);
     reasons.set(why, [...(reasons.get(why) ?? []), name]);
   }
   if (reasons.size === 0) return null;
   return (
     <div class="note" data-part="not-run">
-      <span>{words.mapNot}:</span>
+      <span>{words.cannot_run}:</span>
       <ul>
         {[...reasons].map(([why, names]) => (
           <li key={why}><b>{names.join(", ")}</b>: <Outside text={why} /></li>

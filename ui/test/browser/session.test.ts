@@ -14,7 +14,7 @@ import { spectrumRows } from "../../src/charts/spectrum";
 import { sureRows } from "../../src/charts/sure";
 import { csv } from "../../src/table";
 import { capacityTable } from "../../src/charts/capacity";
-import { en } from "../../src/words/en";
+import { en } from "../words";
 import { launch, open, type Watched } from "../browser";
 import { fileOf, fileOfPage, html, ofProgram, packed } from "../document";
 import { nothingValid, pageOf, session, unfinished, withoutThreads } from "../fixture";
@@ -202,7 +202,7 @@ describe("what can be pressed", () => {
     expect(await figure.locator('tbody th[scope="row"]').count()).toBe(table.rows.length);
     const [saved] = await Promise.all([
       tab.waitForEvent("download"),
-      figure.getByText(en.actions.saveCsv).click(),
+      figure.getByText(en.save_csv).click(),
     ]);
     expect(saved.suggestedFilename()).toBe("sweetspot-capacity.csv");
     expect(readFileSync(await saved.path(), "utf8")).toBe(csv(table));
@@ -316,7 +316,7 @@ describe("sessions that are not whole", () => {
   test("without any trial or cell", async () => {
     const bare = { ...nothingValid(), trials: [], map: [], failures: [], plan: [], warnings: [] };
     const own = await open(browser, fileOfPage(pageOf({ session: bare })));
-    expect(await own.tab.locator("#trials").textContent()).toContain(en.trials.noneYet);
+    expect(await own.tab.locator("#trials").textContent()).toContain(en.none_yet);
     expect(own.errors).toEqual([]);
     await own.tab.context().close();
   });
