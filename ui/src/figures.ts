@@ -95,9 +95,9 @@ export function count(value: number): string {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
-/** A setting as every report names it: `3 x 5`, or `3` where there are no threads to choose. */
-export function setting(workers: number, threads: number, hasThreads: boolean): string {
-  return hasThreads ? `${workers} x ${threads}` : String(workers);
+/** Each once, the least first. */
+export function distinct(values: readonly number[]): number[] {
+  return [...new Set(values)].sort((a, b) => a - b);
 }
 
 /** An RFC 3339 time as the reader's clock shows it; the text itself where it isn't one. */

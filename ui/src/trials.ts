@@ -1,12 +1,13 @@
 // Which trials are shown, and in which order.
 
 import type { TrialPurpose, TrialRow } from "./data";
+import { isSame, type Setting } from "./setting";
 
 export interface Filter {
   text: string;
   purpose: TrialPurpose | null;
   outcome: string | null;
-  setting: { workers: number; threads: number } | null;
+  setting: Setting | null;
 }
 
 export const NO_FILTER: Filter = { text: "", purpose: null, outcome: null, setting: null };
@@ -26,8 +27,7 @@ export function matching(trials: readonly TrialRow[], filter: Filter): TrialRow[
     (trial) =>
       (filter.purpose === null || trial.purpose === filter.purpose) &&
       (filter.outcome === null || trial.outcome === filter.outcome) &&
-      (filter.setting === null ||
-        (trial.workers === filter.setting.workers && trial.threads === filter.setting.threads)) &&
+      (filter.setting === null || isSame(trial, filter.setting)) &&
       words.every((word) => textOf(trial).includes(word)),
   );
 }

@@ -4,7 +4,8 @@
 import * as Plot from "@observablehq/plot";
 
 import type { MapCell, SessionPage } from "../data";
-import { interval, number, rate, short, type Interval } from "../figures";
+import { distinct, interval, number, rate, short, type Interval } from "../figures";
+import { nameOf } from "../setting";
 import type { Table } from "../table";
 import type { Words } from "../words";
 import { GRID, HALO, plot, rateScale, series, symbol, tagged } from "./common";
@@ -73,7 +74,7 @@ export function capacityTable(session: SessionPage, words: Words): Table {
 
 /** The thread counts, in the order in which they get colours. */
 export function threadCounts(session: SessionPage): number[] {
-  return [...new Set(session.map.map((cell) => cell.threads))].sort((a, b) => a - b);
+  return distinct(session.map.map((cell) => cell.threads));
 }
 
 export function drawCapacity(session: SessionPage, look: Look): Drawn {
@@ -84,7 +85,7 @@ export function drawCapacity(session: SessionPage, look: Look): Drawn {
   const predicted = rows
     .filter((row) => row.kind === "predicted")
     .sort((a, b) => a.workers - b.workers);
-  const workers = [...new Set(rows.map((row) => row.workers))].sort((a, b) => a - b);
+  const workers = distinct(rows.map((row) => row.workers));
   return plot({
     width: look.width,
     height: Math.max(280, Math.min(400, look.width * 0.5)),
@@ -169,8 +170,7 @@ function tagsOf(row: CapacityPoint) {
 }
 
 function tipOf(row: CapacityPoint, session: SessionPage, words: Words): string {
-  const name = session.has_threads ? `${row.workers} x ${row.threads}` : String(row.workers);
   const bounds = row.low === null || row.high === null
     ? "" : ` (${interval([row.low, row.high], number, words.between)})`;
-  return `${name}: ${rate(row.rps)}${bounds}\n${words[row.kind]}`;
+  return `${nameOf(row, session)}: ${rate(row.rps)}${bounds}\n${words[row.kind]}`;
 }

@@ -4,6 +4,7 @@ import * as Plot from "@observablehq/plot";
 
 import type { SessionPage, TrialRow, Verdict } from "../data";
 import { latency, quantile, rate, tick } from "../figures";
+import { isSame, type Setting } from "../setting";
 import type { Table } from "../table";
 import type { Words } from "../words";
 import { GRID, limitLine, logDomain, logTicks, plot, tagged, ticks } from "./common";
@@ -20,15 +21,10 @@ export interface LatencyPoint {
   verdict: Verdict;
 }
 
-export interface Setting {
-  workers: number;
-  threads: number;
-}
-
 /** Valid open trials of the app as it is, that had at least one reply. */
 export function trialsOf(session: SessionPage, at: Setting): TrialRow[] {
   return session.trials
-    .filter((trial) => trial.workers === at.workers && trial.threads === at.threads)
+    .filter((trial) => isSame(trial, at))
     .filter((trial) => trial.changes.length === 0 && trial.valid && trial.completed > 0)
     .filter((trial) => trial.offered_rps !== null)
     .sort((a, b) => (a.offered_rps ?? 0) - (b.offered_rps ?? 0));

@@ -4,7 +4,8 @@
 import * as Plot from "@observablehq/plot";
 
 import type { MapCell, SessionPage } from "../data";
-import { bytes, number, rate, setting } from "../figures";
+import { bytes, distinct, number, rate } from "../figures";
+import { isSame, nameOf } from "../setting";
 import type { Table } from "../table";
 import type { Words } from "../words";
 import { HALO, plot, tagged, type Drawn, type Look } from "./common";
@@ -34,13 +35,8 @@ export function mapRows(session: SessionPage): MapRow[] {
     cell,
     step: stepOf(cell.rps, most),
     kind: kindOf(cell),
-    isToday: cell.mark === "today" || isCurrent(session, cell),
+    isToday: cell.mark === "today" || isSame(session.current, cell),
   }));
-}
-
-function isCurrent(session: SessionPage, cell: MapCell): boolean {
-  const now = session.current;
-  return now !== null && now.workers === cell.workers && now.threads === cell.threads;
 }
 
 function stepOf(rps: number | null, most: number): number {
@@ -79,7 +75,7 @@ export function mapTable(session: SessionPage, words: Words): Table {
       { key: "why", label: words.why },
     ],
     rows: session.map.map((cell) => [
-      setting(cell.workers, cell.threads, session.has_threads),
+      nameOf(cell, session),
       words[cell.state],
       cell.rps,
       cell.rps_interval?.[0] ?? null,
@@ -291,8 +287,4 @@ function boxesOf(drawn: Drawn, rows: MapRow[], flat: boolean): Box[] {
     width: x.bandwidth ?? 0,
     height: y.bandwidth ?? 0,
   }));
-}
-
-function distinct(values: number[]): number[] {
-  return [...new Set(values)].sort((a, b) => a - b);
 }

@@ -4,7 +4,8 @@
 import * as Plot from "@observablehq/plot";
 
 import type { MapCell, SessionPage } from "../data";
-import { bytes, setting } from "../figures";
+import { bytes } from "../figures";
+import { nameOf } from "../setting";
 import type { Table } from "../table";
 import { fill, type Words } from "../words";
 import { GRID, HALO, plot, tagged, type Drawn, type Look } from "./common";
@@ -26,7 +27,7 @@ export function memoryRows(session: SessionPage): MemoryRow[] {
     .filter((cell) => cell.memory_bytes !== null)
     .map((cell) => ({
       cell,
-      name: setting(cell.workers, cell.threads, session.has_threads),
+      name: nameOf(cell, session),
       memory_bytes: cell.memory_bytes ?? 0,
       isMeasured: cell.is_memory_measured,
       parts: partsOf(session.memory, cell),

@@ -5,6 +5,7 @@ import * as Plot from "@observablehq/plot";
 
 import type { SessionPage, TrialRow } from "../data";
 import { latency, quantile, rate, tick } from "../figures";
+import { isSame, nameOf, type Setting } from "../setting";
 import type { Table } from "../table";
 import { fill, type Words } from "../words";
 import { GRID, HALO, limitLine, logDomain, logTicks, plot, tagged } from "./common";
@@ -26,8 +27,7 @@ export interface SpectrumPoint {
 export function spectrumTrials(session: SessionPage): Partial<Record<Side, TrialRow>> {
   const { current, decision } = session;
   const sides: Partial<Record<Side, TrialRow>> = {};
-  const isSame = current?.workers === decision?.workers && current?.threads === decision?.threads;
-  const today = current && !isSame ? lastOf(session, current) : undefined;
+  const today = current && !isSame(current, decision) ? lastOf(session, current) : undefined;
   const chosen = decision ? lastOf(session, decision) : undefined;
   if (today) sides.today = today;
   if (chosen) sides.chosen = chosen;
@@ -37,12 +37,11 @@ export function spectrumTrials(session: SessionPage): Partial<Record<Side, Trial
 /** The last trial of a setting with its seconds; rather one that confirmed it. */
 export function lastOf(
   session: SessionPage,
-  at: { workers: number; threads: number },
+  at: Setting,
 ): TrialRow | undefined {
   const own = session.trials.filter(
     (trial) =>
-      trial.workers === at.workers && trial.threads === at.threads &&
-      trial.detail !== null && trial.changes.length === 0,
+      isSame(trial, at) && trial.detail !== null && trial.changes.length === 0,
   );
   const valid = own.filter((trial) => trial.valid && trial.purpose === "confirm");
   return valid.at(-1) ?? own.filter((trial) => trial.valid).at(-1) ?? own.at(-1);
@@ -95,10 +94,9 @@ export const SIDE_COLOURS: Record<Side, string> = {
 export function sideName(session: SessionPage, side: Side, words: Words): string {
   const trial = spectrumTrials(session)[side];
   if (!trial) return words[side];
-  const name = session.has_threads ? `${trial.workers} x ${trial.threads}` : `${trial.workers}`;
   const rps = trial.offered_rps;
   const load = rps === null ? "" : fill(words.at_load, { load: rate(rps) });
-  return `${words[side]}: ${name} ${load}`;
+  return `${words[side]}: ${nameOf(trial, session)} ${load}`;
 }
 
 export function drawSpectrum(session: SessionPage, look: Look): Drawn {

@@ -4,7 +4,8 @@
 import * as Plot from "@observablehq/plot";
 
 import type { SessionPage } from "../data";
-import { interval, number, rate, setting } from "../figures";
+import { interval, number, rate } from "../figures";
+import { isSame, nameOf } from "../setting";
 import type { Table } from "../table";
 import type { Words } from "../words";
 import { GRID, HALO, plot, tagged, ticks, type Drawn, type Look } from "./common";
@@ -20,16 +21,13 @@ export interface SureRow {
 export function sureRows(session: SessionPage): SureRow[] {
   const { current, decision } = session;
   const rows: SureRow[] = [];
-  const name = (it: { workers: number; threads: number }) =>
-    setting(it.workers, it.threads, session.has_threads);
   if (current?.capacity_rps != null && current.capacity_rps_interval) {
     const [low, high] = current.capacity_rps_interval;
-    rows.push({ name: name(current), side: "today", rps: current.capacity_rps, low, high });
+    rows.push({ name: nameOf(current, session), side: "today", rps: current.capacity_rps, low, high });
   }
-  const isSame = decision?.workers === current?.workers && decision?.threads === current?.threads;
-  if (decision && !(isSame && rows.length > 0)) {
+  if (decision && !(isSame(decision, current) && rows.length > 0)) {
     const [low, high] = decision.capacity_rps_interval;
-    rows.push({ name: name(decision), side: "chosen", rps: decision.capacity_rps, low, high });
+    rows.push({ name: nameOf(decision, session), side: "chosen", rps: decision.capacity_rps, low, high });
   }
   return rows;
 }

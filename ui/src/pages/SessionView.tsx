@@ -4,19 +4,20 @@ import { useMemo, useState } from "preact/hooks";
 
 import { capacityRows } from "../charts/capacity";
 import type { Page, SessionPage } from "../data";
-import { moment, setting } from "../figures";
+import { moment } from "../figures";
 import type { Live } from "../live";
 import { CapacityFigure, CpuFigure, LatencyFigure, MemoryFigure, SpectrumFigure } from
   "../parts/Charts";
 import { Answer } from "../parts/Decision";
 import { Contents, Header } from "../parts/Header";
 import { LivePanel, LiveRegion } from "../parts/LivePanel";
-import { MapFigure, type Picked } from "../parts/MapFigure";
+import { MapFigure } from "../parts/MapFigure";
 import { Outside } from "../parts/Outside";
 import { Predict } from "../parts/Predict";
 import { Failures, Front, Knobs, Method, PlanTable, Sentences, Warnings } from "../parts/Rest";
 import { Trials } from "../parts/Trials";
 import { inLanguage } from "../language";
+import { nameOf, type Setting } from "../setting";
 import { useView } from "../view";
 import { fill, type Words } from "../words";
 
@@ -27,7 +28,7 @@ export function SessionView({ page, session: stored, live }: {
 }) {
   const { words, language } = useView();
   const session = useMemo(() => inLanguage(stored, language), [stored, language]);
-  const [picked, pick] = useState<Picked | null>(null);
+  const [picked, pick] = useState<Setting | null>(null);
   const [opened, setOpened] = useState<number | null>(null);
   const runs = live?.isAlive === true && session.state === "running";
   return (
@@ -68,7 +69,7 @@ export function About({ session }: { session: SessionPage }) {
     session.server,
     session.slo,
     session.current && `${words.today} ${
-      setting(session.current.workers, session.current.threads, session.has_threads)}`,
+      nameOf(session.current, session)}`,
     session.machine?.text,
     session.started_at && moment(session.started_at, language),
     session.session !== null && fill(words.session_id, { id: session.session }),

@@ -5,15 +5,15 @@ import { useState } from "preact/hooks";
 import { capacityRows, capacityTable, drawCapacity, threadCounts } from "../charts/capacity";
 import { series } from "../charts/common";
 import { cpuTable, drawCpu, processColour, processName, processesOf } from "../charts/cpu";
-import { drawLatency, latencySettings, latencyTable, QUANTILE_COLOURS, QUANTILES, trialsOf,
-  type Setting } from "../charts/latency";
+import { drawLatency, latencySettings, latencyTable, QUANTILE_COLOURS, QUANTILES, trialsOf } from "../charts/latency";
 import { drawMemory, memoryRows, memoryTable, PART_COLOURS, PARTS } from "../charts/memory";
 import { drawFlow, FLOW_COLOURS, flowRows, FLOWS, secondsTable } from "../charts/seconds";
 import { drawSpectrum, lastOf, SIDE_COLOURS, sideName, spectrumTable, spectrumTrials,
   type Side } from "../charts/spectrum";
 import type { SessionPage, TrialDetail, TrialRow } from "../data";
-import { bytes, setting } from "../figures";
+import { bytes } from "../figures";
 import { isolated } from "../outside";
+import { nameOf } from "../setting";
 import { useWords } from "../view";
 import { fill, type Words } from "../words";
 import { Figure, SmallFigure, type LegendEntry } from "./Figure";
@@ -51,22 +51,21 @@ export function LatencyFigure({ session }: Props) {
   const words = useWords();
   const settings = latencySettings(session);
   const [asked, ask] = useState<string | null>(null);
-  const nameOf = (at: Setting) => setting(at.workers, at.threads, session.has_threads);
-  const at = settings.find((it) => nameOf(it) === asked) ?? settings[0];
+  const at = settings.find((it) => nameOf(it, session) === asked) ?? settings[0];
   if (at === undefined) return null;
+  const name = nameOf(at, session);
   return (
     <Figure
       id="latency"
       name="latency"
       title={words.latency_and_load}
       lead={words.latency_lead}
-      label={fill(words.latency_label,
-        { setting: nameOf(at), trials: trialsOf(session, at).length })}
+      label={fill(words.latency_label, { setting: name, trials: trialsOf(session, at).length })}
       controls={
         <label>
           {words.setting}{" "}
-          <select value={nameOf(at)} onChange={(event) => ask(event.currentTarget.value)}>
-            {settings.map((it) => <option key={nameOf(it)}>{nameOf(it)}</option>)}
+          <select value={name} onChange={(event) => ask(event.currentTarget.value)}>
+            {settings.map((it) => nameOf(it, session)).map((it) => <option key={it}>{it}</option>)}
           </select>
         </label>
       }
@@ -77,7 +76,7 @@ export function LatencyFigure({ session }: Props) {
         { text: words.did_not_hold, colour: "var(--ink)", as: "symbol", symbol: "✕" },
       ]}
       draw={(look) => drawLatency(session, at, look)}
-      of={[session, nameOf(at)]}
+      of={[session, name]}
       table={() => latencyTable(session, at, words)}
     />
   );
@@ -132,7 +131,7 @@ export function SpectrumFigure({ session }: Props) {
 
 /** A trial in a word, for lists to choose from. */
 export function trialName(trial: TrialRow, session: SessionPage): string {
-  const at = setting(trial.workers, trial.threads, session.has_threads);
+  const at = nameOf(trial, session);
   return `${trial.id}: ${at}, ${trial.purpose_name}, ${isolated(trial.outcome)}`;
 }
 

@@ -2,7 +2,8 @@
 
 import { drawSure, sureRows, sureTable } from "../charts/sure";
 import type { Decision, Limit, SessionPage, Settings } from "../data";
-import { bytes, change, interval, number, percent, rate, ratio, setting } from "../figures";
+import { bytes, change, interval, number, percent, rate, ratio } from "../figures";
+import { nameOf } from "../setting";
 import { useView, useWords } from "../view";
 import { fill } from "../words";
 import { Chart } from "./Chart";
@@ -141,7 +142,7 @@ function Sure({ session }: { session: SessionPage }) {
           {equal.map((it, i) => (
             <span key={`${it.workers}-${it.threads}`}>
               {i > 0 && ", "}
-              <b>{setting(it.workers, it.threads, session.has_threads)}</b>
+              <b>{nameOf(it, session)}</b>
               {" "}({ratio(it.ratio)}{it.memory_bytes !== null && `, ${bytes(it.memory_bytes)}`})
             </span>
           ))}

@@ -4,10 +4,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { drawRunning, runningTable } from "../charts/running";
 import type { SessionPage } from "../data";
-import { latency, rate, setting, span } from "../figures";
+import { latency, rate, span } from "../figures";
 import { inLanguage } from "../language";
 import type { Live } from "../live";
 import { isolated } from "../outside";
+import { nameOf } from "../setting";
 import { useView, useWords } from "../view";
 import { fill, type Words } from "../words";
 import { Chart } from "./Chart";
@@ -53,7 +54,7 @@ export function LiveRegion({ session }: { session: SessionPage }) {
       say(fill(words.state_now, { state: words[session.state] }));
     } else if (before.decision === null && session.decision !== null) say(words.decided);
     else if (trial && session.trials.length > before.trials.length) {
-      const at = setting(trial.workers, trial.threads, session.has_threads);
+      const at = nameOf(trial, session);
       say(fill(words.ended, { id: trial.id, setting: at, outcome: isolated(trial.outcome) }));
     }
   }, [session, words]);

@@ -4,8 +4,9 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { drawMap, mapRows, mapTable, markText, type Box, type MapRow } from "../charts/map";
 import type { SessionPage } from "../data";
-import { bytes, interval, number, rate, setting, type Interval } from "../figures";
+import { bytes, interval, number, rate, type Interval } from "../figures";
 import { isolated } from "../outside";
+import { isSame, nameOf, type Setting } from "../setting";
 import { useWords } from "../view";
 import { fill, type Words } from "../words";
 import { useWidth } from "./Chart";
@@ -15,18 +16,13 @@ import { Outside } from "./Outside";
 import { Scroll } from "./Scroll";
 import { Section } from "./Section";
 
-export interface Picked {
-  workers: number;
-  threads: number;
-}
-
 /** A cell narrower than this can't be read: the map scrolls in its box instead. */
 const CELL_PX = 46;
 
 interface Props {
   session: SessionPage;
-  picked: Picked | null;
-  pick: (at: Picked | null) => void;
+  picked: Setting | null;
+  pick: (at: Setting | null) => void;
 }
 
 export function MapFigure(props: Props) {
@@ -158,14 +154,10 @@ function Told({ box, lines }: { box: Box; lines: string[] }) {
   );
 }
 
-function isSame(picked: Picked | null, at: Picked): boolean {
-  return picked?.workers === at.workers && picked.threads === at.threads;
-}
-
 /** All that is known of a cell, a line a matter. */
 export function cellText(row: MapRow, session: SessionPage, words: Words): string[] {
   const { cell } = row;
-  const name = setting(cell.workers, cell.threads, session.has_threads);
+  const name = nameOf(cell, session);
   const marks = [
     ...(cell.mark === null || cell.mark === "today" ? [] : [markText(cell.mark, words)]),
     ...(row.isToday ? [words.today] : []),
@@ -195,7 +187,7 @@ function bounds(rps: Interval | null, words: Words): string {
 function PickedLine({ session, picked, pick }: Props) {
   const words = useWords();
   if (picked === null) return null;
-  const at = setting(picked.workers, picked.threads, session.has_threads);
+  const at = nameOf(picked, session);
   const own = session.trials.filter((trial) => isSame(picked, trial)).length;
   return (
     <p class="picked" data-part="picked">
@@ -220,7 +212,7 @@ function NotRun({ session, rows }: { session: SessionPage; rows: MapRow[] }) {
   for (const { kind, cell } of rows) {
     if (kind !== "crossed") continue;
     const why = cell.why ?? words[cell.state];
-    const name = setting(cell.workers, cell.threads, session.has_threads);
+    const name = nameOf(cell, session);
     reasons.set(why, [...(reasons.get(why) ?? []), name]);
   }
   if (reasons.size === 0) return null;

@@ -5,8 +5,9 @@ import { useMemo, useState } from "preact/hooks";
 import { drawPredicted, highest, lookUp, predictTable, type Along, type Where } from
   "../charts/predict";
 import type { Predictions, SessionPage } from "../data";
-import { bytes, interval, number, rate, setting, short } from "../figures";
+import { bytes, interval, number, rate, short } from "../figures";
 import { inLanguage } from "../language";
+import { nameOf } from "../setting";
 import { stops, usePrediction } from "../predicting";
 import { useView, useWords } from "../view";
 import { fill } from "../words";
@@ -133,7 +134,7 @@ function Result({ session, table, at, isAsking, problem }: {
 }) {
   const words = useWords();
   const found = lookUp(table, at);
-  const name = setting(at.workers, at.threads, session.has_threads);
+  const name = nameOf(at, session);
   const capacity = found?.capacity_rps ?? null;
   const memory = found?.memory_bytes ?? null;
   return (

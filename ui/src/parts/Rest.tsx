@@ -1,7 +1,8 @@
 // What else a session says, in words and small tables.
 
 import type { SessionPage, Warning } from "../data";
-import { bytes, interval, number, rate, setting } from "../figures";
+import { bytes, interval, number, rate } from "../figures";
+import { nameOf } from "../setting";
 import type { Table } from "../table";
 import { useView, useWords } from "../view";
 import { PlainTable } from "./DataTable";
@@ -39,7 +40,7 @@ export function Front({ session }: { session: SessionPage }) {
         { key: "is_chosen", label: words.chosen },
       ],
       rows: session.front.map((row) => [
-        setting(row.workers, row.threads, session.has_threads),
+        nameOf(row, session),
         row.capacity_rps,
         interval(row.capacity_rps_interval, number, words.between),
         row.memory_bytes,

@@ -3,12 +3,12 @@
 import { useCallback, useMemo, useState } from "preact/hooks";
 
 import type { SessionPage, TrialPurpose, TrialRow } from "../data";
-import { bytes, latency, percent, rate, setting } from "../figures";
+import { bytes, latency, percent, rate } from "../figures";
 import { isolated, visible } from "../outside";
+import { nameOf, type Setting } from "../setting";
 import { matching, NO_FILTER, sorted, type Filter, type Order, type SortKey } from "../trials";
 import { useWords } from "../view";
 import { clientsText, fill, type Words } from "../words";
-import type { Picked } from "./MapFigure";
 import { Outside } from "./Outside";
 import { Section } from "./Section";
 import { TrialDetail } from "./TrialDetail";
@@ -16,8 +16,8 @@ import { WideTable } from "./WideTable";
 
 interface Props {
   session: SessionPage;
-  picked: Picked | null;
-  pick: (at: Picked | null) => void;
+  picked: Setting | null;
+  pick: (at: Setting | null) => void;
   opened: (id: number) => void;
 }
 
@@ -73,14 +73,6 @@ function Filters({ session, asked, ask, picked, pick }: Omit<Props, "opened"> & 
   const purposeName = (it: string) =>
     session.trials.find((trial) => trial.purpose === it)?.purpose_name ?? it;
   const settings = distinct(session.trials.map((trial) => `${trial.workers}x${trial.threads}`));
-  const nameOf = (text: string) => {
-    const [workers, threads] = text.split("x").map(Number);
-    return setting(workers ?? 0, threads ?? 0, session.has_threads);
-  };
-  const pickText = (text: string) => {
-    const [workers, threads] = text.split("x").map(Number);
-    pick(text === "" ? null : { workers: workers ?? 0, threads: threads ?? 0 });
-  };
   return (
     <div class="controls filters">
       <label>
@@ -88,8 +80,10 @@ function Filters({ session, asked, ask, picked, pick }: Omit<Props, "opened"> & 
         <input type="search" value={asked.text} data-filter="text"
           onInput={(event) => ask({ ...asked, text: event.currentTarget.value })} />
       </label>
-      <Choice name="setting" label={words.setting} options={settings} text={nameOf}
-        value={picked ? `${picked.workers}x${picked.threads}` : ""} choose={pickText} />
+      <Choice name="setting" label={words.setting} options={settings}
+        text={(it) => nameOf(settingOf(it), session)}
+        value={picked ? `${picked.workers}x${picked.threads}` : ""}
+        choose={(it) => pick(it === "" ? null : settingOf(it))} />
       <Choice name="purpose" label={words.purpose} options={purposes}
         text={purposeName} value={asked.purpose ?? ""}
         choose={(it) => ask({ ...asked, purpose: it === "" ? null : it as TrialPurpose })} />
@@ -103,6 +97,12 @@ function Filters({ session, asked, ask, picked, pick }: Omit<Props, "opened"> & 
       )}
     </div>
   );
+}
+
+/** Of `3x5`. */
+function settingOf(text: string): Setting {
+  const [workers = 0, threads = 0] = text.split("x").map(Number);
+  return { workers, threads };
 }
 
 function Choice(props: {
@@ -232,7 +232,7 @@ function Cells({ trial, session, words }: Omit<RowProps, "isOpen" | "toggle">) {
   return (
     <>
       <td>
-        {setting(trial.workers, trial.threads, session.has_threads)}
+        {nameOf(trial, session)}
         {trial.changes.length > 0 && (
           <span class="note"> <bdi>{visible(trial.changes.join(", "))}</bdi></span>
         )}
