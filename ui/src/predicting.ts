@@ -32,7 +32,6 @@ export function usePrediction(known: Predictions, where: Where, session: number 
   useEffect(() => {
     if (isKnown || session === null) return undefined;
     // A slider that moves on makes the last question pointless.
-    const control = new AbortController();
     const wanted = {
       cores: where.cores,
       wait: where.wait,
@@ -40,14 +39,9 @@ export function usePrediction(known: Predictions, where: Where, session: number 
       threads: distinct([...known.threads, where.threads]),
     };
     setAsked((before) => ({ ...before, isAsking: true, problem: null }));
-    api.predict(session, wanted, control.signal).then(
+    return api.ask((signal) => api.predict(session, wanted, signal),
       (table) => setAsked({ table, at: where, isAsking: false, problem: null }),
-      (error: unknown) => {
-        if (control.signal.aborted) return;
-        setAsked((before) => ({ ...before, isAsking: false, problem: String(error) }));
-      },
-    );
-    return () => control.abort();
+      (problem) => setAsked((before) => ({ ...before, isAsking: false, problem })));
   }, [isKnown, session, known, where.cores, where.wait, where.workers, where.threads]);
   return isKnown ? { table: known, at: where, isAsking: false, problem: null } : asked;
 }

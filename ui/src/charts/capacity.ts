@@ -8,7 +8,7 @@ import { distinct, interval, number, rate, short, type Interval } from "../figur
 import { nameOf } from "../setting";
 import type { Table } from "../table";
 import type { Words } from "../words";
-import { GRID, HALO, plot, rateScale, series, symbol, tagged } from "./common";
+import { capacityColumns, GRID, HALO, plot, rateScale, series, symbol, tagged } from "./common";
 import type { Drawn, Look } from "./common";
 
 export interface CapacityPoint {
@@ -57,9 +57,7 @@ export function capacityTable(session: SessionPage, words: Words): Table {
       { key: "workers", label: words.workers },
       ...(session.has_threads ? [{ key: "threads", label: words.threads }] : []),
       { key: "kind", label: words.state },
-      { key: "capacity_rps", label: words.capacity, format: rate },
-      { key: "capacity_rps_low", label: words.low, format: rate },
-      { key: "capacity_rps_high", label: words.high, format: rate },
+      ...capacityColumns(words),
     ],
     rows: capacityRows(session).map((row) => [
       row.workers,

@@ -2,7 +2,8 @@
 
 import * as Plot from "@observablehq/plot";
 
-import { count } from "../figures";
+import { count, rate } from "../figures";
+import type { Column } from "../table";
 import type { Words } from "../words";
 
 /** How a chart is to be drawn; not what. */
@@ -53,6 +54,15 @@ export function plot(options: Plot.PlotOptions): Drawn {
 export function rateScale(words: Words, steps: number): Plot.ScaleOptions {
   return { zero: true, nice: true, ticks: steps, label: words.requests_per_s,
     tickFormat: count, labelArrow: "none" };
+}
+
+/** A capacity with both ends of its interval. */
+export function capacityColumns(words: Words, label = words.capacity): Column[] {
+  return [
+    { key: "capacity_rps", label, format: rate },
+    { key: "capacity_rps_low", label: words.low, format: rate },
+    { key: "capacity_rps_high", label: words.high, format: rate },
+  ];
 }
 
 export type Tags = Record<string, string | number | null>;

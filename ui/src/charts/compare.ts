@@ -92,8 +92,9 @@ export function drawCompare(page: ComparePage, look: Look): Drawn {
     marks: [
       Plot.gridX(ticks, GRID),
       Plot.ruleX([1], { stroke: "var(--ink)", strokeWidth: 1.5 }),
-      Plot.link(known, { x1: (row: ComparedFigure) => Math.max(1 / span, row.ratio_interval?.[0] ?? 1),
-        x2: (row: ComparedFigure) => Math.min(span, row.ratio_interval?.[1] ?? 1), y1: name, y2: name,
+      Plot.link(known, { y1: name, y2: name,
+        x1: (row: ComparedFigure) => Math.max(1 / span, row.ratio_interval?.[0] ?? 1),
+        x2: (row: ComparedFigure) => Math.min(span, row.ratio_interval?.[1] ?? 1),
         stroke: colour, strokeWidth: 4, strokeLinecap: "round",
         ...tagged("interval", known, tags) }),
       Plot.dot(rows, { x: "ratio", y: name, r: 6, fill: colour, stroke: "var(--card)",

@@ -8,7 +8,7 @@ import { bytes, distinct, number, rate } from "../figures";
 import { isSame, nameOf } from "../setting";
 import type { Table } from "../table";
 import type { Words } from "../words";
-import { HALO, plot, tagged, type Drawn, type Look } from "./common";
+import { capacityColumns, HALO, plot, tagged, type Drawn, type Look } from "./common";
 
 export const STEPS = 7;
 
@@ -66,9 +66,7 @@ export function mapTable(session: SessionPage, words: Words): Table {
     columns: [
       { key: "setting", label: words.setting },
       { key: "state", label: words.state },
-      { key: "capacity_rps", label: words.capacity, format: rate },
-      { key: "capacity_rps_low", label: words.low, format: rate },
-      { key: "capacity_rps_high", label: words.high, format: rate },
+      ...capacityColumns(words),
       { key: "predicted_rps", label: words.predicted, format: rate },
       { key: "memory_bytes", label: words.memory, format: bytes },
       { key: "limit", label: words.limit },

@@ -6,7 +6,8 @@ import type { Predictions } from "../data";
 import { bytes, rate, short } from "../figures";
 import type { Table } from "../table";
 import type { Words } from "../words";
-import { GRID, HALO, plot, rateScale, series, tagged, type Drawn, type Look } from "./common";
+import { capacityColumns, GRID, HALO, plot, rateScale, series, tagged } from "./common";
+import type { Drawn, Look } from "./common";
 
 /** Where the sliders stand: values, not places in the table. */
 export interface Where {
@@ -65,9 +66,7 @@ export function predictTable(table: Predictions, at: Where, words: Words): Table
     columns: [
       { key: "workers", label: words.workers },
       { key: "threads", label: words.threads },
-      { key: "capacity_rps", label: words.predicted, format: rate },
-      { key: "capacity_rps_low", label: words.low, format: rate },
-      { key: "capacity_rps_high", label: words.high, format: rate },
+      ...capacityColumns(words, words.predicted),
       { key: "memory_bytes", label: words.memory, format: bytes },
       { key: "limit", label: words.limit },
     ],

@@ -4,11 +4,12 @@
 import * as Plot from "@observablehq/plot";
 
 import type { SessionPage } from "../data";
-import { interval, number, rate } from "../figures";
-import { isSame, nameOf } from "../setting";
+import { interval, number, rate, type Interval } from "../figures";
+import { isSame, nameOf, type Setting } from "../setting";
 import type { Table } from "../table";
 import type { Words } from "../words";
-import { GRID, HALO, plot, tagged, ticks, type Drawn, type Look } from "./common";
+import { capacityColumns, GRID, HALO, plot, tagged, ticks, type Drawn, type Look } from
+  "./common";
 
 export interface SureRow {
   name: string;
@@ -20,14 +21,14 @@ export interface SureRow {
 
 export function sureRows(session: SessionPage): SureRow[] {
   const { current, decision } = session;
+  const row = (side: SureRow["side"], at: Setting, rps: number, [low, high]: Interval): SureRow =>
+    ({ name: nameOf(at, session), side, rps, low, high });
   const rows: SureRow[] = [];
   if (current?.capacity_rps != null && current.capacity_rps_interval) {
-    const [low, high] = current.capacity_rps_interval;
-    rows.push({ name: nameOf(current, session), side: "today", rps: current.capacity_rps, low, high });
+    rows.push(row("today", current, current.capacity_rps, current.capacity_rps_interval));
   }
   if (decision && !(isSame(decision, current) && rows.length > 0)) {
-    const [low, high] = decision.capacity_rps_interval;
-    rows.push({ name: nameOf(decision, session), side: "chosen", rps: decision.capacity_rps, low, high });
+    rows.push(row("chosen", decision, decision.capacity_rps, decision.capacity_rps_interval));
   }
   return rows;
 }
@@ -38,9 +39,7 @@ export function sureTable(session: SessionPage, words: Words): Table {
     columns: [
       { key: "setting", label: words.setting },
       { key: "side", label: words.state },
-      { key: "capacity_rps", label: words.capacity, format: rate },
-      { key: "capacity_rps_low", label: words.low, format: rate },
-      { key: "capacity_rps_high", label: words.high, format: rate },
+      ...capacityColumns(words),
     ],
     rows: sureRows(session).map((row) => [row.name, words[row.side], row.rps, row.low, row.high]),
   };

@@ -5,7 +5,6 @@ import { useEffect, useState } from "preact/hooks";
 import * as api from "../api";
 import type { ListRow } from "../data";
 import { moment } from "../figures";
-import { messageOf } from "../live";
 import { Header } from "../parts/Header";
 import { Outside } from "../parts/Outside";
 import { WideTable } from "../parts/WideTable";
@@ -42,15 +41,11 @@ function useSessions(): { rows: ListRow[] | null; problem: string | null } {
   const [problem, setProblem] = useState<string | null>(null);
   const running = rows?.find((row) => row.state === "running" && row.is_alive)?.id ?? null;
   useEffect(() => {
-    const control = new AbortController();
     const load = () =>
-      api.sessions(control.signal).then(
-        (found) => { setRows(found); setProblem(null); },
-        (error: unknown) => { if (!control.signal.aborted) setProblem(messageOf(error)); },
-      );
-    void load();
-    const timer = setInterval(() => { if (!document.hidden) void load(); }, AGAIN_MS);
-    return () => { control.abort(); clearInterval(timer); };
+      api.ask(api.sessions, (found) => { setRows(found); setProblem(null); }, setProblem);
+    let end = load();
+    const timer = setInterval(() => { if (!document.hidden) end = load(); }, AGAIN_MS);
+    return () => { end(); clearInterval(timer); };
   }, []);
   useEffect(() => {
     if (running === null) return undefined;

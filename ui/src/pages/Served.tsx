@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 
 import * as api from "../api";
 import type { PageOf } from "../decode";
-import { messageOf, useLive } from "../live";
+import { useLive } from "../live";
 import { Header } from "../parts/Header";
 import { Outside } from "../parts/Outside";
 import { Predict } from "../parts/Predict";
@@ -84,13 +84,7 @@ function ServedPredict({ id }: { id: number }) {
 function ServedCompare({ a, b }: { a: number; b: number }) {
   const [page, setPage] = useState<PageOf<"compare"> | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  useEffect(() => {
-    const control = new AbortController();
-    api.compare(a, b, control.signal).then(setPage, (error: unknown) => {
-      if (!control.signal.aborted) setProblem(messageOf(error));
-    });
-    return () => control.abort();
-  }, [a, b]);
+  useEffect(() => api.ask((signal) => api.compare(a, b, signal), setPage, setProblem), [a, b]);
   if (!page) return <Waiting problem={problem} />;
   return <CompareView page={page} compared={page.compare} />;
 }

@@ -5,7 +5,8 @@ import { useState } from "preact/hooks";
 import { capacityRows, capacityTable, drawCapacity, threadCounts } from "../charts/capacity";
 import { series } from "../charts/common";
 import { cpuTable, drawCpu, processColour, processName, processesOf } from "../charts/cpu";
-import { drawLatency, latencySettings, latencyTable, QUANTILE_COLOURS, QUANTILES, trialsOf } from "../charts/latency";
+import { drawLatency, latencySettings, latencyTable, QUANTILE_COLOURS, QUANTILES, trialsOf } from
+  "../charts/latency";
 import { drawMemory, memoryRows, memoryTable, PART_COLOURS, PARTS } from "../charts/memory";
 import { drawFlow, FLOW_COLOURS, flowRows, FLOWS, secondsTable } from "../charts/seconds";
 import { drawSpectrum, lastOf, SIDE_COLOURS, sideName, spectrumTable, spectrumTrials,
@@ -34,7 +35,6 @@ export function CapacityFigure({ session }: Props) {
   return (
     <Figure
       id="capacity"
-      name="capacity"
       title={words.capacity}
       lead={words.capacity_lead}
       label={fill(words.capacity_label, { points, lines: counts.length })}
@@ -57,7 +57,6 @@ export function LatencyFigure({ session }: Props) {
   return (
     <Figure
       id="latency"
-      name="latency"
       title={words.latency_and_load}
       lead={words.latency_lead}
       label={fill(words.latency_label, { setting: name, trials: trialsOf(session, at).length })}
@@ -95,7 +94,6 @@ export function MemoryFigure({ session }: Props) {
   return (
     <Figure
       id="memory"
-      name="memory"
       title={words.memory}
       lead={words.memory_lead}
       label={fill(words.memory_label, { settings: rows.length })}
@@ -116,7 +114,6 @@ export function SpectrumFigure({ session }: Props) {
   return (
     <Figure
       id="spectrum"
-      name="spectrum"
       title={words.spectrum}
       lead={words.spectrum_lead}
       label={fill(words.spectrum_label, { sides: names.join(", ") })}
@@ -130,7 +127,7 @@ export function SpectrumFigure({ session }: Props) {
 }
 
 /** A trial in a word, for lists to choose from. */
-export function trialName(trial: TrialRow, session: SessionPage): string {
+function trialName(trial: TrialRow, session: SessionPage): string {
   const at = nameOf(trial, session);
   return `${trial.id}: ${at}, ${trial.purpose_name}, ${isolated(trial.outcome)}`;
 }
@@ -154,7 +151,6 @@ export function CpuFigure({ session, opened }: Props & { opened: number | null }
   return (
     <Figure
       id="cpu"
-      name="cpu"
       title={words.cpu_by_process}
       lead={words.cpu_lead}
       label={fill(words.cpu_label, { trial: trial.id, processes: processes.length })}

@@ -43,7 +43,8 @@ export function Predict({ session, known }: Props) {
   const table = useMemo(() => inLanguage(answer.table, language), [answer.table, language]);
   const measuredOn = fill(words.measured_on_cores, { cores: short(known.measured_cores) });
   return (
-    <Section id="predict" title={words.predict} class="figure predict" lead={`${words.predict_lead} ${measuredOn}`}>
+    <Section id="predict" title={words.predict} class="figure predict"
+      lead={`${words.predict_lead} ${measuredOn}`}>
       <div class="sliders">
         <Slider name="cores" label={words.cores} stops={sliders.cores}
           value={where.cores} text={short(where.cores)} move={move("cores")} />
