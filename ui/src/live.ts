@@ -91,7 +91,7 @@ export function useLive(id: number): { live: Live | null; problem: string | null
     }
     source.onopen = () => {
       setLive((before) => before && { ...before, isConnected: true });
-      // What happened in between was not told.
+      // What happened in between was not sent.
       if (wasLost) load();
       wasLost = false;
     };

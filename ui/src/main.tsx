@@ -16,7 +16,7 @@ async function begin(): Promise<void> {
   const data = document.getElementById("data");
   const root = document.getElementById("page");
   if (!root) return;
-  // For whoever wants to know where the time goes.
+  // Marks in the browser's timeline, which show where the time goes.
   performance.mark("sweetspot-begin");
   try {
     const page = data ? await decode(data.textContent ?? "") : null;

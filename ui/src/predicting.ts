@@ -24,7 +24,7 @@ export function stops(values: readonly number[], step: number | null): number[] 
   return distinct([...between, ...values]);
 }
 
-/** The table that has `where`: `known`, or one that is asked for. `session` null: nobody to ask. */
+/** The table that has `where`: `known`, or one that is asked for. `session` null: no program answers. */
 export function usePrediction(known: Predictions, where: Where, session: number | null): Answer {
   const [asked, setAsked] = useState<Answer>({ table: known, at: where, isAsking: false,
     problem: null });

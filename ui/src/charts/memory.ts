@@ -95,7 +95,7 @@ export function drawMemory(session: SessionPage, look: Look): Drawn {
   const pieces = stacked(rows);
   const limit = session.machine?.memory_bytes ?? null;
   const most = Math.max(...pieces.map((it) => it.to), ...rows.map((row) => row.memory_bytes));
-  // A limit that is far away would leave the bars too short to be read; it is told in words then.
+  // A limit that is far away would leave the bars too short to be read; it stands in the note then.
   const isNear = limit !== null && limit < most * 3;
   const unit = most >= 1024 ** 3 ? 1024 ** 3 : 1024 ** 2;
   return plot({

@@ -1,4 +1,4 @@
-// The program's predictions, looked up in its table: nothing is computed here.
+// The program's predictions, looked up in its table; this computes nothing.
 
 import * as Plot from "@observablehq/plot";
 
@@ -102,7 +102,7 @@ export function drawPredicted(
   look: Look,
 ): Drawn {
   const rows = curveRows(table, at, along).filter((row) => row.capacity_rps !== null);
-  const here = rows.filter((row) => row[along] === at[along]);
+  const current = rows.filter((row) => row[along] === at[along]);
   const colour = series(along === "workers" ? 0 : 2);
   const tags = (row: Predicted) => ({ at: row[along], rps: row.capacity_rps });
   return plot({
@@ -120,9 +120,9 @@ export function drawPredicted(
         strokeDasharray: "5 3", ...tagged("curve", rows, tags) }),
       Plot.dot(rows, { x: along, y: "capacity_rps", r: 2.5, fill: colour,
         ...tagged("predicted", rows, tags) }),
-      Plot.dot(here, { x: along, y: "capacity_rps", r: 7, fill: colour, stroke: "var(--card)",
-        strokeWidth: 2, ...tagged("here", here, tags) }),
-      Plot.text(here, { x: along, y: "capacity_rps", dy: -16, fill: "var(--ink)", fontWeight: 600,
+      Plot.dot(current, { x: along, y: "capacity_rps", r: 7, fill: colour, stroke: "var(--card)",
+        strokeWidth: 2, ...tagged("current", current, tags) }),
+      Plot.text(current, { x: along, y: "capacity_rps", dy: -16, fill: "var(--ink)", fontWeight: 600,
         ...HALO, text: (row: Predicted) => `~ ${rate(row.capacity_rps ?? 0)}` }),
     ],
   });

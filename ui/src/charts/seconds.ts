@@ -172,7 +172,7 @@ export function drawQueue(trial: TrialRow, detail: TrialDetail, look: Look): Dra
   const rows = queueRows(detail);
   const backlog = detail.monitor.backlog;
   const most = Math.max(1, ...rows.map((row) => row.queue));
-  // Far above what was seen, the backlog is told in the chart's words instead.
+  // Far above what was seen, the backlog stands in the chart's note instead.
   const isNear = backlog !== null && backlog < most * 4;
   const limits = isNear ? [{ y: backlog, text: fill(look.words.backlog, { size: backlog }) }] : [];
   return plot({

@@ -12,7 +12,7 @@ import { hashOf } from "../route";
 import { useView } from "../view";
 import { fill, type Words } from "../words";
 
-/** How often the list is asked for again; a running session's stream tells sooner. */
+/** How often the list is asked for again; a running session's stream is sooner. */
 const AGAIN_MS = 10_000;
 
 export function ListView() {

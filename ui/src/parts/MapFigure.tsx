@@ -62,7 +62,7 @@ function Cells({ session, rows, picked, pick }: Props & { rows: MapRow[] }) {
   const drawing = useRef<HTMLDivElement>(null);
   const width = useWidth(outer);
   const [boxes, setBoxes] = useState<Box[]>([]);
-  const [told, setTold] = useState<number | null>(null);
+  const [hovered, setHovered] = useState<number | null>(null);
   useLayoutEffect(() => {
     if (!drawing.current || width === 0) return;
     const columns = new Set(rows.map((row) =>
@@ -74,7 +74,7 @@ function Cells({ session, rows, picked, pick }: Props & { rows: MapRow[] }) {
     drawing.current.replaceChildren(svg);
     setBoxes(drawn);
   }, [session, width, words]);
-  const shown = told === null ? undefined : boxes[told];
+  const shown = hovered === null ? undefined : boxes[hovered];
   return (
     <div class="map" ref={outer}>
       <div ref={drawing} class="chart" data-chart="map" />
@@ -87,10 +87,10 @@ function Cells({ session, rows, picked, pick }: Props & { rows: MapRow[] }) {
             label={cellText(box.row, session, words).map(isolated).join(", ")}
             isPicked={isSame(picked, box.row.cell)}
             press={() => pick(isSame(picked, box.row.cell) ? null : box.row.cell)}
-            tell={(isTold) => setTold(isTold ? i : null)}
+            hover={(isHovered) => setHovered(isHovered ? i : null)}
           />
         ))}
-        {shown && <Told box={shown} lines={cellText(shown.row, session, words)} />}
+        {shown && <Tooltip box={shown} lines={cellText(shown.row, session, words)} />}
       </div>
     </div>
   );
@@ -102,7 +102,7 @@ function CellButton(props: {
   label: string;
   isPicked: boolean;
   press: () => void;
-  tell: (isTold: boolean) => void;
+  hover: (isHovered: boolean) => void;
 }) {
   const { left, top, width, height } = props.box;
   return (
@@ -114,10 +114,10 @@ function CellButton(props: {
       aria-label={props.label}
       aria-pressed={props.isPicked}
       onClick={props.press}
-      onMouseEnter={() => props.tell(true)}
-      onMouseLeave={() => props.tell(false)}
-      onFocus={() => props.tell(true)}
-      onBlur={() => props.tell(false)}
+      onMouseEnter={() => props.hover(true)}
+      onMouseLeave={() => props.hover(false)}
+      onFocus={() => props.hover(true)}
+      onBlur={() => props.hover(false)}
     />
   );
 }
@@ -145,10 +145,10 @@ function move(event: KeyboardEvent, boxes: Box[]) {
   if (wanted) buttons[wanted.i]?.focus();
 }
 
-function Told({ box, lines }: { box: Box; lines: string[] }) {
+function Tooltip({ box, lines }: { box: Box; lines: string[] }) {
   const style = { left: `${box.left + box.width / 2}px`, top: `${box.top + box.height}px` };
   return (
-    <div class="told" style={style} aria-hidden="true">
+    <div class="tooltip" style={style} aria-hidden="true">
       {lines.map((line, i) => <div key={i}><Outside text={line} /></div>)}
     </div>
   );

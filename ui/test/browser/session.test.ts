@@ -161,11 +161,11 @@ describe("what can be pressed", () => {
   test("hover and focus tell the same of a cell, arrows go on", async () => {
     const [first, second] = [tab.locator(".map-cell").nth(0), tab.locator(".map-cell").nth(1)];
     await first.hover();
-    const hovered = await tab.locator(".told").textContent();
+    const hovered = await tab.locator(".tooltip").textContent();
     await tab.mouse.move(2, 2);
-    expect(await tab.locator(".told").count()).toBe(0);
+    expect(await tab.locator(".tooltip").count()).toBe(0);
     await first.focus();
-    expect(await tab.locator(".told").textContent()).toBe(hovered);
+    expect(await tab.locator(".tooltip").textContent()).toBe(hovered);
     await tab.keyboard.press("ArrowRight");
     expect(await second.evaluate((it) => it === document.activeElement)).toBe(true);
     await tab.keyboard.press("Enter");
@@ -219,7 +219,7 @@ describe("what can be pressed", () => {
     const after = await tab.locator('[data-part="predicted"]').textContent();
     expect(after).not.toBe(before);
     expect(await cores.getAttribute("aria-valuetext")).toBe(String(shown.predict!.cores.at(-1)));
-    expect(await values("predict-workers", "here", "at")).toEqual(
+    expect(await values("predict-workers", "current", "at")).toEqual(
       [String(shown.predict!.workers.at(-1))]);
     expect(await count("predict-workers", "predicted")).toBe(shown.predict!.workers.length);
   });
