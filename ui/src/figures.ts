@@ -1,5 +1,5 @@
-// Figures as people read them: three significant digits, the unit beside them. The rules are those of
-// `src/report/figures.rs`: the page and the terminal print a figure alike.
+// Figures as people read them: three significant digits, the unit beside them. The rules are those
+// of `src/report/figures.rs`: the page and the terminal print a figure alike.
 
 import { fill } from "./words";
 

@@ -24,7 +24,8 @@ export function stops(values: readonly number[], step: number | null): number[] 
   return distinct([...between, ...values]);
 }
 
-/** The table that has `where`: `known`, or one that is asked for. `session` null: no program answers. */
+/** The table that has `where`: `known`, or one that is asked for, if `session` names one that a
+ * program answers for. */
 export function usePrediction(known: Predictions, where: Where, session: number | null): Answer {
   const [asked, setAsked] = useState<Answer>({ table: known, at: where, isAsking: false,
     problem: null });

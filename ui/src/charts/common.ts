@@ -52,7 +52,7 @@ export function plot(options: Plot.PlotOptions): Drawn {
 
 /** A scale of requests a second, from zero. */
 export function rateScale(words: Words, steps: number): Plot.ScaleOptions {
-  return { zero: true, nice: true, ticks: steps, label: words.requests_per_s,
+  return { zero: true, nice: true, ticks: steps, label: words.rps,
     tickFormat: count, labelArrow: "none" };
 }
 

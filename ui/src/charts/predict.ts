@@ -122,8 +122,8 @@ export function drawPredicted(
         ...tagged("predicted", rows, tags) }),
       Plot.dot(current, { x: along, y: "capacity_rps", r: 7, fill: colour, stroke: "var(--card)",
         strokeWidth: 2, ...tagged("current", current, tags) }),
-      Plot.text(current, { x: along, y: "capacity_rps", dy: -16, fill: "var(--ink)", fontWeight: 600,
-        ...HALO, text: (row: Predicted) => `~ ${rate(row.capacity_rps ?? 0)}` }),
+      Plot.text(current, { x: along, y: "capacity_rps", dy: -16, fill: "var(--ink)",
+        fontWeight: 600, ...HALO, text: (row: Predicted) => `~ ${rate(row.capacity_rps ?? 0)}` }),
     ],
   });
 }

@@ -7,7 +7,7 @@ import type { ComparedSide, ComparePage, Machine, Page } from "../data";
 import { bytes, change, interval, moment, ratio } from "../figures";
 import { DataTable } from "../parts/DataTable";
 import { Figure } from "../parts/Figure";
-import { Header } from "../parts/Header";
+import { Frame } from "../parts/Header";
 import { Outside } from "../parts/Outside";
 import { Sentences } from "../parts/Rest";
 import { Section } from "../parts/Section";
@@ -26,28 +26,24 @@ export function CompareView({ page, compared: stored }: {
   const verdict = standing === null ? words.comparison : words[`compared_${standing}` as const];
   const count = ratioRows(compared).length;
   return (
-    <>
-      <Header><p>{words.comparison}</p></Header>
-      <main id="main" tabIndex={-1}>
-        <section class="answer">
-          <h1 class={standing ?? ""}>{verdict}</h1>
-          <p class="lead" data-part="reason"><Outside text={compared.reason} /></p>
-        </section>
-        <Sentences id="refused" title={words.refused} texts={compared.refused} />
-        <Sides compared={compared} />
-        {count > 0 && (
-          <Figure id="ratios" name="compare" title={words.ratios}
-            label={fill(words.compare_label, { figures: count })}
-            draw={(look) => drawCompare(compared, look)} of={[compared]}
-            table={() => compareTable(compared, words)} />
-        )}
-        <Figures compared={compared} />
-        <Sentences id="differences" title={words.differences} texts={compared.differences} />
-        <Sentences id="left-out" title={words.left_out} texts={compared.left_out} />
-        <Sentences id="notes" title={words.notes} texts={compared.notes} />
-      </main>
-      <footer>{fill(words.made_by, { version: page.version })}</footer>
-    </>
+    <Frame about={<p>{words.comparison}</p>} version={page.version}>
+      <section class="answer">
+        <h1 class={standing ?? ""}>{verdict}</h1>
+        <p class="lead" data-part="reason"><Outside text={compared.reason} /></p>
+      </section>
+      <Sentences id="refused" title={words.refused} texts={compared.refused} />
+      <Sides compared={compared} />
+      {count > 0 && (
+        <Figure id="ratios" name="compare" title={words.ratios}
+          label={fill(words.compare_label, { figures: count })}
+          draw={(look) => drawCompare(compared, look)} of={[compared]}
+          table={() => compareTable(compared, words)} />
+      )}
+      <Figures compared={compared} />
+      <Sentences id="differences" title={words.differences} texts={compared.differences} />
+      <Sentences id="left-out" title={words.left_out} texts={compared.left_out} />
+      <Sentences id="notes" title={words.notes} texts={compared.notes} />
+    </Frame>
   );
 }
 

@@ -7,8 +7,8 @@ import { drawLab, labFigureName, labFigures, labRows, labTable, runName, type La
 import type { LabResult, Page } from "../data";
 import { interval, number, ratio } from "../figures";
 import { Figure } from "../parts/Figure";
-import { Header } from "../parts/Header";
-import { Outside } from "../parts/Outside";
+import { Frame } from "../parts/Header";
+import { Outside, Pairs } from "../parts/Outside";
 import { Titled, Warnings } from "../parts/Rest";
 import { Section } from "../parts/Section";
 import { WideTable } from "../parts/WideTable";
@@ -27,29 +27,21 @@ export function LabView({ page, lab: stored }: { page: Page; lab: LabResult }) {
     [words.rule, lab.rule],
   ];
   return (
-    <>
-      <Header><p><Outside text={lab.lab} /></p></Header>
-      <main id="main" tabIndex={-1}>
-        <section class="answer facts">
-          <h1><Outside text={lab.title} /></h1>
-          <p class="lead">
-            {lab.is_quick && words.quick}{" "}
-            {lab.scale !== null && lab.scale !== 1 &&
-              fill(words.scale, { factor: ratio(lab.scale) })}
-          </p>
-          <dl>
-            {facts.map(([name, value]) => (
-              <div key={name}><dt>{name}</dt><dd><Outside text={value} /></dd></div>
-            ))}
-          </dl>
-        </section>
-        <Conclusions lab={lab} />
-        <Runs lab={lab} />
-        <Failed lab={lab} />
-        <Warnings warnings={lab.warnings} />
-      </main>
-      <footer>{fill(words.made_by, { version: page.version })}</footer>
-    </>
+    <Frame about={<p><Outside text={lab.lab} /></p>} version={page.version}>
+      <section class="answer facts">
+        <h1><Outside text={lab.title} /></h1>
+        <p class="lead">
+          {lab.is_quick && words.quick}{" "}
+          {lab.scale !== null && lab.scale !== 1 &&
+            fill(words.scale, { factor: ratio(lab.scale) })}
+        </p>
+        <Pairs rows={facts} />
+      </section>
+      <Conclusions lab={lab} />
+      <Runs lab={lab} />
+      <Failed lab={lab} />
+      <Warnings warnings={lab.warnings} />
+    </Frame>
   );
 }
 

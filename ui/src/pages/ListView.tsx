@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import * as api from "../api";
 import type { ListRow } from "../data";
 import { moment } from "../figures";
-import { Header } from "../parts/Header";
+import { Frame } from "../parts/Header";
 import { Outside } from "../parts/Outside";
 import { WideTable } from "../parts/WideTable";
 import { hashOf } from "../route";
@@ -19,20 +19,17 @@ export function ListView() {
   const { words } = useView();
   const { rows, problem } = useSessions();
   return (
-    <>
-      <Header />
-      <main id="main" tabIndex={-1}>
-        <section class="answer"><h1>{words.sessions}</h1></section>
-        {problem !== null && (
-          <p class="problem" role="alert">
-            {words.unreachable}: <Outside text={problem} />
-          </p>
-        )}
-        {rows === null && problem === null && <p>{words.loading}</p>}
-        {rows?.length === 0 && <p>{words.no_sessions}</p>}
-        {rows !== null && rows.length > 0 && <Rows rows={rows} />}
-      </main>
-    </>
+    <Frame>
+      <section class="answer"><h1>{words.sessions}</h1></section>
+      {problem !== null && (
+        <p class="problem" role="alert">
+          {words.unreachable}: <Outside text={problem} />
+        </p>
+      )}
+      {rows === null && problem === null && <p>{words.loading}</p>}
+      {rows?.length === 0 && <p>{words.no_sessions}</p>}
+      {rows !== null && rows.length > 0 && <Rows rows={rows} />}
+    </Frame>
   );
 }
 

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import * as api from "../api";
 import type { PageOf } from "../decode";
 import { useLive } from "../live";
-import { Header } from "../parts/Header";
+import { Frame } from "../parts/Header";
 import { Outside } from "../parts/Outside";
 import { Predict } from "../parts/Predict";
 import { hashOf, type Place } from "../route";
@@ -64,20 +64,17 @@ function ServedPredict({ id }: { id: number }) {
   const session = useMemo(() => stored && inLanguage(stored, language), [stored, language]);
   if (!session) return <Waiting problem={problem} />;
   return (
-    <>
-      <Header><About session={session} /></Header>
-      <main id="main" tabIndex={-1}>
-        <section class="answer"><h1>{words.predict}</h1></section>
-        {session.predict
-          ? <Predict session={session} known={session.predict} />
-          : <p>{words.nothing}</p>}
-        <p>
-          <a href={hashOf({ page: "session", id }, location.hash)}>
-            {fill(words.session_id, { id })}
-          </a>
-        </p>
-      </main>
-    </>
+    <Frame about={<About session={session} />}>
+      <section class="answer"><h1>{words.predict}</h1></section>
+      {session.predict
+        ? <Predict session={session} known={session.predict} />
+        : <p>{words.nothing}</p>}
+      <p>
+        <a href={hashOf({ page: "session", id }, location.hash)}>
+          {fill(words.session_id, { id })}
+        </a>
+      </p>
+    </Frame>
   );
 }
 
@@ -92,13 +89,10 @@ function ServedCompare({ a, b }: { a: number; b: number }) {
 function Waiting({ problem }: { problem: string | null }) {
   const { words } = useView();
   return (
-    <>
-      <Header />
-      <main id="main" tabIndex={-1}>
-        {problem === null
-          ? <p>{words.loading}</p>
-          : <p class="problem" role="alert"><Outside text={problem} /></p>}
-      </main>
-    </>
+    <Frame>
+      {problem === null
+        ? <p>{words.loading}</p>
+        : <p class="problem" role="alert"><Outside text={problem} /></p>}
+    </Frame>
   );
 }

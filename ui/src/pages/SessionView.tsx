@@ -9,7 +9,7 @@ import type { Live } from "../live";
 import { CapacityFigure, CpuFigure, LatencyFigure, MemoryFigure, SpectrumFigure } from
   "../parts/Charts";
 import { Answer } from "../parts/Decision";
-import { Contents, Header } from "../parts/Header";
+import { Contents, Frame } from "../parts/Header";
 import { LivePanel, LiveRegion } from "../parts/LivePanel";
 import { MapFigure } from "../parts/MapFigure";
 import { Outside } from "../parts/Outside";
@@ -32,33 +32,29 @@ export function SessionView({ page, session: stored, live }: {
   const [opened, setOpened] = useState<number | null>(null);
   const runs = live?.isAlive === true && session.state === "running";
   return (
-    <>
-      <Header><About session={session} /></Header>
-      <main id="main" tabIndex={-1}>
-        {runs && <LivePanel live={live} />}
-        {live && <LiveRegion session={session} />}
-        <Answer session={session} runs={runs} />
-        <Contents entries={contents(session, words)} />
-        <Warnings warnings={session.warnings} />
-        {session.map.length > 0 && (
-          <MapFigure session={session} picked={picked} pick={pick} />
-        )}
-        {session.map.length > 0 && <CapacityFigure session={session} />}
-        <LatencyFigure session={session} />
-        <SpectrumFigure session={session} />
-        <CpuFigure session={session} opened={opened} />
-        <MemoryFigure session={session} />
-        {session.predict && <Predict session={session} known={session.predict} />}
-        <Trials session={session} picked={picked} pick={pick} opened={setOpened} />
-        <Knobs session={session} />
-        <Front session={session} />
-        <Failures session={session} />
-        <Sentences id="notes" title={words.notes} texts={session.notes} />
-        <PlanTable session={session} />
-        <Method session={session} />
-      </main>
-      <footer>{fill(words.made_by, { version: page.version })}</footer>
-    </>
+    <Frame about={<About session={session} />} version={page.version}>
+      {runs && <LivePanel live={live} />}
+      {live && <LiveRegion session={session} />}
+      <Answer session={session} runs={runs} />
+      <Contents entries={contents(session, words)} />
+      <Warnings warnings={session.warnings} />
+      {session.map.length > 0 && (
+        <MapFigure session={session} picked={picked} pick={pick} />
+      )}
+      {session.map.length > 0 && <CapacityFigure session={session} />}
+      <LatencyFigure session={session} />
+      <SpectrumFigure session={session} />
+      <CpuFigure session={session} opened={opened} />
+      <MemoryFigure session={session} />
+      {session.predict && <Predict session={session} known={session.predict} />}
+      <Trials session={session} picked={picked} pick={pick} opened={setOpened} />
+      <Knobs session={session} />
+      <Front session={session} />
+      <Failures session={session} />
+      <Sentences id="notes" title={words.notes} texts={session.notes} />
+      <PlanTable session={session} />
+      <Method session={session} />
+    </Frame>
   );
 }
 
@@ -86,7 +82,7 @@ function contents(session: SessionPage, words: Words): [string, string][] {
   const has = session.map.length > 0;
   const entries: [string, string, boolean][] = [
     ["warnings", words.warnings, session.warnings.length > 0],
-    ["map", words.map, has],
+    ["map", words.map_part, has],
     ["capacity", words.capacity, capacityRows(session).length > 0],
     ["latency", words.latency_and_load, session.trials.some((trial) => trial.offered_rps !== null)],
     ["spectrum", words.spectrum, session.trials.some((trial) => trial.detail !== null)],
@@ -94,7 +90,7 @@ function contents(session: SessionPage, words: Words): [string, string][] {
     ["memory", words.memory, session.map.some((cell) => cell.memory_bytes !== null)],
     ["predict", words.predict, session.predict !== null],
     ["trials", words.trials, true],
-    ["knobs", words.knobs, session.knobs.length > 0],
+    ["knobs", words.knobs_part, session.knobs.length > 0],
     ["front", words.front, session.front.length > 0],
     ["failures", words.failures, session.failures.length > 0],
     ["notes", words.notes, session.notes.length > 0],

@@ -9,7 +9,7 @@ import { fill } from "../words";
 import { Chart } from "./Chart";
 import { CopyBlock } from "./CopyBlock";
 import { DataTable } from "./DataTable";
-import { Outside } from "./Outside";
+import { Outside, Pairs } from "./Outside";
 
 /** `runs`: it is being measured; until it has decided, nothing is to be done but wait. */
 export function Answer({ session, runs }: { session: SessionPage; runs: boolean }) {
@@ -101,10 +101,11 @@ function Paste({ settings }: { settings: Settings }) {
         <CopyBlock name="start" title={words.start_it_with} text={settings.start} />
       )}
       {knobs && (
-        <CopyBlock name="knobs-env" title={`${words.knobs}: ${words.environment}`} text={knobs} />
+        <CopyBlock name="knobs-env" text={knobs}
+          title={`${words.knobs_part}: ${words.environment}`} />
       )}
       {byPlace(settings.knobs_lines ?? []).map(([place, lines]) => (
-        <CopyBlock key={place} name="knobs-lines" title={words.knobs} text={lines}
+        <CopyBlock key={place} name="knobs-lines" title={words.knobs_part} text={lines}
           note={fill(words.into_file, { place })} />
       ))}
       {settings.advice.length > 0 && (
@@ -173,14 +174,7 @@ function Facts({ facts }: { facts: [string, string][] }) {
   return (
     <section class="facts" aria-labelledby="facts-title">
       <h2 id="facts-title">{words.in_figures}</h2>
-      <dl>
-        {facts.map(([what, sentence]) => (
-          <div key={what}>
-            <dt><Outside text={what} /></dt>
-            <dd><Outside text={sentence} /></dd>
-          </div>
-        ))}
-      </dl>
+      <Pairs rows={facts} />
     </section>
   );
 }

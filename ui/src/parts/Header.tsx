@@ -5,8 +5,25 @@ import type { ComponentChildren } from "preact";
 import type { Language } from "../language";
 import { switched, type Theme } from "../route";
 import { useView } from "../view";
+import { fill } from "../words";
 
-export function Header({ children }: { children?: ComponentChildren }) {
+/** A whole page: its head, its parts, and what made it. */
+export function Frame({ about, version, children }: {
+  about?: ComponentChildren;
+  version?: string;
+  children: ComponentChildren;
+}) {
+  const { words } = useView();
+  return (
+    <>
+      <Header>{about}</Header>
+      <main id="main" tabIndex={-1}>{children}</main>
+      {version && <footer>{fill(words.made_by, { version })}</footer>}
+    </>
+  );
+}
+
+function Header({ children }: { children?: ComponentChildren }) {
   const { words, language, theme, isServed } = useView();
   return (
     <header class="top">

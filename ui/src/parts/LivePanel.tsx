@@ -13,6 +13,7 @@ import { useView, useWords } from "../view";
 import { fill, type Words } from "../words";
 import { Chart } from "./Chart";
 import { DataTable } from "./DataTable";
+import { Outside } from "./Outside";
 
 export function LivePanel({ live }: { live: Live }) {
   const { words, language } = useView();
@@ -22,7 +23,8 @@ export function LivePanel({ live }: { live: Live }) {
       <h2 id="live-title" tabIndex={-1}><span class="pulse" aria-hidden="true" />
         {words.running}</h2>
       <p class="now" data-part="running">
-        {running === null ? words.between_trials : inLanguage(running, language).text}
+        {running === null
+          ? words.between_trials : <Outside text={inLanguage(running, language).text} />}
       </p>
       <Chart name="running" label={words.live_label} of={[running, seconds]}
         draw={(look) => drawRunning(running, seconds, look)} />

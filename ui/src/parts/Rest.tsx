@@ -13,7 +13,7 @@ export function Knobs({ session }: { session: SessionPage }) {
   const words = useWords();
   if (session.knobs.length === 0) return null;
   return (
-    <Titled id="knobs" title={words.knobs} lead={words.knobs_lead} table={{
+    <Titled id="knobs" title={words.knobs_part} lead={words.knobs_lead} table={{
       name: "knobs",
       columns: [
         { key: "change", label: words.change },

@@ -9,7 +9,7 @@ import { useWords } from "../view";
 import { fill } from "../words";
 import { flowLegend } from "./Charts";
 import { SmallFigure, type LegendEntry } from "./Figure";
-import { Lines, Outside } from "./Outside";
+import { Lines, Outside, Pairs } from "./Outside";
 
 export function TrialDetail({ trial, session }: { trial: TrialRow; session: SessionPage }) {
   const words = useWords();
@@ -53,13 +53,7 @@ function Figures({ trial }: { trial: TrialRow }) {
       trial.valid ? words.valid : words.not_valid}`],
     [words.changes, trial.changes.join(", ")],
   ];
-  return (
-    <dl class="figures">
-      {rows.filter(([, value]) => value !== "").map(([name, value]) => (
-        <div key={name}><dt>{name}</dt><dd><Outside text={value} /></dd></div>
-      ))}
-    </dl>
-  );
+  return <Pairs class="figures" rows={rows.filter(([, value]) => value !== "")} />;
 }
 
 function entries(record: Record<string, number>, format: (value: number) => string): string {

@@ -127,7 +127,9 @@ pub const PAGE: PageWords = PageWords {
     spectrum_lead: "How slow the slowest are: each step to the right is ten times as rare.",
     trials_lead: "Each row opens into its seconds.",
     front_lead: "Measured settings that no other beats in both capacity and memory.",
+    knobs_part: "Knobs",
     knobs_lead: "Changes tried one at a time beside the chosen setting.",
+    map_part: "Map",
     predict: "What if",
     predict_lead: "Predicted by the program's model, with 95 % intervals. Not measured.",
 
@@ -179,6 +181,7 @@ pub const PAGE: PageWords = PageWords {
     holds: "holds",
     due: "due",
     sent: "sent",
+    rps: "requests/s",
     offered_load: "offered load, requests/s",
     seconds: "seconds from the start of the load",
     busy_cores: "busy cores",

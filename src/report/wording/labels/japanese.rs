@@ -125,7 +125,9 @@ pub const PAGE: PageWords = PageWords {
     spectrum_lead: "遅いリクエストがどれだけ遅いか。右へ 1 目盛進むごとに 10 分の 1 の頻度になります。",
     trials_lead: "行を開くと 1 秒ごとの内容が見られます。",
     front_lead: "さばける量とメモリの両方で他に負けない、実測した設定。",
+    knobs_part: "追加設定",
     knobs_lead: "推奨設定に対して 1 つずつ試した変更。",
+    map_part: "マップ",
     predict: "もしも",
     predict_lead: "プログラムのモデルによる予測と 95 % 信頼区間。実測ではありません。",
 
@@ -177,6 +179,7 @@ pub const PAGE: PageWords = PageWords {
     holds: "成立",
     due: "予定",
     sent: "送信",
+    rps: "リクエスト/秒",
     offered_load: "与えた負荷、リクエスト/秒",
     seconds: "負荷開始からの秒数",
     busy_cores: "使用コア数",

@@ -25,8 +25,8 @@ words! {
 
     // Headings, and what to look for below them.
     in_figures how_sure how_sure_lead map_lead capacity_lead latency_and_load latency_lead
-    cpu_by_process cpu_lead memory_lead spectrum spectrum_lead trials_lead front_lead knobs_lead
-    predict predict_lead
+    cpu_by_process cpu_lead memory_lead spectrum spectrum_lead trials_lead front_lead knobs_part
+    knobs_lead map_part predict predict_lead
 
     // The decision.
     snippet into_file into_server_file database_connections confidence as_good decision
@@ -37,8 +37,8 @@ words! {
     // Single words: heads of columns, legends, axes.
     threads master worker shared state low high why quantile latencies second in_flight
     machine_busy steal throttled figure compared_change observations run errors changes duration
-    what started session status published needed holds due sent offered_load seconds busy_cores
-    connections change_a_to_b measured unknown cannot_run
+    what started session status published needed holds due sent rps offered_load seconds
+    busy_cores connections change_a_to_b measured unknown cannot_run
 
     // States, verdicts and phases, named as in the data.
     running done interrupted yes no undecided warm_up measure drain
