@@ -135,15 +135,12 @@ function bound(sentence: string, value: number | null): string | null {
 function Failed({ lab }: { lab: LabResult }) {
   const words = useWords();
   const failed = lab.runs.filter((run) => run.failure !== null);
-  if (failed.length === 0) return null;
   return (
-    <Titled id="failures" title={words.failures} table={{
-      name: "failures",
-      columns: [
+    <Titled id="failures" title={words.failures}
+      columns={[
         { key: "run", label: words.run },
         { key: "failure", label: words.why },
-      ],
-      rows: failed.map((run) => [runName(run, words), run.failure]),
-    }} />
+      ]}
+      rows={failed.map((run) => [runName(run, words), run.failure])} />
   );
 }

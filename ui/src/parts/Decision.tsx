@@ -56,19 +56,19 @@ function KeyFigures({ decision }: { decision: Decision }) {
           note={decision.gain_ratio_interval
             ? `x ${interval(decision.gain_ratio_interval, ratio, words.between)}` : ""} />
       )}
-      <KeyFigure name={words.day_to_day} value={rate(decision.operating_rps)} note="" />
+      <KeyFigure name={words.day_to_day} value={rate(decision.operating_rps)} />
       {decision.memory_bytes !== null && (
-        <KeyFigure name={words.memory} value={bytes(decision.memory_bytes)} note="" />
+        <KeyFigure name={words.memory} value={bytes(decision.memory_bytes)} />
       )}
       {decision.database_connections > 0 && (
         <KeyFigure name={words.database_connections}
-          value={String(decision.database_connections)} note="" />
+          value={String(decision.database_connections)} />
       )}
     </dl>
   );
 }
 
-function KeyFigure(props: { name: string; value: string; note: string }) {
+function KeyFigure(props: { name: string; value: string; note?: string }) {
   return (
     <div>
       <dt>{props.name}</dt>

@@ -11,65 +11,62 @@ import { Section } from "./Section";
 
 export function Knobs({ session }: { session: SessionPage }) {
   const words = useWords();
-  if (session.knobs.length === 0) return null;
   return (
-    <Titled id="knobs" title={words.knobs_part} lead={words.knobs_lead} table={{
-      name: "knobs",
-      columns: [
+    <Titled id="knobs" title={words.knobs_part} lead={words.knobs_lead}
+      columns={[
         { key: "change", label: words.change },
         { key: "capacity", label: words.capacity },
         { key: "memory", label: words.memory },
         { key: "verdict", label: words.verdict },
-      ],
-      rows: session.knobs.map((row) => [row.change, row.capacity, row.memory, row.verdict]),
-    }} />
+      ]}
+      rows={session.knobs.map((row) => [row.change, row.capacity, row.memory, row.verdict])} />
   );
 }
 
 export function Front({ session }: { session: SessionPage }) {
   const words = useWords();
-  if (session.front.length === 0) return null;
   return (
-    <Titled id="front" title={words.front} lead={words.front_lead} table={{
-      name: "front",
-      columns: [
+    <Titled id="front" title={words.front} lead={words.front_lead}
+      columns={[
         { key: "setting", label: words.setting },
         { key: "capacity_rps", label: words.capacity, format: rate },
         { key: "interval", label: "95 %" },
         { key: "memory_bytes", label: words.memory, format: bytes },
         { key: "is_chosen", label: words.chosen },
-      ],
-      rows: session.front.map((row) => [
+      ]}
+      rows={session.front.map((row) => [
         nameOf(row, session),
         row.capacity_rps,
         interval(row.capacity_rps_interval, number, words.between),
         row.memory_bytes,
         row.is_chosen,
-      ]),
-    }} />
+      ])} />
   );
 }
 
 export function PlanTable({ session }: { session: SessionPage }) {
   const words = useWords();
-  if (session.plan.length === 0) return null;
   return (
-    <Titled id="plan" title={words.plan} table={{
-      name: "plan",
-      columns: [
+    <Titled id="plan" title={words.plan}
+      columns={[
         { key: "what", label: words.what },
         { key: "value", label: words.value },
         { key: "source", label: words.from },
-      ],
-      rows: session.plan.map((row) => [row.what, row.value, row.source]),
-    }} />
+      ]}
+      rows={session.plan.map((row) => [row.what, row.value, row.source])} />
   );
 }
 
-export function Titled(props: { id: string; title: string; lead?: string; table: Table }) {
+/** A table under a heading; nothing where it has no row. */
+export function Titled({ id, title, lead, columns, rows }: Omit<Table, "name"> & {
+  id: string;
+  title: string;
+  lead?: string;
+}) {
+  if (rows.length === 0) return null;
   return (
-    <Section id={props.id} title={props.title} lead={props.lead}>
-      <PlainTable table={props.table} title={props.title} />
+    <Section id={id} title={title} lead={lead}>
+      <PlainTable table={{ name: id, columns, rows }} title={title} />
     </Section>
   );
 }
