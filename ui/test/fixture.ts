@@ -248,7 +248,7 @@ export function big(): SessionPage {
 }
 
 /** What is to be read, as the program hands it over: in each language. */
-function inEach<Text>(en: Text, ja: Text): Text {
+export function inEach<Text>(en: Text, ja: Text): Text {
   return { en, ja } as unknown as Text;
 }
 

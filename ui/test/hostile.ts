@@ -14,9 +14,9 @@ export const SESSION_SINKS = [
   "app", "server", "slo", "machine", "error", "fact", "fact-sentence", "way-out", "limit-kind",
   "limit-evidence", "limit-advice", "env-name", "env-value", "snippet", "place", "start",
   "knob-env-name", "knob-env-value", "knob-line-place", "knob-line", "settings-advice",
-  "map-heading", "cell-why", "cell-limit", "knob-change", "knob-capacity", "knob-memory", "knob-verdict",
+  "cell-why", "cell-limit", "knob-change", "knob-capacity", "knob-memory", "knob-verdict",
   "plan-what", "plan-value", "plan-source", "warning", "warning-advice", "note",
-  "failure-what", "failure-line", "trial-reason", "trial-purpose", "trial-outcome", "trial-change",
+  "failure-what", "failure-line", "trial-reason", "trial-outcome", "trial-change",
   "trial-limit-kind", "trial-limit-evidence", "trial-limit-advice", "trial-failure",
   "trial-status", "trial-cpu-role", "process-name", "predict-limit", "predict-doubt",
 ] as const;
@@ -30,7 +30,7 @@ export function hostileSession(): SessionPage {
     advice: hostile(`${of}-advice`),
   });
   const text = { ...inLanguage(whole, "en").text, limit: hostile("limit-kind"),
-    map_heading: hostile("map-heading"), facts: [[hostile("fact"), hostile("fact-sentence")]] as
+    map_heading: "Map", facts: [[hostile("fact"), hostile("fact-sentence")]] as
     [string, string][], ways_out: [hostile("way-out")] };
   return {
     ...whole,
@@ -57,7 +57,7 @@ export function hostileSession(): SessionPage {
       ...trial,
       reason: hostile("trial-reason"), outcome: hostile("trial-outcome"),
       changes: trial.id === 4 ? [hostile("trial-change")] : [], limit: limit("trial-limit"),
-      limit_name: hostile("trial-limit-kind"), purpose_name: hostile("trial-purpose"),
+      limit_name: hostile("trial-limit-kind"),
       failure: hostile("trial-failure"), status: { [hostile("trial-status")]: 5 },
       cpu_s: { [hostile("trial-cpu-role")]: 5 },
       detail: trial.detail && { ...trial.detail, monitor: { ...trial.detail.monitor,

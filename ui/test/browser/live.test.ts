@@ -7,7 +7,7 @@ import type { Second, Page, Running, SessionPage } from "../../src/data";
 import { fill } from "../../src/words";
 import { en } from "../words";
 import { launch, open } from "../browser";
-import { pageOf, session } from "../fixture";
+import { inEach, pageOf, session } from "../fixture";
 import { compare, rows } from "../others";
 import { serve, type Fake } from "../serve";
 import { inLanguage } from "../../src/language";
@@ -39,7 +39,8 @@ beforeEach(async () => {
       const all = <T>(value: T): T[] => Array.from({ length: size }, () => value);
       return { cores: list("cores"), waits: list("wait"), workers, threads,
         capacity_rps: all(777), low_rps: all(700), high_rps: all(800), memory_bytes: all(1e9),
-        limit: all("cores"), limit_names: {}, measured_cores: 2, doubts: ["asked of the program"] };
+        limit: all("cores"), limit_names: {}, measured_cores: 2,
+        doubts: [inEach("asked of the program", "プログラムの答え")] };
     },
   });
 });
