@@ -7,7 +7,9 @@ use super::figures;
 use super::story::Story;
 use super::wording::{KnobOutcome, Language};
 use super::words;
-use crate::terms::{BootFailure, Configuration, KnobResult, KnobVerdict, KnobsReport, Variant};
+use crate::terms::{
+    BootFailure, Configuration, EventKind, KnobResult, KnobVerdict, KnobsReport, Variant,
+};
 
 /// The heads of the table's columns.
 pub fn head(language: Language) -> [&'static str; 4] {
@@ -27,6 +29,24 @@ pub fn name(
         Some(changes) => language.phrases().with(&name, &changes),
         None => name,
     }
+}
+
+/// The trial that begins, in a line.
+pub fn trial_begins(story: &Story, event: &EventKind, language: Language) -> Option<String> {
+    let EventKind::TrialStarted { id, purpose, configuration, variant, offered, duration, left } =
+        event
+    else {
+        return None;
+    };
+    let say = language.phrases();
+    let load = [
+        name(story, *configuration, *variant, language),
+        say.purpose(*purpose).to_string(),
+        words::offered(offered, language),
+    ];
+    let time = say.span(duration.as_secs_f64());
+    let left = left.map(|left| say.span(left.as_secs_f64()));
+    Some(say.trial_begins(&say.trial(*id), &load, &time, left.as_deref()))
 }
 
 /// What was changed, where anything was.

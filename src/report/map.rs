@@ -217,22 +217,22 @@ impl Map {
     }
 
     /// What the marks in use mean, one entry each.
-    pub fn legend(&self, language: Language) -> Vec<&'static str> {
+    pub fn legend(&self, language: Language) -> Vec<String> {
         let labels = language.labels();
         let has = |wanted: fn(&Cell) -> bool| self.cells.values().any(wanted);
         let marked = |mark: Mark| self.marks.values().any(|known| *known == mark);
         [
-            (marked(Mark::Chosen), labels.chosen_mark),
-            (marked(Mark::Today), labels.today_mark),
-            (marked(Mark::Equivalent), labels.equivalent_mark),
-            (has(|c| matches!(c, Cell::Predicted(_))), labels.predicted_mark),
-            (has(|c| matches!(c, Cell::AtLeast(_))), labels.at_least_mark),
-            (has(|c| matches!(c, Cell::Below(_))), labels.below_mark),
-            (has(|c| matches!(c, Cell::RuledOut(_))), labels.ruled_out_mark),
-            (has(|c| matches!(c, Cell::NeverReady(_))), labels.not_started_mark),
+            (marked(Mark::Chosen), "[ ]", labels.chosen),
+            (marked(Mark::Today), "( )", labels.today),
+            (marked(Mark::Equivalent), "=", labels.equivalent_mark),
+            (has(|c| matches!(c, Cell::Predicted(_))), "~", labels.predicted),
+            (has(|c| matches!(c, Cell::AtLeast(_))), "+", labels.at_least),
+            (has(|c| matches!(c, Cell::Below(_))), "<", labels.below),
+            (has(|c| matches!(c, Cell::RuledOut(_))), "x", labels.ruled_out),
+            (has(|c| matches!(c, Cell::NeverReady(_))), "!", labels.did_not_start),
         ]
         .into_iter()
-        .filter_map(|(is_used, meaning)| is_used.then_some(meaning))
+        .filter_map(|(is_used, mark, meaning)| is_used.then(|| format!("{mark} {meaning}")))
         .collect()
     }
 

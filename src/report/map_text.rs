@@ -46,9 +46,9 @@ fn legend(map: &Map, style: Style) -> Vec<String> {
     let mut rows: Vec<String> = Vec::new();
     for entry in map.legend(style.language) {
         match rows.last_mut() {
-            Some(row) if width(row) + 3 + width(entry) <= style.columns() => {
+            Some(row) if width(row) + 3 + width(&entry) <= style.columns() => {
                 row.push_str("   ");
-                row.push_str(entry);
+                row.push_str(&entry);
             }
             _ => rows.push(format!("  {entry}")),
         }

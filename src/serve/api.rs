@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::served::{Kept, Served};
 use crate::report::facts::with_sentences;
-use crate::report::html::{self, Content, Page};
+use crate::report::html::{self, ComparePage, Content, Page};
 use crate::session::compare::{self, Source};
 use crate::session::predict::{self, Places};
 use crate::session::report::{ReportError, Which, replay_readable};
@@ -173,7 +173,7 @@ pub async fn compare(
         let question =
             compare::Question { a: &a, b: &b, store: &served.store, compares_machines: false };
         let report = compare::compare(&question).map_err(Failure::asked_wrongly)?;
-        Ok(Json(as_json(&Page::of(Content::Compare(&report)))))
+        Ok(Json(as_json(&Page::of(Content::Compare(ComparePage::of(&report))))))
     })
     .await
 }
@@ -210,7 +210,7 @@ pub async fn predict(
         let table = predict::table(&kept.story, &places).ok_or_else(|| {
             Failure::new(StatusCode::NOT_FOUND, "nothing can be fitted to this session")
         })?;
-        Ok(Json(as_json(&html::page::predictions(&table))))
+        Ok(Json(as_json(&html::page::predictions(&kept.story, &table))))
     })
     .await
 }

@@ -8,10 +8,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::api::{ListRow, as_json, rows};
-use crate::report::{Story, html};
+use crate::report::Story;
+use crate::report::html::{self, Running};
 use crate::session::report::stored;
 use crate::store::{SessionId, Store, StoreError};
-use crate::terms::{Event, EventKind, LiveSecond, Phase, TrialPurpose};
+use crate::terms::{Event, EventKind, LiveSecond, Phase};
 
 /// One message: its name, and what it says.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,19 +21,6 @@ pub struct Message {
     pub data: serde_json::Value,
     /// The last event that it is made from; whoever was cut off goes on there.
     pub seq: i64,
-}
-
-/// The trial that runs.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Running {
-    id: u32,
-    workers: u16,
-    threads: u16,
-    purpose: TrialPurpose,
-    offered_rps: Option<f64>,
-    clients: Option<u32>,
-    duration_s: f64,
-    left_s: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -162,19 +150,8 @@ impl Followed {
 
     fn keep_running(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::TrialStarted {
-                id, purpose, configuration, offered, duration, left, ..
-            } => {
-                self.running = Some(Running {
-                    id: *id,
-                    workers: configuration.workers.get(),
-                    threads: configuration.threads.get(),
-                    purpose: *purpose,
-                    offered_rps: offered.rate().map(|rate| rate.as_per_second()),
-                    clients: offered.clients(),
-                    duration_s: duration.as_secs_f64(),
-                    left_s: left.map(|left| left.as_secs_f64()),
-                });
+            started @ EventKind::TrialStarted { .. } => {
+                self.running = html::running(&self.story, started);
             }
             EventKind::TrialFinished { .. }
             | EventKind::BootFailed { .. }

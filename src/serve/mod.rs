@@ -10,7 +10,7 @@ mod live;
 mod served;
 
 pub use api::{Failure, ListRow};
-pub use follow::{Running, Second};
+pub use follow::Second;
 pub use served::Served;
 
 use std::io;

@@ -8,7 +8,7 @@ use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::plan::Plan;
 use sweetspot::report::Language;
 use sweetspot::report::facts::with_sentences;
-use sweetspot::report::html::{Content, Page};
+use sweetspot::report::html::{ComparePage, Content, Page};
 use sweetspot::session::compare::{CompareError, Question, Source, compare};
 use sweetspot::terms::{CompareReport, Configuration, FigureKind, PlannedGoal, Standing};
 use tempfile::TempDir;
@@ -114,8 +114,8 @@ fn on_a_page_in_japanese_no_sentence_is_english() {
         [("1", "2", false), ("1", "2", true), ("1", "1@current", false), ("1@1x5", "2@1x5", true)]
     {
         let report = asked(&store, a, b, machines).unwrap();
-        let page = serde_json::to_value(Page::of(Content::Compare(&report))).unwrap();
-        let page = &page["compare"];
+        let page = Page::of(Content::Compare(ComparePage::of(&report)));
+        let page = &serde_json::to_value(page).unwrap()["compare"];
         let lists = ["refused", "left_out", "differences", "notes"].map(|name| &page[name]);
         let listed = lists.iter().flat_map(|list| list.as_array().unwrap());
         for said in listed.chain([&page["reason"]]) {

@@ -12,8 +12,7 @@ use sweetspot::report::facts::with_sentences;
 use sweetspot::session::compare::{Question as Sides, Source, compare};
 use sweetspot::session::predict::{Question, predict};
 use sweetspot::session::report::Which;
-use sweetspot::session::tune::Ended;
-use sweetspot::session::tune::Session;
+use sweetspot::session::tune::{Ended, Session};
 use sweetspot::session::verify::{self, Verifying};
 use sweetspot::store::Store;
 use sweetspot::terms::{

@@ -1,7 +1,9 @@
 //! The HTML report: what is in the file, what a hostile value becomes in it, and how large it gets.
 //! What a browser makes of it is tested in `ui/test`.
 
+use std::collections::BTreeSet;
 use std::io::Read;
+use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -116,6 +118,45 @@ fn a_file_in_japanese_says_so() {
     assert!(text["en"]["headline"].as_str().unwrap().starts_with("Run 3 workers"));
 }
 
+/// The page's words in this document, by language.
+fn words(document: &str) -> Value {
+    let words = between(document, "<script id=\"words\" type=\"application/json\">", "</script>");
+    serde_json::from_str(words).unwrap()
+}
+
+#[test]
+fn every_document_has_the_page_s_words_and_the_page_s_own_tests_know_them() {
+    let (shell, _) = html::shell(&BUILT);
+    let words = words(&shell);
+    assert_eq!(words, self::words(&html::render(&story(), None, &BUILT, EN)));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/test/words.json");
+    let text = serde_json::to_string_pretty(&words).unwrap() + "\n";
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == text, "{} differs; UPDATE_GOLDEN=1 writes it anew", path.display());
+}
+
+/// The names in braces.
+fn places(text: &str) -> BTreeSet<&str> {
+    text.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect()
+}
+
+#[test]
+fn a_word_of_the_page_has_the_same_values_in_each_language_and_its_name_once() {
+    let (shell, _) = html::shell(&BUILT);
+    let words = words(&shell);
+    let [en, ja] = ["en", "ja"].map(|language| words[language].as_object().unwrap());
+    let named = between(&shell, "{\"en\":", ",\"ja\":").matches("\":\"").count();
+    assert_eq!((en.len(), ja.len()), (named, named));
+    assert_on_page("Words", &words["en"]);
+    for (name, text) in en {
+        let [text, other] = [text, &ja[name]].map(|it| it.as_str().unwrap());
+        assert_eq!(places(text), places(other), "{name}");
+    }
+}
+
 #[test]
 fn a_file_lets_no_script_run_but_its_own_and_asks_nobody() {
     let file = html::render(&story(), None, &BUILT, EN);
@@ -123,7 +164,7 @@ fn a_file_lets_no_script_run_but_its_own_and_asks_nobody() {
     assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
     assert!(policy.contains("style-src 'unsafe-inline'; img-src data:"), "{policy}");
     assert!(!policy.contains("connect-src"), "{policy}");
-    assert_eq!(file.matches("<script").count(), 2, "the data and the page");
+    assert_eq!(file.matches("<script").count(), 3, "the data, the words and the page");
     for address in ["http://", "https://", "src=", "href=", "@import", "url("] {
         assert!(!file.contains(address), "{address}");
     }
@@ -175,8 +216,8 @@ fn values_from_outside_are_text_wherever_they_stand() {
         trial.limit.evidence = Stated::Verbatim(EVIL.to_string());
     }
     let file = html::render(&story, None, &BUILT, EN);
-    assert_eq!(file.matches("<script").count(), 2, "the data and the page, nothing else");
-    assert_eq!(file.matches("</script").count(), 2);
+    assert_eq!(file.matches("<script").count(), 3, "the data, the words and the page");
+    assert_eq!(file.matches("</script").count(), 3);
     assert!(!file.contains("<!--"), "no comment is opened");
     assert!(!file.contains(['\u{1b}', '\u{202e}']), "nothing turns the text around it");
     assert!(file.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "it is shown as text");

@@ -20,9 +20,9 @@ use serde_json::{Value, json};
 use sweetspot::report::AnyFact;
 use sweetspot::report::doctor_text::FindingReport;
 use sweetspot::report::facts::with_sentences;
-use sweetspot::report::html::{Page, SessionHead};
+use sweetspot::report::html::{Page, Running, SessionHead, Words};
 use sweetspot::report::json::{TuneReport, fold};
-use sweetspot::serve::{Failure, ListRow, Running, Second};
+use sweetspot::serve::{Failure, ListRow, Second};
 use sweetspot::session::sessions::{SessionEntry, list};
 use sweetspot::terms::{
     CapacitySummary, CompareReport, LabEntry, LabResult, LabTune, LoadSummary, PredictReport,
@@ -84,7 +84,7 @@ fn fact_of(property: &Value) -> Option<Value> {
 /// older draft, which the generator reads.
 fn of_the_page() -> (&'static str, Schema) {
     let mut generator = SchemaSettings::draft07().for_serialize().into_generator();
-    generator.subschema_for::<(SessionHead, Vec<ListRow>, Running, Second, Failure)>();
+    generator.subschema_for::<(SessionHead, Vec<ListRow>, Running, Second, Failure, Words)>();
     (PAGE, generator.into_root_schema_for::<Page>())
 }
 

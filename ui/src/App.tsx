@@ -10,7 +10,7 @@ import { SessionView } from "./pages/SessionView";
 import { preferred } from "./preferred";
 import { parse, type Route } from "./route";
 import { ViewContext, type View } from "./view";
-import { wordsOf } from "./words/words";
+import { wordsOf } from "./words";
 
 /** `page` null: under `serve`, where the address says what to ask for. */
 export function App({ page }: { page: Page | null }) {

@@ -17,6 +17,19 @@ async function saidBy(reply: Response): Promise<string> {
   }
 }
 
+/** Asks, and hands on the answer or what went wrong. Returns what ends the asking. */
+export function ask<T>(
+  question: (signal: AbortSignal) => Promise<T>,
+  answered: (answer: T) => void,
+  failed: (problem: string) => void,
+): () => void {
+  const control = new AbortController();
+  question(control.signal).then(answered, (error: unknown) => {
+    if (!control.signal.aborted) failed(error instanceof Error ? error.message : String(error));
+  });
+  return () => control.abort();
+}
+
 export function sessions(signal?: AbortSignal): Promise<ListRow[]> {
   return get("api/sessions", signal);
 }

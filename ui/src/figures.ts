@@ -1,5 +1,7 @@
-// Figures as people read them: three significant digits, the unit beside them. The same rules as
-// `src/report/figures.rs`, so that the page and the terminal print the same text.
+// Figures as people read them: three significant digits, the unit beside them. The rules are those
+// of `src/report/figures.rs`: the page and the terminal print a figure alike.
+
+import { fill } from "./words";
 
 /** Of 95 %: from, to. */
 export type Interval = [number, number];
@@ -93,9 +95,9 @@ export function count(value: number): string {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
-/** A setting as every report names it: `3 x 5`, or `3` where there are no threads to choose. */
-export function setting(workers: number, threads: number, hasThreads: boolean): string {
-  return hasThreads ? `${workers} x ${threads}` : String(workers);
+/** Each once, the least first. */
+export function distinct(values: readonly number[]): number[] {
+  return [...new Set(values)].sort((a, b) => a - b);
 }
 
 /** An RFC 3339 time as the reader's clock shows it; the text itself where it isn't one. */
@@ -105,11 +107,11 @@ export function moment(text: string, language: string): string {
   return time.toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** Both ends in one text, with the word or sign that the language puts between them. */
+/** Both ends in one text; `between`: as the language puts them together. */
 export function interval(
   bounds: Interval,
   format: (value: number) => string,
-  between: (low: string, high: string) => string,
+  between: string,
 ): string {
-  return between(format(bounds[0]), format(bounds[1]));
+  return fill(between, { low: format(bounds[0]), high: format(bounds[1]) });
 }

@@ -91,7 +91,7 @@ export function useLive(id: number): { live: Live | null; problem: string | null
     }
     source.onopen = () => {
       setLive((before) => before && { ...before, isConnected: true });
-      // What happened in between was not told.
+      // What happened in between was not sent.
       if (wasLost) load();
       wasLost = false;
     };
@@ -113,28 +113,14 @@ function useLoad(
   setLive: (change: (before: Live | null) => Live | null) => void,
   setProblem: (text: string | null) => void,
 ): () => void {
-  const load = () => {
-    const control = new AbortController();
-    api.session(id, control.signal).then(
-      (page) => {
-        setProblem(null);
-        setLive((before) => ({ page, running: before?.running ?? null,
-          seconds: before?.seconds ?? [], isConnected: before?.isConnected ?? true,
-          isAlive: before?.isAlive ?? true }));
-      },
-      (error: unknown) => {
-        if (!control.signal.aborted) setProblem(messageOf(error));
-      },
-    );
-    return () => control.abort();
-  };
+  const load = () => api.ask((signal) => api.session(id, signal), (page) => {
+    setProblem(null);
+    setLive((before) => ({ running: null, seconds: [], isConnected: true, isAlive: true, ...before,
+      page }));
+  }, setProblem);
   useEffect(() => {
     setLive(() => null);
     return load();
   }, [id]);
   return load;
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

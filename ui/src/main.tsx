@@ -8,7 +8,7 @@ import { CannotShow, decode } from "./decode";
 import { preferred } from "./preferred";
 import { parse } from "./route";
 import "./style/page.css";
-import { wordsOf } from "./words/words";
+import { wordsOf } from "./words";
 
 const KINDS = ["session", "compare", "lab"];
 
@@ -16,7 +16,7 @@ async function begin(): Promise<void> {
   const data = document.getElementById("data");
   const root = document.getElementById("page");
   if (!root) return;
-  // For whoever wants to know where the time goes.
+  // Marks in the browser's timeline, which show where the time goes.
   performance.mark("sweetspot-begin");
   try {
     const page = data ? await decode(data.textContent ?? "") : null;
@@ -33,12 +33,12 @@ async function begin(): Promise<void> {
 }
 
 function saying(error: unknown): HTMLElement {
-  const words = wordsOf(parse(location.hash, preferred()).language).problems;
+  const words = wordsOf(parse(location.hash, preferred()).language);
   const line = document.createElement("p");
   line.className = "problem";
   line.setAttribute("role", "alert");
   const reason = error instanceof Error ? error.message : String(error);
-  const what = error instanceof CannotShow ? words.otherFormat : words.unreadable;
+  const what = error instanceof CannotShow ? words.other_format : words.unreadable;
   line.textContent = `${what} (${reason})`;
   return line;
 }

@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import * as api from "./api";
 import { lookUp, type Where } from "./charts/predict";
 import type { Predictions } from "./data";
+import { distinct } from "./figures";
 
 export interface Answer {
   table: Predictions;
@@ -20,10 +21,11 @@ export function stops(values: readonly number[], step: number | null): number[] 
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const between = Array.from({ length: Math.round((high - low) / step) + 1 },
     (_, i) => Number((low + i * step).toFixed(6)));
-  return [...new Set([...between, ...values])].sort((a, b) => a - b);
+  return distinct([...between, ...values]);
 }
 
-/** The table that has `where`: `known`, or one that is asked for. `session` null: nobody to ask. */
+/** The table that has `where`: `known`, or one that is asked for, if `session` names one that a
+ * program answers for. */
 export function usePrediction(known: Predictions, where: Where, session: number | null): Answer {
   const [asked, setAsked] = useState<Answer>({ table: known, at: where, isAsking: false,
     problem: null });
@@ -31,26 +33,16 @@ export function usePrediction(known: Predictions, where: Where, session: number 
   useEffect(() => {
     if (isKnown || session === null) return undefined;
     // A slider that moves on makes the last question pointless.
-    const control = new AbortController();
     const wanted = {
       cores: where.cores,
       wait: where.wait,
-      workers: withValue(known.workers, where.workers),
-      threads: withValue(known.threads, where.threads),
+      workers: distinct([...known.workers, where.workers]),
+      threads: distinct([...known.threads, where.threads]),
     };
     setAsked((before) => ({ ...before, isAsking: true, problem: null }));
-    api.predict(session, wanted, control.signal).then(
+    return api.ask((signal) => api.predict(session, wanted, signal),
       (table) => setAsked({ table, at: where, isAsking: false, problem: null }),
-      (error: unknown) => {
-        if (control.signal.aborted) return;
-        setAsked((before) => ({ ...before, isAsking: false, problem: String(error) }));
-      },
-    );
-    return () => control.abort();
+      (problem) => setAsked((before) => ({ ...before, isAsking: false, problem })));
   }, [isKnown, session, known, where.cores, where.wait, where.workers, where.threads]);
   return isKnown ? { table: known, at: where, isAsking: false, problem: null } : asked;
-}
-
-function withValue(values: readonly number[], value: number): number[] {
-  return [...new Set([...values, value])].sort((a, b) => a - b);
 }

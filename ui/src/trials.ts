@@ -1,12 +1,13 @@
 // Which trials are shown, and in which order.
 
 import type { TrialPurpose, TrialRow } from "./data";
+import { isSame, type Setting } from "./setting";
 
 export interface Filter {
   text: string;
   purpose: TrialPurpose | null;
   outcome: string | null;
-  setting: { workers: number; threads: number } | null;
+  setting: Setting | null;
 }
 
 export const NO_FILTER: Filter = { text: "", purpose: null, outcome: null, setting: null };
@@ -26,8 +27,7 @@ export function matching(trials: readonly TrialRow[], filter: Filter): TrialRow[
     (trial) =>
       (filter.purpose === null || trial.purpose === filter.purpose) &&
       (filter.outcome === null || trial.outcome === filter.outcome) &&
-      (filter.setting === null ||
-        (trial.workers === filter.setting.workers && trial.threads === filter.setting.threads)) &&
+      (filter.setting === null || isSame(trial, filter.setting)) &&
       words.every((word) => textOf(trial).includes(word)),
   );
 }
@@ -36,7 +36,7 @@ export function matching(trials: readonly TrialRow[], filter: Filter): TrialRow[
 function textOf(trial: TrialRow): string {
   return [
     `${trial.id}`, `${trial.workers} x ${trial.threads}`, `${trial.workers}x${trial.threads}`,
-    trial.purpose, trial.outcome, trial.reason, trial.limit.kind, ...trial.changes,
+    trial.purpose_name, trial.outcome, trial.reason, trial.limit_name, ...trial.changes,
   ].join("\n").toLowerCase();
 }
 
@@ -58,7 +58,7 @@ function keyOf(trial: TrialRow, key: SortKey): number | string | null {
     case "setting":
       return trial.workers * 100_000 + trial.threads;
     case "purpose":
-      return trial.purpose;
+      return trial.purpose_name;
     case "offered":
       return trial.offered_rps ?? trial.clients;
     case "outcome":
@@ -70,7 +70,7 @@ function keyOf(trial: TrialRow, key: SortKey): number | string | null {
     case "memory":
       return trial.memory_bytes;
     case "limit":
-      return trial.limit.kind;
+      return trial.limit_name;
     default:
       return trial.latency_s[key];
   }

@@ -5,7 +5,7 @@ import { useContext } from "preact/hooks";
 
 import type { Language } from "./language";
 import type { Theme } from "./route";
-import { wordsOf, type Words } from "./words/words";
+import type { Words } from "./words";
 
 export interface View {
   language: Language;
@@ -15,12 +15,8 @@ export interface View {
   isServed: boolean;
 }
 
-export const ViewContext = createContext<View>({
-  language: "en",
-  theme: "system",
-  words: wordsOf("en"),
-  isServed: false,
-});
+/** Of every part: `App` says what it is. */
+export const ViewContext = createContext<View>(undefined as never);
 
 export function useView(): View {
   return useContext(ViewContext);

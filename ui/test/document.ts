@@ -12,6 +12,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 
 import type { Page } from "../src/data";
 import type { PageOf } from "../src/decode";
+import { words } from "./words";
 
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
 
@@ -39,7 +40,8 @@ export function html(data: string | null): string {
     `<meta http-equiv="Content-Security-Policy" content="${policy}">` +
     `<title>sweetspot</title><style>${style}</style></head><body>` +
     `<main id="static"><h1>Plain tables</h1></main><div id="page"></div>` +
-    `${element}<script>${script}</script></body></html>`;
+    `${element}<script id="words" type="application/json">${JSON.stringify(words)}</script>` +
+    `<script>${script}</script></body></html>`;
 }
 
 const folder = mkdtempSync(join(tmpdir(), "sweetspot-page-"));

@@ -1,6 +1,6 @@
 // Pages for tests, of every kind that the program makes. Each call gives a fresh value.
 
-import type { CompareReport, Decision, LabResult, MapCell, Predictions, SessionPage,
+import type { ComparePage, Decision, LabResult, MapCell, Predictions, SessionPage,
   TrialPurpose } from "../src/data";
 import type { Interval } from "../src/figures";
 import { around, round, seeded } from "./random";
@@ -122,7 +122,7 @@ function predictTable(): Predictions {
   const axes = { cores: [1, 2, 4, 8, 16], waits: [0.5, 1, 2, 4],
     workers: [1, 2, 3, 4, 6, 8, 12, 16], threads: [1, 2, 3, 5, 8, 16] };
   const table: Predictions = { ...axes, capacity_rps: [], low_rps: [], high_rps: [],
-    memory_bytes: [], limit: [], measured_cores: 2,
+    memory_bytes: [], limit: [], limit_names: {}, measured_cores: 2,
     doubts: ["The database is taken to answer as fast at any rate.",
       "Caches of the processor are not in the model: many more cores hold a little less."] };
   for (const cores of axes.cores) {
@@ -200,6 +200,8 @@ function textEn(chosen: Decision, now: number, gain: number) {
   return {
     headline: `Run 3 workers x 8 threads: it holds ${chosen.capacity_rps.toFixed(0)} requests/s ` +
       `within p95<200ms,errors<0.1%, ${gain.toFixed(2)} times what today's 1 x 5 holds.`,
+    limit: "cores",
+    map_heading: "Map: requests/s within the goal, workers x threads",
     facts: [
       ["today", `1 x 5 holds ${now.toFixed(0)}/s (${(now * 0.96).toFixed(0)} to ${
         (now * 1.04).toFixed(0)})`],
@@ -222,6 +224,8 @@ function textJa(chosen: Decision, now: number, gain: number) {
     headline: `ワーカー3 x スレッド8にしてください。p95<200ms,errors<0.1% を満たしたまま ` +
       `${chosen.capacity_rps.toFixed(0)} リクエスト/秒を処理でき、現在の 1 x 5 の ${
         gain.toFixed(2)} 倍です。`,
+    limit: "CPU コア",
+    map_heading: "マップ: 目標内のリクエスト/秒、ワーカー x スレッド",
     facts: [
       ["現在", `1 x 5 は ${now.toFixed(0)}/s`],
       ["日常の目安", `${chosen.operating_rps.toFixed(0)}/s(容量の70 %)`],
@@ -232,7 +236,7 @@ function textJa(chosen: Decision, now: number, gain: number) {
   };
 }
 
-type Content = { session: SessionPage } | { compare: CompareReport } | { lab: LabResult };
+type Content = { session: SessionPage } | { compare: ComparePage } | { lab: LabResult };
 
 export function pageOf<Of extends Content>(content: Of) {
   return { format: 1, version: "0.9.0", ...content };
@@ -244,7 +248,7 @@ export function big(): SessionPage {
 }
 
 /** What is to be read, as the program hands it over: in each language. */
-function inEach<Text>(en: Text, ja: Text): Text {
+export function inEach<Text>(en: Text, ja: Text): Text {
   return { en, ja } as unknown as Text;
 }
 

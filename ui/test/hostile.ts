@@ -1,6 +1,6 @@
 // Values from outside as bad as they come, one for each place on the pages where any is shown.
 
-import type { CompareReport, FigureKind, LabResult, LimitKind, ListRow, SessionPage } from "../src/data";
+import type { ComparePage, FigureKind, LabResult, LimitKind, ListRow, SessionPage } from "../src/data";
 import { session } from "./fixture";
 import { compare, lab, rows } from "./others";
 import { inLanguage } from "../src/language";
@@ -26,10 +26,11 @@ export function hostileSession(): SessionPage {
   const decision = whole.decision!;
   const predict = whole.predict!;
   const limit = (of: string) => ({
-    kind: hostile(`${of}-kind`) as LimitKind, confidence: 0.9, evidence: hostile(`${of}-evidence`),
+    kind: "cores" as const, confidence: 0.9, evidence: hostile(`${of}-evidence`),
     advice: hostile(`${of}-advice`),
   });
-  const text = { ...inLanguage(whole, "en").text, facts: [[hostile("fact"), hostile("fact-sentence")]] as
+  const text = { ...inLanguage(whole, "en").text, limit: hostile("limit-kind"),
+    map_heading: "Map", facts: [[hostile("fact"), hostile("fact-sentence")]] as
     [string, string][], ways_out: [hostile("way-out")] };
   return {
     ...whole,
@@ -43,7 +44,7 @@ export function hostileSession(): SessionPage {
       knobs_lines: [{ place: hostile("knob-line-place"), line: hostile("knob-line") }],
       advice: [hostile("settings-advice")],
     } },
-    map: whole.map.map((cell) => ({ ...cell, limit: hostile("cell-limit") as LimitKind,
+    map: whole.map.map((cell) => ({ ...cell, limit: hostile("cell-limit"),
       why: cell.state === "ruled_out" ? hostile("cell-why") : null })),
     knobs: [{ change: hostile("knob-change"), capacity: hostile("knob-capacity"),
       memory: hostile("knob-memory"), verdict: hostile("knob-verdict") }],
@@ -56,6 +57,7 @@ export function hostileSession(): SessionPage {
       ...trial,
       reason: hostile("trial-reason"), outcome: hostile("trial-outcome"),
       changes: trial.id === 4 ? [hostile("trial-change")] : [], limit: limit("trial-limit"),
+      limit_name: hostile("trial-limit-kind"),
       failure: hostile("trial-failure"), status: { [hostile("trial-status")]: 5 },
       cpu_s: { [hostile("trial-cpu-role")]: 5 },
       detail: trial.detail && { ...trial.detail, monitor: { ...trial.detail.monitor,
@@ -70,7 +72,7 @@ export function hostileSession(): SessionPage {
 export const COMPARE_SINKS = ["name-a", "name-b", "started", "app", "server", "runtime", "slo",
   "cpu-model", "kernel", "reason", "refused", "figure", "left-out", "difference", "note"] as const;
 
-export function hostileCompare(): CompareReport {
+export function hostileCompare(): ComparePage {
   const whole = compare();
   const side = (name: string) => ({
     ...whole.a, name: hostile(name), started_at: hostile("started"), app: hostile("app"),

@@ -1,6 +1,6 @@
 // Pages beside the session's: a comparison, a published experiment, a list.
 
-import type { ComparedFigure, ComparedSide, CompareReport, FigureKind, LabResult, LabRun, ListRow,
+import type { ComparedFigure, ComparedSide, ComparePage, FigureKind, LabResult, LabRun, ListRow,
   Machine, Standing } from "../src/data";
 
 const MACHINE: Machine = { cores: 2, memory_bytes: 4 * 1024 ** 3,
@@ -11,7 +11,7 @@ function side(name: string, session: number, runtime: string): ComparedSide {
     runtime, workers: 3, threads: 8, slo: "p95<200ms,errors<0.1%", machine: MACHINE };
 }
 
-export function compare(): CompareReport {
+export function compare(): ComparePage {
   const figure = (name: FigureKind, a: number, ratio: number | null, width: number,
     change: Standing | null): ComparedFigure => ({
     figure: name, a, b: ratio === null ? 0 : a * ratio, ratio,
@@ -36,6 +36,8 @@ export function compare(): CompareReport {
     ],
     left_out: ["latency_p99: there is no rate that both were offered"],
     differences: ["runtime: ruby 3.3.0, ruby 3.4.1 +YJIT"],
+    figure_names: { current_capacity: "current setting's", cpu_per_request: "CPU per request",
+      latency_p95: "p95" },
     notes: ["The starts of A and B were not in turn: a busy hour would look like a change."],
   };
 }

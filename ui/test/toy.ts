@@ -71,6 +71,7 @@ export function trial(asked: Asked, random: Random, hasDetail = true): TrialRow 
   return {
     ...asked,
     changes: [],
+    purpose_name: asked.purpose,
     outcome: !isAsked ? "measured" : isOver ? "did not hold" : "held",
     verdict: isOver ? "no" : "yes",
     reason: isOver
@@ -91,6 +92,7 @@ export function trial(asked: Asked, random: Random, hasDetail = true): TrialRow 
         Math.round((cpu / workers) * 100)} %`,
       advice: "",
     },
+    limit_name: limitOf(workers, threads),
     cpu_s: { master: round(0.01 * duration_s), worker: round(cpu * duration_s),
       generator: round(0.12 * duration_s) },
     workers_use: Array.from({ length: workers }, (_, index) => ({

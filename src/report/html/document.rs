@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use ring::digest::{SHA256, digest};
 
-use super::Page;
+use super::{Page, Words};
 use crate::report::Language;
 use crate::report::facts::with_sentences;
 
@@ -114,7 +114,10 @@ fn document(
             body {
                 (body)
                 // In the order that a browser needs them: the script last.
-                @if assets.is_there() { script { (PreEscaped(assets.script)) } }
+                @if assets.is_there() {
+                    script #words type="application/json" { (PreEscaped(words())) }
+                    script { (PreEscaped(assets.script)) }
+                }
             }
         }
     };
@@ -129,6 +132,12 @@ fn policy(assets: &Assets, is_served: bool) -> String {
         "default-src 'none'; script-src 'sha256-{hash}'; style-src 'unsafe-inline'; img-src data:; \
          base-uri 'none'; form-action 'none'{connect}"
     )
+}
+
+/// The page's words, without a character that ends a script element.
+fn words() -> String {
+    let json = serde_json::to_string(&Words::all()).expect("our types have string keys");
+    json.replace('<', "\\u003c")
 }
 
 /// Base64 has no character that ends a script element.

@@ -10,7 +10,10 @@ mod fallback;
 pub mod page;
 
 pub use document::{Assets, assets, shell};
-pub use page::{Content, Page, SessionHead, TrialRow, head, session, trial};
+pub use page::{
+    ComparePage, Content, Page, Running, SessionHead, TrialRow, Words, head, running, session,
+    trial,
+};
 
 use super::Language;
 use super::story::Story;
@@ -32,7 +35,7 @@ pub fn render(
 /// The page of two sessions or loads that were compared.
 pub fn compare(report: &CompareReport, assets: &Assets) -> String {
     let title = format!("{} beside {} - sweetspot", report.b.name, report.a.name);
-    let page = Page::of(Content::Compare(report));
+    let page = Page::of(Content::Compare(ComparePage::of(report)));
     document::render(&title, fallback::compare(report), &page, assets, Language::English)
 }
 

@@ -14,11 +14,13 @@ use crate::report::facts::in_each_language;
 use crate::report::map::{self, Cell, Map};
 use crate::report::plan_words::{self, PlanRow};
 use crate::report::story::Story;
+use crate::report::wording::{Counted, FrontHeading, Labels, Outcome, PageWords};
 use crate::report::{Language, knob_words, words};
 use crate::terms::{
-    CompareReport, Configuration, CurrentSetting, Decision, FrontSetting, GoalList, LabResult,
-    Limit, LimitKind, Machine, MemoryParts, Note, PredictTable, Prediction, Reason, SessionState,
-    Stated, TrialFailure, TrialPurpose, TrialSummary, Verdict, WarmUpKind, Warning, Window,
+    CompareReport, Configuration, CurrentSetting, Decision, EventKind, FigureKind, FrontSetting,
+    GoalList, LabResult, Limit, LimitKind, Machine, MemoryParts, Note, PredictTable, Prediction,
+    Reason, SessionState, Stated, TrialFailure, TrialPurpose, TrialSummary, Verdict, WarmUpKind,
+    Warning, Window,
 };
 
 /// The number of this description; a page of another one says so instead of showing nonsense.
@@ -54,7 +56,7 @@ impl<T> InEach<T> {
 #[serde(rename_all = "snake_case")]
 pub enum Content<'a> {
     Session(Box<SessionPage<'a>>),
-    Compare(#[serde(serialize_with = "in_each_language")] &'a CompareReport),
+    Compare(ComparePage<'a>),
     Lab(#[serde(serialize_with = "in_each_language")] &'a LabResult),
 }
 
@@ -63,6 +65,14 @@ impl<'a> Page<'a> {
     pub fn of(content: Content<'a>) -> Self {
         Self { format: FORMAT, version: env!("CARGO_PKG_VERSION"), content }
     }
+}
+
+/// A comparison, and what its figures are called.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ComparePage<'a> {
+    #[serde(flatten, serialize_with = "in_each_language")]
+    report: &'a CompareReport,
+    figure_names: InEach<BTreeMap<FigureKind, String>>,
 }
 
 /// A session.
@@ -106,11 +116,12 @@ pub struct SessionHead<'a> {
     predict: Option<Predictions<'a>>,
 }
 
-/// Predictions, with the doubts about them as sentences.
+/// Predictions, with the names of their limits and the doubts about them as sentences.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Predictions<'a> {
     #[serde(flatten)]
     table: &'a PredictTable,
+    limit_names: InEach<BTreeMap<&'static str, &'static str>>,
     doubts: Vec<InEach<String>>,
 }
 
@@ -124,6 +135,9 @@ struct MachineText {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct SessionText {
     headline: String,
+    /// The decision's.
+    limit: Option<&'static str>,
+    map_heading: String,
     facts: Vec<(&'static str, String)>,
     ways_out: Vec<String>,
     method: String,
@@ -146,7 +160,7 @@ struct MapCell {
     is_memory_measured: bool,
     why: Option<InEach<String>>,
     /// As predicted.
-    limit: Option<LimitKind>,
+    limit: Option<InEach<&'static str>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -181,6 +195,7 @@ pub struct TrialRow<'a> {
     threads: u16,
     changes: Vec<String>,
     purpose: TrialPurpose,
+    purpose_name: InEach<&'static str>,
     start: u32,
     offered_rps: Option<f64>,
     clients: Option<u32>,
@@ -201,6 +216,7 @@ pub struct TrialRow<'a> {
     memory_bytes: Option<u64>,
     #[serde(serialize_with = "in_each_language")]
     limit: &'a Limit,
+    limit_name: InEach<&'static str>,
     cpu_s: &'a BTreeMap<String, f64>,
     workers_use: Vec<WorkerUse>,
     failure: Option<String>,
@@ -229,6 +245,64 @@ struct TrialDetail<'a> {
     in_flight: Vec<u64>,
     monitor: &'a Monitored,
     spectrum: &'a [(f64, f64)],
+}
+
+/// The trial that runs.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Running {
+    id: u32,
+    text: InEach<String>,
+    duration_s: f64,
+}
+
+/// The words of the page in one language; those that have values, with their names in braces.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Words {
+    #[serde(flatten)]
+    labels: &'static Labels,
+    #[serde(flatten)]
+    page: &'static PageWords,
+    between: String,
+    one_client: String,
+    held: &'static str,
+    did_not_hold: &'static str,
+    front: String,
+}
+
+impl Words {
+    fn of(language: Language) -> Self {
+        let say = language.phrases();
+        Self {
+            labels: language.labels(),
+            page: language.page_words(),
+            between: say.between("{low}", "{high}"),
+            one_client: say.count(1, Counted::Clients),
+            held: say.outcome(Outcome::Held),
+            did_not_hold: say.outcome(Outcome::DidNotHold),
+            front: say.front(FrontHeading::CapacityAndMemory, None),
+        }
+    }
+
+    /// Those of each language, by its name.
+    pub fn all() -> BTreeMap<&'static str, Self> {
+        Language::ALL.iter().map(|&(name, language)| (name, Self::of(language))).collect()
+    }
+}
+
+impl<'a> ComparePage<'a> {
+    /// Of this comparison.
+    pub fn of(report: &'a CompareReport) -> Self {
+        let kinds = || report.figures.iter().map(|it| it.figure);
+        let names = |language: Language| kinds().map(|it| (it, language.figure(it))).collect();
+        Self { report, figure_names: InEach::of(names) }
+    }
+}
+
+/// The trial that this event begins; `None` for other events.
+pub fn running(story: &Story, event: &EventKind) -> Option<Running> {
+    let EventKind::TrialStarted { id, duration, .. } = event else { return None };
+    let text = |language| knob_words::trial_begins(story, event, language).unwrap_or_default();
+    Some(Running { id: *id, text: InEach::of(text), duration_s: duration.as_secs_f64() })
 }
 
 /// The session as its page shows it. `predict`: what its sliders move over, where it was asked.
@@ -266,13 +340,18 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         failures: InEach::of(|language| failures(story, language)),
         elapsed_s: story.elapsed_s,
         load_s: story.load_s,
-        predict: predict.map(predictions),
+        predict: predict.map(|table| predictions(story, table)),
     }
 }
 
 fn text(story: &Story, language: Language) -> SessionText {
     SessionText {
         headline: words::headline(story, language),
+        limit: story
+            .decision
+            .as_ref()
+            .map(|decision| words::limit_title(story, decision.limit.kind, language)),
+        map_heading: language.phrases().map_heading(story.has_threads),
         facts: words::facts(story, language),
         ways_out: words::ways_out(story, language),
         method: words::method(story, language),
@@ -330,7 +409,7 @@ fn cell(
         why: cell
             .why(Language::DATA)
             .map(|_| InEach::of(|language| cell.why(language).unwrap_or_default())),
-        limit: predicted.map(|it| it.limit.kind),
+        limit: predicted.map(|it| limit_name(story, it.limit.kind)),
     }
 }
 
@@ -356,10 +435,20 @@ fn knobs(story: &Story, language: Language) -> Vec<KnobRow> {
     rows.unwrap_or_default().into_iter().map(row).collect()
 }
 
+fn limit_name(story: &Story, kind: LimitKind) -> InEach<&'static str> {
+    InEach::of(|language| words::limit_title(story, kind, language))
+}
+
 /// What a page's reader moves over.
-pub fn predictions(table: &PredictTable) -> Predictions<'_> {
+pub fn predictions<'a>(story: &Story, table: &'a PredictTable) -> Predictions<'a> {
+    let kinds = || table.limit.iter().flatten();
+    let name = |kind, language| (words::limit(kind), words::limit_title(story, kind, language));
     let doubt = |it| InEach::of(|language| language.say_warning(it));
-    Predictions { table, doubts: table.doubts.iter().map(doubt).collect() }
+    Predictions {
+        table,
+        limit_names: InEach::of(|language| kinds().map(|&kind| name(kind, language)).collect()),
+        doubts: table.doubts.iter().map(doubt).collect(),
+    }
 }
 
 fn failures(story: &Story, language: Language) -> Vec<FailureRow> {
@@ -376,6 +465,7 @@ pub fn trial<'a>(story: &'a Story, trial: &'a TrialSummary) -> TrialRow<'a> {
         threads: trial.configuration.threads.get(),
         changes: trial.variant.names(&story.changes),
         purpose: trial.purpose,
+        purpose_name: InEach::of(|language| language.phrases().purpose(trial.purpose)),
         start: trial.start,
         offered_rps: trial.offered.rate().map(|rate| rate.as_per_second()),
         clients: trial.offered.clients(),
@@ -394,6 +484,7 @@ pub fn trial<'a>(story: &'a Story, trial: &'a TrialSummary) -> TrialRow<'a> {
         latency_s: summary.latency_s,
         memory_bytes: trial.memory_bytes,
         limit: &trial.limit,
+        limit_name: limit_name(story, trial.limit.kind),
         cpu_s: &trial.cpu_s,
         workers_use: trial.workers.iter().map(worker_use).collect(),
         failure: trial.failure.as_ref().map(failure),

@@ -6,7 +6,6 @@ use super::{Channel, conclude, noteworthy};
 use crate::report::Reporter;
 use crate::report::knob_words;
 use crate::report::story::{Stored, Story};
-use crate::report::words;
 use crate::terms::{Event, EventKind};
 
 /// Plain lines.
@@ -34,23 +33,8 @@ impl Reporter for Plain {
                 let name = knob_words::name(&self.story, *configuration, *variant, language);
                 vec![say.starting(&name)]
             }
-            EventKind::TrialStarted {
-                id,
-                purpose,
-                configuration,
-                variant,
-                offered,
-                duration,
-                left,
-            } => {
-                let load = [
-                    knob_words::name(&self.story, *configuration, *variant, language),
-                    say.purpose(*purpose).to_string(),
-                    words::offered(offered, language),
-                ];
-                let time = say.span(duration.as_secs_f64());
-                let left = left.map(|left| say.span(left.as_secs_f64()));
-                vec![say.trial_begins(&say.trial(*id), &load, &time, left.as_deref())]
+            started @ EventKind::TrialStarted { .. } => {
+                knob_words::trial_begins(&self.story, started, language).into_iter().collect()
             }
             EventKind::SessionEnded { .. } => {
                 return conclude(&mut self.progress, &mut self.result, &self.story);

@@ -4,12 +4,17 @@
 
 mod english;
 mod japanese;
+mod page;
 
-pub use english::LABELS as ENGLISH;
-pub use japanese::LABELS as JAPANESE;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use english::{LABELS as ENGLISH, PAGE as ENGLISH_PAGE};
+pub use japanese::{LABELS as JAPANESE, PAGE as JAPANESE_PAGE};
+pub use page::PageWords;
 
 /// One language's; see [`super::Language::labels`].
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Labels {
     // What stands before a fact.
     pub stopped: &'static str,
@@ -64,14 +69,12 @@ pub struct Labels {
     pub map_by_workers: &'static str,
     pub requests_per_s: &'static str,
     pub marks: &'static str,
-    pub chosen_mark: &'static str,
-    pub today_mark: &'static str,
     pub equivalent_mark: &'static str,
-    pub predicted_mark: &'static str,
-    pub at_least_mark: &'static str,
-    pub below_mark: &'static str,
-    pub ruled_out_mark: &'static str,
-    pub not_started_mark: &'static str,
+    pub predicted: &'static str,
+    pub at_least: &'static str,
+    pub below: &'static str,
+    pub ruled_out: &'static str,
+    pub did_not_start: &'static str,
 
     // Heads of columns.
     pub setting: &'static str,

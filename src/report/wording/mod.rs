@@ -12,10 +12,11 @@ mod plan;
 
 use super::figures;
 use crate::terms::{
-    Arrivals, LimitKind, MachineCheck, SessionError, Stated, TrialPurpose, Verdict, Warning,
+    Arrivals, FigureKind, LimitKind, MachineCheck, SessionError, Stated, TrialPurpose, Verdict,
+    Warning,
 };
 pub use fact::{AnyFact, Fact};
-pub use labels::Labels;
+pub use labels::{Labels, PageWords};
 pub use plan::{PlanPhrases, PlanWord};
 
 /// A language for text that people read.
@@ -56,6 +57,14 @@ impl Language {
     /// A fact as a sentence.
     pub fn say_fact<F: Fact>(self, fact: &F) -> String {
         fact.in_words(self)
+    }
+
+    /// What two results are compared by, as its row is headed.
+    pub fn figure(self, figure: FigureKind) -> String {
+        match self {
+            Self::English => figure.to_string(),
+            Self::Japanese => japanese::reason::name(figure).trim_end().to_string(),
+        }
     }
 
     /// What a check of the machine found, and what to do about it.
@@ -122,6 +131,14 @@ impl Language {
         match self {
             Self::English => &labels::ENGLISH,
             Self::Japanese => &labels::JAPANESE,
+        }
+    }
+
+    /// What only the page says.
+    pub(super) fn page_words(self) -> &'static PageWords {
+        match self {
+            Self::English => &labels::ENGLISH_PAGE,
+            Self::Japanese => &labels::JAPANESE_PAGE,
         }
     }
 }

@@ -4,10 +4,11 @@
 import * as Plot from "@observablehq/plot";
 
 import type { MapCell, SessionPage } from "../data";
-import { number, rate, short, type Interval } from "../figures";
+import { distinct, interval, number, rate, short, type Interval } from "../figures";
+import { nameOf } from "../setting";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
-import { GRID, HALO, plot, rateScale, series, symbol, tagged } from "./common";
+import type { Words } from "../words";
+import { capacityColumns, GRID, HALO, plot, rateScale, series, symbol, tagged } from "./common";
 import type { Drawn, Look } from "./common";
 
 export interface CapacityPoint {
@@ -50,21 +51,18 @@ function point(
 }
 
 export function capacityTable(session: SessionPage, words: Words): Table {
-  const t = words.columns;
   return {
     name: "capacity",
     columns: [
-      { key: "workers", label: t.workers },
-      ...(session.has_threads ? [{ key: "threads", label: t.threads }] : []),
-      { key: "kind", label: t.state },
-      { key: "capacity_rps", label: t.capacity, format: rate },
-      { key: "capacity_rps_low", label: t.low, format: rate },
-      { key: "capacity_rps_high", label: t.high, format: rate },
+      { key: "workers", label: words.workers },
+      ...(session.has_threads ? [{ key: "threads", label: words.threads }] : []),
+      { key: "kind", label: words.state },
+      ...capacityColumns(words),
     ],
     rows: capacityRows(session).map((row) => [
       row.workers,
       ...(session.has_threads ? [row.threads] : []),
-      words.states[row.kind],
+      words[row.kind],
       row.rps,
       row.low,
       row.high,
@@ -74,7 +72,7 @@ export function capacityTable(session: SessionPage, words: Words): Table {
 
 /** The thread counts, in the order in which they get colours. */
 export function threadCounts(session: SessionPage): number[] {
-  return [...new Set(session.map.map((cell) => cell.threads))].sort((a, b) => a - b);
+  return distinct(session.map.map((cell) => cell.threads));
 }
 
 export function drawCapacity(session: SessionPage, look: Look): Drawn {
@@ -85,7 +83,7 @@ export function drawCapacity(session: SessionPage, look: Look): Drawn {
   const predicted = rows
     .filter((row) => row.kind === "predicted")
     .sort((a, b) => a.workers - b.workers);
-  const workers = [...new Set(rows.map((row) => row.workers))].sort((a, b) => a - b);
+  const workers = distinct(rows.map((row) => row.workers));
   return plot({
     width: look.width,
     height: Math.max(280, Math.min(400, look.width * 0.5)),
@@ -170,8 +168,7 @@ function tagsOf(row: CapacityPoint) {
 }
 
 function tipOf(row: CapacityPoint, session: SessionPage, words: Words): string {
-  const name = session.has_threads ? `${row.workers} x ${row.threads}` : String(row.workers);
   const bounds = row.low === null || row.high === null
-    ? "" : ` (${words.between(number(row.low), number(row.high))})`;
-  return `${name}: ${rate(row.rps)}${bounds}\n${words.states[row.kind]}`;
+    ? "" : ` (${interval([row.low, row.high], number, words.between)})`;
+  return `${nameOf(row, session)}: ${rate(row.rps)}${bounds}\n${words[row.kind]}`;
 }

@@ -2,8 +2,9 @@
 
 import * as Plot from "@observablehq/plot";
 
-import { count } from "../figures";
-import type { Words } from "../words/words";
+import { count, rate } from "../figures";
+import type { Column } from "../table";
+import type { Words } from "../words";
 
 /** How a chart is to be drawn; not what. */
 export interface Look {
@@ -51,8 +52,17 @@ export function plot(options: Plot.PlotOptions): Drawn {
 
 /** A scale of requests a second, from zero. */
 export function rateScale(words: Words, steps: number): Plot.ScaleOptions {
-  return { zero: true, nice: true, ticks: steps, label: words.charts.requestsPerSecond,
+  return { zero: true, nice: true, ticks: steps, label: words.rps,
     tickFormat: count, labelArrow: "none" };
+}
+
+/** A capacity with both ends of its interval. */
+export function capacityColumns(words: Words, label = words.capacity): Column[] {
+  return [
+    { key: "capacity_rps", label, format: rate },
+    { key: "capacity_rps_low", label: words.low, format: rate },
+    { key: "capacity_rps_high", label: words.high, format: rate },
+  ];
 }
 
 export type Tags = Record<string, string | number | null>;
@@ -98,7 +108,7 @@ export function warmUp(seconds: number, words: Words): Plot.Markish[] {
       textAnchor: "start",
       dx: 5,
       dy: -6,
-      text: () => `← ${words.charts.warmUp}`,
+      text: () => `← ${words.warm_up}`,
       fill: "var(--muted)",
       ...HALO,
     }),

@@ -2,11 +2,11 @@
 
 import * as Plot from "@observablehq/plot";
 
-import type { ComparedFigure, CompareReport } from "../data";
+import type { ComparedFigure, ComparePage } from "../data";
 import { bytes, change, latency, number, percent, rate, ratio } from "../figures";
 import { isolated } from "../outside";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 import { GRID, plot, tagged, type Drawn, type Look } from "./common";
 
 /** How a figure is printed, by its name as `compare --json` has it. */
@@ -18,34 +18,37 @@ export function figureFormat(figure: string): (value: number) => string {
   return figure === "gain" ? ratio : number;
 }
 
+export function figureName({ figure }: ComparedFigure, page: ComparePage): string {
+  return page.figure_names[figure] ?? figure;
+}
+
 /** Figures whose ratio is known. */
-export function ratioRows(page: CompareReport): ComparedFigure[] {
+export function ratioRows(page: ComparePage): ComparedFigure[] {
   return page.figures.filter((figure) => figure.ratio !== null && figure.ratio > 0);
 }
 
-export function compareTable(page: CompareReport, words: Words): Table {
-  const t = words.columns;
+export function compareTable(page: ComparePage, words: Words): Table {
   return {
     name: "compare",
     columns: [
-      { key: "figure", label: t.figure },
+      { key: "figure", label: words.figure },
       { key: "a", label: "A" },
       { key: "b", label: "B" },
-      { key: "ratio", label: t.ratio, format: ratio },
-      { key: "ratio_low", label: t.low, format: ratio },
-      { key: "ratio_high", label: t.high, format: ratio },
-      { key: "change", label: t.change },
-      { key: "observations_a", label: t.observationsA },
-      { key: "observations_b", label: t.observationsB },
+      { key: "ratio", label: "B / A", format: ratio },
+      { key: "ratio_low", label: words.low, format: ratio },
+      { key: "ratio_high", label: words.high, format: ratio },
+      { key: "change", label: words.compared_change },
+      { key: "observations_a", label: fill(words.observations, { side: "A" }) },
+      { key: "observations_b", label: fill(words.observations, { side: "B" }) },
     ],
     rows: page.figures.map((it) => [
-      words.figure(it.figure),
+      figureName(it, page),
       it.a,
       it.b,
       it.ratio,
       it.ratio_interval?.[0] ?? null,
       it.ratio_interval?.[1] ?? null,
-      it.change === null ? null : words.changes[it.change],
+      it.change === null ? null : words[`standing_${it.change}` as const],
       ...it.observations,
     ]),
   };
@@ -69,28 +72,29 @@ export function ratioTicks(span: number, most: number): number[] {
   return [...below, 1, ...above].sort((a, b) => a - b);
 }
 
-export function drawCompare(page: CompareReport, look: Look): Drawn {
+export function drawCompare(page: ComparePage, look: Look): Drawn {
   const rows = ratioRows(page);
   const ends = rows.flatMap((row) => [row.ratio ?? 1, ...(row.ratio_interval ?? [])]);
   const known = rows.filter((row) => row.ratio_interval !== null);
   const span = Math.max(1.1, ...ends.filter((v) => v > 0).map((v) => Math.max(v, 1 / v))) * 1.06;
   const ticks = ratioTicks(span, Math.max(2, Math.floor(look.width / 220)));
   const colour = (row: ComparedFigure) => CHANGE_COLOURS[row.change ?? "undecided"];
-  const name = (row: ComparedFigure) => isolated(look.words.figure(row.figure));
+  const name = (row: ComparedFigure) => isolated(figureName(row, page));
   const tags = (row: ComparedFigure) => ({ figure: row.figure, ratio: row.ratio });
   return plot({
     width: look.width,
     height: 60 + rows.length * 34,
     marginTop: 12,
     marginLeft: 150,
-    x: { type: "log", domain: [1 / span, span], label: look.words.charts.ratio, labelArrow: "none",
-      ticks, tickFormat: change },
+    x: { type: "log", domain: [1 / span, span], label: look.words.change_a_to_b,
+      labelArrow: "none", ticks, tickFormat: change },
     y: { domain: rows.map(name), label: null, tickSize: 0 },
     marks: [
       Plot.gridX(ticks, GRID),
       Plot.ruleX([1], { stroke: "var(--ink)", strokeWidth: 1.5 }),
-      Plot.link(known, { x1: (row: ComparedFigure) => Math.max(1 / span, row.ratio_interval?.[0] ?? 1),
-        x2: (row: ComparedFigure) => Math.min(span, row.ratio_interval?.[1] ?? 1), y1: name, y2: name,
+      Plot.link(known, { y1: name, y2: name,
+        x1: (row: ComparedFigure) => Math.max(1 / span, row.ratio_interval?.[0] ?? 1),
+        x2: (row: ComparedFigure) => Math.min(span, row.ratio_interval?.[1] ?? 1),
         stroke: colour, strokeWidth: 4, strokeLinecap: "round",
         ...tagged("interval", known, tags) }),
       Plot.dot(rows, { x: "ratio", y: name, r: 6, fill: colour, stroke: "var(--card)",

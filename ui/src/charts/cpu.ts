@@ -6,7 +6,7 @@ import type { TrialDetail, TrialRow } from "../data";
 import { cores, short } from "../figures";
 import { isolated } from "../outside";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 import { GRID, plot, series, tagged, warmUp, type Drawn, type Look } from "./common";
 import { durationOf, secondsAxis } from "./seconds";
 
@@ -29,8 +29,9 @@ export function processesOf(detail: TrialDetail): Process[] {
 }
 
 export function processName(process: Process, words: Words): string {
-  if (process.role === "worker" && process.index !== null) return words.worker(process.index);
-  return process.role === "master" ? words.master : process.name;
+  const { role, index, name } = process;
+  if (role === "worker" && index !== null) return fill(words.worker, { index });
+  return role === "master" ? words.master : name;
 }
 
 export function processColour(process: Process, place: number): string {
@@ -51,21 +52,20 @@ export function cpuRows(detail: TrialDetail): CpuPoint[] {
 
 export function cpuTable(trial: TrialRow, detail: TrialDetail, words: Words): Table {
   const processes = processesOf(detail);
-  const t = words.columns;
   const { monitor } = detail;
   return {
     name: `trial-${trial.id}-cpu`,
     columns: [
-      { key: "at_s", label: t.second, format: short },
+      { key: "at_s", label: words.second, format: short },
       ...processes.map((process) => ({
         key: `${process.role}_${process.pid}_cores`,
         label: `${processName(process, words)} (${process.pid})`,
         format: cores,
       })),
-      { key: "busy_cores", label: t.machine, format: cores },
-      { key: "steal_cores", label: t.steal, format: cores },
-      { key: "throttled_cores", label: t.throttled, format: cores },
-      { key: "queue", label: words.charts.connections },
+      { key: "busy_cores", label: words.machine_busy, format: cores },
+      { key: "steal_cores", label: words.steal, format: cores },
+      { key: "throttled_cores", label: words.throttled, format: cores },
+      { key: "queue", label: words.connections },
     ],
     rows: monitor.at_s.map((at_s, i) => [
       at_s,
@@ -89,7 +89,7 @@ export function drawCpu(
     width: look.width,
     height: 220,
     x: secondsAxis(durationOf(detail), look.width, look.words),
-    y: { label: look.words.charts.busyCores, zero: true, nice: true, ticks: 4,
+    y: { label: look.words.busy_cores, zero: true, nice: true, ticks: 4,
       labelArrow: "none", ...(most === null ? {} : { domain: [0, most] }) },
     marks: [
       Plot.gridY({ ...GRID, ticks: 4 }),
@@ -110,7 +110,7 @@ export function drawWorkers(trial: TrialRow, detail: TrialDetail, look: Look): D
     width: look.width,
     height: 190,
     x: secondsAxis(durationOf(detail), look.width, look.words),
-    y: { label: look.words.charts.busyCores, zero: true, nice: true, ticks: 4,
+    y: { label: look.words.busy_cores, zero: true, nice: true, ticks: 4,
       labelArrow: "none" },
     marks: [
       Plot.gridY({ ...GRID, ticks: 4 }),

@@ -6,7 +6,7 @@ import type { LabFigures, LabResult, LabRun } from "../data";
 import { bytes, cores, latency, percent, rate, ratio, short } from "../figures";
 import { isolated } from "../outside";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
+import { clientsText, type Words } from "../words";
 import { GRID, plot, tagged, ticks, type Drawn, type Look } from "./common";
 
 export const LAB_FIGURES = [
@@ -38,6 +38,26 @@ export function labFormat(figure: LabFigure): (value: number) => string {
   }
 }
 
+export function labFigureName(figure: LabFigure, words: Words): string {
+  switch (figure) {
+    case "relative":
+      return words.relative_throughput;
+    case "mean":
+      return words.mean_latency;
+    case "max":
+      return words.longest_latency;
+    case "success":
+      return words.good_replies;
+    case "cpu":
+      return words.busy_cores;
+    case "throughput":
+    case "memory":
+      return words[figure];
+    default:
+      return figure;
+  }
+}
+
 function valueOf(figures: LabFigures | null, relative: number | null, figure: LabFigure) {
   switch (figure) {
     case "throughput":
@@ -58,7 +78,7 @@ function valueOf(figures: LabFigures | null, relative: number | null, figure: La
 /** `GET / 3 x 5, 400/s`; with its repeat where there are several. */
 export function runName(run: LabRun, words: Words): string {
   const { target, series, workers, threads, rate_rps, clients, repeat } = run.setting;
-  const alone = clients !== null ? words.trials.clients(clients) : "";
+  const alone = clients !== null ? clientsText(clients, words) : "";
   const load = rate_rps !== null ? rate(rate_rps) : alone;
   const again = repeat > 1 ? ` #${repeat}` : "";
   const of = series && series !== target ? `${target} ${series}` : target;
@@ -85,9 +105,9 @@ export function labTable(page: LabResult, figure: LabFigure, words: Words): Tabl
   return {
     name: `lab-${figure}`,
     columns: [
-      { key: "run", label: words.columns.run },
-      { key: `${figure}_measured`, label: words.lab.measured, format },
-      { key: `${figure}_published`, label: words.lab.published, format },
+      { key: "run", label: words.run },
+      { key: `${figure}_measured`, label: words.measured_here, format },
+      { key: `${figure}_published`, label: words.published, format },
     ],
     rows: labRows(page, figure, words).map((row) => [row.name, row.measured, row.published]),
   };
@@ -133,8 +153,8 @@ function tags(row: LabPoint) {
 function tipOf(row: LabPoint, figure: LabFigure, words: Words): string {
   const format = labFormat(figure);
   const text = (value: number | null) => (value === null ? "–" : format(value));
-  return `${isolated(row.name)}\n${words.lab.measured}: ${text(row.measured)}\n` +
-    `${words.lab.published}: ${text(row.published)}`;
+  return `${isolated(row.name)}\n${words.measured_here}: ${text(row.measured)}\n` +
+    `${words.published}: ${text(row.published)}`;
 }
 
 function axisFormat(figure: LabFigure): (value: number) => string {

@@ -4,8 +4,9 @@ import * as Plot from "@observablehq/plot";
 
 import type { SessionPage, TrialRow, Verdict } from "../data";
 import { latency, quantile, rate, tick } from "../figures";
+import { isSame, type Setting } from "../setting";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
+import type { Words } from "../words";
 import { GRID, limitLine, logDomain, logTicks, plot, tagged, ticks } from "./common";
 import type { Drawn, Look } from "./common";
 
@@ -20,15 +21,10 @@ export interface LatencyPoint {
   verdict: Verdict;
 }
 
-export interface Setting {
-  workers: number;
-  threads: number;
-}
-
 /** Valid open trials of the app as it is, that had at least one reply. */
 export function trialsOf(session: SessionPage, at: Setting): TrialRow[] {
   return session.trials
-    .filter((trial) => trial.workers === at.workers && trial.threads === at.threads)
+    .filter((trial) => isSame(trial, at))
     .filter((trial) => trial.changes.length === 0 && trial.valid && trial.completed > 0)
     .filter((trial) => trial.offered_rps !== null)
     .sort((a, b) => (a.offered_rps ?? 0) - (b.offered_rps ?? 0));
@@ -60,19 +56,18 @@ export function latencySettings(session: SessionPage): Setting[] {
 }
 
 export function latencyTable(session: SessionPage, at: Setting, words: Words): Table {
-  const t = words.columns;
   return {
     name: `latency-${at.workers}x${at.threads}`,
     columns: [
-      { key: "trial", label: t.trial },
-      { key: "offered_rps", label: t.offered, format: rate },
-      { key: "verdict", label: t.outcome },
+      { key: "trial", label: words.trial },
+      { key: "offered_rps", label: words.load, format: rate },
+      { key: "verdict", label: words.outcome },
       ...QUANTILES.map((name) => ({ key: `latency_s_${name}`, label: name, format: latency })),
     ],
     rows: trialsOf(session, at).map((trial) => [
       trial.id,
       trial.offered_rps,
-      words.outcome(trial.outcome),
+      trial.outcome,
       ...QUANTILES.map((name) => trial.latency_s[name]),
     ]),
   };
@@ -104,9 +99,9 @@ export function drawLatency(session: SessionPage, at: Setting, look: Look): Draw
   return plot({
     width: look.width,
     height: Math.max(280, Math.min(380, look.width * 0.5)),
-    x: { label: look.words.charts.offered, nice: true, ticks: ticks(look.width),
+    x: { label: look.words.offered_load, nice: true, ticks: ticks(look.width),
       labelArrow: "none", insetLeft: 8, insetRight: 8 },
-    y: { type: "log", domain, label: look.words.charts.latency, labelArrow: "none",
+    y: { type: "log", domain, label: look.words.latencies, labelArrow: "none",
       ticks: logTicks(...domain), tickFormat: tick },
     marks: [
       Plot.gridY(logTicks(...domain), GRID),
@@ -118,8 +113,8 @@ export function drawLatency(session: SessionPage, at: Setting, look: Look): Draw
       Plot.dot(missed, { ...at2, r: 4, symbol: "times", stroke: colour, strokeWidth: 2,
         ...tagged("point", missed, tagsOf) }),
       Plot.tip(rows, Plot.pointer({ ...at2, title: (row: LatencyPoint) =>
-        `${row.quantile} ${latency(row.latency_s)}\n${look.words.columns.offered} ` +
-        `${rate(row.offered_rps)}\n${look.words.columns.trial} ${row.trial}` })),
+        `${row.quantile} ${latency(row.latency_s)}\n${look.words.load} ` +
+        `${rate(row.offered_rps)}\n${look.words.trial} ${row.trial}` })),
     ],
   });
 }

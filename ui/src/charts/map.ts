@@ -4,10 +4,11 @@
 import * as Plot from "@observablehq/plot";
 
 import type { MapCell, SessionPage } from "../data";
-import { bytes, number, rate, setting } from "../figures";
+import { bytes, distinct, number, rate } from "../figures";
+import { isSame, nameOf } from "../setting";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
-import { HALO, plot, tagged, type Drawn, type Look } from "./common";
+import type { Words } from "../words";
+import { capacityColumns, HALO, plot, tagged, type Drawn, type Look } from "./common";
 
 export const STEPS = 7;
 
@@ -34,13 +35,8 @@ export function mapRows(session: SessionPage): MapRow[] {
     cell,
     step: stepOf(cell.rps, most),
     kind: kindOf(cell),
-    isToday: cell.mark === "today" || isCurrent(session, cell),
+    isToday: cell.mark === "today" || isSame(session.current, cell),
   }));
-}
-
-function isCurrent(session: SessionPage, cell: MapCell): boolean {
-  const now = session.current;
-  return now !== null && now.workers === cell.workers && now.threads === cell.threads;
 }
 
 function stepOf(rps: number | null, most: number): number {
@@ -65,29 +61,26 @@ function kindOf(cell: MapCell): MapRow["kind"] {
 }
 
 export function mapTable(session: SessionPage, words: Words): Table {
-  const t = words.columns;
   return {
     name: "map",
     columns: [
-      { key: "setting", label: t.setting },
-      { key: "state", label: t.state },
-      { key: "capacity_rps", label: t.capacity, format: rate },
-      { key: "capacity_rps_low", label: t.low, format: rate },
-      { key: "capacity_rps_high", label: t.high, format: rate },
-      { key: "predicted_rps", label: t.predicted, format: rate },
-      { key: "memory_bytes", label: t.memory, format: bytes },
-      { key: "limit", label: t.limit },
-      { key: "why", label: t.why },
+      { key: "setting", label: words.setting },
+      { key: "state", label: words.state },
+      ...capacityColumns(words),
+      { key: "predicted_rps", label: words.predicted, format: rate },
+      { key: "memory_bytes", label: words.memory, format: bytes },
+      { key: "limit", label: words.limit },
+      { key: "why", label: words.why },
     ],
     rows: session.map.map((cell) => [
-      setting(cell.workers, cell.threads, session.has_threads),
-      words.states[cell.state],
+      nameOf(cell, session),
+      words[cell.state],
       cell.rps,
       cell.rps_interval?.[0] ?? null,
       cell.rps_interval?.[1] ?? null,
       cell.predicted_rps,
       cell.memory_bytes,
-      cell.limit === null ? null : words.limit(cell.limit),
+      cell.limit,
       cell.why,
     ]),
   };
@@ -234,8 +227,12 @@ function labels(rows: MapRow[], at: object, look: MapLook): Plot.Markish[] {
 }
 
 function markName(row: MapRow, words: Words): string {
-  if (row.cell.mark !== null) return words[row.cell.mark];
-  return row.isToday ? words.today : "";
+  const { mark } = row.cell;
+  return mark !== null ? markText(mark, words) : row.isToday ? words.today : "";
+}
+
+export function markText(mark: NonNullable<MapCell["mark"]>, words: Words): string {
+  return mark === "equivalent" ? words.as_good : words[mark];
 }
 
 function settingTags(row: MapRow) {
@@ -288,8 +285,4 @@ function boxesOf(drawn: Drawn, rows: MapRow[], flat: boolean): Box[] {
     width: x.bandwidth ?? 0,
     height: y.bandwidth ?? 0,
   }));
-}
-
-function distinct(values: number[]): number[] {
-  return [...new Set(values)].sort((a, b) => a - b);
 }

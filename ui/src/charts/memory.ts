@@ -4,9 +4,10 @@
 import * as Plot from "@observablehq/plot";
 
 import type { MapCell, SessionPage } from "../data";
-import { bytes, setting } from "../figures";
+import { bytes } from "../figures";
+import { nameOf } from "../setting";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 import { GRID, HALO, plot, tagged, type Drawn, type Look } from "./common";
 
 export const PARTS = ["shared", "workers", "threads"] as const;
@@ -26,7 +27,7 @@ export function memoryRows(session: SessionPage): MemoryRow[] {
     .filter((cell) => cell.memory_bytes !== null)
     .map((cell) => ({
       cell,
-      name: setting(cell.workers, cell.threads, session.has_threads),
+      name: nameOf(cell, session),
       memory_bytes: cell.memory_bytes ?? 0,
       isMeasured: cell.is_memory_measured,
       parts: partsOf(session.memory, cell),
@@ -43,16 +44,15 @@ function partsOf(memory: SessionPage["memory"], cell: MapCell): MemoryRow["parts
 }
 
 export function memoryTable(session: SessionPage, words: Words): Table {
-  const t = words.columns;
   const parts = session.memory === null ? [] : PARTS;
   return {
     name: "memory",
     columns: [
-      { key: "setting", label: t.setting },
-      { key: "memory_bytes", label: t.memory, format: bytes },
-      { key: "is_measured", label: t.measured },
+      { key: "setting", label: words.setting },
+      { key: "memory_bytes", label: words.memory, format: bytes },
+      { key: "is_measured", label: words.measured },
       ...parts.map((part) => ({
-        key: `${part}_bytes`, label: words.parts[part], format: bytes,
+        key: `${part}_bytes`, label: words[part], format: bytes,
       })),
     ],
     rows: memoryRows(session).map((row) => [
@@ -95,7 +95,7 @@ export function drawMemory(session: SessionPage, look: Look): Drawn {
   const pieces = stacked(rows);
   const limit = session.machine?.memory_bytes ?? null;
   const most = Math.max(...pieces.map((it) => it.to), ...rows.map((row) => row.memory_bytes));
-  // A limit that is far away would leave the bars too short to be read; it is told in words then.
+  // A limit that is far away would leave the bars too short to be read; it stands in the note then.
   const isNear = limit !== null && limit < most * 3;
   const unit = most >= 1024 ** 3 ? 1024 ** 3 : 1024 ** 2;
   return plot({
@@ -145,6 +145,6 @@ function limitMarks(limit: number | null, unit: number, words: Words): Plot.Mark
     Plot.ruleX([limit / unit], { stroke: "var(--bad)", strokeWidth: 1.5, strokeDasharray: "6 3",
       ...tagged("limit", [limit], (value) => ({ value })) }),
     Plot.text([limit / unit], { x: (x: number) => x, frameAnchor: "top", dy: -8,
-      text: () => words.charts.memoryLimit(bytes(limit)), fill: "var(--bad)" }),
+      text: () => fill(words.memory_limit, { size: bytes(limit) }), fill: "var(--bad)" }),
   ];
 }

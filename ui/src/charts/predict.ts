@@ -1,12 +1,13 @@
-// The program's predictions, looked up in its table: nothing is computed here.
+// The program's predictions, looked up in its table; this computes nothing.
 
 import * as Plot from "@observablehq/plot";
 
 import type { Predictions } from "../data";
 import { bytes, rate, short } from "../figures";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
-import { GRID, HALO, plot, rateScale, series, tagged, type Drawn, type Look } from "./common";
+import type { Words } from "../words";
+import { capacityColumns, GRID, HALO, plot, rateScale, series, tagged } from "./common";
+import type { Drawn, Look } from "./common";
 
 /** Where the sliders stand: values, not places in the table. */
 export interface Where {
@@ -23,6 +24,7 @@ export interface Predicted {
   low_rps: number | null;
   high_rps: number | null;
   memory_bytes: number | null;
+  /** As people name it. */
   limit: string | null;
 }
 
@@ -38,6 +40,7 @@ export function lookUp(table: Predictions, at: Where): Predicted | null {
   const i =
     ((core * table.waits.length + wait) * table.workers.length + worker) * table.threads.length +
     thread;
+  const limit = table.limit[i] ?? null;
   return {
     workers: at.workers,
     threads: at.threads,
@@ -45,7 +48,7 @@ export function lookUp(table: Predictions, at: Where): Predicted | null {
     low_rps: table.low_rps[i] ?? null,
     high_rps: table.high_rps[i] ?? null,
     memory_bytes: table.memory_bytes[i] ?? null,
-    limit: table.limit[i] ?? null,
+    limit: limit && (table.limit_names[limit] ?? limit),
   };
 }
 
@@ -58,24 +61,21 @@ export function curveRows(table: Predictions, at: Where, along: Along): Predicte
 
 /** All settings at the sliders' cores and wait. */
 export function predictTable(table: Predictions, at: Where, words: Words): Table {
-  const t = words.columns;
   return {
     name: "prediction",
     columns: [
-      { key: "workers", label: t.workers },
-      { key: "threads", label: t.threads },
-      { key: "capacity_rps", label: t.predicted, format: rate },
-      { key: "capacity_rps_low", label: t.low, format: rate },
-      { key: "capacity_rps_high", label: t.high, format: rate },
-      { key: "memory_bytes", label: t.memory, format: bytes },
-      { key: "limit", label: t.limit },
+      { key: "workers", label: words.workers },
+      { key: "threads", label: words.threads },
+      ...capacityColumns(words, words.predicted),
+      { key: "memory_bytes", label: words.memory, format: bytes },
+      { key: "limit", label: words.limit },
     ],
     rows: table.workers.flatMap((workers) =>
       table.threads.flatMap((threads) => {
         const row = lookUp(table, { ...at, workers, threads });
         return row === null ? [] : [[
           workers, threads, row.capacity_rps, row.low_rps, row.high_rps, row.memory_bytes,
-          row.limit === null ? null : words.limit(row.limit),
+          row.limit,
         ]];
       }),
     ),
@@ -102,7 +102,7 @@ export function drawPredicted(
   look: Look,
 ): Drawn {
   const rows = curveRows(table, at, along).filter((row) => row.capacity_rps !== null);
-  const here = rows.filter((row) => row[along] === at[along]);
+  const current = rows.filter((row) => row[along] === at[along]);
   const colour = series(along === "workers" ? 0 : 2);
   const tags = (row: Predicted) => ({ at: row[along], rps: row.capacity_rps });
   return plot({
@@ -120,10 +120,10 @@ export function drawPredicted(
         strokeDasharray: "5 3", ...tagged("curve", rows, tags) }),
       Plot.dot(rows, { x: along, y: "capacity_rps", r: 2.5, fill: colour,
         ...tagged("predicted", rows, tags) }),
-      Plot.dot(here, { x: along, y: "capacity_rps", r: 7, fill: colour, stroke: "var(--card)",
-        strokeWidth: 2, ...tagged("here", here, tags) }),
-      Plot.text(here, { x: along, y: "capacity_rps", dy: -16, fill: "var(--ink)", fontWeight: 600,
-        ...HALO, text: (row: Predicted) => `~ ${rate(row.capacity_rps ?? 0)}` }),
+      Plot.dot(current, { x: along, y: "capacity_rps", r: 7, fill: colour, stroke: "var(--card)",
+        strokeWidth: 2, ...tagged("current", current, tags) }),
+      Plot.text(current, { x: along, y: "capacity_rps", dy: -16, fill: "var(--ink)",
+        fontWeight: 600, ...HALO, text: (row: Predicted) => `~ ${rate(row.capacity_rps ?? 0)}` }),
     ],
   });
 }

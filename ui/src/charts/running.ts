@@ -5,25 +5,24 @@ import * as Plot from "@observablehq/plot";
 import type { Running, Second } from "../data";
 import { count, latency, rate, short } from "../figures";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
+import type { Words } from "../words";
 import { GRID, plot, rateScale, tagged, type Drawn, type Look } from "./common";
 
 export function runningTable(seconds: Second[], words: Words): Table {
-  const t = words.columns;
   return {
     name: "running",
     columns: [
-      { key: "at_s", label: t.second, format: short },
-      { key: "phase", label: t.state },
-      { key: "due", label: words.flows.due, format: count },
-      { key: "sent", label: words.flows.sent, format: count },
-      { key: "replies_rps", label: t.replies, format: rate },
-      { key: "errors", label: words.flows.errors, format: count },
-      { key: "in_flight", label: t.inFlight, format: count },
+      { key: "at_s", label: words.second, format: short },
+      { key: "phase", label: words.state },
+      { key: "due", label: words.due, format: count },
+      { key: "sent", label: words.sent, format: count },
+      { key: "replies_rps", label: words.answered, format: rate },
+      { key: "errors", label: words.errors, format: count },
+      { key: "in_flight", label: words.in_flight, format: count },
       { key: "p95_s", label: "p95", format: latency },
     ],
     rows: seconds.map((it) => [
-      it.at_s, words.live.phases[it.phase], it.due, it.sent, it.replies, it.errors, it.in_flight,
+      it.at_s, words[it.phase], it.due, it.sent, it.replies, it.errors, it.in_flight,
       it.p95_s,
     ]),
   };

@@ -5,7 +5,7 @@ import * as Plot from "@observablehq/plot";
 import type { TrialDetail, TrialRow } from "../data";
 import { count, latency, short, tick } from "../figures";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 import { GRID, limitLine, logDomain, logTicks, plot, rateScale, tagged, ticks, warmUp } from
   "./common";
 import type { Drawn, Look } from "./common";
@@ -65,22 +65,21 @@ export function queueRows(detail: TrialDetail): QueuePoint[] {
 /** The seconds of the load, one row each. What the monitor saw has a clock of its own: a table of
  * its own. */
 export function secondsTable(trial: TrialRow, detail: TrialDetail, words: Words): Table {
-  const t = words.columns;
   const timed = (key: string, label: string) => ({ key, label, format: latency });
   return {
     name: `trial-${trial.id}-seconds`,
     columns: [
-      { key: "second", label: t.second },
-      { key: "is_warm_up", label: words.charts.warmUp },
-      { key: "due", label: words.flows.due, format: count },
-      { key: "sent", label: words.flows.sent, format: count },
-      { key: "answered", label: words.flows.answered, format: count },
-      { key: "errors", label: words.flows.errors, format: count },
+      { key: "second", label: words.second },
+      { key: "is_warm_up", label: words.warm_up },
+      { key: "due", label: words.due, format: count },
+      { key: "sent", label: words.sent, format: count },
+      { key: "answered", label: words.answered, format: count },
+      { key: "errors", label: words.errors, format: count },
       timed("latency_s_p50", "p50"),
       timed("latency_s_p95", "p95"),
       timed("latency_s_p99", "p99"),
       timed("latency_s_max", "max"),
-      { key: "in_flight", label: t.inFlight, format: count },
+      { key: "in_flight", label: words.in_flight, format: count },
     ],
     rows: detail.due.map((due, i) => [
       i,
@@ -94,7 +93,7 @@ export function secondsTable(trial: TrialRow, detail: TrialDetail, words: Words)
 }
 
 export function secondsAxis(duration: number, width: number, words: Words): Plot.ScaleOptions {
-  return { domain: [0, Math.max(1, duration)], label: words.charts.seconds, labelArrow: "none",
+  return { domain: [0, Math.max(1, duration)], label: words.seconds, labelArrow: "none",
     ticks: ticks(width), tickFormat: short };
 }
 
@@ -122,8 +121,8 @@ export function drawFlow(trial: TrialRow, detail: TrialDetail, look: Look): Draw
         ...tagged("curve", others, (row) => ({ flow: row.flow })) }),
       ...warmUp(trial.warm_up_s, look.words),
       Plot.tip(rows, Plot.pointer({ x: "second", y: "rps", title: (row: FlowPoint) =>
-        `${look.words.flows[row.flow]}: ${count(row.rps)}\n` +
-        `${look.words.columns.second} ${Math.floor(row.second)}` })),
+        `${look.words[row.flow]}: ${count(row.rps)}\n` +
+        `${look.words.second} ${Math.floor(row.second)}` })),
     ],
   });
 }
@@ -148,7 +147,7 @@ export function drawBands(
     width: look.width,
     height: 240,
     x: secondsAxis(durationOf(detail), look.width, look.words),
-    y: { type: "log", domain, label: look.words.charts.latency, labelArrow: "none",
+    y: { type: "log", domain, label: look.words.latencies, labelArrow: "none",
       ticks: logTicks(...domain), tickFormat: tick },
     marks: [
       Plot.gridY(logTicks(...domain), GRID),
@@ -173,15 +172,15 @@ export function drawQueue(trial: TrialRow, detail: TrialDetail, look: Look): Dra
   const rows = queueRows(detail);
   const backlog = detail.monitor.backlog;
   const most = Math.max(1, ...rows.map((row) => row.queue));
-  // Far above what was seen, the backlog is told in the chart's words instead.
+  // Far above what was seen, the backlog stands in the chart's note instead.
   const isNear = backlog !== null && backlog < most * 4;
-  const limits = isNear ? [{ y: backlog, text: look.words.charts.backlog(backlog) }] : [];
+  const limits = isNear ? [{ y: backlog, text: fill(look.words.backlog, { size: backlog }) }] : [];
   return plot({
     width: look.width,
     height: 170,
     x: secondsAxis(durationOf(detail), look.width, look.words),
     y: { domain: [0, (isNear ? Math.max(backlog, most) : most) * 1.15], ticks: 4,
-      label: look.words.charts.connections, labelArrow: "none" },
+      label: look.words.connections, labelArrow: "none" },
     marks: [
       Plot.gridY({ ...GRID, ticks: 4 }),
       Plot.areaY(rows, { x: "at_s", y: "queue", fill: "var(--series-2)", fillOpacity: 0.35,
@@ -190,8 +189,8 @@ export function drawQueue(trial: TrialRow, detail: TrialDetail, look: Look): Dra
       ...warmUp(trial.warm_up_s, look.words),
       ...limitLine(limits),
       Plot.tip(rows, Plot.pointerX({ x: "at_s", y: "queue", title: (row: QueuePoint) =>
-        `${look.words.charts.connections}: ${row.queue}\n` +
-        `${look.words.columns.second} ${short(row.at_s)}` })),
+        `${look.words.connections}: ${row.queue}\n` +
+        `${look.words.second} ${short(row.at_s)}` })),
     ],
   });
 }

@@ -5,8 +5,9 @@ import * as Plot from "@observablehq/plot";
 
 import type { SessionPage, TrialRow } from "../data";
 import { latency, quantile, rate, tick } from "../figures";
+import { isSame, nameOf, type Setting } from "../setting";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 import { GRID, HALO, limitLine, logDomain, logTicks, plot, tagged } from "./common";
 import type { Drawn, Look } from "./common";
 import { sloLines } from "./latency";
@@ -26,8 +27,7 @@ export interface SpectrumPoint {
 export function spectrumTrials(session: SessionPage): Partial<Record<Side, TrialRow>> {
   const { current, decision } = session;
   const sides: Partial<Record<Side, TrialRow>> = {};
-  const isSame = current?.workers === decision?.workers && current?.threads === decision?.threads;
-  const today = current && !isSame ? lastOf(session, current) : undefined;
+  const today = current && !isSame(current, decision) ? lastOf(session, current) : undefined;
   const chosen = decision ? lastOf(session, decision) : undefined;
   if (today) sides.today = today;
   if (chosen) sides.chosen = chosen;
@@ -37,12 +37,11 @@ export function spectrumTrials(session: SessionPage): Partial<Record<Side, Trial
 /** The last trial of a setting with its seconds; rather one that confirmed it. */
 export function lastOf(
   session: SessionPage,
-  at: { workers: number; threads: number },
+  at: Setting,
 ): TrialRow | undefined {
   const own = session.trials.filter(
     (trial) =>
-      trial.workers === at.workers && trial.threads === at.threads &&
-      trial.detail !== null && trial.changes.length === 0,
+      isSame(trial, at) && trial.detail !== null && trial.changes.length === 0,
   );
   const valid = own.filter((trial) => trial.valid && trial.purpose === "confirm");
   return valid.at(-1) ?? own.filter((trial) => trial.valid).at(-1) ?? own.at(-1);
@@ -72,14 +71,13 @@ function nines(share: number): number | null {
 }
 
 export function spectrumTable(session: SessionPage, words: Words): Table {
-  const t = words.columns;
   return {
     name: "spectrum",
     columns: [
-      { key: "side", label: t.setting },
-      { key: "trial", label: t.trial },
-      { key: "quantile", label: t.quantile, format: quantile },
-      { key: "latency_s", label: t.latency, format: latency },
+      { key: "side", label: words.setting },
+      { key: "trial", label: words.trial },
+      { key: "quantile", label: words.quantile, format: quantile },
+      { key: "latency_s", label: words.latencies, format: latency },
     ],
     rows: spectrumRows(session).map((row) => [
       words[row.side], row.trial, row.quantile, row.latency_s,
@@ -96,9 +94,9 @@ export const SIDE_COLOURS: Record<Side, string> = {
 export function sideName(session: SessionPage, side: Side, words: Words): string {
   const trial = spectrumTrials(session)[side];
   if (!trial) return words[side];
-  const name = session.has_threads ? `${trial.workers} x ${trial.threads}` : `${trial.workers}`;
-  const load = trial.offered_rps === null ? "" : words.charts.at(rate(trial.offered_rps));
-  return `${words[side]}: ${name} ${load}`;
+  const rps = trial.offered_rps;
+  const load = rps === null ? "" : fill(words.at_load, { load: rate(rps) });
+  return `${words[side]}: ${nameOf(trial, session)} ${load}`;
 }
 
 export function drawSpectrum(session: SessionPage, look: Look): Drawn {
@@ -112,9 +110,9 @@ export function drawSpectrum(session: SessionPage, look: Look): Drawn {
   return plot({
     width: look.width,
     height: Math.max(280, Math.min(380, look.width * 0.5)),
-    x: { type: "log", domain: [1, most * 1.1], label: look.words.charts.quantile,
+    x: { type: "log", domain: [1, most * 1.1], label: look.words.quantile,
       labelArrow: "none", ticks: decades, tickFormat: (x: number) => quantile(1 - 1 / x) },
-    y: { type: "log", domain, label: look.words.charts.latency, labelArrow: "none",
+    y: { type: "log", domain, label: look.words.latencies, labelArrow: "none",
       ticks: logTicks(...domain), tickFormat: tick },
     marks: [
       Plot.gridY(logTicks(...domain), GRID),

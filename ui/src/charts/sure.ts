@@ -4,10 +4,12 @@
 import * as Plot from "@observablehq/plot";
 
 import type { SessionPage } from "../data";
-import { number, rate, setting } from "../figures";
+import { interval, number, rate, type Interval } from "../figures";
+import { isSame, nameOf, type Setting } from "../setting";
 import type { Table } from "../table";
-import type { Words } from "../words/words";
-import { GRID, HALO, plot, tagged, ticks, type Drawn, type Look } from "./common";
+import type { Words } from "../words";
+import { capacityColumns, GRID, HALO, plot, tagged, ticks, type Drawn, type Look } from
+  "./common";
 
 export interface SureRow {
   name: string;
@@ -19,31 +21,25 @@ export interface SureRow {
 
 export function sureRows(session: SessionPage): SureRow[] {
   const { current, decision } = session;
+  const row = (side: SureRow["side"], at: Setting, rps: number, [low, high]: Interval): SureRow =>
+    ({ name: nameOf(at, session), side, rps, low, high });
   const rows: SureRow[] = [];
-  const name = (it: { workers: number; threads: number }) =>
-    setting(it.workers, it.threads, session.has_threads);
   if (current?.capacity_rps != null && current.capacity_rps_interval) {
-    const [low, high] = current.capacity_rps_interval;
-    rows.push({ name: name(current), side: "today", rps: current.capacity_rps, low, high });
+    rows.push(row("today", current, current.capacity_rps, current.capacity_rps_interval));
   }
-  const isSame = decision?.workers === current?.workers && decision?.threads === current?.threads;
-  if (decision && !(isSame && rows.length > 0)) {
-    const [low, high] = decision.capacity_rps_interval;
-    rows.push({ name: name(decision), side: "chosen", rps: decision.capacity_rps, low, high });
+  if (decision && !(isSame(decision, current) && rows.length > 0)) {
+    rows.push(row("chosen", decision, decision.capacity_rps, decision.capacity_rps_interval));
   }
   return rows;
 }
 
 export function sureTable(session: SessionPage, words: Words): Table {
-  const t = words.columns;
   return {
     name: "decision",
     columns: [
-      { key: "setting", label: t.setting },
-      { key: "side", label: t.state },
-      { key: "capacity_rps", label: t.capacity, format: rate },
-      { key: "capacity_rps_low", label: t.low, format: rate },
-      { key: "capacity_rps_high", label: t.high, format: rate },
+      { key: "setting", label: words.setting },
+      { key: "side", label: words.state },
+      ...capacityColumns(words),
     ],
     rows: sureRows(session).map((row) => [row.name, words[row.side], row.rps, row.low, row.high]),
   };
@@ -59,7 +55,7 @@ export function drawSure(session: SessionPage, look: Look): Drawn {
     height: 56 + rows.length * 44,
     marginTop: 10,
     marginLeft: 8,
-    x: { domain: [0, most * 1.12], label: look.words.charts.requestsPerSecond, labelArrow: "none",
+    x: { domain: [0, most * 1.12], label: look.words.rps, labelArrow: "none",
       ticks: Math.min(6, ticks(look.width)) },
     y: { domain: rows.map((row) => row.side), axis: null, padding: 0.1 },
     marks: [
@@ -74,8 +70,8 @@ export function drawSure(session: SessionPage, look: Look): Drawn {
         dy: 10, ...tagged("point", rows, (row) => ({ side: row.side, rps: row.rps })) }),
       Plot.text(rows, { x: 0, y, frameAnchor: "left", textAnchor: "start", dx: 6, dy: -10,
         fill: "var(--ink)", ...HALO, text: (row: SureRow) =>
-          `${look.words[row.side]} ${row.name}: ${rate(row.rps)} (${look.words.between(
-            number(row.low), number(row.high))})` }),
+          `${look.words[row.side]} ${row.name}: ${rate(row.rps)} (${
+            interval([row.low, row.high], number, look.words.between)})` }),
     ],
   });
 }

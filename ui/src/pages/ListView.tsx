@@ -5,35 +5,31 @@ import { useEffect, useState } from "preact/hooks";
 import * as api from "../api";
 import type { ListRow } from "../data";
 import { moment } from "../figures";
-import { messageOf } from "../live";
-import { Header } from "../parts/Header";
+import { Frame } from "../parts/Header";
 import { Outside } from "../parts/Outside";
 import { WideTable } from "../parts/WideTable";
 import { hashOf } from "../route";
 import { useView } from "../view";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 
-/** How often the list is asked for again; a running session's stream tells sooner. */
+/** How often the list is asked for again; a running session's stream is sooner. */
 const AGAIN_MS = 10_000;
 
 export function ListView() {
   const { words } = useView();
   const { rows, problem } = useSessions();
   return (
-    <>
-      <Header />
-      <main id="main" tabIndex={-1}>
-        <section class="answer"><h1>{words.list.title}</h1></section>
-        {problem !== null && (
-          <p class="problem" role="alert">
-            {words.problems.unreachable}: <Outside text={problem} />
-          </p>
-        )}
-        {rows === null && problem === null && <p>{words.problems.loading}</p>}
-        {rows?.length === 0 && <p>{words.list.none}</p>}
-        {rows !== null && rows.length > 0 && <Rows rows={rows} />}
-      </main>
-    </>
+    <Frame>
+      <section class="answer"><h1>{words.sessions}</h1></section>
+      {problem !== null && (
+        <p class="problem" role="alert">
+          {words.unreachable}: <Outside text={problem} />
+        </p>
+      )}
+      {rows === null && problem === null && <p>{words.loading}</p>}
+      {rows?.length === 0 && <p>{words.no_sessions}</p>}
+      {rows !== null && rows.length > 0 && <Rows rows={rows} />}
+    </Frame>
   );
 }
 
@@ -42,15 +38,11 @@ function useSessions(): { rows: ListRow[] | null; problem: string | null } {
   const [problem, setProblem] = useState<string | null>(null);
   const running = rows?.find((row) => row.state === "running" && row.is_alive)?.id ?? null;
   useEffect(() => {
-    const control = new AbortController();
     const load = () =>
-      api.sessions(control.signal).then(
-        (found) => { setRows(found); setProblem(null); },
-        (error: unknown) => { if (!control.signal.aborted) setProblem(messageOf(error)); },
-      );
-    void load();
-    const timer = setInterval(() => { if (!document.hidden) void load(); }, AGAIN_MS);
-    return () => { control.abort(); clearInterval(timer); };
+      api.ask(api.sessions, (found) => { setRows(found); setProblem(null); }, setProblem);
+    let end = load();
+    const timer = setInterval(() => { if (!document.hidden) end = load(); }, AGAIN_MS);
+    return () => { end(); clearInterval(timer); };
   }, []);
   useEffect(() => {
     if (running === null) return undefined;
@@ -66,24 +58,24 @@ function useSessions(): { rows: ListRow[] | null; problem: string | null } {
 function Rows({ rows }: { rows: ListRow[] }) {
   const { words, language } = useView();
   const [ticked, setTicked] = useState<number[]>([]);
-  const t = words.columns;
   const tick = (id: number) =>
     setTicked(ticked.includes(id) ? ticked.filter((it) => it !== id) : [...ticked, id].slice(-2));
+  const heads = [words.session, words.compare, words.state, words.decision, words.started,
+    words.app, words.server];
   const [a, b] = [...ticked].sort((x, y) => x - y);
   return (
-    <section class="figure list" aria-label={words.list.title}>
+    <section class="figure list" aria-label={words.sessions}>
       <p class="controls">
         {a !== undefined && b !== undefined
           ? <a class="button" href={hashOf({ page: "compare", a, b }, location.hash)}>
-              {words.actions.compare} {a}, {b}
+              {words.compare} {a}, {b}
             </a>
-          : <span class="note">{words.list.pickTwo}</span>}
+          : <span class="note">{words.pick_two}</span>}
       </p>
-      <WideTable title={words.list.title} name="sessions">
+      <WideTable title={words.sessions} name="sessions">
         <thead>
           <tr>
-            {[t.session, words.actions.compare, t.state, t.decision, t.started, t.app, t.server]
-              .map((head) => <th scope="col" key={head}>{head}</th>)}
+            {heads.map((head) => <th scope="col" key={head}>{head}</th>)}
           </tr>
         </thead>
         <tbody>
@@ -94,7 +86,7 @@ function Rows({ rows }: { rows: ListRow[] }) {
               </th>
               <td>
                 <input type="checkbox" checked={ticked.includes(row.id)}
-                  aria-label={words.list.pick(row.id)} onChange={() => tick(row.id)} />
+                  aria-label={fill(words.pick, { id: row.id })} onChange={() => tick(row.id)} />
               </td>
               <td><span class={`state ${row.state}`}>{stateText(row, words)}</span></td>
               <td><Outside text={row.decision ?? "–"} /></td>
@@ -111,5 +103,5 @@ function Rows({ rows }: { rows: ListRow[] }) {
 
 function stateText(row: ListRow, words: Words): string {
   return row.state === "running" && !row.is_alive
-    ? words.list.interrupted : words.head.state[row.state];
+    ? words.interrupted : words[row.state];
 }

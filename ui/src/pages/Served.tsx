@@ -4,14 +4,14 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 
 import * as api from "../api";
 import type { PageOf } from "../decode";
-import { messageOf, useLive } from "../live";
-import { Header } from "../parts/Header";
+import { useLive } from "../live";
+import { Frame } from "../parts/Header";
 import { Outside } from "../parts/Outside";
 import { Predict } from "../parts/Predict";
 import { hashOf, type Place } from "../route";
 import { inLanguage } from "../language";
 import { useView } from "../view";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 import { CompareView } from "./CompareView";
 import { ListView } from "./ListView";
 import { About, SessionView } from "./SessionView";
@@ -41,13 +41,13 @@ function useTitle(place: Place) {
 function titleOf(place: Place, words: Words): string {
   switch (place.page) {
     case "list":
-      return words.list.title;
+      return words.sessions;
     case "compare":
-      return `${words.compare.title}: ${place.a}, ${place.b}`;
+      return `${words.comparison}: ${place.a}, ${place.b}`;
     case "predict":
-      return `${words.sections.predict}: ${words.head.session(place.id)}`;
+      return `${words.predict}: ${fill(words.session_id, { id: place.id })}`;
     default:
-      return words.head.session(place.id);
+      return fill(words.session_id, { id: place.id });
   }
 }
 
@@ -64,29 +64,24 @@ function ServedPredict({ id }: { id: number }) {
   const session = useMemo(() => stored && inLanguage(stored, language), [stored, language]);
   if (!session) return <Waiting problem={problem} />;
   return (
-    <>
-      <Header><About session={session} /></Header>
-      <main id="main" tabIndex={-1}>
-        <section class="answer"><h1>{words.sections.predict}</h1></section>
-        {session.predict
-          ? <Predict session={session} known={session.predict} />
-          : <p>{words.problems.nothing}</p>}
-        <p><a href={hashOf({ page: "session", id }, location.hash)}>{words.head.session(id)}</a></p>
-      </main>
-    </>
+    <Frame about={<About session={session} />}>
+      <section class="answer"><h1>{words.predict}</h1></section>
+      {session.predict
+        ? <Predict session={session} known={session.predict} />
+        : <p>{words.nothing}</p>}
+      <p>
+        <a href={hashOf({ page: "session", id }, location.hash)}>
+          {fill(words.session_id, { id })}
+        </a>
+      </p>
+    </Frame>
   );
 }
 
 function ServedCompare({ a, b }: { a: number; b: number }) {
   const [page, setPage] = useState<PageOf<"compare"> | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
-  useEffect(() => {
-    const control = new AbortController();
-    api.compare(a, b, control.signal).then(setPage, (error: unknown) => {
-      if (!control.signal.aborted) setProblem(messageOf(error));
-    });
-    return () => control.abort();
-  }, [a, b]);
+  useEffect(() => api.ask((signal) => api.compare(a, b, signal), setPage, setProblem), [a, b]);
   if (!page) return <Waiting problem={problem} />;
   return <CompareView page={page} compared={page.compare} />;
 }
@@ -94,13 +89,10 @@ function ServedCompare({ a, b }: { a: number; b: number }) {
 function Waiting({ problem }: { problem: string | null }) {
   const { words } = useView();
   return (
-    <>
-      <Header />
-      <main id="main" tabIndex={-1}>
-        {problem === null
-          ? <p>{words.problems.loading}</p>
-          : <p class="problem" role="alert"><Outside text={problem} /></p>}
-      </main>
-    </>
+    <Frame>
+      {problem === null
+        ? <p>{words.loading}</p>
+        : <p class="problem" role="alert"><Outside text={problem} /></p>}
+    </Frame>
   );
 }

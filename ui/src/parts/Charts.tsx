@@ -5,17 +5,18 @@ import { useState } from "preact/hooks";
 import { capacityRows, capacityTable, drawCapacity, threadCounts } from "../charts/capacity";
 import { series } from "../charts/common";
 import { cpuTable, drawCpu, processColour, processName, processesOf } from "../charts/cpu";
-import { drawLatency, latencySettings, latencyTable, QUANTILE_COLOURS, QUANTILES, trialsOf,
-  type Setting } from "../charts/latency";
+import { drawLatency, latencySettings, latencyTable, QUANTILE_COLOURS, QUANTILES, trialsOf } from
+  "../charts/latency";
 import { drawMemory, memoryRows, memoryTable, PART_COLOURS, PARTS } from "../charts/memory";
 import { drawFlow, FLOW_COLOURS, flowRows, FLOWS, secondsTable } from "../charts/seconds";
 import { drawSpectrum, lastOf, SIDE_COLOURS, sideName, spectrumTable, spectrumTrials,
   type Side } from "../charts/spectrum";
 import type { SessionPage, TrialDetail, TrialRow } from "../data";
-import { bytes, setting } from "../figures";
+import { bytes } from "../figures";
 import { isolated } from "../outside";
+import { nameOf } from "../setting";
 import { useWords } from "../view";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 import { Figure, SmallFigure, type LegendEntry } from "./Figure";
 
 interface Props {
@@ -34,10 +35,9 @@ export function CapacityFigure({ session }: Props) {
   return (
     <Figure
       id="capacity"
-      name="capacity"
-      title={words.sections.capacity}
-      lead={words.lead.capacity}
-      label={words.labels.capacity(points, counts.length)}
+      title={words.capacity}
+      lead={words.capacity_lead}
+      label={fill(words.capacity_label, { points, lines: counts.length })}
       {...(session.has_threads ? { legend } : {})}
       draw={(look) => drawCapacity(session, look)}
       of={[session]}
@@ -51,32 +51,31 @@ export function LatencyFigure({ session }: Props) {
   const words = useWords();
   const settings = latencySettings(session);
   const [asked, ask] = useState<string | null>(null);
-  const nameOf = (at: Setting) => setting(at.workers, at.threads, session.has_threads);
-  const at = settings.find((it) => nameOf(it) === asked) ?? settings[0];
+  const at = settings.find((it) => nameOf(it, session) === asked) ?? settings[0];
   if (at === undefined) return null;
+  const name = nameOf(at, session);
   return (
     <Figure
       id="latency"
-      name="latency"
-      title={words.sections.latency}
-      lead={words.lead.latency}
-      label={words.labels.latency(nameOf(at), trialsOf(session, at).length)}
+      title={words.latency_and_load}
+      lead={words.latency_lead}
+      label={fill(words.latency_label, { setting: name, trials: trialsOf(session, at).length })}
       controls={
         <label>
-          {words.actions.setting}{" "}
-          <select value={nameOf(at)} onChange={(event) => ask(event.currentTarget.value)}>
-            {settings.map((it) => <option key={nameOf(it)}>{nameOf(it)}</option>)}
+          {words.setting}{" "}
+          <select value={name} onChange={(event) => ask(event.currentTarget.value)}>
+            {settings.map((it) => nameOf(it, session)).map((it) => <option key={it}>{it}</option>)}
           </select>
         </label>
       }
       legend={[
         ...QUANTILES.map((name): LegendEntry =>
           ({ text: name, colour: QUANTILE_COLOURS[name], as: "line" })),
-        { text: words.charts.held, colour: "var(--ink)", as: "symbol", symbol: "●" },
-        { text: words.charts.missed, colour: "var(--ink)", as: "symbol", symbol: "✕" },
+        { text: words.held, colour: "var(--ink)", as: "symbol", symbol: "●" },
+        { text: words.did_not_hold, colour: "var(--ink)", as: "symbol", symbol: "✕" },
       ]}
       draw={(look) => drawLatency(session, at, look)}
-      of={[session, nameOf(at)]}
+      of={[session, name]}
       table={() => latencyTable(session, at, words)}
     />
   );
@@ -90,17 +89,16 @@ export function MemoryFigure({ session }: Props) {
   const most = Math.max(...rows.map((row) => row.memory_bytes));
   const isFar = limit !== null && limit >= most * 3;
   const legend = session.memory === null ? {} : {
-    legend: PARTS.map((part) => ({ text: words.parts[part], colour: PART_COLOURS[part] })),
+    legend: PARTS.map((part) => ({ text: words[part], colour: PART_COLOURS[part] })),
   };
   return (
     <Figure
       id="memory"
-      name="memory"
-      title={words.sections.memory}
-      lead={words.lead.memory}
-      label={words.labels.memory(rows.length)}
+      title={words.memory}
+      lead={words.memory_lead}
+      label={fill(words.memory_label, { settings: rows.length })}
       {...legend}
-      note={isFar && limit !== null ? words.charts.memoryFar(bytes(limit)) : undefined}
+      note={isFar && limit !== null ? fill(words.memory_far, { size: bytes(limit) }) : undefined}
       draw={(look) => drawMemory(session, look)}
       of={[session]}
       table={() => memoryTable(session, words)}
@@ -116,10 +114,9 @@ export function SpectrumFigure({ session }: Props) {
   return (
     <Figure
       id="spectrum"
-      name="spectrum"
-      title={words.sections.spectrum}
-      lead={words.lead.spectrum}
-      label={words.labels.spectrum(names.join(", "))}
+      title={words.spectrum}
+      lead={words.spectrum_lead}
+      label={fill(words.spectrum_label, { sides: names.join(", ") })}
       legend={sides.map((side, i): LegendEntry =>
         ({ text: names[i] ?? "", colour: SIDE_COLOURS[side], as: "line" }))}
       draw={(look) => drawSpectrum(session, look)}
@@ -130,10 +127,9 @@ export function SpectrumFigure({ session }: Props) {
 }
 
 /** A trial in a word, for lists to choose from. */
-export function trialName(trial: TrialRow, session: SessionPage, words: Words): string {
-  const at = setting(trial.workers, trial.threads, session.has_threads);
-  const outcome = words.outcome(trial.outcome);
-  return `${trial.id}: ${at}, ${words.purposes[trial.purpose]}, ${isolated(outcome)}`;
+function trialName(trial: TrialRow, session: SessionPage): string {
+  const at = nameOf(trial, session);
+  return `${trial.id}: ${at}, ${trial.purpose_name}, ${isolated(trial.outcome)}`;
 }
 
 /** What is shown first: the last trial that confirmed the choice. */
@@ -155,17 +151,16 @@ export function CpuFigure({ session, opened }: Props & { opened: number | null }
   return (
     <Figure
       id="cpu"
-      name="cpu"
-      title={words.sections.cpu}
-      lead={words.lead.cpu}
-      label={words.labels.cpu(trial.id, processes.length)}
+      title={words.cpu_by_process}
+      lead={words.cpu_lead}
+      label={fill(words.cpu_label, { trial: trial.id, processes: processes.length })}
       controls={
         <label>
-          {words.actions.trial}{" "}
+          {words.trial}{" "}
           <select value={String(trial.id)}
             onChange={(event) => ask(Number(event.currentTarget.value))}>
             {shown.map((it) => (
-              <option value={String(it.id)} key={it.id}>{trialName(it, session, words)}</option>
+              <option value={String(it.id)} key={it.id}>{trialName(it, session)}</option>
             ))}
           </select>
         </label>
@@ -185,7 +180,7 @@ export function CpuFigure({ session, opened }: Props & { opened: number | null }
 export function flowLegend(words: Words, detail: TrialDetail): LegendEntry[] {
   const drawn = new Set(flowRows(detail).map((row) => row.flow));
   return FLOWS.filter((flow) => drawn.has(flow)).map((flow) =>
-    ({ text: words.flows[flow], colour: FLOW_COLOURS[flow], as: "line" }));
+    ({ text: words[flow], colour: FLOW_COLOURS[flow], as: "line" }));
 }
 
 /** Throughput on the same seconds, right under the processes. */
@@ -194,8 +189,9 @@ function Beside({ trial }: { trial: TrialRow }) {
   const detail = trial.detail;
   if (!detail) return null;
   return (
-    <SmallFigure name="throughput" title={words.trials.flow} label={words.labels.flow(trial.id)}
-      of={[trial]} draw={(look) => drawFlow(trial, detail, look)} legend={flowLegend(words, detail)}
+    <SmallFigure name="throughput" title={words.requests}
+      label={fill(words.flow_label, { trial: trial.id })} of={[trial]}
+      draw={(look) => drawFlow(trial, detail, look)} legend={flowLegend(words, detail)}
       table={() => secondsTable(trial, detail, words)} />
   );
 }

@@ -18,8 +18,8 @@ export function CopyButton(props: { text: () => string; label?: string; what: st
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setState("idle"), SHOWN_MS);
   };
-  const idle = props.label ?? words.actions.copy;
-  const texts = { idle, copied: words.actions.copied, failed: words.actions.notCopied };
+  const idle = props.label ?? words.copy;
+  const texts = { idle, copied: words.copied, failed: words.not_copied };
   return (
     <button
       type="button"

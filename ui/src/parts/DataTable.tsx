@@ -18,7 +18,7 @@ export function DataTable({ table, title }: { table: () => Table; title: string 
       open={isOpen}
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
-      <summary>{words.actions.data}</summary>
+      <summary>{words.data}</summary>
       {isOpen && <Opened table={table()} title={title} />}
     </details>
   );
@@ -30,9 +30,9 @@ function Opened({ table, title }: { table: Table; title: string }) {
   return (
     <>
       <div class="buttons">
-        <CopyButton text={() => csv(table)} label={words.actions.copyCsv} what={title} />
+        <CopyButton text={() => csv(table)} label={words.copy_csv} what={title} />
         <button type="button" onClick={() => save(fileName, csv(table))}>
-          {words.actions.saveCsv}
+          {words.save_csv}
         </button>
       </div>
       <PlainTable table={table} title={title} />

@@ -2,12 +2,14 @@
 
 import { drawSure, sureRows, sureTable } from "../charts/sure";
 import type { Decision, Limit, SessionPage, Settings } from "../data";
-import { bytes, change, interval, number, percent, rate, ratio, setting } from "../figures";
+import { bytes, change, interval, number, percent, rate, ratio } from "../figures";
+import { nameOf } from "../setting";
 import { useView, useWords } from "../view";
+import { fill } from "../words";
 import { Chart } from "./Chart";
 import { CopyBlock } from "./CopyBlock";
 import { DataTable } from "./DataTable";
-import { Outside } from "./Outside";
+import { Outside, Pairs } from "./Outside";
 
 /** `runs`: it is being measured; until it has decided, nothing is to be done but wait. */
 export function Answer({ session, runs }: { session: SessionPage; runs: boolean }) {
@@ -18,13 +20,13 @@ export function Answer({ session, runs }: { session: SessionPage; runs: boolean 
   return (
     <section class="answer" id="decision" aria-labelledby="headline">
       <h1 id="headline">
-        {waits ? words.live.soFar(session.trials.length) : text.headline}
+        {waits ? fill(words.so_far, { trials: session.trials.length }) : text.headline}
       </h1>
       {session.error && <p class="problem" role="note"><Outside text={session.error} /></p>}
       {decision && <KeyFigures decision={decision} />}
       {!waits && text.ways_out.length > 0 && (
         <section class="card">
-          <h2>{words.sections.waysOut}</h2>
+          <h2>{words.what_to_do}</h2>
           <ul>{text.ways_out.map((way) => <li key={way}><Outside text={way} /></li>)}</ul>
         </section>
       )}
@@ -33,7 +35,7 @@ export function Answer({ session, runs }: { session: SessionPage; runs: boolean 
           <Paste settings={decision.settings} />
           <div>
             <Sure session={session} />
-            <WhatLimits limit={decision.limit} />
+            <WhatLimits limit={decision.limit} name={text.limit ?? decision.limit.kind} />
           </div>
         </div>
       )}
@@ -44,29 +46,29 @@ export function Answer({ session, runs }: { session: SessionPage; runs: boolean 
 
 function KeyFigures({ decision }: { decision: Decision }) {
   const words = useWords();
-  const t = words.decision;
   const gain = decision.gain_ratio;
   return (
     <dl class="key-figures">
-      <KeyFigure name={t.capacity} value={rate(decision.capacity_rps)}
+      <KeyFigure name={words.capacity} value={rate(decision.capacity_rps)}
         note={interval(decision.capacity_rps_interval, number, words.between)} />
       {gain !== null && (
-        <KeyFigure name={t.gain} value={change(gain)}
+        <KeyFigure name={words.gain} value={change(gain)}
           note={decision.gain_ratio_interval
             ? `x ${interval(decision.gain_ratio_interval, ratio, words.between)}` : ""} />
       )}
-      <KeyFigure name={t.operating} value={rate(decision.operating_rps)} note="" />
+      <KeyFigure name={words.day_to_day} value={rate(decision.operating_rps)} />
       {decision.memory_bytes !== null && (
-        <KeyFigure name={t.memory} value={bytes(decision.memory_bytes)} note="" />
+        <KeyFigure name={words.memory} value={bytes(decision.memory_bytes)} />
       )}
       {decision.database_connections > 0 && (
-        <KeyFigure name={t.connections} value={String(decision.database_connections)} note="" />
+        <KeyFigure name={words.database_connections}
+          value={String(decision.database_connections)} />
       )}
     </dl>
   );
 }
 
-function KeyFigure(props: { name: string; value: string; note: string }) {
+function KeyFigure(props: { name: string; value: string; note?: string }) {
   return (
     <div>
       <dt>{props.name}</dt>
@@ -84,22 +86,27 @@ function assignments(env: Record<string, string>): string {
 
 function Paste({ settings }: { settings: Settings }) {
   const words = useWords();
-  const t = words.decision;
   const env = assignments(settings.env);
   const knobs = assignments(settings.knobs_env ?? {});
   return (
     <section class="pastes" aria-labelledby="paste-title">
-      <h2 id="paste-title">{words.sections.paste}</h2>
-      {env && <CopyBlock name="env" title={t.env} text={env} />}
+      <h2 id="paste-title">{words.settings}</h2>
+      {env && <CopyBlock name="env" title={words.environment} text={env} />}
       {settings.config_snippet && (
-        <CopyBlock name="snippet" title={t.snippet} text={settings.config_snippet}
-          note={settings.place ? t.intoFile(settings.place) : t.intoServerFile} />
+        <CopyBlock name="snippet" title={words.snippet} text={settings.config_snippet}
+          note={settings.place
+            ? fill(words.into_file, { place: settings.place }) : words.into_server_file} />
       )}
-      {settings.start && <CopyBlock name="start" title={t.start} text={settings.start} />}
-      {knobs && <CopyBlock name="knobs-env" title={`${t.knobs}: ${t.env}`} text={knobs} />}
+      {settings.start && (
+        <CopyBlock name="start" title={words.start_it_with} text={settings.start} />
+      )}
+      {knobs && (
+        <CopyBlock name="knobs-env" text={knobs}
+          title={`${words.knobs_part}: ${words.environment}`} />
+      )}
       {byPlace(settings.knobs_lines ?? []).map(([place, lines]) => (
-        <CopyBlock key={place} name="knobs-lines" title={t.knobs} text={lines}
-          note={t.intoFile(place)} />
+        <CopyBlock key={place} name="knobs-lines" title={words.knobs_part} text={lines}
+          note={fill(words.into_file, { place })} />
       ))}
       {settings.advice.length > 0 && (
         <ul class="advice">
@@ -121,22 +128,22 @@ function Sure({ session }: { session: SessionPage }) {
   const rows = sureRows(session);
   if (rows.length === 0) return null;
   const said = rows.map((row) => `${words[row.side]} ${row.name}: ${rate(row.rps)} ` +
-    `(${words.between(number(row.low), number(row.high))})`);
+    `(${interval([row.low, row.high], number, words.between)})`);
   const equal = session.decision?.equivalent ?? [];
   return (
     <section class="card" id="sure">
-      <h2>{words.sections.sure}</h2>
-      <p class="lead">{words.lead.sure}</p>
-      <Chart name="sure" label={words.labels.sure(said.join(", "))} of={[session]}
+      <h2>{words.how_sure}</h2>
+      <p class="lead">{words.how_sure_lead}</p>
+      <Chart name="sure" label={fill(words.sure_label, { rows: said.join(", ") })} of={[session]}
         draw={(look) => drawSure(session, look)} />
-      <DataTable table={() => sureTable(session, words)} title={words.sections.sure} />
+      <DataTable table={() => sureTable(session, words)} title={words.how_sure} />
       {equal.length > 0 && (
         <p class="note" data-part="equivalent">
-          {words.decision.equivalentTo}:{" "}
+          {words.equivalent}:{" "}
           {equal.map((it, i) => (
             <span key={`${it.workers}-${it.threads}`}>
               {i > 0 && ", "}
-              <b>{setting(it.workers, it.threads, session.has_threads)}</b>
+              <b>{nameOf(it, session)}</b>
               {" "}({ratio(it.ratio)}{it.memory_bytes !== null && `, ${bytes(it.memory_bytes)}`})
             </span>
           ))}
@@ -146,14 +153,14 @@ function Sure({ session }: { session: SessionPage }) {
   );
 }
 
-function WhatLimits({ limit }: { limit: Limit }) {
+function WhatLimits({ limit, name }: { limit: Limit; name: string }) {
   const words = useWords();
   return (
     <section class="card" id="limit">
-      <h2>{words.sections.limit}</h2>
+      <h2>{words.limit}</h2>
       <p class="limit-kind">
-        <b><Outside text={words.limit(limit.kind)} /></b>
-        <span class="note">{words.decision.confidence(percent(limit.confidence))}</span>
+        <b><Outside text={name} /></b>
+        <span class="note">{fill(words.confidence, { share: percent(limit.confidence) })}</span>
       </p>
       <p data-part="evidence"><Outside text={limit.evidence} /></p>
       {limit.advice && <p class="advice-text"><Outside text={limit.advice} /></p>}
@@ -166,15 +173,8 @@ function Facts({ facts }: { facts: [string, string][] }) {
   if (facts.length === 0) return null;
   return (
     <section class="facts" aria-labelledby="facts-title">
-      <h2 id="facts-title">{words.sections.facts}</h2>
-      <dl>
-        {facts.map(([what, sentence]) => (
-          <div key={what}>
-            <dt><Outside text={what} /></dt>
-            <dd><Outside text={sentence} /></dd>
-          </div>
-        ))}
-      </dl>
+      <h2 id="facts-title">{words.in_figures}</h2>
+      <Pairs rows={facts} />
     </section>
   );
 }

@@ -16,8 +16,10 @@ export interface LegendEntry {
   symbol?: string;
 }
 
-export interface FigureProps extends Omit<ChartProps, "of"> {
+interface FigureProps extends Omit<ChartProps, "name"> {
   id: string;
+  /** Of the chart and its table; the part's own when nothing is said. */
+  name?: string;
   title: string;
   lead?: ComponentChildren;
   legend?: LegendEntry[];
@@ -25,7 +27,6 @@ export interface FigureProps extends Omit<ChartProps, "of"> {
   /** Drawn right under the chart, on the same axis. */
   below?: ComponentChildren;
   note?: ComponentChildren;
-  of: readonly unknown[];
   table: () => Table;
 }
 
@@ -35,7 +36,7 @@ export function Figure(props: FigureProps) {
     <Section id={id} title={title} lead={lead}>
       {controls && <div class="controls">{controls}</div>}
       {legend && <Legend entries={legend} />}
-      <Chart {...chart} />
+      <Chart name={id} {...chart} />
       {note && <p class="note">{note}</p>}
       <DataTable table={table} title={title} />
       {below}
@@ -44,7 +45,9 @@ export function Figure(props: FigureProps) {
 }
 
 /** A smaller one inside another part, such as a trial's. */
-export function SmallFigure(props: Omit<FigureProps, "id" | "controls" | "lead" | "below">) {
+export function SmallFigure(
+  props: ChartProps & Pick<FigureProps, "title" | "legend" | "note" | "table">,
+) {
   return (
     <section class="small-figure">
       <h3>{props.title}</h3>
@@ -56,7 +59,7 @@ export function SmallFigure(props: Omit<FigureProps, "id" | "controls" | "lead" 
   );
 }
 
-export function Legend({ entries }: { entries: LegendEntry[] }) {
+function Legend({ entries }: { entries: LegendEntry[] }) {
   return (
     <ul class="legend">
       {entries.map((entry) => (

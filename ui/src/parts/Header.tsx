@@ -5,21 +5,38 @@ import type { ComponentChildren } from "preact";
 import type { Language } from "../language";
 import { switched, type Theme } from "../route";
 import { useView } from "../view";
+import { fill } from "../words";
 
-export function Header({ children }: { children?: ComponentChildren }) {
+/** A whole page: its head, its parts, and what made it. */
+export function Frame({ about, version, children }: {
+  about?: ComponentChildren;
+  version?: string;
+  children: ComponentChildren;
+}) {
+  const { words } = useView();
+  return (
+    <>
+      <Header>{about}</Header>
+      <main id="main" tabIndex={-1}>{children}</main>
+      {version && <footer>{fill(words.made_by, { version })}</footer>}
+    </>
+  );
+}
+
+function Header({ children }: { children?: ComponentChildren }) {
   const { words, language, theme, isServed } = useView();
   return (
     <header class="top">
-      <a class="skip" href="#main" onClick={toMain}>{words.head.skip}</a>
+      <a class="skip" href="#main" onClick={toMain}>{words.skip}</a>
       <div class="brand">
         <Mark />
         <span>sweetspot</span>
-        {isServed && <a href={switched("#/", "lang", language)}>{words.head.sessions}</a>}
+        {isServed && <a href={switched("#/", "lang", language)}>{words.sessions}</a>}
       </div>
       <div class="about">{children}</div>
       <div class="switches">
         <select
-          aria-label={words.head.language}
+          aria-label={words.language}
           value={language}
           onChange={(event) => change("lang", event.currentTarget.value as Language)}
         >
@@ -27,12 +44,12 @@ export function Header({ children }: { children?: ComponentChildren }) {
           <option value="ja" lang="ja">日本語</option>
         </select>
         <select
-          aria-label={words.head.theme}
+          aria-label={words.theme}
           value={theme}
           onChange={(event) => change("theme", event.currentTarget.value as Theme)}
         >
           {(["system", "light", "dark"] as const).map((name) => (
-            <option value={name} key={name}>{words.head.themes[name]}</option>
+            <option value={name} key={name}>{words[`theme_${name}` as const]}</option>
           ))}
         </select>
       </div>
@@ -64,7 +81,7 @@ function Mark() {
 export function Contents({ entries }: { entries: [string, string][] }) {
   const { words } = useView();
   return (
-    <nav class="contents" aria-label={words.head.sections}>
+    <nav class="contents" aria-label={words.sections}>
       <ul>
         {entries.map(([id, title]) => (
           <li key={id}>

@@ -2,12 +2,13 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import { drawMap, mapRows, mapTable, type Box, type MapRow } from "../charts/map";
+import { drawMap, mapRows, mapTable, markText, type Box, type MapRow } from "../charts/map";
 import type { SessionPage } from "../data";
-import { bytes, number, rate, setting } from "../figures";
+import { bytes, interval, number, rate, type Interval } from "../figures";
 import { isolated } from "../outside";
+import { isSame, nameOf, type Setting } from "../setting";
 import { useWords } from "../view";
-import type { Words } from "../words/words";
+import { fill, type Words } from "../words";
 import { useWidth } from "./Chart";
 import { DataTable } from "./DataTable";
 import { jump } from "./Header";
@@ -15,27 +16,22 @@ import { Outside } from "./Outside";
 import { Scroll } from "./Scroll";
 import { Section } from "./Section";
 
-export interface Picked {
-  workers: number;
-  threads: number;
-}
-
 /** A cell narrower than this can't be read: the map scrolls in its box instead. */
 const CELL_PX = 46;
 
 interface Props {
   session: SessionPage;
-  picked: Picked | null;
-  pick: (at: Picked | null) => void;
+  picked: Setting | null;
+  pick: (at: Setting | null) => void;
 }
 
 export function MapFigure(props: Props) {
   const { session } = props;
   const words = useWords();
   const rows = mapRows(session);
-  const title = session.has_threads ? words.sections.map : words.sections.mapFlat;
+  const title = session.text.map_heading;
   return (
-    <Section id="map" title={title} lead={words.lead.map}>
+    <Section id="map" title={title} lead={words.map_lead}>
       <MapLegend rows={rows} words={words} />
       <Scroll label={title}><Cells {...props} rows={rows} /></Scroll>
       <PickedLine {...props} />
@@ -50,11 +46,11 @@ function MapLegend({ rows, words }: { rows: MapRow[]; words: Words }) {
   const marked = (mark: string) => rows.some((row) => row.cell.mark === mark);
   return (
     <ul class="legend map-legend">
-      {has("measured") && <li><span class="swatch solid" />{words.legend.solid}</li>}
-      {has("predicted") && <li><span class="swatch hatched" />{words.legend.hatched}</li>}
-      {has("crossed") && <li><span class="swatch crossed" />{words.legend.crossed}</li>}
+      {has("measured") && <li><span class="swatch solid" />{words.measured}</li>}
+      {has("predicted") && <li><span class="swatch hatched" />{words.predicted}</li>}
+      {has("crossed") && <li><span class="swatch crossed" />{words.cannot_run}</li>}
       {marked("chosen") && <li><span class="swatch chosen" />{words.chosen}</li>}
-      {marked("equivalent") && <li><span class="swatch equal" />{words.equivalent}</li>}
+      {marked("equivalent") && <li><span class="swatch equal" />{words.as_good}</li>}
       {rows.some((row) => row.isToday) && <li><span class="swatch today" />{words.today}</li>}
     </ul>
   );
@@ -66,7 +62,7 @@ function Cells({ session, rows, picked, pick }: Props & { rows: MapRow[] }) {
   const drawing = useRef<HTMLDivElement>(null);
   const width = useWidth(outer);
   const [boxes, setBoxes] = useState<Box[]>([]);
-  const [told, setTold] = useState<number | null>(null);
+  const [hovered, setHovered] = useState<number | null>(null);
   useLayoutEffect(() => {
     if (!drawing.current || width === 0) return;
     const columns = new Set(rows.map((row) =>
@@ -78,7 +74,7 @@ function Cells({ session, rows, picked, pick }: Props & { rows: MapRow[] }) {
     drawing.current.replaceChildren(svg);
     setBoxes(drawn);
   }, [session, width, words]);
-  const shown = told === null ? undefined : boxes[told];
+  const shown = hovered === null ? undefined : boxes[hovered];
   return (
     <div class="map" ref={outer}>
       <div ref={drawing} class="chart" data-chart="map" />
@@ -91,10 +87,10 @@ function Cells({ session, rows, picked, pick }: Props & { rows: MapRow[] }) {
             label={cellText(box.row, session, words).map(isolated).join(", ")}
             isPicked={isSame(picked, box.row.cell)}
             press={() => pick(isSame(picked, box.row.cell) ? null : box.row.cell)}
-            tell={(isTold) => setTold(isTold ? i : null)}
+            hover={(isHovered) => setHovered(isHovered ? i : null)}
           />
         ))}
-        {shown && <Told box={shown} lines={cellText(shown.row, session, words)} />}
+        {shown && <Tooltip box={shown} lines={cellText(shown.row, session, words)} />}
       </div>
     </div>
   );
@@ -106,7 +102,7 @@ function CellButton(props: {
   label: string;
   isPicked: boolean;
   press: () => void;
-  tell: (isTold: boolean) => void;
+  hover: (isHovered: boolean) => void;
 }) {
   const { left, top, width, height } = props.box;
   return (
@@ -118,10 +114,10 @@ function CellButton(props: {
       aria-label={props.label}
       aria-pressed={props.isPicked}
       onClick={props.press}
-      onMouseEnter={() => props.tell(true)}
-      onMouseLeave={() => props.tell(false)}
-      onFocus={() => props.tell(true)}
-      onBlur={() => props.tell(false)}
+      onMouseEnter={() => props.hover(true)}
+      onMouseLeave={() => props.hover(false)}
+      onFocus={() => props.hover(true)}
+      onBlur={() => props.hover(false)}
     />
   );
 }
@@ -149,67 +145,64 @@ function move(event: KeyboardEvent, boxes: Box[]) {
   if (wanted) buttons[wanted.i]?.focus();
 }
 
-function Told({ box, lines }: { box: Box; lines: string[] }) {
+function Tooltip({ box, lines }: { box: Box; lines: string[] }) {
   const style = { left: `${box.left + box.width / 2}px`, top: `${box.top + box.height}px` };
   return (
-    <div class="told" style={style} aria-hidden="true">
+    <div class="tooltip" style={style} aria-hidden="true">
       {lines.map((line, i) => <div key={i}><Outside text={line} /></div>)}
     </div>
   );
 }
 
-function isSame(picked: Picked | null, at: Picked): boolean {
-  return picked?.workers === at.workers && picked.threads === at.threads;
-}
-
 /** All that is known of a cell, a line a matter. */
 export function cellText(row: MapRow, session: SessionPage, words: Words): string[] {
   const { cell } = row;
-  const name = setting(cell.workers, cell.threads, session.has_threads);
+  const name = nameOf(cell, session);
   const marks = [
-    ...(cell.mark === null || cell.mark === "today" ? [] : [words[cell.mark]]),
+    ...(cell.mark === null || cell.mark === "today" ? [] : [markText(cell.mark, words)]),
     ...(row.isToday ? [words.today] : []),
   ];
   const lines = [marks.length === 0 ? name : `${name} (${marks.join(", ")})`];
-  if (cell.rps === null) lines.push(words.states[cell.state]);
+  if (cell.rps === null) lines.push(words[cell.state]);
   else lines.push(`${rate(cell.rps)}${bounds(cell.rps_interval, words)}: ${
-    words.states[cell.state]}`);
+    words[cell.state]}`);
   if (cell.predicted_rps !== null && cell.state !== "predicted") {
-    lines.push(`${words.columns.predicted} ${rate(cell.predicted_rps)}${
+    lines.push(`${words.predicted} ${rate(cell.predicted_rps)}${
       bounds(cell.predicted_rps_interval, words)}`);
   }
   if (cell.memory_bytes !== null) {
-    lines.push(`${words.columns.memory} ${cell.is_memory_measured ? "" : "~ "}${
+    lines.push(`${words.memory} ${cell.is_memory_measured ? "" : "~ "}${
       bytes(cell.memory_bytes)}`);
   }
-  if (cell.limit !== null) lines.push(`${words.columns.limit}: ${words.limit(cell.limit)}`);
+  if (cell.limit !== null) lines.push(`${words.limit}: ${cell.limit}`);
   if (cell.why !== null) lines.push(cell.why);
   return lines;
 }
 
-function bounds(interval: [number, number] | null, words: Words): string {
-  return interval === null ? "" : ` (${words.between(number(interval[0]), number(interval[1]))})`;
+function bounds(rps: Interval | null, words: Words): string {
+  return rps === null ? "" : ` (${interval(rps, number, words.between)})`;
 }
 
 /** Says what a press did, and leads to it: the trials are far below. */
 function PickedLine({ session, picked, pick }: Props) {
   const words = useWords();
   if (picked === null) return null;
-  const at = setting(picked.workers, picked.threads, session.has_threads);
+  const at = nameOf(picked, session);
   const own = session.trials.filter((trial) => isSame(picked, trial)).length;
   return (
     <p class="picked" data-part="picked">
       <a href="#trials" onClick={(event) => jump(event, "trials")}>
-        {words.trials.of(at, own)}
+        {fill(words.trials_of, { setting: at, count: own })}
       </a>
-      <button type="button" onClick={() => pick(null)}>{words.actions.showAll}</button>
+      <button type="button" onClick={() => pick(null)}>{words.show_all}</button>
     </p>
   );
 }
 
 function labelOf(rows: MapRow[], words: Words): string {
   const count = (kind: MapRow["kind"]) => rows.filter((row) => row.kind === kind).length;
-  return words.labels.map(count("measured"), count("predicted"), count("crossed"));
+  return fill(words.map_label, { measured: count("measured"), predicted: count("predicted"),
+    crossed: count("crossed") });
 }
 
 /** Why crossed settings can't be run: a line a reason, for print and for fingers. */
@@ -218,14 +211,14 @@ function NotRun({ session, rows }: { session: SessionPage; rows: MapRow[] }) {
   const reasons = new Map<string, string[]>();
   for (const { kind, cell } of rows) {
     if (kind !== "crossed") continue;
-    const why = cell.why ?? words.states[cell.state];
-    const name = setting(cell.workers, cell.threads, session.has_threads);
+    const why = cell.why ?? words[cell.state];
+    const name = nameOf(cell, session);
     reasons.set(why, [...(reasons.get(why) ?? []), name]);
   }
   if (reasons.size === 0) return null;
   return (
     <div class="note" data-part="not-run">
-      <span>{words.mapNot}:</span>
+      <span>{words.cannot_run}:</span>
       <ul>
         {[...reasons].map(([why, names]) => (
           <li key={why}><b>{names.join(", ")}</b>: <Outside text={why} /></li>

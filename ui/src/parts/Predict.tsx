@@ -1,13 +1,16 @@
 // What if: sliders that move the program's predictions.
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
 import { drawPredicted, highest, lookUp, predictTable, type Along, type Where } from
   "../charts/predict";
 import type { Predictions, SessionPage } from "../data";
-import { bytes, number, rate, setting, short } from "../figures";
+import { bytes, interval, number, rate, short } from "../figures";
+import { inLanguage } from "../language";
+import { nameOf } from "../setting";
 import { stops, usePrediction } from "../predicting";
 import { useView, useWords } from "../view";
+import { fill } from "../words";
 import { Chart } from "./Chart";
 import { DataTable } from "./DataTable";
 import { Outside } from "./Outside";
@@ -21,7 +24,7 @@ interface Props {
 }
 
 export function Predict({ session, known }: Props) {
-  const { words, isServed } = useView();
+  const { words, language, isServed } = useView();
   const [where, setWhere] = useState<Where>(() => startOf(session, known));
   const asks = isServed ? session.session : null;
   const answer = usePrediction(known, where, asks);
@@ -35,16 +38,17 @@ export function Predict({ session, known }: Props) {
   const most = highest(answer.table, answer.at);
   const move = (name: keyof Where) => (value: number) => setWhere({ ...where, [name]: value });
   const waitText = where.wait === 1
-    ? words.predict.asMeasured : words.predict.waitOf(short(where.wait));
+    ? words.as_measured : fill(words.wait_of, { factor: short(where.wait) });
   const lines: Along[] = session.has_threads ? ["workers", "threads"] : ["workers"];
-  const table = answer.table;
-  const lead = `${words.lead.predict} ${words.predict.measuredOn(short(known.measured_cores))}`;
+  const table = useMemo(() => inLanguage(answer.table, language), [answer.table, language]);
+  const measuredOn = fill(words.measured_on_cores, { cores: short(known.measured_cores) });
   return (
-    <Section id="predict" title={words.sections.predict} class="figure predict" lead={lead}>
+    <Section id="predict" title={words.predict} class="figure predict"
+      lead={`${words.predict_lead} ${measuredOn}`}>
       <div class="sliders">
-        <Slider name="cores" label={words.predict.cores} stops={sliders.cores}
+        <Slider name="cores" label={words.cores} stops={sliders.cores}
           value={where.cores} text={short(where.cores)} move={move("cores")} />
-        <Slider name="wait" label={words.predict.wait} stops={sliders.wait}
+        <Slider name="wait" label={words.wait} stops={sliders.wait}
           value={where.wait} text={waitText} move={move("wait")} />
         <Slider name="workers" label={words.workers} stops={sliders.workers}
           value={where.workers} text={String(where.workers)} move={move("workers")} />
@@ -53,12 +57,13 @@ export function Predict({ session, known }: Props) {
             value={where.threads} text={String(where.threads)} move={move("threads")} />
         )}
       </div>
-      <Result session={session} {...answer} />
+      <Result session={session} {...answer} table={table} />
       <div class="small-figures">
         {lines.map((along) => (
           <section class="small-figure" key={along}>
-            <h3>{words.predict.along[along]}</h3>
-            <Chart name={`predict-${along}`} label={words.labels.predict(words[along])}
+            <h3>{words[`against_${along}` as const]}</h3>
+            <Chart name={`predict-${along}`}
+              label={fill(words.predict_label, { along: words[along] })}
               draw={(look) => drawPredicted(table, answer.at, along, most, look)}
               of={[table, ...Object.values(answer.at)]} />
           </section>
@@ -66,7 +71,7 @@ export function Predict({ session, known }: Props) {
       </div>
       <Doubts doubts={table.doubts} />
       <DataTable table={() => predictTable(table, answer.at, words)}
-        title={words.sections.predict} />
+        title={words.predict} />
     </Section>
   );
 }
@@ -130,21 +135,21 @@ function Result({ session, table, at, isAsking, problem }: {
 }) {
   const words = useWords();
   const found = lookUp(table, at);
-  const name = setting(at.workers, at.threads, session.has_threads);
+  const name = nameOf(at, session);
   const capacity = found?.capacity_rps ?? null;
   const memory = found?.memory_bytes ?? null;
   return (
     <div class={isAsking ? "predicted asking" : "predicted"} data-part="predicted" role="status">
-      <b>{name}</b> {words.predict.holds}{" "}
-      {capacity === null ? words.predict.unknown : <b>~ {rate(capacity)}</b>}
+      <b>{name}</b> {words.would_hold}{" "}
+      {capacity === null ? words.no_prediction : <b>~ {rate(capacity)}</b>}
       {found?.low_rps != null && found.high_rps != null && (
-        <> ({words.between(number(found.low_rps), number(found.high_rps))})</>
+        <> ({interval([found.low_rps, found.high_rps], number, words.between)})</>
       )}
-      {memory !== null && <>; {words.predict.needs} ~ {bytes(memory)}</>}
+      {memory !== null && <>; {words.memory} ~ {bytes(memory)}</>}
       {found?.limit != null && (
-        <>; {words.columns.limit}: <Outside text={words.limit(found.limit)} /></>
+        <>; {words.limit}: <Outside text={found.limit} /></>
       )}
-      {isAsking && <span class="note"> {words.predict.asking}</span>}
+      {isAsking && <span class="note"> {words.asking}</span>}
       {problem !== null && <p class="problem"><Outside text={problem} /></p>}
     </div>
   );
@@ -155,7 +160,7 @@ function Doubts({ doubts }: { doubts: string[] }) {
   if (doubts.length === 0) return null;
   return (
     <div class="doubts">
-      <h3>{words.predict.doubts}</h3>
+      <h3>{words.doubts}</h3>
       <ul>{doubts.map((doubt) => <li key={doubt}><Outside text={doubt} /></li>)}</ul>
     </div>
   );

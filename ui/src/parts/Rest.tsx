@@ -1,7 +1,8 @@
 // What else a session says, in words and small tables.
 
 import type { SessionPage, Warning } from "../data";
-import { bytes, interval, number, rate, setting } from "../figures";
+import { bytes, interval, number, rate } from "../figures";
+import { nameOf } from "../setting";
 import type { Table } from "../table";
 import { useView, useWords } from "../view";
 import { PlainTable } from "./DataTable";
@@ -10,68 +11,62 @@ import { Section } from "./Section";
 
 export function Knobs({ session }: { session: SessionPage }) {
   const words = useWords();
-  if (session.knobs.length === 0) return null;
-  const t = words.columns;
   return (
-    <Titled id="knobs" title={words.sections.knobs} lead={words.lead.knobs} table={{
-      name: "knobs",
-      columns: [
-        { key: "change", label: t.change },
-        { key: "capacity", label: t.capacity },
-        { key: "memory", label: t.memory },
-        { key: "verdict", label: t.verdict },
-      ],
-      rows: session.knobs.map((row) => [row.change, row.capacity, row.memory, row.verdict]),
-    }} />
+    <Titled id="knobs" title={words.knobs_part} lead={words.knobs_lead}
+      columns={[
+        { key: "change", label: words.change },
+        { key: "capacity", label: words.capacity },
+        { key: "memory", label: words.memory },
+        { key: "verdict", label: words.verdict },
+      ]}
+      rows={session.knobs.map((row) => [row.change, row.capacity, row.memory, row.verdict])} />
   );
 }
 
 export function Front({ session }: { session: SessionPage }) {
   const words = useWords();
-  if (session.front.length === 0) return null;
-  const t = words.columns;
   return (
-    <Titled id="front" title={words.sections.front} lead={words.lead.front} table={{
-      name: "front",
-      columns: [
-        { key: "setting", label: t.setting },
-        { key: "capacity_rps", label: t.capacity, format: rate },
+    <Titled id="front" title={words.front} lead={words.front_lead}
+      columns={[
+        { key: "setting", label: words.setting },
+        { key: "capacity_rps", label: words.capacity, format: rate },
         { key: "interval", label: "95 %" },
-        { key: "memory_bytes", label: t.memory, format: bytes },
+        { key: "memory_bytes", label: words.memory, format: bytes },
         { key: "is_chosen", label: words.chosen },
-      ],
-      rows: session.front.map((row) => [
-        setting(row.workers, row.threads, session.has_threads),
+      ]}
+      rows={session.front.map((row) => [
+        nameOf(row, session),
         row.capacity_rps,
         interval(row.capacity_rps_interval, number, words.between),
         row.memory_bytes,
         row.is_chosen,
-      ]),
-    }} />
+      ])} />
   );
 }
 
 export function PlanTable({ session }: { session: SessionPage }) {
   const words = useWords();
-  if (session.plan.length === 0) return null;
-  const t = words.columns;
   return (
-    <Titled id="plan" title={words.sections.plan} table={{
-      name: "plan",
-      columns: [
-        { key: "what", label: t.what },
-        { key: "value", label: t.value },
-        { key: "source", label: t.source },
-      ],
-      rows: session.plan.map((row) => [row.what, row.value, row.source]),
-    }} />
+    <Titled id="plan" title={words.plan}
+      columns={[
+        { key: "what", label: words.what },
+        { key: "value", label: words.value },
+        { key: "source", label: words.from },
+      ]}
+      rows={session.plan.map((row) => [row.what, row.value, row.source])} />
   );
 }
 
-export function Titled(props: { id: string; title: string; lead?: string; table: Table }) {
+/** A table under a heading; nothing where it has no row. */
+export function Titled({ id, title, lead, columns, rows }: Omit<Table, "name"> & {
+  id: string;
+  title: string;
+  lead?: string;
+}) {
+  if (rows.length === 0) return null;
   return (
-    <Section id={props.id} title={props.title} lead={props.lead}>
-      <PlainTable table={props.table} title={props.title} />
+    <Section id={id} title={title} lead={lead}>
+      <PlainTable table={{ name: id, columns, rows }} title={title} />
     </Section>
   );
 }
@@ -80,7 +75,7 @@ export function Warnings({ warnings }: { warnings: Warning[] }) {
   const words = useWords();
   if (warnings.length === 0) return null;
   return (
-    <Section id="warnings" title={words.sections.warnings}>
+    <Section id="warnings" title={words.warnings}>
       <ul class="warnings">
         {warnings.map((warning) => (
           <li key={warning.message}>
@@ -109,12 +104,12 @@ export function Failures({ session }: { session: SessionPage }) {
   const words = useWords();
   if (session.failures.length === 0) return null;
   return (
-    <Section id="failures" title={words.sections.failures}>
+    <Section id="failures" title={words.failures}>
       {session.failures.map((failure, i) => (
         <article key={i} class="failure">
           <h3><Outside text={failure.what} /></h3>
           {failure.last_lines.length > 0 && (
-            <Lines text={failure.last_lines.join("\n")} label={words.trials.lastLines} />
+            <Lines text={failure.last_lines.join("\n")} label={words.last_lines} />
           )}
         </article>
       ))}
@@ -127,7 +122,7 @@ export function Method({ session }: { session: SessionPage }) {
   const { method } = session.text;
   if (!method) return null;
   return (
-    <Section id="method" title={words.sections.method}>
+    <Section id="method" title={words.how}>
       {method.split(/\n\n+/).map((paragraph) => <p key={paragraph}>{paragraph}</p>)}
     </Section>
   );

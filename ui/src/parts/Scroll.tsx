@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 
 import { useWords } from "../view";
+import { fill } from "../words";
 
 export function Scroll(props: { label: string; children: ComponentChildren; tall?: boolean }) {
   const words = useWords();
@@ -11,7 +12,7 @@ export function Scroll(props: { label: string; children: ComponentChildren; tall
       class={props.tall ? "scroll tall" : "scroll"}
       tabIndex={0}
       role="group"
-      aria-label={words.labels.scroll(props.label)}
+      aria-label={fill(words.scroll_label, { what: props.label })}
     >
       {props.children}
     </div>

@@ -6,26 +6,27 @@ import { BANDS, drawBands, drawFlow, drawQueue, queueRows, secondsTable } from "
 import type { SessionPage, TrialDetail as Detail, TrialRow } from "../data";
 import { bytes, cores, count, latency, percent, span } from "../figures";
 import { useWords } from "../view";
+import { fill } from "../words";
 import { flowLegend } from "./Charts";
 import { SmallFigure, type LegendEntry } from "./Figure";
-import { Lines, Outside } from "./Outside";
+import { Lines, Outside, Pairs } from "./Outside";
 
 export function TrialDetail({ trial, session }: { trial: TrialRow; session: SessionPage }) {
   const words = useWords();
   return (
     <div class="trial-detail" data-detail={trial.id}>
       <p class="reason">
-        <b class={`verdict ${trial.verdict}`}><Outside text={words.outcome(trial.outcome)} /></b>
+        <b class={`verdict ${trial.verdict}`}><Outside text={trial.outcome} /></b>
         {" "}<Outside text={trial.reason} />
       </p>
       <Figures trial={trial} />
       <p>
-        {words.columns.limit}: <b><Outside text={words.limit(trial.limit.kind)} /></b>.{" "}
+        {words.limit}: <b><Outside text={trial.limit_name} /></b>.{" "}
         <Outside text={trial.limit.evidence} /> <Outside text={trial.limit.advice} />
       </p>
-      {trial.failure !== null && <Lines text={trial.failure} label={words.trials.lastLines} />}
+      {trial.failure !== null && <Lines text={trial.failure} label={words.last_lines} />}
       {trial.detail === null
-        ? <p class="note">{words.charts.noDetail}</p>
+        ? <p class="note">{words.no_detail}</p>
         : <Seconds trial={trial} detail={trial.detail} session={session} />}
     </div>
   );
@@ -33,31 +34,26 @@ export function TrialDetail({ trial, session }: { trial: TrialRow; session: Sess
 
 function Figures({ trial }: { trial: TrialRow }) {
   const words = useWords();
-  const t = words.trials;
   const { latency_s: l } = trial;
   const quantiles = [["min", l.min], ["p50", l.p50], ["p75", l.p75], ["p90", l.p90],
     ["p95", l.p95], ["p99", l.p99], ["p99.9", l.p999], ["max", l.max]] as const;
+  const warmUp = fill(words.warm_up_of, { time: span(trial.warm_up_s) });
   const rows: [string, string][] = [
-    [words.columns.duration, `${span(trial.duration_s)}, ${t.warmUp(span(trial.warm_up_s))} (${
-      words.warmUps[trial.warm_up_kind]})`],
-    [words.columns.replies, `${count(trial.completed)} / ${count(trial.due)}, ${
-      words.columns.errors} ${count(trial.errors)} (${percent(trial.errors / (trial.due || 1))})`],
-    [words.columns.status, entries(trial.status, (value) => count(value))],
-    [words.columns.latency, quantiles.map(([name, s]) => `${name} ${latency(s)}`).join(", ")],
-    [t.cpu, entries(trial.cpu_s, (value) => `${value.toFixed(1)} s`)],
+    [words.duration, `${span(trial.duration_s)}, ${warmUp} (${
+      words[`warm_up_${trial.warm_up_kind}` as const]})`],
+    [words.answered, `${count(trial.completed)} / ${count(trial.due)}, ${
+      words.errors} ${count(trial.errors)} (${percent(trial.errors / (trial.due || 1))})`],
+    [words.status, entries(trial.status, (value) => count(value))],
+    [words.latencies, quantiles.map(([name, s]) => `${name} ${latency(s)}`).join(", ")],
+    [words.cpu_time, entries(trial.cpu_s, (value) => `${value.toFixed(1)} s`)],
     [words.workers, trial.workers_use.map((it) =>
       `${it.index} (${it.pid}): ${cores(it.cpu_cores)}`).join(", ")],
-    [words.columns.memory, trial.memory_bytes === null ? "–" : bytes(trial.memory_bytes)],
-    [words.columns.state, `${t.start(trial.start)}; ${trial.valid ? t.valid : t.notValid}`],
-    [words.columns.changes, trial.changes.join(", ")],
+    [words.memory, trial.memory_bytes === null ? "–" : bytes(trial.memory_bytes)],
+    [words.state, `${fill(words.start_id, { number: trial.start })}; ${
+      trial.valid ? words.valid : words.not_valid}`],
+    [words.changes, trial.changes.join(", ")],
   ];
-  return (
-    <dl class="figures">
-      {rows.filter(([, value]) => value !== "").map(([name, value]) => (
-        <div key={name}><dt>{name}</dt><dd><Outside text={value} /></dd></div>
-      ))}
-    </dl>
-  );
+  return <Pairs class="figures" rows={rows.filter(([, value]) => value !== "")} />;
 }
 
 function entries(record: Record<string, number>, format: (value: number) => string): string {
@@ -70,14 +66,16 @@ function Seconds({ trial, detail, session }: {
   session: SessionPage;
 }) {
   const words = useWords();
-  const t = words.trials;
+  const of = { trial: trial.id };
+  const processes = processesOf(detail);
   return (
     <div class="small-figures">
-      <SmallFigure name="flow" title={t.flow} label={words.labels.flow(trial.id)}
+      <SmallFigure name="flow" title={words.requests} label={fill(words.flow_label, of)}
         legend={flowLegend(words, detail)}
         draw={(look) => drawFlow(trial, detail, look)} of={[trial]}
         table={() => secondsTable(trial, detail, words)} />
-      <SmallFigure name="bands" title={t.bands} label={words.labels.bands(trial.id)} of={[trial]}
+      <SmallFigure name="bands" title={words.latencies} of={[trial]}
+        label={fill(words.bands_label, of)}
         legend={[
           { text: "p50", colour: "var(--ink)", as: "line" },
           ...BANDS.map((band): LegendEntry => ({ text: band.name,
@@ -85,9 +83,10 @@ function Seconds({ trial, detail, session }: {
         ]}
         draw={(look) => drawBands(trial, detail, sloLines(session), look)}
         table={() => secondsTable(trial, detail, words)} />
-      <SmallFigure name="workers" title={t.workers} label={words.labels.workers(trial.id)}
+      <SmallFigure name="workers" title={words.process_cpu}
+        label={fill(words.cpu_label, { ...of, processes: processes.length })}
         of={[trial]} draw={(look) => drawWorkers(trial, detail, look)}
-        legend={processesOf(detail).map((process, place): LegendEntry => ({
+        legend={processes.map((process, place): LegendEntry => ({
           text: `${processName(process, words)} (${process.pid})`,
           colour: processColour(process, place), as: "line",
         }))}
@@ -104,17 +103,18 @@ function Queue({ trial, detail }: { trial: TrialRow; detail: Detail }) {
   if (rows.length === 0) {
     return (
       <section class="small-figure">
-        <h3>{words.trials.queue}</h3>
-        <p class="note">{words.charts.noQueue}</p>
+        <h3>{words.listen_queue}</h3>
+        <p class="note">{words.no_queue}</p>
       </section>
     );
   }
   const most = Math.max(1, ...rows.map((row) => row.queue));
   const isFar = backlog !== null && backlog >= most * 4;
-  const note = isFar ? words.charts.backlogFar(backlog) : undefined;
+  const note = isFar ? fill(words.backlog_far, { size: backlog }) : undefined;
   return (
-    <SmallFigure name="queue" title={words.trials.queue} label={words.labels.queue(trial.id)}
-      of={[trial]} note={note} draw={(look) => drawQueue(trial, detail, look)}
+    <SmallFigure name="queue" title={words.listen_queue}
+      label={fill(words.queue_label, { trial: trial.id })} of={[trial]} note={note}
+      draw={(look) => drawQueue(trial, detail, look)}
       table={() => cpuTable(trial, detail, words)} />
   );
 }

@@ -3,12 +3,12 @@
 import { useCallback, useMemo, useState } from "preact/hooks";
 
 import type { SessionPage, TrialPurpose, TrialRow } from "../data";
-import { bytes, latency, percent, rate, setting } from "../figures";
+import { bytes, latency, percent, rate } from "../figures";
 import { isolated, visible } from "../outside";
+import { nameOf, type Setting } from "../setting";
 import { matching, NO_FILTER, sorted, type Filter, type Order, type SortKey } from "../trials";
 import { useWords } from "../view";
-import type { Words } from "../words/words";
-import type { Picked } from "./MapFigure";
+import { clientsText, fill, type Words } from "../words";
 import { Outside } from "./Outside";
 import { Section } from "./Section";
 import { TrialDetail } from "./TrialDetail";
@@ -16,8 +16,8 @@ import { WideTable } from "./WideTable";
 
 interface Props {
   session: SessionPage;
-  picked: Picked | null;
-  pick: (at: Picked | null) => void;
+  picked: Setting | null;
+  pick: (at: Setting | null) => void;
   opened: (id: number) => void;
 }
 
@@ -41,17 +41,17 @@ export function Trials({ session, picked, pick, opened }: Props) {
   const sortBy = (key: SortKey) =>
     setOrder({ key, isDown: order.key === key ? !order.isDown : false });
   return (
-    <Section id="trials" title={words.sections.trials} lead={words.lead.trials}>
+    <Section id="trials" title={words.trials} lead={words.trials_lead}>
       <Filters session={session} asked={asked} ask={ask} picked={picked} pick={pick} />
       <p class="note" role="status">
         {session.trials.length === 0
-          ? words.trials.noneYet
+          ? words.none_yet
           : shown.length === 0
-            ? words.trials.none
-            : words.trials.shown(shown.length, session.trials.length)}
+            ? words.no_match
+            : fill(words.shown, { shown: shown.length, all: session.trials.length })}
       </p>
       {shown.length > 0 && (
-        <WideTable title={words.sections.trials} name="trials" class="trials">
+        <WideTable title={words.trials} name="trials" class="trials">
           <Head order={order} sortBy={sortBy} words={words} />
           {shown.map((trial) => (
             <Row key={trial.id} trial={trial} session={session} words={words}
@@ -70,37 +70,39 @@ function Filters({ session, asked, ask, picked, pick }: Omit<Props, "opened"> & 
   const words = useWords();
   const purposes = distinct(session.trials.map((trial) => trial.purpose));
   const outcomes = distinct(session.trials.map((trial) => trial.outcome));
+  const purposeName = (it: string) =>
+    session.trials.find((trial) => trial.purpose === it)?.purpose_name ?? it;
   const settings = distinct(session.trials.map((trial) => `${trial.workers}x${trial.threads}`));
-  const nameOf = (text: string) => {
-    const [workers, threads] = text.split("x").map(Number);
-    return setting(workers ?? 0, threads ?? 0, session.has_threads);
-  };
-  const pickText = (text: string) => {
-    const [workers, threads] = text.split("x").map(Number);
-    pick(text === "" ? null : { workers: workers ?? 0, threads: threads ?? 0 });
-  };
   return (
     <div class="controls filters">
       <label>
-        {words.trials.filter}{" "}
+        {words.filter}{" "}
         <input type="search" value={asked.text} data-filter="text"
           onInput={(event) => ask({ ...asked, text: event.currentTarget.value })} />
       </label>
-      <Choice name="setting" label={words.trials.setting} options={settings} text={nameOf}
-        value={picked ? `${picked.workers}x${picked.threads}` : ""} choose={pickText} />
-      <Choice name="purpose" label={words.trials.purpose} options={purposes}
-        text={(it) => words.purposes[it as TrialPurpose] ?? it} value={asked.purpose ?? ""}
+      <Choice name="setting" label={words.setting} options={settings}
+        text={(it) => nameOf(settingOf(it), session)}
+        value={picked ? `${picked.workers}x${picked.threads}` : ""}
+        choose={(it) => pick(it === "" ? null : settingOf(it))} />
+      <Choice name="purpose" label={words.purpose} options={purposes}
+        text={purposeName} value={asked.purpose ?? ""}
         choose={(it) => ask({ ...asked, purpose: it === "" ? null : it as TrialPurpose })} />
-      <Choice name="outcome" label={words.trials.outcome} options={outcomes}
-        text={words.outcome} value={asked.outcome ?? ""}
+      <Choice name="outcome" label={words.outcome} options={outcomes}
+        text={(it) => it} value={asked.outcome ?? ""}
         choose={(it) => ask({ ...asked, outcome: it === "" ? null : it })} />
       {(picked !== null || asked !== NO_FILTER) && (
         <button type="button" onClick={() => { ask(NO_FILTER); pick(null); }}>
-          {words.actions.showAll}
+          {words.show_all}
         </button>
       )}
     </div>
   );
+}
+
+/** Of `3x5`. */
+function settingOf(text: string): Setting {
+  const [workers = 0, threads = 0] = text.split("x").map(Number);
+  return { workers, threads };
 }
 
 function Choice(props: {
@@ -119,7 +121,7 @@ function Choice(props: {
       {props.label}{" "}
       <select value={props.value} data-filter={props.name}
         onChange={(event) => props.choose(event.currentTarget.value)}>
-        <option value="">{words.trials.any}</option>
+        <option value="">{words.any}</option>
         {all.map((it) => <option value={it} key={it}>{isolated(props.text(it))}</option>)}
       </select>
     </label>
@@ -131,20 +133,19 @@ function distinct(values: string[]): string[] {
 }
 
 function columnsOf(words: Words): [SortKey, string, boolean][] {
-  const t = words.columns;
   return [
-    ["id", t.trial, false],
-    ["setting", t.setting, false],
-    ["purpose", t.purpose, false],
-    ["outcome", t.outcome, false],
-    ["offered", t.offered, true],
-    ["throughput", t.throughput, true],
+    ["id", words.trial, false],
+    ["setting", words.setting, false],
+    ["purpose", words.purpose, false],
+    ["outcome", words.outcome, false],
+    ["offered", words.load, true],
+    ["throughput", words.throughput, true],
     ["p50", "p50", true],
     ["p95", "p95", true],
     ["p99", "p99", true],
-    ["errors", t.errors, true],
-    ["memory", t.memory, true],
-    ["limit", t.limit, false],
+    ["errors", words.errors, true],
+    ["memory", words.memory, true],
+    ["limit", words.limit, false],
   ];
 }
 
@@ -193,7 +194,7 @@ function Row({ trial, session, words, isOpen, toggle }: RowProps) {
       <tr onClick={(event) => pressed(event, () => toggle(trial.id))}>
         <th scope="row">
           <button type="button" class="opener" aria-expanded={isOpen}
-            aria-label={words.trials.row(trial.id)} onClick={() => toggle(trial.id)}>
+            aria-label={fill(words.trial_id, { id: trial.id })} onClick={() => toggle(trial.id)}>
             <span aria-hidden="true" class="turn">▸</span> {trial.id}
           </button>
         </th>
@@ -225,21 +226,21 @@ function manner(trial: TrialRow): string {
 
 function Cells({ trial, session, words }: Omit<RowProps, "isOpen" | "toggle">) {
   const load = trial.offered_rps !== null
-    ? rate(trial.offered_rps) : words.trials.clients(trial.clients ?? 0);
+    ? rate(trial.offered_rps) : clientsText(trial.clients ?? 0, words);
   const { latency_s } = trial;
   const timed = (seconds: number) => (trial.completed === 0 ? "–" : latency(seconds));
   return (
     <>
       <td>
-        {setting(trial.workers, trial.threads, session.has_threads)}
+        {nameOf(trial, session)}
         {trial.changes.length > 0 && (
           <span class="note"> <bdi>{visible(trial.changes.join(", "))}</bdi></span>
         )}
       </td>
-      <td>{words.purposes[trial.purpose]}</td>
+      <td>{trial.purpose_name}</td>
       <td>
         <span class={`outcome ${manner(trial)}`}>
-          <Outside text={words.outcome(trial.outcome)} />
+          <Outside text={trial.outcome} />
         </span>
       </td>
       <td class="figure">{load}</td>
@@ -249,7 +250,7 @@ function Cells({ trial, session, words }: Omit<RowProps, "isOpen" | "toggle">) {
       <td class="figure">{timed(latency_s.p99)}</td>
       <td class="figure">{percent(trial.due === 0 ? 0 : trial.errors / trial.due)}</td>
       <td class="figure">{trial.memory_bytes === null ? "–" : bytes(trial.memory_bytes)}</td>
-      <td><Outside text={words.limit(trial.limit.kind)} /></td>
+      <td><Outside text={trial.limit_name} /></td>
     </>
   );
 }

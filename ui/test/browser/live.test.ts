@@ -4,9 +4,10 @@ import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import type { Second, Page, Running, SessionPage } from "../../src/data";
-import { en } from "../../src/words/en";
+import { fill } from "../../src/words";
+import { en } from "../words";
 import { launch, open } from "../browser";
-import { pageOf, session } from "../fixture";
+import { inEach, pageOf, session } from "../fixture";
 import { compare, rows } from "../others";
 import { serve, type Fake } from "../serve";
 import { inLanguage } from "../../src/language";
@@ -38,14 +39,15 @@ beforeEach(async () => {
       const all = <T>(value: T): T[] => Array.from({ length: size }, () => value);
       return { cores: list("cores"), waits: list("wait"), workers, threads,
         capacity_rps: all(777), low_rps: all(700), high_rps: all(800), memory_bytes: all(1e9),
-        limit: all("cores"), measured_cores: 2, doubts: ["asked of the program"] };
+        limit: all("cores"), limit_names: {}, measured_cores: 2,
+        doubts: [inEach("asked of the program", "プログラムの答え")] };
     },
   });
 });
 afterEach(() => fake.close());
 
-const running: Running = { id: 21, workers: 3, threads: 8, purpose: "confirm", offered_rps: 540,
-  clients: null, duration_s: 30, left_s: 95 };
+const running: Running = { id: 21, text: "trial 21: 3 x 8, confirm, 540/s for 30 s",
+  duration_s: 30 };
 
 function second(at_s: number): Second {
   return { at_s, phase: at_s < 3 ? "warm_up" : "measure", due: 540, sent: 540, replies: 500 + at_s,
@@ -62,10 +64,10 @@ async function follow(hash = "#/session/5") {
 describe("a running session", () => {
   test("shows the running trial, second by second", async () => {
     const { tab, errors } = await follow();
-    expect(await tab.locator('[data-part="running"]').textContent()).toBe(en.live.between);
+    expect(await tab.locator('[data-part="running"]').textContent()).toBe(en.between_trials);
     fake.send("running", running);
     await tab.waitForFunction((text) =>
-      document.querySelector('[data-part="running"]')?.textContent?.includes(text), "Trial 21");
+      document.querySelector('[data-part="running"]')?.textContent?.includes(text), running.text);
     for (let at = 0; at < 8; at += 1) fake.send("second", second(at));
     const bars = tab.locator('[data-chart="running"] [data-mark="second"]');
     await expect.poll(() => bars.count()).toBe(8);
@@ -87,7 +89,7 @@ describe("a running session", () => {
     const { trials: _, ...decided } = { ...whole, session: 5, state: "running" as const };
     fake.send("session", decided);
     await expect.poll(() => tab.locator("#page h1").textContent()).toBe(inLanguage(whole, "en").text.headline);
-    await expect.poll(said).toBe(en.live.decided);
+    await expect.poll(said).toBe(en.decided);
     expect(await shown.count()).toBe(21);
     fake.send("session", { ...decided, state: "done" });
     await expect.poll(() => fake.streams()).toBe(0);
@@ -124,7 +126,7 @@ describe("a running session", () => {
     known = { ...known, text: { ...known.text, ways_out: ways } };
     const { tab, errors } = await follow();
     const answer = () => tab.locator("#decision").textContent();
-    expect(await answer()).toContain(en.live.soFar(20));
+    expect(await answer()).toContain(fill(en.so_far, { trials: 20 }));
     expect(await answer()).not.toContain(ways[0]);
     fake.send("sessions", rows().map((row) => (row.id === 5 ? { ...row, is_alive: false } : row)));
     await expect.poll(answer).toContain(ways[0]);
@@ -153,7 +155,7 @@ describe("a running session", () => {
     fake.drop();
     await expect.poll(asked).toBe(2);
     await expect.poll(() => tab.locator("tbody[data-trial]").count()).toBe(23);
-    expect(await tab.locator("#live").textContent()).not.toContain(en.live.lost);
+    expect(await tab.locator("#live").textContent()).not.toContain(en.lost);
   });
 
   test("asks the program for predictions between those of the table", async () => {
@@ -179,7 +181,7 @@ describe("the other pages", () => {
     const { tab, errors } = await follow("");
     expect(await tab.locator("[data-session]").count()).toBe(3);
     expect(await tab.locator('[data-session="4"] .state').textContent()).toBe(
-      en.list.interrupted);
+      en.interrupted);
     fake.send("sessions", [{ ...rows()[0]!, id: 6 }, ...rows()]);
     await expect.poll(() => tab.locator("[data-session]").count()).toBe(4);
     await tab.locator('[data-session="5"] a').click();

@@ -71,8 +71,8 @@ test("under serve: the list, and a session while it runs", async () => {
     for (const [name, hash] of [["list", "#/"], ["live", "#/session/5"]]) {
       const { tab } = await open(browser, fake.address + hash, { width });
       await expect.poll(() => fake.streams()).toBe(1);
-      fake.send("running", { id: 13, workers: 3, threads: 8, purpose: "probe", offered_rps: 520,
-        clients: null, duration_s: 30, left_s: 140 });
+      fake.send("running", { id: 13, duration_s: 30,
+        text: "trial 13: 3 x 8, probe, 520/s for 30 s; about 2 min 20 s left" });
       for (let at_s = 0; at_s < 17; at_s += 1) {
         fake.send("second", { at_s, phase: at_s < 4 ? "warm_up" : "measure", sent: 520, errors: 0,
           due: 520 + (at_s * 37) % 50 - 25, replies: 500 + (at_s * 53) % 40, in_flight: 9,

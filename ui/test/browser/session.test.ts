@@ -14,7 +14,7 @@ import { spectrumRows } from "../../src/charts/spectrum";
 import { sureRows } from "../../src/charts/sure";
 import { csv } from "../../src/table";
 import { capacityTable } from "../../src/charts/capacity";
-import { en } from "../../src/words/en";
+import { en } from "../words";
 import { launch, open, type Watched } from "../browser";
 import { fileOf, fileOfPage, html, ofProgram, packed } from "../document";
 import { nothingValid, pageOf, session, unfinished, withoutThreads } from "../fixture";
@@ -161,11 +161,11 @@ describe("what can be pressed", () => {
   test("hover and focus tell the same of a cell, arrows go on", async () => {
     const [first, second] = [tab.locator(".map-cell").nth(0), tab.locator(".map-cell").nth(1)];
     await first.hover();
-    const hovered = await tab.locator(".told").textContent();
+    const hovered = await tab.locator(".tooltip").textContent();
     await tab.mouse.move(2, 2);
-    expect(await tab.locator(".told").count()).toBe(0);
+    expect(await tab.locator(".tooltip").count()).toBe(0);
     await first.focus();
-    expect(await tab.locator(".told").textContent()).toBe(hovered);
+    expect(await tab.locator(".tooltip").textContent()).toBe(hovered);
     await tab.keyboard.press("ArrowRight");
     expect(await second.evaluate((it) => it === document.activeElement)).toBe(true);
     await tab.keyboard.press("Enter");
@@ -202,7 +202,7 @@ describe("what can be pressed", () => {
     expect(await figure.locator('tbody th[scope="row"]').count()).toBe(table.rows.length);
     const [saved] = await Promise.all([
       tab.waitForEvent("download"),
-      figure.getByText(en.actions.saveCsv).click(),
+      figure.getByText(en.save_csv).click(),
     ]);
     expect(saved.suggestedFilename()).toBe("sweetspot-capacity.csv");
     expect(readFileSync(await saved.path(), "utf8")).toBe(csv(table));
@@ -219,7 +219,7 @@ describe("what can be pressed", () => {
     const after = await tab.locator('[data-part="predicted"]').textContent();
     expect(after).not.toBe(before);
     expect(await cores.getAttribute("aria-valuetext")).toBe(String(shown.predict!.cores.at(-1)));
-    expect(await values("predict-workers", "here", "at")).toEqual(
+    expect(await values("predict-workers", "current", "at")).toEqual(
       [String(shown.predict!.workers.at(-1))]);
     expect(await count("predict-workers", "predicted")).toBe(shown.predict!.workers.length);
   });
@@ -316,7 +316,7 @@ describe("sessions that are not whole", () => {
   test("without any trial or cell", async () => {
     const bare = { ...nothingValid(), trials: [], map: [], failures: [], plan: [], warnings: [] };
     const own = await open(browser, fileOfPage(pageOf({ session: bare })));
-    expect(await own.tab.locator("#trials").textContent()).toContain(en.trials.noneYet);
+    expect(await own.tab.locator("#trials").textContent()).toContain(en.none_yet);
     expect(own.errors).toEqual([]);
     await own.tab.context().close();
   });

@@ -17,7 +17,7 @@ import { lastOf, spectrumRows, spectrumTable, spectrumTrials } from "../../src/c
 import { sureRows } from "../../src/charts/sure";
 import { nothingValid, session, unfinished, withoutThreads } from "../fixture";
 import { compare, lab } from "../others";
-import { en } from "../../src/words/en";
+import { en } from "../words";
 
 const page = session();
 const trial = page.trials[19]!;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import * as figures from "../../src/figures";
+import { nameOf } from "../../src/setting";
 
 test("figures keep three digits and their unit, as the terminal prints them", () => {
   for (const [value, text] of [[412.4, "412/s"], [41.23, "41.2/s"], [4.127, "4.13/s"],
@@ -44,8 +45,8 @@ test("what is no number says so, and breaks nothing", () => {
 });
 
 test("a server without threads has settings of one number", () => {
-  expect(figures.setting(3, 1, false)).toBe("3");
-  expect(figures.setting(3, 5, true)).toBe("3 x 5");
+  expect(nameOf({ workers: 3, threads: 1 }, { has_threads: false })).toBe("3");
+  expect(nameOf({ workers: 3, threads: 5 }, { has_threads: true })).toBe("3 x 5");
 });
 
 test("thousands stand apart", () => {

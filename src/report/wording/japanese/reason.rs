@@ -124,7 +124,7 @@ pub fn of_change(reason: &ChangeReason) -> String {
 }
 
 /// A figure's name, as it stands before a particle.
-pub(super) fn name(figure: FigureKind) -> &'static str {
+pub fn name(figure: FigureKind) -> &'static str {
     match figure {
         FigureKind::Capacity => "さばける量",
         FigureKind::CurrentCapacity => "今の設定のさばける量",
