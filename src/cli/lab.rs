@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
+use crate::report::document::lab;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
-use crate::report::{Language, html, json, lab_text};
+use crate::report::{Language, html, json};
 use crate::session::lab::{self as labs, Told, Wishes};
 use crate::session::report::{named_file, write_file};
 use crate::terms::{Holds, LabResult};
@@ -124,7 +125,7 @@ fn list(json: bool, quiet: bool) -> anyhow::Result<Exit> {
     let text = match (json, quiet) {
         (true, _) => serde_json::to_string_pretty(&entries)? + "\n",
         (_, true) => entries.iter().map(|entry| entry.name.clone() + "\n").collect(),
-        _ => lab_text::list(&entries),
+        _ => lab::list(&entries),
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(Exit::Done)
@@ -171,7 +172,7 @@ fn experiment(
     let ended = labs::run(&lab, wishes, &mut tell).map_err(explained)?;
     let text = match json {
         true => json::render(&ended.result),
-        false => lab_text::result(&ended.result),
+        false => lab::result(&ended.result),
     };
     io::stdout().write_all(text.as_bytes())?;
     if let Some(file) = page {
@@ -204,7 +205,7 @@ fn tune(name: &str, pairs: u32, store: PathBuf, json: bool, quiet: bool) -> anyh
     let result = labs::tune::run(&lab, wishes, &mut tell).map_err(explained)?;
     let text = match json {
         true => json::render(&result),
-        false => lab_text::tuned(&result),
+        false => lab::tuned(&result),
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(match result.holds {

@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::detail::Monitored;
+use crate::report::Language;
+use crate::report::document::{self, sentences};
 use crate::report::facts::in_each_language;
-use crate::report::map::{self, Cell, Map};
-use crate::report::plan_words::{self, PlanRow};
-use crate::report::story::Story;
-use crate::report::{Language, knob_words, words};
+use crate::report::story::detail::Monitored;
+use crate::report::story::map::{self, Cell, Map};
+use crate::report::story::{Outcome, Story};
+use crate::report::wording::planned::{self, PlanRow};
 use crate::terms::{
     CompareReport, Configuration, CurrentSetting, Decision, FrontSetting, GoalList, LabResult,
     Limit, LimitKind, Machine, MemoryParts, Note, PredictTable, Prediction, Reason, SessionState,
@@ -260,7 +261,7 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         memory: story.memory.as_ref(),
         front: front.map(front_row).collect(),
         knobs: InEach::of(|language| knobs(story, language)),
-        plan: InEach::of(|language| plan_words::rows(&story.plan, language)),
+        plan: InEach::of(|language| planned::rows(&story.plan, language)),
         warnings: &story.warnings,
         notes: &story.notes,
         failures: InEach::of(|language| failures(story, language)),
@@ -272,10 +273,10 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
 
 fn text(story: &Story, language: Language) -> SessionText {
     SessionText {
-        headline: words::headline(story, language),
-        facts: words::facts(story, language),
-        ways_out: words::ways_out(story, language),
-        method: words::method(story, language),
+        headline: sentences::headline(story, language),
+        facts: sentences::facts(story, language),
+        ways_out: sentences::ways_out(story, language),
+        method: sentences::method(story, language),
     }
 }
 
@@ -287,7 +288,7 @@ fn limits(goals: &GoalList) -> Vec<(f64, f64)> {
 
 fn machine(machine: &Machine) -> MachineText {
     MachineText {
-        text: InEach::of(|language| words::machine(machine, language)),
+        text: InEach::of(|language| sentences::machine(machine, language)),
         cores: machine.cores.get(),
         memory_bytes: machine.memory_bytes.0,
     }
@@ -327,9 +328,8 @@ fn cell(
         predicted_rps_interval: possible.map(|it| it.capacity_rps_interval),
         memory_bytes: measured_bytes.or(predicted.and_then(|it| it.memory_bytes)),
         is_memory_measured: measured_bytes.is_some(),
-        why: cell
-            .why(Language::DATA)
-            .map(|_| InEach::of(|language| cell.why(language).unwrap_or_default())),
+        why: document::map::why(cell, Language::DATA)
+            .map(|_| InEach::of(|language| document::map::why(cell, language).unwrap_or_default())),
         limit: predicted.map(|it| it.limit.kind),
     }
 }
@@ -346,7 +346,7 @@ fn front_row(it: &FrontSetting) -> FrontRow {
 }
 
 fn knobs(story: &Story, language: Language) -> Vec<KnobRow> {
-    let rows = story.knobs.as_ref().map(|knobs| knob_words::rows(story, knobs, language));
+    let rows = story.knobs.as_ref().map(|knobs| document::knobs::rows(story, knobs, language));
     let row = |[change, capacity, memory, verdict]: [String; 4]| KnobRow {
         change,
         capacity,
@@ -363,7 +363,7 @@ pub fn predictions(table: &PredictTable) -> Predictions<'_> {
 }
 
 fn failures(story: &Story, language: Language) -> Vec<FailureRow> {
-    let failures = words::failures(story, language).into_iter();
+    let failures = sentences::failures(story, language).into_iter();
     failures.map(|(what, last_lines)| FailureRow { what, last_lines }).collect()
 }
 
@@ -379,7 +379,7 @@ pub fn trial<'a>(story: &'a Story, trial: &'a TrialSummary) -> TrialRow<'a> {
         start: trial.start,
         offered_rps: trial.offered.rate().map(|rate| rate.as_per_second()),
         clients: trial.offered.clients(),
-        outcome: InEach::of(|language| language.phrases().outcome(words::outcome(trial))),
+        outcome: InEach::of(|language| language.phrases().outcome(Outcome::of(trial))),
         verdict: trial.verdict,
         reason: &trial.reason,
         valid: trial.valid,

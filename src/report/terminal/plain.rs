@@ -4,9 +4,8 @@ use std::io;
 
 use super::{Channel, conclude, noteworthy};
 use crate::report::Reporter;
-use crate::report::knob_words;
+use crate::report::document::{knobs, names};
 use crate::report::story::{Stored, Story};
-use crate::report::words;
 use crate::terms::{Event, EventKind};
 
 /// Plain lines.
@@ -31,7 +30,7 @@ impl Reporter for Plain {
         let lines = match &event.kind {
             EventKind::Second(_) => return Ok(()),
             EventKind::ServerStarting { configuration, variant, .. } => {
-                let name = knob_words::name(&self.story, *configuration, *variant, language);
+                let name = knobs::name(&self.story, *configuration, *variant, language);
                 vec![say.starting(&name)]
             }
             EventKind::TrialStarted {
@@ -44,9 +43,9 @@ impl Reporter for Plain {
                 left,
             } => {
                 let load = [
-                    knob_words::name(&self.story, *configuration, *variant, language),
+                    knobs::name(&self.story, *configuration, *variant, language),
                     say.purpose(*purpose).to_string(),
-                    words::offered(offered, language),
+                    names::offered(offered, language),
                 ];
                 let time = say.span(duration.as_secs_f64());
                 let left = left.map(|left| say.span(left.as_secs_f64()));

@@ -26,7 +26,7 @@ use crate::lab::{self, CoresOf, Course, Planned};
 use crate::monitor::host;
 use crate::place::{Offer, PlaceError, Started};
 use crate::plan::AppError;
-use crate::report::{Language, figures as figures_text, lab_text};
+use crate::report::{Language, document, figures as figures_text};
 use crate::terms::{
     Configuration, LabChoice, LabEntry, LabFigures, LabResult, LabRun, LabSetting, Offered, Rate,
     StopSignal, TrialFailure, TrialRecord,
@@ -139,7 +139,7 @@ pub fn told(told: &Told<'_>) -> String {
             published_s * 1e3
         ),
         Told::Starting { .. } => String::new(),
-        Told::Measured { index, of, run } => lab_text::progress(*index, *of, run),
+        Told::Measured { index, of, run } => document::lab::progress(*index, *of, run),
     }
 }
 
