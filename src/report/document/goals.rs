@@ -1,7 +1,8 @@
 //! Several goals, or several targets, as lines for people: whose goal it is, whether it was met,
 //! and the figures that it was judged by.
 //!
-//! In: the goals of a load or of a decision. Out: sentences, or a [`Section`] of them. Computes only, and judges nothing.
+//! In: the goals of a load or of a decision. Out: sentences, or a [`Section`] of them. Computes
+//! only, and judges nothing.
 
 use super::Section;
 use crate::report::figures;
