@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError};
-use crate::report::{compare_text, html, json, junit};
+use crate::report::{document, html, json, junit, outside, render};
 use crate::session::compare::{CompareError, Question, Source, SourceError, compare};
 use crate::session::report::{named_file, write_file};
 use crate::terms::{CompareReport, Standing};
@@ -56,8 +56,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let report = compare(&question).map_err(with_exit_code)?;
     match (arguments.json, arguments.quiet) {
         (true, _) => print!("{}", json::render(&report)),
-        (_, true) => print!("{}", compare_text::in_short(&report)),
-        _ => print!("{}", compare_text::result(&report)),
+        (_, true) => print!("{}", outside::paragraph(&document::compare::in_short(&report))),
+        _ => print!("{}", render::plain(&document::compare::document(&report))),
     }
     for (format, file) in &arguments.outputs {
         let content = match format {

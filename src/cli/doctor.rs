@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError};
-use crate::report::doctor_text;
+use crate::report::document;
 use crate::report::terminal::Channel;
 use crate::session::doctor::{self, DoctorSettings};
 use crate::terms::FindingState;
@@ -51,14 +51,14 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     if quiet {
         findings.retain(|finding| finding.state != FindingState::Ok);
     }
-    let findings = doctor_text::in_words(findings);
+    let findings = document::doctor::in_words(findings);
     let mut out = std::io::stdout().lock();
     if json {
         serde_json::to_writer_pretty(&mut out, &findings).map_err(std::io::Error::from)?;
         writeln!(out)?;
     } else if !(quiet && findings.is_empty()) {
         let has_colour = Channel::standard_output().style.colour;
-        write!(out, "{}", doctor_text::table(&findings, has_colour))?;
+        write!(out, "{}", document::doctor::table(&findings, has_colour))?;
     }
     Ok(if is_bad { Exit::CouldNotMeasure } else { Exit::Done })
 }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
+use crate::report::document::lab;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
-use crate::report::{Language, html, json, lab_text};
+use crate::report::{Language, html, json};
 use crate::session::lab::{self as labs, LabError, RunOptions};
 use crate::session::report::{named_file, write_file};
 use crate::terms::{Holds, LabEvent, LabResult, LabTuneEvent};
@@ -124,7 +125,7 @@ fn list(json: bool, quiet: bool) -> anyhow::Result<Exit> {
     let text = match (json, quiet) {
         (true, _) => serde_json::to_string_pretty(&entries)? + "\n",
         (_, true) => entries.iter().map(|entry| entry.name.clone() + "\n").collect(),
-        _ => lab_text::list(&entries),
+        _ => lab::list(&entries),
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(Exit::Done)
@@ -166,12 +167,12 @@ fn experiment(
     let mut progress = if quiet { Channel::nowhere() } else { Channel::standard_error() };
     let mut tell = |event: LabEvent<'_>| {
         // A terminal that is gone takes nothing from the result.
-        drop(progress.writer.write_all(lab_text::event(&event).as_bytes()));
+        drop(progress.writer.write_all(lab::event(&event).as_bytes()));
     };
     let ended = labs::run(&lab, options, &mut tell).map_err(explained)?;
     let text = match json {
         true => json::render(&ended.result),
-        false => lab_text::result(&ended.result),
+        false => lab::result(&ended.result),
     };
     io::stdout().write_all(text.as_bytes())?;
     if let Some(file) = page {
@@ -199,12 +200,12 @@ fn tune(name: &str, pairs: u32, store: PathBuf, json: bool, quiet: bool) -> anyh
     };
     let mut tell = |event: LabTuneEvent<'_>| {
         // A terminal that is gone takes nothing from the result.
-        drop(progress.writer.write_all(lab_text::tune_event(&event).as_bytes()));
+        drop(progress.writer.write_all(lab::tune_event(&event).as_bytes()));
     };
     let result = labs::tune::run(&lab, options, &mut tell).map_err(explained)?;
     let text = match json {
         true => json::render(&result),
-        false => lab_text::tuned(&result),
+        false => lab::tuned(&result),
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(match result.holds {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError};
 use crate::plan::parse_counts;
-use crate::report::{json, predict_text};
+use crate::report::{document, json, render};
 use crate::session::predict::{FleetQuestion, MachineKind, PredictError, Question, predict};
 use crate::session::report::Which;
 use crate::store::Store;
@@ -113,8 +113,8 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let report = answer.map_err(with_exit_code)?;
     match (arguments.json, arguments.quiet) {
         (true, _) => print!("{}", json::render(&report)),
-        (_, true) => print!("{}", predict_text::in_short(&report)),
-        _ => print!("{}", predict_text::result(&report)),
+        (_, true) => print!("{}", document::predict::in_short(&report)),
+        _ => print!("{}", render::plain(&document::predict::document(&report))),
     }
     Ok(Exit::Done)
 }

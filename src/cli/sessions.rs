@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::language::LanguageArgument;
 use super::{Exit, UsageError};
 use crate::report::terminal::Channel;
-use crate::report::{Format, Style, text};
+use crate::report::{self, Format, Style};
 use crate::session::report::{Output, ReportError, Which, remark, replay_readable, write};
 use crate::session::sessions;
 use crate::store::{self, Store, StoreErrorKind};
@@ -99,7 +99,7 @@ fn act(action: Action) -> Result<(), ReportError> {
             let style = Style { language: language.language(), ..style };
             let story = replay_readable(&Store::open_existing(&store.path)?, session)?;
             if quiet {
-                return print(&(text::decision(&story, style).join("\n") + "\n"));
+                return print(&(report::decision(&story, style).join("\n") + "\n"));
             }
             let format = if json { Format::Json } else { Format::Text };
             write(&story, &[Output { format, path: None }], &mut io::stdout(), style)?;

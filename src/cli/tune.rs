@@ -13,7 +13,7 @@ use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Key, Plan, Typed};
 use crate::report::json::plan_value;
 use crate::report::outside::{pad, width};
-use crate::report::plan_words::{self, PlanRow};
+use crate::report::planned::{self, PlanRow};
 use crate::report::push::Receiver;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
 use crate::report::{Format, Language, Story, fold};
@@ -193,7 +193,7 @@ fn exit(ended: &Ended, story: &Story, asked: Option<Ratio>) -> Exit {
 fn table(records: &[PlanRecord], language: Language) -> String {
     // A longer value pushes its source to the right, rather than all the others'.
     const WIDEST: usize = 52;
-    let rows: Vec<_> = records.iter().map(|it| plan_words::row_of(it, language)).collect();
+    let rows: Vec<_> = records.iter().map(|it| planned::row_of(it, language)).collect();
     let widest = |text: fn(&PlanRow) -> &str| {
         rows.iter().map(|row| width(text(row))).filter(|n| *n <= WIDEST).max().unwrap_or(0)
     };

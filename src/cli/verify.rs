@@ -11,7 +11,7 @@ use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Key, Plan, Typed, with_earlier, without_knobs};
 use crate::report::terminal::{Wanted, for_standard_streams};
-use crate::report::{Language, Stored, Style, fold, json, plan_words, verify_text};
+use crate::report::{Language, Stored, Style, document, fold, json, planned};
 use crate::session::local::{self, RunOptions};
 use crate::session::report::{self, Which};
 use crate::session::verify::{Claim, DEFAULT_BUDGET, Verified, VerifyError, claim};
@@ -139,7 +139,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         print!("{}", json::render(&verified.verification));
     } else if arguments.quiet {
         let story = fold(&verified.events, None);
-        print!("{}", verify_text::in_short(&story, &verified.verification, language));
+        print!("{}", document::verification::in_short(&story, &verified.verification, language));
     }
     write(&arguments.output, &verified, stored, language)?;
     Ok(exit(&verified))
@@ -178,7 +178,7 @@ fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<Plan> {
     let surroundings = local::surroundings().context("could not find the current folder")?;
     let wrong = |message: String| UsageError { message };
     let plan = plan::resolve(&typed, &surroundings).map_err(|error| wrong(error.to_string()))?;
-    let differs = |(values, flag)| plan_words::differs(values, flag, Language::DATA);
+    let differs = |(values, flag)| planned::differs(values, flag, Language::DATA);
     let differences: Vec<_> = plan::differences(&earlier, &plan).into_iter().map(differs).collect();
     if !differences.is_empty() {
         let (session, differences) = (claim.session, differences.join("; "));

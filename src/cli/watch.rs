@@ -9,8 +9,8 @@ use anyhow::Context as _;
 use super::Exit;
 use crate::report::Language;
 use crate::report::facts::with_sentences;
+use crate::report::terminal::watch::{self as shown, LiveTable, Style};
 use crate::report::terminal::{self, Channel};
-use crate::report::watch_text::{self, LiveTable, Style};
 use crate::session::watch::{self, Ended, ListenAddress, Subject, WatchError, WatchSettings};
 use crate::terms::{WatchSecond, parse_duration};
 
@@ -158,13 +158,13 @@ impl Shower {
                 out.write_all(b"\n")?;
                 return out.flush();
             }
-            Format::Csv if is_first => out.write_all(watch_text::CSV_HEADING.as_bytes())?,
-            Format::Lines if is_first => out.write_all(watch_text::lines_heading().as_bytes())?,
+            Format::Csv if is_first => out.write_all(shown::CSV_HEADING.as_bytes())?,
+            Format::Lines if is_first => out.write_all(shown::lines_heading().as_bytes())?,
             Format::Csv | Format::Lines => {}
         }
         let text = match self.format {
-            Format::Csv => watch_text::csv(second),
-            _ => watch_text::lines(second),
+            Format::Csv => shown::csv(second),
+            _ => shown::lines(second),
         };
         if !self.is_quiet {
             for spot in second.blind_spots.iter().skip(self.blind_spots_told) {

@@ -1,53 +1,30 @@
-//! Events in, pictures and tables out: a file or folder a format.
+//! Events in, pictures and tables out.
 //!
 //! A report shows what the events say and nothing else, so one made a year later from the store is
 //! the same report. Must not measure, judge or open the store.
 //!
-//! Events are put together once ([`story`]) and put into words once (`words`, `map`, `figures`);
-//! each format only lays them out.
+//! On the way: events are put together into a [`story`], [`document`] makes blocks of it in the
+//! words of `wording`, and [`render`] makes text, Markdown or HTML of these. What programs read
+//! comes straight from the story: [`export`], and the data of the [`html`] page. [`terminal`] shows
+//! a session as it goes.
 
-pub mod csv;
-mod detail;
-pub mod facts;
+pub mod document;
+pub mod export;
 pub mod figures;
-mod goals_text;
 pub mod html;
-pub mod json;
-pub mod junit;
-mod knob_words;
-pub mod load;
-mod map;
-mod map_text;
-pub mod markdown;
-pub mod metrics;
-mod objective_text;
 pub mod outside;
-pub mod plan_words;
-mod prometheus;
-pub mod push;
-mod sparkline;
+pub mod render;
 pub mod story;
 pub mod terminal;
-pub mod text;
-mod used_words;
 mod wording;
-mod words;
 
-pub mod compare_text;
-pub mod doctor_text;
-pub mod lab_progress;
-pub mod lab_text;
-pub mod predict_text;
-pub mod verify_text;
-pub mod watch_text;
-
-pub mod capacity_text;
 use std::io;
 
 use crate::terms::{Decision, Event};
+pub use export::{csv, facts, json, junit, load, metrics, push};
+pub use render::Style;
 pub use story::{Stored, Story, fold};
-pub use text::Style;
-pub use wording::{AnyFact, FindingWords, Language, Said};
+pub use wording::{AnyFact, FindingWords, Language, Said, planned};
 
 /// Takes a session's events one by one.
 pub trait Reporter {
@@ -90,19 +67,25 @@ impl Format {
     /// The session in this form, with a line end. `style` is for text alone, but for its language,
     /// which is for all that people read.
     pub fn render(self, story: &Story, style: Style) -> String {
+        let document = || document::session(story, style.language);
         match self {
-            Self::Text => text::session(story, style).join("\n") + "\n",
-            Self::Markdown => markdown::render(story, style.language),
+            Self::Text => render::text(&document(), style).join("\n") + "\n",
+            Self::Markdown => render::markdown(&document()),
             Self::Json => json::render(&json::tune_report(story)),
             Self::Csv => csv::render(story),
             Self::Html => html::render(story, None, &html::assets(), style.language),
             Self::Junit => junit::session(story),
-            Self::Prometheus => prometheus::render(&metrics::of_session(story)),
+            Self::Prometheus => export::prometheus::render(&metrics::of_session(story)),
         }
     }
 }
 
+/// The decision as text, a line an entry: all that `tune` prints at the end.
+pub fn decision(story: &Story, style: Style) -> Vec<String> {
+    render::text(&document::decision(story, style.language), style)
+}
+
 /// A decision in a few words, for lists: `3 x 5, 412/s`; `name` is the configuration's.
 pub fn in_short(name: &str, decision: &Decision) -> String {
-    words::in_short(name, decision)
+    document::sentences::in_short(name, decision)
 }

@@ -1,7 +1,7 @@
 //! Text that came from outside (app names, log lines, error messages) made fit to be shown as text.
 //!
-//! In: anything. Out: text that a terminal, a Markdown page or a spreadsheet shows and does not
-//! obey. Computes only.
+//! In: anything. Out: text that a terminal, a Markdown page or a spreadsheet shows, and does not
+//! act on. Computes only.
 
 /// What changes how the text around it is drawn: control characters (escape sequences begin with
 /// one) and the marks that turn the reading direction.
@@ -11,7 +11,7 @@ fn is_unprintable(c: char) -> bool {
         || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
 }
 
-/// One line without anything that a terminal would obey. Line ends and tabs become spaces.
+/// One line without anything that a terminal would act on. Line ends and tabs become spaces.
 pub fn line(text: &str) -> String {
     text.chars()
         .filter_map(|c| match c {
@@ -93,7 +93,7 @@ pub fn csv(text: &str) -> String {
 }
 
 /// Text for an XML document, before its markup is escaped: what XML does not allow, or what a
-/// viewer would obey, becomes the replacement character; line ends and tabs stay.
+/// viewer would act on, becomes the replacement character; line ends and tabs stay.
 pub fn xml(text: &str) -> String {
     let fit = |c: char| match c {
         '\n' | '\t' => c,
@@ -150,6 +150,11 @@ pub fn wrap(text: &str, limit: usize) -> Vec<String> {
     }
     wrapped.push(current);
     wrapped
+}
+
+/// A sentence on lines of 80 columns, ending in a line end.
+pub fn paragraph(text: &str) -> String {
+    wrap(text, 80).join("\n") + "\n"
 }
 
 /// A word in pieces that a line may end after: Japanese has no spaces, so it breaks before and

@@ -32,7 +32,7 @@ impl<F> Stated<F> {
 }
 
 /// Scripts get the English sentence; the fact, of the family that `x-fact` names, stands beside it
-/// (`report/facts.rs`).
+/// (`report/export/facts.rs`).
 impl<F: JsonSchema> JsonSchema for Stated<F> {
     fn schema_name() -> Cow<'static, str> {
         format!("Stated{}", F::schema_name()).into()

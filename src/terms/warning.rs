@@ -77,7 +77,7 @@ impl<D: Into<Doubt>> From<D> for Warning {
     }
 }
 
-/// Scripts get the words, and the fact with them (`report/facts.rs`).
+/// Scripts get the words, and the fact with them (`report/export/facts.rs`).
 impl JsonSchema for Warning {
     fn schema_name() -> Cow<'static, str> {
         "Warning".into()

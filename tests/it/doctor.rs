@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sweetspot::report::doctor_text::FindingReport;
+use sweetspot::report::document::doctor::FindingReport;
 use sweetspot::session::doctor::{self, DoctorSettings};
 use sweetspot::terms::{Finding, FindingState, MachineCheck};
 

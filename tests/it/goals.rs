@@ -66,7 +66,7 @@ fn grid(plan: &Plan) -> Vec<Configuration> {
 
 fn text(ended: &Ended) -> String {
     let story = report::story::fold(&ended.events, None);
-    report::text::decision(&story, report::text::Style::PLAIN).join("\n")
+    report::decision(&story, report::Style::PLAIN).join("\n")
 }
 
 /// The same without line breaks.
@@ -96,10 +96,8 @@ fn the_least_memory_that_holds_a_rate_is_found() {
         let json = with_sentences(&report::json::fold(&ended.events, None));
         assert_valid("tune.schema.json", &json);
         assert_eq!(json["objective"]["goal"], "memory");
-        let page = report::markdown::render(
-            &report::story::fold(&ended.events, None),
-            report::Language::English,
-        );
+        let page = report::Format::Markdown
+            .render(&report::story::fold(&ended.events, None), report::Style::PLAIN);
         assert!(page.contains("## Capacity against memory"), "{page}");
     }
 }

@@ -123,7 +123,7 @@ fn a_change_with_which_the_server_does_not_start_is_out_with_its_reason_and_the_
     assert_eq!(failed.collect::<Vec<_>>(), [Variant::of(0)]);
     let story = report::fold(&ended.events, None);
     assert!(story.boot_failures.is_empty(), "the configuration itself starts");
-    let text = report::text::decision(&story, report::text::Style::PLAIN).join("\n");
+    let text = report::decision(&story, report::Style::PLAIN).join("\n");
     assert!(text.contains("with A=1 did not start"), "{text}");
 }
 
@@ -204,7 +204,7 @@ fn trials_with_changes_say_so_and_stay_out_of_what_is_said_of_the_app_as_it_is()
     assert!(
         trials.iter().filter(|it| !of_screen(it)).all(|it| it["changes"] == serde_json::json!([]))
     );
-    let markdown = report::markdown::render(&story, report::Language::English);
+    let markdown = report::Format::Markdown.render(&story, report::Style::PLAIN);
     assert!(markdown.contains("## Knobs") && markdown.contains("| A=1 |"), "{markdown}");
     let decision = ended.result.decision.as_ref().unwrap();
     let capacity = story.capacities()[&Configuration::new(2, decision.threads).unwrap()];

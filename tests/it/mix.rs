@@ -78,10 +78,12 @@ fn a_slow_target_with_its_own_goal_leaves_the_others_their_tight_one() {
     assert!((0.5..1.3).contains(&(rate / decision.capacity_rps)), "near the capacity: {rate}");
 
     let story = report::story::fold(&ended.events, None);
-    let text = report::text::decision(&story, report::text::Style::PLAIN).join("\n");
+    let text = report::decision(&story, report::Style::PLAIN).join("\n");
     assert!(text.contains("Targets at "), "{text}");
     assert!(text.contains("GET /report: p95<2.5s "), "{text}");
-    assert!(report::markdown::render(&story, report::Language::English).contains("## Targets at "));
+    assert!(
+        report::Format::Markdown.render(&story, report::Style::PLAIN).contains("## Targets at ")
+    );
     let header = report::csv::render(&story);
     assert!(header.lines().next().unwrap().split(',').any(|name| name == "goals"));
     let json = with_sentences(&report::json::fold(&ended.events, None));

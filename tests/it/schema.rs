@@ -18,7 +18,7 @@ use schemars::{JsonSchema, Schema};
 
 use serde_json::{Value, json};
 use sweetspot::report::AnyFact;
-use sweetspot::report::doctor_text::FindingReport;
+use sweetspot::report::document::doctor::FindingReport;
 use sweetspot::report::facts::with_sentences;
 use sweetspot::report::html::{Page, Running, SessionHead, Words};
 use sweetspot::report::json::{TuneReport, fold};

@@ -9,7 +9,7 @@ use super::options::{Options, asked};
 use super::outputs::{self, Output};
 use crate::cli::exit::of_load;
 use crate::cli::{Exit, UsageError, interrupt};
-use crate::report::capacity_text;
+use crate::report::load::capacity as shown;
 use crate::report::load::{Format, Report, text};
 use crate::report::terminal::{Channel, ProgressLine, can_redraw};
 use crate::session::load::capacity::{self, Progress};
@@ -88,10 +88,8 @@ impl Shown {
                 }
                 return;
             }
-            Progress::Burst { clients, throughput_rps } => {
-                capacity_text::burst(clients, throughput_rps)
-            }
-            Progress::Window(window) => capacity_text::window(window),
+            Progress::Burst { clients, throughput_rps } => shown::burst(clients, throughput_rps),
+            Progress::Window(window) => shown::window(window),
         };
         drop(match self {
             Self::Nothing => Ok(()),
@@ -103,9 +101,9 @@ impl Shown {
 
 fn write(output: &Output, description: &[String], summary: &CapacitySummary) -> anyhow::Result<()> {
     let text = match output.format {
-        Format::Report(Report::Json) => capacity_text::json(summary),
+        Format::Report(Report::Json) => shown::json(summary),
         // Nothing else is let through.
-        _ => capacity_text::result(description, summary),
+        _ => shown::result(description, summary),
     };
     match &output.file {
         None => io::stdout().write_all(text.as_bytes()).context("could not print the result"),

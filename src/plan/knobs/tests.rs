@@ -1,7 +1,8 @@
 //! Knobs as they are written, on the command line and in a plan file.
 
 use crate::plan::{Key, Plan, Surroundings, Typed, resolve};
-use crate::report::{Language, plan_words};
+use crate::report::Language;
+use crate::report::planned;
 use crate::terms::{Bytes, Cores, PlanRecord, PlanSource, PlannedValue};
 
 /// What becomes of a plan file's text, and of knobs that were typed, for a Rack app on Puma.
@@ -29,7 +30,7 @@ fn names(plan: &Plan) -> Vec<&str> {
 
 fn knob_lines(plan: &Plan) -> Vec<(String, PlanSource)> {
     let knobs = plan.records.iter().filter(|it| matches!(it.value, PlannedValue::Knob(_)));
-    let shown = |it: &PlanRecord| plan_words::value(&it.value, Language::English);
+    let shown = |it: &PlanRecord| planned::value(&it.value, Language::English);
     knobs.map(|it| (shown(it), it.source.clone())).collect()
 }
 

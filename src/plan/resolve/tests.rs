@@ -2,7 +2,8 @@ use crate::terms::{PlanSource, PlannedGoal, PlannedValue};
 use std::fs;
 
 use super::*;
-use crate::report::{Language, plan_words};
+use crate::report::Language;
+use crate::report::planned;
 
 const EN: Language = Language::English;
 
@@ -52,9 +53,9 @@ impl Here {
 }
 
 fn line<'p>(plan: &'p Plan, what: &str) -> (&'static str, &'p PlanSource) {
-    let record = plan.records.iter().find(|it| plan_words::label(&it.value, EN) == what);
+    let record = plan.records.iter().find(|it| planned::label(&it.value, EN) == what);
     let record = record.unwrap_or_else(|| panic!("no line about {what}"));
-    (plan_words::value(&record.value, EN).leak(), &record.source)
+    (planned::value(&record.value, EN).leak(), &record.source)
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn without_flags_and_plan_everything_has_its_default() {
     let here = Here::new("");
     let plan = here.resolve(&Typed::default());
     let app = fs::canonicalize(&here.surroundings.folder).unwrap();
-    let rows: Vec<_> = plan.records.iter().map(|it| plan_words::row_of(it, EN)).collect();
+    let rows: Vec<_> = plan.records.iter().map(|it| planned::row_of(it, EN)).collect();
     let lines: Vec<_> = rows
         .iter()
         .zip(&plan.records)

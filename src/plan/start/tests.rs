@@ -2,7 +2,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 use crate::plan::{Plan, Surroundings, Typed, resolve};
-use crate::report::{Language, plan_words};
+use crate::report::Language;
+use crate::report::planned;
 use crate::terms::{Bytes, Cores, PlanSource};
 
 /// A folder without anything that is recognised, and programs `serve`, `sh` and `nginx` in `PATH`.
@@ -55,7 +56,7 @@ fn with_env(command: &str, env: &[&str]) -> Typed {
 }
 
 fn line(plan: &Plan, what: &str) -> Option<(String, PlanSource)> {
-    let rows = plan.records.iter().map(|it| (plan_words::row_of(it, Language::English), it));
+    let rows = plan.records.iter().map(|it| (planned::row_of(it, Language::English), it));
     let (row, record) = rows.into_iter().find(|(row, _)| row.what == what)?;
     Some((row.value, record.source.clone()))
 }

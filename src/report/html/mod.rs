@@ -5,18 +5,19 @@
 //! The page itself is TypeScript in `ui/`; a build without Node leaves it out, and the file then
 //! has what is read without it.
 
-mod document;
-mod fallback;
+mod file;
 pub mod page;
 
-pub use document::{Assets, assets, shell};
+pub use file::{Assets, assets, shell};
 pub use page::{
     ComparePage, Content, Page, Running, SessionHead, TrialRow, Words, head, running, session,
     trial,
 };
 
-use super::Language;
+use super::document::{self, Document};
+use super::outside::line;
 use super::story::Story;
+use super::{Language, render};
 use crate::terms::{CompareReport, LabResult, PredictTable};
 
 /// A session's page. `predict`: what its sliders move over; `language`: of what is read without a
@@ -28,20 +29,35 @@ pub fn render(
     language: Language,
 ) -> String {
     let page = Page::of(Content::Session(Box::new(session(story, predict))));
-    let plain = fallback::session(story, language);
-    document::render(&fallback::title(story), plain, &page, assets, language)
+    file(&title(story), &document::session(story, language), &page, assets)
 }
 
 /// The page of two sessions or loads that were compared.
 pub fn compare(report: &CompareReport, assets: &Assets) -> String {
     let title = format!("{} beside {} - sweetspot", report.b.name, report.a.name);
     let page = Page::of(Content::Compare(ComparePage::of(report)));
-    document::render(&title, fallback::compare(report), &page, assets, Language::English)
+    file(&title, &document::compare::document(report), &page, assets)
 }
 
 /// The page of a published experiment that was measured here.
 pub fn lab(result: &LabResult, assets: &Assets) -> String {
     let page = Page::of(Content::Lab(result));
     let title = format!("{} - sweetspot", result.title);
-    document::render(&title, fallback::lab(result), &page, assets, Language::English)
+    file(&title, &document::lab::document(result), &page, assets)
+}
+
+fn file(title: &str, plain: &Document, page: &Page<'_>, assets: &Assets) -> String {
+    file::render(title, render::html(plain), page, assets, plain.language)
+}
+
+/// `3 x 5, 412/s - shop - sweetspot`.
+fn title(story: &Story) -> String {
+    let app = line(&story.app);
+    let app = app.rsplit('/').next().unwrap_or_default();
+    let decision = story.decision.as_ref().map(|decision| {
+        let name = story.name_of(decision.workers, decision.threads);
+        document::sentences::in_short(&name, decision)
+    });
+    let parts = decision.into_iter().chain((!app.is_empty()).then(|| app.to_string()));
+    parts.chain(["sweetspot".to_string()]).collect::<Vec<_>>().join(" - ")
 }

@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::detail::Monitored;
+use crate::report::Language;
+use crate::report::document::{self, knobs, names, sentences};
 use crate::report::facts::in_each_language;
-use crate::report::map::{self, Cell, Map};
-use crate::report::plan_words::{self, PlanRow};
-use crate::report::story::Story;
-use crate::report::wording::{Counted, FrontHeading, Labels, Outcome, PageWords};
-use crate::report::{Language, knob_words, words};
+use crate::report::story::detail::Monitored;
+use crate::report::story::map::{self, Cell, Map};
+use crate::report::story::{Outcome, Story};
+use crate::report::wording::planned::{self, PlanRow};
+use crate::report::wording::{Counted, FrontHeading, Labels, PageWords, codes};
 use crate::terms::{
     CompareReport, Configuration, CurrentSetting, Decision, EventKind, FigureKind, FrontSetting,
     GoalList, LabResult, Limit, LimitKind, Machine, MemoryParts, Note, PredictTable, Prediction,
@@ -301,7 +302,7 @@ impl<'a> ComparePage<'a> {
 /// The trial that this event begins; `None` for other events.
 pub fn running(story: &Story, event: &EventKind) -> Option<Running> {
     let EventKind::TrialStarted { id, duration, .. } = event else { return None };
-    let text = |language| knob_words::trial_begins(story, event, language).unwrap_or_default();
+    let text = |language| knobs::trial_begins(story, event, language).unwrap_or_default();
     Some(Running { id: *id, text: InEach::of(text), duration_s: duration.as_secs_f64() })
 }
 
@@ -334,7 +335,7 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
         memory: story.memory.as_ref(),
         front: front.map(front_row).collect(),
         knobs: InEach::of(|language| knobs(story, language)),
-        plan: InEach::of(|language| plan_words::rows(&story.plan, language)),
+        plan: InEach::of(|language| planned::rows(&story.plan, language)),
         warnings: &story.warnings,
         notes: &story.notes,
         failures: InEach::of(|language| failures(story, language)),
@@ -346,15 +347,15 @@ pub fn head<'a>(story: &'a Story, predict: Option<&'a PredictTable>) -> SessionH
 
 fn text(story: &Story, language: Language) -> SessionText {
     SessionText {
-        headline: words::headline(story, language),
+        headline: sentences::headline(story, language),
         limit: story
             .decision
             .as_ref()
-            .map(|decision| words::limit_title(story, decision.limit.kind, language)),
+            .map(|decision| names::limit_title(story, decision.limit.kind, language)),
         map_heading: language.phrases().map_heading(story.has_threads),
-        facts: words::facts(story, language),
-        ways_out: words::ways_out(story, language),
-        method: words::method(story, language),
+        facts: sentences::facts(story, language),
+        ways_out: sentences::ways_out(story, language),
+        method: sentences::method(story, language),
     }
 }
 
@@ -366,7 +367,7 @@ fn limits(goals: &GoalList) -> Vec<(f64, f64)> {
 
 fn machine(machine: &Machine) -> MachineText {
     MachineText {
-        text: InEach::of(|language| words::machine(machine, language)),
+        text: InEach::of(|language| sentences::machine(machine, language)),
         cores: machine.cores.get(),
         memory_bytes: machine.memory_bytes.0,
     }
@@ -406,9 +407,8 @@ fn cell(
         predicted_rps_interval: possible.map(|it| it.capacity_rps_interval),
         memory_bytes: measured_bytes.or(predicted.and_then(|it| it.memory_bytes)),
         is_memory_measured: measured_bytes.is_some(),
-        why: cell
-            .why(Language::DATA)
-            .map(|_| InEach::of(|language| cell.why(language).unwrap_or_default())),
+        why: document::map::why(cell, Language::DATA)
+            .map(|_| InEach::of(|language| document::map::why(cell, language).unwrap_or_default())),
         limit: predicted.map(|it| limit_name(story, it.limit.kind)),
     }
 }
@@ -425,7 +425,7 @@ fn front_row(it: &FrontSetting) -> FrontRow {
 }
 
 fn knobs(story: &Story, language: Language) -> Vec<KnobRow> {
-    let rows = story.knobs.as_ref().map(|knobs| knob_words::rows(story, knobs, language));
+    let rows = story.knobs.as_ref().map(|knobs| document::knobs::rows(story, knobs, language));
     let row = |[change, capacity, memory, verdict]: [String; 4]| KnobRow {
         change,
         capacity,
@@ -436,13 +436,13 @@ fn knobs(story: &Story, language: Language) -> Vec<KnobRow> {
 }
 
 fn limit_name(story: &Story, kind: LimitKind) -> InEach<&'static str> {
-    InEach::of(|language| words::limit_title(story, kind, language))
+    InEach::of(|language| names::limit_title(story, kind, language))
 }
 
 /// What a page's reader moves over.
 pub fn predictions<'a>(story: &Story, table: &'a PredictTable) -> Predictions<'a> {
     let kinds = || table.limit.iter().flatten();
-    let name = |kind, language| (words::limit(kind), words::limit_title(story, kind, language));
+    let name = |kind, language| (codes::limit(kind), names::limit_title(story, kind, language));
     let doubt = |it| InEach::of(|language| language.say_warning(it));
     Predictions {
         table,
@@ -452,7 +452,7 @@ pub fn predictions<'a>(story: &Story, table: &'a PredictTable) -> Predictions<'a
 }
 
 fn failures(story: &Story, language: Language) -> Vec<FailureRow> {
-    let failures = words::failures(story, language).into_iter();
+    let failures = sentences::failures(story, language).into_iter();
     failures.map(|(what, last_lines)| FailureRow { what, last_lines }).collect()
 }
 
@@ -469,7 +469,7 @@ pub fn trial<'a>(story: &'a Story, trial: &'a TrialSummary) -> TrialRow<'a> {
         start: trial.start,
         offered_rps: trial.offered.rate().map(|rate| rate.as_per_second()),
         clients: trial.offered.clients(),
-        outcome: InEach::of(|language| language.phrases().outcome(words::outcome(trial))),
+        outcome: InEach::of(|language| language.phrases().outcome(Outcome::of(trial))),
         verdict: trial.verdict,
         reason: &trial.reason,
         valid: trial.valid,

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use super::{Channel, ProgressLine, conclude, noteworthy};
 use crate::report::Reporter;
+use crate::report::document::{knobs, names};
 use crate::report::figures;
-use crate::report::knob_words;
 use crate::report::outside::width;
-use crate::report::sparkline;
+use crate::report::render::sparkline;
 use crate::report::story::{Stored, Story};
 use crate::report::wording::{Counted, Language};
-use crate::report::words;
 use crate::terms::{Event, EventKind, LiveSecond, Phase};
 
 /// Lines above, a progress line below.
@@ -86,7 +85,7 @@ impl Reporter for Live {
             }
             EventKind::ServerStarting { configuration, variant, .. } => {
                 self.running = None;
-                let name = knob_words::name(&self.story, *configuration, *variant, language);
+                let name = knobs::name(&self.story, *configuration, *variant, language);
                 self.progress.show(&say.starting(&name))
             }
             EventKind::TrialStarted {
@@ -98,11 +97,11 @@ impl Reporter for Live {
                 duration,
                 left,
             } => {
-                let name = knob_words::name(&self.story, *configuration, *variant, language);
+                let name = knobs::name(&self.story, *configuration, *variant, language);
                 let running = Running {
                     trial: format!("{}  {name}", say.trial(*id)),
                     purpose: say.purpose(*purpose),
-                    offered: words::offered(offered, language),
+                    offered: names::offered(offered, language),
                     duration: *duration,
                     left: *left,
                     last: Last::default(),

@@ -6,13 +6,14 @@
 mod line;
 mod live;
 mod plain;
+pub mod watch;
 
 use std::io::{self, IsTerminal, Write};
 
-use super::Reporter;
+use super::document::{self, knobs, tables};
+use super::render::text;
 use super::story::{Stored, Story};
-use super::text::{self, Style};
-use super::wording::Language;
+use super::{Language, Reporter, Style, decision};
 use crate::terms::{Event, EventKind};
 pub use line::ProgressLine;
 pub use live::Live;
@@ -48,7 +49,7 @@ impl Channel {
         }
     }
 
-    /// The same in a language.
+    /// Writes there too, in a language.
     pub fn in_language(self, language: Language) -> Self {
         Self { style: Style { language, ..self.style }, ..self }
     }
@@ -132,20 +133,26 @@ fn terminal_size(descriptor: libc::c_int) -> (u16, u16) {
 
 /// What both kinds say in full lines as it happens: plan, doubts, trials, failures.
 fn noteworthy(story: &Story, event: &Event, style: Style) -> Vec<String> {
+    let language = style.language;
     match &event.kind {
         EventKind::SessionStarted { .. } => {
-            let mut lines = text::plan(story, style);
+            let mut lines = text::text(&document::plan_alone(story, language), style);
             lines.push(String::new());
             lines
         }
         EventKind::Resumed { session, trials } => {
-            vec![style.language.phrases().taking_up(*session, *trials)]
+            vec![language.phrases().taking_up(*session, *trials)]
         }
-        EventKind::Warned(warning) => text::warning(warning, style),
+        EventKind::Warned(warning) => {
+            text::labelled(language.labels().warning, &language.say_warning(warning), style)
+        }
         EventKind::BootFailed { configuration, variant, failure } => {
-            text::boot_failure(story, *configuration, *variant, failure, style)
+            let what = knobs::did_not_start(story, *configuration, *variant, failure, language);
+            text::failure(&what, &failure.last_lines, style)
         }
-        EventKind::TrialFinished { summary, .. } => text::trial(story, summary, style),
+        EventKind::TrialFinished { summary, .. } => {
+            text::trial(&tables::trial(story, summary, language), style)
+        }
         _ => Vec::new(),
     }
 }
@@ -154,5 +161,5 @@ fn noteworthy(story: &Story, event: &Event, style: Style) -> Vec<String> {
 fn conclude(progress: &mut Channel, result: &mut Channel, story: &Story) -> io::Result<()> {
     progress.print(&[String::new()])?;
     let style = result.style;
-    result.print(&text::decision(story, style))
+    result.print(&decision(story, style))
 }

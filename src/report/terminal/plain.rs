@@ -4,7 +4,7 @@ use std::io;
 
 use super::{Channel, conclude, noteworthy};
 use crate::report::Reporter;
-use crate::report::knob_words;
+use crate::report::document::knobs;
 use crate::report::story::{Stored, Story};
 use crate::terms::{Event, EventKind};
 
@@ -30,11 +30,11 @@ impl Reporter for Plain {
         let lines = match &event.kind {
             EventKind::Second(_) => return Ok(()),
             EventKind::ServerStarting { configuration, variant, .. } => {
-                let name = knob_words::name(&self.story, *configuration, *variant, language);
+                let name = knobs::name(&self.story, *configuration, *variant, language);
                 vec![say.starting(&name)]
             }
             started @ EventKind::TrialStarted { .. } => {
-                knob_words::trial_begins(&self.story, started, language).into_iter().collect()
+                knobs::trial_begins(&self.story, started, language).into_iter().collect()
             }
             EventKind::SessionEnded { .. } => {
                 return conclude(&mut self.progress, &mut self.result, &self.story);

@@ -19,10 +19,11 @@ mod undone;
 mod way_out;
 
 use super::{
-    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, NoFigure,
-    Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
+    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, Phrases,
+    StillRight, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
+use crate::report::story::{NoFigure, Outcome};
 use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
 
 pub struct English;
@@ -79,7 +80,7 @@ impl Phrases for English {
     }
 
     fn purpose(&self, purpose: TrialPurpose) -> &'static str {
-        crate::report::words::purpose(purpose)
+        super::codes::purpose(purpose)
     }
 
     fn outcome(&self, outcome: Outcome) -> &'static str {
@@ -108,7 +109,7 @@ impl Phrases for English {
             LimitKind::Gvl => "interpreter lock",
             LimitKind::Gc => "garbage collection",
             LimitKind::Unknown => "not known",
-            kind => crate::report::words::limit(kind),
+            kind => super::codes::limit(kind),
         }
     }
 
@@ -241,19 +242,19 @@ impl Phrases for English {
         format!("{figure} {what}{interval}")
     }
 
-    fn inside(&self, told: &Inside<'_>) -> String {
+    fn inside(&self, request: &Inside<'_>) -> String {
         let and = |time: Option<&str>, what: &str| {
             time.map(|time| format!(", {time} {what}")).unwrap_or_default()
         };
         format!(
             "a request took {} in the app, {} of it CPU{}{}; the probe took {} more ({} of that \
              CPU)",
-            told.app,
-            told.cpu,
-            and(told.gc, "garbage collection"),
-            and(told.lock_wait, "waiting for the lock"),
-            told.probe,
-            told.probe_share
+            request.app,
+            request.cpu,
+            and(request.gc, "garbage collection"),
+            and(request.lock_wait, "waiting for the lock"),
+            request.probe,
+            request.probe_share
         )
     }
 
@@ -321,8 +322,8 @@ impl Phrases for English {
         format!("{what} by {percent} ({settings})")
     }
 
-    fn predictions_off(&self, told: &[String]) -> String {
-        format!("Predictions made beforehand were off in the median: {}.", told.join(", "))
+    fn predictions_off(&self, errors: &[String]) -> String {
+        format!("Predictions made beforehand were off in the median: {}.", errors.join(", "))
     }
 
     fn doubt(&self, seen: &str, advice: &str) -> String {

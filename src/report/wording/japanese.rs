@@ -19,9 +19,10 @@ mod undone;
 mod way_out;
 
 use super::{
-    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, NoFigure,
-    Outcome, Phrases, StillRight, Today, Undone, WayOut, Why,
+    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, Phrases,
+    StillRight, Today, Undone, WayOut, Why,
 };
+use crate::report::story::{NoFigure, Outcome};
 use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
 
 pub struct Japanese;
@@ -251,18 +252,18 @@ impl Phrases for Japanese {
         format!("{what} {figure}{}", Self::in_parentheses(interval))
     }
 
-    fn inside(&self, told: &Inside<'_>) -> String {
+    fn inside(&self, request: &Inside<'_>) -> String {
         let and = |what: &str, time: Option<&str>| {
             time.map(|time| format!("、{what} {time}")).unwrap_or_default()
         };
         format!(
             "1 リクエストあたりアプリ内で {}、うち CPU {}{}{}。プローブ自体の CPU は {}（その CPU の {}）",
-            told.app,
-            told.cpu,
-            and("GC", told.gc),
-            and("GVL 待ち", told.lock_wait),
-            told.probe,
-            told.probe_share
+            request.app,
+            request.cpu,
+            and("GC", request.gc),
+            and("GVL 待ち", request.lock_wait),
+            request.probe,
+            request.probe_share
         )
     }
 
@@ -333,8 +334,8 @@ impl Phrases for Japanese {
         format!("{what} {percent}（{settings}）")
     }
 
-    fn predictions_off(&self, told: &[String]) -> String {
-        format!("計測前の予測の誤差（中央値）: {}。", told.join("、"))
+    fn predictions_off(&self, errors: &[String]) -> String {
+        format!("計測前の予測の誤差（中央値）: {}。", errors.join("、"))
     }
 
     fn doubt(&self, seen: &str, advice: &str) -> String {

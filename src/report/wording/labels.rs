@@ -34,8 +34,6 @@ pub struct Labels {
     pub nearest: &'static str,
     /// The sentence that follows `stopped`.
     pub before_its_end: &'static str,
-    /// What ends a sentence.
-    pub stop: &'static str,
     /// A goal that nobody named.
     pub the_goal: &'static str,
 
@@ -45,8 +43,6 @@ pub struct Labels {
     pub settings: &'static str,
     pub equivalent: &'static str,
     pub least_memory_first: &'static str,
-    pub knobs: &'static str,
-    pub map: &'static str,
     pub latency: &'static str,
     pub latency_from: &'static str,
     pub failures: &'static str,
@@ -65,8 +61,6 @@ pub struct Labels {
     // The map.
     pub workers: &'static str,
     pub workers_x_threads: &'static str,
-    pub map_by_both: &'static str,
-    pub map_by_workers: &'static str,
     pub requests_per_s: &'static str,
     pub marks: &'static str,
     pub equivalent_mark: &'static str,

@@ -1,16 +1,19 @@
 //! The languages that people read reports in, a file each.
 //!
-//! What is said is decided in `words` and its relatives; how it is said, here. In: figures and
+//! What is said is decided in `document`; how it is said, here. In: figures and
 //! names that are text already. Out: unescaped plain text. Names of formats, JSON and CSV have no
 //! language, and text of others stays as it is. Computes only.
 
+pub(super) mod codes;
 mod english;
 mod fact;
 mod japanese;
 mod labels;
 mod plan;
+pub mod planned;
 
 use super::figures;
+use super::story::{NoFigure, Outcome};
 use crate::terms::{
     Arrivals, FigureKind, LimitKind, MachineCheck, SessionError, Stated, TrialPurpose, Verdict,
     Warning,
@@ -164,19 +167,6 @@ pub enum Counted {
     Starts,
 }
 
-/// What became of a trial. Nothing is asked of `Unloaded` and `Saturate`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    DidNotStart,
-    OutOfMemory,
-    ServerEnded,
-    NotValid,
-    Measured,
-    Held,
-    DidNotHold,
-    Undecided,
-}
-
 /// A setting that was found, in a headline.
 #[derive(Debug, Clone, Copy)]
 pub struct Found<'a> {
@@ -239,7 +229,7 @@ pub enum Undone<'a> {
     NotReached {
         so_far: &'a str,
     },
-    NotTold {
+    CouldNotTell {
         goal: &'a str,
         so_far: &'a str,
     },
@@ -260,15 +250,6 @@ pub enum WayOut<'a> {
     FasterApp { alone: &'a str, quantile: &'a str, goal: &'a str, has_threads: bool },
     SeeErrors,
     AskForLess,
-}
-
-/// Why there is no figure for what runs today.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoFigure {
-    DoesNotStart,
-    HoldsNothing,
-    EndedUnderLoad,
-    NotFarEnough,
 }
 
 /// The believable trial that came nearest to the goal.
@@ -418,7 +399,7 @@ pub trait Phrases: PlanPhrases + Sync {
     fn day_to_day(&self, rate: &str, share: &str) -> String;
     fn memory_of(&self, used: &str, all: Option<&str>) -> String;
     fn memory_part(&self, part: MemoryPart, figure: &str, interval: Option<&str>) -> String;
-    fn inside(&self, told: &Inside<'_>) -> String;
+    fn inside(&self, request: &Inside<'_>) -> String;
     fn up_to_connections(&self, connections: u64) -> String;
     fn best_so_far(&self, setting: &str, is_in_workers: bool, rate: &str, trial: u32) -> String;
     fn nearest(&self, nearest: &Nearest<'_>) -> String;
@@ -434,7 +415,7 @@ pub trait Phrases: PlanPhrases + Sync {
     fn stored_as(&self, session: i64, store: &str, option: &str) -> String;
     fn stored_in(&self, session: i64, store: &str, begun: &str) -> String;
     fn off_by(&self, what: &str, percent: &str, settings: &str) -> String;
-    fn predictions_off(&self, told: &[String]) -> String;
+    fn predictions_off(&self, errors: &[String]) -> String;
     /// What was seen, and what to do about it.
     fn doubt(&self, seen: &str, advice: &str) -> String;
     fn did_not_start(&self, setting: &str, message: &str, advice: &str) -> String;

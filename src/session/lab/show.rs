@@ -3,8 +3,8 @@
 //! In: a lab. Out: text.
 
 use crate::lab::{self, Lab};
+use crate::report::document::lab_figures::in_words;
 use crate::report::figures;
-use crate::report::lab_progress::in_words;
 use crate::report::outside::wrap;
 
 const WIDTH: usize = 80;

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use sweetspot::report::facts::without_sentences;
 use sweetspot::report::terminal::{Channel, Live, Plain};
-use sweetspot::report::{Format, Language, Reporter, Story, Style, csv, fold, json, outside, text};
+use sweetspot::report::{
+    Format, Language, Reporter, Story, Style, csv, decision, document, fold, json, outside, render,
+};
 use sweetspot::terms::{
     Configuration, Event, EventKind, Limit, LimitKind, LiveSecond, Phase, SessionState, Settings,
     Threads, TrialSummary, WaitingEvidence, Window,
@@ -35,6 +37,10 @@ fn assert_golden(name: &str, actual: &str) {
 
 pub fn rendered(events: &[Event], format: Format) -> String {
     format.render(&fold(events, Some(sample::stored())), Style::PLAIN)
+}
+
+fn lines(story: &Story, style: Style) -> Vec<String> {
+    render::text(&document::session(story, style.language), style)
 }
 
 /// A writer whose content can be looked at.
@@ -223,7 +229,7 @@ fn without_a_terminal_progress_is_plain_lines_and_the_decision_goes_to_the_resul
     assert_golden("plain.txt", &progress.text());
     assert!(!progress.text().contains(['\r', '\u{1b}']), "{}", progress.text());
     let story = fold(&sample::events(), Some(sample::stored()));
-    let decision = text::decision(&story, Style::PLAIN).join("\n");
+    let decision = decision(&story, Style::PLAIN).join("\n");
     assert_eq!(result.text(), format!("{decision}\n"));
 }
 
@@ -290,9 +296,9 @@ fn colours_shade_the_map_and_a_wide_terminal_shows_the_seconds() {
     let story = story_of_seconds();
     for (name, width) in [("colour.txt", 80), ("wide.txt", 100)] {
         let style = Style { colour: true, width, ..Style::PLAIN };
-        let text = text::session(&story, style).join("\n") + "\n";
+        let text = Format::Text.render(&story, style);
         assert_golden(name, &text.replace('\u{1b}', "<esc>"));
-        let plain = text::session(&story, Style { width, ..Style::PLAIN });
+        let plain = lines(&story, Style { width, ..Style::PLAIN });
         for line in &plain {
             let is_too_wide = outside::width(line) > usize::from(width);
             assert!(!is_too_wide || line.starts_with("    "), "{line:?}");
@@ -349,7 +355,7 @@ fn no_line_is_wider_than_the_terminal_but_lines_to_paste() {
                 .as_ref()
                 .map(|decision| decision.settings.config_snippet.clone())
                 .unwrap_or_default();
-            for line in text::session(&story, style) {
+            for line in lines(&story, style) {
                 let is_pasted = pasted.lines().any(|pasted| pasted == line.trim());
                 assert!(
                     outside::width(&line) <= usize::from(columns) || is_pasted,
@@ -388,8 +394,8 @@ fn json_reads_back_as_the_report_it_was_made_from() {
 #[test]
 fn colours_change_nothing_but_colours() {
     let story = fold(&sample::events(), Some(sample::stored()));
-    let plain = text::session(&story, Style::PLAIN).join("\n");
-    let coloured = text::session(&story, Style { colour: true, ..Style::PLAIN }).join("\n");
+    let plain = lines(&story, Style::PLAIN).join("\n");
+    let coloured = lines(&story, Style { colour: true, ..Style::PLAIN }).join("\n");
     let mut without = String::new();
     let mut rest = coloured.as_str();
     while let Some((before, after)) = rest.split_once("\u{1b}[") {

@@ -250,8 +250,8 @@ mod tests {
 
     #[test]
     fn time_is_told_as_people_plan_it() {
-        let told = [20.0, 61.0, 1500.0, 9000.0].map(minutes);
-        assert_eq!(told, ["a minute", "2 minutes", "25 minutes", "2.5 hours"]);
+        let said = [20.0, 61.0, 1500.0, 9000.0].map(minutes);
+        assert_eq!(said, ["a minute", "2 minutes", "25 minutes", "2.5 hours"]);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) fn sentence(why: &Undone<'_>) -> String {
         Undone::NotReached { so_far } => {
             format!("No decision was reached within the budget ({so_far}).")
         }
-        Undone::NotTold { goal, so_far } => {
+        Undone::CouldNotTell { goal, so_far } => {
             format!("Whether anything holds {goal} could not be told ({so_far}).")
         }
         Undone::NothingHeld { goal } => {

@@ -1,4 +1,4 @@
-//! What a limit is told by, and what to do about it, in Japanese.
+//! What a limit is known by, and what to do about it, in Japanese.
 
 use super::doubt;
 use crate::report::Language;

@@ -24,7 +24,7 @@ pub(super) fn sentence(why: &Undone<'_>) -> String {
         Undone::NotReached { so_far } => {
             format!("時間内に結論が出ませんでした（{so_far}）。")
         }
-        Undone::NotTold { goal, so_far } => {
+        Undone::CouldNotTell { goal, so_far } => {
             format!("{goal} を満たせる設定があるかどうかは判定できませんでした（{so_far}）。")
         }
         Undone::NothingHeld { goal } => {

@@ -19,7 +19,6 @@ pub const LABELS: Labels = Labels {
     best_so_far: "best so far",
     nearest: "nearest",
     before_its_end: "before its end: this is the answer so far",
-    stop: ".",
     the_goal: "the goal",
 
     plan: "Plan",
@@ -27,8 +26,6 @@ pub const LABELS: Labels = Labels {
     settings: "Settings",
     equivalent: "As good within 3 %",
     least_memory_first: "least memory first",
-    knobs: "Knobs",
-    map: "Map",
     latency: "Latency of the chosen setting",
     latency_from: "From the moment a request was due to its last byte, in the trials that \
                    confirmed the capacity.",
@@ -46,8 +43,6 @@ pub const LABELS: Labels = Labels {
 
     workers: "workers",
     workers_x_threads: "workers x threads",
-    map_by_both: "Requests a second within the goal, by workers (rows) and threads (columns).",
-    map_by_workers: "Requests a second within the goal, by workers.",
     requests_per_s: "requests/s",
     marks: "Marks",
     equivalent_mark: "as good within 3 %",

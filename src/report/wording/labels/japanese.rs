@@ -19,7 +19,6 @@ pub const LABELS: Labels = Labels {
     best_so_far: "暫定の最良",
     nearest: "最も近い",
     before_its_end: "途中で止められました。そこまでの結果です",
-    stop: "。",
     the_goal: "目標",
 
     plan: "計画",
@@ -27,8 +26,6 @@ pub const LABELS: Labels = Labels {
     settings: "設定方法",
     equivalent: "3 % 以内で同等の設定",
     least_memory_first: "メモリの少ない順",
-    knobs: "追加設定",
-    map: "マップ",
     latency: "推奨設定のレイテンシ",
     latency_from: "リクエストを送るべき時刻から最後の 1 バイトまで。さばける量を確認した試行の値です。",
     failures: "サーバーの失敗",
@@ -45,8 +42,6 @@ pub const LABELS: Labels = Labels {
 
     workers: "ワーカー",
     workers_x_threads: "ワーカー x スレッド",
-    map_by_both: "目標を満たしたままさばけるリクエスト/秒。行がワーカー、列がスレッドです。",
-    map_by_workers: "目標を満たしたままさばけるリクエスト/秒。行がワーカーです。",
     requests_per_s: "リクエスト/秒",
     marks: "記号",
     equivalent_mark: "3 % 以内で同等",

@@ -1,0 +1,202 @@
+//! Predictions.
+//!
+//! In: a [`PredictReport`]. Out: a [`Document`], and lines. Computes only.
+
+use super::{Block, Column, Document, Kind, Section, Table};
+use crate::report::figures;
+use crate::report::wording::{Language, codes};
+use crate::terms::{
+    FittedFigure, FleetDay, FleetDays, FleetReport, ModelForm, OPERATING_SHARE, PredictReport,
+    PredictedSetting, SimulatedMachine,
+};
+
+/// Settings shown for each number of cores; JSON has all.
+const SHOWN: usize = 10;
+
+/// The whole answer.
+pub fn document(report: &PredictReport) -> Document {
+    let language = Language::English;
+    let about = Block::Paragraph(format!(
+        "predicted, not measured: {} on {} cores, from session {} ({}); goal {}",
+        report.server, report.machine.cores, report.session, report.machine.cpu_model, report.slo
+    ));
+    let mut sections = vec![Section::new("", vec![about]), request(report)];
+    let by_cores = report.predicted.chunk_by(|one, next| one.cores == next.cores);
+    sections.extend(by_cores.map(|settings| on_cores(report, settings)));
+    sections.extend(report.fleets.iter().map(|one| fleet(report, one)));
+    let warnings = report.warnings.iter();
+    let warnings = warnings.map(|it| format!("warning: {}", language.say_warning(it)));
+    sections.push(Section::new("", warnings.map(Block::Paragraph).collect()));
+    Document { language, sections }
+}
+
+/// The answer in a line for each number of cores.
+pub fn in_short(report: &PredictReport) -> String {
+    let on_cores = |settings: &[PredictedSetting]| match best(settings) {
+        None => format!("{} cores: nothing meets {}\n", settings[0].cores, report.slo),
+        Some(one) => {
+            let rate = figures::rate(one.capacity_rps);
+            format!("{} cores: {} holds {rate}\n", one.cores, name(report, one))
+        }
+    };
+    report.predicted.chunk_by(|one, next| one.cores == next.cores).map(on_cores).collect()
+}
+
+fn best(settings: &[PredictedSetting]) -> Option<&PredictedSetting> {
+    settings.iter().find(|one| one.ruled_out.is_none() && one.capacity_rps > 0.0)
+}
+
+/// What it costs, and how well that is known.
+fn request(report: &PredictReport) -> Section {
+    let demand = &report.fit.demand;
+    let fact = |what, figure: &FittedFigure| {
+        let [low, high] = figure.interval.map(figures::latency);
+        (what, format!("{} ({low} to {high})", figures::latency(figure.value)))
+    };
+    let is_lock = report.fit.form == ModelForm::Threads;
+    let cpu = if is_lock { "CPU under the interpreter's lock" } else { "CPU" };
+    let mut facts = vec![fact(cpu, &demand.cpu_s)];
+    if demand.cpu_free_s.value > 0.0 {
+        facts.push(fact("CPU outside it", &demand.cpu_free_s));
+    }
+    facts.push(fact("waits", &demand.wait_s));
+    let fitted = format!(
+        "fitted to {}, which it meets within {}",
+        figures::count(report.fit.residuals.len() as u64, "saturated trial", "saturated trials"),
+        figures::percent(report.fit.misfit)
+    );
+    Section::new("a request takes", vec![Block::Facts(facts), Block::Paragraph(fitted)])
+}
+
+/// How many machines of a kind, and what of them is simulated.
+fn fleet(report: &PredictReport, one: &FleetReport) -> Section {
+    let memory = figures::bytes(one.memory_bytes);
+    let kind = format!("{} ({} cores, {memory})", one.machine, one.cores);
+    let Some(fleet) = &one.fleet else {
+        let none = format!("{kind}: no setting fits and meets {}", report.slo);
+        return Section::new("", vec![Block::Paragraph(none)]);
+    };
+    let [few, many] = fleet.machines_interval;
+    let cost = fleet.cost_per_hour.map(|cost| format!(", {} an hour", figures::number(cost)));
+    let machines = format!(
+        "{kind}: {} machines ({few} to {many}) with {} x {} each{}",
+        fleet.machines,
+        fleet.workers,
+        fleet.threads,
+        cost.unwrap_or_default()
+    );
+    let mut simulations = vec![simulated("on an ordinary day", &fleet.ordinary)];
+    simulations.extend(fleet.zone_lost.as_ref().map(|it| simulated("with a zone lost", it)));
+    simulations.extend(fleet.days.iter().flat_map(of_days));
+    Section::new("", vec![Block::Paragraph(machines), Block::Bullets(simulations)])
+}
+
+/// A day of the fleet when it is scaled with its load.
+fn of_days(days: &FleetDays) -> Vec<String> {
+    let FleetDay { machines: [least, most], machine_hours, .. } = days.ordinary;
+    let cost = days.cost.map(|cost| format!(", {} a day", figures::number(cost)));
+    let scaled = format!(
+        "scaled with a day's load: {least} to {most} machines, {} machine hours{}",
+        figures::number(machine_hours),
+        cost.unwrap_or_default()
+    );
+    let lost = days.zone_lost.as_ref();
+    let lost = lost.map(|lost| one_day("losing a zone at the busiest time", lost));
+    [scaled, one_day("all day", &days.ordinary)].into_iter().chain(lost).collect()
+}
+
+fn one_day(which: &str, day: &FleetDay) -> String {
+    format!(
+        "{which}: p95 {}, p99 {}{}; in the worst five minutes p95 {}{}",
+        figures::latency(day.p95),
+        figures::latency(day.p99),
+        failed(day.failed),
+        figures::latency(day.worst_p95),
+        failed(day.worst_failed)
+    )
+}
+
+fn simulated(when: &str, one: &SimulatedMachine) -> String {
+    format!(
+        "{when}: {} each, p95 {}, p99 {}{} (simulated)",
+        figures::rate(one.rate_rps),
+        figures::latency(one.p95),
+        figures::latency(one.p99),
+        failed(one.failed)
+    )
+}
+
+fn failed(share: f64) -> String {
+    if share == 0.0 { String::new() } else { format!(", {} fail", figures::percent(share)) }
+}
+
+fn on_cores(report: &PredictReport, settings: &[PredictedSetting]) -> Section {
+    let cores = settings[0].cores;
+    let Some(best) = best(settings) else {
+        let none = format!("on {cores} cores nothing meets {}", report.slo);
+        return Section::new("", vec![Block::Paragraph(none)]);
+    };
+    let rows = settings.iter().take(SHOWN).map(|one| row(report, one)).collect();
+    let mut blocks = vec![
+        Block::Paragraph(format!(
+            "on {cores} cores {} is expected to hold {} ({})",
+            name(report, best),
+            figures::rate(best.capacity_rps),
+            figures::interval(best.capacity_rps_interval)
+        )),
+        Block::Table(Table { head: head(best), rows, ..Table::default() }),
+    ];
+    if let Some(latency) = &best.latency_of_measured_s {
+        blocks.push(Block::Small(format!(
+            "with {}, at {}, the requests that were measured take p95 {}, p99 {}",
+            name(report, best),
+            figures::rate(latency.at_rps),
+            figures::latency(latency.p95),
+            figures::latency(latency.p99)
+        )));
+    }
+    if settings.len() > SHOWN {
+        let count = settings.len();
+        blocks.push(Block::Small(format!("(the best {SHOWN} of {count}; --json has all)")));
+    }
+    Section::new("", blocks)
+}
+
+fn head(best: &PredictedSetting) -> Vec<Column> {
+    let at = best.latency_s.map_or(String::new(), |latency| {
+        let share = latency.at_rps / best.capacity_rps;
+        // A share that is the same for all is a rate of each row's own.
+        match (share - OPERATING_SHARE).abs() < 1e-6 {
+            true => " at 70 %".to_string(),
+            false => format!(" at {}", figures::rate(latency.at_rps)),
+        }
+    });
+    let figure = |head: &str| Column { head: head.to_string(), kind: Kind::Figure };
+    let text = |head: &str| Column { head: head.to_string(), kind: Kind::Text };
+    let p95 = figure(&format!("p95{at}"));
+    vec![text(""), figure("holds"), figure("saturated"), p95, figure("memory"), text("limit")]
+}
+
+fn row(report: &PredictReport, one: &PredictedSetting) -> Vec<String> {
+    let [low, high] = one.capacity_rps_interval.map(figures::number);
+    vec![
+        name(report, one),
+        format!("{} ({low} to {high})", figures::rate(one.capacity_rps)),
+        figures::rate(one.throughput_rps_max),
+        one.latency_s.map_or("-".to_string(), |latency| figures::latency(latency.p95)),
+        one.memory_bytes.map_or("-".to_string(), figures::bytes),
+        match &one.ruled_out {
+            Some(_) => "memory: does not fit".to_string(),
+            None => codes::limit(one.limit.kind).to_string(),
+        },
+    ]
+}
+
+fn name(report: &PredictReport, one: &PredictedSetting) -> String {
+    match report.fit.form {
+        ModelForm::Threads | ModelForm::Scalability => {
+            format!("{} x {}", one.workers, one.threads)
+        }
+        ModelForm::EventLoop => figures::count(u64::from(one.workers), "worker", "workers"),
+    }
+}

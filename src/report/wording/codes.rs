@@ -1,0 +1,42 @@
+//! Purposes, verdicts and limits as JSON, CSV and metrics name them; English says the same.
+
+use crate::terms::{LimitKind, TrialPurpose, Verdict};
+
+/// As in JSON.
+pub fn purpose(purpose: TrialPurpose) -> &'static str {
+    match purpose {
+        TrialPurpose::Unloaded => "unloaded",
+        TrialPurpose::Saturate => "saturate",
+        TrialPurpose::Probe => "probe",
+        TrialPurpose::Confirm => "confirm",
+        TrialPurpose::Screen => "screen",
+    }
+}
+
+/// As in JSON.
+pub fn verdict_name(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Yes => "yes",
+        Verdict::No => "no",
+        Verdict::Undecided => "undecided",
+    }
+}
+
+/// As in JSON.
+pub fn limit(kind: LimitKind) -> &'static str {
+    match kind {
+        LimitKind::Cores => "cores",
+        LimitKind::Quota => "quota",
+        LimitKind::Gvl => "gvl",
+        LimitKind::Threads => "threads",
+        LimitKind::Balance => "balance",
+        LimitKind::Backlog => "backlog",
+        LimitKind::Backend => "backend",
+        LimitKind::Memory => "memory",
+        LimitKind::Proxy => "proxy",
+        LimitKind::Gc => "gc",
+        LimitKind::Host => "host",
+        LimitKind::Generator => "generator",
+        LimitKind::Unknown => "unknown",
+    }
+}
