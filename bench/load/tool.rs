@@ -8,8 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Result;
-use crate::parsers::{self, Reading};
+use super::parsers::{self, Reading};
+use crate::common::process::last_line;
+use crate::common::{Result, program};
 
 /// A load generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,7 +141,7 @@ impl Tool {
     }
 }
 
-/// Our own command, for so long or so many requests.
+/// Our own command; `length`: its options for a time or a number of requests.
 pub fn ours(program: &str, load: &Load, url: &str, length: &[&str]) -> Vec<String> {
     let mut command: Vec<String> = vec![program.into(), "load".into(), url.into()];
     match load.rate {
@@ -217,11 +218,11 @@ pub struct Found {
 /// # Errors
 /// Why it can't be had, in a sentence for the report.
 pub fn find(tool: Tool, folder: &Path) -> std::result::Result<Found, String> {
-    let program = match tool {
-        Ours => Some(PathBuf::from(env!("CARGO_BIN_EXE_sweetspot"))),
+    let found = match tool {
+        Ours => Some(program()),
         _ => on_the_path(tool.name()),
     };
-    let program = match (program, tool) {
+    let program = match (found, tool) {
         (Some(program), _) => program,
         (None, Oha | K6) => built(tool, folder)?,
         (None, Wrk2 | Vegeta) => return Err("not on the PATH".to_string()),
@@ -268,8 +269,7 @@ fn built(tool: Tool, folder: &Path) -> std::result::Result<PathBuf, String> {
         return Ok(program);
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    Err(format!("{what}: {}", last.trim()))
+    Err(format!("{what}: {}", last_line(&said).unwrap_or_default()))
 }
 
 /// The first line that it prints when asked; for one that can't be asked, its package's version.

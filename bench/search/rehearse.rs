@@ -10,6 +10,8 @@ use sweetspot::summary::trial::{Context, summarise};
 use sweetspot::terms::{Goals, Slo, TrialSummary};
 use sweetspot::trial::{Outcome, Runner};
 
+use crate::common::trial::context;
+
 /// How a rehearsal ended.
 #[derive(Debug, Clone)]
 pub struct Rehearsed {
@@ -52,12 +54,9 @@ pub fn run(
                 let context = Context {
                     id,
                     purpose: request.purpose,
-                    goals: &goals,
-                    cores: plan.cores,
                     unloaded_s: search.unloaded_s(),
-                    has_proxy: false,
-                    has_threads: true,
                     ended_s,
+                    ..context(&goals, plan.cores)
                 };
                 let summary =
                     TrialSummary { variant: request.variant, ..summarise(&record, &context) };

@@ -11,9 +11,9 @@ use sweetspot::terms::{
     Arrivals, Bytes, Configuration, Goals, Objective, Prediction, Slo, TrialSummary,
 };
 
-use crate::Result;
-use crate::apps::Case;
-use crate::rehearse::{self, Rehearsed};
+use super::apps::Case;
+use super::rehearse::{self, Rehearsed};
+use crate::common::Result;
 
 /// A search that has ended.
 pub struct Ended {
@@ -54,7 +54,7 @@ pub fn run(case: &Case, budget: Duration, seed: u64) -> Result<Option<Ended>> {
     run_for(case, None, budget, seed)
 }
 
-/// The same with a goal that is given.
+/// A search for a goal that is given; `None`: it settles one.
 pub fn run_for(
     case: &Case,
     slo: Option<Slo>,
