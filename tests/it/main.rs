@@ -20,6 +20,7 @@ mod page;
 mod place;
 mod plan;
 mod predict;
+mod process;
 mod published;
 mod rails;
 mod schema;

@@ -12,8 +12,9 @@ use sweetspot::serve::{self, ServeError, Served};
 use sweetspot::store::Store;
 use sweetspot::terms::{EventKind, LiveSecond, Phase, StopSignal};
 
+use crate::process::sweetspot;
 use crate::schema::assert_on_page;
-use crate::sessions::{filled, head, sample, sweetspot};
+use crate::sessions::{filled, head, sample};
 
 const TOKEN: &str = "0123456789abcdef";
 
@@ -319,9 +320,9 @@ fn a_port_that_is_taken_is_said_with_the_way_out() {
     let folder = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let output = sweetspot(folder.path(), &["serve", "--port", &port]);
-    assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stderr).unwrap();
+    let ended = sweetspot(folder.path(), &["serve", "--port", &port]);
+    assert_eq!(ended.code, Some(2));
+    let said = ended.stderr;
     assert!(said.contains(&port) && said.contains("--port 0"), "{said}");
 }
 

@@ -11,4 +11,3 @@ pub mod sample;
 mod store;
 pub use store::{filled, head, mount_small_disk};
 mod verbs;
-pub use verbs::sweetspot;

@@ -74,13 +74,22 @@ impl Room {
 
     /// On real servers.
     pub fn tune_really(&mut self, plan: &Plan, place: &mut dyn Place) -> Result<Ended, TuneError> {
+        self.tune_watched(plan, place, &mut |_| Vec::new())
+    }
+
+    fn tune_watched(
+        &mut self,
+        plan: &Plan,
+        place: &mut dyn Place,
+        reporters: &mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
+    ) -> Result<Ended, TuneError> {
         let mut store = Store::open(&plan.store).unwrap();
         let (consents, asked) = (self.consents, &mut self.asked);
         tune::run(Tune {
             plan,
             place,
             store: &mut store,
-            reporters: &mut |_| Vec::new(),
+            reporters,
             stop: self.stop.clone(),
             started_at: "2026-01-02T03:04:05Z".into(),
             doubts: Vec::new(),
@@ -136,24 +145,13 @@ impl Reporter for Watcher {
 fn the_running_trials_seconds_are_in_the_store_until_it_ends() {
     let folder = TempDir::new().unwrap();
     let plan = Plan { budget: Duration::from_secs(60), ..plan(&folder) };
-    let mut store = Store::open(&plan.store).unwrap();
     let seconds = Rc::new(Cell::new(0));
     let watcher = || Watcher {
         store: Store::open_existing(&plan.store).unwrap(),
         seconds: Rc::clone(&seconds),
     };
-    tune::run(Tune {
-        plan: &plan,
-        place: &mut Simulated::new(app(), plan.seed),
-        store: &mut store,
-        reporters: &mut |_| vec![Box::new(watcher())],
-        stop: StopSignal::default(),
-        started_at: "2026-01-02T03:04:05Z".into(),
-        doubts: Vec::new(),
-        consent: &mut |_| true,
-        may_resume: true,
-    })
-    .unwrap();
+    let mut place = Simulated::new(app(), plan.seed);
+    Room::default().tune_watched(&plan, &mut place, &mut |_| vec![Box::new(watcher())]).unwrap();
     assert!(seconds.get() >= 4, "a trial has several seconds: {}", seconds.get());
 }
 
@@ -550,23 +548,14 @@ fn when_we_cannot_go_on_the_watcher_still_hears_the_end() {
     let plan = plan(&folder);
     let inner = Simulated::new(app(), plan.seed);
     let mut place = Interrupted { inner, offers_left: 5, end: End::Fail };
-    let mut store = Store::open(&plan.store).unwrap();
     let heard = Rc::new(Cell::new(None));
-    let error = tune::run(Tune {
-        plan: &plan,
-        place: &mut place,
-        store: &mut store,
-        reporters: &mut |_| vec![Box::new(LastWord(heard.clone()))],
-        stop: StopSignal::default(),
-        started_at: "2026-01-02T03:04:05Z".into(),
-        doubts: Vec::new(),
-        consent: &mut |_| false,
-        may_resume: true,
-    })
-    .unwrap_err();
+    let error = Room::default()
+        .tune_watched(&plan, &mut place, &mut |_| vec![Box::new(LastWord(heard.clone()))])
+        .unwrap_err();
     assert!(error.to_string().contains("pulled the plug"), "{error}");
     assert_eq!(heard.get(), Some(SessionState::Failed));
-    let trials = purposes(&store.events(sweetspot::store::SessionId(1)).unwrap());
+    let store = Store::open(&plan.store).unwrap();
+    let trials = purposes(&store.events(SessionId(1)).unwrap());
     assert_eq!(trials.len(), 4, "what was measured is kept");
 }
 

@@ -504,7 +504,7 @@ fn a_large_request_arrives_whole() {
     assert!(requests.iter().all(|request| request.ends_with(&"x".repeat(1000))));
 }
 
-/// Runs against a server that never answers, and raises the stop so many times in the first second.
+/// Runs against a server that never answers, and raises the stop `raises` times in the first second.
 fn stopped(raises: u32, breaks: bool) -> (LoadRecord, Duration) {
     let server = Server::start(|connection| {
         connection.request();

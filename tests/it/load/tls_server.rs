@@ -218,7 +218,7 @@ impl Session<'_> {
         drop(self.stream().write_all(bytes.as_ref()));
     }
 
-    /// The same, in packets of a byte each.
+    /// Sends in packets of a byte each.
     pub fn send_bytewise(&mut self, bytes: &[u8]) {
         self.tls.writer().write_all(bytes).unwrap();
         let mut ciphertext = Vec::new();

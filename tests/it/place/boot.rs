@@ -2,8 +2,6 @@
 
 use std::net::TcpListener;
 
-use sweetspot::place::PlaceError;
-use sweetspot::report::Language;
 use sweetspot::terms::BootFailureKind::{self, *};
 
 use super::*;
@@ -45,7 +43,7 @@ fn a_known_cause_is_recognised_in_what_the_app_prints() {
         let app = TestApp::new(&[("config.ru", &format!("raise {raised}\n"))]);
         let failure = start_failing(&mut app.local(), 1, 1);
         assert_eq!(failure.kind, kind, "{failure:?}");
-        assert!(Language::DATA.say(&failure.advice).contains(advice), "{failure:?}");
+        assert_advice(&failure, advice);
         app.assert_nothing_is_left();
     }
 }
@@ -57,8 +55,8 @@ fn a_database_without_connections_left_is_told_with_what_is_needed() {
     let failure = start_failing(&mut app.local(), 2, 3);
     assert_eq!(failure.kind, TooManyConnections, "{failure:?}");
     let needed = "2 workers x 3 threads need up to 6";
-    assert!(Language::DATA.say(&failure.message).contains(needed), "{failure:?}");
-    assert!(Language::DATA.say(&failure.advice).contains("max_connections"), "{failure:?}");
+    assert_message(&failure, needed);
+    assert_advice(&failure, "max_connections");
     app.assert_nothing_is_left();
 }
 
@@ -76,8 +74,8 @@ fn a_reply_that_is_not_2xx_says_what_it_is_and_what_to_do() {
         let app = TestApp::answering(&format!("warn 'from the app'; [{status}, {headers}, ['']]"));
         let failure = start_failing(&mut app.local(), 1, 1);
         assert_eq!(failure.kind, kind, "{failure:?}");
-        assert!(Language::DATA.say(&failure.message).contains(message), "{failure:?}");
-        assert!(Language::DATA.say(&failure.advice).contains(advice), "{failure:?}");
+        assert_message(&failure, message);
+        assert_advice(&failure, advice);
         assert!(failure.last_lines.iter().any(|line| line == "from the app"), "{failure:?}");
         app.assert_nothing_is_left();
     }
@@ -100,7 +98,7 @@ fn every_page_that_is_only_read_is_tried_with_its_headers_and_others_are_not() {
     settings.targets = vec![https, Target::get("/c?key=secret")];
     let mut local = Local::new(settings, StopSignal::default()).unwrap();
     let failure = start_failing(&mut local, 1, 1);
-    assert!(Language::DATA.say(&failure.message).contains("GET /c?… answers 404"), "{failure:?}");
+    assert_message(&failure, "GET /c?… answers 404");
 }
 
 fn impatient(app: &TestApp, patience: Duration) -> Local {
@@ -113,19 +111,13 @@ fn an_app_that_never_answers_and_one_that_never_boots_are_given_up() {
     let app = TestApp::answering("sleep");
     let failure = start_failing(&mut impatient(&app, Duration::from_secs(4)), 1, 1);
     assert_eq!(failure.kind, NeverReady);
-    assert!(
-        Language::DATA.say(&failure.message).contains("GET / was not answered within 4 s"),
-        "{failure:?}"
-    );
+    assert_message(&failure, "GET / was not answered within 4 s");
     app.assert_nothing_is_left();
 
     let app = TestApp::new(&[("config.ru", "warn 'still thinking'; sleep\n")]);
     let failure = start_failing(&mut impatient(&app, Duration::from_secs(4)), 2, 1);
     assert_eq!(failure.kind, NeverReady);
-    assert!(
-        Language::DATA.say(&failure.message).contains("0 of 2 processes had booted"),
-        "{failure:?}"
-    );
+    assert_message(&failure, "0 of 2 processes had booted");
     assert!(failure.last_lines.join("\n").contains("still thinking"), "{failure:?}");
     app.assert_nothing_is_left();
 }
@@ -154,10 +146,7 @@ fn a_port_that_is_taken_is_named_and_the_other_server_is_left_alone() {
         let settings = LocalSettings { port, ..app.settings() };
         let mut local = Local::new(settings, StopSignal::default()).unwrap();
         let failure = start_failing_with_port_taken(&mut local, workers);
-        assert!(
-            Language::DATA.say(&failure.message).contains("something else listens"),
-            "{failure:?}"
-        );
+        assert_message(&failure, "something else listens");
         app.assert_nothing_is_left();
     }
 }
@@ -178,6 +167,6 @@ fn a_server_that_is_not_installed_is_named() {
     let mut local = Local::new(settings, StopSignal::default()).unwrap();
     let failure = start_failing(&mut local, 1, 1);
     assert_eq!(failure.kind, NotInstalled, "{failure:?}");
-    assert!(Language::DATA.say(&failure.advice).contains("bundle install"), "{failure:?}");
+    assert_advice(&failure, "bundle install");
     assert!(!app.path().join("Gemfile.lock").exists());
 }

@@ -1,7 +1,6 @@
 //! Servers that sweetspot does not know, started by a command: several workers, one process, Python
 //! and Ruby; and what is particular to them.
 
-use sweetspot::report::Language;
 use sweetspot::terms::BootFailureKind;
 
 use super::*;
@@ -38,9 +37,8 @@ fn gunicorn_is_started_by_its_command_and_its_workers_are_found() {
         let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
         assert!(serving.contains(&answering), "{answering} of {serving:?}");
     }
-    local.stop().unwrap();
-    assert_eq!(app.listing(), before, "the app's folder was written to");
-    app.assert_nothing_is_left();
+    app.end(&mut local);
+    app.assert_is(&before);
 }
 
 #[test]
@@ -60,8 +58,7 @@ fn workers_that_were_spawned_and_not_forked_are_found_among_their_helpers() {
         let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
         assert!(serving.contains(&answering), "{answering} of {serving:?}");
     }
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
@@ -82,8 +79,7 @@ fn a_single_process_is_its_own_worker_also_below_a_shell() {
         let serving = local.workers();
         assert_eq!(serving.len(), 1, "{start_with}: {serving:?}");
         assert!(title(serving[0]).contains("http.server"), "{start_with}");
-        local.stop().unwrap();
-        app.assert_nothing_is_left();
+        app.end(&mut local);
     }
 }
 
@@ -130,8 +126,7 @@ fn workers_that_load_slowly_are_waited_for_though_another_answers() {
     start(&mut local, 3, 1);
     let loaded = fs::read_dir(elsewhere.path()).unwrap().count();
     assert_eq!(loaded, 3, "it counted as ready before its workers had loaded the app");
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
@@ -191,10 +186,7 @@ fn a_worker_that_does_not_come_up_when_a_server_is_resized_is_a_failure_with_its
         fs::remove_file(&broken).unwrap();
         let Resized::Failed(failure) = resized else { panic!("{name}: {resized:?}") };
         assert_eq!(failure.kind, BootFailureKind::Exited, "{failure:?}");
-        assert!(
-            Language::DATA.say(&failure.message).contains("ends as soon as it starts"),
-            "{failure:?}"
-        );
+        assert_message(&failure, "ends as soon as it starts");
         assert!(failure.last_lines.join("\n").contains("boom at boot"), "{failure:?}");
         app.assert_nothing_is_left();
     }

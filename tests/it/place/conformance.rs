@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sweetspot::place::Offer;
 use sweetspot::place::local::Resized;
 use sweetspot::report::Language;
-use sweetspot::server::{ADAPTERS, Proxy};
+use sweetspot::server::ADAPTERS;
 use sweetspot::terms::{BootFailureKind, Offered, TrialFailure};
 
 use super::*;
+use crate::failures::random;
 use crate::failures::site::{Running, Site};
 
 /// What differs from server to server.
@@ -45,7 +46,7 @@ enum Threads {
     One,
     /// Called so, and there from the start or from the first request on.
     Named(&'static str),
-    /// The same; a worker with one thread serves on its main thread, and has none of that name.
+    /// Called so where there are several; a worker's only thread is its main one, with no such name.
     NamedBeyondOne(&'static str),
     /// Made when there is something to do.
     OnDemand,
@@ -61,7 +62,7 @@ enum Doing {
     AnswersItsPid,
     /// Does not load; `boom at boot` and the file's name should be seen.
     FailsAtLoad,
-    /// The same, in the way that its language has for a part that is missing.
+    /// Does not load, in the way that its language has for a part that is missing.
     LacksAPart,
     /// Asked for `/slow`, connects to this port, then answers `finished` after half a second.
     TakesItsTime { port: u16 },
@@ -287,7 +288,7 @@ impl Case {
         })
     }
 
-    /// The same, without a proxy where it can be, without and with each of the row's settings.
+    /// Every server, without a proxy where it can be, without and with each of the row's settings.
     fn with_settings(doing: Doing) -> impl Iterator<Item = Self> {
         ADAPTERS.iter().flat_map(move |adapter| {
             let needs = adapter.about().needs_proxy;
@@ -373,8 +374,7 @@ fn come_up(case: &Case, look: impl Fn(SocketAddr, &[u32], u16, &str)) {
         let answering: u32 = get(address, "/").parse().unwrap();
         assert!(serving.contains(&answering), "{what}: {answering} of {serving:?}");
     }
-    local.stop().unwrap();
-    case.app.assert_nothing_is_left();
+    case.app.end(&mut local);
 }
 
 #[test]
@@ -429,8 +429,7 @@ fn every_worker_serves_as_many_requests_at_once_as_it_has_threads() {
             for client in clients {
                 assert_eq!(client.join().unwrap(), "finished", "{}", case.what());
             }
-            local.stop().unwrap();
-            case.app.assert_nothing_is_left();
+            case.app.end(&mut local);
         }
     }
 }
@@ -449,8 +448,7 @@ fn every_servers_worker_that_is_killed_is_replaced() {
         });
         let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
         assert_ne!(answering, before[0], "{}", case.what());
-        local.stop().unwrap();
-        case.app.assert_nothing_is_left();
+        case.app.end(&mut local);
     }
 }
 
@@ -477,8 +475,7 @@ fn every_servers_worker_that_is_killed_and_not_replaced_is_noticed_under_load() 
             "{}: {status:?}",
             case.what()
         );
-        local.stop().unwrap();
-        case.app.assert_nothing_is_left();
+        case.app.end(&mut local);
     }
 }
 
@@ -503,8 +500,7 @@ fn every_server_that_is_killed_is_noticed_under_load() {
         };
         assert!(Language::DATA.say(status).contains("SIGKILL"), "{status:?}");
         assert_eq!(local.server_pid(), None);
-        local.stop().unwrap();
-        case.app.assert_nothing_is_left();
+        case.app.end(&mut local);
     }
 }
 
@@ -518,10 +514,7 @@ fn every_server_says_that_its_port_is_taken() {
             let mut local = Local::new(settings, StopSignal::default()).unwrap();
             let failure = start_failing(&mut local, workers, 1);
             assert_eq!(failure.kind, BootFailureKind::PortTaken, "{failure:?}");
-            assert!(
-                Language::DATA.say(&failure.message).contains("something else listens"),
-                "{failure:?}"
-            );
+            assert_message(&failure, "something else listens");
             case.app.assert_nothing_is_left();
         }
     }
@@ -575,8 +568,7 @@ fn every_server_that_does_not_react_is_ended_for_certain() {
         // The user does not want to wait for a graceful end either.
         stop.raise();
         stop.raise();
-        local.stop().unwrap();
-        case.app.assert_nothing_is_left();
+        case.app.end(&mut local);
     }
 }
 
@@ -633,18 +625,8 @@ fn every_server_that_can_is_resized_while_it_answers_and_the_others_say_why_not(
             case.row.resizing != Resizing::Never,
             case.adapter.resize(configuration(2, 1), configuration(3, 1)).is_ok()
         );
-        local.stop().unwrap();
-        case.app.assert_nothing_is_left();
+        case.app.end(&mut local);
     }
-}
-
-/// Steele, Lea and Flood's SplitMix64, as a number from 0 to 1.
-fn random(state: &mut u64) -> f64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (z ^ (z >> 31)) as f64 / u64::MAX as f64
 }
 
 #[test]

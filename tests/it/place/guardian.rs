@@ -89,12 +89,15 @@ impl TestGuardian {
         all_processes().into_iter().filter(carries).collect()
     }
 
-    /// As when we die: our end of its input is closed.
+    /// As when we die: our end of its input is closed. Then nothing is left.
+    #[track_caller]
     fn abandon(&mut self) {
         self.orders = None;
         wait_until("the guardian ends", || self.child.try_wait().unwrap().is_some());
+        self.assert_nothing_is_left();
     }
 
+    #[track_caller]
     fn assert_nothing_is_left(&self) {
         let left: Vec<String> = self.processes().into_iter().map(title).collect();
         assert!(left.is_empty(), "left behind: {left:?}");
@@ -158,7 +161,6 @@ fn whenever_we_die_nothing_of_the_server_is_left() {
         // The moment itself, not a wait for something.
         std::thread::sleep(Duration::from_millis(40 * round as u64));
         guardian.abandon();
-        guardian.assert_nothing_is_left();
         app.assert_nothing_is_left();
     }
 }
@@ -179,7 +181,6 @@ fn a_daemon_is_caught_without_a_control_group_too() {
         assert_eq!(begun["group"]["folders"], json!([]), "nobody may make control groups");
     }
     guardian.abandon();
-    guardian.assert_nothing_is_left();
     app.assert_nothing_is_left();
 }
 
@@ -193,7 +194,6 @@ fn a_serving_cluster_with_daemons_ends_with_us_and_its_control_group_with_it() {
         guardian.processes().into_iter().any(|pid| title(pid) == "the daemon")
     });
     guardian.abandon();
-    guardian.assert_nothing_is_left();
     app.assert_nothing_is_left();
 }
 
@@ -211,7 +211,6 @@ fn a_server_that_ignores_every_wish_to_end_is_ended_on_order() {
     assert_eq!(guardian.reply(), json!({"ended": {"left": []}}));
     assert_eq!(parent(pid), None);
     guardian.abandon();
-    guardian.assert_nothing_is_left();
 }
 
 #[test]
@@ -243,7 +242,6 @@ fn a_program_that_is_not_there_and_an_order_that_makes_no_sense_are_answered() {
     guardian.order(json!({"dance": 1}));
     assert!(guardian.reply()["refused"]["message"].as_str().unwrap().contains("dance"));
     guardian.abandon();
-    guardian.assert_nothing_is_left();
 }
 
 #[test]
@@ -262,7 +260,6 @@ fn several_processes_run_beside_each_other_write_to_one_log_and_are_told_apart()
     // Its number may be somebody else's by now; and no process is signalled that we did not start.
     guardian.order(json!({"signal": {"pid": second, "signal": libc::SIGTERM}}));
     guardian.abandon();
-    guardian.assert_nothing_is_left();
     app.assert_nothing_is_left();
 }
 
@@ -283,7 +280,6 @@ fn a_quota_really_throttles_or_is_named_as_not_enforced() {
         throttled.unwrap().trim().parse::<u64>().unwrap() >= 3
     });
     guardian.abandon();
-    guardian.assert_nothing_is_left();
 }
 
 #[test]
@@ -302,7 +298,6 @@ fn a_memory_limit_really_ends_what_exceeds_it_or_is_named_as_not_enforced() {
     let end = json!({"exited": {"pid": pid, "status": {"signal": 9}}});
     assert_eq!(guardian.reply(), end);
     guardian.abandon();
-    guardian.assert_nothing_is_left();
 }
 
 #[test]

@@ -4,7 +4,6 @@
 use std::ops::ControlFlow;
 
 use sweetspot::place::Offer;
-use sweetspot::server::Proxy;
 use sweetspot::terms::Offered;
 
 use super::*;
@@ -15,7 +14,7 @@ fn behind_nginx(app: &TestApp, server: &str) -> Local {
     Local::new(settings, StopSignal::default()).unwrap()
 }
 
-/// So many files may be open here, if the machine allows it.
+/// From now on this many files may be open, if the machine allows it.
 fn allow_open_files(files: u64) {
     // SAFETY: the structure is initialised and outlives both calls.
     unsafe {
@@ -63,8 +62,7 @@ fn a_thousand_clients_have_their_connections_at_once_and_keep_them() {
         }
     }
     drop(clients);
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
@@ -86,7 +84,7 @@ fn what_is_larger_than_all_buffers_passes_in_both_directions() {
     assert!(reply.starts_with("200 yxxx"), "{}", &reply[..20]);
     assert_eq!(reply.len(), LENGTH + "200 ".len());
     local.stop().unwrap();
-    assert_eq!(app.listing(), before);
+    app.assert_is(&before);
 }
 
 #[test]
@@ -120,8 +118,7 @@ fn requests_whose_worker_is_killed_are_counted_as_errors_and_the_load_goes_on() 
     // Each of them had a request.
     assert_eq!((killed, count(502)), (2, 2));
     assert!(count(200) > 10, "{:?}", observed.load.seconds);
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]

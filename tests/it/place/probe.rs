@@ -7,7 +7,6 @@ use std::time::UNIX_EPOCH;
 
 use sweetspot::monitor::{Inside, cpu_clock_ns};
 use sweetspot::report::Language;
-use sweetspot::server::Proxy;
 use sweetspot::terms::InsideUse;
 
 use super::*;
@@ -51,12 +50,8 @@ fn probed_app() -> TestApp {
 }
 
 fn settings_with_probe(app: &TestApp, server: &str) -> LocalSettings {
-    let adapter = server::find(server).unwrap();
-    let mut settings = app.settings_on(adapter);
+    let mut settings = app.settings_on(server::find(server).unwrap());
     settings.app.is_probed = true;
-    if adapter.about().needs_proxy {
-        settings.app.proxy = Proxy::Nginx;
-    }
     settings
 }
 
@@ -81,7 +76,7 @@ impl Listener {
         Self { address: local.address().unwrap(), inside, asked: 0, told: Vec::new() }
     }
 
-    /// So many clients at once ask for this, each so often.
+    /// Several clients at once ask for this, each several times.
     fn ask(&mut self, path: &'static str, clients: u16, times: u64) {
         let address = self.address;
         let client = move || (0..times).for_each(|_| drop(reply(address, path).unwrap()));
@@ -90,7 +85,7 @@ impl Listener {
         clients.into_iter().for_each(|client| client.join().unwrap());
     }
 
-    /// Goes on asking, as slow clients do, until each of so many workers has told of its last
+    /// Goes on asking, as slow clients do, until each of the workers has told of its last
     /// request.
     fn hear_all(&mut self, workers: u16) {
         wait_until("all requests are told", || {
@@ -129,9 +124,8 @@ fn every_request_is_counted_once_on_every_server() {
         assert!(cost_s > 0.0, "{server}: what the probe takes is measured");
         drop(listener);
         assert!(!local.probe_socket().unwrap().exists(), "its socket goes with the listener");
-        local.stop().unwrap();
-        assert_eq!(app.listing(), before, "the app's folder was written to");
-        app.assert_nothing_is_left();
+        app.end(&mut local);
+        app.assert_is(&before);
     }
 }
 
@@ -157,8 +151,7 @@ fn the_cpu_time_of_requests_is_nearly_all_that_the_workers_use_where_requests_co
         );
         let app_s = listener.sum(|told| told.app_s);
         assert!(app_s > told_s, "{server} {workers}: {told_s} s of CPU in {app_s} s");
-        local.stop().unwrap();
-        app.assert_nothing_is_left();
+        app.end(&mut local);
     }
 }
 
@@ -177,8 +170,7 @@ fn garbage_collection_is_told_and_what_this_ruby_cannot_tell_is_said() {
     let blind = listener.inside.blind_spots();
     assert!(blind.len() == 1, "{blind:?}");
     assert!(Language::DATA.say_fact(&blind[0]).contains("3.2"), "{blind:?}");
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
@@ -205,8 +197,7 @@ fn the_wait_since_the_time_stamp_is_told_whatever_its_unit() {
     for senseless in ["", "t=", "soon", "t=-5", "t=9e99", "t=17"] {
         assert_eq!(ask(senseless.to_string()), None, "{senseless}");
     }
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
@@ -228,8 +219,7 @@ fn who_listens_later_hears_only_of_what_came_later() {
     let mut third = Listener::new(&local);
     third.ask("/", 2, 10);
     third.hear_all(1);
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
@@ -245,8 +235,7 @@ fn an_app_that_raises_fails_as_it_does_without_the_probe() {
             wait_until("the server says why", || {
                 local.last_lines().join("\n").contains("boom in a page")
             });
-            local.stop().unwrap();
-            app.assert_nothing_is_left();
+            app.end(&mut local);
             let (head, body) = reply.split_once("\r\n\r\n").unwrap();
             (head.lines().next().unwrap().to_string(), body.to_string())
         });
@@ -265,8 +254,7 @@ fn options_that_ruby_was_given_are_kept_and_without_the_probe_nothing_is_added()
         start(&mut local, 1, 1);
         let options = get(local.address().unwrap(), "/");
         assert!(options.starts_with("-r/") && options.ends_with("/probe.rb -W0"), "{options}");
-        local.stop().unwrap();
-        app.assert_nothing_is_left();
+        app.end(&mut local);
     }
     let app = probed_app();
     let mut local = app.local();

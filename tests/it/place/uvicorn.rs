@@ -17,9 +17,7 @@ const APP: &str = "import os\nasync def app(scope, receive, send):\n    \
 #[test]
 fn it_is_inspected_without_starting_anything() {
     let app = TestApp::new(&[("asgi.py", "raise ValueError('booted')\napp = 1\n")]);
-    let before = app.listing();
-    let inspection = app.local_on(uvicorn()).inspect().unwrap();
-    assert_eq!(app.listing(), before, "the app's folder was written to");
+    let inspection = app.inspect(app.local_on(uvicorn()));
     assert_eq!(inspection.current, configuration(1, 1));
     assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
     let remarks = inspection.remarks.join("\n");
@@ -42,11 +40,10 @@ fn an_app_that_silences_logging_and_a_factory_come_up_and_write_nothing() {
             let mut local = Local::new(settings, StopSignal::default()).unwrap();
             start(&mut local, workers, 1);
             assert!(get(local.address().unwrap(), "/").parse::<u32>().is_ok());
-            local.stop().unwrap();
-            app.assert_nothing_is_left();
+            app.end(&mut local);
         }
     }
-    assert_eq!(app.listing(), before, "the app's folder was written to");
+    app.assert_is(&before);
 }
 
 #[test]
@@ -63,8 +60,7 @@ fn a_worker_that_ended_is_not_replaced_and_the_others_answer() {
     });
     let left: u32 = get(address, "/").parse().unwrap();
     assert_eq!(get(address, "/").parse::<u32>().unwrap(), left, "there is only one");
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]

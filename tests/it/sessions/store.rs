@@ -57,6 +57,11 @@ pub fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
+/// Does to a store's database what no version of ours would.
+pub fn change(path: &Path, statements: &str) {
+    rusqlite::Connection::open(path).unwrap().execute_batch(statements).unwrap();
+}
+
 fn assert_says(error: &StoreError, kind: StoreErrorKind, path: &Path, parts: &[&str]) {
     let text = error.to_string();
     assert_eq!(error.kind, kind, "{text}");
@@ -166,10 +171,7 @@ fn abandon(path: &Path, id: SessionId) {
     let mut child = Command::new("true").spawn().unwrap();
     let pid = child.id();
     child.wait().unwrap();
-    rusqlite::Connection::open(path)
-        .unwrap()
-        .execute("UPDATE sessions SET owner = ?1 WHERE id = ?2", (format!("{pid} 1"), id.0))
-        .unwrap();
+    change(path, &format!("UPDATE sessions SET owner = '{pid} 1' WHERE id = {}", id.0));
 }
 
 #[test]
@@ -195,10 +197,7 @@ fn a_session_that_another_living_program_writes_is_neither_taken_up_nor_removed(
     let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
     let ticks = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
-    rusqlite::Connection::open(&path)
-        .unwrap()
-        .execute("UPDATE sessions SET owner = ?1", [format!("{} {ticks}", child.id())])
-        .unwrap();
+    change(&path, &format!("UPDATE sessions SET owner = '{} {ticks}'", child.id()));
     let results = [store.take_up(id), store.remove(id)];
     child.kill().unwrap();
     child.wait().unwrap();
@@ -242,7 +241,7 @@ fn what_is_no_store_is_refused_and_left_as_it_was() {
     assert_eq!(fs::read(&garbage).unwrap(), content);
 
     let foreign = folder.path().join("foreign.db");
-    rusqlite::Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE recipes(a)").unwrap();
+    change(&foreign, "CREATE TABLE recipes(a)");
     let error = Store::open(&foreign).unwrap_err();
     assert_says(&error, StoreErrorKind::NotOurs, &foreign, &["another program"]);
 
@@ -259,9 +258,7 @@ fn a_store_of_a_newer_version_says_so_and_is_left_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.db");
     drop(filled(&path, &sample::events()));
-    let other = rusqlite::Connection::open(&path).unwrap();
-    other.pragma_update(None, "user_version", 7).unwrap();
-    drop(other);
+    change(&path, "PRAGMA user_version = 7");
     for error in [Store::open(&path).unwrap_err(), Store::open_existing(&path).unwrap_err()] {
         assert_says(&error, StoreErrorKind::Newer, &path, &["newer sweetspot", "format 7"]);
     }
@@ -388,7 +385,6 @@ fn a_full_disk_is_named_and_what_was_stored_before_is_kept() {
         return;
     }
     // Not allowed to mount: this same test in a process that may not write more than a megabyte.
-    use std::os::unix::process::CommandExt;
     let mut again = Command::new(std::env::current_exe().unwrap());
     again
         .args([
@@ -396,17 +392,7 @@ fn a_full_disk_is_named_and_what_was_stored_before_is_kept() {
             "sessions::store::a_full_disk_is_named_and_what_was_stored_before_is_kept",
         ])
         .env(FULL_DISK_STORE, folder.path().join("s.db"));
-    // SAFETY: both calls may be made between fork and exec.
-    unsafe {
-        again.pre_exec(|| {
-            let limit = libc::rlimit { rlim_cur: 1 << 20, rlim_max: 1 << 20 };
-            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-            match libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) {
-                0 => Ok(()),
-                _ => Err(std::io::Error::last_os_error()),
-            }
-        });
-    }
+    crate::failures::limit_file_size(&mut again, 1 << 20);
     let output = again.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
