@@ -87,7 +87,6 @@ bench-search: ## how good the search's answers are on simulated apps whose capac
 bench-page: ## how large a long session's page is, and how soon it is there in a browser (1 minute)
 	@scripts/bootstrap test
 	@scripts/build-ui required
-	$(CARGO) build --release --locked
 	$(CARGO) bench --locked --bench bench -- page
 
 bench-load: ## `load` beside wrk, ab and others, about 20 minutes of an idle machine (CONTRIBUTING.md)

@@ -6,7 +6,7 @@ mod diagnosis;
 mod load;
 mod model;
 mod monitor;
-mod page;
+pub mod page;
 mod search;
 mod simulator;
 mod tune;

@@ -13,7 +13,6 @@ mod methods;
 mod pairs;
 mod parallel;
 mod peers;
-mod rehearse;
 mod rows;
 mod session;
 mod sessions;

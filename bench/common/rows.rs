@@ -1,6 +1,6 @@
 //! What was measured, a line a row, in a file that is appended to: what stands there is not
-//! measured again, so that a bench that was cut goes on. The file is CSV where its name says so, and
-//! JSON otherwise.
+//! measured again, so that a bench that was cut goes on. The file is CSV where its name says so,
+//! and JSON otherwise.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};

@@ -109,7 +109,12 @@ fn bar(what: &'static str, column: Column, against: Against, limit: Limit) -> Ba
 
 /// Every case, in the order of the report.
 pub fn all(settings: &Settings) -> Vec<Case> {
-    let mut cases = vec![closed(), big(), open_fast(), open_slow()];
+    let mut cases = vec![
+        closed(),
+        big(),
+        open("open-20000", "Open, 20,000 a second", 20_000, 0.7, 200.0),
+        open("open-1000", "Open, 1,000 a second", 1_000, 1.0, 100.0),
+    ];
     cases.extend(memory(settings));
     cases.extend([fresh(), tls(), omission(), syscalls()]);
     if settings.counts_instructions {
@@ -173,29 +178,16 @@ const OPEN_ABOUT: &str = "\
 const OPEN_TOOLS: &[Tool] = &[Ours, Oha, Vegeta, K6, Wrk2];
 const OPEN_COLUMNS: &[Column] = &[RATE, CPU, LAG50, LAG99, EXACT, PLANNED, P50, P99, ERRORS];
 
-fn open_fast() -> Case {
-    let plain = plain("open-20000", "Open, 20,000 a second", OPEN_ABOUT);
+/// `cpu`: of oha's, a request; `lag_us`: 99th percentile of how late requests are sent.
+fn open(name: &'static str, title: &'static str, rate: u32, cpu: f64, lag_us: f64) -> Case {
+    let plain = plain(name, title, OPEN_ABOUT);
     Case {
         tools: OPEN_TOOLS,
-        load: Load { rate: Some(20_000), ..plain.load },
+        load: Load { rate: Some(rate), ..plain.load },
         columns: OPEN_COLUMNS,
         bars: vec![
-            bar("CPU a request", CPU, Against::Peer(Oha), Limit::AtMost(0.7)),
-            bar("send lag p99, µs", LAG99, Against::Nothing, Limit::AtMost(200.0)),
-        ],
-        ..plain
-    }
-}
-
-fn open_slow() -> Case {
-    let plain = plain("open-1000", "Open, 1,000 a second", OPEN_ABOUT);
-    Case {
-        tools: OPEN_TOOLS,
-        load: Load { rate: Some(1_000), ..plain.load },
-        columns: OPEN_COLUMNS,
-        bars: vec![
-            bar("CPU a request", CPU, Against::Peer(Oha), Limit::AtMost(1.0)),
-            bar("send lag p99, µs", LAG99, Against::Nothing, Limit::AtMost(100.0)),
+            bar("CPU a request", CPU, Against::Peer(Oha), Limit::AtMost(cpu)),
+            bar("send lag p99, µs", LAG99, Against::Nothing, Limit::AtMost(lag_us)),
         ],
         ..plain
     }

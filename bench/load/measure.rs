@@ -203,7 +203,7 @@ pub const CALLGRIND_REQUESTS: [u64; 2] = [20_000, 60_000];
 
 /// Ours with this many requests, its instructions counted; slowly, so that it gets time.
 pub fn under_callgrind(program: &str, load: &Load, url: &str, requests: u64) -> Vec<String> {
-    let length = ["--requests", &requests.to_string(), "--timeout", "60s"];
+    let length = format!("--requests {requests} --timeout 60s");
     let mut command = tool::ours(program, load, url, &length);
     let valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=callgrind.out"];
     command.splice(..0, valgrind.map(str::to_string));

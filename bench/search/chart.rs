@@ -127,7 +127,8 @@ fn names(lines: &[Line], axes: &Axes) -> String {
         let (x, y, colour) = (RIGHT + 8.0, below + 4.0, COLOURS[index % COLOURS.len()]);
         let (weight, name) = (if index == 0 { "bold" } else { "normal" }, &lines[index].name);
         format!(
-            "<text x=\"{x}\" y=\"{y:.1}\" fill=\"{colour}\" font-weight=\"{weight}\">{name}</text>\n"
+            "<text x=\"{x}\" y=\"{y:.1}\" fill=\"{colour}\" font-weight=\"{weight}\">\
+             {name}</text>\n"
         )
     };
     ends.into_iter().map(name).collect()

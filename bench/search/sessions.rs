@@ -44,15 +44,8 @@ struct One {
 }
 
 pub fn run(first: u64, count: u64, budget: Duration) -> Result<Vec<Bar>> {
-    let is_verbose = std::env::var_os("VERBOSE").is_some();
     let rows = BySeed::open(&format!("sessions-{}s", budget.as_secs()))?;
-    let all = parallel::each(first, count, |seed| {
-        let one = rows.of(seed, || one(seed, budget))?;
-        if is_verbose {
-            println!("{}", one.line());
-        }
-        Ok(one)
-    })?;
+    let all = parallel::each(first, count, |seed| rows.of(seed, || one(seed, budget)))?;
     for one in all.iter().filter(|one| one.quality < 0.9) {
         println!("below 0.90: {}", one.line());
         for note in &one.notes {

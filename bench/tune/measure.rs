@@ -105,7 +105,8 @@ impl Bench<'_> {
     fn add(&mut self, row: Row) -> Result<()> {
         let Row { workload, phase, round, workers, threads, capacity_rps, seconds, .. } = &row;
         eprintln!(
-            "{workload} {phase:?} {round}: {workers} x {threads}, {capacity_rps:.1}/s, {seconds:.0} s"
+            "{workload} {phase:?} {round}: {workers} x {threads}, {capacity_rps:.1}/s, \
+             {seconds:.0} s"
         );
         self.rows.add(row)
     }

@@ -3,9 +3,8 @@
 mod bench_diagnosis;
 mod bench_load;
 mod bootstrap;
-#[allow(dead_code, reason = "what computes is tested; the benches use the rest")]
 #[path = "../../bench/common/mod.rs"]
-mod common;
+pub mod common;
 mod compare;
 mod doctor;
 mod failures;

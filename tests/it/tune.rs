@@ -106,6 +106,10 @@ fn tune_app(plan: &Plan, app: SimulatedApp) -> Ended {
     Room::default().tune(plan, &mut Simulated::new(app, plan.seed)).unwrap()
 }
 
+fn tuned(app: SimulatedApp) -> Ended {
+    tune_app(&plan(&TempDir::new().unwrap()), app)
+}
+
 fn chosen(ended: &Ended) -> Configuration {
     let decision = ended.result.decision.as_ref().expect("there is a decision");
     Configuration::new(decision.workers, decision.threads).unwrap()
@@ -157,10 +161,9 @@ fn the_running_trials_seconds_are_in_the_store_until_it_ends() {
 
 #[test]
 fn the_models_favourite_is_tried_first_and_then_the_rule_of_thumb() {
-    let folder = TempDir::new().unwrap();
     // A request waits for 40 ms of 41: many threads are what the model expects most of.
     let waits = SimulatedApp { cpu_s: 0.001, wait_s: 0.040, waits: 2, ..SimulatedApp::default() };
-    let ended = tune_app(&plan(&folder), waits);
+    let ended = tuned(waits);
     let mut raced: Vec<Configuration> = purposes(&ended.events)
         .into_iter()
         .filter(|(purpose, _)| *purpose == TrialPurpose::Saturate)
@@ -174,8 +177,7 @@ fn the_models_favourite_is_tried_first_and_then_the_rule_of_thumb() {
 
 #[test]
 fn what_is_expected_to_be_passed_by_far_is_not_probed_before_the_blocks() {
-    let folder = TempDir::new().unwrap();
-    let ended = tune_app(&plan(&folder), app());
+    let ended = tuned(app());
     let purposes = purposes(&ended.events);
     let today = Configuration::new(1, 5).unwrap();
     let is_todays = |purpose| purposes.iter().filter(|it| **it == (purpose, today)).count();
@@ -243,9 +245,7 @@ fn a_server_that_gets_slower_every_minute_is_called_not_steady() {
 
 #[test]
 fn a_session_finds_a_configuration_close_to_the_known_best_within_its_budget() {
-    let folder = TempDir::new().unwrap();
-    let plan = plan(&folder);
-    let ended = tune_app(&plan, app());
+    let ended = tuned(app());
     let limit = Duration::from_millis(200);
     let truth = |c| app().true_capacity(c, limit, 0.95);
     let grid = (1..=4).flat_map(|w| [1, 2, 4, 8].map(|t| Configuration::new(w, t).unwrap()));
@@ -293,9 +293,7 @@ fn an_event_loop_that_waits_a_lot_is_not_taken_for_a_server_with_one_thread() {
 
 #[test]
 fn the_current_setting_is_measured_first_and_again_beside_the_choice() {
-    let folder = TempDir::new().unwrap();
-    let plan = plan(&folder);
-    let ended = tune_app(&plan, app());
+    let ended = tuned(app());
     let current = app().current;
     let trials = purposes(&ended.events);
     assert_eq!(trials[0], (TrialPurpose::Unloaded, current));
@@ -350,10 +348,8 @@ fn a_goal_that_nothing_meets_ends_the_session_at_once_with_the_reason() {
 
 #[test]
 fn configurations_that_do_not_start_are_left_out_and_the_session_goes_on() {
-    let folder = TempDir::new().unwrap();
-    let plan = plan(&folder);
     let app = SimulatedApp { boot_failure: Some(|c| c.workers.get() > 2), ..app() };
-    let ended = tune_app(&plan, app);
+    let ended = tuned(app);
     assert!(chosen(&ended).workers.get() <= 2);
     assert!(ended.events.iter().any(|e| matches!(e.kind, EventKind::BootFailed { .. })));
 }
@@ -381,10 +377,8 @@ fn no_configuration_with_more_connections_than_allowed_is_tried() {
 
 #[test]
 fn a_server_that_dies_once_costs_a_trial_and_not_the_session() {
-    let folder = TempDir::new().unwrap();
-    let plan = plan(&folder);
     let app = SimulatedApp { dies_at: Some(Duration::from_secs(40)), ..app() };
-    let ended = tune_app(&plan, app);
+    let ended = tuned(app);
     let died = ended.events.iter().any(|event| match &event.kind {
         EventKind::TrialFinished { summary, .. } => summary.failure.is_some(),
         _ => false,

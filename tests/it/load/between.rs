@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::command::sweetspot;
+use super::engine::closing_between_requests;
 use super::server::{Server, ok};
 use crate::process::codes;
 
@@ -65,12 +66,7 @@ fn the_route_is_measured_before_the_load_and_not_counted_with_it() {
 
 #[test]
 fn requests_that_were_sent_again_are_counted() {
-    // Answers the first request of each connection and hangs up on the second.
-    let server = Server::start(|connection| {
-        connection.request();
-        connection.send(ok("first"));
-        connection.request();
-    });
+    let server = closing_between_requests();
     let (result, text) = load(&server, &["--clients", "1", "--slo", "p50<10s"]);
     assert_eq!(result["status"]["200"], 20, "{result}");
     // Every connection but the last one was closed on a request.

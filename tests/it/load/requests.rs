@@ -15,7 +15,7 @@ use sweetspot::load::{self, Length, LoadSpec, Variables};
 use sweetspot::terms::{ConnectionMode, LiveSecond, StopSignal, Target};
 
 use super::command::{EASY, sweetspot};
-use super::engine::{at_rate, run, spec, total};
+use super::engine::{at_rate, closing_between_requests, run, spec, total};
 use super::server::{Server, ok};
 use crate::process::{self, ended, program};
 
@@ -105,12 +105,8 @@ fn rows_are_taken_in_turn_and_every_body_has_its_length() {
 
 #[test]
 fn a_request_that_is_sent_again_is_the_same_request() {
-    // Hangs up on every second request of a connection, which comes again on a new one.
-    let server = Server::start(|connection| {
-        connection.request();
-        connection.send(ok("first"));
-        connection.request();
-    });
+    // Every second request of a connection comes again on a new one.
+    let server = closing_between_requests();
     let one_client = Shape::Clients { clients: 1, think: Duration::ZERO };
     let target = Target::get("/{{seq}}/{{uuid}}");
     let spec = LoadSpec { targets: vec![target], ..spec(&server, one_client, 20) };

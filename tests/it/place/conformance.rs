@@ -46,7 +46,7 @@ enum Threads {
     One,
     /// Called so, and there from the start or from the first request on.
     Named(&'static str),
-    /// Called so where there are several; a worker's only thread is its main one, with no such name.
+    /// Called so where there are several; a worker's only thread is its main one.
     NamedBeyondOne(&'static str),
     /// Made when there is something to do.
     OnDemand,

@@ -55,8 +55,13 @@ fn settings_with_probe(app: &TestApp, server: &str) -> LocalSettings {
     settings
 }
 
-fn probed(app: &TestApp, server: &str) -> Local {
-    Local::new(settings_with_probe(app, server), StopSignal::default()).unwrap()
+/// A server at work with the probe, and somebody who listens to it.
+fn listened_to(app: &TestApp, server: &str, workers: u16, threads: u16) -> (Local, Listener) {
+    let settings = settings_with_probe(app, server);
+    let mut local = Local::new(settings, StopSignal::default()).unwrap();
+    start(&mut local, workers, threads);
+    let listener = Listener::new(&local);
+    (local, listener)
 }
 
 /// Longer than a process waits between two tellings: the next request that ends is told at once.
@@ -111,9 +116,7 @@ fn every_request_is_counted_once_on_every_server() {
     for (server, workers, threads) in SERVERS {
         let app = probed_app();
         let before = app.listing();
-        let mut local = probed(&app, server);
-        start(&mut local, workers, threads);
-        let mut listener = Listener::new(&local);
+        let (mut local, mut listener) = listened_to(&app, server, workers, threads);
         listener.ask("/", 4, 25);
         listener.ask("/raise", 2, 3);
         listener.hear_all(workers);
@@ -133,9 +136,7 @@ fn every_request_is_counted_once_on_every_server() {
 fn the_cpu_time_of_requests_is_nearly_all_that_the_workers_use_where_requests_compute() {
     for (server, workers, threads) in SERVERS {
         let app = probed_app();
-        let mut local = probed(&app, server);
-        start(&mut local, workers, threads);
-        let mut listener = Listener::new(&local);
+        let (mut local, mut listener) = listened_to(&app, server, workers, threads);
         let clocks_s = |local: &Local| {
             let clocks: u64 = local.workers().into_iter().filter_map(cpu_clock_ns).sum();
             clocks as f64 / 1e9
@@ -158,9 +159,7 @@ fn the_cpu_time_of_requests_is_nearly_all_that_the_workers_use_where_requests_co
 #[test]
 fn garbage_collection_is_told_and_what_this_ruby_cannot_tell_is_said() {
     let app = probed_app();
-    let mut local = probed(&app, "puma");
-    start(&mut local, 1, 1);
-    let mut listener = Listener::new(&local);
+    let (mut local, mut listener) = listened_to(&app, "puma", 1, 1);
     listener.ask("/waste", 1, 20);
     listener.hear_all(1);
     let collected_s = listener.sum(|told| told.gc_s.unwrap());
@@ -176,9 +175,7 @@ fn garbage_collection_is_told_and_what_this_ruby_cannot_tell_is_said() {
 #[test]
 fn the_wait_since_the_time_stamp_is_told_whatever_its_unit() {
     let app = probed_app();
-    let mut local = probed(&app, "puma");
-    start(&mut local, 1, 1);
-    let mut listener = Listener::new(&local);
+    let (mut local, mut listener) = listened_to(&app, "puma", 1, 1);
     let mut ask = |stamp: String| {
         std::thread::sleep(APART);
         let mut stream = TcpStream::connect(listener.address).unwrap();
@@ -203,9 +200,7 @@ fn the_wait_since_the_time_stamp_is_told_whatever_its_unit() {
 #[test]
 fn who_listens_later_hears_only_of_what_came_later() {
     let app = probed_app();
-    let mut local = probed(&app, "puma");
-    start(&mut local, 1, 2);
-    let mut first = Listener::new(&local);
+    let (mut local, mut first) = listened_to(&app, "puma", 1, 2);
     first.ask("/", 2, 10);
     first.hear_all(1);
     // The next one listens at once, and later one listens after a time in which nobody did.

@@ -19,6 +19,13 @@ pub fn head() -> SessionHead {
     }
 }
 
+/// Where a store may be, in a folder of its own.
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.db");
+    (folder, path)
+}
+
 /// A store with one session of these events.
 pub fn filled(path: &Path, events: &[Event]) -> (Store, SessionId) {
     let mut store = Store::open(path).unwrap();
@@ -125,8 +132,7 @@ fn seconds_are_not_stored() {
 
 #[test]
 fn two_stores_write_one_file_at_once_and_nothing_is_lost() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     std::thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| filled(&path, &sample::unfinished_events()));
@@ -143,8 +149,7 @@ fn two_stores_write_one_file_at_once_and_nothing_is_lost() {
 
 #[test]
 fn another_run_that_holds_the_file_is_named_as_the_reason() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     let (mut store, id) = filled(&path, &[]);
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -157,8 +162,7 @@ fn another_run_that_holds_the_file_is_named_as_the_reason() {
 
 #[test]
 fn an_event_that_could_not_be_read_back_is_refused_and_leaves_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     let (mut store, id) = filled(&path, &[sample::started()]);
     let event = sample::event(f64::NAN, EventKind::Warned(Warning::verbatim("c", "m", "a")));
     let error = store.append(id, &event).unwrap_err();
@@ -176,8 +180,7 @@ fn abandon(path: &Path, id: SessionId) {
 
 #[test]
 fn a_session_is_taken_up_only_when_its_program_died() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     let (mut store, id) = filled(&path, &sample::unfinished_events());
     let fingerprint = head().fingerprint;
     assert_eq!(store.unfinished(&fingerprint).unwrap(), None, "this program lives");
@@ -191,8 +194,7 @@ fn a_session_is_taken_up_only_when_its_program_died() {
 
 #[test]
 fn a_session_that_another_living_program_writes_is_neither_taken_up_nor_removed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     let (mut store, id) = filled(&path, &sample::unfinished_events());
     let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
@@ -210,8 +212,7 @@ fn a_session_that_another_living_program_writes_is_neither_taken_up_nor_removed(
 
 #[test]
 fn a_removed_session_is_gone_and_its_number_is_not_used_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     let (mut store, id) = filled(&path, &sample::events());
     store.remove(id).unwrap();
     for error in [store.events(id).unwrap_err(), store.remove(id).unwrap_err()] {
@@ -255,8 +256,7 @@ fn what_is_no_store_is_refused_and_left_as_it_was() {
 
 #[test]
 fn a_store_of_a_newer_version_says_so_and_is_left_as_it_was() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     drop(filled(&path, &sample::events()));
     change(&path, "PRAGMA user_version = 7");
     for error in [Store::open(&path).unwrap_err(), Store::open_existing(&path).unwrap_err()] {
@@ -266,8 +266,7 @@ fn a_store_of_a_newer_version_says_so_and_is_left_as_it_was() {
 
 #[test]
 fn a_damaged_store_says_so_and_never_panics() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     drop(filled(&path, &sample::events()));
     let mut bytes = fs::read(&path).unwrap();
     bytes[4096..].fill(0xA5);
@@ -280,8 +279,7 @@ fn a_damaged_store_says_so_and_never_panics() {
 
 #[test]
 fn a_store_that_is_not_there_is_not_made_by_reading() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     let error = Store::open_existing(&path).unwrap_err();
     assert_says(&error, StoreErrorKind::Missing, &path, &["no such file", "--store"]);
     assert!(!path.exists());
@@ -289,8 +287,7 @@ fn a_store_that_is_not_there_is_not_made_by_reading() {
 
 #[test]
 fn without_permission_a_store_cannot_be_written_but_can_be_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (folder, path) = place();
     let (store, id) = filled(&path, &sample::events());
     drop(store);
     set_mode(&path, 0o444);
@@ -309,8 +306,7 @@ fn without_permission_a_store_cannot_be_written_but_can_be_read() {
 
 #[test]
 fn a_writable_file_in_a_folder_that_is_not_is_refused_for_writing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (folder, path) = place();
     let (store, id) = filled(&path, &sample::events());
     drop(store);
     set_mode(&path, 0o666);
