@@ -98,13 +98,11 @@ impl Judged {
             let what = format!("{name}: tune {}, share of the grid's time", row.round);
             bars.push(Bar::new(what, Some(row.seconds / self.full_grid_s), Limit::AtMost(SHARE)));
         }
-        let agreements = self.agreements();
-        if !agreements.is_empty() {
-            let is_other = |it: &&(u32, u32, Agreement)| matches!(it.2, Agreement::Other(_));
-            let others = agreements.iter().filter(is_other).count() as f64;
-            let what = format!("{name}: tunes that chose what is not as good as the first choice");
-            bars.push(Bar::new(what, Some(others), Limit::AtMost(0.0)));
-        }
+        let is_other = |it: &&(u32, u32, Agreement)| matches!(it.2, Agreement::Other(_));
+        let others = self.agreements().iter().filter(is_other).count();
+        let without = self.tunes.iter().filter(|row| row.configuration().is_none()).count();
+        let what = format!("{name}: tunes without a choice, or with one not as good as the first");
+        bars.push(Bar::new(what, Some((others + without) as f64), Limit::AtMost(0.0)));
         bars
     }
 
