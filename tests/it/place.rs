@@ -190,12 +190,33 @@ fn configuration(workers: u16, threads: u16) -> Configuration {
     Configuration::new(workers, threads).unwrap()
 }
 
+/// Of a process that the test started and has just seen.
+#[track_caller]
+fn kill(pid: u32, signal: i32) {
+    // SAFETY: two integers.
+    assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0, "signal {signal} to {pid}");
+}
+
 #[track_caller]
 fn start(local: &mut Local, workers: u16, threads: u16) {
     match local.start(configuration(workers, threads)).unwrap() {
         Started::Ready { .. } => {}
         Started::Failed(failure) => panic!("{failure:?}"),
     }
+}
+
+/// A server that is ready.
+#[track_caller]
+fn started(settings: LocalSettings, workers: u16, threads: u16) -> Local {
+    let mut local = Local::new(settings, StopSignal::default()).unwrap();
+    start(&mut local, workers, threads);
+    local
+}
+
+/// Why a server does not become ready.
+#[track_caller]
+fn failing(settings: LocalSettings, workers: u16, threads: u16) -> BootFailure {
+    start_failing(&mut Local::new(settings, StopSignal::default()).unwrap(), workers, threads)
 }
 
 #[track_caller]

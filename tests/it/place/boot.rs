@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use sweetspot::terms::BootFailureKind::{self, *};
+use sweetspot::terms::BootFailureKind::*;
 
 use super::*;
 
@@ -92,12 +92,10 @@ fn every_page_that_is_only_read_is_tried_with_its_headers_and_others_are_not() {
     let post = Target { method: "POST".into(), ..Target::get("/b") };
     let mut settings = app.settings();
     settings.targets = vec![https.clone(), post];
-    let mut local = Local::new(settings, StopSignal::default()).unwrap();
-    start(&mut local, 1, 1);
+    let _first = started(settings, 1, 1);
     let mut settings = app.settings();
     settings.targets = vec![https, Target::get("/c?key=secret")];
-    let mut local = Local::new(settings, StopSignal::default()).unwrap();
-    let failure = start_failing(&mut local, 1, 1);
+    let failure = failing(settings, 1, 1);
     assert_message(&failure, "GET /c?… answers 404");
 }
 
@@ -144,17 +142,11 @@ fn a_port_that_is_taken_is_named_and_the_other_server_is_left_alone() {
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = Some(taken.local_addr().unwrap().port());
         let settings = LocalSettings { port, ..app.settings() };
-        let mut local = Local::new(settings, StopSignal::default()).unwrap();
-        let failure = start_failing_with_port_taken(&mut local, workers);
+        let failure = failing(settings, workers, 1);
+        assert_eq!(failure.kind, PortTaken, "{failure:?}");
         assert_message(&failure, "something else listens");
         app.assert_nothing_is_left();
     }
-}
-
-fn start_failing_with_port_taken(local: &mut Local, workers: u16) -> BootFailure {
-    let failure = start_failing(local, workers, 1);
-    assert_eq!(failure.kind, BootFailureKind::PortTaken, "{failure:?}");
-    failure
 }
 
 #[test]
@@ -164,8 +156,7 @@ fn a_server_that_is_not_installed_is_named() {
     settings.app.is_bundled = true;
     // Whether Bundler is there or not, this app has no Gemfile that it could use.
     fs::write(app.path().join("Gemfile"), "gem 'no-such-gem-at-all'\n").unwrap();
-    let mut local = Local::new(settings, StopSignal::default()).unwrap();
-    let failure = start_failing(&mut local, 1, 1);
+    let failure = failing(settings, 1, 1);
     assert_eq!(failure.kind, NotInstalled, "{failure:?}");
     assert_advice(&failure, "bundle install");
     assert!(!app.path().join("Gemfile.lock").exists());

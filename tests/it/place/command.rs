@@ -158,8 +158,7 @@ fn a_variable_of_the_users_reaches_every_server_and_the_recipes_own_come_before_
         let mut settings = app.settings_on(server::find(name).unwrap());
         let env = [("GREETING", "{port}"), ("RACK_ENV", "staging"), ("WEB_CONCURRENCY", "9")];
         settings.app.env = env.map(|(name, value)| (name.to_string(), value.to_string())).into();
-        let mut local = Local::new(settings, StopSignal::default()).unwrap();
-        start(&mut local, 2, 1);
+        let local = started(settings, 2, 1);
         let answer = get(local.address().unwrap(), "/");
         assert_eq!(answer, "{port} staging staging 2", "{name}");
     }
@@ -179,8 +178,7 @@ fn a_worker_that_does_not_come_up_when_a_server_is_resized_is_a_failure_with_its
         ("unicorn", ("unicorn.rb", "preload_app false\n")),
     ] {
         let app = TestApp::new(&[("config.ru", &rackup), settings]);
-        let mut local = app.local_on(server::find(name).unwrap());
-        start(&mut local, 2, 1);
+        let mut local = started(app.settings_on(server::find(name).unwrap()), 2, 1);
         fs::write(&broken, "").unwrap();
         let resized = local.resize(configuration(3, 1)).unwrap();
         fs::remove_file(&broken).unwrap();
@@ -211,8 +209,7 @@ fn puma_without_a_master_is_never_sent_a_signal() {
 fn unicorn_is_resized_from_one_worker_and_back() {
     use sweetspot::place::local::Resized;
     let app = TestApp::answering("[200, {}, ['ok']]");
-    let mut local = app.local_on(server::find("unicorn").unwrap());
-    start(&mut local, 1, 1);
+    let mut local = started(app.settings_on(server::find("unicorn").unwrap()), 1, 1);
     for workers in [3, 1] {
         let resized = local.resize(configuration(workers, 1)).unwrap();
         assert!(matches!(resized, Resized::Done { .. }), "{resized:?}");

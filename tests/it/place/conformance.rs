@@ -355,11 +355,6 @@ fn row_of(adapter: &dyn Adapter) -> &'static Row {
     row.unwrap_or_else(|| panic!("{} has no row in ROWS", adapter.name()))
 }
 
-fn kill(pid: u32, signal: i32) {
-    // SAFETY: two integers; the process is one that this test started and has just seen.
-    assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0, "signal {signal} to {pid}");
-}
-
 /// Starts each configuration, sees that all workers are there, looks at them (where they answer,
 /// their process ids, threads each, which case it is), and sees that one of them answers.
 fn come_up(case: &Case, look: impl Fn(SocketAddr, &[u32], u16, &str)) {
@@ -438,8 +433,7 @@ fn every_worker_serves_as_many_requests_at_once_as_it_has_threads() {
 fn every_servers_worker_that_is_killed_is_replaced() {
     let replacing = |case: &Case| case.row.replaces_workers;
     for case in Case::all(Doing::AnswersItsPid).filter(replacing) {
-        let mut local = case.local();
-        start(&mut local, 2, 1);
+        let mut local = started(case.settings(), 2, 1);
         let before = local.workers();
         kill(before[0], libc::SIGKILL);
         wait_until("another is in its place", || {
@@ -456,8 +450,7 @@ fn every_servers_worker_that_is_killed_is_replaced() {
 fn every_servers_worker_that_is_killed_and_not_replaced_is_noticed_under_load() {
     let losing = |case: &Case| !case.row.replaces_workers;
     for case in Case::all(Doing::AnswersItsPid).filter(losing) {
-        let mut local = case.local();
-        start(&mut local, 2, 1);
+        let mut local = started(case.settings(), 2, 1);
         kill(local.workers()[1], libc::SIGKILL);
         let offer = Offer {
             offered: Offered::Closed { clients: 1, think: Duration::from_millis(50) },
@@ -482,8 +475,7 @@ fn every_servers_worker_that_is_killed_and_not_replaced_is_noticed_under_load() 
 #[test]
 fn every_server_that_is_killed_is_noticed_under_load() {
     for case in Case::all(Doing::AnswersItsPid) {
-        let mut local = case.local();
-        start(&mut local, 2, 1);
+        let mut local = started(case.settings(), 2, 1);
         // Of several processes, the last: a server with a part missing is no longer the same.
         kill(*local.server_pids().last().unwrap(), libc::SIGKILL);
         let offer = Offer {
@@ -511,8 +503,7 @@ fn every_server_says_that_its_port_is_taken() {
             let taken = TcpListener::bind("127.0.0.1:0").unwrap();
             let port = Some(taken.local_addr().unwrap().port());
             let settings = LocalSettings { port, ..case.settings() };
-            let mut local = Local::new(settings, StopSignal::default()).unwrap();
-            let failure = start_failing(&mut local, workers, 1);
+            let failure = failing(settings, workers, 1);
             assert_eq!(failure.kind, BootFailureKind::PortTaken, "{failure:?}");
             assert_message(&failure, "something else listens");
             case.app.assert_nothing_is_left();
@@ -543,8 +534,7 @@ fn every_server_finishes_its_requests_when_it_is_stopped_gracefully() {
     let port = arrived.local_addr().unwrap().port();
     for case in Case::all(Doing::TakesItsTime { port }) {
         for &(workers, threads) in case.row.configurations {
-            let mut local = case.local();
-            start(&mut local, workers, threads);
+            let mut local = started(case.settings(), workers, threads);
             let address = local.address().unwrap();
             let client = std::thread::spawn(move || get(address, "/slow"));
             arrived.accept().unwrap();

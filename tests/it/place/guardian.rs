@@ -219,8 +219,7 @@ fn a_guardian_deaf_to_the_terminal_starts_servers_that_are_not() {
     let mut guardian = TestGuardian::begin(json!({}));
     let server = guardian.started(&app.path(), &["sleep", "60"]);
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: two integers; the guardian is our child and not yet waited for.
-        unsafe { libc::kill(guardian.child.id().cast_signed(), signal) };
+        kill(guardian.child.id(), signal);
     }
     let session = |pid: u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
@@ -303,12 +302,10 @@ fn a_memory_limit_really_ends_what_exceeds_it_or_is_named_as_not_enforced() {
 #[test]
 fn when_the_guardian_itself_is_killed_its_servers_die_and_the_next_start_has_a_new_one() {
     let app = TestApp::new(&[("config.ru", APP)]);
-    let mut local = app.local();
-    start(&mut local, 2, 1);
+    let mut local = started(app.settings(), 2, 1);
     let guardian = parent(local.server_pid().unwrap()).unwrap();
     assert!(title(guardian).contains("__guardian"), "{}", title(guardian));
-    // SAFETY: two integers; the guardian is a child of ours that `local` has not waited for.
-    unsafe { libc::kill(guardian.cast_signed(), libc::SIGKILL) };
+    kill(guardian, libc::SIGKILL);
     start(&mut local, 1, 1);
     assert_eq!(get(local.address().unwrap(), "/"), "ok");
     assert_ne!(parent(local.server_pid().unwrap()).unwrap(), guardian);
@@ -342,8 +339,7 @@ fn without_permission_the_server_runs_on_fewer_cores_and_what_is_not_enforced_is
     settings.scratch_in = vec![folder.path().into()];
     settings.cores = Some("0.5".parse().unwrap());
     settings.memory = Some("512MiB".parse().unwrap());
-    let mut local = Local::new(settings, StopSignal::default()).unwrap();
-    start(&mut local, 2, 1);
+    let local = started(settings, 2, 1);
     let status = get(local.address().unwrap(), "/");
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
     assert_eq!(allowed.trim().parse::<u32>().ok(), Some(0), "{allowed}");
@@ -373,8 +369,7 @@ fn an_order_may_be_longer_than_any_buffer() {
     for length in [3_000, 5_000, 9_000, 100_000] {
         let mut settings = app.settings();
         settings.app.env.insert("LONG".into(), "x".repeat(length));
-        let mut local = Local::new(settings, StopSignal::default()).unwrap();
-        start(&mut local, 1, 1);
+        let local = started(settings, 1, 1);
         assert_eq!(get(local.address().unwrap(), "/"), length.to_string());
     }
 }

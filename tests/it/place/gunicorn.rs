@@ -109,8 +109,7 @@ fn an_asgi_app_runs_in_workers_of_uvicorns() {
         let files: Vec<_> = [("asgi.py", module)].into_iter().chain(config).collect();
         let app = TestApp::new(&files);
         assert!(!gunicorn().has_threads(&app.settings_on(gunicorn()).app));
-        let mut local = app.local_on(gunicorn());
-        start(&mut local, 2, 1);
+        let mut local = started(app.settings_on(gunicorn()), 2, 1);
         assert_eq!(get(local.address().unwrap(), "/"), "asgi");
         app.end(&mut local);
     }

@@ -124,8 +124,7 @@ fn pages_files_folders_and_paths_are_answered_as_web_servers_have_it() {
         ("public/page.php", page),
         ("public/logo.txt", "a file"),
     ]);
-    let mut local = app.local_on(php_fpm());
-    start(&mut local, 1, 1);
+    let local = started(app.settings_on(php_fpm()), 1, 1);
     let address = local.address().unwrap();
     let port = address.port();
     for (path, expected) in [

@@ -58,8 +58,7 @@ fn settings_with_probe(app: &TestApp, server: &str) -> LocalSettings {
 /// A server at work with the probe, and somebody who listens to it.
 fn listened_to(app: &TestApp, server: &str, workers: u16, threads: u16) -> (Local, Listener) {
     let settings = settings_with_probe(app, server);
-    let mut local = Local::new(settings, StopSignal::default()).unwrap();
-    start(&mut local, workers, threads);
+    let local = started(settings, workers, threads);
     let listener = Listener::new(&local);
     (local, listener)
 }
@@ -224,8 +223,7 @@ fn an_app_that_raises_fails_as_it_does_without_the_probe() {
             let app = probed_app();
             let mut settings = settings_with_probe(&app, server);
             settings.app.is_probed = is_probed;
-            let mut local = Local::new(settings, StopSignal::default()).unwrap();
-            start(&mut local, 1, 1);
+            let mut local = started(settings, 1, 1);
             let reply = reply(local.address().unwrap(), "/raise").unwrap();
             wait_until("the server says why", || {
                 local.last_lines().join("\n").contains("boom in a page")
@@ -245,8 +243,7 @@ fn options_that_ruby_was_given_are_kept_and_without_the_probe_nothing_is_added()
         let app = probed_app();
         let mut settings = settings_with_probe(&app, server);
         settings.app.env.insert("RUBYOPT".into(), "-W0".into());
-        let mut local = Local::new(settings, StopSignal::default()).unwrap();
-        start(&mut local, 1, 1);
+        let mut local = started(settings, 1, 1);
         let options = get(local.address().unwrap(), "/");
         assert!(options.starts_with("-r/") && options.ends_with("/probe.rb -W0"), "{options}");
         app.end(&mut local);

@@ -99,8 +99,7 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
         ("log/.keep", ""),
     ]);
     let before = app.listing();
-    let mut local = app.local();
-    start(&mut local, 2, 3);
+    let mut local = started(app.settings(), 2, 3);
     let folder = app.path();
     let expected = format!("{} hooked production 2 3", folder.display());
     assert_eq!(get(local.address().unwrap(), "/"), expected);
@@ -126,8 +125,7 @@ fn the_address_is_free_again_and_our_own_folder_gone_when_it_was_stopped() {
     let app = TestApp::answering("[200, {}, ['ok']]");
     let scratch = tempfile::tempdir().unwrap();
     let settings = LocalSettings { scratch_in: vec![scratch.path().into()], ..app.settings() };
-    let mut local = Local::new(settings, StopSignal::default()).unwrap();
-    start(&mut local, 2, 1);
+    let mut local = started(settings, 2, 1);
     let address = local.address().unwrap();
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
     local.stop().unwrap();
@@ -152,8 +150,7 @@ fn a_load_of_so_many_requests_ends_after_them() {
     const REQUESTS: u64 = 50;
     let app = TestApp::answering("[200, {}, ['ok']]");
     let settings = LocalSettings { most_requests: Some(REQUESTS), ..app.settings() };
-    let mut local = Local::new(settings, StopSignal::default()).unwrap();
-    start(&mut local, 1, 2);
+    let mut local = started(settings, 1, 2);
     let offer = |duration_s| Offer {
         offered: Offered::Closed { clients: 5, think: Duration::from_millis(20) },
         warm_up: Duration::ZERO,
@@ -173,8 +170,7 @@ fn a_load_of_so_many_requests_ends_after_them() {
 #[test]
 fn the_last_replies_are_awaited_after_the_load_has_ended() {
     let app = TestApp::answering("sleep 2.5 if env['PATH_INFO'] == '/slow'; [200, {}, ['ok']]");
-    let mut local = app.local();
-    start(&mut local, 1, 2);
+    let mut local = started(app.settings(), 1, 2);
     local.aim(vec![Target::get("/slow")]);
     let offer = Offer {
         offered: Offered::Closed { clients: 2, think: Duration::ZERO },

@@ -145,8 +145,7 @@ fn an_app_with_a_bundle_runs_through_bundler() {
     assert!(lock.status().unwrap().success());
     let before = app.listing();
     assert_eq!(inspect(&app).current, configuration(1, 1));
-    let mut local = app.local_on(thin());
-    start(&mut local, 2, 2);
+    let mut local = started(app.settings_on(thin()), 2, 2);
     let lock = app.path().join("Gemfile.lock");
     assert_eq!(get(local.address().unwrap(), "/"), lock.display().to_string());
     app.end(&mut local);
@@ -159,10 +158,7 @@ fn a_socket_that_a_killed_server_left_behind_does_not_stop_the_next_one() {
     let mut local = app.local_on(thin());
     for _ in 0..2 {
         start(&mut local, 2, 1);
-        for pid in local.server_pids() {
-            // SAFETY: two integers; the process is one that this test started and has just seen.
-            assert_eq!(unsafe { libc::kill(pid.cast_signed(), libc::SIGKILL) }, 0);
-        }
+        local.server_pids().into_iter().for_each(|pid| kill(pid, libc::SIGKILL));
     }
     start(&mut local, 2, 1);
     assert_eq!(get(local.address().unwrap(), "/"), "ok");

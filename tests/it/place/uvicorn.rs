@@ -37,8 +37,7 @@ fn an_app_that_silences_logging_and_a_factory_come_up_and_write_nothing() {
         for workers in [1, 2] {
             let mut settings = app.settings_on(uvicorn());
             settings.app.entry = entry.to_string();
-            let mut local = Local::new(settings, StopSignal::default()).unwrap();
-            start(&mut local, workers, 1);
+            let mut local = started(settings, workers, 1);
             assert!(get(local.address().unwrap(), "/").parse::<u32>().is_ok());
             app.end(&mut local);
         }
@@ -49,12 +48,10 @@ fn an_app_that_silences_logging_and_a_factory_come_up_and_write_nothing() {
 #[test]
 fn a_worker_that_ended_is_not_replaced_and_the_others_answer() {
     let app = TestApp::new(&[("asgi.py", APP)]);
-    let mut local = app.local_on(uvicorn());
-    start(&mut local, 2, 1);
+    let mut local = started(app.settings_on(uvicorn()), 2, 1);
     let address = local.address().unwrap();
     let killed: u32 = get(address, "/").parse().unwrap();
-    // SAFETY: two integers; the process has just answered.
-    assert_eq!(unsafe { libc::kill(killed.cast_signed(), libc::SIGKILL) }, 0);
+    kill(killed, libc::SIGKILL);
     wait_until("another answers", || {
         get(address, "/").parse::<u32>().is_ok_and(|pid| pid != killed)
     });
@@ -65,10 +62,10 @@ fn a_worker_that_ended_is_not_replaced_and_the_others_answer() {
 
 #[test]
 fn an_app_that_does_not_start_up_and_one_that_is_not_there_are_shown() {
-    let failing = "async def app(scope, receive, send):\n    await receive()\n    \
+    let raising = "async def app(scope, receive, send):\n    await receive()\n    \
                    await send({'type': 'lifespan.startup.failed', 'message': 'boom at startup'})\n";
     for (text, entry, expected) in [
-        (failing, "asgi:app", "boom at startup"),
+        (raising, "asgi:app", "boom at startup"),
         ("x = 1\n", "asgi:app", "Attribute \"app\" not found"),
         ("x = 1\n", "gone:app", "Could not import module \"gone\""),
     ] {
@@ -76,8 +73,7 @@ fn an_app_that_does_not_start_up_and_one_that_is_not_there_are_shown() {
             let app = TestApp::new(&[("asgi.py", text)]);
             let mut settings = app.settings_on(uvicorn());
             settings.app.entry = entry.to_string();
-            let mut local = Local::new(settings, StopSignal::default()).unwrap();
-            let failure = start_failing(&mut local, workers, 1);
+            let failure = failing(settings, workers, 1);
             assert_eq!(failure.kind, BootFailureKind::Exited, "{failure:?}");
             assert!(failure.last_lines.join("\n").contains(expected), "{failure:#?}");
             app.assert_nothing_is_left();
