@@ -50,7 +50,7 @@ impl Ended {
 
 /// The program in a folder, whatever language the machine speaks.
 pub fn program(folder: &Path) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sweetspot"));
     command.current_dir(folder).stdin(Stdio::null()).env("LC_ALL", "C.UTF-8");
     command
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::failures::site::Running;
 use crate::process::Ended;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/apps/rails_api");
@@ -60,9 +61,7 @@ impl RailsApp {
         command.args(["tune", "--fresh-session", "--store"]);
         command.arg(self.folder.path().join("store.db")).args(arguments);
         command.envs(env.iter().copied());
-        let mut command = assert_cmd::Command::from_std(command);
-        let output = command.timeout(Duration::from_secs(240)).output().unwrap();
-        output.into()
+        Running::begin(command).end_within(Duration::from_secs(240))
     }
 
     /// What the whole run says, in one line, of an app that could not be measured.

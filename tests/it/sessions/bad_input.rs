@@ -125,7 +125,7 @@ fn a_store_that_this_user_may_not_read_says_so() {
     let path = folder.path().join("s.db");
     drop(filled(&path, &sample::events()));
     let program = folder.path().join("sweetspot");
-    fs::copy(assert_cmd::cargo::cargo_bin!("sweetspot"), &program).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_sweetspot"), &program).unwrap();
     for (path, mode) in [(program.as_path(), 0o755), (&path, 0o000), (folder.path(), 0o755)] {
         set_mode(path, mode);
     }

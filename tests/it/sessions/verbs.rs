@@ -185,7 +185,7 @@ fn a_report_that_cannot_be_written_leaves_the_old_one_and_says_why() {
     set_mode(folder.path(), 0o755);
     // Where this program lies may be closed to others.
     let program = folder.path().join("sweetspot");
-    fs::copy(assert_cmd::cargo::cargo_bin!("sweetspot"), &program).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_sweetspot"), &program).unwrap();
     set_mode(&program, 0o755);
     let mut command = Command::new(&program);
     command.args(["report", "1", "-o", "markdown=reports/r.md"]).current_dir(folder.path());
