@@ -78,39 +78,38 @@ fuzz: ## feed bad input to whatever reads input, FUZZ_S seconds (60) each; needs
 bench-tune: ## tune on real servers beside whole grids of capacities, about 3.5 hours (CONTRIBUTING.md)
 	@scripts/bootstrap demo
 	$(say) 'building, then measuring; rows go to target/bench-tune/rows.csv, where a cut run goes on'
-	$(CARGO) bench --locked --bench tune
+	$(CARGO) bench --locked --bench bench -- tune
 
 bench-search: ## how good the search's answers are on simulated apps whose capacities are known
 	@scripts/bootstrap build
-	$(CARGO) bench --locked --bench search
+	$(CARGO) bench --locked --bench bench -- search
 
 bench-page: ## how large a long session's page is, and how soon it is there in a browser (1 minute)
 	@scripts/bootstrap test
 	@scripts/build-ui required
-	$(CARGO) build --release --locked
-	$(CARGO) bench --locked --bench page
+	$(CARGO) bench --locked --bench bench -- page
 
 bench-load: ## `load` beside wrk, ab and others, about 20 minutes of an idle machine (CONTRIBUTING.md)
 	@scripts/bootstrap bench-load
 	$(say) 'building, then measuring; rows go to target/bench-load/rows.csv, where a cut run goes on'
-	$(CARGO) bench --locked --bench load
+	$(CARGO) bench --locked --bench bench -- load
 
 bench-monitor: ## what watching 64 processes costs, beside dstat and pidstat, about 10 minutes
 	@scripts/bootstrap bench-monitor
-	$(CARGO) bench --locked --bench monitor
+	$(CARGO) bench --locked --bench bench -- monitor
 
 bench-model: ## are predictions right? Five grids on Puma, four cells of each fitted to (55 minutes)
 	@scripts/bootstrap test
 	$(say) 'building, then measuring; trials go to target/bench-model, where a cut run goes on'
-	$(CARGO) bench --locked --bench model
+	$(CARGO) bench --locked --bench bench -- model
 
 bench-simulator: ## how fast the simulator is, fleets by rate against each request, whether intervals cover (10 minutes)
-	$(CARGO) bench --locked --bench simulator
+	$(CARGO) bench --locked --bench bench -- simulator
 
 bench-diagnosis: ## does the diagnosis name the true limit? SITUATIONS='name...' or all (10 minutes)
 	@scripts/bootstrap test
 	$(say) 'building, then measuring; records go to target/bench-diagnosis, where a cut run goes on'
-	$(CARGO) bench --locked --bench diagnosis
+	$(CARGO) bench --locked --bench bench -- diagnosis
 
 bench-labs: ## the published experiments and tune on their apps, LABS='name...' or all (2 hours)
 	@scripts/bootstrap test

@@ -1,41 +1,21 @@
 //! Does the diagnosis name what truly sets the limit? Situations made on purpose on real servers,
 //! each with its true cause written down beforehand, and controls that must not be mistaken.
 //!
-//! Run by `make bench-diagnosis`; the variables that change it are in diagnosis/settings.rs. Every
+//! Run by `make bench-diagnosis`; the variables that change it are those of [`Settings`]. Every
 //! size of a situation leaves a record as it is measured, and what is there is not measured again:
 //! a run that was cut goes on. Table and sums are printed at the end, and also when it was
 //! interrupted. It fails when too few are named right, or one is wrong and sure.
 
-#[path = "diagnosis/beside.rs"]
 mod beside;
-#[path = "common/bonds.rs"]
-mod bonds;
-#[path = "diagnosis/child.rs"]
 mod child;
-#[path = "common/environment.rs"]
-mod environment;
-#[path = "common/interrupt.rs"]
-mod interrupt;
-#[path = "diagnosis/judge.rs"]
 mod judge;
-#[path = "common/machine.rs"]
-mod machine;
-#[path = "diagnosis/measure.rs"]
 mod measure;
-#[path = "diagnosis/record.rs"]
 mod record;
-#[path = "diagnosis/report.rs"]
 mod report;
-#[path = "diagnosis/settings.rs"]
-mod settings;
-#[path = "diagnosis/site.rs"]
 mod site;
-#[path = "diagnosis/situation.rs"]
 mod situation;
-#[path = "diagnosis/situations.rs"]
 mod situations;
 
-use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
 
@@ -44,10 +24,41 @@ use sweetspot::terms::StopSignal;
 
 use record::Record;
 use report::{Row, Sums};
-use settings::Settings;
 use situation::{CORES, Situation, Size};
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+use crate::common::{Result, interrupt, machine, options, program};
+
+/// How long and what; the defaults are the evidence.
+pub struct Settings {
+    /// Length of the measured part of a load (`SECONDS`).
+    seconds: u64,
+    /// Nothing is measured: what was is judged again, whatever program measured it (`JUDGE=1`).
+    only_judges: bool,
+    /// Where records, rows and the report go (`FOLDER`).
+    folder: PathBuf,
+}
+
+impl Settings {
+    fn from_environment() -> Result<Self> {
+        let settings = Self {
+            seconds: options::at_least(1, "SECONDS", 6)?,
+            only_judges: options::is_on("JUDGE")?,
+            folder: options::folder("target/bench-diagnosis")?,
+        };
+        fs::create_dir_all(settings.records())?;
+        Ok(settings)
+    }
+
+    fn records(&self) -> PathBuf {
+        self.folder.join("records")
+    }
+
+    /// What makes two records comparable: the programs, the machine, and how long was measured.
+    fn build(&self) -> Result<String> {
+        let build = machine::build(env!("CARGO_PKG_VERSION"), &program())?;
+        Ok(format!("{build}, {} s", self.seconds))
+    }
+}
 
 /// One size of a situation.
 pub struct Run<'a> {
@@ -68,12 +79,11 @@ impl Run<'_> {
     }
 }
 
-fn main() -> Result<()> {
+pub fn run(arguments: &[&str]) -> Result<()> {
     let settings = Settings::from_environment()?;
     let stop = interrupt::install();
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.as_slice() {
-        [mark, name, number] if mark == child::MARK => one(&settings, name, number, &stop),
+    match arguments {
+        [mark, name, number] if *mark == child::MARK => one(&settings, name, number, &stop),
         _ => all(&settings),
     }
 }
@@ -90,20 +100,23 @@ fn one(settings: &Settings, name: &str, number: &str, stop: &StopSignal) -> Resu
 
 /// Measures what is not there yet, and shows what is named.
 fn all(settings: &Settings) -> Result<()> {
-    let situations = settings.choose(situations::all())?;
+    let mut situations = situations::all();
+    let names: Vec<&str> = situations.iter().map(|one| one.name).collect();
+    let wanted = options::names("SITUATIONS", "", &names)?;
+    situations.retain(|one| wanted.is_empty() || wanted.iter().any(|name| name == one.name));
     if host::allowed_cores(0).len() < CORES as usize {
         return Err(format!("this takes {CORES} cores").into());
     }
-    fs::create_dir_all(settings.records())?;
-    let build = record::build(settings.seconds)?;
+    let build = settings.build()?;
     let mut rows = Vec::new();
     let outcome = situations.iter().flat_map(runs).try_for_each(|run| -> Result<()> {
         let row = row(&run, settings, &build)?;
-        eprintln!("bench: {}", row.line());
+        eprintln!("bench: {}", row.cells().join(" | "));
         rows.push(row);
         Ok(())
     });
-    let text = report::text(&machine(), &rows);
+    let version = format!("sweetspot {}", env!("CARGO_PKG_VERSION"));
+    let text = report::text(&[version, machine::line()], &rows);
     fs::write(settings.folder.join("report.md"), &text)?;
     fs::write(settings.folder.join("rows.jsonl"), lines(&rows)?)?;
     println!("{text}");
@@ -145,15 +158,4 @@ fn lines(rows: &[Row]) -> Result<String> {
         text.push('\n');
     }
     Ok(text)
-}
-
-fn machine() -> Vec<String> {
-    let [hardware, kernel] = machine::hardware();
-    let version = env!("CARGO_PKG_VERSION");
-    vec![format!("sweetspot {version}, commit {}", machine::commit()), hardware, kernel]
-}
-
-/// The command as users run it; it is also the guardian.
-fn program() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_sweetspot"))
 }

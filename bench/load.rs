@@ -1,45 +1,25 @@
 //! The evidence for `sweetspot load`: it beside its peers, in one run, in turn, repeated; CPU,
 //! memory, exactness, system calls, and what each makes of a server that stands still.
 //!
-//! Run by `make bench-load`; the variables that change its size are in load/settings.rs. Every row
-//! is appended to a CSV file as it is measured, and what stands there is not measured again: a run
-//! that was cut goes on. The report is written at the end, and also when it was interrupted.
+//! Run by `make bench-load`; the variables that change its size are those of [`Settings`], `CASES`
+//! and `TOOLS`. Every row is appended to a CSV file as it is measured, and what stands there is not
+//! measured again: a run that was cut goes on. The report is written at the end, and also when it
+//! was interrupted.
 
-#[path = "load/case.rs"]
 mod case;
-#[path = "load/child.rs"]
 mod child;
-#[path = "load/counters.rs"]
 mod counters;
-#[path = "common/environment.rs"]
-mod environment;
-#[path = "load/figures.rs"]
-mod figures;
-#[path = "common/interrupt.rs"]
-mod interrupt;
-#[path = "common/machine.rs"]
-mod machine;
-#[path = "load/measure.rs"]
 mod measure;
-#[path = "load/nginx.rs"]
 mod nginx;
-#[path = "load/parsers.rs"]
 mod parsers;
-#[path = "load/report.rs"]
 mod report;
-#[path = "load/rows.rs"]
 mod rows;
-#[path = "load/settings.rs"]
-mod settings;
-#[path = "load/stalling.rs"]
 mod stalling;
-#[path = "load/tool.rs"]
 mod tool;
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::PathBuf;
 use std::process::Command;
 
 use sweetspot::monitor::host;
@@ -48,11 +28,41 @@ use case::{Case, MANY, Under};
 use measure::Bench;
 use nginx::Nginx;
 use report::Material;
-use rows::{Row, Rows};
-use settings::Settings;
+use rows::Row;
 use tool::{Found, TOOLS, Tool};
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+use crate::common::bonds::stay_on;
+use crate::common::rows::Rows;
+use crate::common::{Result, bars, interrupt, machine, options};
+
+/// How long, how often and what; small figures try the bench out, the defaults are the evidence.
+pub struct Settings {
+    /// Rounds in which every tool has its turn (`PAIRS`).
+    pairs: u32,
+    /// Length of a turn (`SECONDS`).
+    seconds: u64,
+    /// Length of the short memory runs (`SHORT`).
+    short: u64,
+    /// Length of the long ones (`LONG`).
+    long: u64,
+    /// Whether instructions are counted, which takes a minute and valgrind (`CALLGRIND=1`).
+    counts_instructions: bool,
+    /// Where the report, the rows and built tools go (`FOLDER`).
+    folder: PathBuf,
+}
+
+impl Settings {
+    fn from_environment() -> Result<Self> {
+        Ok(Self {
+            pairs: options::at_least(1, "PAIRS", 7)?,
+            seconds: options::at_least(1, "SECONDS", 5)?,
+            short: options::at_least(1, "SHORT", 10)?,
+            long: options::at_least(1, "LONG", 60)?,
+            counts_instructions: options::is_on("CALLGRIND")?,
+            folder: options::folder("target/bench-load")?,
+        })
+    }
+}
 
 /// The tools that were asked for, or why one can't be had.
 type Tools = BTreeMap<Tool, std::result::Result<Found, String>>;
@@ -66,20 +76,17 @@ pub struct Cores {
     own: u16,
 }
 
-fn main() -> Result<()> {
+pub fn run() -> Result<()> {
     let settings = Settings::from_environment()?;
-    let mut cases = case::all(&settings);
-    let names = |cases: &[Case]| cases.iter().map(|case| case.name).collect::<Vec<_>>();
-    settings.check(&names(&cases), &TOOLS.map(Tool::name))?;
-    cases.retain(|case| settings.wants_case(case.name));
-    fs::create_dir_all(&settings.folder)?;
-    let tools = find_tools(&settings, &cases);
+    let cases = cases(&settings)?;
+    let tools = find_tools(&settings, &cases)?;
     let Some(Ok(ours)) = tools.get(&Tool::Ours) else { return Err("TOOLS lacks sweetspot".into()) };
-    let mut rows = Rows::open(&settings.folder.join("rows.csv"), &build(ours)?)?;
+    let build = machine::build(&ours.version, ours.program.as_ref())?;
+    let mut rows = Rows::of_build(&settings.folder.join("rows.csv"), &build)?;
 
     let cores = choose_cores()?;
     interrupt::install();
-    child::stay_on(cores.own)?;
+    stay_on(&[cores.own])?;
     // The tools are to inherit it.
     sweetspot::load::raise_descriptor_limit();
     let bench = Bench { cores, nginx: Nginx::start(cores.server)? };
@@ -87,7 +94,7 @@ fn main() -> Result<()> {
     let outcome = cases
         .iter()
         .filter(|case| !skipped.contains_key(case.name))
-        .try_for_each(|case| run(&bench, case, &tools, &mut rows));
+        .try_for_each(|case| rounds(&bench, case, &tools, &mut rows));
 
     let mut machine = machine(cores, ours);
     let floor_mb = bench.memory_floor_bytes()? as f64 / 1e6;
@@ -97,11 +104,27 @@ fn main() -> Result<()> {
     let text = report::text(&material);
     fs::write(settings.folder.join("report.md"), &text)?;
     println!("{text}");
-    outcome
+    outcome?;
+    let held: Vec<bars::Bar> =
+        cases.iter().flat_map(|case| report::held(&material, case)).collect();
+    bars::check(&held)
+}
+
+/// Those that `CASES` names, by their names or by their groups': `memory` names all that begin with
+/// `memory-`.
+fn cases(settings: &Settings) -> Result<Vec<Case>> {
+    let mut cases = case::all(settings);
+    let group = |name: &'static str| name.split('-').next().unwrap_or(name);
+    let there: Vec<&str> = cases.iter().flat_map(|case| [case.name, group(case.name)]).collect();
+    let wanted = options::names("CASES", "", &there)?;
+    cases.retain(|case| {
+        wanted.is_empty() || wanted.iter().any(|it| it == case.name || it == group(case.name))
+    });
+    Ok(cases)
 }
 
 /// All rounds of a case; the tools change places from round to round: A B, B A, A B.
-fn run(bench: &Bench, case: &Case, tools: &Tools, rows: &mut Rows) -> Result<()> {
+fn rounds(bench: &Bench, case: &Case, tools: &Tools, rows: &mut Rows<Row>) -> Result<()> {
     for round in 1..=case.rounds {
         let mut turns: Vec<Tool> = case.tools.to_vec();
         if round % 2 == 0 {
@@ -121,11 +144,14 @@ fn run(bench: &Bench, case: &Case, tools: &Tools, rows: &mut Rows) -> Result<()>
 }
 
 /// Finds what the cases need; what has to be built is built now, before anything is measured.
-fn find_tools(settings: &Settings, cases: &[Case]) -> Tools {
-    let is_needed = |tool: &Tool| cases.iter().any(|case| case.tools.contains(tool));
-    let is_wanted = |tool: &Tool| is_needed(tool) && settings.wants_tool(tool.name());
+fn find_tools(settings: &Settings, cases: &[Case]) -> Result<Tools> {
+    let wanted = options::names("TOOLS", "", &TOOLS.map(Tool::name))?;
+    let is_needed = |tool: &Tool| {
+        let is_wanted = wanted.is_empty() || wanted.iter().any(|name| name == tool.name());
+        is_wanted && cases.iter().any(|case| case.tools.contains(tool))
+    };
     let folder = settings.folder.join("tools");
-    TOOLS.into_iter().filter(is_wanted).map(|tool| (tool, tool::find(tool, &folder))).collect()
+    Ok(TOOLS.into_iter().filter(is_needed).map(|it| (it, tool::find(it, &folder))).collect())
 }
 
 /// Why some cases can't be measured here, by their names.
@@ -169,15 +195,6 @@ fn choose_cores() -> Result<Cores> {
         [server, generator, own, ..] => Ok(Cores { server, generator, own }),
         _ => Err("this takes two cores: one for the server and one for the tool".into()),
     }
-}
-
-/// What makes two runs comparable: the program, the bench itself, and the machine.
-fn build(ours: &Found) -> Result<String> {
-    let mut hasher = DefaultHasher::new();
-    fs::read(&ours.program)?.hash(&mut hasher);
-    fs::read(std::env::current_exe()?)?.hash(&mut hasher);
-    let (cpu, kernel) = (host::cpu_model(), host::kernel());
-    Ok(format!("{} {:016x} on {cpu}, kernel {kernel}", ours.version, hasher.finish()))
 }
 
 fn machine(cores: Cores, ours: &Found) -> Vec<String> {

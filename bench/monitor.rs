@@ -6,74 +6,58 @@
 //!
 //! `SECONDS=10` and `ROUNDS=5` change how long and how often.
 
-#[path = "monitor/crowd.rs"]
 mod crowd;
-#[path = "common/environment.rs"]
-mod environment;
-#[path = "monitor/group.rs"]
 mod group;
-#[path = "common/machine.rs"]
-mod machine;
-#[path = "monitor/watchers.rs"]
 mod watchers;
 
 use std::time::Duration;
 
 use crowd::{Crowd, Kind};
-use environment::number;
 use watchers::Watcher;
 
-type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+use crate::common::bars::{self, Bar, Limit};
+use crate::common::options::number;
+use crate::common::spread::Spread;
+use crate::common::table::table;
+use crate::common::{Result, machine};
 
-fn main() -> Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [mode, rest @ ..] = &arguments[..]
-        && mode == crowd::MODE
-    {
-        return crowd::be(rest);
-    }
-    // Cargo asks every bench with `--bench`, and tests it without.
-    if !arguments.iter().any(|argument| argument == "--bench") {
-        return Ok(());
+pub fn run(arguments: &[&str]) -> Result<()> {
+    if !arguments.is_empty() {
+        return crowd::be(arguments);
     }
     let seconds = Duration::from_secs(number("SECONDS", 10)?);
     let rounds = number("ROUNDS", 5)?;
-    println!("commit {}\n{}", machine::commit(), machine::hardware().join("\n"));
+    println!("{}", machine::line());
+    let mut bars = Vec::new();
     for kind in [Kind::Quiet, Kind::Busy] {
-        costs(kind, seconds, rounds)?;
+        bars.extend(costs(kind, seconds, rounds)?);
     }
-    group::compare(seconds)
+    bars.extend(group::compare(seconds)?);
+    bars::hold(&bars)
 }
 
-/// A table of what each watcher costs.
-fn costs(kind: Kind, seconds: Duration, rounds: u64) -> Result<()> {
+/// Prints a table of what each watcher costs; what ours may cost.
+fn costs(kind: Kind, seconds: Duration, rounds: usize) -> Result<Option<Bar>> {
     let crowd = Crowd::start(kind, None)?;
     let watchers: Vec<Watcher> = Watcher::ALL.into_iter().filter(Watcher::is_there).collect();
     let mut shares: Vec<Vec<f64>> = vec![Vec::new(); watchers.len()];
-    for round in 0..rounds as usize {
+    for round in 0..rounds {
         for turn in 0..watchers.len() {
             let at = (round + turn) % watchers.len();
-            shares[at].push(watchers[at].cost(crowd.root(), seconds)?);
+            shares[at].push(100.0 * watchers[at].cost(crowd.root(), seconds)?);
         }
     }
     println!(
-        "\n{} processes of {} threads, {}; {rounds} rounds of {} s\n\n\
-         | watcher | share of a core: median (lowest..highest) |\n|---|---|",
+        "\n{} processes of {} threads, {}; {rounds} rounds of {} s\n",
         crowd::PROCESSES,
         crowd::THREADS,
         kind.words(),
         seconds.as_secs()
     );
-    for (watcher, shares) in watchers.iter().zip(&mut shares) {
-        shares.sort_by(f64::total_cmp);
-        let [low, middle, high] = [0, shares.len() / 2, shares.len() - 1].map(|at| shares[at]);
-        println!(
-            "| {} | {:.2} % ({:.2}..{:.2}) |",
-            watcher.name(),
-            middle * 100.0,
-            low * 100.0,
-            high * 100.0
-        );
-    }
-    Ok(())
+    let spreads: Vec<Spread> = shares.iter().filter_map(|shares| Spread::of(shares)).collect();
+    let rows = watchers.iter().zip(&spreads);
+    let rows = rows.map(|(watcher, spread)| [watcher.name().to_string(), spread.range(1.0, 2)]);
+    println!("{}", table(&["watcher", "% of a core: median (lowest..highest)"], rows));
+    let what = format!("sweetspot, {}, % of a core", kind.words());
+    Ok(spreads.first().map(|ours| Bar::new(what, Some(ours.median), Limit::AtMost(1.0))))
 }

@@ -4,31 +4,27 @@
 //!
 //! `TRIALS` and `SECONDS` are the session's size (500 and 120), `TIMES` how often each is measured.
 
-#[path = "common/environment.rs"]
-mod environment;
 #[path = "../tests/it/sessions/long.rs"]
 mod long;
-#[path = "common/machine.rs"]
-mod machine;
 #[path = "../tests/it/sessions/sample.rs"]
 pub mod sample;
 
-use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use environment::number;
 use sweetspot::stats::median;
 use sweetspot::store::{SessionHead, Store};
 
-type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+use crate::common::bars::{self, Bar, Limit};
+use crate::common::options::number;
+use crate::common::{Result, machine, program};
 
-fn main() -> Result<()> {
+pub fn run() -> Result<()> {
     let (trials, seconds) = (number("TRIALS", 500)?, number("SECONDS", 120)?);
     let times: usize = number("TIMES", 5)?;
-    println!("{}; commit {}", machine::hardware().join("; "), machine::commit());
+    println!("{}", machine::line());
     let folder = Path::new("target/bench-page");
     fs::create_dir_all(folder)?;
     let store = stored(folder, trials, seconds)?;
@@ -39,12 +35,13 @@ fn main() -> Result<()> {
         report(&store, &page)?;
         took_s.push(began.elapsed().as_secs_f64());
     }
-    let bytes = fs::metadata(&page)?.len();
+    let megabytes = fs::metadata(&page)?.len() as f64 / 1e6;
     println!("\n{trials} trials of {seconds} s, the median of {times}:\n");
     println!("| figure | measured | bar |\n|---|---|---|");
-    println!("| the file | {:.2} MB | under 6 MB |", bytes as f64 / 1e6);
     println!("| `report -o html` | {:.2} s | |", median(&took_s).unwrap_or(f64::NAN));
-    in_browser(&page, times)
+    let opened = in_browser(&page, times);
+    bars::hold(&[Bar::new("the file, MB", Some(megabytes), Limit::AtMost(6.0))])?;
+    opened
 }
 
 fn stored(folder: &Path, trials: usize, seconds: usize) -> Result<PathBuf> {
@@ -70,7 +67,7 @@ fn stored(folder: &Path, trials: usize, seconds: usize) -> Result<PathBuf> {
 
 fn report(store: &Path, page: &Path) -> Result<()> {
     let output = format!("html={}", page.display());
-    let status = Command::new("target/release/sweetspot")
+    let status = Command::new(program())
         .args(["report", "last", "--quiet", "-o", &output, "--store"])
         .arg(store)
         .status()?;
@@ -82,5 +79,9 @@ fn in_browser(page: &Path, times: usize) -> Result<()> {
     let status = Command::new("node")
         .args(["ui/bench/open.mjs", &page.display().to_string(), &times.to_string()])
         .status()?;
-    if status.success() { Ok(()) } else { Err("the browser did not measure".into()) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err("the browser did not measure, or the page was not there within 1 s".into())
+    }
 }

@@ -6,56 +6,37 @@
 //! our search beside its peers goes (`target/bench-search/regret.svg`). What a seed gave is kept in
 //! `target/bench-search`, where a cut run goes on.
 
-#[path = "search/apps.rs"]
 mod apps;
-#[path = "search/bayes.rs"]
 mod bayes;
-#[path = "search/chart.rs"]
 mod chart;
-#[path = "common/environment.rs"]
-mod environment;
-#[path = "common/machine.rs"]
-mod machine;
-#[path = "search/methods.rs"]
 mod methods;
-#[path = "search/pairs.rs"]
 mod pairs;
-#[path = "search/parallel.rs"]
 mod parallel;
-#[path = "search/peers.rs"]
 mod peers;
-#[path = "search/rehearse.rs"]
-mod rehearse;
-#[path = "search/rows.rs"]
 mod rows;
-#[path = "search/session.rs"]
 mod session;
-#[path = "search/sessions.rs"]
 mod sessions;
-#[path = "search/truth.rs"]
 mod truth;
 
-use std::error::Error;
 use std::time::{Duration, Instant};
 
-use environment::number;
+use crate::common::options::{self, number};
+use crate::common::{Result, bars, machine};
 
-type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
-
-fn main() -> Result<()> {
-    let parts = std::env::var("PARTS").unwrap_or_else(|_| "sessions,pairs,peers".to_string());
+pub fn run() -> Result<()> {
     let budget = Duration::from_secs(number("BUDGET_S", 480)?);
     let first: u64 = number("SEED", 1)?;
     let began = Instant::now();
-    println!("{}; commit {}", machine::hardware().join("; "), machine::commit());
-    for part in parts.split(',') {
-        match part {
+    let all = ["sessions", "pairs", "peers"];
+    let mut bars = Vec::new();
+    println!("{}", machine::line());
+    for part in options::names("PARTS", "sessions,pairs,peers", &all)? {
+        bars.extend(match part.as_str() {
             "sessions" => sessions::run(first, number("SESSIONS", 2000)?, budget)?,
             "pairs" => pairs::run(first, number("PAIRS", 500)?, budget)?,
-            "peers" => peers::run(first, number("PEERS", 200)?)?,
-            other => return Err(format!("PARTS: '{other}' is none of sessions,pairs,peers").into()),
-        }
+            _ => peers::run(first, number("PEERS", 200)?)?,
+        });
     }
     println!("{:.0} s in all", began.elapsed().as_secs_f64());
-    Ok(())
+    bars::hold(&bars)
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use sweetspot::terms::StopSignal;
 
-use crate::Result;
+use super::Result;
 
 static STOP: OnceLock<StopSignal> = OnceLock::new();
 

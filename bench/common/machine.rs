@@ -1,8 +1,13 @@
-//! What a bench ran on, for the head of its report.
+//! What a bench ran on, for the head of its report, and by what.
 
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
 use std::process::Command;
 
 use sweetspot::monitor::host;
+
+use super::Result;
 
 /// The checkout's commit; `unknown` outside one.
 pub fn commit() -> String {
@@ -20,4 +25,26 @@ pub fn hardware() -> [String; 2] {
         format!("{}, {cores} cores, {memory:.1} GB", host::cpu_model()),
         format!("kernel {}", host::kernel()),
     ]
+}
+
+/// All of it in one line.
+pub fn line() -> String {
+    format!("commit {}; {}", commit(), hardware().join("; "))
+}
+
+/// Tells one build of the benches, and of another program, from the next.
+pub fn fingerprint(program: Option<&Path>) -> Result<String> {
+    let mut hasher = DefaultHasher::new();
+    fs::read(std::env::current_exe()?)?.hash(&mut hasher);
+    if let Some(program) = program {
+        fs::read(program)?.hash(&mut hasher);
+    }
+    Ok(format!("{:016x}", hasher.finish()))
+}
+
+/// What makes figures of a program comparable: the program of this version, the benches, and the
+/// machine.
+pub fn build(version: &str, program: &Path) -> Result<String> {
+    let (cpu, kernel) = (host::cpu_model(), host::kernel());
+    Ok(format!("{version} {} on {cpu}, kernel {kernel}", fingerprint(Some(program))?))
 }

@@ -5,6 +5,22 @@ use sweetspot::summary::trial::{Context, summarise};
 use sweetspot::terms::{Goals, TrialPurpose, TrialSummary};
 use sweetspot::trial::{Order, Outcome, Runner};
 
+use super::Result;
+
+/// What a first trial is summed up by, whose server has `cores`.
+pub fn context(goals: &Goals, cores: f64) -> Context<'_> {
+    Context {
+        id: 1,
+        purpose: TrialPurpose::Unloaded,
+        goals,
+        cores,
+        unloaded_s: None,
+        has_proxy: false,
+        has_threads: true,
+        ended_s: 0.0,
+    }
+}
+
 /// Runs a trial whose server has `cores`, and sums it up; `goals`: by which it is judged.
 pub fn run(
     runner: &mut Runner<'_>,
@@ -12,20 +28,11 @@ pub fn run(
     purpose: TrialPurpose,
     cores: f64,
     goals: &Goals,
-) -> crate::Result<TrialSummary> {
+) -> Result<TrialSummary> {
     let record = match runner.run(order, &mut |_| {})? {
         Outcome::BootFailed(failure) => return Err(Language::DATA.say(&failure.message).into()),
         Outcome::Recorded(record) => record,
     };
-    let context = Context {
-        id: 1,
-        purpose,
-        goals,
-        cores,
-        unloaded_s: None,
-        has_proxy: false,
-        has_threads: true,
-        ended_s: runner.elapsed().as_secs_f64(),
-    };
-    Ok(summarise(&record, &context))
+    let ended_s = runner.elapsed().as_secs_f64();
+    Ok(summarise(&record, &Context { purpose, ended_s, ..context(goals, cores) }))
 }

@@ -2,12 +2,14 @@
 //!
 //! In: cores or process ids. Out: guards. When they are dropped everything is as it was before.
 
-use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use crate::Result;
-use crate::bonds::Bonds;
+use rustix::process::{Pid, Signal, kill_process, setsid};
+
+use crate::common::Result;
+use crate::common::bonds::Bonds;
+use crate::common::process::Kept;
 
 /// Computes without a pause.
 pub const BUSY: &[&str] = &["sh", "-c", "while :; do :; done"];
@@ -15,38 +17,17 @@ pub const BUSY: &[&str] = &["sh", "-c", "while :; do :; done"];
 /// Holds 200 MB and does nothing.
 pub const ASLEEP: &[&str] = &["ruby", "-e", "kept = 'x' * 200_000_000; sleep; kept"];
 
-/// A process that is none of the server's. Ended when it is dropped, and by the kernel should the
-/// bench be killed.
-pub struct Neighbour(Child);
-
-impl Neighbour {
-    /// Starts it on these cores.
-    pub fn start(command: &[&str], cores: Vec<u16>) -> Result<Self> {
-        let [program, arguments @ ..] = command else { return Err("an empty command".into()) };
-        let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
-        // A session of its own, as a service or another user's shell has: the kernel may share the
-        // cores among sessions.
-        // SAFETY: between fork and exec only a system call is made.
-        unsafe {
-            command.pre_exec(|| {
-                libc::setsid();
-                Ok(())
-            });
-        }
-        Bonds::for_life(cores).bind(&mut command);
-        let child =
-            command.spawn().map_err(|error| format!("could not start {program}: {error}"))?;
-        Ok(Self(child))
-    }
-}
-
-impl Drop for Neighbour {
-    fn drop(&mut self) {
-        // It may have ended by itself; what is not there can't be ended.
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
+/// Starts a process that is none of the server's, on these cores.
+pub fn neighbour(command: &[&str], cores: Vec<u16>) -> Result<Kept> {
+    let [program, arguments @ ..] = command else { return Err("an empty command".into()) };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
+    // A session of its own, as a service or another user's shell has: the kernel may share the
+    // cores among sessions.
+    // SAFETY: between fork and exec only a system call is made.
+    unsafe { command.pre_exec(|| Ok(setsid().map(drop)?)) };
+    Bonds::for_life(cores).bind(&mut command);
+    Kept::start(&mut command)
 }
 
 /// Workers that stand still until this is dropped, as one does that was just started anew, or that
@@ -66,7 +47,7 @@ impl StandingStill {
         // Made first, so that those that stand still go on when another can't be stopped.
         let still = Self(others.to_vec());
         for pid in others {
-            send(*pid, libc::SIGSTOP).map_err(|error| format!("could not stop {pid}: {error}"))?;
+            send(*pid, Signal::STOP).map_err(|error| format!("could not stop {pid}: {error}"))?;
         }
         Ok(still)
     }
@@ -76,13 +57,12 @@ impl Drop for StandingStill {
     fn drop(&mut self) {
         for pid in &self.0 {
             // One that has ended needs no waking.
-            drop(send(*pid, libc::SIGCONT));
+            drop(send(*pid, Signal::CONT));
         }
     }
 }
 
-fn send(pid: u32, signal: libc::c_int) -> io::Result<()> {
-    let pid = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
-    // SAFETY: no pointer is passed.
-    if unsafe { libc::kill(pid, signal) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+fn send(pid: u32, signal: Signal) -> Result<()> {
+    let pid = Pid::from_raw(pid.cast_signed()).ok_or("no process has the number 0")?;
+    Ok(kill_process(pid, signal)?)
 }

@@ -7,12 +7,14 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
+use rustix::process::Signal;
 use sweetspot::monitor::host;
 
-use crate::bonds::Bonds;
-use crate::settings::Settings;
-use crate::situation::Beside;
-use crate::{Result, Run, site};
+use super::situation::Beside;
+use super::{Run, Settings, site};
+use crate::common::Result;
+use crate::common::bonds::Bonds;
+use crate::common::process::last_line;
 
 /// The first argument of such a process; its situation and the number of the size follow.
 pub const MARK: &str = "__measure";
@@ -22,14 +24,14 @@ pub fn measure(run: &Run<'_>, settings: &Settings) -> Result<std::result::Result
     let said = settings.records().join(format!("{}.stderr", run.name()));
     let mut command = Command::new(std::env::current_exe()?);
     command
-        .arg(MARK)
+        .args(["diagnosis", MARK])
         .arg(run.situation.name)
         .arg(run.number.to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(File::create(&said)?);
     // Not for certain: it has to end what it has started.
-    let mut bonds = Bonds { end: libc::SIGTERM, ..Bonds::for_life(Vec::new()) };
+    let mut bonds = Bonds { end: Signal::TERM, ..Bonds::for_life(Vec::new()) };
     match run.size.beside {
         Beside::OneCore => {
             bonds.cores = host::allowed_cores(0).into_iter().take(1).collect();
@@ -47,8 +49,7 @@ pub fn measure(run: &Run<'_>, settings: &Settings) -> Result<std::result::Result
         return Ok(Ok(()));
     }
     let said = fs::read_to_string(said).unwrap_or_default();
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-    Ok(Err(format!("{status}: {}", last.trim())))
+    Ok(Err(format!("{status}: {}", last_line(&said).unwrap_or("it said nothing"))))
 }
 
 /// The one that keeps its settings' connections few stands before the real one, which it starts.

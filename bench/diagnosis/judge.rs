@@ -4,12 +4,14 @@
 
 use sweetspot::report::Language;
 use sweetspot::summary::trial::{Context, summarise};
-use sweetspot::terms::{Goals, TrialPurpose};
+use sweetspot::terms::Goals;
 
-use crate::record::Record;
-use crate::report::Row;
-use crate::situation::Server;
-use crate::{Result, Run};
+use super::Run;
+use super::record::Record;
+use super::report::Row;
+use super::situation::Server;
+use crate::common::Result;
+use crate::common::trial::context;
 
 /// What an open load is held to.
 const GOAL: &str = "p95<200ms,errors<1%";
@@ -17,16 +19,8 @@ const GOAL: &str = "p95<200ms,errors<1%";
 /// What the rules make of a record.
 pub fn judge(run: &Run<'_>, record: &Record) -> Result<Row> {
     let goals = Goals::one(GOAL.parse()?);
-    let alone = Context {
-        id: 1,
-        purpose: TrialPurpose::Unloaded,
-        goals: &goals,
-        cores: record.cores,
-        ended_s: 0.0,
-        unloaded_s: None,
-        has_proxy: run.size.server == Server::PumaBehindNginx,
-        has_threads: true,
-    };
+    let has_proxy = run.size.server == Server::PumaBehindNginx;
+    let alone = Context { has_proxy, ..context(&goals, record.cores) };
     let unloaded = summarise(&record.unloaded, &alone).summary;
     let unloaded_s = (unloaded.completed > 0).then_some(unloaded.latency_s.mean);
     let pushed = Context { id: 2, purpose: run.size.purpose, unloaded_s, ..alone };

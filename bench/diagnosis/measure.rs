@@ -14,12 +14,12 @@ use sweetspot::place::{Offer, Place as _, Started};
 use sweetspot::report::Language;
 use sweetspot::terms::{Configuration, Offered, Priority, StopSignal, TrialRecord};
 
-use crate::beside::StandingStill;
-use crate::record::{self, Record};
-use crate::settings::Settings;
-use crate::site::Site;
-use crate::situation::{Beside, Size};
-use crate::{Result, interrupt};
+use super::Settings;
+use super::beside::StandingStill;
+use super::record::Record;
+use super::site::Site;
+use super::situation::{Beside, Size};
+use crate::common::{Result, interrupt};
 
 /// Before the load with one client is measured, and how long it then is.
 const UNLOADED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(2));
@@ -74,7 +74,7 @@ pub fn measure(size: &Size, settings: &Settings, stop: &StopSignal) -> Result<Re
     }
     let cores = place.machine().cores.get();
     place.stop()?;
-    Ok(Record { build: record::build(settings.seconds)?, cores, unloaded, pushed })
+    Ok(Record { build: settings.build()?, cores, unloaded, pushed })
 }
 
 fn start(place: &mut Local, configuration: Configuration) -> Result<Serving> {

@@ -4,19 +4,17 @@
 //! In: the two trials. Out: the same, later.
 
 use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sweetspot::monitor::host;
 use sweetspot::terms::TrialRecord;
 
-use crate::Result;
+use crate::common::Result;
 
 /// Both trials, raw.
 #[derive(Serialize, Deserialize)]
 pub struct Record {
-    /// By what, and for how long: see [`build`].
+    /// By what, and for how long.
     pub build: String,
     /// Cores that the server could use.
     pub cores: f64,
@@ -38,15 +36,4 @@ impl Record {
         fs::write(&unfinished, serde_json::to_vec(self)?)?;
         Ok(fs::rename(&unfinished, path)?)
     }
-}
-
-/// What makes two records comparable: the bench, the program that is the guardian, the machine, and
-/// how long was measured.
-pub fn build(seconds: u64) -> Result<String> {
-    let mut hasher = DefaultHasher::new();
-    fs::read(std::env::current_exe()?)?.hash(&mut hasher);
-    fs::read(crate::program())?.hash(&mut hasher);
-    let (hash, cpu, kernel) = (hasher.finish(), host::cpu_model(), host::kernel());
-    let version = env!("CARGO_PKG_VERSION");
-    Ok(format!("{version} {hash:016x} on {cpu}, kernel {kernel}, {seconds} s"))
 }

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use sweetspot::terms::LimitKind;
 
-/// So many situations may go unnamed, or be named wrong without being sure.
+use crate::common::table::table;
+
+/// How many situations may go unnamed, or be named wrong without being sure.
 const MISSES: usize = 2;
 
 /// Above this confidence a wrong name misleads.
@@ -53,8 +55,8 @@ impl Row {
         self.named.is_some() && !self.is_right() && self.confidence > SURE
     }
 
-    /// A line of the table.
-    pub fn line(&self) -> String {
+    /// A row of the table.
+    pub fn cells(&self) -> [String; 7] {
         let Self { situation, size, confidence, .. } = self;
         let named = self.named.map_or("not measured".to_string(), name);
         let right = match (self.is_right(), self.misleads()) {
@@ -69,10 +71,9 @@ impl Row {
         // A row is a line, and its evidence one cell.
         let evidence = if self.named.is_some() { &self.evidence } else { &self.note };
         let evidence = evidence.replace(['|', '\n', '\r'], " ");
-        format!(
-            "| {situation} | {size} | {expected} | {named} | {confidence:.2} | {right} | \
-             {evidence} |"
-        )
+        let confidence = format!("{confidence:.2}");
+        let [situation, size] = [situation, size].map(String::clone);
+        [situation, size, expected, named, confidence, right.to_string(), evidence]
     }
 }
 
@@ -136,17 +137,16 @@ impl Sums {
     }
 }
 
+const HEAD: [&str; 7] =
+    ["situation", "size", "expected", "named", "confidence", "right", "evidence"];
+
 /// The page: what it was measured on, the table, and the sums.
 pub fn text(machine: &[String], rows: &[Row]) -> String {
     let mut text = String::from("# What the diagnosis names on real servers\n\n");
     machine.iter().for_each(|line| text += &format!("- {line}\n"));
     for (title, is_control) in [("Situations", false), ("Controls", true)] {
-        text += &format!("\n## {title}\n\n");
-        text += "| situation | size | expected | named | confidence | right | evidence |\n";
-        text += "|---|---|---|---|---|---|---|\n";
-        for row in rows.iter().filter(|row| row.is_control == is_control) {
-            text += &format!("{}\n", row.line());
-        }
+        let rows = rows.iter().filter(|row| row.is_control == is_control).map(Row::cells);
+        text += &format!("\n## {title}\n\n{}", table(&HEAD, rows));
     }
     let sums = Sums::of(rows);
     text += &format!(

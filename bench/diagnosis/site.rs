@@ -11,18 +11,17 @@ use std::process::{Command, Stdio};
 use sweetspot::monitor::host;
 use sweetspot::place::Place as _;
 use sweetspot::place::local::services::Services;
-use sweetspot::place::local::{Local, LocalSettings, scratch_places};
-use sweetspot::plan::{check_programs, choose_server, recognise};
+use sweetspot::place::local::{Local, LocalSettings};
 use sweetspot::server::command::CommandTemplate;
-use sweetspot::server::{self, Adapter, App, FOR_COMMANDS, Framework, Proxy};
-use sweetspot::session::local;
+use sweetspot::server::{Adapter, App, FOR_COMMANDS, Framework, Proxy};
 use sweetspot::terms::{Bytes, Configuration, Cores, StopSignal, Target, Task};
 use tempfile::TempDir;
 
-use crate::beside::{ASLEEP, BUSY, Neighbour};
-use crate::settings::Settings;
-use crate::situation::{Beside, CORES, Server, Service, Size};
-use crate::{Result, program};
+use super::Settings;
+use super::beside::{ASLEEP, BUSY, neighbour};
+use super::situation::{Beside, CORES, Server, Service, Size};
+use crate::common::process::Kept;
+use crate::common::{Result, checkout, program, site};
 
 /// How much the app `files` reads from: three times what it may have in memory.
 const DATA_MIB: u64 = 384;
@@ -31,7 +30,7 @@ const DATA_MIB: u64 = 384;
 pub struct Site {
     // Dropped, and so ended, before what it uses.
     pub place: Local,
-    _neighbours: Vec<Neighbour>,
+    _neighbours: Vec<Kept>,
     _services: Services,
     _scratch: TempDir,
 }
@@ -73,7 +72,7 @@ impl Site {
 
 /// A folder of `apps/`.
 pub fn app_folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("bench/diagnosis/apps").join(name)
+    checkout("bench/diagnosis/apps").join(name)
 }
 
 fn app(size: &Size, env: BTreeMap<String, String>) -> Result<(App, &'static dyn Adapter)> {
@@ -81,21 +80,17 @@ fn app(size: &Size, env: BTreeMap<String, String>) -> Result<(App, &'static dyn 
     let (mut app, adapter) = match size.server {
         Server::Command(text) => {
             let command = Some(template(text, size)?);
-            (App { command, ..App::new(folder, Framework::Other, "") }, FOR_COMMANDS)
+            let mut app = App { command, env, ..App::new(folder, Framework::Other, "") };
+            site::check(&mut app, FOR_COMMANDS)?;
+            (app, FOR_COMMANDS)
         }
-        Server::Puma | Server::PumaBehindNginx => {
-            let puma = server::find("puma").ok_or("Puma's adapter is gone")?;
-            let mut app = recognise(&folder)?;
-            choose_server(&mut app, Some(puma))?;
-            (app, puma)
-        }
+        Server::Puma | Server::PumaBehindNginx => site::on_puma(&folder, env)?,
     };
     if size.server == Server::PumaBehindNginx {
         app.proxy = Proxy::Nginx;
+        site::check(&mut app, adapter)?;
     }
-    app.env = env;
-    app.is_probed = size.is_probed; // probe
-    check_programs(&mut app, adapter, &local::surroundings()?.program_folders)?;
+    app.is_probed = size.is_probed;
     Ok((app, adapter))
 }
 
@@ -109,7 +104,7 @@ fn template(text: &str, size: &Size) -> Result<CommandTemplate> {
 }
 
 fn start_services(size: &Size, stop: &StopSignal) -> Result<Services> {
-    let mut services = Services::begin(&program(), &scratch_places(), stop.clone())?;
+    let mut services = site::services(stop)?;
     for service in size.services {
         match service {
             Service::Mariadb => {
@@ -118,11 +113,7 @@ fn start_services(size: &Size, stop: &StopSignal) -> Result<Services> {
                 let what = Task::RunSetup { command: seed.join(" ") };
                 services.run(what, seed.into(), app_folder(size.app))?;
             }
-            // The one of the published experiment with a slow endpoint.
-            Service::Slow => {
-                let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("labs/mixed-rails/app");
-                services.start_external("ruby external.rb", &folder)?;
-            }
+            Service::Slow => site::start_slow_service(&mut services)?,
         }
     }
     Ok(services)
@@ -144,14 +135,14 @@ fn make_data(path: &Path) -> Result<()> {
     }
 }
 
-fn start_neighbours(beside: Beside) -> Result<Vec<Neighbour>> {
+fn start_neighbours(beside: Beside) -> Result<Vec<Kept>> {
     let cores: Vec<u16> = host::allowed_cores(0).into_iter().take(CORES as usize).collect();
     match beside {
         // One core each, in turn.
         Beside::Busy(count) => (0..usize::from(count))
-            .map(|index| Neighbour::start(BUSY, vec![cores[index % cores.len()]]))
+            .map(|index| neighbour(BUSY, vec![cores[index % cores.len()]]))
             .collect(),
-        Beside::Asleep => Ok(vec![Neighbour::start(ASLEEP, cores)?]),
+        Beside::Asleep => Ok(vec![neighbour(ASLEEP, cores)?]),
         Beside::Nothing | Beside::OneCore | Beside::StandingStill | Beside::FewConnections(_) => {
             Ok(Vec::new())
         }

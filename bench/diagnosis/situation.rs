@@ -67,7 +67,7 @@ pub enum Service {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Beside {
     Nothing,
-    /// So many processes that compute without a pause on the server's cores.
+    /// This many processes that compute without a pause on the server's cores.
     Busy(u16),
     /// A process that holds memory and sleeps.
     Asleep,
@@ -75,7 +75,7 @@ pub enum Beside {
     OneCore,
     /// All workers but one stand still while the clients open the connections that they then keep.
     StandingStill,
-    /// Nothing, but each of nginx's processes has room for so many connections.
+    /// Nothing, but each of nginx's processes has room for this many connections.
     FewConnections(u16),
 }
 
@@ -101,18 +101,17 @@ impl Size {
         }
     }
 
-    /// The same with so many workers and threads.
+    /// This size with these numbers of workers and threads.
     pub fn of(self, workers: u16, threads: u16) -> Self {
         Self { workers, threads, ..self }
     }
 
-    /// The same under so many clients that ask again as soon as they are answered.
+    /// This size under a closed load: clients that ask again as soon as they are answered.
     pub fn under(self, clients: u32) -> Self {
         Self { offered: Offered::Closed { clients, think: Duration::ZERO }, ..self }
     }
 
-    /// The same at so many requests a second, as independent users make them: can this rate be
-    /// sustained?
+    /// This size at a rate, requests/s, as independent users make it: can it be sustained?
     pub fn at(self, rps: f64) -> Self {
         let rate = Rate::per_second(rps).expect("the rates written down here are above zero");
         let offered = Offered::Open { rate, arrivals: Arrivals::Poisson };

@@ -3,9 +3,11 @@
 //! In: how long and how often. Out: the cases, as values: [`all`] is the list of the report's
 //! sections.
 
-use crate::settings::Settings;
-use crate::tool::Load;
-use crate::tool::Tool::{self, Ab, H2load, Hey, K6, Oha, Ours, Vegeta, Wrk, Wrk2};
+use super::Settings;
+use super::rows::Row;
+use super::tool::Load;
+use super::tool::Tool::{self, Ab, H2load, Hey, K6, Oha, Ours, Vegeta, Wrk, Wrk2};
+use crate::common::bars::Limit;
 
 /// One section of the report: some tools under one load.
 pub struct Case {
@@ -33,6 +35,14 @@ pub enum Server {
     Stalling,
 }
 
+impl Case {
+    /// Whether the server is looked at once a second, which costs it a request: only where it is
+    /// needed.
+    pub fn asks_server(&self) -> bool {
+        self.columns.iter().any(|column| [CONNECTIONS.title, EXACT.title].contains(&column.title))
+    }
+}
+
 /// What watches the tool from inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Under {
@@ -44,7 +54,7 @@ pub enum Under {
 /// A figure as the report shows it.
 #[derive(Clone, Copy)]
 pub struct Column {
-    pub figure: &'static str,
+    pub figure: fn(&Row) -> Option<f64>,
     pub title: &'static str,
     pub scale: f64,
     pub digits: usize,
@@ -67,31 +77,31 @@ pub enum Against {
     Case(&'static str),
 }
 
-#[derive(Clone, Copy)]
-pub enum Limit {
-    AtMost(f64),
-    AtLeast(f64),
-}
-
-const fn column(figure: &'static str, title: &'static str, scale: f64, digits: usize) -> Column {
+const fn column(
+    figure: fn(&Row) -> Option<f64>,
+    title: &'static str,
+    scale: f64,
+    digits: usize,
+) -> Column {
     Column { figure, title, scale, digits }
 }
 
-const RATE: Column = column("throughput_rps", "requests/s", 1.0, 0);
-const CPU: Column = column("cpu_s_per_request", "CPU µs a request", 1e6, 2);
-const USER: Column = column("cpu_user_s_per_request", "of it user, µs", 1e6, 2);
-const P50: Column = column("latency_s_p50", "p50, ms", 1e3, 3);
-const P99: Column = column("latency_s_p99", "p99, ms", 1e3, 3);
-const MAX: Column = column("latency_s_max", "max, ms", 1e3, 1);
-const LAG50: Column = column("send_lag_s_p50", "send lag p50, µs", 1e6, 0);
-const LAG99: Column = column("send_lag_s_p99", "send lag p99, µs", 1e6, 0);
-const EXACT: Column = column("exact_share", "seconds within 0.5 % at the server", 1.0, 2);
-const PLANNED: Column = column("exact_share_planned", "the same by its windows", 1.0, 2);
-const ERRORS: Column = column("errors", "errors", 1.0, 0);
-const MEMORY: Column = column("rss_bytes_max", "peak memory, MB", 1e-6, 1);
-const CONNECTIONS: Column = column("connections", "connections open at once", 1.0, 0);
-const CALLS: Column = column("system_calls_per_request", "system calls a request", 1.0, 3);
-const INSTRUCTIONS: Column = column("instructions_per_request", "instructions a request", 1.0, 0);
+const RATE: Column = column(|row| row.throughput_rps, "requests/s", 1.0, 0);
+const CPU: Column = column(|row| row.cpu_s_per_request, "CPU µs a request", 1e6, 2);
+const USER: Column = column(|row| row.cpu_user_s_per_request, "of it user, µs", 1e6, 2);
+const P50: Column = column(|row| row.latency_s_p50, "p50, ms", 1e3, 3);
+const P99: Column = column(|row| row.latency_s_p99, "p99, ms", 1e3, 3);
+const MAX: Column = column(|row| row.latency_s_max, "max, ms", 1e3, 1);
+const LAG50: Column = column(|row| row.send_lag_s_p50, "send lag p50, µs", 1e6, 0);
+const LAG99: Column = column(|row| row.send_lag_s_p99, "send lag p99, µs", 1e6, 0);
+const EXACT: Column = column(|row| row.exact_share, "seconds within 0.5 % at the server", 1.0, 2);
+const PLANNED: Column = column(|row| row.exact_share_planned, "the same by its windows", 1.0, 2);
+const ERRORS: Column = column(|row| row.errors, "errors", 1.0, 0);
+const MEMORY: Column = column(|row| row.rss_bytes_max, "peak memory, MB", 1e-6, 1);
+const CONNECTIONS: Column = column(|row| row.connections, "connections open at once", 1.0, 0);
+const CALLS: Column = column(|row| row.system_calls_per_request, "system calls a request", 1.0, 3);
+const INSTRUCTIONS: Column =
+    column(|row| row.instructions_per_request, "instructions a request", 1.0, 0);
 
 fn bar(what: &'static str, column: Column, against: Against, limit: Limit) -> Bar {
     Bar { what, column, against, limit }
@@ -99,7 +109,12 @@ fn bar(what: &'static str, column: Column, against: Against, limit: Limit) -> Ba
 
 /// Every case, in the order of the report.
 pub fn all(settings: &Settings) -> Vec<Case> {
-    let mut cases = vec![closed(), big(), open_fast(), open_slow()];
+    let mut cases = vec![
+        closed(),
+        big(),
+        open("open-20000", "Open, 20,000 a second", 20_000, 0.7, 200.0),
+        open("open-1000", "Open, 1,000 a second", 1_000, 1.0, 100.0),
+    ];
     cases.extend(memory(settings));
     cases.extend([fresh(), tls(), omission(), syscalls()]);
     if settings.counts_instructions {
@@ -163,29 +178,16 @@ const OPEN_ABOUT: &str = "\
 const OPEN_TOOLS: &[Tool] = &[Ours, Oha, Vegeta, K6, Wrk2];
 const OPEN_COLUMNS: &[Column] = &[RATE, CPU, LAG50, LAG99, EXACT, PLANNED, P50, P99, ERRORS];
 
-fn open_fast() -> Case {
-    let plain = plain("open-20000", "Open, 20,000 a second", OPEN_ABOUT);
+/// `cpu`: of oha's, a request; `lag_us`: 99th percentile of how late requests are sent.
+fn open(name: &'static str, title: &'static str, rate: u32, cpu: f64, lag_us: f64) -> Case {
+    let plain = plain(name, title, OPEN_ABOUT);
     Case {
         tools: OPEN_TOOLS,
-        load: Load { rate: Some(20_000), ..plain.load },
+        load: Load { rate: Some(rate), ..plain.load },
         columns: OPEN_COLUMNS,
         bars: vec![
-            bar("CPU a request", CPU, Against::Peer(Oha), Limit::AtMost(0.7)),
-            bar("send lag p99, µs", LAG99, Against::Nothing, Limit::AtMost(200.0)),
-        ],
-        ..plain
-    }
-}
-
-fn open_slow() -> Case {
-    let plain = plain("open-1000", "Open, 1,000 a second", OPEN_ABOUT);
-    Case {
-        tools: OPEN_TOOLS,
-        load: Load { rate: Some(1_000), ..plain.load },
-        columns: OPEN_COLUMNS,
-        bars: vec![
-            bar("CPU a request", CPU, Against::Peer(Oha), Limit::AtMost(1.0)),
-            bar("send lag p99, µs", LAG99, Against::Nothing, Limit::AtMost(100.0)),
+            bar("CPU a request", CPU, Against::Peer(Oha), Limit::AtMost(cpu)),
+            bar("send lag p99, µs", LAG99, Against::Nothing, Limit::AtMost(lag_us)),
         ],
         ..plain
     }
@@ -228,7 +230,7 @@ fn memory(settings: &Settings) -> [Case; 4] {
     ]
 }
 
-/// So many connections need that many file descriptors in a tool and in the server.
+/// Many connections: each needs a file descriptor in a tool and in the server.
 pub const MANY: u32 = 10_000;
 
 fn fresh() -> Case {

@@ -11,7 +11,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::Result;
+use crate::common::Result;
+use crate::common::bonds::Bonds;
 
 /// What a child used from its start to its end, its own children that it waited for included.
 #[derive(Debug, Clone, Copy)]
@@ -34,9 +35,6 @@ impl Child {
     /// `stderr` there.
     pub fn start(command: &[String], core: u16, folder: &Path) -> Result<Self> {
         let [program, arguments @ ..] = command else { return Err("an empty command".into()) };
-        let mut set = empty_set();
-        // SAFETY: CPU_SET checks its bounds.
-        unsafe { libc::CPU_SET(usize::from(core), &mut set) };
         let mut command = Command::new(program);
         command
             .args(arguments)
@@ -45,8 +43,7 @@ impl Child {
             .stdout(File::create(folder.join("stdout"))?)
             .stderr(File::create(folder.join("stderr"))?)
             .process_group(0);
-        // SAFETY: between fork and exec only system calls are made, on a copied value.
-        unsafe { command.pre_exec(move || settle(&set)) };
+        Bonds::for_life(vec![core]).bind(&mut command);
         let child =
             command.spawn().map_err(|error| format!("could not start {program}: {error}"))?;
         Ok(Self { pid: child.id() as libc::pid_t, is_reaped: false })
@@ -91,30 +88,6 @@ impl Drop for Child {
             unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), 0) };
         }
     }
-}
-
-fn settle(set: &libc::cpu_set_t) -> io::Result<()> {
-    // SAFETY: the set lives through the call and is as long as said.
-    let placed = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) };
-    // SAFETY: no pointer is passed.
-    let bound = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
-    if placed == 0 && bound == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Moves the calling thread, and those that it starts from now on, to this core.
-pub fn stay_on(core: u16) -> Result<()> {
-    let mut set = empty_set();
-    // SAFETY: CPU_SET checks its bounds; the set lives through the call and is as long as said.
-    let placed = unsafe {
-        libc::CPU_SET(usize::from(core), &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
-    };
-    if placed == 0 { Ok(()) } else { Err(io::Error::last_os_error().into()) }
-}
-
-fn empty_set() -> libc::cpu_set_t {
-    // SAFETY: all-zero is the empty set.
-    unsafe { mem::zeroed() }
 }
 
 fn seconds(time: libc::timeval) -> f64 {

@@ -1,5 +1,5 @@
 //! What others count: the server its requests, the kernel the time stolen, strace the system calls,
-//! callgrind the instructions.
+//! callgrind the instructions; and how exact a rate was by it.
 //!
 //! In: their texts. Out: counts. Computes only; tests/it/bench_load.rs tests it.
 
@@ -67,4 +67,28 @@ pub fn callgrind(text: &str) -> Result<u64, String> {
     let found = text.lines().find_map(|line| line.split_once("Collected :"));
     let count = found.and_then(|(_, count)| count.trim().parse().ok());
     count.ok_or_else(|| "'Collected :' is not in callgrind's output".to_string())
+}
+
+/// Whole seconds of a rate: how many were not disturbed, and how many of those were exact.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Exactness {
+    pub clean: u32,
+    pub exact: u32,
+}
+
+/// How far the rate of a second may be off.
+const EXACT: f64 = 0.005;
+
+impl Exactness {
+    /// One more second, with its rate.
+    pub fn add(&mut self, is_clean: bool, rps: f64, planned_rps: f64) {
+        let is_exact = (rps / planned_rps - 1.0).abs() <= EXACT;
+        self.clean += u32::from(is_clean);
+        self.exact += u32::from(is_clean && is_exact);
+    }
+
+    /// The share of exact ones among the undisturbed; `None` when all were disturbed.
+    pub fn share(self) -> Option<f64> {
+        (self.clean > 0).then(|| f64::from(self.exact) / f64::from(self.clean))
+    }
 }

@@ -10,16 +10,17 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::case::{Case, Server, Under};
-use crate::child::{Child, Usage};
-use crate::counters;
-use crate::figures::Exactness;
-use crate::nginx::Nginx;
-use crate::parsers::Reading;
-use crate::rows::Row;
-use crate::stalling::Stalling;
-use crate::tool::{self, Found, Load, Tool};
-use crate::{Cores, Result, interrupt};
+use super::Cores;
+use super::case::{Case, Server, Under};
+use super::child::{Child, Usage};
+use super::counters::{self, Exactness};
+use super::nginx::Nginx;
+use super::parsers::Reading;
+use super::rows::{Row, State};
+use super::stalling::Stalling;
+use super::tool::{self, Found, Load, Tool};
+use crate::common::process::last_line;
+use crate::common::{Result, interrupt};
 
 /// How often a child is looked at, and the host's theft with it.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -91,16 +92,16 @@ impl Bench {
         let watched = self.watch(case, &command, folder.path())?;
         let served = target.requests()?.saturating_sub(before);
         used(&mut row, &watched);
-        row.set("server_requests", served as f64);
+        row.server_requests = Some(served as f64);
         match tool.read(&found.program, folder.path()) {
             Ok(reading) => {
-                told(&mut row, &reading, &watched.usage);
+                said(&mut row, &reading, &watched.usage);
                 hold_against_the_server(&mut row, &reading, served, case.load.connections);
                 rates(&mut row, case, &reading, &watched);
             }
             Err(why) => failed(&mut row, &why, &watched.usage, folder.path()),
         }
-        if case.under == Under::Strace && !row.is_error {
+        if case.under == Under::Strace && row.state == State::Ok {
             calls(&mut row, folder.path(), &watched.usage);
         }
         Ok(row)
@@ -124,7 +125,7 @@ impl Bench {
                 // What it printed so far will not do: the row says that a signal ended it.
                 child.kill();
             }
-            if looks_at_the_server(case) && began.elapsed() >= ask_at {
+            if case.asks_server() && began.elapsed() >= ask_at {
                 ask_at += Duration::from_secs(1);
                 let from = began.elapsed();
                 // A server that is too busy for us is looked at a second later.
@@ -180,8 +181,8 @@ impl Bench {
         }
         let [few, many] = CALLGRIND_REQUESTS;
         let difference = counted[1].saturating_sub(counted[0]) as f64;
-        row.set("requests", (many - few) as f64);
-        row.set("instructions_per_request", difference / (many - few) as f64);
+        row.requests = Some((many - few) as f64);
+        row.instructions_per_request = Some(difference / (many - few) as f64);
         Ok(())
     }
 
@@ -200,19 +201,13 @@ impl Bench {
 
 pub const CALLGRIND_REQUESTS: [u64; 2] = [20_000, 60_000];
 
-/// Ours with so many requests, its instructions counted; slowly, so that it gets time.
+/// Ours with this many requests, its instructions counted; slowly, so that it gets time.
 pub fn under_callgrind(program: &str, load: &Load, url: &str, requests: u64) -> Vec<String> {
-    let length = ["--requests", &requests.to_string(), "--timeout", "60s"];
+    let length = format!("--requests {requests} --timeout 60s");
     let mut command = tool::ours(program, load, url, &length);
     let valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=callgrind.out"];
     command.splice(..0, valgrind.map(str::to_string));
     command
-}
-
-/// Only where it is needed: a look costs the server a request.
-fn looks_at_the_server(case: &Case) -> bool {
-    let shows = |name: &str| case.columns.iter().any(|column| column.figure == name);
-    shows("connections") || shows("exact_share")
 }
 
 fn used(row: &mut Row, watched: &Watched) {
@@ -220,32 +215,28 @@ fn used(row: &mut Row, watched: &Watched) {
         (Some(first), Some(last)) => last.1.saturating_sub(first.1),
         _ => 0,
     };
-    row.set("cpu_user_s", watched.usage.user_s);
-    row.set("cpu_system_s", watched.usage.system_s);
-    row.set("rss_bytes_max", watched.usage.rss_bytes_max as f64);
-    row.set("stolen_s", stolen as f64 / TICKS_PER_SECOND);
-    row.set("wall_s", watched.wall_s);
-    if watched.connections_max > 0 {
-        row.set("connections", watched.connections_max as f64);
-    }
+    row.cpu_user_s = Some(watched.usage.user_s);
+    row.cpu_system_s = Some(watched.usage.system_s);
+    row.rss_bytes_max = Some(watched.usage.rss_bytes_max as f64);
+    row.stolen_s = Some(stolen as f64 / TICKS_PER_SECOND);
+    row.wall_s = Some(watched.wall_s);
+    row.connections = (watched.connections_max > 0).then_some(watched.connections_max as f64);
 }
 
-fn told(row: &mut Row, reading: &Reading, usage: &Usage) {
-    row.set("requests", reading.requests as f64);
-    row.set("errors", reading.errors as f64);
-    row.set_if("latency_s_p50", reading.latency_s.p50);
-    row.set_if("latency_s_p99", reading.latency_s.p99);
-    row.set_if("latency_s_max", reading.latency_s.max);
-    row.set_if("send_lag_s_p50", reading.send_lag_s.p50);
-    row.set_if("send_lag_s_p99", reading.send_lag_s.p99);
-    if reading.seconds > 0.0 {
-        row.set("throughput_rps", reading.requests as f64 / reading.seconds);
-    }
-    if reading.requests > 0 {
-        let requests = reading.requests as f64;
-        row.set("cpu_s_per_request", (usage.user_s + usage.system_s) / requests);
-        row.set("cpu_user_s_per_request", usage.user_s / requests);
-    }
+/// What the tool says of its own run.
+fn said(row: &mut Row, reading: &Reading, usage: &Usage) {
+    let requests = reading.requests as f64;
+    row.requests = Some(requests);
+    row.errors = Some(reading.errors as f64);
+    row.latency_s_p50 = reading.latency_s.p50;
+    row.latency_s_p99 = reading.latency_s.p99;
+    row.latency_s_max = reading.latency_s.max;
+    row.send_lag_s_p50 = reading.send_lag_s.p50;
+    row.send_lag_s_p99 = reading.send_lag_s.p99;
+    row.throughput_rps = (reading.seconds > 0.0).then(|| requests / reading.seconds);
+    let a_request = |s: f64| (reading.requests > 0).then(|| s / requests);
+    row.cpu_s_per_request = a_request(usage.user_s + usage.system_s);
+    row.cpu_user_s_per_request = a_request(usage.user_s);
     if !reading.remark.is_empty() {
         row.remark(&format!("it warns: {}", reading.remark));
     }
@@ -264,10 +255,10 @@ fn hold_against_the_server(row: &mut Row, reading: &Reading, served: u64, connec
 
 fn failed(row: &mut Row, why: &str, usage: &Usage, folder: &Path) {
     let said = fs::read_to_string(folder.join("stderr")).unwrap_or_default();
-    let said = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
+    let said = last_line(&said).unwrap_or("nothing");
     let code = usage.exit_code.map_or("a signal".to_string(), |code| format!("exit code {code}"));
-    row.remark(&format!("{why} ({code}; its last words: {})", said.trim()));
-    row.is_error = true;
+    row.remark(&format!("{why} ({code}; its last words: {said})"));
+    row.state = State::Error;
 }
 
 /// How exact the rate was in the seconds in which the host took nothing away.
@@ -290,27 +281,27 @@ fn rates(row: &mut Row, case: &Case, reading: &Reading, watched: &Watched) {
         let rps = after.saturating_sub(before) as f64 / (to - from);
         seen.add(is_clean(from, to), rps, planned);
     }
-    row.set("clean_seconds", f64::from(seen.clean));
-    row.set_if("exact_share", seen.share());
-    let mut told = Exactness::default();
+    row.clean_seconds = Some(f64::from(seen.clean));
+    row.exact_share = seen.share();
+    let mut planned_for = Exactness::default();
     for (second, &sent) in reading.sent_by_second.iter().enumerate() {
         let from = second as f64;
         // It begins a few milliseconds after its process does.
-        told.add(is_clean(from, from + 1.1), sent as f64, planned);
+        planned_for.add(is_clean(from, from + 1.1), sent as f64, planned);
     }
-    row.set_if("exact_share_planned", told.share());
+    row.exact_share_planned = planned_for.share();
 }
 
 /// What strace counted, by request; the most frequent calls go into the note.
 fn calls(row: &mut Row, folder: &Path, usage: &Usage) {
     let text = fs::read_to_string(folder.join(STRACE_TABLE)).unwrap_or_default();
-    let (calls, requests) = match (counters::strace(&text), row.get("requests")) {
+    let (calls, requests) = match (counters::strace(&text), row.requests) {
         (Ok(calls), Some(requests)) if requests > 0.0 => (calls, requests),
         (Err(why), _) => return failed(row, &why, usage, folder),
         _ => return failed(row, "no request was answered", usage, folder),
     };
     let total: u64 = calls.iter().map(|(_, count)| count).sum();
-    row.set("system_calls_per_request", total as f64 / requests);
+    row.system_calls_per_request = Some(total as f64 / requests);
     let most = calls.iter().take(5);
     let most: Vec<String> =
         most.map(|(name, count)| format!("{name} {:.3}", *count as f64 / requests)).collect();

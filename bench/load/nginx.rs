@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::Result;
-use crate::child::Child;
-use crate::counters::{self, Status};
+use super::child::Child;
+use super::counters::{self, Status};
+use crate::common::Result;
 
 /// How large the answer of `/big` is.
 const BIG_BYTES: usize = 100_000;

@@ -55,10 +55,9 @@ pub fn sweetspot(text: &str) -> Read {
     let throughput_rps = figure(&json, "/throughput_rps")?;
     // It counts good replies only, from the first due time to the last reply.
     let is_clean = errors == 0 && throughput_rps > 0.0;
-    let quantiles = |path: &str| Quantiles {
-        p50: figure(&json, &format!("{path}/p50")).ok(),
-        p99: figure(&json, &format!("{path}/p99")).ok(),
-        max: figure(&json, &format!("{path}/max")).ok(),
+    let times = |path: &str| {
+        let names = ["p50", "p99", "max"].map(|name| format!("{path}/{name}"));
+        quantiles(&json, names.each_ref().map(String::as_str), 1.0)
     };
     let windows = json["windows"].as_array().ok_or("'windows' is not in the output")?;
     let is_whole = |window: &&Value| {
@@ -71,8 +70,8 @@ pub fn sweetspot(text: &str) -> Read {
         requests,
         seconds: if is_clean { requests as f64 / throughput_rps } else { duration_s },
         errors,
-        latency_s: quantiles("/latency_s"),
-        send_lag_s: quantiles("/send_lag_s"),
+        latency_s: times("/latency_s"),
+        send_lag_s: times("/send_lag_s"),
         sent_by_second: sent.collect(),
         remark: codes.join(" "),
     })
@@ -193,11 +192,11 @@ pub fn oha(text: &str) -> Read {
         requests: statuses.iter().map(|(_, count)| count).sum(),
         seconds: figure(&json, "/summary/total")?,
         errors: failures.map(|(_, count)| count).sum::<u64>() + bad(&statuses),
-        latency_s: Quantiles {
-            p50: figure(&json, "/latencyPercentiles/p50").ok(),
-            p99: figure(&json, "/latencyPercentiles/p99").ok(),
-            max: figure(&json, "/summary/slowest").ok(),
-        },
+        latency_s: quantiles(
+            &json,
+            ["/latencyPercentiles/p50", "/latencyPercentiles/p99", "/summary/slowest"],
+            1.0,
+        ),
         ..Reading::default()
     })
 }
@@ -207,16 +206,11 @@ pub fn vegeta(text: &str) -> Read {
     let json = json(text)?;
     let statuses = counts(&json, "/status_codes")?;
     let answered = statuses.iter().filter(|(code, _)| code != "0");
-    let nanoseconds = |path: &str| figure(&json, path).map(|ns| ns / 1e9);
     Ok(Reading {
         requests: answered.map(|(_, count)| count).sum(),
-        seconds: nanoseconds("/duration")?,
+        seconds: figure(&json, "/duration")? / 1e9,
         errors: bad(&statuses),
-        latency_s: Quantiles {
-            p50: nanoseconds("/latencies/50th").ok(),
-            p99: nanoseconds("/latencies/99th").ok(),
-            max: nanoseconds("/latencies/max").ok(),
-        },
+        latency_s: quantiles(&json, ["/latencies/50th", "/latencies/99th", "/latencies/max"], 1e9),
         ..Reading::default()
     })
 }
@@ -226,10 +220,6 @@ pub fn k6(text: &str) -> Read {
     let json = json(text)?;
     let requests = figure(&json, "/metrics/http_reqs/count")?;
     let rate = figure(&json, "/metrics/http_reqs/rate")?;
-    let milliseconds = |name: &str| {
-        let times = &json["metrics"]["http_req_duration"];
-        times[name].as_f64().map(|ms| ms / 1e3)
-    };
     // `passes` counts the requests for which "failed" was true.
     let failed = figure(&json, "/metrics/http_req_failed/passes")?;
     let dropped = figure(&json, "/metrics/dropped_iterations/count").unwrap_or(0.0);
@@ -240,11 +230,11 @@ pub fn k6(text: &str) -> Read {
         requests: requests as u64,
         seconds: requests / rate,
         errors: (failed + dropped) as u64,
-        latency_s: Quantiles {
-            p50: milliseconds("med"),
-            p99: milliseconds("p(99)"),
-            max: milliseconds("max"),
-        },
+        latency_s: quantiles(
+            &json["metrics"]["http_req_duration"],
+            ["/med", "/p(99)", "/max"],
+            1e3,
+        ),
         ..Reading::default()
     })
 }
@@ -261,6 +251,12 @@ fn json(text: &str) -> Result<Value, String> {
 
 fn figure(json: &Value, path: &str) -> Result<f64, String> {
     json.pointer(path).and_then(Value::as_f64).ok_or_else(|| absent(path))
+}
+
+/// p50, p99 and the maximum there, in units of which a second has this many.
+fn quantiles(json: &Value, paths: [&str; 3], units_a_second: f64) -> Quantiles {
+    let [p50, p99, max] = paths.map(|path| Some(figure(json, path).ok()? / units_a_second));
+    Quantiles { p50, p99, max }
 }
 
 /// The object of counts there, such as `{"200": 5, "503": 1}`; null is an empty one.

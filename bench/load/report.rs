@@ -5,12 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::case::{Against, Bar, Case, Limit, Server, Under};
-use crate::figures::spread;
-use crate::measure::{CALLGRIND_REQUESTS, STRACE, under_callgrind};
-use crate::rows::{Row, Rows};
-use crate::tool::Tool;
-use crate::{Cores, Tools};
+use super::case::{Against, Bar, Case, Server, Under};
+use super::measure::{CALLGRIND_REQUESTS, STRACE, under_callgrind};
+use super::rows::{Row, State};
+use super::tool::Tool;
+use super::{Cores, Tools};
+use crate::common::bars::{self, bars_table};
+use crate::common::rows::Rows;
+use crate::common::spread::Spread;
+use crate::common::table::table;
 
 /// All that a report is made of.
 pub struct Material<'a> {
@@ -22,7 +25,7 @@ pub struct Material<'a> {
     pub tools: &'a Tools,
     /// Why a case was left out, by its name.
     pub skipped: &'a BTreeMap<&'static str, String>,
-    pub rows: &'a Rows,
+    pub rows: &'a Rows<Row>,
 }
 
 /// The page.
@@ -31,14 +34,11 @@ pub fn text(material: &Material) -> String {
     for line in &material.machine {
         text += &format!("- {line}\n");
     }
-    text += "\n| tool | version |\n|---|---|\n";
-    for (tool, found) in material.tools {
-        let version = match found {
-            Ok(found) => found.version.clone(),
-            Err(why) => format!("left out: {why}"),
-        };
-        text += &format!("| {} | {version} |\n", tool.name());
-    }
+    let versions = material.tools.iter().map(|(tool, found)| {
+        let version = found.as_ref().map(|found| found.version.clone());
+        [tool.name().to_string(), version.unwrap_or_else(|why| format!("left out: {why}"))]
+    });
+    text += &format!("\n{}", table(&["tool", "version"], versions));
     text += "\nFigures are medians of the rounds (smallest..largest; lower..upper quartile). CPU \
              is user and system time of the tool's process by the kernel's account, divided by \
              the requests that it says were answered. Ratios are taken within a round, in which \
@@ -64,14 +64,16 @@ fn section(text: &mut String, material: &Material, case: &Case) {
         return;
     }
     *text += &length_line(case, &rows);
-    table(text, case, &rows);
-    bars(text, material, case, &rows);
+    *text += &figures(case, &rows);
+    if !case.bars.is_empty() {
+        *text += &format!("\n{}", bars_table(&held(material, case)));
+    }
     notes(text, &rows);
     commands(text, material, case, &rows);
 }
 
 fn length_line(case: &Case, rows: &[&Row]) -> String {
-    let sum = |name: &str| rows.iter().filter_map(|row| row.get(name)).sum::<f64>();
+    let sum = |of: fn(&Row) -> Option<f64>| rows.iter().filter_map(|row| of(row)).sum::<f64>();
     // Its length is a number of requests.
     if case.under == Under::Callgrind {
         return String::new();
@@ -80,8 +82,8 @@ fn length_line(case: &Case, rows: &[&Row]) -> String {
     format!(
         "{rounds} of {} s a tool. The host took {:.2} s of the {:.0} s from the two cores.\n\n",
         case.seconds,
-        sum("stolen_s"),
-        2.0 * sum("wall_s")
+        sum(|row| row.stolen_s),
+        2.0 * sum(|row| row.wall_s)
     )
 }
 
@@ -91,70 +93,55 @@ fn of<'a>(rows: &[&'a Row], tool: Tool) -> Vec<&'a Row> {
 
 /// Those that did not fail: what a failed run used says nothing.
 fn good<'a>(rows: &[&'a Row], tool: Tool) -> Vec<&'a Row> {
-    of(rows, tool).into_iter().filter(|row| !row.is_error).collect()
+    of(rows, tool).into_iter().filter(|row| row.state == State::Ok).collect()
 }
 
-fn table(text: &mut String, case: &Case, rows: &[&Row]) {
-    let titles: Vec<&str> = case.columns.iter().map(|column| column.title).collect();
-    *text += &format!("| tool | runs | {} |\n", titles.join(" | "));
-    *text += &format!("|---|---|{}\n", "---|".repeat(titles.len()));
-    for &tool in case.tools {
-        if of(rows, tool).is_empty() {
-            continue;
-        }
-        let rows = good(rows, tool);
+fn figures(case: &Case, rows: &[&Row]) -> String {
+    let titles = case.columns.iter().map(|column| column.title);
+    let head: Vec<&str> = ["tool", "runs"].into_iter().chain(titles).collect();
+    let measured = case.tools.iter().filter(|tool| !of(rows, **tool).is_empty());
+    let row = |tool: &Tool| {
+        let rows = good(rows, *tool);
         let is_off = rows.iter().any(|row| row.note.contains("but the server counted"));
         let mark = if is_off { " !" } else { "" };
-        *text += &format!("| {}{mark} | {} |", tool.name(), rows.len());
-        for column in case.columns {
-            let values: Vec<f64> = rows.iter().filter_map(|row| row.get(column.figure)).collect();
-            let cell = spread(&values).map(|spread| spread.text(column.scale, column.digits));
-            *text += &format!(" {} |", cell.unwrap_or_else(|| "-".to_string()));
-        }
-        *text += "\n";
-    }
+        let figures = case.columns.iter().map(|column| {
+            let values: Vec<f64> = rows.iter().filter_map(|row| (column.figure)(row)).collect();
+            let spread = Spread::of(&values);
+            spread.map_or("-".to_string(), |it| it.text(column.scale, column.digits))
+        });
+        let run = [format!("{}{mark}", tool.name()), rows.len().to_string()];
+        run.into_iter().chain(figures).collect::<Vec<String>>()
+    };
+    table(&head, measured.map(row))
 }
 
-fn bars(text: &mut String, material: &Material, case: &Case, rows: &[&Row]) {
-    if case.bars.is_empty() {
-        return;
-    }
-    *text += "\n| held against a limit | figure | of | limit | |\n|---|---|---|---|---|\n";
-    for bar in &case.bars {
-        let (what, values, scale, digits) = held(material, bar, rows);
-        let (limit, value) = match bar.limit {
-            Limit::AtMost(limit) => (format!("at most {limit}"), limit),
-            Limit::AtLeast(limit) => (format!("at least {limit}"), limit),
-        };
-        let Some(spread) = spread(&values) else {
-            *text += &format!("| {what} | - | 0 | {limit} | not measured |\n");
-            continue;
-        };
-        let median = spread.median * scale;
-        let is_met = match bar.limit {
-            Limit::AtMost(_) => median <= value,
-            Limit::AtLeast(_) => median >= value,
-        };
-        let verdict = if is_met { "met" } else { "**not met**" };
-        let figure = spread.text(scale, digits);
-        *text += &format!("| {what} | {figure} | {} | {limit} | {verdict} |\n", spread.count);
-    }
+/// What a case is held against.
+pub fn held(material: &Material, case: &Case) -> Vec<bars::Bar> {
+    let rows = material.rows.of(case.name, case.seconds);
+    let one = |bar: &Bar| {
+        let (what, values, scale, digits) = values(material, bar, &rows);
+        let spread = Spread::of(&values);
+        let figure = spread.map(|spread| spread.median * scale);
+        let text = spread.map_or("-".to_string(), |spread| spread.text(scale, digits));
+        bars::Bar::new(what, figure, bar.limit).shown(format!("{text} of {}", values.len()))
+    };
+    case.bars.iter().map(one).collect()
 }
 
 /// What a limit is held against: its name, the values, and how they are shown.
-fn held(material: &Material, bar: &Bar, rows: &[&Row]) -> (String, Vec<f64>, f64, usize) {
+fn values(material: &Material, bar: &Bar, rows: &[&Row]) -> (String, Vec<f64>, f64, usize) {
     let figure = bar.column.figure;
     let ours = good(rows, Tool::Ours);
     match bar.against {
         Against::Nothing => {
-            let values = ours.iter().filter_map(|row| row.get(figure)).collect();
+            let values = ours.iter().filter_map(|row| figure(row)).collect();
             (bar.what.to_string(), values, bar.column.scale, bar.column.digits)
         }
         Against::Peer(peer) => {
             let theirs = good(rows, peer);
             let ratio = |row: &&Row| {
                 let other = theirs.iter().find(|other| other.round == row.round)?;
-                Some(row.get(figure)? / other.get(figure)?)
+                Some(figure(row)? / figure(other)?)
             };
             let name = format!("{}, sweetspot / {}", bar.what, peer.name());
             (name, ours.iter().filter_map(ratio).collect(), 1.0, 3)
@@ -163,9 +150,9 @@ fn held(material: &Material, bar: &Bar, rows: &[&Row]) -> (String, Vec<f64>, f64
             let earlier = material.cases.iter().find(|case| case.name == name);
             let before = earlier.and_then(|case| {
                 let rows = material.rows.of(name, case.seconds);
-                good(&rows, Tool::Ours).first().and_then(|row| row.get(figure))
+                good(&rows, Tool::Ours).first().and_then(|row| figure(row))
             });
-            let after = ours.first().and_then(|row| row.get(figure));
+            let after = ours.first().and_then(|row| figure(row));
             let ratio = after.zip(before).map(|(after, before)| after / before);
             (format!("{}, over {name}", bar.what), ratio.into_iter().collect(), 1.0, 3)
         }

@@ -8,8 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Result;
-use crate::parsers::{self, Reading};
+use super::parsers::{self, Reading};
+use crate::common::process::last_line;
+use crate::common::{Result, program};
 
 /// A load generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,12 +41,6 @@ pub struct Load {
     pub path: &'static str,
 }
 
-/// k6 takes its load from a program.
-const K6_SCRIPT: &str = "script.js";
-const K6_SUMMARY: &str = "summary.json";
-const VEGETA_TARGETS: &str = "targets.txt";
-const VEGETA_RESULTS: &str = "results.bin";
-
 impl Tool {
     pub fn name(self) -> &'static str {
         match self {
@@ -63,39 +58,40 @@ impl Tool {
 
     /// The command for this load, to be run where [`Tool::prepare`] wrote what it needs.
     pub fn command(self, program: &str, load: &Load, url: &str, seconds: u64) -> Vec<String> {
-        let (length, time) = (seconds.to_string(), format!("{seconds}s"));
-        let connections = load.connections.to_string();
-        let rate = load.rate.map(|rate| rate.to_string()).unwrap_or_default();
-        let (arguments, url): (Vec<&str>, &str) = match self {
-            Ours => return ours(program, load, url, &["--duration", &time]),
-            Wrk => (vec!["-t", "1", "-c", &connections, "-d", &time, "--latency"], url),
-            Wrk2 => {
-                let size = ["-t", "1", "-c", &connections, "-d", &time];
-                ([&size[..], &["--latency", "-R", &rate]].concat(), url)
+        let words = match self {
+            Ours => return ours(program, load, url, &format!("--duration {seconds}s")),
+            Wrk => "-t 1 -c CONNECTIONS -d SECONDSs --latency URL",
+            Wrk2 => "-t 1 -c CONNECTIONS -d SECONDSs --latency -R RATE URL",
+            // With `-t` alone ab ends at 50,000 requests; 200,000 a second it can't reach.
+            Ab if load.is_fresh => "-q -c CONNECTIONS -t SECONDS -n REQUESTS URL",
+            Ab => "-q -k -c CONNECTIONS -t SECONDS -n REQUESTS URL",
+            H2load => "--h1 -t1 -c CONNECTIONS -D SECONDS URL",
+            Hey => "-z SECONDSs -c CONNECTIONS URL",
+            Oha if load.rate.is_some() => {
+                "--no-tui --output-format json -z SECONDSs -c CONNECTIONS -q RATE \
+                 --latency-correction URL"
             }
-            Ab => return ab(program, load, url, seconds),
-            H2load => (vec!["--h1", "-t1", "-c", &connections, "-D", &length], url),
-            Hey => (vec!["-z", &time, "-c", &connections], url),
-            Oha => {
-                let mut arguments = vec!["--no-tui", "--output-format", "json", "-z", &time];
-                arguments.extend(["-c", &connections]);
-                if load.rate.is_some() {
-                    arguments.extend(["-q", &rate, "--latency-correction"]);
-                }
-                (arguments, url)
+            Oha => "--no-tui --output-format json -z SECONDSs -c CONNECTIONS URL",
+            Vegeta => {
+                "attack -rate=RATE/s -duration=SECONDSs -targets=targets.txt -output=results.bin"
             }
-            Vegeta => return vegeta(program, &rate, &time),
-            K6 => (vec!["run", "--quiet", "--summary-export", K6_SUMMARY], K6_SCRIPT),
+            K6 => "run --quiet --summary-export summary.json script.js",
         };
-        let words = [program].into_iter().chain(arguments).chain([url]);
-        words.map(str::to_string).collect()
+        let rate = load.rate.map(|rate| rate.to_string()).unwrap_or_default();
+        let words = words
+            .replace("CONNECTIONS", &load.connections.to_string())
+            .replace("SECONDS", &seconds.to_string())
+            .replace("REQUESTS", &(200_000 * seconds).to_string())
+            .replace("RATE", &rate)
+            .replace("URL", url);
+        [program].into_iter().chain(words.split(' ')).map(str::to_string).collect()
     }
 
     /// Writes the files that its command names into `folder`.
     pub fn prepare(self, load: &Load, url: &str, seconds: u64, folder: &Path) -> Result<()> {
         match self {
-            Vegeta => fs::write(folder.join(VEGETA_TARGETS), format!("GET {url}\n"))?,
-            K6 => fs::write(folder.join(K6_SCRIPT), k6_script(load, url, seconds))?,
+            Vegeta => fs::write(folder.join("targets.txt"), format!("GET {url}\n"))?,
+            K6 => fs::write(folder.join("script.js"), k6_script(load, url, seconds))?,
             _ => {}
         }
         Ok(())
@@ -114,10 +110,10 @@ impl Tool {
             H2load => parsers::h2load(&text("stdout")?),
             Hey => parsers::hey(&text("stdout")?),
             Oha => parsers::oha(&text("stdout")?),
-            K6 => parsers::k6(&text(K6_SUMMARY)?),
+            K6 => parsers::k6(&text("summary.json")?),
             Vegeta => {
                 let report = Command::new(program)
-                    .args(["report", "-type=json", VEGETA_RESULTS])
+                    .args(["report", "-type=json", "results.bin"])
                     .current_dir(folder)
                     .output()
                     .map_err(|error| format!("vegeta report: {error}"))?;
@@ -140,45 +136,16 @@ impl Tool {
     }
 }
 
-/// Our own command, for so long or so many requests.
-pub fn ours(program: &str, load: &Load, url: &str, length: &[&str]) -> Vec<String> {
-    let mut command: Vec<String> = vec![program.into(), "load".into(), url.into()];
-    match load.rate {
-        Some(rate) => command.extend(["--rate".into(), format!("{rate}/s")]),
-        None => command.extend(["--clients".into(), load.connections.to_string()]),
-    }
-    command.extend(length.iter().map(|word| word.to_string()));
-    if load.is_fresh {
-        command.extend(["--connection".into(), "fresh".into()]);
-    }
-    if url.starts_with("https:") {
-        command.push("--insecure".into());
-    }
-    command.extend(["--json".into(), "--quiet".into()]);
-    command
-}
-
-/// With `-t` alone ab ends at 50,000 requests; more than this a second it can't reach.
-const AB_REQUESTS_A_SECOND: u64 = 200_000;
-
-fn ab(program: &str, load: &Load, url: &str, seconds: u64) -> Vec<String> {
-    let keep_alive = if load.is_fresh { "" } else { " -k" };
-    let (connections, requests) = (load.connections, AB_REQUESTS_A_SECOND * seconds);
-    let options = format!("-q{keep_alive} -c {connections} -t {seconds} -n {requests}");
-    let words = [program].into_iter().chain(options.split(' ')).chain([url]);
-    words.map(str::to_string).collect()
-}
-
-fn vegeta(program: &str, rate: &str, time: &str) -> Vec<String> {
-    let options = [
-        program.to_string(),
-        "attack".to_string(),
-        format!("-rate={rate}/s"),
-        format!("-duration={time}"),
-        format!("-targets={VEGETA_TARGETS}"),
-        format!("-output={VEGETA_RESULTS}"),
-    ];
-    options.to_vec()
+/// Our own command; `length`: its options for a time or a number of requests.
+pub fn ours(program: &str, load: &Load, url: &str, length: &str) -> Vec<String> {
+    let shape = match load.rate {
+        Some(rate) => format!("--rate {rate}/s"),
+        None => format!("--clients {}", load.connections),
+    };
+    let fresh = if load.is_fresh { " --connection fresh" } else { "" };
+    let insecure = if url.starts_with("https:") { " --insecure" } else { "" };
+    let words = format!("load {url} {shape} {length}{fresh}{insecure} --json --quiet");
+    [program].into_iter().chain(words.split(' ')).map(str::to_string).collect()
 }
 
 fn k6_script(load: &Load, url: &str, seconds: u64) -> String {
@@ -217,11 +184,11 @@ pub struct Found {
 /// # Errors
 /// Why it can't be had, in a sentence for the report.
 pub fn find(tool: Tool, folder: &Path) -> std::result::Result<Found, String> {
-    let program = match tool {
-        Ours => Some(PathBuf::from(env!("CARGO_BIN_EXE_sweetspot"))),
+    let found = match tool {
+        Ours => Some(program()),
         _ => on_the_path(tool.name()),
     };
-    let program = match (program, tool) {
+    let program = match (found, tool) {
         (Some(program), _) => program,
         (None, Oha | K6) => built(tool, folder)?,
         (None, Wrk2 | Vegeta) => return Err("not on the PATH".to_string()),
@@ -268,8 +235,7 @@ fn built(tool: Tool, folder: &Path) -> std::result::Result<PathBuf, String> {
         return Ok(program);
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    Err(format!("{what}: {}", last.trim()))
+    Err(format!("{what}: {}", last_line(&said).unwrap_or_default()))
 }
 
 /// The first line that it prints when asked; for one that can't be asked, its package's version.

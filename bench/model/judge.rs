@@ -7,9 +7,10 @@ use sweetspot::terms::{
     Configuration, MachineDoubt, PredictReport, PredictedSetting, Rate, TrialSummary,
 };
 
-use crate::Result;
-use crate::rows::{Kind, Row, Rows};
-use crate::workload::{Workload, grid, is_fitted};
+use super::rows::{Kind, Row, grid, is_fitted};
+use crate::common::Result;
+use crate::common::rows::Rows;
+use crate::common::workload::Workload;
 
 /// One cell: requests/s, and the 95th percentiles in seconds, predicted and measured.
 pub struct Cell {
@@ -24,9 +25,7 @@ pub struct Cell {
 
 /// A workload judged.
 pub struct Judged {
-    pub name: &'static str,
-    pub words: &'static str,
-    pub does_something: bool,
+    pub workload: &'static Workload,
     pub cells: Vec<Cell>,
     pub chosen: Configuration,
     pub best: Configuration,
@@ -36,7 +35,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    pub fn of(workload: &Workload, rows: &Rows) -> Result<Self> {
+    pub fn of(workload: &'static Workload, rows: &Rows<Row>) -> Result<Self> {
         let report = predicted(workload, rows, None)?;
         let cells: Vec<Cell> = grid()
             .into_iter()
@@ -44,44 +43,46 @@ impl Judged {
             .collect::<Result<_>>()?;
         let [chosen, best] = two(workload, rows, &report)?;
         let of = |cell, round| {
-            let row = rows.find(workload.name, Kind::Block(round), cell)?;
-            Some(row.summary.summary.got_through_rps())
+            rows.find(workload.name, Kind::Block(round), cell).map(Row::got_through_rps)
         };
         let blocks = (1..).map_while(|round| Some((of(chosen, round)?, of(best, round)?)));
         let blocks = if chosen == best { Vec::new() } else { blocks.collect() };
-        let Workload { name, words, does_something, .. } = *workload;
-        Ok(Self { name, words, does_something, cells, chosen, best, blocks, report })
+        Ok(Self { workload, cells, chosen, best, blocks, report })
     }
 }
 
 /// Those to be measured again: the cell that the model alone would choose, and the grid's best; one
 /// when they are the same.
-pub fn contenders(workload: &Workload, rows: &Rows) -> Result<Vec<Configuration>> {
+pub fn contenders(workload: &Workload, rows: &Rows<Row>) -> Result<Vec<Configuration>> {
     let mut two = two(workload, rows, &predicted(workload, rows, None)?)?.to_vec();
     two.dedup();
     Ok(two)
 }
 
-fn two(workload: &Workload, rows: &Rows, report: &PredictReport) -> Result<[Configuration; 2]> {
+fn two(
+    workload: &Workload,
+    rows: &Rows<Row>,
+    report: &PredictReport,
+) -> Result<[Configuration; 2]> {
     let mut all = report.predicted.iter();
     let most = |a: &&PredictedSetting, b: &&PredictedSetting| {
         a.throughput_rps_max.total_cmp(&b.throughput_rps_max)
     };
     let chosen = all.by_ref().max_by(most).ok_or("nothing was predicted")?;
     let measured = rows.of(workload.name).filter(|row| row.kind == Kind::Saturated);
-    let rate = |row: &Row| row.summary.summary.got_through_rps();
-    let best = measured.max_by(|a, b| rate(a).total_cmp(&rate(b))).ok_or("nothing was measured")?;
+    let most = |a: &&Row, b: &&Row| a.got_through_rps().total_cmp(&b.got_through_rps());
+    let best = measured.max_by(most).ok_or("nothing was measured")?;
     Ok([Configuration::new(chosen.workers, chosen.threads)?, best.summary.configuration])
 }
 
 fn judge(
     workload: &Workload,
-    rows: &Rows,
+    rows: &Rows<Row>,
     report: &PredictReport,
     cell: Configuration,
 ) -> Result<Cell> {
     let find = |kind| rows.find(workload.name, kind, cell).ok_or(format!("{cell}: no {kind:?}"));
-    let measured_rps = find(Kind::Saturated)?.summary.summary.got_through_rps();
+    let measured_rps = find(Kind::Saturated)?.got_through_rps();
     let p95 = |kind| -> Result<(Option<f64>, Option<f64>)> {
         let row = find(kind)?;
         let rate = row.summary.offered.rate();
@@ -106,7 +107,7 @@ fn judge(
 /// `at`: of one cell at one rate.
 fn predicted(
     workload: &Workload,
-    rows: &Rows,
+    rows: &Rows<Row>,
     at: Option<(Configuration, Rate)>,
 ) -> Result<PredictReport> {
     let is_known = |row: &&Row| {

@@ -2,59 +2,56 @@
 //!
 //! In: a workload. Out: rows. The load comes over fresh connections, as through a proxy.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use sweetspot::place::Place as _;
 use sweetspot::place::local::services::Services;
-use sweetspot::place::local::{Local, LocalSettings, scratch_places};
-use sweetspot::plan::{check_programs, choose_server, recognise};
-use sweetspot::server;
-use sweetspot::session::local;
+use sweetspot::place::local::{Local, LocalSettings};
 use sweetspot::terms::{
-    Arrivals, Configuration, ConnectionMode, Goals, Offered, Rate, StopSignal, Target, TrialPurpose,
+    Arrivals, Configuration, ConnectionMode, Goals, Offered, Rate, StopSignal, Target,
+    TrialPurpose, Variant,
 };
 use sweetspot::trial::{Order, Runner};
 
-use crate::rows::{Kind, Row, Rows};
-use crate::workload::{Workload, grid as all_cells};
-use crate::{Result, interrupt, trial};
+use super::rows::{Kind, Row, grid as all_cells};
+use crate::common::rows::Rows;
+use crate::common::workload::{Workload, shuffled};
+use crate::common::{Result, checkout, interrupt, program, site, trial};
 
 /// Every cell once, in an order of chance.
-pub fn grid(workload: &Workload, seconds: u64, rows: &mut Rows, stop: &StopSignal) -> Result<()> {
-    let mut order = all_cells();
-    order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(1));
+pub fn grid(
+    workload: &Workload,
+    seconds: u64,
+    rows: &mut Rows<Row>,
+    stop: &StopSignal,
+) -> Result<()> {
     let mut site = Site::prepare(workload, seconds, stop)?;
-    for cell in order {
+    for cell in shuffled(all_cells(), 1) {
         site.cell(cell, rows)?;
         interrupt::check()?;
     }
     Ok(())
 }
 
-/// The same two or so again and again, in turn.
+/// The contenders again and again, in turn.
 pub fn blocks(
     workload: &Workload,
     contenders: Vec<Configuration>,
     rounds: u32,
     seconds: u64,
-    rows: &mut Rows,
+    rows: &mut Rows<Row>,
     stop: &StopSignal,
 ) -> Result<()> {
     if contenders.len() < 2 {
         return Ok(());
     }
     let mut site = Site::prepare(workload, seconds, stop)?;
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
     for round in 1..=rounds {
-        let mut order = contenders.clone();
-        order.shuffle(&mut random);
-        for cell in order {
-            site.block(cell, round, rows)?;
-            interrupt::check()?;
+        for cell in shuffled(contenders.clone(), 1000 + u64::from(round)) {
+            if rows.find(workload.name, Kind::Block(round), cell).is_none() {
+                site.run(cell, &[Kind::Block(round)], rows)?;
+                interrupt::check()?;
+            }
         }
     }
     Ok(())
@@ -70,28 +67,20 @@ struct Site<'a> {
 
 impl<'a> Site<'a> {
     fn prepare(workload: &'a Workload, seconds: u64, stop: &StopSignal) -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let program = PathBuf::from(env!("CARGO_BIN_EXE_sweetspot"));
-        let mut services = Services::begin(&program, &scratch_places(), stop.clone())?;
-        services.start_external("ruby external.rb", &root.join("labs/mixed-rails/app"))?;
-        let mut app = recognise(&root.join("bench/model/app"))?;
-        let puma = server::find("puma").ok_or("Puma's adapter is gone")?;
-        choose_server(&mut app, Some(puma))?;
-        app.env.clone_from(services.env());
-        check_programs(&mut app, puma, &local::surroundings()?.program_folders)?;
-        let place = Local::new(
-            LocalSettings {
-                connection: ConnectionMode::Fresh,
-                guardian: program,
-                ..LocalSettings::new(app, puma, vec![Target::get(workload.path)])
-            },
-            stop.clone(),
-        )?;
+        let mut services = site::services(stop)?;
+        site::start_slow_service(&mut services)?;
+        let (app, puma) = site::on_puma(&checkout(workload.app), services.env().clone())?;
+        let settings = LocalSettings {
+            connection: ConnectionMode::Fresh,
+            guardian: program(),
+            ..LocalSettings::new(app, puma, vec![Target::get(workload.path)])
+        };
+        let place = Local::new(settings, stop.clone())?;
         Ok(Self { workload, seconds, place, _services: services })
     }
 
-    fn cell(&mut self, cell: Configuration, rows: &mut Rows) -> Result<()> {
-        let is_there = |rows: &Rows, kind| rows.find(self.workload.name, kind, cell).is_some();
+    fn cell(&mut self, cell: Configuration, rows: &mut Rows<Row>) -> Result<()> {
+        let is_there = |rows: &Rows<Row>, kind| rows.find(self.workload.name, kind, cell).is_some();
         if is_there(rows, Kind::Most) {
             return Ok(());
         }
@@ -104,29 +93,21 @@ impl<'a> Site<'a> {
         }
         self.run(cell, &trials, rows)?;
         let saturated = rows.find(self.workload.name, Kind::Saturated, cell);
-        if saturated.is_some_and(|row| row.summary.summary.got_through_rps() > 0.0) {
+        if saturated.is_some_and(|row| row.got_through_rps() > 0.0) {
             self.run(cell, &[Kind::Half, Kind::Most], rows)?;
         }
         Ok(())
     }
 
-    fn block(&mut self, cell: Configuration, round: u32, rows: &mut Rows) -> Result<()> {
-        let kind = Kind::Block(round);
-        if rows.find(self.workload.name, kind, cell).is_some() {
-            return Ok(());
-        }
-        self.run(cell, &[kind], rows)
-    }
-
     /// Trials on one start.
-    fn run(&mut self, cell: Configuration, kinds: &[Kind], rows: &mut Rows) -> Result<()> {
+    fn run(&mut self, cell: Configuration, kinds: &[Kind], rows: &mut Rows<Row>) -> Result<()> {
         let machine = self.place.machine().clone();
         let mut warnings = self.place.warnings().into_iter();
         let is_shared = warnings.any(|one| one.says_generator_shares_cores());
         let mut runner = Runner::new(&mut self.place, 0);
         for &kind in kinds {
             let saturated = rows.find(self.workload.name, Kind::Saturated, cell);
-            let rate = saturated.map_or(0.0, |row| row.summary.summary.got_through_rps());
+            let rate = saturated.map_or(0.0, |row| row.got_through_rps());
             let order = order(cell, kind, rate, self.seconds)?;
             let (purpose, cores) = (purpose(kind), machine.cores.get());
             let summary = trial::run(&mut runner, &order, purpose, cores, &Goals::default())?;
@@ -137,6 +118,8 @@ impl<'a> Site<'a> {
                 return Err(format!("{cell}, {kind:?}: not valid: {doubts:?}").into());
             }
             let (workload, machine) = (self.workload.name.to_string(), machine.clone());
+            let (rps, p95_s) = (summary.summary.throughput_rps, summary.summary.latency_s.p95);
+            eprintln!("{workload} {cell} {kind:?}: {rps:.1}/s, p95 {:.1} ms", p95_s * 1e3);
             rows.add(Row { workload, kind, machine, is_shared, summary })?;
         }
         runner.finish()?;
@@ -166,7 +149,7 @@ fn order(cell: Configuration, kind: Kind, saturated_rps: f64, seconds: u64) -> R
         Kind::Most => open(0.8)?,
     };
     Ok(Order {
-        variant: sweetspot::terms::Variant::AS_IT_IS,
+        variant: Variant::AS_IT_IS,
         configuration: cell,
         fresh_start: false,
         offered,

@@ -1,13 +1,22 @@
-//! The trials that were run, one a line of a file.
-
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+//! The trials that were run, a row each; and the cells that they are of.
 
 use serde::{Deserialize, Serialize};
 use sweetspot::terms::{Configuration, Machine, TrialSummary};
 
-use crate::Result;
+use crate::common::rows::Rows;
+use crate::common::workload::cells;
+
+/// The cells that the model is fitted to: few and many workers and threads.
+const FITTED: [(u16, u16); 4] = [(1, 1), (1, 8), (2, 3), (4, 1)];
+
+/// Every cell.
+pub fn grid() -> Vec<Configuration> {
+    cells(&[1, 2, 3, 4], &[1, 3, 8])
+}
+
+pub fn is_fitted(cell: Configuration) -> bool {
+    FITTED.contains(&(cell.workers.get(), cell.threads.get()))
+}
 
 /// Which trial of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,41 +44,19 @@ pub struct Row {
     pub summary: TrialSummary,
 }
 
-pub struct Rows {
-    path: PathBuf,
-    all: Vec<Row>,
+impl Row {
+    pub fn got_through_rps(&self) -> f64 {
+        self.summary.summary.got_through_rps()
+    }
 }
 
-impl Rows {
-    pub fn open(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).unwrap_or_default();
-        let all = text.lines().map(serde_json::from_str).collect::<std::result::Result<_, _>>();
-        let all = all.map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Self { path: path.to_path_buf(), all })
-    }
-
+impl Rows<Row> {
     pub fn find(&self, workload: &str, kind: Kind, cell: Configuration) -> Option<&Row> {
         let is_it = |row: &&Row| row.kind == kind && row.summary.configuration == cell;
         self.of(workload).find(is_it)
     }
 
     pub fn of(&self, workload: &str) -> impl Iterator<Item = &Row> {
-        self.all.iter().filter(move |row| row.workload == workload)
-    }
-
-    pub fn add(&mut self, row: Row) -> Result<()> {
-        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
-        writeln!(file, "{}", serde_json::to_string(&row)?)?;
-        let trial = &row.summary;
-        eprintln!(
-            "{} {} {:?}: {:.1}/s, p95 {:.1} ms",
-            row.workload,
-            trial.configuration,
-            row.kind,
-            trial.summary.throughput_rps,
-            trial.summary.latency_s.p95 * 1e3
-        );
-        self.all.push(row);
-        Ok(())
+        self.iter().filter(move |row| row.workload == workload)
     }
 }

@@ -5,17 +5,16 @@
 use std::hint::black_box;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::Result;
+use crate::common::Result;
+use crate::common::bonds::Bonds;
+use crate::common::process::Kept;
 
 pub const PROCESSES: usize = 64;
 pub const THREADS: usize = 8;
-
-/// The first argument of a process that is part of it.
-pub const MODE: &str = "crowd";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -49,27 +48,23 @@ impl Kind {
 
 /// Runs until dropped.
 pub struct Crowd {
-    root: Child,
+    root: Kept,
 }
 
 impl Crowd {
-    /// `doors`: files of a control group that each process writes itself into.
-    pub fn start(kind: Kind, doors: Option<Vec<PathBuf>>) -> Result<Self> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args([MODE, "root", kind.name()]).stdout(Stdio::piped());
-        let doors = doors.unwrap_or_default();
-        // SAFETY: prctl is a plain system call; the writes open and close a file each, and this
-        // program has one thread yet.
+    /// `group_files`: files of a control group that each process writes itself into.
+    pub fn start(kind: Kind, group_files: Option<Vec<PathBuf>>) -> Result<Self> {
+        let mut command = part(&["root", kind.name()])?;
+        command.stdout(Stdio::piped());
+        let files = group_files.unwrap_or_default();
+        // SAFETY: the writes open and close a file each, and this program has one thread yet.
         unsafe {
-            command.pre_exec(move || {
-                die_with_parent();
-                doors.iter().try_for_each(|door| std::fs::write(door, "0"))
-            });
+            command.pre_exec(move || files.iter().try_for_each(|file| std::fs::write(file, "0")));
         }
-        let mut root = command.spawn()?;
+        let mut root = Kept::start(&mut command)?;
         // It says a line when all are there.
         let mut line = String::new();
-        let stdout = root.stdout.take().ok_or("no output")?;
+        let stdout = root.0.stdout.take().ok_or("no output")?;
         std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line)?;
         if line.trim() != "ready" {
             return Err(format!("the watched processes did not start: '{}'", line.trim()).into());
@@ -78,40 +73,25 @@ impl Crowd {
     }
 
     pub fn root(&self) -> u32 {
-        self.root.id()
+        self.root.0.id()
     }
 }
 
-impl Drop for Crowd {
-    fn drop(&mut self) {
-        // Its members end with it: see `die_with_parent`.
-        let _ = self.root.kill();
-        let _ = self.root.wait();
-    }
-}
-
-fn die_with_parent() {
-    // SAFETY: a plain system call on this process.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+/// A part of it, which ends with its parent.
+fn part(words: &[&str]) -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("monitor").args(words).stdout(Stdio::null());
+    Bonds::for_life(Vec::new()).bind(&mut command);
+    Ok(command)
 }
 
 /// What a process of it does; ends only by being killed.
-pub fn be(arguments: &[String]) -> Result<()> {
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words[..] {
+pub fn be(words: &[&str]) -> Result<()> {
+    match words {
         ["root", kind] => {
             let mut members = Vec::new();
             for _ in 0..PROCESSES {
-                let mut command = Command::new(std::env::current_exe()?);
-                command.args([MODE, "member", kind]).stdout(Stdio::null());
-                // SAFETY: as in `start`.
-                unsafe {
-                    command.pre_exec(|| {
-                        die_with_parent();
-                        Ok(())
-                    });
-                }
-                members.push(command.spawn()?);
+                members.push(part(&["member", kind])?.spawn()?);
             }
             println!("ready");
             rest()

@@ -11,30 +11,32 @@ use sweetspot::monitor::{CoreChoice, Sampler, Watched, groups};
 use sweetspot::place::local::cgroup::{self, Group, Limits};
 use sweetspot::terms::Role;
 
-use crate::Result;
-use crate::crowd::{Crowd, Kind};
+use super::crowd::{Crowd, Kind};
+use crate::common::Result;
+use crate::common::bars::{Bar, Limit};
 
-/// Prints how far both are apart.
-pub fn compare(seconds: Duration) -> Result<()> {
+/// How far both are apart; nothing where no group can be made.
+pub fn compare(seconds: Duration) -> Result<Vec<Bar>> {
     // A limit that nothing reaches: without one there is no group that counts memory.
     let limits = Limits { cores: None, memory_bytes: Some(16 << 30) };
     let name = format!("sweetspot-bench-{}", std::process::id());
     let group = Removed(cgroup::create(&groups::own(Path::new("/")), &name, limits));
     if !group.0.not_enforced.is_empty() {
         println!("\nno control group could be made: {:?}", group.0.not_enforced);
-        return Ok(());
+        return Ok(Vec::new());
     }
     // As in a trial: else whoever watches is kept from looking by those that it watches.
     load::come_before_the_server();
     println!("\nagainst the control group's own figures over {} s\n", seconds.as_secs());
+    let mut bars = Vec::new();
     for kind in [Kind::Large, Kind::Busy] {
         let crowd = Crowd::start(kind, Some(group.0.doors()))?;
-        one(&crowd, kind, &group.0, seconds)?;
+        bars.extend(one(&crowd, kind, &group.0, seconds));
     }
-    Ok(())
+    Ok(bars)
 }
 
-fn one(crowd: &Crowd, kind: Kind, group: &Group, seconds: Duration) -> Result<()> {
+fn one(crowd: &Crowd, kind: Kind, group: &Group, seconds: Duration) -> [Bar; 2] {
     // All of them have come by then.
     thread::sleep(Duration::from_secs(1));
     let processes = Watched::processes(vec![crowd.root()], Box::new(|_| Role::Worker));
@@ -50,27 +52,30 @@ fn one(crowd: &Crowd, kind: Kind, group: &Group, seconds: Duration) -> Result<()
     }
     let second = sampler.close(origin);
     let memory = sampler.memory();
-    let ours: f64 = second.processes.iter().map(|process| process.cpu_s).sum();
+    let cpu_s: f64 = second.processes.iter().map(|process| process.cpu_s).sum();
     let group = second.group.unwrap_or_default();
-    println!("{}:", kind.words());
-    match group.cpu_s {
-        Some(theirs) => println!(
-            "  CPU: processes {ours:.4} s, group {theirs:.4} s, {:+.3} %",
-            (ours / theirs - 1.0) * 100.0
+    let bytes: u64 = memory.iter().filter_map(|process| process.pss_anonymous_bytes).sum();
+    let (kib, group_kib) = (bytes >> 10, group.anonymous_bytes.map(|bytes| bytes >> 10));
+    let apart = |ours: f64, theirs: f64| ((ours / theirs - 1.0) * 100.0).abs();
+    let bar = |what: &str, apart: Option<f64>, most, figures: String| {
+        let text = apart.map_or("not counted".to_string(), |it| format!("{it:.3} ({figures})"));
+        let what = format!("{}: {what}, %", kind.words());
+        Bar::new(what, apart, Limit::AtMost(most)).shown(text)
+    };
+    [
+        bar(
+            "CPU apart",
+            group.cpu_s.map(|theirs| apart(cpu_s, theirs)),
+            0.5,
+            format!("{cpu_s:.4} s, group {:.4} s", group.cpu_s.unwrap_or_default()),
         ),
-        None => println!("  CPU: this group does not count it"),
-    }
-    let ours: u64 = memory.iter().filter_map(|process| process.pss_anonymous_bytes).sum();
-    match group.anonymous_bytes {
-        Some(theirs) => println!(
-            "  anonymous memory: processes {} KiB, group {} KiB, {:+.2} %",
-            ours >> 10,
-            theirs >> 10,
-            (ours as f64 / theirs as f64 - 1.0) * 100.0
+        bar(
+            "anonymous memory apart",
+            group_kib.map(|theirs| apart(kib as f64, theirs as f64)),
+            5.0,
+            format!("{kib} KiB, group {} KiB", group_kib.unwrap_or_default()),
         ),
-        None => println!("  anonymous memory: this group does not count it"),
-    }
-    Ok(())
+    ]
 }
 
 struct Removed(Group);

@@ -2,14 +2,16 @@
 //!
 //! In: the root of what is watched. Out: CPU time as a share of one core.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use sweetspot::monitor::{Monitor, Watched, cpu_clock_ns};
 use sweetspot::terms::Role;
 
-use crate::Result;
+use super::crowd::PROCESSES;
+use crate::common::Result;
+use crate::common::process::Kept;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watcher {
@@ -18,7 +20,7 @@ pub enum Watcher {
     Dstat,
     /// CPU and context switches of each process.
     Pidstat,
-    /// The same of each thread, which is what our figures come from.
+    /// CPU and context switches of each thread, which is what our figures come from.
     PidstatThreads,
 }
 
@@ -71,14 +73,17 @@ impl Watcher {
                 let share = share(std::process::id(), seconds)?;
                 let record = monitor.stop();
                 let last = record.seconds.iter().rev().nth(1).ok_or("nothing was watched")?;
-                if last.processes.len() <= crate::crowd::PROCESSES {
+                if last.processes.len() <= PROCESSES {
                     return Err(format!("{} processes were seen", last.processes.len()).into());
                 }
                 Ok(share)
             }
             _ => {
-                let peer = Peer::start(self.command())?;
-                share(peer.0.id(), seconds)
+                let [program, arguments @ ..] = self.command() else { return Ok(0.0) };
+                let mut command = Command::new(program);
+                command.args(arguments).stdin(Stdio::null());
+                command.stdout(Stdio::null()).stderr(Stdio::null());
+                share(Kept::start(&mut command)?.0.id(), seconds)
             }
         }
     }
@@ -90,25 +95,4 @@ fn share(pid: u32, seconds: Duration) -> Result<f64> {
     let (before, began) = (clock()?, Instant::now());
     thread::sleep(seconds);
     Ok((clock()? - before) as f64 / began.elapsed().as_nanos() as f64)
-}
-
-struct Peer(Child);
-
-impl Peer {
-    fn start(command: &[&str]) -> Result<Self> {
-        let child = Command::new(command[0])
-            .args(&command[1..])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        Ok(Self(child))
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }

@@ -2,8 +2,6 @@
 //!
 //! In: points. Out: SVG text. Writes no file.
 
-use std::fmt::Write;
-
 /// One method: seconds, and the mean regret as a share of the best.
 pub struct Line {
     pub name: String,
@@ -82,60 +80,56 @@ pub fn svg(lines: &[Line]) -> String {
          <text x=\"{LEFT}\" y=\"24\" font-weight=\"bold\">Capacity missing to the best setting, \
          mean over all apps, when stopped after this time</text>\n"
     );
-    grid(&axes, &mut out);
+    out += &grid(&axes);
     for (index, line) in lines.iter().enumerate().rev() {
-        let (mut path, mut last_y) = (String::new(), None);
-        for &(seconds, regret) in &line.points {
-            let (x, y) = (axes.x(seconds), axes.y(regret));
-            // Steps: an answer holds until the next one.
-            match last_y.replace(y) {
-                None => push(&mut path, format_args!("M{x:.1} {y:.1}")),
-                Some(_) => push(&mut path, format_args!("H{x:.1}V{y:.1}")),
-            }
-        }
+        let at = |(seconds, regret): &(f64, f64)| (axes.x(*seconds), axes.y(*regret));
+        let mut points = line.points.iter().map(at);
+        let mut path = points.next().map_or(String::new(), |(x, y)| format!("M{x:.1} {y:.1}"));
+        // Steps: an answer holds until the next one.
+        path.extend(points.map(|(x, y)| format!("H{x:.1}V{y:.1}")));
         let (colour, width) = (COLOURS[index % COLOURS.len()], if index == 0 { 3.5 } else { 1.8 });
-        push(
-            &mut out,
-            format_args!(
-                "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>\n"
-            ),
+        out += &format!(
+            "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>\n"
         );
     }
-    names(lines, &axes, &mut out);
-    out + "</svg>\n"
+    out + &names(lines, &axes) + "</svg>\n"
 }
 
-fn grid(axes: &Axes, out: &mut String) {
+fn grid(axes: &Axes) -> String {
     let within = |value: f64, (least, most): (f64, f64)| least <= value && value <= most * 1.0001;
-    for (seconds, name) in SECONDS.iter().filter(|(s, _)| within(*s, axes.seconds)) {
-        let (x, y) = (axes.x(*seconds), BOTTOM + 20.0);
-        push(out, format_args!("<path d=\"M{x:.1} {TOP}V{BOTTOM}\" stroke=\"#e4e4e4\"/>\n"));
-        push(out, format_args!("<text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{name}"));
-        out.push_str("</text>\n");
-    }
-    for regret in REGRETS.into_iter().filter(|regret| within(*regret, axes.regrets)) {
-        let (x, y, percent) = (LEFT - 8.0, axes.y(regret), 100.0 * regret);
-        push(out, format_args!("<path d=\"M{LEFT} {y:.1}H{RIGHT}\" stroke=\"#e4e4e4\"/>\n"));
-        push(out, format_args!("<text x=\"{x}\" y=\"{:.1}\" text-anchor=\"end\">", y + 4.0));
-        push(out, format_args!("{percent} %</text>\n"));
-    }
+    let seconds =
+        SECONDS.iter().filter(|(s, _)| within(*s, axes.seconds)).map(|(seconds, name)| {
+            let (x, y) = (axes.x(*seconds), BOTTOM + 20.0);
+            format!(
+                "<path d=\"M{x:.1} {TOP}V{BOTTOM}\" stroke=\"#e4e4e4\"/>\n\
+             <text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{name}</text>\n"
+            )
+        });
+    let regrets = REGRETS.iter().filter(|regret| within(**regret, axes.regrets)).map(|regret| {
+        let (x, y, percent) = (LEFT - 8.0, axes.y(*regret), 100.0 * regret);
+        format!(
+            "<path d=\"M{LEFT} {y:.1}H{RIGHT}\" stroke=\"#e4e4e4\"/>\n\
+             <text x=\"{x}\" y=\"{:.1}\" text-anchor=\"end\">{percent} %</text>\n",
+            y + 4.0
+        )
+    });
+    seconds.chain(regrets).collect()
 }
 
 /// At the lines' ends, pushed apart where these lie together.
-fn names(lines: &[Line], axes: &Axes, out: &mut String) {
+fn names(lines: &[Line], axes: &Axes) -> String {
     let end = |line: &Line| line.points.last().map_or(BOTTOM, |point| axes.y(point.1));
     let mut ends: Vec<(f64, usize)> = lines.iter().map(end).zip(0..).collect();
     ends.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut below = BOTTOM + 2.0 * NAME_GAP;
-    for (y, index) in ends {
+    let name = |(y, index): (f64, usize)| {
         below = y.min(below - NAME_GAP);
         let (x, y, colour) = (RIGHT + 8.0, below + 4.0, COLOURS[index % COLOURS.len()]);
         let (weight, name) = (if index == 0 { "bold" } else { "normal" }, &lines[index].name);
-        push(out, format_args!("<text x=\"{x}\" y=\"{y:.1}\" fill=\"{colour}\" "));
-        push(out, format_args!("font-weight=\"{weight}\">{name}</text>\n"));
-    }
-}
-
-fn push(out: &mut String, what: std::fmt::Arguments<'_>) {
-    out.write_fmt(what).expect("writing into a String cannot fail");
+        format!(
+            "<text x=\"{x}\" y=\"{y:.1}\" fill=\"{colour}\" font-weight=\"{weight}\">\
+             {name}</text>\n"
+        )
+    };
+    ends.into_iter().map(name).collect()
 }

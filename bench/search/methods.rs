@@ -17,9 +17,10 @@ use sweetspot::summary::trial::Context;
 use sweetspot::terms::{Arrivals, Configuration, Goals, Slo};
 use sweetspot::trial::Runner;
 
-use crate::Result;
-use crate::apps::Case;
-use crate::bayes::{Observed, Process};
+use super::apps::Case;
+use super::bayes::{Observed, Process};
+use crate::common::Result;
+use crate::common::trial::context;
 
 /// The answer so far: since which second of the place's clock, and the setting.
 pub type Course = Vec<(f64, Configuration)>;
@@ -91,12 +92,7 @@ impl Lab<'_> {
             let context = Context {
                 id: self.trials,
                 purpose: request.purpose,
-                goals: &self.goals,
-                cores: self.case.app.cores,
-                unloaded_s: None,
-                has_proxy: false,
-                has_threads: true,
-                ended_s: 0.0,
+                ..context(&self.goals, self.case.app.cores)
             };
             match measure(&mut self.runner, &request, self.seed, context, &mut |_| {})? {
                 Measured::Trial(summary, _) if summary.failure.is_none() => search.tell(&summary),
@@ -161,19 +157,19 @@ fn full_grid(lab: &mut Lab<'_>, times: u32, time: Duration) -> Result<()> {
 /// elsewhere until all is measured.
 fn hill_climbing(lab: &mut Lab<'_>) -> Result<()> {
     let mut start = Some(lab.case.app.current);
-    while let Some(mut here) = start {
-        let mut here_rps = lab.measure(here)?;
+    while let Some(mut current) = start {
+        let mut current_rps = lab.measure(current)?;
         loop {
             let mut better = None;
-            let mut best_rps = here_rps;
-            for neighbour in neighbours(&lab.case.grid, here) {
+            let mut best_rps = current_rps;
+            for neighbour in neighbours(&lab.case.grid, current) {
                 let rps = lab.measure(neighbour)?;
                 if rps > best_rps {
                     (better, best_rps) = (Some(neighbour), rps);
                 }
             }
             let Some(better) = better else { break };
-            (here, here_rps) = (better, best_rps);
+            (current, current_rps) = (better, best_rps);
         }
         start = lab.random_unmeasured();
     }
@@ -181,13 +177,13 @@ fn hill_climbing(lab: &mut Lab<'_>) -> Result<()> {
 }
 
 /// Those one step away in workers or in threads.
-fn neighbours(grid: &[Configuration], here: Configuration) -> Vec<Configuration> {
+fn neighbours(grid: &[Configuration], current: Configuration) -> Vec<Configuration> {
     let place = |c: Configuration| {
         let workers = grid.iter().filter(|o| o.threads == c.threads && o.workers < c.workers);
         let threads = grid.iter().filter(|o| o.workers == c.workers && o.threads < c.threads);
         (workers.count(), threads.count())
     };
-    let (workers, threads) = place(here);
+    let (workers, threads) = place(current);
     let is_near = |&c: &Configuration| {
         let (w, t) = place(c);
         w.abs_diff(workers) + t.abs_diff(threads) == 1

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::Result;
+use crate::common::Result;
 
 /// `one` of every seed from `first` on, `count` of them.
 ///

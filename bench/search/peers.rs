@@ -11,13 +11,14 @@ use std::time::Duration;
 use sweetspot::stats::t_interval;
 use sweetspot::terms::{Configuration, Slo};
 
-use crate::Result;
-use crate::apps::{self, Case};
-use crate::chart;
-use crate::methods::{self, Course};
-use crate::parallel;
-use crate::session;
-use crate::truth::Truths;
+use super::apps::{self, Case};
+use super::methods::{self, Course};
+use super::truth::Truths;
+use super::{chart, parallel, session};
+use crate::common::bars::{Bar, Limit};
+use crate::common::spread::mean;
+use crate::common::table::table;
+use crate::common::{Result, checkout};
 
 const OURS: &str = "sweetspot";
 /// The times that are given, seconds.
@@ -34,21 +35,33 @@ type Qualities = Vec<f64>;
 ///
 /// # Errors
 /// A place fails us, a session settles no goal, or the chart cannot be written.
-pub fn run(first: u64, count: u64) -> Result<()> {
+pub fn run(first: u64, count: u64) -> Result<Vec<Bar>> {
     let sessions = parallel::each(first, count, one)?;
     let names: Vec<&str> =
         std::iter::once(OURS).chain(methods::ALL.iter().map(|(name, _)| *name)).collect();
+    let looks = LOOKS.map(|look| format!("{look} s"));
+    let head: Vec<&str> =
+        std::iter::once("time given").chain(looks.iter().map(String::as_str)).collect();
+    let regret = |method, look| mean_regret(&sessions, method, look);
+    let regrets = names
+        .iter()
+        .enumerate()
+        .map(|(method, name)| row(name, |look| format!("{:.1} %", 100.0 * regret(method, look))));
     println!("\n{count} sessions from seed {first}. Mean regret:\n");
-    table(&names, |method, look| format!("{:.1} %", 100.0 * mean_regret(&sessions, method, look)));
-    ahead(&names, &sessions);
-    println!("\nSessions whose answer holds at least 95 % of the best:\n");
-    table(&names, |method, look| {
-        let good = sessions.iter().filter(|session| session[method][look] >= GOOD).count();
-        format!("{:.0} %", 100.0 * good as f64 / sessions.len() as f64)
+    println!("{}", table(&head, regrets.chain(ahead(&names, &sessions))));
+    let shares = names.iter().enumerate().map(|(method, name)| {
+        row(name, |look| {
+            let good = sessions.iter().filter(|session| session[method][look] >= GOOD).count();
+            format!("{:.0} %", 100.0 * good as f64 / sessions.len() as f64)
+        })
     });
+    println!("\nSessions whose answer holds at least 95 % of the best:\n");
+    println!("{}", table(&head, shares));
     let path = write_chart(&names, &sessions)?;
     println!("\nThe chart is {}.\n", path.display());
-    Ok(())
+    let is_behind = |look: &usize| (1..names.len()).any(|it| regret(it, *look) < regret(0, *look));
+    let behind = (0..LOOKS.len()).filter(is_behind).count() as f64;
+    Ok(vec![Bar::new("times given at which another is ahead", Some(behind), Limit::AtMost(0.0))])
 }
 
 /// By method, ours first.
@@ -95,32 +108,22 @@ fn quality(answer: Option<Configuration>, case: &Case, truths: &Truths<'_>) -> f
 }
 
 fn mean_regret(sessions: &[Vec<Qualities>], method: usize, look: usize) -> f64 {
-    let sum: f64 = sessions.iter().map(|session| 1.0 - session[method][look]).sum();
-    sum / sessions.len() as f64
+    let regrets: Vec<f64> = sessions.iter().map(|session| 1.0 - session[method][look]).collect();
+    mean(&regrets).unwrap_or(f64::NAN)
 }
 
-fn row(name: &str, cell: impl Fn(usize) -> String) {
-    let cells: Vec<String> = (0..LOOKS.len()).map(cell).collect();
-    println!("| {name} | {} |", cells.join(" | "));
-}
-
-/// A row for each method, a column for each look.
-fn table(names: &[&str], cell: impl Fn(usize, usize) -> String) {
-    row("time given", |look| format!("{} s", LOOKS[look]));
-    println!("|---|{}", "---|".repeat(LOOKS.len()));
-    for (method, name) in names.iter().enumerate() {
-        row(name, |look| cell(method, look));
-    }
+/// A cell for each look.
+fn row(name: &str, cell: impl Fn(usize) -> String) -> Vec<String> {
+    std::iter::once(name.to_string()).chain((0..LOOKS.len()).map(cell)).collect()
 }
 
 /// Ours against the best of the others at each look, session by session.
-fn ahead(names: &[&str], sessions: &[Vec<Qualities>]) {
+fn ahead(names: &[&str], sessions: &[Vec<Qualities>]) -> [Vec<String>; 2] {
     let best_other = |look: usize| {
         let regret = |method: &usize| mean_regret(sessions, *method, look);
         (1..names.len()).min_by(|a, b| regret(a).total_cmp(&regret(b))).unwrap_or(0)
     };
-    row("best of the others", |look| names[best_other(look)].to_string());
-    row("its regret less ours, 95 % interval", |look| {
+    let difference = row("its regret less ours, 95 % interval", |look| {
         let other = best_other(look);
         let by: Vec<f64> = sessions
             .iter()
@@ -130,11 +133,7 @@ fn ahead(names: &[&str], sessions: &[Vec<Qualities>]) {
             format!("{:.1} ({:.1} to {:.1})", by.value, by.low, by.high)
         })
     });
-    row("ours is ahead", |look| {
-        let (ours, other) =
-            (mean_regret(sessions, 0, look), mean_regret(sessions, best_other(look), look));
-        if ours < other { "yes" } else { "no" }.to_string()
-    });
+    [row("best of the others", |look| names[best_other(look)].to_string()), difference]
 }
 
 fn write_chart(names: &[&str], sessions: &[Vec<Qualities>]) -> Result<PathBuf> {
@@ -147,10 +146,8 @@ fn write_chart(names: &[&str], sessions: &[Vec<Qualities>]) -> Result<PathBuf> {
             chart::Line { name: name.to_string(), points }
         })
         .collect();
-    let path = std::env::var_os("CHART").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/bench-search/regret.svg"),
-        PathBuf::from,
-    );
+    let path = std::env::var_os("CHART")
+        .map_or_else(|| checkout("target/bench-search/regret.svg"), PathBuf::from);
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }

@@ -5,15 +5,18 @@ use std::time::Duration;
 use sweetspot::model::Form;
 use sweetspot::place::simulated::Simulated;
 use sweetspot::report::Language;
-use sweetspot::search::{Answer, PRECISION, SearchPlan};
+use sweetspot::search::{Answer, Ask, PRECISION, Search, SearchPlan, Told};
+use sweetspot::session::order::{Measured, measure};
 use sweetspot::stats::Estimate;
+use sweetspot::summary::trial::Context;
 use sweetspot::terms::{
     Arrivals, Bytes, Configuration, Goals, Objective, Prediction, Slo, TrialSummary,
 };
+use sweetspot::trial::Runner;
 
-use crate::Result;
-use crate::apps::Case;
-use crate::rehearse::{self, Rehearsed};
+use super::apps::Case;
+use crate::common::Result;
+use crate::common::trial::context;
 
 /// A search that has ended.
 pub struct Ended {
@@ -54,7 +57,7 @@ pub fn run(case: &Case, budget: Duration, seed: u64) -> Result<Option<Ended>> {
     run_for(case, None, budget, seed)
 }
 
-/// The same with a goal that is given.
+/// A search for a goal that is given; `None`: it settles one.
 pub fn run_for(
     case: &Case,
     slo: Option<Slo>,
@@ -62,38 +65,45 @@ pub fn run_for(
     seed: u64,
 ) -> Result<Option<Ended>> {
     let mut place = Simulated::new(case.app.clone(), seed);
-    let is_traced = std::env::var_os("TRACE").is_some();
-    let (last, mut last_by_current) = (case.grid.last().copied(), None);
-    let mut course = Vec::new();
-    let mut predictions = Vec::new();
-    let rehearsed = rehearse::run(
-        &plan(case, slo.clone(), budget, seed),
-        &slo.map(Goals::one).unwrap_or_default(),
-        &mut place,
-        &mut |search, elapsed| {
-            if is_traced {
-                predictions = search.predictions();
+    let mut runner = Runner::new(&mut place, 0);
+    let mut search = Search::new(plan(case, slo.clone(), budget, seed));
+    let goals = slo.map(Goals::one).unwrap_or_default();
+    let (mut trials, mut course): (Vec<TrialSummary>, _) = (Vec::new(), Vec::new());
+    while let Ask::Trial(request) = search.ask() {
+        let id = trials.len() as u32 + 1;
+        let goals = goals.with_common(search.slo());
+        let (purpose, unloaded_s) = (request.purpose, search.unloaded_s());
+        let context = Context { id, purpose, unloaded_s, ..context(&goals, case.app.cores) };
+        let measured = measure(&mut runner, &request, seed, context, &mut |_| {})?;
+        let ended_s = runner.elapsed().as_secs_f64();
+        search.tell(match measured {
+            Measured::BootFailed(failure) => Told::BootFailed {
+                configuration: request.configuration,
+                reason: failure.message,
+                ended_s,
+            },
+            Measured::Trial(summary, _) => {
+                trials.push(*summary.clone());
+                Told::Trial(summary)
             }
-            last_by_current = last.and_then(|last| search.compared(last, case.app.current));
-            if let Some(choice) = search.answer().choice {
-                course.push((elapsed.as_secs_f64(), choice.capacity.configuration));
-            }
-        },
-    )?;
-    if is_traced {
-        rehearsed.trials.iter().for_each(trace);
-        predictions.iter().for_each(expected);
+        });
+        course.extend(search.answer().choice.map(|it| (ended_s, it.capacity.configuration)));
     }
-    let Rehearsed { answer, slo, trials, elapsed } = rehearsed;
-    let Some(slo) = slo else { return Ok(None) };
+    runner.finish()?;
+    if std::env::var_os("TRACE").is_some() {
+        trials.iter().for_each(trace);
+        search.predictions().iter().for_each(expected);
+    }
+    let last = case.grid.last();
+    let Some(slo) = search.slo().cloned() else { return Ok(None) };
     Ok(Some(Ended {
-        answer,
+        answer: search.answer(),
         slo,
         trials: trials.len(),
         load_s: trials.iter().map(|trial| trial.load_s).sum(),
-        elapsed_s: elapsed.as_secs_f64(),
+        elapsed_s: runner.elapsed().as_secs_f64(),
         course,
-        last_by_current,
+        last_by_current: last.and_then(|last| search.compared(*last, case.app.current)),
     }))
 }
 

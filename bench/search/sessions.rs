@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sweetspot::report::Language;
+use sweetspot::stats;
 use sweetspot::terms::{Configuration, Note, PrecisionNote, SearchNote, Stated};
 
-use crate::Result;
-use crate::apps::{self, Case, Truth};
-use crate::parallel;
-use crate::rows::Rows;
-use crate::session::{self, Ended};
-use crate::truth::Truths;
+use super::apps::{self, Case, Truth};
+use super::parallel;
+use super::rows::BySeed;
+use super::session::{self, Ended};
+use super::truth::Truths;
+use crate::common::Result;
+use crate::common::bars::{Bar, Limit};
+use crate::common::table::table;
 
 /// When the answer so far is looked at, seconds of the session.
 const LOOKS: [f64; 8] = [45.0, 60.0, 90.0, 120.0, 180.0, 300.0, 450.0, 600.0];
@@ -40,26 +43,17 @@ struct One {
     notes: Vec<Stated<Note>>,
 }
 
-pub fn run(first: u64, count: u64, budget: Duration) -> Result<()> {
-    let is_verbose = std::env::var_os("VERBOSE").is_some();
-    let rows = Rows::open(&format!("sessions-{}s", budget.as_secs()))?;
-    let all = parallel::each(first, count, |seed| {
-        let one = rows.of(seed, || one(seed, budget))?;
-        if is_verbose {
-            println!("{}", one.line());
-        }
-        Ok(one)
-    })?;
+pub fn run(first: u64, count: u64, budget: Duration) -> Result<Vec<Bar>> {
+    let rows = BySeed::open(&format!("sessions-{}s", budget.as_secs()))?;
+    let all = parallel::each(first, count, |seed| rows.of(seed, || one(seed, budget)))?;
     for one in all.iter().filter(|one| one.quality < 0.9) {
         println!("below 0.90: {}", one.line());
         for note in &one.notes {
             println!("      {}", Language::DATA.say(note));
         }
     }
-    table(&all);
-    by_truth(&all);
-    course(&all);
-    Ok(())
+    println!("\n{}\n{}\n{}\n{}", summary(&all), by_truth(&all), by_cores(&all), course(&all));
+    Ok(bars(&all))
 }
 
 fn one(seed: u64, budget: Duration) -> Result<One> {
@@ -140,104 +134,138 @@ impl One {
 }
 
 fn quantile(all: &[One], of: impl Fn(&One) -> f64, q: f64) -> f64 {
-    let mut values: Vec<f64> = all.iter().map(of).collect();
-    values.sort_by(f64::total_cmp);
-    values[((values.len() - 1) as f64 * q).round() as usize]
+    stats::quantile(&all.iter().map(of).collect::<Vec<_>>(), q).unwrap_or(f64::NAN)
 }
 
+/// Percent of these.
 fn percent<'a>(all: impl Iterator<Item = &'a One>, is_it: impl Fn(&One) -> bool) -> f64 {
-    let (mut yes, mut count) = (0, 0);
-    for one in all {
-        count += 1;
-        yes += u32::from(is_it(one));
-    }
-    100.0 * f64::from(yes) / f64::from(count.max(1))
+    let is: Vec<bool> = all.map(is_it).collect();
+    100.0 * is.iter().filter(|is| **is).count() as f64 / is.len().max(1) as f64
 }
 
-fn table(all: &[One]) {
-    let share = |is_it: &dyn Fn(&One) -> bool| percent(all.iter(), is_it);
-    let grid_s = all.iter().map(|one| one.cells as f64 * 180.0).sum::<f64>();
-    let load_s = all.iter().map(|one| one.load_s).sum::<f64>();
-    let grid_most = |one: &One| one.load_s / (one.cells as f64 * 180.0);
-    println!("\n| {} sessions | |\n|---|---|", all.len());
-    println!("| recommended at least 95 % of the best | {:.1} % |", share(&|s| s.quality >= 0.95));
-    println!("| under 90 % | {:.2} % |", share(&|s| s.quality < 0.9));
-    println!(
-        "| under 90 % without a warning | {:.2} % |",
-        share(&|s| s.quality < 0.9 && !s.is_warned)
-    );
-    println!("| sessions with a warning | {:.1} % |", share(&|s| s.is_warned));
-    let is_unsteady =
-        |s: &One| s.notes.iter().any(|it| matches!(it.fact(), Some(Note::Steadiness(_))));
-    println!("| sessions called not steady | {:.1} % |", share(&is_unsteady));
-    println!("| 95 % intervals of capacity that cover | {:.1} % |", share(&|s| s.covers));
-    println!(
-        "| half width of an interval, median; 95th percentile | {:.1} %; {:.1} % |",
-        100.0 * quantile(all, |s| s.width, 0.5),
-        100.0 * quantile(all, |s| s.width, 0.95)
-    );
-    println!(
-        "| printed over true capacity, median; 5th to 95th percentile | {:.3}; {:.3} to {:.3} |",
-        quantile(all, |s| s.bias, 0.5),
-        quantile(all, |s| s.bias, 0.05),
-        quantile(all, |s| s.bias, 0.95)
-    );
-    println!(
-        "| load seconds, median; of the full grid's in all; at most | {:.0} s; {:.3}; {:.3} |",
-        quantile(all, |s| s.load_s, 0.5),
-        load_s / grid_s,
-        quantile(all, grid_most, 1.0)
-    );
-    println!(
-        "| seconds of a session, median; longest | {:.0}; {:.0} |\n",
-        quantile(all, |s| s.elapsed_s, 0.5),
-        quantile(all, |s| s.elapsed_s, 1.0)
-    );
+impl One {
+    fn is_good(&self) -> bool {
+        self.quality >= 0.95
+    }
+
+    fn is_bad(&self) -> bool {
+        self.quality < 0.9
+    }
+
+    /// It is bad, and nobody was told.
+    fn misleads(&self) -> bool {
+        self.is_bad() && !self.is_warned
+    }
+
+    fn is_unsteady(&self) -> bool {
+        self.notes.iter().any(|note| matches!(note.fact(), Some(Note::Steadiness(_))))
+    }
+
+    /// Load by that of the full grid.
+    fn of_grid(&self) -> f64 {
+        self.load_s / self.grid_s()
+    }
+
+    fn grid_s(&self) -> f64 {
+        self.cells as f64 * 180.0
+    }
 }
 
-fn by_truth(all: &[One]) {
-    println!("| the truth has | sessions | at least 95 % | under 90 % | intervals that cover |");
-    println!("|---|---|---|---|---|");
-    for truth in Truth::ALL {
-        let of = || all.iter().filter(|one| one.truth == truth);
-        println!(
-            "| {} | {} | {:.1} % | {:.2} % | {:.1} % |",
-            truth.words(),
-            of().count(),
-            percent(of(), |s| s.quality >= 0.95),
-            percent(of(), |s| s.quality < 0.9),
-            percent(of(), |s| s.covers)
-        );
-    }
-    println!();
+/// Load of all by that of all full grids.
+fn of_grids(all: &[One]) -> f64 {
+    let [load_s, grid_s] = [|one: &One| one.load_s, One::grid_s].map(|of| all.iter().map(of).sum());
+    let (load_s, grid_s): (f64, f64) = (load_s, grid_s);
+    load_s / grid_s
+}
+
+fn bars(all: &[One]) -> Vec<Bar> {
+    let share = |is_it: fn(&One) -> bool| Some(percent(all.iter(), is_it));
+    let covers = share(|one| one.covers);
+    vec![
+        Bar::new(
+            "recommended at least 95 % of the best, %",
+            share(One::is_good),
+            Limit::AtLeast(95.0),
+        ),
+        Bar::new("under 90 % without a warning, %", share(One::misleads), Limit::AtMost(0.2)),
+        Bar::new("intervals that cover, %", covers, Limit::AtLeast(92.0)),
+        Bar::new("intervals that cover, %", covers, Limit::AtMost(98.0)),
+        Bar::new("load of the full grid's", Some(of_grids(all)), Limit::AtMost(0.1)),
+    ]
+}
+
+fn summary(all: &[One]) -> String {
+    let share = |is_it: fn(&One) -> bool| percent(all.iter(), is_it);
+    let at = |of: fn(&One) -> f64, q| quantile(all, of, q);
+    let bias = |q| at(|one| one.bias, q);
+    let [width, wide] = [0.5, 0.95].map(|q| 100.0 * at(|one| one.width, q));
+    let [load_s, elapsed_s] = [at(|one| one.load_s, 0.5), at(|one| one.elapsed_s, 0.5)];
+    let rows = [
+        ("recommended at least 95 % of the best", format!("{:.1} %", share(One::is_good))),
+        ("under 90 %", format!("{:.2} %", share(One::is_bad))),
+        ("under 90 % without a warning", format!("{:.2} %", share(One::misleads))),
+        ("sessions with a warning", format!("{:.1} %", share(|one| one.is_warned))),
+        ("sessions called not steady", format!("{:.1} %", share(One::is_unsteady))),
+        ("95 % intervals of capacity that cover", format!("{:.1} %", share(|one| one.covers))),
+        (
+            "half width of an interval, median; 95th percentile",
+            format!("{width:.1} %; {wide:.1} %"),
+        ),
+        (
+            "printed over true capacity, median; 5th to 95th percentile",
+            format!("{:.3}; {:.3} to {:.3}", bias(0.5), bias(0.05), bias(0.95)),
+        ),
+        (
+            "load seconds, median; of the full grid's in all; at most",
+            format!("{load_s:.0} s; {:.3}; {:.3}", of_grids(all), at(One::of_grid, 1.0)),
+        ),
+        (
+            "seconds of a session, median; longest",
+            format!("{elapsed_s:.0}; {:.0}", at(|one| one.elapsed_s, 1.0)),
+        ),
+    ];
+    let sessions = format!("{} sessions", all.len());
+    table(&[&sessions, ""], rows.map(|(what, figure)| [what.to_string(), figure]))
+}
+
+/// What of some sessions is good, by what they have in common.
+fn grouped<'a>(what: &str, groups: impl IntoIterator<Item = (String, Vec<&'a One>)>) -> String {
+    let row = |(name, of): (String, Vec<&One>)| {
+        let share = |is_it: fn(&One) -> bool| percent(of.iter().copied(), is_it);
+        [
+            name,
+            of.len().to_string(),
+            format!("{:.1} %", share(One::is_good)),
+            format!("{:.2} %", share(One::is_bad)),
+            format!("{:.1} %", share(|one| one.covers)),
+        ]
+    };
+    let head = [what, "sessions", "at least 95 %", "under 90 %", "intervals that cover"];
+    table(&head, groups.into_iter().map(row))
+}
+
+fn by_truth(all: &[One]) -> String {
+    let of = |truth: Truth| all.iter().filter(|one| one.truth == truth).collect();
+    grouped("the truth has", Truth::ALL.map(|truth| (truth.words().to_string(), of(truth))))
+}
+
+fn by_cores(all: &[One]) -> String {
     let mut cores: BTreeMap<u16, Vec<&One>> = BTreeMap::new();
     all.iter().for_each(|one| cores.entry(one.cores).or_default().push(one));
-    println!("| cores | sessions | at least 95 % | under 90 % | intervals that cover |");
-    println!("|---|---|---|---|---|");
-    for (cores, of) in cores {
-        println!(
-            "| {cores} | {} | {:.1} % | {:.2} % | {:.1} % |",
-            of.len(),
-            percent(of.iter().copied(), |s| s.quality >= 0.95),
-            percent(of.iter().copied(), |s| s.quality < 0.9),
-            percent(of.iter().copied(), |s| s.covers)
-        );
-    }
-    println!();
+    grouped("cores", cores.into_iter().map(|(cores, of)| (cores.to_string(), of)))
 }
 
-fn course(all: &[One]) {
-    println!(
-        "| stopped after | mean regret | 95th percentile | at least 95 % |\n|---|---|---|---|"
-    );
-    for (index, look) in LOOKS.iter().enumerate() {
-        let mean = all.iter().map(|one| 1.0 - one.course[index]).sum::<f64>() / all.len() as f64;
-        println!(
-            "| {look} s | {:.2} % | {:.1} % | {:.1} % |",
-            100.0 * mean,
-            100.0 * quantile(all, |one| 1.0 - one.course[index], 0.95),
-            percent(all.iter(), |one| one.course[index] >= 0.95)
-        );
-    }
-    println!();
+fn course(all: &[One]) -> String {
+    let row = |(index, look): (usize, &f64)| {
+        let regret = |one: &One| 1.0 - one.course[index];
+        let mean = all.iter().map(regret).sum::<f64>() / all.len() as f64;
+        [
+            format!("{look} s"),
+            format!("{:.2} %", 100.0 * mean),
+            format!("{:.1} %", 100.0 * quantile(all, regret, 0.95)),
+            format!("{:.1} %", percent(all.iter(), |one| one.course[index] >= 0.95)),
+        ]
+    };
+    let head = ["stopped after", "mean regret", "95th percentile", "at least 95 %"];
+    table(&head, LOOKS.iter().enumerate().map(row))
 }

@@ -9,13 +9,15 @@ use sweetspot::model;
 use sweetspot::place::simulated::SimulatedApp;
 use sweetspot::terms::{Bytes, Configuration};
 
-use crate::apps::Case;
+use super::apps::Case;
 
 /// Requests of a simulation that only says who may be the best, and of one whose figure is used.
 const COARSE: f64 = 6_000.0;
 const FINE: f64 = 60_000.0;
 const QUANTILE: f64 = 0.95;
-/// So few requests are wrong by some percent: who holds this share of the best may be better.
+/// The few requests are wrong by at most this share, nearly always.
+const NEAR: f64 = 0.06;
+/// As few are wrong by some percent, who holds this share of the best may be better.
 const MAY_BE_BETTER: f64 = 0.95;
 /// What is better by less is not looked into.
 const BETTER: f64 = 1.005;
@@ -72,7 +74,17 @@ impl<'a> Truths<'a> {
         let host = self.app.host(configuration);
         let limit_s = self.limit.as_secs_f64();
         let guess = host.capacity(guess, QUANTILE, limit_s, COARSE);
-        host.capacity_near(guess, QUANTILE, limit_s, FINE)
+        let holds = |rps: f64| host.holds(rps, QUANTILE, limit_s, FINE);
+        let (mut low, mut high) = ((1.0 - NEAR) * guess, (1.0 + NEAR) * guess);
+        if guess <= 0.0 || !holds(low) || holds(high) {
+            return host.capacity(guess, QUANTILE, limit_s, FINE);
+        }
+        // From a tenth to half a percent.
+        for _ in 0..5 {
+            let middle = 0.5 * (low + high);
+            if holds(middle) { low = middle } else { high = middle }
+        }
+        low
     }
 
     /// Of one setting as a share of the best.

@@ -13,46 +13,44 @@ use sweetspot::place::Place as _;
 use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::report::Story;
 use sweetspot::session::predict::{Question, answer};
-use sweetspot::stats::normal;
+use sweetspot::stats::{normal, quantile};
 use sweetspot::terms::{Configuration, Goals, Offered, TrialPurpose, TrialSummary};
 use sweetspot::trial::{Order, Runner};
 
-use crate::Result;
+use crate::common::Result;
+use crate::common::bars::{Bar, Limit};
+use crate::common::spread::mean;
+use crate::common::table::table;
 
 const LEVEL: f64 = 0.9;
 
-pub fn run(apps: u64) -> Result<()> {
-    let mut all = Vec::new();
-    for seed in 1..=apps {
-        all.push(one(seed)?);
-    }
-    let covered = all.iter().filter(|one| one.is_covered).count();
-    let mut errors: Vec<f64> = all.iter().map(|one| one.error.abs()).collect();
-    errors.sort_by(f64::total_cmp);
-    let quantile = |share: f64| errors[((errors.len() - 1) as f64 * share) as usize] * 100.0;
-    println!("| {apps} simulated applications, one setting of each predicted | |\n|---|---|");
-    println!("| 90 % intervals that cover | {:.1} % |", 100.0 * covered as f64 / apps as f64);
-    println!("| mean absolute error | {:.1} % |", 100.0 * mean(&errors));
-    println!(
-        "| median, 90th percentile, largest | {:.1} %, {:.1} %, {:.1} % |",
-        quantile(0.5),
-        quantile(0.9),
-        quantile(1.0)
-    );
-    let mut widths: Vec<f64> = all.iter().map(|one| one.half_width).collect();
-    widths.sort_by(f64::total_cmp);
-    println!("| half width of an interval, median | {:.1} % |", widths[widths.len() / 2] * 100.0);
-    for (words, is_it) in GROUPS {
-        let group: Vec<&Predicted> = all.iter().filter(|one| is_it(&one.app)).collect();
-        let covered = group.iter().filter(|one| one.is_covered).count();
-        println!(
-            "| of {} with {words} | {:.1} % |",
-            group.len(),
-            100.0 * covered as f64 / group.len().max(1) as f64
-        );
-    }
-    println!();
-    Ok(())
+pub fn run(apps: u64) -> Result<Vec<Bar>> {
+    let all: Vec<Predicted> = (1..=apps).map(one).collect::<Result<_>>()?;
+    let errors: Vec<f64> = all.iter().map(|one| one.error.abs()).collect();
+    let widths: Vec<f64> = all.iter().map(|one| one.half_width).collect();
+    let percent = |share: Option<f64>| format!("{:.1} %", 100.0 * share.unwrap_or(f64::NAN));
+    let error = |share| percent(quantile(&errors, share));
+    let covered = |is_it: fn(&SimulatedApp) -> bool| {
+        let group = all.iter().filter(|one| is_it(&one.app));
+        group.map(|one| f64::from(u8::from(one.is_covered))).collect::<Vec<f64>>()
+    };
+    let share = mean(&covered(|_| true));
+    let rows = [
+        ("90 % intervals that cover".to_string(), percent(share)),
+        ("mean absolute error".to_string(), percent(mean(&errors))),
+        ("median, 90th percentile, largest".to_string(), [0.5, 0.9, 1.0].map(error).join(", ")),
+        ("half width of an interval, median".to_string(), percent(quantile(&widths, 0.5))),
+    ];
+    let groups = GROUPS.map(|(words, is_it)| {
+        let covered = covered(is_it);
+        (format!("of {} with {words}", covered.len()), percent(mean(&covered)))
+    });
+    let head = format!("{apps} simulated applications, one setting of each predicted");
+    let rows = rows.into_iter().chain(groups).map(|(what, figure)| [what, figure]);
+    println!("{}", table(&[&head, ""], rows));
+    let covered = share.map(|share| 100.0 * share);
+    let bar = |limit| Bar::new("90 % intervals that cover, %", covered, limit);
+    Ok(vec![bar(Limit::AtLeast(87.0)), bar(Limit::AtMost(93.0))])
 }
 
 type Group = (&'static str, fn(&SimulatedApp) -> bool);
@@ -71,10 +69,6 @@ struct Predicted {
     is_covered: bool,
     /// Relative.
     half_width: f64,
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 fn random_app(random: &mut Xoshiro256PlusPlus) -> SimulatedApp {
@@ -182,7 +176,8 @@ fn trial(
         latency_limit: None,
     };
     let mut runner = Runner::new(place, 0);
-    let summary = crate::trial::run(&mut runner, &order, purpose, app.cores, &Goals::default())?;
+    let summary =
+        crate::common::trial::run(&mut runner, &order, purpose, app.cores, &Goals::default())?;
     runner.finish()?;
     Ok(summary)
 }

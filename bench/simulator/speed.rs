@@ -5,9 +5,12 @@ use std::time::Instant;
 use sweetspot::model::simulator::{RequestKind, Server, Simulator};
 use sweetspot::terms::{Arrivals, Offered, Rate};
 
-use crate::Result;
+use crate::common::Result;
+use crate::common::bars::{Bar, Limit};
+use crate::common::spread::Spread;
+use crate::common::table::table;
 
-/// Each case so often; the median is told.
+/// How often each case is run.
 const TIMES: usize = 7;
 const REQUESTS: f64 = 2e6;
 
@@ -15,72 +18,87 @@ struct Case {
     words: &'static str,
     server: Server,
     kind: RequestKind,
-    rate: f64,
+    /// Million requests and events a second at least.
+    least: (f64, f64),
 }
 
-pub fn run() -> Result<()> {
+/// Requests/s that are due.
+const RATE: f64 = 280.0;
+
+pub fn run() -> Result<Vec<Bar>> {
     let burst = RequestKind { cpu_s: 0.01, cv2: 1.0, ..RequestKind::default() };
-    let waits = RequestKind { wait_s: 0.03, waits: 6, ..burst };
+    let server = || Server::new(4, 5, 4.0);
+    let case = |words, kind, least| Case { words, server: server(), kind, least };
     let cases = [
-        Case {
-            words: "4 x 5, one burst, no wait",
-            server: Server::new(4, 5, 4.0),
-            kind: burst,
-            rate: 280.0,
-        },
-        Case {
-            words: "4 x 5, one burst that varies as measured, no wait",
-            server: Server::new(4, 5, 4.0),
-            kind: RequestKind { cv2: 0.5, ..burst },
-            rate: 280.0,
-        },
-        Case {
-            words: "4 x 5, seven bursts and six waits",
-            server: Server::new(4, 5, 4.0),
-            kind: waits,
-            rate: 280.0,
-        },
+        case("4 x 5, one burst, no wait", burst, (1.0, 0.0)),
+        case(
+            "4 x 5, one burst that varies as measured, no wait",
+            RequestKind { cv2: 0.5, ..burst },
+            (0.0, 0.0),
+        ),
+        case(
+            "4 x 5, seven bursts and six waits",
+            RequestKind { wait_s: 0.03, waits: 6, ..burst },
+            (0.0, 3.0),
+        ),
     ];
-    println!(
-        "| simulated | requests/s | events/s | least to most | memory after a tenth, and all |"
-    );
-    println!("|---|---|---|---|---|");
+    let (mut rows, mut bars) = (Vec::new(), Vec::new());
     for case in &cases {
-        println!("{}", line(case)?);
+        let speed = Speed::of(case)?;
+        let [requests, events] = [&speed.requests, &speed.events];
+        let [tenth, all] = speed.memory_kib;
+        let bar = |what: &str, figure, least| {
+            (least > 0.0).then(|| {
+                let what = format!("{}: {what}", case.words);
+                Bar::new(what, Some(figure), Limit::AtLeast(least))
+            })
+        };
+        bars.extend(bar("million requests/s", requests.median, case.least.0));
+        bars.extend(bar("million events/s", events.median, case.least.1));
+        let grown = all.saturating_sub(tenth) as f64;
+        let what = format!("{}: memory after a tenth and after all, KiB more", case.words);
+        // A page or so is the allocator's.
+        bars.push(Bar::new(what, Some(grown), Limit::AtMost(64.0)));
+        rows.push([
+            case.words.to_string(),
+            requests.range(1.0, 2),
+            events.range(1.0, 2),
+            format!("{tenth} KiB, {all} KiB"),
+        ]);
     }
-    println!();
-    Ok(())
+    let head =
+        ["simulated", "million requests/s", "million events/s", "memory after a tenth, and all"];
+    println!("{}", table(&head, rows));
+    Ok(bars)
 }
 
-fn line(case: &Case) -> Result<String> {
-    let mut runs = Vec::new();
-    let mut memory = (0, 0);
-    for seed in 0..TIMES as u64 {
-        let began = Instant::now();
-        let mut simulator = Simulator::new(case.server.clone(), vec![case.kind], seed);
-        let rate = Rate::per_second(case.rate)?;
-        simulator.begin(Offered::Open { rate, arrivals: Arrivals::Poisson }, seed);
-        let mut replies = 0_u64;
-        simulator.run_until(0.1 * REQUESTS / case.rate, &mut |_| replies += 1);
-        memory.0 = resident_bytes()?;
-        simulator.run_until(REQUESTS / case.rate, &mut |_| replies += 1);
-        memory.1 = resident_bytes()?;
-        let took_s = began.elapsed().as_secs_f64();
-        runs.push((replies as f64 / took_s, simulator.events() as f64 / took_s));
+/// Of several runs, a second; and the memory of the last.
+struct Speed {
+    requests: Spread,
+    events: Spread,
+    memory_kib: [u64; 2],
+}
+
+impl Speed {
+    fn of(case: &Case) -> Result<Self> {
+        let (mut requests, mut events, mut memory_kib) = (Vec::new(), Vec::new(), [0; 2]);
+        for seed in 0..TIMES as u64 {
+            let began = Instant::now();
+            let mut simulator = Simulator::new(case.server.clone(), vec![case.kind], seed);
+            let rate = Rate::per_second(RATE)?;
+            simulator.begin(Offered::Open { rate, arrivals: Arrivals::Poisson }, seed);
+            let mut replies = 0_u64;
+            for (share, kib) in [0.1, 1.0].into_iter().zip(&mut memory_kib) {
+                simulator.run_until(share * REQUESTS / RATE, &mut |_| replies += 1);
+                *kib = resident_bytes()? / 1024;
+            }
+            let million_s = 1e6 * began.elapsed().as_secs_f64();
+            requests.push(replies as f64 / million_s);
+            events.push(simulator.events() as f64 / million_s);
+        }
+        let spread = |values: &[f64]| Spread::of(values).ok_or("nothing was run");
+        Ok(Self { requests: spread(&requests)?, events: spread(&events)?, memory_kib })
     }
-    runs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (requests, events) = runs[TIMES / 2];
-    let million = |value: f64| value / 1e6;
-    Ok(format!(
-        "| {} | {:.2} million | {:.2} million | {:.2} to {:.2} million events/s | {} KiB, {} KiB |",
-        case.words,
-        million(requests),
-        million(events),
-        million(runs[0].1),
-        million(runs[TIMES - 1].1),
-        memory.0 / 1024,
-        memory.1 / 1024
-    ))
 }
 
 fn resident_bytes() -> Result<u64> {

@@ -13,8 +13,8 @@ use sweetspot::stats::Estimate;
 use sweetspot::terms::Configuration;
 use sweetspot::trial::Runner;
 
-use crate::site::Site;
-use crate::{Result, interrupt, trial};
+use super::site::Site;
+use crate::common::{Result, interrupt, trial};
 
 pub struct Measured {
     pub capacity_rps: Option<Estimate>,

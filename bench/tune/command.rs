@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use sweetspot::terms::TuneResult;
 
-use crate::bonds::Bonds;
-use crate::site::Site;
-use crate::{Result, interrupt, program};
+use super::site::Site;
+use crate::common::bonds::Bonds;
+use crate::common::{Result, interrupt, program};
 
-/// So often it is looked whether it has ended.
+/// How often it is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Where a tune's JSON is.
@@ -64,16 +64,16 @@ pub fn tune(
 }
 
 fn wait(child: &mut Child) -> Result<std::process::ExitStatus> {
-    let mut is_told = false;
+    let mut is_asked = false;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if !is_told && interrupt::check().is_err() {
+        if !is_asked && interrupt::check().is_err() {
             // SAFETY: no pointer is passed. The child was not waited for, so that its pid can
             // belong to nobody else.
             unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) };
-            is_told = true;
+            is_asked = true;
         }
         std::thread::sleep(LOOK);
     }

@@ -9,14 +9,18 @@ use std::path::Path;
 use sweetspot::stats::{self, Estimate, log_ratio_interval};
 use sweetspot::terms::{Configuration, TuneResult};
 
-use crate::command::result_path;
-use crate::rows::{Phase, Row, Rows};
-use crate::workload::Workload;
+use super::command::result_path;
+use super::rows::{Phase, Row};
+use crate::common::bars::{Bar, Limit};
+use crate::common::rows::Rows;
+use crate::common::workload::Workload;
 
-/// What a whole grid is: so many capacities of a cell, of so much load each.
+/// What a whole grid is: capacities of a cell, and the seconds of load of each.
 pub const FULL: (u32, f64) = (3, 60.0);
 /// A cell is as good as the best within this.
 pub const AS_GOOD: f64 = 0.95;
+/// A tune takes at most this share of the time of a whole grid.
+const SHARE: f64 = 0.125;
 
 /// A workload judged.
 pub struct Judged {
@@ -51,7 +55,7 @@ pub enum Agreement {
 
 impl Judged {
     /// `None`: nothing of it was measured.
-    pub fn of(workload: &'static Workload, rows: &Rows, folder: &Path) -> Option<Self> {
+    pub fn of(workload: &'static Workload, rows: &Rows<Row>, folder: &Path) -> Option<Self> {
         let grid: Vec<&Row> = rows.of(workload.name, Phase::Grid).collect();
         let asked_s = grid.first()?.asked_s;
         let cells = capacities(workload.name, rows);
@@ -62,7 +66,7 @@ impl Judged {
         let mut blocks: BTreeMap<u32, BTreeMap<Configuration, f64>> = BTreeMap::new();
         for row in rows.of(workload.name, Phase::Blocks) {
             let block = blocks.entry(row.round).or_default();
-            block.extend(row.configuration.map(|cell| (cell, row.capacity_rps)));
+            block.extend(row.configuration().map(|cell| (cell, row.capacity_rps)));
         }
         Some(Self {
             workload,
@@ -77,6 +81,29 @@ impl Judged {
             tunes,
             blocks,
         })
+    }
+
+    /// What is promised of tunes.
+    pub fn bars(&self) -> Vec<Bar> {
+        let name = self.workload.name;
+        let mut bars = Vec::new();
+        for choice in self.choices() {
+            let is_best = self.best == Some(choice);
+            let ratio = self.best.and_then(|best| self.ratio(choice, best)).map(|it| it.value);
+            let what = format!("{name}: {choice} of the best");
+            let figure = if is_best { Some(1.0) } else { ratio };
+            bars.push(Bar::new(what, figure, Limit::AtLeast(AS_GOOD)));
+        }
+        for row in &self.tunes {
+            let what = format!("{name}: tune {}, share of the grid's time", row.round);
+            bars.push(Bar::new(what, Some(row.seconds / self.full_grid_s), Limit::AtMost(SHARE)));
+        }
+        let is_other = |it: &&(u32, u32, Agreement)| matches!(it.2, Agreement::Other(_));
+        let others = self.agreements().iter().filter(is_other).count();
+        let without = self.tunes.iter().filter(|row| row.configuration().is_none()).count();
+        let what = format!("{name}: tunes without a choice, or with one not as good as the first");
+        bars.push(Bar::new(what, Some((others + without) as f64), Limit::AtMost(0.0)));
+        bars
     }
 
     /// Whether the grid is as much as a whole one, so that its time is as measured.
@@ -98,7 +125,7 @@ impl Judged {
     /// What was chosen, each once, in the order of the tunes.
     pub fn choices(&self) -> Vec<Configuration> {
         let mut choices: Vec<Configuration> = Vec::new();
-        for choice in self.tunes.iter().filter_map(|row| row.configuration) {
+        for choice in self.tunes.iter().filter_map(Row::configuration) {
             if !choices.contains(&choice) {
                 choices.push(choice);
             }
@@ -124,7 +151,7 @@ impl Judged {
 
     /// Of each tune but the first that chose something; the round of that and its own come first.
     pub fn agreements(&self) -> Vec<(u32, u32, Agreement)> {
-        let chose = |row: &Row| Some((row.round, row.configuration?));
+        let chose = |row: &Row| Some((row.round, row.configuration()?));
         let mut chosen = self.tunes.iter().filter_map(chose);
         let Some((first, choice)) = chosen.next() else { return Vec::new() };
         chosen
@@ -157,8 +184,8 @@ impl Judged {
 }
 
 /// What is to be measured again: the grid's best and every choice.
-pub fn contenders(workload: &str, rows: &Rows) -> Vec<Configuration> {
-    let choices = rows.of(workload, Phase::Tune).filter_map(|row| row.configuration);
+pub fn contenders(workload: &str, rows: &Rows<Row>) -> Vec<Configuration> {
+    let choices = rows.of(workload, Phase::Tune).filter_map(Row::configuration);
     let mut all: Vec<Configuration> = choices.chain(best_of(&capacities(workload, rows))).collect();
     all.sort();
     all.dedup();
@@ -170,10 +197,10 @@ pub fn median(values: &[f64]) -> f64 {
     stats::median(values).unwrap_or(0.0)
 }
 
-fn capacities(workload: &str, rows: &Rows) -> BTreeMap<Configuration, Vec<f64>> {
+fn capacities(workload: &str, rows: &Rows<Row>) -> BTreeMap<Configuration, Vec<f64>> {
     let mut cells: BTreeMap<Configuration, Vec<f64>> = BTreeMap::new();
     for row in rows.of(workload, Phase::Grid) {
-        if let Some(cell) = row.configuration {
+        if let Some(cell) = row.configuration() {
             cells.entry(cell).or_default().push(row.capacity_rps);
         }
     }

@@ -4,19 +4,14 @@
 
 use std::time::Duration;
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use sweetspot::terms::{Configuration, StopSignal};
 
-use crate::Result;
-use crate::capacity;
-use crate::command;
-use crate::judge;
-use crate::rows::{Phase, Row, Rows};
-use crate::site::Site;
-use crate::sizes::Sizes;
-use crate::workload::Workload;
+use super::rows::{Phase, Row};
+use super::site::Site;
+use super::{Sizes, capacity, command, judge};
+use crate::common::Result;
+use crate::common::rows::Rows;
+use crate::common::workload::{Workload, shuffled};
 
 /// All that is missing of a workload.
 ///
@@ -25,7 +20,7 @@ use crate::workload::Workload;
 pub fn workload(
     workload: &Workload,
     sizes: &Sizes,
-    rows: &mut Rows,
+    rows: &mut Rows<Row>,
     stop: &StopSignal,
 ) -> Result<()> {
     rows.check_asked(workload.name, Phase::Grid, sizes.seconds_per_cell)?;
@@ -41,14 +36,14 @@ struct Bench<'a> {
     name: &'static str,
     site: Site,
     sizes: &'a Sizes,
-    rows: &'a mut Rows,
+    rows: &'a mut Rows<Row>,
 }
 
 impl Bench<'_> {
     fn grid(&mut self) -> Result<()> {
         for round in 1..=self.sizes.replicates {
             for cell in shuffled(self.sizes.cells(), u64::from(round)) {
-                if self.rows.find(self.name, Phase::Grid, round, cell).is_none() {
+                if !self.rows.has(self.name, Phase::Grid, round, cell) {
                     self.capacity(Phase::Grid, round, cell)?;
                 }
             }
@@ -70,7 +65,7 @@ impl Bench<'_> {
     fn blocks(&mut self) -> Result<()> {
         let contenders = judge::contenders(self.name, self.rows);
         let is_whole = |round: &u32| {
-            let is_there = |cell| self.rows.find(self.name, Phase::Blocks, *round, cell).is_some();
+            let is_there = |cell| self.rows.has(self.name, Phase::Blocks, *round, cell);
             contenders.iter().copied().all(is_there)
         };
         let rounds = self.rows.of(self.name, Phase::Blocks).map(|row| row.round);
@@ -92,11 +87,12 @@ impl Bench<'_> {
         let seed = seed + u64::from(round) * 1000;
         let measured = capacity::measure(&self.site, cell, Duration::from_secs(asked_s), seed)?;
         let rps = measured.capacity_rps.map_or([0.0; 3], |rps| [rps.value, rps.low, rps.high]);
-        self.rows.add(Row {
+        self.add(Row {
             workload: self.name.to_string(),
             phase,
             round,
-            configuration: Some(cell),
+            workers: cell.workers.get(),
+            threads: cell.threads.get(),
             capacity_rps: rps[0],
             low_rps: rps[1],
             high_rps: rps[2],
@@ -106,16 +102,25 @@ impl Bench<'_> {
         })
     }
 
+    fn add(&mut self, row: Row) -> Result<()> {
+        let Row { workload, phase, round, workers, threads, capacity_rps, seconds, .. } = &row;
+        eprintln!(
+            "{workload} {phase:?} {round}: {workers} x {threads}, {capacity_rps:.1}/s, \
+             {seconds:.0} s"
+        );
+        self.rows.add(row)
+    }
+
     fn tune(&mut self, round: u32) -> Result<()> {
         let (result, took) = command::tune(&self.site, &self.sizes.folder, self.name, round)?;
         let decision = result.decision.as_ref();
-        let choice = decision.map(|d| Configuration::new(d.workers, d.threads)).transpose()?;
         let [low_rps, high_rps] = decision.map_or([0.0; 2], |d| d.capacity_rps_interval);
-        self.rows.add(Row {
+        self.add(Row {
             workload: self.name.to_string(),
             phase: Phase::Tune,
             round,
-            configuration: choice,
+            workers: decision.map_or(0, |d| d.workers),
+            threads: decision.map_or(0, |d| d.threads),
             capacity_rps: decision.map_or(0.0, |d| d.capacity_rps),
             low_rps,
             high_rps,
@@ -124,10 +129,4 @@ impl Bench<'_> {
             asked_s: self.site.plan.budget.as_secs_f64(),
         })
     }
-}
-
-/// In an order of chance that is the same for a run that goes on.
-fn shuffled(mut cells: Vec<Configuration>, seed: u64) -> Vec<Configuration> {
-    cells.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-    cells
 }

@@ -6,12 +6,16 @@ use std::fmt::Write as _;
 use sweetspot::stats::Estimate;
 use sweetspot::terms::Configuration;
 
-use crate::judge::{Agreement, FULL, Judged, median};
-use crate::machine;
-use crate::rows::Row;
+use super::judge::{Agreement, FULL, Judged};
+use super::rows::Row;
+use super::site::SLO;
+use crate::common::bars::{Bar, bars_table};
+use crate::common::machine;
+use crate::common::spread::Spread;
+use crate::common::table::table;
 
 /// Everything, as Markdown; `grounds`: what it was measured on.
-pub fn of(judged: &[Judged], grounds: &str) -> String {
+pub fn of(judged: &[Judged], grounds: &str, bars: &[Bar]) -> String {
     let lines = grounds.lines().map(|line| format!("- {line}\n"));
     let mut text = format!(
         "# What `tune` chooses, beside the whole grid\n\nMeasured on:\n\n{}\n\
@@ -19,7 +23,7 @@ pub fn of(judged: &[Judged], grounds: &str) -> String {
         lines.collect::<String>(),
         machine::commit()
     );
-    text += &summary(judged);
+    text += &format!("{}\n{}", summary(judged), bars_table(bars));
     for one in judged {
         text += &workload(one);
     }
@@ -27,24 +31,32 @@ pub fn of(judged: &[Judged], grounds: &str) -> String {
 }
 
 fn summary(judged: &[Judged]) -> String {
-    let mut text = "| workload | the grid's best | chosen | chosen / best (95 %) | share of the \
-                    grid's time | the next tunes |\n|---|---|---|---|---|---|\n"
-        .to_string();
-    for one in judged {
-        let name = one.workload.name;
-        let best = one.best.map_or("none".to_string(), |best| best.to_string());
-        let choices = one.choices().into_iter();
-        let choices: Vec<String> = choices.map(|choice| choice.to_string()).collect();
-        let ratios = one.choices().into_iter().map(|choice| ratio_to_best(one, choice));
-        let ratios: Vec<String> = ratios.collect();
-        let shares: Vec<String> = one.tunes.iter().map(|row| share(one, row)).collect();
-        let again = one.agreements().into_iter();
-        let again: Vec<&str> = again.map(|(_, _, agreement)| short(&agreement)).collect();
-        let [choices, ratios] = [choices, ratios].map(|all| all.join("; "));
-        let [shares, again] = [shares.join("; "), again.join("; ")];
-        let _ = writeln!(text, "| {name} | {best} | {choices} | {ratios} | {shares} | {again} |");
-    }
-    text
+    let head = [
+        "workload",
+        "the grid's best",
+        "chosen",
+        "chosen / best (95 %)",
+        "share of the grid's time",
+        "the next tunes",
+    ];
+    let row = |one: &Judged| {
+        let joined = |all: Vec<String>| all.join("; ");
+        let choices = one.choices();
+        let agreements = one.agreements();
+        [
+            one.workload.name.to_string(),
+            name(one.best),
+            joined(choices.iter().map(Configuration::to_string).collect()),
+            joined(choices.iter().map(|choice| ratio_to_best(one, *choice)).collect()),
+            joined(one.tunes.iter().map(|row| share(one, row)).collect()),
+            joined(agreements.iter().map(|(_, _, it)| short(it).to_string()).collect()),
+        ]
+    };
+    table(&head, judged.iter().map(row))
+}
+
+fn name(cell: Option<Configuration>) -> String {
+    cell.map_or("none".to_string(), |cell| cell.to_string())
 }
 
 fn short(agreement: &Agreement) -> &'static str {
@@ -60,7 +72,7 @@ fn workload(one: &Judged) -> String {
     let mut text = format!(
         "\n## {}: {}\n\n`GET {}` of `{}`, {}; {} x {:.0} s a cell. The median \
          (least..most):\n\n",
-        about.name, about.words, about.path, about.app, about.slo, one.rounds, one.asked_s
+        about.name, about.words, about.path, about.app, SLO, one.rounds, one.asked_s
     );
     text += &grid(one);
     text += &best(one);
@@ -72,23 +84,19 @@ fn workload(one: &Judged) -> String {
 fn grid(one: &Judged) -> String {
     let workers: BTreeSet<u16> = one.cells.keys().map(|cell| cell.workers.get()).collect();
     let threads: BTreeSet<u16> = one.cells.keys().map(|cell| cell.threads.get()).collect();
-    let head: String = threads.iter().map(|count| format!(" {count} |")).collect();
-    let rule = "---|".repeat(threads.len());
-    let mut text = format!("| workers \\ threads |{head}\n|---|{rule}\n");
-    for &w in &workers {
+    let head: Vec<String> = ["workers \\ threads".to_string()]
+        .into_iter()
+        .chain(threads.iter().map(u16::to_string))
+        .collect();
+    let row = |w: &u16| {
         let cells = threads.iter().map(|&t| {
-            let values = Configuration::new(w, t).ok().and_then(|cell| one.cells.get(&cell));
-            format!(" {} |", values.map_or("-".to_string(), |values| cell_text(values)))
+            let values = Configuration::new(*w, t).ok().and_then(|cell| one.cells.get(&cell));
+            let spread = values.and_then(|values| Spread::of(values));
+            spread.map_or("-".to_string(), |spread| spread.range(1.0, 0))
         });
-        let _ = writeln!(text, "| {w} |{}", cells.collect::<String>());
-    }
-    text
-}
-
-fn cell_text(values: &[f64]) -> String {
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(0.0, f64::max);
-    format!("{:.0} ({low:.0}..{high:.0})", median(values))
+        [w.to_string()].into_iter().chain(cells).collect::<Vec<_>>()
+    };
+    table(&head, workers.iter().map(row))
 }
 
 fn best(one: &Judged) -> String {
@@ -118,26 +126,27 @@ fn best(one: &Judged) -> String {
 }
 
 fn tunes(one: &Judged) -> String {
-    let mut text =
-        "\n| tune | choice | printed capacity (95 %) | seconds | of these load | of its \
-                    budget | share of the grid's time |\n|---|---|---|---|---|---|---|\n"
-            .to_string();
-    for row in &one.tunes {
-        let choice = row.configuration.map_or("none".to_string(), |choice| choice.to_string());
-        let _ = writeln!(
-            text,
-            "| seed {} | {choice} | {:.0} ({:.0} to {:.0}) | {:.0} | {:.0} | {:.0} | {} |",
-            row.round,
-            row.capacity_rps,
-            row.low_rps,
-            row.high_rps,
-            row.seconds,
-            row.load_s,
-            row.asked_s,
-            share(one, row)
-        );
-    }
-    text
+    let head = [
+        "tune",
+        "choice",
+        "printed capacity (95 %)",
+        "seconds",
+        "of these load",
+        "of its budget",
+        "share of the grid's time",
+    ];
+    let row = |row: &Row| {
+        [
+            format!("seed {}", row.round),
+            name(row.configuration()),
+            format!("{:.0} ({:.0} to {:.0})", row.capacity_rps, row.low_rps, row.high_rps),
+            format!("{:.0}", row.seconds),
+            format!("{:.0}", row.load_s),
+            format!("{:.0}", row.asked_s),
+            share(one, row),
+        ]
+    };
+    format!("\n{}", table(&head, one.tunes.iter().map(row)))
 }
 
 fn share(one: &Judged, row: &Row) -> String {
@@ -176,32 +185,31 @@ fn blocks(one: &Judged) -> String {
             ratio_to_best(one, choice)
         );
         let tunes: Vec<&Row> =
-            one.tunes.iter().filter(|row| row.configuration == Some(choice)).collect();
-        let head = tunes.iter().map(|row| format!(" printed by tune {} |", row.round));
-        let head: String = head.collect();
-        let rule = "---|".repeat(tunes.len());
-        let _ =
-            write!(text, "\n| block | chosen | best | ratio |{head}\n|---|---|---|---|{rule}\n");
-        for (round, block) in &one.blocks {
-            let Some(&rps) = block.get(&choice) else { continue };
+            one.tunes.iter().filter(|row| row.configuration() == Some(choice)).collect();
+        let printed = tunes.iter().map(|row| format!("printed by tune {}", row.round));
+        let head = ["block", "chosen", "best", "ratio"].map(str::to_string);
+        let head: Vec<String> = head.into_iter().chain(printed).collect();
+        let rows = one.blocks.iter().filter_map(|(round, block)| {
+            let &rps = block.get(&choice)?;
             // Not there when another cell was the best at that time.
             let best_rps = one.best.and_then(|best| block.get(&best)).filter(|rps| **rps > 0.0);
             let ratio = best_rps.map_or("-".to_string(), |best| format!("{:.3}", rps / best));
             let best_rps = best_rps.map_or("-".to_string(), |best| format!("{best:.0}"));
-            let beside: String = tunes.iter().map(|row| beside_printed(rps, row)).collect();
-            let _ = writeln!(text, "| {round} | {rps:.0} | {best_rps} | {ratio} |{beside}");
-        }
+            let row = [round.to_string(), format!("{rps:.0}"), best_rps, ratio];
+            let beside = tunes.iter().map(|tune| beside_printed(rps, tune).to_string());
+            Some(row.into_iter().chain(beside).collect::<Vec<_>>())
+        });
+        text += &format!("\n{}", table(&head, rows));
     }
     text
 }
 
-fn beside_printed(rps: f64, tune: &Row) -> String {
-    let place = match rps {
+fn beside_printed(rps: f64, tune: &Row) -> &'static str {
+    match rps {
         rps if rps < tune.low_rps => "below",
         rps if rps > tune.high_rps => "above",
         _ => "within",
-    };
-    format!(" {place} |")
+    }
 }
 
 fn ratio_to_best(one: &Judged, choice: Configuration) -> String {

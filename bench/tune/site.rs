@@ -4,36 +4,40 @@
 //! measured, so that neither has a setting that the other lacks.
 
 use std::ffi::OsString;
-use std::path::Path;
-
+use sweetspot::place::local::LocalSettings;
 use sweetspot::place::local::services::Services;
-use sweetspot::place::local::{LocalSettings, scratch_places};
 use sweetspot::plan::{self, Key, Plan, Typed};
 use sweetspot::session::local;
 use sweetspot::terms::StopSignal;
 
-use crate::sizes::Sizes;
-use crate::workload::Workload;
-use crate::{Result, program};
+use super::Sizes;
+use crate::common::workload::Workload;
+use crate::common::{Result, checkout, program, site};
+
+/// What `tune` itself would settle on for apps as quick as these; given, so that the grid is judged
+/// by the same.
+pub const SLO: &str = "p95<200ms,errors<0.1%";
 
 pub struct Site {
     pub plan: Plan,
     pub stop: StopSignal,
     typed: Typed,
     /// Ended with the site.
-    _services: Option<Services>,
+    _services: Services,
 }
 
 impl Site {
     pub fn prepare(workload: &Workload, sizes: &Sizes, stop: &StopSignal) -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let services = workload.asks_service.then(|| service(root, stop)).transpose()?;
-        let env = services.iter().flat_map(Services::env);
+        let mut services = site::services(stop)?;
+        if workload.asks_service() {
+            site::start_slow_service(&mut services)?;
+        }
+        let env = services.env().iter();
         let typed = Typed::default()
-            .with_path(Key::App, root.join(workload.app))
+            .with_path(Key::App, checkout(workload.app))
             .with(Key::Server, "puma")
             .with(Key::Target, format!("GET {}", workload.path))
-            .with(Key::Slo, workload.slo)
+            .with(Key::Slo, SLO)
             .with(Key::Workers, comma_list(&sizes.workers))
             .with(Key::Threads, comma_list(&sizes.threads))
             .with(Key::Budget, &sizes.tune_budget)
@@ -48,7 +52,7 @@ impl Site {
         Ok(LocalSettings { guardian: program(), ..local::settings(&self.plan)? })
     }
 
-    /// The same for the command.
+    /// What the command is given, for the same.
     pub fn arguments(&self) -> Vec<OsString> {
         let flag = |key: Key| OsString::from(format!("--{}", key.name()));
         let paths = self.typed.paths.iter();
@@ -57,13 +61,6 @@ impl Site {
         let texts = texts.flat_map(|(key, all)| all.iter().flat_map(|it| [flag(*key), it.into()]));
         [flag(Key::Yes)].into_iter().chain(paths).chain(texts).collect()
     }
-}
-
-/// The one of the published experiment with a slow endpoint.
-fn service(root: &Path, stop: &StopSignal) -> Result<Services> {
-    let mut services = Services::begin(&program(), &scratch_places(), stop.clone())?;
-    services.start_external("ruby external.rb", &root.join("labs/mixed-rails/app"))?;
-    Ok(services)
 }
 
 fn comma_list(numbers: &[u16]) -> String {

@@ -8,8 +8,6 @@ use crate::terms::{Arrivals, Offered, Rate};
 
 /// Halvings of a bracket that is two wide: half a percent.
 const PROBES: u32 = 9;
-/// Halvings of one that is a tenth wide: the same.
-const NEAR_PROBES: u32 = 5;
 /// A guess is never off by more than 2^20.
 const DOUBLINGS: u32 = 20;
 /// Nobody waits longer for the last reply, seconds.
@@ -88,20 +86,6 @@ impl Host {
             (low, high) = (high, 2.0 * high);
         }
         for _ in 0..PROBES {
-            let middle = 0.5 * (low + high);
-            if holds(middle) { low = middle } else { high = middle }
-        }
-        low
-    }
-
-    /// The same where a capacity is known to be within a few percent of `guess`.
-    pub fn capacity_near(&self, guess: f64, quantile: f64, limit_s: f64, requests: f64) -> f64 {
-        let holds = |rate: f64| self.holds(rate, quantile, limit_s, requests);
-        let (mut low, mut high) = (0.94 * guess, 1.06 * guess);
-        if guess <= 0.0 || !holds(low) || holds(high) {
-            return self.capacity(guess, quantile, limit_s, requests);
-        }
-        for _ in 0..NEAR_PROBES {
             let middle = 0.5 * (low + high);
             if holds(middle) { low = middle } else { high = middle }
         }

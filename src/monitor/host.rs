@@ -92,14 +92,6 @@ pub fn online_cores() -> Vec<u16> {
     cores.iter().map(|core| core.core).collect()
 }
 
-/// Seconds stolen by the hypervisor since boot, all cores.
-pub fn stolen_s() -> f64 {
-    let mut cores = Vec::new();
-    text::cores(&fs::read("/proc/stat").unwrap_or_default(), &mut cores);
-    let ticks: u64 = cores.iter().map(|core| core.steal).sum();
-    ticks as f64 * super::process::tick_ns() as f64 / 1e9
-}
-
 /// What a server started by this process can have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Host {

@@ -4,17 +4,17 @@
 
 #[path = "../../bench/load/counters.rs"]
 mod counters;
-#[path = "../../bench/load/figures.rs"]
-mod figures;
 #[path = "../../bench/load/parsers.rs"]
 mod parsers;
 #[path = "../../bench/load/rows.rs"]
 mod rows;
 
-use counters::Status;
-use figures::{Exactness, spread};
+use counters::{Exactness, Status};
 use parsers::{Quantiles, Reading};
-use rows::{Row, Rows};
+use rows::{Row, State};
+
+use crate::common::rows::Rows;
+use crate::common::spread::Spread;
 
 fn quantiles(p50: f64, p99: f64, max: f64) -> Quantiles {
     Quantiles { p50: Some(p50), p99: Some(p99), max: Some(max) }
@@ -351,14 +351,14 @@ fn instructions_are_read_from_callgrinds_last_words() {
 
 #[test]
 fn a_spread_has_its_median_quartiles_and_ends() {
-    let seven = spread(&[5.0, 1.0, 4.0, 2.0, 7.0, 3.0, 6.0]).unwrap();
+    let seven = Spread::of(&[5.0, 1.0, 4.0, 2.0, 7.0, 3.0, 6.0]).unwrap();
     assert_eq!((seven.count, seven.min, seven.max), (7, 1.0, 7.0));
     assert_eq!((seven.lower_quartile, seven.median, seven.upper_quartile), (2.5, 4.0, 5.5));
     assert_eq!(seven.text(10.0, 0), "40 (10..70; 25..55)");
-    let two = spread(&[1.0, 2.0]).unwrap();
+    let two = Spread::of(&[1.0, 2.0]).unwrap();
     assert_eq!((two.lower_quartile, two.median, two.upper_quartile), (1.25, 1.5, 1.75));
-    assert_eq!(spread(&[0.25]).unwrap().text(1.0, 2), "0.25");
-    assert_eq!(spread(&[]), None);
+    assert_eq!(Spread::of(&[0.25]).unwrap().text(1.0, 2), "0.25");
+    assert_eq!(Spread::of(&[]), None);
 }
 
 #[test]
@@ -373,25 +373,22 @@ fn only_undisturbed_seconds_are_judged() {
 }
 
 fn row(tool: &str, round: u32, throughput_rps: f64) -> Row {
-    let mut row = Row::new("closed", tool, round, 5);
-    row.set("throughput_rps", throughput_rps);
-    row.set_if("latency_s_p99", None);
-    row
+    Row { throughput_rps: Some(throughput_rps), ..Row::new("closed", tool, round, 5) }
 }
 
 #[test]
 fn a_bench_that_was_cut_goes_on_with_the_rows_it_has() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.csv");
-    let mut rows = Rows::open(&path, "build 1").unwrap();
+    let mut rows = Rows::of_build(&path, "build 1").unwrap();
     rows.add(row("wrk", 1, 80_000.5)).unwrap();
     let mut failed = row("ab", 1, 1.0);
-    failed.is_error = true;
+    failed.state = State::Error;
     failed.remark("no, it\ndid not");
     failed.remark("answer");
     rows.add(failed).unwrap();
 
-    let mut again = Rows::open(&path, "build 1").unwrap();
+    let mut again = Rows::of_build(&path, "build 1").unwrap();
     assert!(again.has(&row("wrk", 1, 0.0)));
     assert!(!again.has(&row("wrk", 2, 0.0)), "another round");
     assert!(!again.has(&Row::new("closed", "wrk", 1, 60)), "another length");
@@ -400,7 +397,7 @@ fn a_bench_that_was_cut_goes_on_with_the_rows_it_has() {
     assert_eq!(notes, ["no  it did not; answer", ""]);
     again.add(row("ab", 1, 70_000.0)).unwrap();
     let rows = again.of("closed", 5);
-    let rates: Vec<f64> = rows.iter().filter_map(|row| row.get("throughput_rps")).collect();
+    let rates: Vec<f64> = rows.iter().filter_map(|row| row.throughput_rps).collect();
     assert_eq!(rates, [70_000.0, 80_000.5], "the last word on each run");
 }
 
@@ -409,7 +406,7 @@ fn rows_of_another_build_are_put_aside() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.csv");
     for build in ["build 1", "build 2", "build 3"] {
-        let mut rows = Rows::open(&path, build).unwrap();
+        let mut rows = Rows::of_build(&path, build).unwrap();
         assert!(!rows.has(&row("wrk", 1, 0.0)));
         rows.add(row("wrk", 1, 1.0)).unwrap();
     }

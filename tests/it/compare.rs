@@ -13,8 +13,8 @@ use sweetspot::session::compare::{CompareError, Question, Source, compare};
 use sweetspot::terms::{CompareReport, Configuration, FigureKind, PlannedGoal, Standing};
 use tempfile::TempDir;
 
+use crate::process::sweetspot;
 use crate::schema::assert_valid;
-use crate::sessions::sweetspot;
 use crate::tune;
 
 /// 12 ms of CPU and 48 ms of waiting, on a machine whose starts differ by 2 %.
@@ -143,9 +143,8 @@ fn the_verb_says_it_in_eighty_columns_and_ends_with_the_verdict_as_its_code() {
     let (folder, store) = tuned(&[app(), slower(1.4)]);
     let store = store.display().to_string();
     let run = |arguments: &[&str]| {
-        let output = sweetspot(folder.path(), &[&["compare"], arguments].concat());
-        let text = String::from_utf8(output.stdout).unwrap();
-        (output.status.code().unwrap(), text, String::from_utf8(output.stderr).unwrap())
+        let ended = sweetspot(folder.path(), &[&["compare"], arguments].concat());
+        (ended.code.unwrap(), ended.stdout, ended.stderr)
     };
     let (code, text, error) = run(&["1", "2", "--store", &store]);
     assert_eq!(code, 3, "{text}{error}");

@@ -1,17 +1,12 @@
 //! Doctor on this machine.
 
-use std::time::Duration;
-
 use sweetspot::report::document::doctor::FindingReport;
 use sweetspot::session::doctor::{self, DoctorSettings};
 use sweetspot::terms::{Finding, FindingState, MachineCheck};
 
-fn run(arguments: &[&str], folder: &std::path::Path) -> (Option<i32>, String) {
-    let mut command = assert_cmd::Command::cargo_bin("sweetspot").unwrap();
-    command.arg("doctor").args(arguments).current_dir(folder).timeout(Duration::from_secs(60));
-    let output = command.output().unwrap();
-    (output.status.code(), String::from_utf8(output.stdout).unwrap())
-}
+use crate::process::{app, ended, program, sweetspot};
+
+const APP: (&str, &str) = ("config.ru", "run ->(_) { [200, {}, []] }");
 
 fn exit_code_of(findings: &[FindingReport]) -> Option<i32> {
     Some(i32::from(findings.iter().any(|finding| finding.state == FindingState::Bad)))
@@ -20,9 +15,9 @@ fn exit_code_of(findings: &[FindingReport]) -> Option<i32> {
 #[test]
 fn json_is_an_array_of_findings_and_the_exit_code_says_whether_one_is_bad() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, output) = run(&["--quick", "--json"], folder.path());
-    let findings: Vec<FindingReport> = serde_json::from_str(&output).unwrap();
-    assert_eq!(code, exit_code_of(&findings));
+    let ended = sweetspot(folder.path(), &["doctor", "--quick", "--json"]);
+    let findings: Vec<FindingReport> = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(ended.code, exit_code_of(&findings));
     let codes: Vec<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();
     let expected = [
         "cores",
@@ -51,13 +46,11 @@ fn json_is_an_array_of_findings_and_the_exit_code_says_whether_one_is_bad() {
 
 #[test]
 fn a_program_that_the_app_needs_and_that_is_missing_is_bad() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("config.ru"), "run ->(_) { [200, {}, []] }").unwrap();
-    let mut command = assert_cmd::Command::cargo_bin("sweetspot").unwrap();
-    command.args(["doctor", "--quick"]).current_dir(folder.path()).env("PATH", folder.path());
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let text = String::from_utf8(output.stdout).unwrap();
+    let folder = app(&[APP]);
+    let mut command = program(folder.path());
+    let ended = ended(command.args(["doctor", "--quick"]).env("PATH", folder.path()));
+    assert_eq!(ended.code, Some(1));
+    let text = ended.stdout;
     assert!(text.contains("bad   puma") && text.contains("needs `puma`"), "{text}");
     assert!(text.contains("not fit to measure on"), "{text}");
     assert!(!text.contains('\x1b'), "colours are for terminals");
@@ -65,8 +58,7 @@ fn a_program_that_the_app_needs_and_that_is_missing_is_bad() {
 
 #[test]
 fn a_full_run_finds_the_tools_of_an_app_and_warns_of_all_that_is_not_ok() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("config.ru"), "run ->(_) { [200, {}, []] }").unwrap();
+    let folder = app(&[APP]);
     let settings = DoctorSettings {
         quick: false,
         app: folder.path().to_path_buf(),
@@ -86,9 +78,7 @@ fn a_full_run_finds_the_tools_of_an_app_and_warns_of_all_that_is_not_ok() {
 #[test]
 fn a_folder_that_is_not_there_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = assert_cmd::Command::cargo_bin("sweetspot").unwrap();
-    let output = command.args(["doctor", "nowhere"]).current_dir(folder.path()).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("nowhere is no folder"), "{said}");
+    let ended = sweetspot(folder.path(), &["doctor", "nowhere"]);
+    ended.assert_code(2);
+    assert!(ended.stderr.contains("nowhere is no folder"), "{ended:?}");
 }

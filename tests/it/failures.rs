@@ -9,4 +9,6 @@ pub mod site;
 mod stopped;
 mod unprivileged;
 
+pub use disk::limit_file_size;
+pub use killed::random;
 use site::{Site, configuration};

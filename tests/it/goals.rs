@@ -69,7 +69,7 @@ fn text(ended: &Ended) -> String {
     report::decision(&story, report::Style::PLAIN).join("\n")
 }
 
-/// The same without line breaks.
+/// A text without line breaks.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -2,8 +2,6 @@
 //! on a real Puma, whose speed follows a variable.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::time::Duration;
 
 use sweetspot::place::local::{Local, LocalSettings};
@@ -20,6 +18,7 @@ use sweetspot::terms::{
 };
 use tempfile::TempDir;
 
+use crate::place::get;
 use crate::schema::assert_valid;
 use crate::tune::{Room, plan};
 
@@ -324,15 +323,6 @@ fn setting(name: &str, value: &str) -> Change {
     Change { settings, env: Default::default(), ..change(name, value) }
 }
 
-/// What the running server answers.
-fn page(place: &Local) -> String {
-    let mut stream = TcpStream::connect(place.address().unwrap()).unwrap();
-    stream.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
-    let mut reply = String::new();
-    stream.read_to_string(&mut reply).unwrap();
-    reply.split("\r\n\r\n").nth(1).unwrap_or_default().to_string()
-}
-
 #[test]
 fn a_setting_takes_effect_on_a_real_server_for_its_variant_alone() {
     let folder = TempDir::new().unwrap();
@@ -342,7 +332,7 @@ fn a_setting_takes_effect_on_a_real_server_for_its_variant_alone() {
     for (change, expected) in [(0, "its master"), (1, "itself"), (0, "its master")] {
         let started = place.start_variant(two, Variant::of(change)).unwrap();
         assert!(matches!(started, Started::Ready { .. }), "{started:?}");
-        assert_eq!(page(&place), expected, "change {change}");
+        assert_eq!(get(place.address().unwrap(), "/"), expected, "change {change}");
     }
 }
 

@@ -5,15 +5,12 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::failures::site::{Ended, Running, Site, set_mode};
+use crate::failures::site::{Running, Site, set_mode};
+use crate::process::Ended;
 use crate::schema::assert_valid;
 
 fn site() -> Site {
     Site::new(&[])
-}
-
-fn json(ended: &Ended) -> Value {
-    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
 }
 
 /// Where an experiment that is not over keeps what it has measured.
@@ -31,7 +28,7 @@ fn quick_on(site: &Site, name: &str) -> Value {
     let ended = site.run(&["lab", "run", name, "--quick", "--json"]);
     // A machine that does other work leaves conclusions undecided.
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
-    let result = json(&ended);
+    let result = ended.json();
     assert_valid("lab.schema.json", &result);
     assert_eq!(result["lab"], name);
     for run in result["runs"].as_array().unwrap() {
@@ -141,7 +138,7 @@ fn light_pages_and_the_slow_one_have_figures_of_their_own() {
 #[test]
 fn what_there_is_is_listed_and_shown_without_running_it() {
     let site = site();
-    let list = json(&site.run(&["lab", "list", "--json"]));
+    let list = site.run(&["lab", "list", "--json"]).json();
     assert_valid("labs.schema.json", &list);
     let list = list.as_array().unwrap();
     assert_eq!(list.len(), 6);
@@ -235,7 +232,7 @@ fn a_database_that_refuses_connections_is_told_with_the_number_that_is_needed() 
     assert!(text.contains(workers) && text.contains(clients), "{text}");
     let text = text.replace(workers, "workers = [24]").replace(clients, "clients = [48]");
     fs::write(mine.join("lab.toml"), text).unwrap();
-    let result = json(&site.run(&["lab", "run", "./mine", "--quick", "--json"]));
+    let result = site.run(&["lab", "run", "./mine", "--quick", "--json"]).json();
     let runs = result["runs"].as_array().unwrap();
     let waiting = |run: &&Value| run["setting"]["target"] == "wait_for_db_long";
     let failure = runs.iter().find(waiting).unwrap()["failure"].as_str().unwrap();
@@ -270,7 +267,7 @@ fn an_experiment_that_was_killed_leaves_nothing_and_goes_on_where_it_was() {
     fs::write(&path, own).unwrap();
     let ended = site.run(&arguments);
     assert!(ended.stderr.contains("2 of them were measured before"), "{ended:?}");
-    let result = json(&ended);
+    let result = ended.json();
     let runs = result["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 4);
     for (before, after) in left["runs"].as_array().unwrap().iter().zip(runs) {

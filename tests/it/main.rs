@@ -3,6 +3,8 @@
 mod bench_diagnosis;
 mod bench_load;
 mod bootstrap;
+#[path = "../../bench/common/mod.rs"]
+pub mod common;
 mod compare;
 mod doctor;
 mod failures;
@@ -17,6 +19,7 @@ mod page;
 mod place;
 mod plan;
 mod predict;
+mod process;
 mod published;
 mod rails;
 mod schema;

@@ -22,8 +22,8 @@ use sweetspot::terms::{
 };
 use tempfile::TempDir;
 
+use crate::process::{self, sweetspot};
 use crate::schema::assert_valid;
-use crate::sessions::sweetspot;
 use crate::tune::{self, Room};
 
 /// Pages of 60 ms, and reports of most of a second, `weight` for each page.
@@ -236,21 +236,15 @@ fn predictions_from_several_goals_say_what_they_assume() {
 
 /// A page that waits a moment, and a report that waits a third of a second.
 fn real_app() -> TempDir {
-    let folder = TempDir::new().unwrap();
     let app = "run ->(env) { sleep(env['PATH_INFO'] == '/report' ? 0.35 : 0.01); [200, {}, ['']] }";
-    std::fs::write(folder.path().join("config.ru"), app).unwrap();
-    std::fs::create_dir(folder.path().join("config")).unwrap();
-    std::fs::write(folder.path().join("config/puma.rb"), "threads 4, 4\n").unwrap();
-    folder
+    process::app(&[("config.ru", app), ("config/puma.rb", "threads 4, 4\n")])
 }
 
 fn tune_really(folder: &TempDir, slo: &str, report: &str, budget: &str) -> (Option<i32>, Value) {
     let grid = ["tune", "--workers", "1", "--threads", "4,8", "--fresh-session", "--json"];
     let goals = ["--slo", slo, "--target", "GET / weight=4", "--target", report];
-    let output = sweetspot(folder.path(), &[&grid[..], &goals, &["--budget", budget]].concat());
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let json = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{errors}"));
-    (output.status.code(), json)
+    let ended = sweetspot(folder.path(), &[&grid[..], &goals, &["--budget", budget]].concat());
+    (ended.code, ended.json())
 }
 
 #[test]

@@ -3,31 +3,23 @@
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use sweetspot::monitor::{CoreChoice, Monitor, Sampler, Seen, Watched};
 use sweetspot::terms::{BlindSpot, MonitorRecord, ProcessUse, Role};
 
-/// A process of a test, gone when the test ends, also on panic.
-struct Owned(Child);
+use crate::process::{self, Ended, Kept, sweetspot};
 
-impl Drop for Owned {
-    fn drop(&mut self) {
-        // Both fail only when it has been waited for already.
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
-
-fn ruby(program: &str) -> Owned {
+fn ruby(program: &str) -> Kept {
     let mut command = Command::new("ruby");
     command.args(["--disable-gems", "-e", program]).stdin(Stdio::null()).stdout(Stdio::piped());
-    Owned(command.spawn().expect("these tests need ruby"))
+    Kept::start(&mut command)
 }
 
 /// Reads one line of a child's standard output.
-fn line(child: &mut Owned) -> String {
+fn line(child: &mut Kept) -> String {
     let mut text = String::new();
     let mut byte = [0u8];
     let stdout = child.0.stdout.as_mut().unwrap();
@@ -62,7 +54,7 @@ fn look_until(sampler: &mut Sampler, mut done: impl FnMut(&mut Sampler) -> bool)
 }
 
 /// What the kernel counted for a child that has ended, in seconds.
-fn wait_for_use(child: &mut Owned) -> f64 {
+fn wait_for_use(child: &mut Kept) -> f64 {
     let mut status = 0;
     // SAFETY: all zeros is a valid `rusage`, which the kernel then fills.
     let usage = unsafe {
@@ -149,7 +141,7 @@ fn blocking_shows_as_voluntary_switches_and_competing_for_a_core_as_run_delay() 
     let mut command = Command::new("taskset");
     let core = sweetspot::monitor::host::allowed_cores(0)[0].to_string();
     command.args(["-c", &core, "ruby", "--disable-gems", "-e", program]);
-    let child = GroupOfProcesses::spawn(&mut command);
+    let child = group_of(&mut command);
     let mut sampler = Sampler::start(watched(child.pid()), CoreChoice::Allowed);
     let origin = Instant::now();
     let (mut delay_s, mut voluntary, mut busy_cores) = (0.0, 0, 0);
@@ -208,26 +200,9 @@ fn open_files_faults_and_memory_of_a_process_are_seen() {
     });
 }
 
-/// A process and all below it, in a process group of their own so that all of it can be ended.
-struct GroupOfProcesses(Owned);
-
-impl GroupOfProcesses {
-    fn spawn(command: &mut Command) -> Self {
-        use std::os::unix::process::CommandExt;
-        let command = command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
-        Self(Owned(command.spawn().expect("the tool of this test is missing")))
-    }
-
-    fn pid(&self) -> u32 {
-        self.0.0.id()
-    }
-}
-
-impl Drop for GroupOfProcesses {
-    fn drop(&mut self) {
-        // SAFETY: a plain system call; the group is ours, its leader has not been waited for yet.
-        unsafe { libc::kill(-(self.pid() as libc::pid_t), libc::SIGKILL) };
-    }
+/// A process and all below it, in a process group that ends with it.
+fn group_of(command: &mut Command) -> Kept {
+    Kept::lead(command.stdin(Stdio::piped()).stdout(Stdio::piped()))
 }
 
 #[test]
@@ -238,12 +213,12 @@ fn a_grandchild_is_found_named_and_kept_when_its_parent_ends() {
           $stdin.gets\nexit!(0)\nend\nProcess.wait\nsleep 20";
     let mut command = Command::new("ruby");
     command.args(["--disable-gems", "-e", program]);
-    let mut child = GroupOfProcesses::spawn(&mut command);
-    let grandchild: u32 = line(&mut child.0).parse().unwrap();
+    let mut child = group_of(&mut command);
+    let grandchild: u32 = line(&mut child).parse().unwrap();
     let mut sampler = Sampler::start(watched(child.pid()), CoreChoice::All);
     assert_eq!(sampler.close(Instant::now()).processes.len(), 3);
     // The process in between waits for the end of this.
-    drop(child.0.0.stdin.take());
+    drop(child.0.stdin.take());
     let mut processes = Vec::new();
     look_until(&mut sampler, |sampler| {
         processes = sampler.close(Instant::now()).processes;
@@ -267,15 +242,15 @@ fn a_process_that_ends_gives_its_last_use_and_is_then_forgotten() {
         $stdout.write(\"#{$$}\\n\"); $stdout.flush; sleep 20 }\n\
         Process.wait\nsleep 20";
     let program = format!("$stdin.gets\n{program}");
-    let mut child = GroupOfProcesses::spawn(command.args(["--disable-gems", "-e", &program]));
+    let mut child = group_of(command.args(["--disable-gems", "-e", &program]));
     let mut sampler = Sampler::start(watched(child.pid()), CoreChoice::All);
     let first = sampler.close(Instant::now());
     assert_eq!(first.processes.len(), 1);
     // Only now it forks: its start is told from the watch's by clock ticks, so one has to pass.
     let began = Instant::now();
     look_until(&mut sampler, |_| began.elapsed() > Duration::from_millis(20));
-    drop(child.0.0.stdin.take());
-    let brief: libc::pid_t = line(&mut child.0).parse().unwrap();
+    drop(child.0.stdin.take());
+    let brief: libc::pid_t = line(&mut child).parse().unwrap();
     sampler.look(true);
     // SAFETY: a plain system call on a process that this test started.
     unsafe { libc::kill(brief, libc::SIGKILL) };
@@ -319,34 +294,25 @@ fn connections_that_nobody_accepts_show_in_the_listen_queue() {
     assert_eq!(sampler.blind_spots()[0], BlindSpot::ListenQueueUnseen { port: Some(port) });
 }
 
-fn sweetspot(arguments: &[&str]) -> assert_cmd::assert::Assert {
-    let mut command = assert_cmd::Command::cargo_bin("sweetspot").unwrap();
-    command.args(arguments).timeout(Duration::from_secs(60)).assert()
-}
-
-/// Each line of standard output as JSON.
-fn json_lines(assert: &assert_cmd::assert::Assert) -> Vec<serde_json::Value> {
-    let output = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
-    output.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+fn watch(arguments: &[&str]) -> Ended {
+    sweetspot(Path::new("."), &[&["watch"], arguments].concat())
 }
 
 /// A real Puma with two workers on a port of its own.
 struct Puma {
     port: u16,
-    _process: GroupOfProcesses,
+    _process: Kept,
     _folder: tempfile::TempDir,
 }
 
 fn puma() -> Puma {
-    let folder = tempfile::tempdir().unwrap();
-    let app = "run ->(_) { [200, {}, ['ok']] }";
-    std::fs::write(folder.path().join("config.ru"), app).unwrap();
+    let folder = process::app(&[("config.ru", "run ->(_) { [200, {}, ['ok']] }")]);
     let mut command = Command::new("puma");
     command.args(["-w", "2", "-t", "2:2", "-b", "tcp://127.0.0.1:0", "-e", "production"]);
-    let mut process = GroupOfProcesses::spawn(command.current_dir(folder.path()));
+    let mut process = group_of(command.current_dir(folder.path()));
     let (mut port, mut booted) = (None, 0);
     while booted < 2 {
-        let text = line(&mut process.0);
+        let text = line(&mut process);
         assert!(!text.is_empty() || port.is_none(), "puma ended before it was ready");
         if let Some((_, found)) = text.split_once("Listening on http://127.0.0.1:") {
             port = found.trim().parse().ok();
@@ -360,18 +326,11 @@ fn puma() -> Puma {
 fn watch_finds_puma_by_its_port_and_tells_master_from_workers() {
     let puma = puma();
     let address = format!("127.0.0.1:{}", puma.port);
-    let watched = sweetspot(&[
-        "watch",
-        "--listen",
-        &address,
-        "--count",
-        "2",
-        "--interval",
-        "500ms",
-        "--json",
-    ])
-    .success();
-    let seconds = json_lines(&watched);
+    let twice = ["--count", "2", "--interval", "500ms", "--json"];
+    let watched = watch(&[&["--listen", &address], &twice[..]].concat());
+    watched.assert_code(0);
+    let seconds: Vec<serde_json::Value> =
+        watched.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(seconds.len(), 2);
     let processes = seconds[1]["processes"].as_array().unwrap();
     let roles: Vec<_> = processes
@@ -391,16 +350,18 @@ fn watch_finds_puma_by_its_port_and_tells_master_from_workers() {
 fn watch_prints_csv_rows_and_lines_for_a_pid() {
     let child = ruby("sleep 20");
     let pid = child.0.id().to_string();
-    let csv = sweetspot(&["watch", "--pid", &pid, "--count", "2", "--interval", "200ms", "--csv"]);
-    let csv = String::from_utf8(csv.success().get_output().stdout.clone()).unwrap();
+    let ended = watch(&["--pid", &pid, "--count", "2", "--interval", "200ms", "--csv"]);
+    ended.assert_code(0);
+    let csv = ended.stdout;
     assert_eq!(csv.lines().count(), 3, "{csv}");
     assert!(csv.starts_with("time,at_s,length_s,pid,role,"));
     assert!(
         csv.lines().skip(1).all(|row| row.contains(&format!(",{pid},worker,0,ruby,"))),
         "{csv}"
     );
-    let plain = sweetspot(&["watch", "--pid", &pid, "--duration", "300ms"]).success();
-    let plain = String::from_utf8(plain.get_output().stdout.clone()).unwrap();
+    let ended = watch(&["--pid", &pid, "--duration", "300ms"]);
+    ended.assert_code(0);
+    let plain = ended.stdout;
     assert!(plain.contains(&pid) && !plain.contains('\x1b'), "{plain}");
 }
 
@@ -415,27 +376,26 @@ fn watch_says_who_is_not_there_and_what_is() {
         (["--pid", "8388609"], "no process 8388609"),
         (["--cgroup", "/no/such/group"], "/no/such/group is no control group"),
     ] {
-        let failed = sweetspot(&[&["watch"], &arguments[..]].concat()).code(1);
-        let message = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
-        assert!(message.contains(expected), "{message}");
+        let failed = watch(&arguments);
+        failed.assert_code(1);
+        assert!(failed.stderr.contains(expected), "{failed:?}");
     }
-    sweetspot(&["watch", "--listen", "somewhere"]).code(2);
-    sweetspot(&["watch"]).code(2);
+    watch(&["--listen", "somewhere"]).assert_code(2);
+    watch(&[]).assert_code(2);
 }
 
 #[test]
 fn watch_ends_cleanly_on_an_interrupt_and_when_the_process_ends() {
     let mut child = ruby("sleep 20");
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("sweetspot"));
+    let mut command = process::program(Path::new("."));
     let pid = child.0.id().to_string();
     command.args(["watch", "--pid", &pid, "--json", "--interval", "100ms"]).stdout(Stdio::piped());
-    let mut watch = Owned(command.spawn().unwrap());
+    let mut watch = Kept::start(&mut command);
     assert!(line(&mut watch).starts_with('{'));
-    // SAFETY: a plain system call on a process that this test started.
-    unsafe { libc::kill(watch.0.id() as libc::pid_t, libc::SIGINT) };
+    watch.signal(libc::SIGINT);
     assert_eq!(watch.0.wait().unwrap().code(), Some(0));
 
-    let mut watch = Owned(command.spawn().unwrap());
+    let mut watch = Kept::start(&mut command);
     assert!(line(&mut watch).starts_with('{'));
     child.0.kill().unwrap();
     child.0.wait().unwrap();

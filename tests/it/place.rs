@@ -23,12 +23,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use sweetspot::place::local::{Local, LocalSettings, SYSTEM_PROGRAMS};
-use sweetspot::place::{Place, Started, Unusable};
+use sweetspot::place::{Place, PlaceError, Started, Unusable};
 use sweetspot::plan::{self, Key, Typed, check_programs, choose_server};
 use sweetspot::report::Language;
-use sweetspot::server::{self, Adapter, App, Framework, Inspection};
+use sweetspot::server::{self, Adapter, App, Framework, Inspection, Proxy};
 use sweetspot::session::local;
 use sweetspot::terms::{BootFailure, Configuration, StopSignal, Target};
+
+use crate::process::{Kept, unused_address, wait_until, write_files};
 
 /// What is to be known of an app's own settings, a line each.
 fn remarks(inspection: &Inspection) -> String {
@@ -50,11 +52,7 @@ impl TestApp {
         let folder = tempfile::tempdir().unwrap();
         // Somebody else may have to read it.
         fs::set_permissions(folder.path(), mode(0o755)).unwrap();
-        for (name, content) in files {
-            let path = folder.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, content).unwrap();
-        }
+        write_files(folder.path(), files);
         Self { folder }
     }
 
@@ -84,6 +82,9 @@ impl TestApp {
         let path = std::env::var_os("PATH").unwrap();
         let system = SYSTEM_PROGRAMS.iter().map(PathBuf::from);
         let folders: Vec<_> = std::env::split_paths(&path).chain(system).collect();
+        if adapter.about().needs_proxy {
+            app.proxy = Proxy::Nginx;
+        }
         check_programs(&mut app, adapter, &folders).unwrap();
         LocalSettings {
             guardian: env!("CARGO_BIN_EXE_sweetspot").into(),
@@ -115,13 +116,36 @@ impl TestApp {
         all_processes().into_iter().filter(is_there).collect()
     }
 
+    /// What the server says of the app's settings; nothing of it is left.
+    #[track_caller]
+    fn inspect(&self, mut local: Local) -> Inspection {
+        let before = self.listing();
+        let inspection = local.inspect().unwrap();
+        self.assert_is(&before);
+        self.assert_nothing_is_left();
+        inspection
+    }
+
+    /// Ends the server, of which nothing is left.
+    #[track_caller]
+    fn end(&self, local: &mut Local) {
+        local.stop().unwrap();
+        self.assert_nothing_is_left();
+    }
+
+    #[track_caller]
+    fn assert_is(&self, before: &Listing) {
+        assert_eq!(self.listing(), *before, "the app's folder was written to");
+    }
+
+    #[track_caller]
     fn assert_nothing_is_left(&self) {
         let left: Vec<String> = self.processes().into_iter().map(title).collect();
         assert!(left.is_empty(), "left behind: {left:?}");
     }
 
     /// Every file and folder with its size and time of change.
-    fn listing(&self) -> BTreeMap<PathBuf, (u64, SystemTime)> {
+    fn listing(&self) -> Listing {
         let mut listing = BTreeMap::new();
         let mut folders = vec![self.path()];
         while let Some(folder) = folders.pop() {
@@ -140,6 +164,8 @@ impl TestApp {
     }
 }
 
+type Listing = BTreeMap<PathBuf, (u64, SystemTime)>;
+
 fn mode(bits: u32) -> fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(bits)
 }
@@ -149,7 +175,7 @@ fn all_processes() -> Vec<u32> {
     entries.filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok()).collect()
 }
 
-fn title(pid: u32) -> String {
+pub fn title(pid: u32) -> String {
     let cmdline = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&cmdline).replace('\0', " ").trim().to_string()
 }
@@ -174,13 +200,11 @@ fn configuration(workers: u16, threads: u16) -> Configuration {
     Configuration::new(workers, threads).unwrap()
 }
 
-/// Waits for a condition, and fails when it does not come about.
-fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !condition() {
-        assert!(Instant::now() < deadline, "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+/// Of a process that the test started and has just seen.
+#[track_caller]
+fn kill(pid: u32, signal: i32) {
+    // SAFETY: two integers.
+    assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0, "signal {signal} to {pid}");
 }
 
 #[track_caller]
@@ -191,6 +215,20 @@ fn start(local: &mut Local, workers: u16, threads: u16) {
     }
 }
 
+/// A server that is ready.
+#[track_caller]
+fn started(settings: LocalSettings, workers: u16, threads: u16) -> Local {
+    let mut local = Local::new(settings, StopSignal::default()).unwrap();
+    start(&mut local, workers, threads);
+    local
+}
+
+/// Why a server does not become ready.
+#[track_caller]
+fn failing(settings: LocalSettings, workers: u16, threads: u16) -> BootFailure {
+    start_failing(&mut Local::new(settings, StopSignal::default()).unwrap(), workers, threads)
+}
+
 #[track_caller]
 fn start_failing(local: &mut Local, workers: u16, threads: u16) -> BootFailure {
     match local.start(configuration(workers, threads)).unwrap() {
@@ -199,8 +237,28 @@ fn start_failing(local: &mut Local, workers: u16, threads: u16) -> BootFailure {
     }
 }
 
+/// What went wrong is said with these words.
+#[track_caller]
+fn assert_message(failure: &BootFailure, words: &str) {
+    assert!(Language::DATA.say(&failure.message).contains(words), "{failure:?}");
+}
+
+#[track_caller]
+fn assert_advice(failure: &BootFailure, words: &str) {
+    assert!(Language::DATA.say(&failure.advice).contains(words), "{failure:?}");
+}
+
+/// Why the app's settings could not be read.
+#[track_caller]
+fn unread(mut local: Local) -> Unusable {
+    match local.inspect() {
+        Err(PlaceError::Inspection(failure)) => *failure,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// The body of a reply.
-fn get(address: SocketAddr, path: &str) -> String {
+pub fn get(address: SocketAddr, path: &str) -> String {
     reply(address, path).unwrap().split_once("\r\n\r\n").unwrap().1.to_string()
 }
 

@@ -3,37 +3,25 @@
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
-use tempfile::TempDir;
+use crate::process::{Ended, app as folder_with, ended, program, sweetspot};
 
-/// A folder with these files: name and content.
-fn folder_with(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, content) in files {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
-    }
-    folder
-}
-
-fn dry_run(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("sweetspot").unwrap();
-    command.current_dir(folder).args(["tune", "--dry-run"]).args(arguments);
-    command
+fn dry_run(folder: &Path, arguments: &[&str]) -> Ended {
+    sweetspot(folder, &[&["tune", "--dry-run"], arguments].concat())
 }
 
 /// What is printed on standard output; the command succeeds.
 fn shown(folder: &Path, arguments: &[&str]) -> String {
-    let output = dry_run(folder, arguments).assert().success().code(0).get_output().clone();
-    String::from_utf8(output.stdout).unwrap()
+    let ended = dry_run(folder, arguments);
+    ended.assert_code(0);
+    ended.stdout
 }
 
 /// What is printed on standard error; the command ends with the code for a wrong plan.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
-    let output = dry_run(folder, arguments).assert().failure().code(2).get_output().clone();
-    assert!(output.stdout.is_empty(), "nothing is shown of a plan that is wrong");
-    String::from_utf8(output.stderr).unwrap()
+    let ended = dry_run(folder, arguments);
+    ended.assert_code(2);
+    assert!(ended.stdout.is_empty(), "nothing is shown of a plan that is wrong");
+    ended.stderr
 }
 
 const RUN: (&str, &str) = ("config.ru", "run ->(env) { [200, {}, []] }\n");
@@ -128,8 +116,10 @@ fn an_app_that_cannot_be_tuned_ends_with_code_2_and_the_way_out() {
 #[test]
 fn puma_that_is_not_installed_is_said_before_anything_starts() {
     let folder = folder_with(&[RUN]);
-    let output = dry_run(folder.path(), &[]).env("PATH", "").assert().code(2).get_output().clone();
-    let error = String::from_utf8(output.stderr).unwrap();
+    let mut command = program(folder.path());
+    let ended = ended(command.args(["tune", "--dry-run"]).env("PATH", ""));
+    ended.assert_code(2);
+    let error = ended.stderr;
     assert!(error.contains("puma is not in any folder of PATH; install it:"), "{error}");
 }
 
@@ -194,8 +184,9 @@ fn a_plan_that_may_not_be_read_is_named() {
 
 #[test]
 fn the_help_has_headings_and_an_example() {
-    let output = Command::cargo_bin("sweetspot").unwrap().args(["tune", "--help"]).assert();
-    let text = String::from_utf8(output.success().get_output().stdout.clone()).unwrap();
+    let ended = sweetspot(Path::new("."), &["tune", "--help"]);
+    ended.assert_code(0);
+    let text = ended.stdout;
     for part in
         ["What is tuned:", "What it may use:", "Examples:\n  sweetspot tune ", "--slo <GOAL>"]
     {

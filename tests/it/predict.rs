@@ -15,8 +15,9 @@ use sweetspot::terms::{
 };
 use tempfile::TempDir;
 
+use crate::process::sweetspot;
 use crate::schema::assert_valid;
-use crate::sessions::{filled, sample, sweetspot};
+use crate::sessions::{filled, sample};
 use crate::tune;
 
 /// 12 ms of CPU and 48 ms of waiting.
@@ -148,10 +149,9 @@ fn the_verb_prints_text_json_and_a_line() {
     let folder = TempDir::new().unwrap();
     filled(&folder.path().join(".sweetspot/sweetspot.db"), &sample::events());
     let run = |arguments: &[&str]| {
-        let output = sweetspot(folder.path(), &[&["predict", "last"], arguments].concat());
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{errors}");
-        String::from_utf8(output.stdout).unwrap()
+        let ended = sweetspot(folder.path(), &[&["predict", "last"], arguments].concat());
+        ended.assert_code(0);
+        ended.stdout
     };
     let json: serde_json::Value = serde_json::from_str(&run(&["--json", "--cpus", "2,4"])).unwrap();
     assert_valid("predict.schema.json", &json);
@@ -229,9 +229,8 @@ fn what_is_typed_wrong_is_named() {
         (&["predict", "last", "--mix", "lots"], "'lots' is no kind of requests"),
         (&["predict", "last", "--trough", "30%"], "--fleet"),
     ] {
-        let output = sweetspot(folder.path(), arguments);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{errors}");
-        assert!(errors.contains(expected), "{errors}");
+        let ended = sweetspot(folder.path(), arguments);
+        ended.assert_code(2);
+        assert!(ended.stderr.contains(expected), "{ended:?}");
     }
 }

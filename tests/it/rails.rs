@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::failures::site::Running;
+use crate::process::Ended;
+
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/apps/rails_api");
 
 /// Where its requests go.
@@ -53,18 +56,12 @@ impl RailsApp {
         }
     }
 
-    fn tune(&self, arguments: &[&str], env: &[(&str, &str)]) -> Tuned {
+    fn tune(&self, arguments: &[&str], env: &[(&str, &str)]) -> Ended {
         let mut command = self.command(env!("CARGO_BIN_EXE_sweetspot"));
         command.args(["tune", "--fresh-session", "--store"]);
         command.arg(self.folder.path().join("store.db")).args(arguments);
         command.envs(env.iter().copied());
-        let mut command = assert_cmd::Command::from_std(command);
-        let output = command.timeout(Duration::from_secs(240)).output().unwrap();
-        Tuned {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        Running::begin(command).end_within(Duration::from_secs(240))
     }
 
     /// What the whole run says, in one line, of an app that could not be measured.
@@ -102,12 +99,6 @@ impl RailsApp {
         let left = fs::read_dir("/proc").unwrap().flatten().filter(works_here).count();
         assert_eq!(left, 0, "processes are left in the app's folder");
     }
-}
-
-struct Tuned {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
 }
 
 /// Any long text will do.

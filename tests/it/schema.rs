@@ -4,13 +4,7 @@
 //! `UPDATE_SCHEMA=1 cargo test` writes the files anew; a changed or removed name breaks scripts.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -29,6 +23,8 @@ use sweetspot::terms::{
     Verification, WatchSecond,
 };
 
+use crate::load::server::{Server, ok};
+use crate::process::{sweetspot, unused_address};
 use crate::sessions::sample;
 
 /// The file whose fields are those of facts.
@@ -277,61 +273,13 @@ fn what_may_be_unknown_is_null_and_what_is_promised_may_not_be_missing() {
 
 /// What the command prints on standard output, however it ends.
 fn printed(arguments: &[&str]) -> String {
-    let mut command = assert_cmd::Command::cargo_bin("sweetspot").unwrap();
-    let output = command.args(arguments).timeout(Duration::from_secs(60)).output().unwrap();
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// Answers every request with 200 until it is dropped.
-struct Server {
-    address: SocketAddr,
-    is_over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Server {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let is_over = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&is_over);
-        let thread = std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                if told.load(Ordering::Relaxed) {
-                    break;
-                }
-                answer(&stream);
-            }
-        });
-        Self { address, is_over, thread: Some(thread) }
-    }
-}
-
-fn answer(mut stream: &TcpStream) {
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    let head = BufReader::new(stream).lines().map_while(Result::ok);
-    if head.take_while(|line| !line.is_empty()).count() > 0 {
-        // A client that has gone has its own way to say so.
-        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        // Wakes the thread up; when nothing listens any more it has ended already.
-        let _ = TcpStream::connect(self.address);
-        drop(self.thread.take().map(JoinHandle::join));
-    }
+    sweetspot(Path::new("."), arguments).stdout
 }
 
 #[test]
 fn what_load_prints_is_valid_in_both_models_and_when_nobody_listens() {
-    let server = Server::start();
-    let here = format!("http://{}/", server.address);
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let nowhere = format!("http://{}/", free.local_addr().unwrap());
-    drop(free);
+    let server = Server::answering(ok("ok"));
+    let (here, nowhere) = (server.url(), format!("http://{}/", unused_address()));
     for (url, load) in [
         (&here, ["--rate", "40/s", "--slo", "p95<5s,errors<1%"]),
         (&here, ["--clients", "2", "--think", "10ms"]),

@@ -10,10 +10,12 @@ use std::time::Duration;
 use serde_json::Value;
 use sweetspot::serve::{self, ServeError, Served};
 use sweetspot::store::Store;
-use sweetspot::terms::{EventKind, LiveSecond, Phase, StopSignal};
+use sweetspot::terms::{Event, EventKind, LiveSecond, Phase, StopSignal};
+use tempfile::TempDir;
 
+use crate::process::sweetspot;
 use crate::schema::assert_on_page;
-use crate::sessions::{filled, head, sample, sweetspot};
+use crate::sessions::{change, filled, head, sample};
 
 const TOKEN: &str = "0123456789abcdef";
 
@@ -138,15 +140,21 @@ impl Messages {
     }
 }
 
+/// A server of a store with these sessions, and where that is.
+fn serving(sessions: &[Vec<Event>]) -> (TempDir, Running) {
+    let folder = tempfile::tempdir().unwrap();
+    sessions.iter().for_each(|events| drop(filled(&store_in(folder.path()), events)));
+    let served = Running::on(store_in(folder.path()));
+    (folder, served)
+}
+
 fn store_in(folder: &Path) -> PathBuf {
     folder.join("s.db")
 }
 
 #[test]
 fn only_who_knows_the_token_and_asks_this_machine_by_its_own_name_is_answered() {
-    let folder = tempfile::tempdir().unwrap();
-    filled(&store_in(folder.path()), &sample::events());
-    let served = Running::on(store_in(folder.path()));
+    let (_folder, served) = serving(&[sample::events()]);
     assert_eq!(served.ask("").0, 200);
     assert_eq!(served.ask_as(&format!("/{TOKEN}"), "Host: localhost\r\n").0, 308);
     for path in ["/", "/api/sessions", "/0123456789abcdee/api/sessions", "/../api/sessions"] {
@@ -162,11 +170,7 @@ fn only_who_knows_the_token_and_asks_this_machine_by_its_own_name_is_answered() 
 
 #[test]
 fn sessions_are_listed_and_shown_as_their_reports_are() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = store_in(folder.path());
-    filled(&path, &sample::events());
-    filled(&path, &sample::hopeless_events());
-    let served = Running::on(path);
+    let (_folder, served) = serving(&[sample::events(), sample::hopeless_events()]);
     let list = served.json("api/sessions");
     assert_eq!((&list[0]["id"], &list[1]["id"]), (&2.into(), &1.into()));
     assert_eq!(list[1]["decision"], "3 x 5, 412/s");
@@ -204,14 +208,12 @@ fn a_session_that_cannot_be_read_whole_says_so_in_the_list_beside_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let path = store_in(folder.path());
     (0..3).for_each(|_| drop(filled(&path, &sample::events())));
-    rusqlite::Connection::open(&path)
-        .unwrap()
-        .execute_batch(
-            "UPDATE events SET kind = 'trial_paused', json = '{\"at_s\":1.0,\"kind\":
-             {\"trial_paused\":1}}' WHERE session = 1 AND seq = 5;
-             UPDATE sessions SET decision = '{' WHERE id = 2",
-        )
-        .unwrap();
+    change(
+        &path,
+        "UPDATE events SET kind = 'trial_paused', json = '{\"at_s\":1.0,\"kind\":
+         {\"trial_paused\":1}}' WHERE session = 1 AND seq = 5;
+         UPDATE sessions SET decision = '{' WHERE id = 2",
+    );
     let served = Running::on(path);
     let list = served.json("api/sessions");
     let said = |row: usize| list[row]["decision"].as_str().unwrap();
@@ -226,9 +228,7 @@ fn a_session_that_cannot_be_read_whole_says_so_in_the_list_beside_the_others() {
 
 #[test]
 fn questions_that_make_no_sense_are_refused_with_a_reason() {
-    let folder = tempfile::tempdir().unwrap();
-    filled(&store_in(folder.path()), &sample::events());
-    let served = Running::on(store_in(folder.path()));
+    let (_folder, served) = serving(&[sample::events()]);
     for path in [
         "api/compare?a=/etc/passwd&b=1",
         "api/predict?session=1&cores=x&wait=1&workers=1&threads=1",
@@ -243,8 +243,7 @@ fn questions_that_make_no_sense_are_refused_with_a_reason() {
 
 #[test]
 fn a_store_that_is_not_there_yet_is_an_empty_list() {
-    let folder = tempfile::tempdir().unwrap();
-    let served = Running::on(store_in(folder.path()));
+    let (_folder, served) = serving(&[]);
     assert_eq!(served.json("api/sessions"), serde_json::json!([]));
 }
 
@@ -320,9 +319,9 @@ fn a_port_that_is_taken_is_said_with_the_way_out() {
     let folder = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let output = sweetspot(folder.path(), &["serve", "--port", &port]);
-    assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8(output.stderr).unwrap();
+    let ended = sweetspot(folder.path(), &["serve", "--port", &port]);
+    assert_eq!(ended.code, Some(2));
+    let said = ended.stderr;
     assert!(said.contains(&port) && said.contains("--port 0"), "{said}");
 }
 

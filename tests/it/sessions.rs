@@ -9,6 +9,5 @@ mod readers;
 mod reports;
 pub mod sample;
 mod store;
-pub use store::{filled, head, mount_small_disk};
+pub use store::{change, filled, head, mount_small_disk};
 mod verbs;
-pub use verbs::sweetspot;

@@ -74,6 +74,15 @@ impl Room {
 
     /// On real servers.
     pub fn tune_really(&mut self, plan: &Plan, place: &mut dyn Place) -> Result<Ended, TuneError> {
+        self.tune_watched(plan, place, &mut |_| Vec::new())
+    }
+
+    fn tune_watched(
+        &mut self,
+        plan: &Plan,
+        place: &mut dyn Place,
+        reporters: &mut dyn FnMut(Stored) -> Vec<Box<dyn Reporter>>,
+    ) -> Result<Ended, TuneError> {
         let mut store = Store::open(&plan.store).unwrap();
         let (consents, asked) = (self.consents, &mut self.asked);
         tune::run(Tune {
@@ -81,7 +90,7 @@ impl Room {
                 plan,
                 place,
                 store: &mut store,
-                reporters: &mut |_| Vec::new(),
+                reporters,
                 stop: self.stop.clone(),
                 started_at: "2026-01-02T03:04:05Z".into(),
                 doubts: Vec::new(),
@@ -97,6 +106,10 @@ impl Room {
 
 fn tune_app(plan: &Plan, app: SimulatedApp) -> Ended {
     Room::default().tune(plan, &mut Simulated::new(app, plan.seed)).unwrap()
+}
+
+fn tuned(app: SimulatedApp) -> Ended {
+    tune_app(&plan(&TempDir::new().unwrap()), app)
 }
 
 fn chosen(ended: &Ended) -> Configuration {
@@ -138,35 +151,21 @@ impl Reporter for Watcher {
 fn the_running_trials_seconds_are_in_the_store_until_it_ends() {
     let folder = TempDir::new().unwrap();
     let plan = Plan { budget: Duration::from_secs(60), ..plan(&folder) };
-    let mut store = Store::open(&plan.store).unwrap();
     let seconds = Rc::new(Cell::new(0));
     let watcher = || Watcher {
         store: Store::open_existing(&plan.store).unwrap(),
         seconds: Rc::clone(&seconds),
     };
-    tune::run(Tune {
-        session: Session {
-            plan: &plan,
-            place: &mut Simulated::new(app(), plan.seed),
-            store: &mut store,
-            reporters: &mut |_| vec![Box::new(watcher())],
-            stop: StopSignal::default(),
-            started_at: "2026-01-02T03:04:05Z".into(),
-            doubts: Vec::new(),
-        },
-        consent: &mut |_| true,
-        may_resume: true,
-    })
-    .unwrap();
+    let mut place = Simulated::new(app(), plan.seed);
+    Room::default().tune_watched(&plan, &mut place, &mut |_| vec![Box::new(watcher())]).unwrap();
     assert!(seconds.get() >= 4, "a trial has several seconds: {}", seconds.get());
 }
 
 #[test]
 fn the_models_favourite_is_tried_first_and_then_the_rule_of_thumb() {
-    let folder = TempDir::new().unwrap();
     // A request waits for 40 ms of 41: many threads are what the model expects most of.
     let waits = SimulatedApp { cpu_s: 0.001, wait_s: 0.040, waits: 2, ..SimulatedApp::default() };
-    let ended = tune_app(&plan(&folder), waits);
+    let ended = tuned(waits);
     let mut raced: Vec<Configuration> = purposes(&ended.events)
         .into_iter()
         .filter(|(purpose, _)| *purpose == TrialPurpose::Saturate)
@@ -180,8 +179,7 @@ fn the_models_favourite_is_tried_first_and_then_the_rule_of_thumb() {
 
 #[test]
 fn what_is_expected_to_be_passed_by_far_is_not_probed_before_the_blocks() {
-    let folder = TempDir::new().unwrap();
-    let ended = tune_app(&plan(&folder), app());
+    let ended = tuned(app());
     let purposes = purposes(&ended.events);
     let today = Configuration::new(1, 5).unwrap();
     let is_todays = |purpose| purposes.iter().filter(|it| **it == (purpose, today)).count();
@@ -249,9 +247,7 @@ fn a_server_that_gets_slower_every_minute_is_called_not_steady() {
 
 #[test]
 fn a_session_finds_a_configuration_close_to_the_known_best_within_its_budget() {
-    let folder = TempDir::new().unwrap();
-    let plan = plan(&folder);
-    let ended = tune_app(&plan, app());
+    let ended = tuned(app());
     let limit = Duration::from_millis(200);
     let truth = |c| app().true_capacity(c, limit, 0.95);
     let grid = (1..=4).flat_map(|w| [1, 2, 4, 8].map(|t| Configuration::new(w, t).unwrap()));
@@ -299,9 +295,7 @@ fn an_event_loop_that_waits_a_lot_is_not_taken_for_a_server_with_one_thread() {
 
 #[test]
 fn the_current_setting_is_measured_first_and_again_beside_the_choice() {
-    let folder = TempDir::new().unwrap();
-    let plan = plan(&folder);
-    let ended = tune_app(&plan, app());
+    let ended = tuned(app());
     let current = app().current;
     let trials = purposes(&ended.events);
     assert_eq!(trials[0], (TrialPurpose::Unloaded, current));
@@ -356,10 +350,8 @@ fn a_goal_that_nothing_meets_ends_the_session_at_once_with_the_reason() {
 
 #[test]
 fn configurations_that_do_not_start_are_left_out_and_the_session_goes_on() {
-    let folder = TempDir::new().unwrap();
-    let plan = plan(&folder);
     let app = SimulatedApp { boot_failure: Some(|c| c.workers.get() > 2), ..app() };
-    let ended = tune_app(&plan, app);
+    let ended = tuned(app);
     assert!(chosen(&ended).workers.get() <= 2);
     assert!(ended.events.iter().any(|e| matches!(e.kind, EventKind::BootFailed { .. })));
 }
@@ -387,10 +379,8 @@ fn no_configuration_with_more_connections_than_allowed_is_tried() {
 
 #[test]
 fn a_server_that_dies_once_costs_a_trial_and_not_the_session() {
-    let folder = TempDir::new().unwrap();
-    let plan = plan(&folder);
     let app = SimulatedApp { dies_at: Some(Duration::from_secs(40)), ..app() };
-    let ended = tune_app(&plan, app);
+    let ended = tuned(app);
     let died = ended.events.iter().any(|event| match &event.kind {
         EventKind::TrialFinished { summary, .. } => summary.failure.is_some(),
         _ => false,
@@ -554,25 +544,14 @@ fn when_we_cannot_go_on_the_watcher_still_hears_the_end() {
     let plan = plan(&folder);
     let inner = Simulated::new(app(), plan.seed);
     let mut place = Interrupted { inner, offers_left: 5, end: End::Fail };
-    let mut store = Store::open(&plan.store).unwrap();
     let heard = Rc::new(Cell::new(None));
-    let error = tune::run(Tune {
-        session: Session {
-            plan: &plan,
-            place: &mut place,
-            store: &mut store,
-            reporters: &mut |_| vec![Box::new(LastWord(heard.clone()))],
-            stop: StopSignal::default(),
-            started_at: "2026-01-02T03:04:05Z".into(),
-            doubts: Vec::new(),
-        },
-        consent: &mut |_| false,
-        may_resume: true,
-    })
-    .unwrap_err();
+    let error = Room::default()
+        .tune_watched(&plan, &mut place, &mut |_| vec![Box::new(LastWord(heard.clone()))])
+        .unwrap_err();
     assert!(error.to_string().contains("pulled the plug"), "{error}");
     assert_eq!(heard.get(), Some(SessionState::Failed));
-    let trials = purposes(&store.events(sweetspot::store::SessionId(1)).unwrap());
+    let store = Store::open(&plan.store).unwrap();
+    let trials = purposes(&store.events(SessionId(1)).unwrap());
     assert_eq!(trials.len(), 4, "what was measured is kept");
 }
 

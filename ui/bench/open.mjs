@@ -1,4 +1,5 @@
-// How soon a file's page is there, and how evenly it scrolls, in Chromium. Prints rows of a table.
+// How soon a file's page is there, and how evenly it scrolls, in Chromium. Prints rows of a table, and
+// fails when it takes a second or longer.
 //
 // Usage: node ui/bench/open.mjs FILE TIMES
 
@@ -55,3 +56,4 @@ console.log(`| opened and drawn, Chromium | ${shown.toFixed(2)} s (${spread}) | 
 console.log(
   `| frames while scrolling: median; over 50 ms | ${median(frames).toFixed(0)} ms; ${slow} of ${frames.length} | smooth |`,
 );
+if (shown >= 1) process.exitCode = 1;

@@ -57,7 +57,7 @@ fn fill_up(site: &Site, store: &Path, prepare: impl FnOnce(&mut Command)) {
     assert_eq!(report.json()["trials"].as_array().unwrap().len(), stored.len());
 }
 
-fn limit_file_size(command: &mut Command, bytes: u64) {
+pub fn limit_file_size(command: &mut Command, bytes: u64) {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
     let set = move || {
         // SAFETY: both calls may be made between fork and exec; the limit outlives them.

@@ -30,7 +30,7 @@ const TUNE: &[&str] = &[
 ];
 
 /// Steele, Lea and Flood's SplitMix64, as a number from 0 to 1.
-fn random(state: &mut u64) -> f64 {
+pub fn random(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::place::title;
+
 /// The guardian may need a moment after its parent has died.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -83,11 +85,6 @@ fn names(pid: u32, folder: &[u8]) -> bool {
         || ["cmdline", "environ"]
             .iter()
             .any(|file| fs::read(process.join(file)).is_ok_and(|text| contains(&text)))
-}
-
-fn title(pid: u32) -> String {
-    let cmdline = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&cmdline).replace('\0', " ").trim().to_string()
 }
 
 fn numbers_in(folder: &Path) -> impl Iterator<Item = u32> {

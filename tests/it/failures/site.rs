@@ -14,6 +14,7 @@ use sweetspot::store::Store;
 use sweetspot::terms::{Event, EventKind, TrialSummary};
 
 use super::nothing_left::NothingLeft;
+use crate::process::{Ended, write_files};
 use crate::turn::Turn;
 
 /// Longer than any of these tunes takes on a busy machine.
@@ -52,11 +53,7 @@ impl Site {
         for name in ["app", "home", "tmp"] {
             fs::create_dir(site.path(name)).unwrap();
         }
-        for (name, content) in files {
-            let path = site.path("app").join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, content).unwrap();
-        }
+        write_files(&site.path("app"), files);
         site
     }
 
@@ -193,6 +190,11 @@ impl Running {
         assert!(self.wait_for(text, PATIENCE), "'{text}' was not seen in:\n{}", self.stderr);
     }
 
+    /// What it has said on standard error so far.
+    pub fn stderr(&self) -> &str {
+        &self.stderr
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -240,37 +242,5 @@ impl Drop for Running {
         // It may have ended long ago.
         drop(self.child.kill());
         drop(self.child.wait());
-    }
-}
-
-/// How the command ended and what it printed.
-#[derive(Debug)]
-pub struct Ended {
-    /// `None`: by a signal.
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
-}
-
-impl Ended {
-    #[track_caller]
-    pub fn assert_code(&self, code: i32) {
-        assert_eq!(self.code, Some(code), "\n{}\n{}", self.stdout, self.stderr);
-    }
-
-    /// Everything printed has each of these; line breaks don't matter.
-    #[track_caller]
-    pub fn assert_says(&self, parts: &[&str]) {
-        let all = format!("{} {}", self.stdout, self.stderr);
-        let words = all.split_whitespace().collect::<Vec<_>>().join(" ");
-        for part in parts {
-            assert!(words.contains(part), "'{part}' is missing in:\n{all}");
-        }
-    }
-
-    #[track_caller]
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout)
-            .unwrap_or_else(|error| panic!("{error} in:\n{}\n{}", self.stdout, self.stderr))
     }
 }

@@ -1,28 +1,22 @@
 //! What lies between: caches, proxies, the route, and connections that were closed while idle.
 
-use std::process::{Command, Stdio};
-
 use serde_json::Value;
 
+use super::command::sweetspot;
+use super::engine::closing_between_requests;
 use super::server::{Server, ok};
+use crate::process::codes;
 
 /// What `load --json` says of a few requests, and what the text says.
 fn load(server: &Server, more: &[&str]) -> (Value, String) {
     let run = |format: &str| {
-        let arguments = ["load", &server.url(), "--requests", "20", "--quiet", "-o", format];
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"));
-        let output = command.args(arguments).args(more).stdin(Stdio::null()).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
+        let arguments = [&server.url(), "--requests", "20", "--quiet", "-o", format];
+        sweetspot(&[&arguments[..], more].concat()).stdout
     };
     (serde_json::from_str(&run("json")).unwrap(), run("text"))
 }
 
 const AT_A_RATE: [&str; 4] = ["--rate", "200/s", "--slo", "p50<10s"];
-
-fn codes(result: &Value) -> Vec<&str> {
-    let warnings = result["warnings"].as_array().unwrap().iter();
-    warnings.map(|warning| warning["code"].as_str().unwrap()).collect()
-}
 
 fn with_headers(headers: &str) -> Server {
     Server::answering(format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 2\r\n\r\nhi"))
@@ -72,12 +66,7 @@ fn the_route_is_measured_before_the_load_and_not_counted_with_it() {
 
 #[test]
 fn requests_that_were_sent_again_are_counted() {
-    // Answers the first request of each connection and hangs up on the second.
-    let server = Server::start(|connection| {
-        connection.request();
-        connection.send(ok("first"));
-        connection.request();
-    });
+    let server = closing_between_requests();
     let (result, text) = load(&server, &["--clients", "1", "--slo", "p50<10s"]);
     assert_eq!(result["status"]["200"], 20, "{result}");
     // Every connection but the last one was closed on a request.

@@ -1,91 +1,69 @@
 //! The command `sweetspot load`, as people and scripts use it.
 
 use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::server::{Server, ok};
+use crate::failures::site::Running;
+use crate::process::{self, Ended, Kept, program, unused_address, wait_until};
 
-pub fn sweetspot(arguments: &[&str]) -> Output {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"));
-    command.arg("load").args(arguments).stdin(Stdio::null()).output().unwrap()
+pub fn sweetspot(arguments: &[&str]) -> Ended {
+    process::sweetspot(Path::new("."), &[&["load"], arguments].concat())
 }
 
 /// A goal that any answer meets, and beside which no lag of a busy test machine matters.
 pub const EASY: [&str; 2] = ["--slo", "p50<10s"];
 
-pub fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+#[track_caller]
+pub fn json(ended: &Ended) -> Value {
+    ended.assert_code(0);
+    ended.json()
 }
 
-pub fn json(output: &Output) -> Value {
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-/// Puma on a unix socket in a folder of its own; ended when dropped.
-struct Puma {
-    process: Child,
+/// Puma with this app, in a folder of its own; ended when dropped.
+pub struct Puma {
+    pub address: SocketAddr,
+    _process: Kept,
     folder: tempfile::TempDir,
 }
 
 impl Puma {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let app = r#"
-            LARGE = "x" * 5_000_000
-            run ->(env) { [200, {}, [env["PATH_INFO"] == "/large" ? LARGE : "hello"]] }
-        "#;
-        std::fs::write(folder.path().join("config.ru"), app).unwrap();
-        let process = Command::new("puma")
-            .args(["-b", &format!("unix://{}/socket", folder.path().display()), "-t", "4:4"])
-            .args(["-e", "production", "--no-config", "config.ru"])
-            .current_dir(folder.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("Puma is needed for this test (package puma)");
-        let puma = Self { process, folder };
-        wait_for(|| std::os::unix::net::UnixStream::connect(puma.socket()).is_ok());
+    pub fn start(app: &str, threads: u16) -> Self {
+        let folder = process::app(&[("config.ru", app)]);
+        let address = unused_address();
+        let mut command = Command::new("puma");
+        command.args(["-b", &format!("unix://{}/socket", folder.path().display())]);
+        command.args(["-b", &format!("tcp://{address}")]);
+        command.args(["-t", &format!("{threads}:{threads}"), "-w", "0", "-e", "production"]);
+        command.args(["--no-config", "config.ru"]).current_dir(folder.path());
+        let process = Kept::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
+        let puma = Self { address, _process: process, folder };
+        wait_until("Puma listens", || {
+            UnixStream::connect(puma.socket()).is_ok() && TcpStream::connect(address).is_ok()
+        });
         puma
     }
 
-    fn socket(&self) -> PathBuf {
+    pub fn socket(&self) -> PathBuf {
         self.folder.path().join("socket")
     }
 }
 
-impl Drop for Puma {
-    fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
-    }
-}
-
-/// A load that is ended with the test, however that ends.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
-    }
-}
-
-pub fn wait_for(condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while !condition() {
-        assert!(Instant::now() < deadline, "waited in vain");
-        std::thread::yield_now();
-    }
-}
+/// Answers quickly, or five megabytes.
+const LARGE_APP: &str = r#"
+    LARGE = "x" * 5_000_000
+    run ->(env) { [200, {}, [env["PATH_INFO"] == "/large" ? LARGE : "hello"]] }
+"#;
 
 #[test]
 fn a_real_server_on_a_unix_socket_is_measured() {
-    let puma = Puma::start();
+    let puma = Puma::start(LARGE_APP, 4);
     let socket = puma.socket();
     for connection in ["keep-alive", "fresh"] {
         let arguments = ["app.test", "--unix", socket.to_str().unwrap(), "--rate", "200/s"];
@@ -178,13 +156,13 @@ fn a_missed_goal_ends_in_exit_code_3_and_an_undecided_one_in_4() {
     let url = slow.url();
     let arguments = [&url, "--rate", "60/s", "--duration", "1s", "--slo", "p50<1s"];
     let output = sweetspot(&arguments);
-    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stdout));
-    assert!(text(&output.stdout).contains("p50<1s: not met (p50<1s: 60 of 60 were slower"));
+    output.assert_code(3);
+    assert!(output.stdout.contains("p50<1s: not met (p50<1s: 60 of 60 were slower"));
 
     let arguments = [&url, "--rate", "50/s", "--requests", "10", "--slo", "p99<10s"];
     let output = sweetspot(&arguments);
-    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stdout));
-    assert!(text(&output.stdout).contains("299 requests are needed"));
+    output.assert_code(4);
+    assert!(output.stdout.contains("299 requests are needed"));
 }
 
 #[test]
@@ -197,7 +175,7 @@ fn credentials_of_the_url_arrive_and_are_printed_nowhere() {
     assert!(request.starts_with("GET /private?token=t0k3n HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("\r\nAuthorization: Basic bWU6czNjcmV0\r\n"), "{request}");
     assert!(request.contains("\r\nX-Key: k3y\r\n"), "{request}");
-    let shown = text(&output.stdout) + &text(&output.stderr);
+    let shown = output.stdout + &output.stderr;
     for secret in ["s3cret", "t0k3n", "k3y", "bWU6"] {
         assert!(!shown.contains(secret), "{shown}");
     }
@@ -220,8 +198,8 @@ fn targets_come_from_flags_and_a_file_with_bodies() {
     let (url, file) = (server.url(), file.to_str().unwrap().to_string());
     let arguments = [&url, "--rate", "200/s", "--requests", "40", "--targets", &file];
     let output = sweetspot(&[&arguments[..], &["--target", "/b", "-q"], &EASY].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stderr), "", "quiet");
+    output.assert_code(0);
+    assert_eq!(output.stderr, "", "quiet");
     let requests = server.seen.requests.lock().unwrap();
     let count = |start: &str| requests.iter().filter(|request| request.starts_with(start)).count();
     assert_eq!([count("GET /a "), count("POST /orders "), count("GET /b ")], [20, 10, 10]);
@@ -269,8 +247,8 @@ fn what_makes_no_sense_ends_in_exit_code_2_with_the_way_out() {
         (&["http://[2001:db8::1]:3000/", "--rate", "1"], "--allow-public"),
     ] {
         let output = sweetspot(arguments);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        let said = output.stderr;
+        assert_eq!(output.code, Some(2), "{arguments:?}: {said}");
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
 }
@@ -293,24 +271,22 @@ fn steps_and_ramps_are_sent_as_written() {
 
     let ramp = [&url, "--ramp", "0..40/s:1s", "--arrivals", "uniform", "--warmup", "1s"];
     let output = sweetspot(&[&ramp[..], &EASY].concat());
-    let shown = text(&output.stdout);
+    let shown = output.stdout;
     assert!(shown.contains("0.00/s to 40.0/s in 1s, uniform arrivals, for 1s after 1s"), "{shown}");
     assert!(shown.contains("20 due, 20 sent, 20 answered in 1.0 s"), "{shown}");
 }
 
 #[test]
 fn a_server_that_is_not_there_ends_in_exit_code_1_with_the_reason() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    let url = format!("http://{}", unused_address());
     let output = sweetspot(&[&url, "--rate", "100/s", "--requests", "5"]);
-    assert_eq!(output.status.code(), Some(1));
-    let said = text(&output.stderr);
+    output.assert_code(1);
+    let said = output.stderr;
     assert!(said.contains("5 of 5 were refused"), "{said}");
-    assert!(text(&output.stdout).contains("refused: 5"), "the result is there all the same");
+    assert!(output.stdout.contains("refused: 5"), "the result is there all the same");
     let missing =
         sweetspot(&["app.test", "--unix", "/no/such/socket", "--rate", "9", "--requests", "2"]);
-    assert_eq!(missing.status.code(), Some(1));
+    missing.assert_code(1);
 }
 
 #[test]
@@ -322,7 +298,7 @@ fn results_go_to_files_in_several_formats() {
     let (url, json, plain) = (server.url(), to("json", "a.json"), to("text", "a.txt"));
     let arguments = [&url, "--rate", "100/s", "--requests", "5", "-o", &json, "-o", &plain];
     let output = sweetspot(&[&arguments[..], &EASY].concat());
-    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(0), ""));
+    assert_eq!((output.code, output.stdout.as_str()), (Some(0), ""));
     let read = |path: &Path| std::fs::read_to_string(path).unwrap();
     let result: Value = serde_json::from_str(&read(&file("a.json"))).unwrap();
     assert_eq!(result["completed"], 5);
@@ -335,8 +311,8 @@ fn a_place_that_cannot_be_written_to_is_told_before_any_load_is_sent() {
     let folder = tempfile::tempdir().unwrap();
     let missing = format!("json={}/no/such.json", folder.path().display());
     let output = sweetspot(&[&server.url(), "--rate", "100/s", "--requests", "5", "-o", &missing]);
-    assert_eq!(output.status.code(), Some(1));
-    let said = text(&output.stderr);
+    output.assert_code(1);
+    let said = output.stderr;
     assert!(said.contains("no load was sent") && said.contains("no/such.json"), "{said}");
     assert!(server.seen.requests.lock().unwrap().is_empty());
 }
@@ -346,9 +322,9 @@ fn one_result_that_cannot_be_written_does_not_cost_the_others() {
     let server = Server::answering(ok(""));
     let arguments = [&server.url(), "--rate", "100/s", "--requests", "5", "-o", "json=/dev/full"];
     let output = sweetspot(&[&arguments[..], &["-o", "text"]].concat());
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("could not write the result to /dev/full"));
-    assert!(text(&output.stdout).contains("Status      200: 5"), "{}", text(&output.stdout));
+    output.assert_code(1);
+    assert!(output.stderr.contains("could not write the result to /dev/full"));
+    assert!(output.stdout.contains("Status      200: 5"), "{}", output.stdout);
 }
 
 #[test]
@@ -366,8 +342,8 @@ fn headers_given_twice_and_users_without_a_password_arrive_as_given() {
 #[test]
 fn a_cause_is_told_once() {
     let output = sweetspot(&["http://no-such-host.invalid/", "--rate", "1"]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let said = output.stderr;
+    assert_eq!(output.code, Some(1), "{said}");
     assert_eq!(said.matches("lookup").count(), 1, "{said}");
     assert!(said.contains("'no-such-host.invalid' (check the name)"), "{said}");
 }
@@ -375,21 +351,15 @@ fn a_cause_is_told_once() {
 #[test]
 fn an_interrupt_says_that_replies_are_awaited_and_how_to_give_them_up() {
     let silent = Server::start(|connection| while connection.request().is_some() {});
-    let process = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
-        .args(["load", &silent.url(), "--rate", "5/s", "--timeout", "10m", "--duration", "10m"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut process = Running(process);
+    let mut load = program(Path::new("."));
+    load.args(["load", &silent.url(), "--rate", "5/s", "--timeout", "10m", "--duration", "10m"]);
+    let mut process = Kept::start(load.stdout(Stdio::null()).stderr(Stdio::piped()));
     let mut lines = BufReader::new(process.0.stderr.take().unwrap()).lines();
     let mut says = |wanted: &str| lines.by_ref().any(|line| line.unwrap().contains(wanted));
     assert!(says("measuring"));
-    // SAFETY: our own child, which has not been waited for.
-    let interrupt = || unsafe { libc::kill(process.0.id() as libc::pid_t, libc::SIGINT) };
-    interrupt();
+    process.signal(libc::SIGINT);
     assert!(says("Ctrl-C once more"));
-    interrupt();
+    process.signal(libc::SIGINT);
     assert!(says("not one request was answered"));
     assert_eq!(process.0.wait().unwrap().code(), Some(1));
 }
@@ -397,25 +367,18 @@ fn an_interrupt_says_that_replies_are_awaited_and_how_to_give_them_up() {
 #[test]
 fn an_interrupt_prints_the_result_so_far() {
     let server = Server::answering(ok(""));
-    let mut process = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
-        .args(["load", &server.url(), "--rate", "50/s", "--duration", "10m", "--json"])
-        .args(EASY)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut progress = BufReader::new(process.stderr.take().unwrap()).lines();
-    let first = progress.next().unwrap().unwrap();
-    assert!(first.contains("measuring") && first.contains("due 50"), "{first}");
-    // SAFETY: our own child, which has not been waited for.
-    unsafe { libc::kill(process.id() as libc::pid_t, libc::SIGINT) };
-    let rest = std::thread::spawn(move || progress.count());
-    let output = process.wait_with_output().unwrap();
-    rest.join().unwrap();
-    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut load = program(Path::new("."));
+    load.args(["load", &server.url(), "--rate", "50/s", "--duration", "10m", "--json"]).args(EASY);
+    let mut running = Running::begin(load);
+    running.expect("measuring");
+    let first = running.stderr();
+    assert!(first.lines().count() == 1 && first.contains("due 50"), "{first}");
+    running.signal(libc::SIGINT);
+    let ended = running.end();
+    let result = ended.json();
     assert!(result["due"].as_u64().unwrap() >= 50);
     assert_eq!(result["warnings"][0]["code"], "cut_short", "{result}");
-    assert_eq!(output.status.code(), Some(0));
+    ended.assert_code(0);
 }
 
 #[test]
@@ -433,7 +396,7 @@ fn each_target_is_judged_by_its_own_goal_and_named_when_it_misses_it() {
     let load = |goals: &[&str]| {
         let shape = [&url, "--rate", "80/s", "--duration", "2s", "--json"];
         let output = sweetspot(&[&shape[..], goals].concat());
-        (output.status.code(), serde_json::from_slice::<Value>(&output.stdout).unwrap())
+        (output.code, output.json())
     };
     let own = ["--target", "/", "--target", "/report slo=p95<9s", "--slo", "p50<10s"];
     let (code, met) = load(&own);
@@ -452,6 +415,6 @@ fn each_target_is_judged_by_its_own_goal_and_named_when_it_misses_it() {
 
     let contradiction = ["--target", "/ slo=p95<1s", "--slo", "p95<2s", "--rate", "1/s"];
     let output = sweetspot(&[&[url.as_str()], &contradiction[..]].concat());
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("every target has a goal of its own"));
+    output.assert_code(2);
+    assert!(output.stderr.contains("every target has a goal of its own"));
 }

@@ -276,7 +276,7 @@ fn a_closed_port_refuses_and_clients_do_not_knock_without_a_pause() {
 }
 
 /// Answers the first request of each connection and hangs up on the second.
-fn closing_between_requests() -> Server {
+pub fn closing_between_requests() -> Server {
     Server::start(|connection| {
         connection.request();
         connection.send(ok("first"));
@@ -504,7 +504,7 @@ fn a_large_request_arrives_whole() {
     assert!(requests.iter().all(|request| request.ends_with(&"x".repeat(1000))));
 }
 
-/// Runs against a server that never answers, and raises the stop so many times in the first second.
+/// Runs against a server that never answers; the stop is raised this often in the first second.
 fn stopped(raises: u32, breaks: bool) -> (LoadRecord, Duration) {
     let server = Server::start(|connection| {
         connection.request();

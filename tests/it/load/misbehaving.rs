@@ -394,7 +394,7 @@ fn mixtures() -> Vec<Mixture> {
 
 const LENGTH: Duration = Duration::from_millis(300);
 const SHORT_TIMEOUT: Duration = Duration::from_millis(250);
-/// So much longer may a run take on a machine that has other things to do.
+/// How much longer a run may take on a machine that has other things to do.
 const MARGIN: Duration = Duration::from_secs(10);
 
 /// Loads a server like that, one where nobody listens and one that takes nobody in, all at once.

@@ -1,16 +1,18 @@
 //! The engine over TLS against a real server: nginx, on a unix socket, which needs no free port.
 
+use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::command::{EASY, json, sweetspot, wait_for};
+use super::command::{EASY, json, sweetspot};
 use super::tls_server::Authority;
+use crate::process::{Kept, wait_until};
 
 /// Ended when dropped.
 struct Nginx {
-    process: Child,
+    _process: Kept,
     folder: TempDir,
 }
 
@@ -49,26 +51,16 @@ impl Nginx {
         );
         let file = folder.path().join("nginx.conf");
         std::fs::write(&file, config).unwrap();
-        let process = Command::new(program)
-            .args(["-c", file.to_str().unwrap(), "-e", &format!("{at}/errors")])
-            .args(["-p", &at.to_string()])
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let nginx = Self { process, folder };
-        wait_for(|| std::os::unix::net::UnixStream::connect(nginx.socket()).is_ok());
+        let mut command = Command::new(program);
+        command.args(["-c", file.to_str().unwrap(), "-e", &format!("{at}/errors")]);
+        command.args(["-p", &at.to_string()]).stdout(Stdio::null());
+        let nginx = Self { _process: Kept::start(&mut command), folder };
+        wait_until("nginx listens", || UnixStream::connect(nginx.socket()).is_ok());
         nginx
     }
 
     fn socket(&self) -> impl AsRef<Path> {
         self.folder.path().join("socket")
-    }
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
     }
 }
 

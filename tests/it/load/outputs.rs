@@ -1,27 +1,21 @@
 //! The forms that `sweetspot load` writes its results in, from the command to the file.
 
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+use super::command::sweetspot;
 use super::server::{Server, ok};
+use crate::process::Ended;
 
 /// 40 requests in two seconds, after one of warm-up; any answer in time is good.
 const LOAD: [&str; 9] =
     ["--rate", "20/s", "--duration", "2s", "--warmup", "1s", "--slo", "p50<10s", "-q"];
 
-fn sweetspot(url: &str, outputs: &[String]) -> Output {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"));
-    command.args(["load", url]).args(LOAD).stdin(Stdio::null());
-    for output in outputs {
-        command.args(["-o", output]);
-    }
-    command.output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
+fn load(url: &str, outputs: &[String]) -> Ended {
+    let outputs = outputs.iter().flat_map(|output| ["-o", output]);
+    let arguments: Vec<&str> = [url].into_iter().chain(LOAD).chain(outputs).collect();
+    sweetspot(&arguments)
 }
 
 fn columns(row: &str) -> Vec<String> {
@@ -35,8 +29,8 @@ fn every_form_of_one_load_is_written_to_its_file() {
     let file = |name: &str| -> PathBuf { folder.path().join(name) };
     let names = ["json", "hgrm", "hlog", "csv", "vegeta", "vegeta-json", "wrk", "ab", "k6"];
     let outputs = names.map(|name| format!("{name}={}", file(name).display()));
-    let output = sweetspot(&format!("{}/a?secret=1", server.url()), &outputs);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let output = load(&format!("{}/a?secret=1", server.url()), &outputs);
+    output.assert_code(0);
     assert!(output.stdout.is_empty());
     let text = |name: &str| std::fs::read_to_string(file(name)).unwrap();
     let json = |name: &str| -> Value { serde_json::from_str(&text(name)).unwrap() };
@@ -74,18 +68,16 @@ fn every_form_of_one_load_is_written_to_its_file() {
 #[test]
 fn a_stream_that_cannot_be_begun_is_told_before_any_load_is_sent() {
     let server = Server::answering(ok(""));
-    let output = sweetspot(&server.url(), &["hlog=/dev/full".to_string()]);
-    assert_eq!(output.status.code(), Some(1));
-    let said = said(&output);
+    let output = load(&server.url(), &["hlog=/dev/full".to_string()]);
+    output.assert_code(1);
+    let said = output.stderr;
     assert!(said.contains("no load was sent") && said.contains("/dev/full"), "{said}");
     assert!(server.seen.requests.lock().unwrap().is_empty());
 }
 
 #[test]
 fn the_help_names_every_format() {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"));
-    let help = command.args(["load", "--help"]).output().unwrap().stdout;
-    let help = String::from_utf8(help).unwrap();
+    let help = sweetspot(&["--help"]).stdout;
     for (name, _) in sweetspot::report::load::Format::ALL {
         let is_named = help.split(|c: char| !c.is_alphanumeric() && c != '-').any(|w| w == *name);
         assert!(is_named, "{name} in {help}");

@@ -151,7 +151,7 @@ fn rows() -> Vec<RequestRow> {
     (0..100).map(row).collect()
 }
 
-/// The same load as the seconds have it.
+/// The load of [`rows`] as its seconds have it.
 fn all() -> LoadSecond {
     let mut all = LoadSecond {
         due: 100,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::ops::ControlFlow;
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
@@ -14,9 +14,10 @@ use sweetspot::load::shape::Shape;
 use sweetspot::load::{self, Length, LoadSpec, Variables};
 use sweetspot::terms::{ConnectionMode, LiveSecond, StopSignal, Target};
 
-use super::command::{EASY, sweetspot, text};
-use super::engine::{at_rate, run, spec, total};
+use super::command::{EASY, sweetspot};
+use super::engine::{at_rate, closing_between_requests, run, spec, total};
 use super::server::{Server, ok};
+use crate::process::{self, ended, program};
 
 /// Requests that are due within half a second, by their due times and not by a count, so that each
 /// loop has exactly its own.
@@ -104,12 +105,8 @@ fn rows_are_taken_in_turn_and_every_body_has_its_length() {
 
 #[test]
 fn a_request_that_is_sent_again_is_the_same_request() {
-    // Hangs up on every second request of a connection, which comes again on a new one.
-    let server = Server::start(|connection| {
-        connection.request();
-        connection.send(ok("first"));
-        connection.request();
-    });
+    // Every second request of a connection comes again on a new one.
+    let server = closing_between_requests();
     let one_client = Shape::Clients { clients: 1, think: Duration::ZERO };
     let target = Target::get("/{{seq}}/{{uuid}}");
     let spec = LoadSpec { targets: vec![target], ..spec(&server, one_client, 20) };
@@ -201,10 +198,8 @@ fn a_cookie_that_is_ended_is_sent_no_more_and_an_open_load_keeps_none() {
 
 /// A file in a folder of its own.
 fn file(content: &str) -> (tempfile::TempDir, String) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("file");
-    std::fs::write(&path, content).unwrap();
-    let name = path.to_str().unwrap().to_string();
+    let folder = process::app(&[("file", content)]);
+    let name = folder.path().join("file").to_str().unwrap().to_string();
     (folder, name)
 }
 
@@ -225,7 +220,7 @@ fn targets_come_from_json_lines() {
     ));
     let arguments = [&server.url(), "--rate", "200/s", "--requests", "40", "--targets", &targets];
     let output = sweetspot(&[&arguments[..], &EASY].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    output.assert_code(0);
     assert_eq!(counts(&server, ["GET /a?b=1 HTTP/1.1\r\n", "POST /orders "]), [30, 10]);
     {
         let requests = server.seen.requests.lock().unwrap();
@@ -235,15 +230,15 @@ fn targets_come_from_json_lines() {
     }
     // The file says where the server is.
     let output = sweetspot(&[&arguments[1..], &EASY].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    output.assert_code(0);
     assert_eq!(counts(&server, ["GET /a?b=1 HTTP/1.1\r\n", "POST /orders "]), [60, 20]);
 
     let bad =
         "{\"method\":\"GET\",\"url\":\"/\"}\n\n{\"method\":\"GET\",\"url\":\"/\",\"body\":1}\n";
     let (_folder, bad) = file(bad);
     let output = sweetspot(&[&server.url(), "--rate", "1", "--targets", &bad]);
-    assert_eq!(output.status.code(), Some(2));
-    let said = text(&output.stderr);
+    output.assert_code(2);
+    let said = output.stderr;
     assert!(said.contains("targets file, line 3: 'body' must be a text in base64"), "{said}");
 }
 
@@ -255,12 +250,12 @@ fn variables_come_from_a_csv_file() {
     let arguments = [&url, "--rate", "200/s", "--requests", "20", "--variables", &table];
     let body = ["-d", "{\"n\":{{seq}},\"p\":\"{{password}}\"}"];
     let output = sweetspot(&[&arguments[..], &body, &EASY].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    output.assert_code(0);
     assert_eq!(counts(&server, ["POST /users/Ann ", "POST /users/Bob "]), [10, 10]);
     let requests = server.seen.requests.lock().unwrap();
     assert!(requests.iter().any(|r| r.ends_with("{\"n\":7,\"p\":\"s3cret\"}")), "{requests:?}");
     assert!(requests.iter().any(|r| r.ends_with("{\"n\":18,\"p\":\"p, 1\"}")), "{requests:?}");
-    let shown = text(&output.stdout) + &text(&output.stderr);
+    let shown = output.stdout + &output.stderr;
     assert!(shown.contains("POST /users/{{user}}") && !shown.contains("s3cret"), "{shown}");
 
     let (_folder, bad) = file("user\nAnn\nBob,s3cret\n");
@@ -270,8 +265,8 @@ fn variables_come_from_a_csv_file() {
     ] {
         let url = format!("{}/{path}", server.url());
         let output = sweetspot(&[&url, "--rate", "1", "--variables", table]);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = output.stderr;
+        assert_eq!(output.code, Some(2), "{said}");
         assert!(said.contains(expected) && !said.contains("s3cret"), "{said}");
     }
 }
@@ -292,24 +287,21 @@ fn an_access_log_gives_the_mix_and_what_is_left_out_is_said() {
     let (_folder, log) = file(LOG);
     let arguments = [&server.url(), "--rate", "200/s", "--requests", "40", "--access-log", &log];
     let output = sweetspot(&[&arguments[..], &EASY].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    output.assert_code(0);
     assert_eq!(counts(&server, ["GET /a?token=s3cret ", "GET /b ", "POST"]), [10, 30, 0]);
-    let shown = text(&output.stdout) + &text(&output.stderr);
+    let shown = output.stdout + &output.stderr;
     let expected = "requests of the access log: 4; left out: lines not understood: 1 (the first is \
                     line 7); lines without a request: 1; requests of other methods than GET";
     assert!(shown.contains(expected) && !shown.contains("s3cret"), "{shown}");
 
     let server = Server::answering(ok(""));
-    let output = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
-        .args(["load", &server.url(), "--rate", "200/s", "--requests", "50", "--json"])
-        .args(["--access-log", "-", "--unsafe-methods"])
-        .args(EASY)
-        .stdin(Stdio::from(File::open(&log).unwrap()))
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let mut load = program(Path::new("."));
+    load.args(["load", &server.url(), "--rate", "200/s", "--requests", "50", "--json"]).args(EASY);
+    load.args(["--access-log", "-", "--unsafe-methods"]).stdin(File::open(&log).unwrap());
+    let output = ended(&mut load);
+    output.assert_code(0);
     assert_eq!(counts(&server, ["GET /a", "GET /b ", "POST /b "]), [10, 30, 10]);
-    assert!(text(&output.stdout).contains("\"log_lines\""), "{}", text(&output.stdout));
+    assert!(output.stdout.contains("\"log_lines\""), "{}", output.stdout);
 }
 
 #[test]
@@ -319,11 +311,11 @@ fn a_replayed_log_is_asked_for_in_its_own_order_and_rhythm() {
     let arguments = [&server.url(), "--access-log", &log, "--replay", "--speed", "10x", "--json"];
     // Four requests on a busy machine may be too late to be valid, but they are sent.
     let output = sweetspot(&arguments);
-    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", text(&output.stderr));
+    assert!(matches!(output.code, Some(0 | 4)), "{}", output.stderr);
     let requests = server.seen.requests.lock().unwrap();
     let paths: Vec<&str> = requests.iter().map(|request| between(request, "GET ", " ")).collect();
     assert_eq!(paths, ["/a?token=s3cret", "/b", "/b", "/b"]);
-    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result: Value = output.json();
     // The last was asked for two seconds after the first, and stands for a mean distance more.
     let duration_s = result["duration_s"].as_f64().unwrap();
     assert!((duration_s - 0.2 - 0.2 / 3.0).abs() < 1e-3, "{duration_s}");
@@ -349,10 +341,10 @@ fn a_log_that_cannot_be_used_ends_in_exit_code_2_with_the_way_out() {
         (&["--access-log", &log, "--replay", "--find-capacity"], "cannot be used with"),
     ] {
         let output = sweetspot(&[&["127.0.0.1:9"][..], arguments].concat());
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        let said = output.stderr;
+        assert_eq!(output.code, Some(2), "{arguments:?}: {said}");
         assert!(said.contains(expected) && !said.contains("s3cret"), "{arguments:?}: {said}");
     }
     let output = sweetspot(&["127.0.0.1:9/path", "--rate", "1", "--access-log", &posts]);
-    assert_eq!(output.status.code(), Some(2));
+    output.assert_code(2);
 }

@@ -108,20 +108,7 @@ fn accept(
 impl Connection {
     /// The next request, head and body; `None` at the connection's end.
     pub fn request(&mut self) -> Option<String> {
-        let mut request = Vec::new();
-        let mut byte = [0];
-        while !request.ends_with(b"\r\n\r\n") {
-            match self.stream.read(&mut byte) {
-                Ok(1) => request.push(byte[0]),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                _ => return None,
-            }
-        }
-        let head = String::from_utf8(request).unwrap();
-        let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
-        let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
-        self.stream.read_exact(&mut body).ok()?;
-        let request = head + &String::from_utf8(body).unwrap();
+        let request = read_request(&mut self.stream)?;
         self.seen.requests.lock().unwrap().push(request.clone());
         Some(request)
     }
@@ -164,6 +151,23 @@ impl Connection {
             libc::connect(fd, &raw const nobody, size_of::<libc::sockaddr>() as u32);
         }
     }
+}
+
+/// The next request, head and body; `None` at the stream's end.
+pub fn read_request(stream: &mut impl Read) -> Option<String> {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut byte) {
+            Ok(1) => head.push(byte[0]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            _ => return None,
+        }
+    }
+    let head = String::from_utf8(head).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+    stream.read_exact(&mut body).ok()?;
+    Some(head + &String::from_utf8(body).unwrap())
 }
 
 /// A proper reply.

@@ -11,7 +11,7 @@ use sweetspot::load::shape::Shape;
 use sweetspot::load::{LoadSpec, TlsOptions, TlsSettings};
 use sweetspot::terms::{ConnectionMode, LoadRecord, Target, TlsTrouble};
 
-use super::command::{EASY, json, sweetspot, text};
+use super::command::{EASY, json, sweetspot};
 use super::engine::{self, at_rate, errors_of, run, total};
 use super::server::{Connection, Server, ok};
 use super::tls_server::{Authority, Identity, TlsServer};
@@ -293,27 +293,27 @@ fn the_command_says_why_tls_fails_and_what_to_do() {
     let stranger = Authority::new().identity("ca.test");
     let other_ca = authority.file("other.pem", &stranger.certificate.pem());
     let untrusted = load(&url, &["--cacert", other_ca.to_str().unwrap()]);
-    let told = text(&untrusted.stderr);
-    assert_eq!(untrusted.status.code(), Some(1), "{told}");
-    assert!(told.contains("10 of 10 were ended by TLS: the server's certificate"), "{told}");
-    assert!(told.contains("--cacert") && told.contains("--insecure"), "{told}");
-    assert!(text(&untrusted.stdout).contains("tls: 10"));
+    let said = untrusted.stderr;
+    assert_eq!(untrusted.code, Some(1), "{said}");
+    assert!(said.contains("10 of 10 were ended by TLS: the server's certificate"), "{said}");
+    assert!(said.contains("--cacert") && said.contains("--insecure"), "{said}");
+    assert!(untrusted.stdout.contains("tls: 10"));
 
     let trusted = load(&url, &["--cacert", ca_file.to_str().unwrap(), "--json"]);
     assert_eq!(json(&trusted)["status"]["200"], 10);
     let unchecked = load(&url, &["--insecure"]);
-    assert_eq!(unchecked.status.code(), Some(0), "{}", text(&unchecked.stderr));
-    assert!(text(&unchecked.stdout).contains("not checked (--insecure)"));
+    unchecked.assert_code(0);
+    assert!(unchecked.stdout.contains("not checked (--insecure)"));
 
     let missing = load(&url, &["--cacert", "/no/such/file"]);
-    assert_eq!(missing.status.code(), Some(2));
-    assert!(text(&missing.stderr).contains("could not read /no/such/file"));
+    missing.assert_code(2);
+    assert!(missing.stderr.contains("could not read /no/such/file"));
     let plain = load(&server.server.url(), &["--insecure"]);
-    assert_eq!(plain.status.code(), Some(2));
-    assert!(text(&plain.stderr).contains("write https://"));
+    plain.assert_code(2);
+    assert!(plain.stderr.contains("write https://"));
     // This server sends an alert to whoever does not speak TLS.
     let without = load(&server.server.url(), &[]);
-    let told = text(&without.stderr);
-    assert_eq!(without.status.code(), Some(1), "{told}");
-    assert!(told.contains("write https:// instead of http://"), "{told}");
+    let said = without.stderr;
+    assert_eq!(without.code, Some(1), "{said}");
+    assert!(said.contains("write https:// instead of http://"), "{said}");
 }

@@ -15,7 +15,7 @@ use rustls::{
 use sweetspot::load::TlsOptions;
 use tempfile::TempDir;
 
-use super::server::{Connection, Server};
+use super::server::{Connection, Server, read_request};
 
 /// A CA of a test's own, with a folder for its files.
 pub struct Authority {
@@ -199,18 +199,7 @@ impl Session<'_> {
 
     /// Reads the next request with its body; false at the connection's end.
     pub fn request(&mut self) -> bool {
-        let mut stream = self.stream();
-        let (mut head, mut byte) = (Vec::new(), [0]);
-        while !head.ends_with(b"\r\n\r\n") {
-            match stream.read(&mut byte) {
-                Ok(1) => head.push(byte[0]),
-                _ => return false,
-            }
-        }
-        let head = String::from_utf8(head).unwrap();
-        let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
-        let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
-        stream.read_exact(&mut body).is_ok()
+        read_request(&mut self.stream()).is_some()
     }
 
     /// Sends, and doesn't mind a peer that has gone.
@@ -218,7 +207,7 @@ impl Session<'_> {
         drop(self.stream().write_all(bytes.as_ref()));
     }
 
-    /// The same, in packets of a byte each.
+    /// Sends in packets of a byte each.
     pub fn send_bytewise(&mut self, bytes: &[u8]) {
         self.tls.writer().write_all(bytes).unwrap();
         let mut ciphertext = Vec::new();

@@ -2,9 +2,7 @@
 
 use std::net::TcpListener;
 
-use sweetspot::place::PlaceError;
-use sweetspot::report::Language;
-use sweetspot::terms::BootFailureKind::{self, *};
+use sweetspot::terms::BootFailureKind::*;
 
 use super::*;
 
@@ -45,7 +43,7 @@ fn a_known_cause_is_recognised_in_what_the_app_prints() {
         let app = TestApp::new(&[("config.ru", &format!("raise {raised}\n"))]);
         let failure = start_failing(&mut app.local(), 1, 1);
         assert_eq!(failure.kind, kind, "{failure:?}");
-        assert!(Language::DATA.say(&failure.advice).contains(advice), "{failure:?}");
+        assert_advice(&failure, advice);
         app.assert_nothing_is_left();
     }
 }
@@ -57,8 +55,8 @@ fn a_database_without_connections_left_is_told_with_what_is_needed() {
     let failure = start_failing(&mut app.local(), 2, 3);
     assert_eq!(failure.kind, TooManyConnections, "{failure:?}");
     let needed = "2 workers x 3 threads need up to 6";
-    assert!(Language::DATA.say(&failure.message).contains(needed), "{failure:?}");
-    assert!(Language::DATA.say(&failure.advice).contains("max_connections"), "{failure:?}");
+    assert_message(&failure, needed);
+    assert_advice(&failure, "max_connections");
     app.assert_nothing_is_left();
 }
 
@@ -76,8 +74,8 @@ fn a_reply_that_is_not_2xx_says_what_it_is_and_what_to_do() {
         let app = TestApp::answering(&format!("warn 'from the app'; [{status}, {headers}, ['']]"));
         let failure = start_failing(&mut app.local(), 1, 1);
         assert_eq!(failure.kind, kind, "{failure:?}");
-        assert!(Language::DATA.say(&failure.message).contains(message), "{failure:?}");
-        assert!(Language::DATA.say(&failure.advice).contains(advice), "{failure:?}");
+        assert_message(&failure, message);
+        assert_advice(&failure, advice);
         assert!(failure.last_lines.iter().any(|line| line == "from the app"), "{failure:?}");
         app.assert_nothing_is_left();
     }
@@ -94,13 +92,11 @@ fn every_page_that_is_only_read_is_tried_with_its_headers_and_others_are_not() {
     let post = Target { method: "POST".into(), ..Target::get("/b") };
     let mut settings = app.settings();
     settings.targets = vec![https.clone(), post];
-    let mut local = Local::new(settings, StopSignal::default()).unwrap();
-    start(&mut local, 1, 1);
+    let _first = started(settings, 1, 1);
     let mut settings = app.settings();
     settings.targets = vec![https, Target::get("/c?key=secret")];
-    let mut local = Local::new(settings, StopSignal::default()).unwrap();
-    let failure = start_failing(&mut local, 1, 1);
-    assert!(Language::DATA.say(&failure.message).contains("GET /c?… answers 404"), "{failure:?}");
+    let failure = failing(settings, 1, 1);
+    assert_message(&failure, "GET /c?… answers 404");
 }
 
 fn impatient(app: &TestApp, patience: Duration) -> Local {
@@ -113,19 +109,13 @@ fn an_app_that_never_answers_and_one_that_never_boots_are_given_up() {
     let app = TestApp::answering("sleep");
     let failure = start_failing(&mut impatient(&app, Duration::from_secs(4)), 1, 1);
     assert_eq!(failure.kind, NeverReady);
-    assert!(
-        Language::DATA.say(&failure.message).contains("GET / was not answered within 4 s"),
-        "{failure:?}"
-    );
+    assert_message(&failure, "GET / was not answered within 4 s");
     app.assert_nothing_is_left();
 
     let app = TestApp::new(&[("config.ru", "warn 'still thinking'; sleep\n")]);
     let failure = start_failing(&mut impatient(&app, Duration::from_secs(4)), 2, 1);
     assert_eq!(failure.kind, NeverReady);
-    assert!(
-        Language::DATA.say(&failure.message).contains("0 of 2 processes had booted"),
-        "{failure:?}"
-    );
+    assert_message(&failure, "0 of 2 processes had booted");
     assert!(failure.last_lines.join("\n").contains("still thinking"), "{failure:?}");
     app.assert_nothing_is_left();
 }
@@ -152,20 +142,11 @@ fn a_port_that_is_taken_is_named_and_the_other_server_is_left_alone() {
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = Some(taken.local_addr().unwrap().port());
         let settings = LocalSettings { port, ..app.settings() };
-        let mut local = Local::new(settings, StopSignal::default()).unwrap();
-        let failure = start_failing_with_port_taken(&mut local, workers);
-        assert!(
-            Language::DATA.say(&failure.message).contains("something else listens"),
-            "{failure:?}"
-        );
+        let failure = failing(settings, workers, 1);
+        assert_eq!(failure.kind, PortTaken, "{failure:?}");
+        assert_message(&failure, "something else listens");
         app.assert_nothing_is_left();
     }
-}
-
-fn start_failing_with_port_taken(local: &mut Local, workers: u16) -> BootFailure {
-    let failure = start_failing(local, workers, 1);
-    assert_eq!(failure.kind, BootFailureKind::PortTaken, "{failure:?}");
-    failure
 }
 
 #[test]
@@ -175,9 +156,8 @@ fn a_server_that_is_not_installed_is_named() {
     settings.app.is_bundled = true;
     // Whether Bundler is there or not, this app has no Gemfile that it could use.
     fs::write(app.path().join("Gemfile"), "gem 'no-such-gem-at-all'\n").unwrap();
-    let mut local = Local::new(settings, StopSignal::default()).unwrap();
-    let failure = start_failing(&mut local, 1, 1);
+    let failure = failing(settings, 1, 1);
     assert_eq!(failure.kind, NotInstalled, "{failure:?}");
-    assert!(Language::DATA.say(&failure.advice).contains("bundle install"), "{failure:?}");
+    assert_advice(&failure, "bundle install");
     assert!(!app.path().join("Gemfile.lock").exists());
 }

@@ -1,7 +1,6 @@
 //! Servers that sweetspot does not know, started by a command: several workers, one process, Python
 //! and Ruby; and what is particular to them.
 
-use sweetspot::report::Language;
 use sweetspot::terms::BootFailureKind;
 
 use super::*;
@@ -38,9 +37,8 @@ fn gunicorn_is_started_by_its_command_and_its_workers_are_found() {
         let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
         assert!(serving.contains(&answering), "{answering} of {serving:?}");
     }
-    local.stop().unwrap();
-    assert_eq!(app.listing(), before, "the app's folder was written to");
-    app.assert_nothing_is_left();
+    app.end(&mut local);
+    app.assert_is(&before);
 }
 
 #[test]
@@ -60,8 +58,7 @@ fn workers_that_were_spawned_and_not_forked_are_found_among_their_helpers() {
         let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
         assert!(serving.contains(&answering), "{answering} of {serving:?}");
     }
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
@@ -82,8 +79,7 @@ fn a_single_process_is_its_own_worker_also_below_a_shell() {
         let serving = local.workers();
         assert_eq!(serving.len(), 1, "{start_with}: {serving:?}");
         assert!(title(serving[0]).contains("http.server"), "{start_with}");
-        local.stop().unwrap();
-        app.assert_nothing_is_left();
+        app.end(&mut local);
     }
 }
 
@@ -130,8 +126,7 @@ fn workers_that_load_slowly_are_waited_for_though_another_answers() {
     start(&mut local, 3, 1);
     let loaded = fs::read_dir(elsewhere.path()).unwrap().count();
     assert_eq!(loaded, 3, "it counted as ready before its workers had loaded the app");
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
@@ -163,8 +158,7 @@ fn a_variable_of_the_users_reaches_every_server_and_the_recipes_own_come_before_
         let mut settings = app.settings_on(server::find(name).unwrap());
         let env = [("GREETING", "{port}"), ("RACK_ENV", "staging"), ("WEB_CONCURRENCY", "9")];
         settings.app.env = env.map(|(name, value)| (name.to_string(), value.to_string())).into();
-        let mut local = Local::new(settings, StopSignal::default()).unwrap();
-        start(&mut local, 2, 1);
+        let local = started(settings, 2, 1);
         let answer = get(local.address().unwrap(), "/");
         assert_eq!(answer, "{port} staging staging 2", "{name}");
     }
@@ -184,17 +178,13 @@ fn a_worker_that_does_not_come_up_when_a_server_is_resized_is_a_failure_with_its
         ("unicorn", ("unicorn.rb", "preload_app false\n")),
     ] {
         let app = TestApp::new(&[("config.ru", &rackup), settings]);
-        let mut local = app.local_on(server::find(name).unwrap());
-        start(&mut local, 2, 1);
+        let mut local = started(app.settings_on(server::find(name).unwrap()), 2, 1);
         fs::write(&broken, "").unwrap();
         let resized = local.resize(configuration(3, 1)).unwrap();
         fs::remove_file(&broken).unwrap();
         let Resized::Failed(failure) = resized else { panic!("{name}: {resized:?}") };
         assert_eq!(failure.kind, BootFailureKind::Exited, "{failure:?}");
-        assert!(
-            Language::DATA.say(&failure.message).contains("ends as soon as it starts"),
-            "{failure:?}"
-        );
+        assert_message(&failure, "ends as soon as it starts");
         assert!(failure.last_lines.join("\n").contains("boom at boot"), "{failure:?}");
         app.assert_nothing_is_left();
     }
@@ -219,8 +209,7 @@ fn puma_without_a_master_is_never_sent_a_signal() {
 fn unicorn_is_resized_from_one_worker_and_back() {
     use sweetspot::place::local::Resized;
     let app = TestApp::answering("[200, {}, ['ok']]");
-    let mut local = app.local_on(server::find("unicorn").unwrap());
-    start(&mut local, 1, 1);
+    let mut local = started(app.settings_on(server::find("unicorn").unwrap()), 1, 1);
     for workers in [3, 1] {
         let resized = local.resize(configuration(workers, 1)).unwrap();
         assert!(matches!(resized, Resized::Done { .. }), "{resized:?}");

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sweetspot::place::Offer;
 use sweetspot::place::local::Resized;
 use sweetspot::report::Language;
-use sweetspot::server::{ADAPTERS, NotResizable, Proxy};
+use sweetspot::server::{ADAPTERS, NotResizable};
 use sweetspot::terms::{BootFailureKind, Offered, TrialFailure};
 
 use super::*;
+use crate::failures::random;
 use crate::failures::site::{Running, Site};
 
 /// What differs from server to server.
@@ -45,7 +46,7 @@ enum Threads {
     One,
     /// Called so, and there from the start or from the first request on.
     Named(&'static str),
-    /// The same; a worker with one thread serves on its main thread, and has none of that name.
+    /// Called so where there are several; a worker's only thread is its main one.
     NamedBeyondOne(&'static str),
     /// Made when there is something to do.
     OnDemand,
@@ -61,7 +62,7 @@ enum Doing {
     AnswersItsPid,
     /// Does not load; `boom at boot` and the file's name should be seen.
     FailsAtLoad,
-    /// The same, in the way that its language has for a part that is missing.
+    /// Does not load, in the way that its language has for a part that is missing.
     LacksAPart,
     /// Asked for `/slow`, connects to this port, then answers `finished` after half a second.
     TakesItsTime { port: u16 },
@@ -287,7 +288,7 @@ impl Case {
         })
     }
 
-    /// The same, without a proxy where it can be, without and with each of the row's settings.
+    /// Every server, without a proxy where it can be, without and with each of the row's settings.
     fn with_settings(doing: Doing) -> impl Iterator<Item = Self> {
         ADAPTERS.iter().flat_map(move |adapter| {
             let needs = adapter.about().needs_proxy;
@@ -354,11 +355,6 @@ fn row_of(adapter: &dyn Adapter) -> &'static Row {
     row.unwrap_or_else(|| panic!("{} has no row in ROWS", adapter.name()))
 }
 
-fn kill(pid: u32, signal: i32) {
-    // SAFETY: two integers; the process is one that this test started and has just seen.
-    assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0, "signal {signal} to {pid}");
-}
-
 /// Starts each configuration, sees that all workers are there, looks at them (where they answer,
 /// their process ids, threads each, which case it is), and sees that one of them answers.
 fn come_up(case: &Case, look: impl Fn(SocketAddr, &[u32], u16, &str)) {
@@ -373,8 +369,7 @@ fn come_up(case: &Case, look: impl Fn(SocketAddr, &[u32], u16, &str)) {
         let answering: u32 = get(address, "/").parse().unwrap();
         assert!(serving.contains(&answering), "{what}: {answering} of {serving:?}");
     }
-    local.stop().unwrap();
-    case.app.assert_nothing_is_left();
+    case.app.end(&mut local);
 }
 
 #[test]
@@ -429,8 +424,7 @@ fn every_worker_serves_as_many_requests_at_once_as_it_has_threads() {
             for client in clients {
                 assert_eq!(client.join().unwrap(), "finished", "{}", case.what());
             }
-            local.stop().unwrap();
-            case.app.assert_nothing_is_left();
+            case.app.end(&mut local);
         }
     }
 }
@@ -439,8 +433,7 @@ fn every_worker_serves_as_many_requests_at_once_as_it_has_threads() {
 fn every_servers_worker_that_is_killed_is_replaced() {
     let replacing = |case: &Case| case.row.replaces_workers;
     for case in Case::all(Doing::AnswersItsPid).filter(replacing) {
-        let mut local = case.local();
-        start(&mut local, 2, 1);
+        let mut local = started(case.settings(), 2, 1);
         let before = local.workers();
         kill(before[0], libc::SIGKILL);
         wait_until("another is in its place", || {
@@ -449,8 +442,7 @@ fn every_servers_worker_that_is_killed_is_replaced() {
         });
         let answering: u32 = get(local.address().unwrap(), "/").parse().unwrap();
         assert_ne!(answering, before[0], "{}", case.what());
-        local.stop().unwrap();
-        case.app.assert_nothing_is_left();
+        case.app.end(&mut local);
     }
 }
 
@@ -458,8 +450,7 @@ fn every_servers_worker_that_is_killed_is_replaced() {
 fn every_servers_worker_that_is_killed_and_not_replaced_is_noticed_under_load() {
     let losing = |case: &Case| !case.row.replaces_workers;
     for case in Case::all(Doing::AnswersItsPid).filter(losing) {
-        let mut local = case.local();
-        start(&mut local, 2, 1);
+        let mut local = started(case.settings(), 2, 1);
         kill(local.workers()[1], libc::SIGKILL);
         let offer = Offer {
             offered: Offered::Closed { clients: 1, think: Duration::from_millis(50) },
@@ -477,16 +468,14 @@ fn every_servers_worker_that_is_killed_and_not_replaced_is_noticed_under_load() 
             "{}: {status:?}",
             case.what()
         );
-        local.stop().unwrap();
-        case.app.assert_nothing_is_left();
+        case.app.end(&mut local);
     }
 }
 
 #[test]
 fn every_server_that_is_killed_is_noticed_under_load() {
     for case in Case::all(Doing::AnswersItsPid) {
-        let mut local = case.local();
-        start(&mut local, 2, 1);
+        let mut local = started(case.settings(), 2, 1);
         // Of several processes, the last: a server with a part missing is no longer the same.
         kill(*local.server_pids().last().unwrap(), libc::SIGKILL);
         let offer = Offer {
@@ -503,8 +492,7 @@ fn every_server_that_is_killed_is_noticed_under_load() {
         };
         assert!(Language::DATA.say(status).contains("SIGKILL"), "{status:?}");
         assert_eq!(local.server_pid(), None);
-        local.stop().unwrap();
-        case.app.assert_nothing_is_left();
+        case.app.end(&mut local);
     }
 }
 
@@ -515,13 +503,9 @@ fn every_server_says_that_its_port_is_taken() {
             let taken = TcpListener::bind("127.0.0.1:0").unwrap();
             let port = Some(taken.local_addr().unwrap().port());
             let settings = LocalSettings { port, ..case.settings() };
-            let mut local = Local::new(settings, StopSignal::default()).unwrap();
-            let failure = start_failing(&mut local, workers, 1);
+            let failure = failing(settings, workers, 1);
             assert_eq!(failure.kind, BootFailureKind::PortTaken, "{failure:?}");
-            assert!(
-                Language::DATA.say(&failure.message).contains("something else listens"),
-                "{failure:?}"
-            );
+            assert_message(&failure, "something else listens");
             case.app.assert_nothing_is_left();
         }
     }
@@ -550,8 +534,7 @@ fn every_server_finishes_its_requests_when_it_is_stopped_gracefully() {
     let port = arrived.local_addr().unwrap().port();
     for case in Case::all(Doing::TakesItsTime { port }) {
         for &(workers, threads) in case.row.configurations {
-            let mut local = case.local();
-            start(&mut local, workers, threads);
+            let mut local = started(case.settings(), workers, threads);
             let address = local.address().unwrap();
             let client = std::thread::spawn(move || get(address, "/slow"));
             arrived.accept().unwrap();
@@ -575,8 +558,7 @@ fn every_server_that_does_not_react_is_ended_for_certain() {
         // The user does not want to wait for a graceful end either.
         stop.raise();
         stop.raise();
-        local.stop().unwrap();
-        case.app.assert_nothing_is_left();
+        case.app.end(&mut local);
     }
 }
 
@@ -629,18 +611,8 @@ fn every_server_that_can_is_resized_while_it_answers_and_the_others_say_why_not(
             case.row.resizing != Resizing::Never,
             case.adapter.resize(configuration(2, 1), configuration(3, 1)).is_ok()
         );
-        local.stop().unwrap();
-        case.app.assert_nothing_is_left();
+        case.app.end(&mut local);
     }
-}
-
-/// Steele, Lea and Flood's SplitMix64, as a number from 0 to 1.
-fn random(state: &mut u64) -> f64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (z ^ (z >> 31)) as f64 / u64::MAX as f64
 }
 
 #[test]

@@ -89,12 +89,15 @@ impl TestGuardian {
         all_processes().into_iter().filter(carries).collect()
     }
 
-    /// As when we die: our end of its input is closed.
+    /// As when we die: our end of its input is closed. Then nothing is left.
+    #[track_caller]
     fn abandon(&mut self) {
         self.orders = None;
         wait_until("the guardian ends", || self.child.try_wait().unwrap().is_some());
+        self.assert_nothing_is_left();
     }
 
+    #[track_caller]
     fn assert_nothing_is_left(&self) {
         let left: Vec<String> = self.processes().into_iter().map(title).collect();
         assert!(left.is_empty(), "left behind: {left:?}");
@@ -158,7 +161,6 @@ fn whenever_we_die_nothing_of_the_server_is_left() {
         // The moment itself, not a wait for something.
         std::thread::sleep(Duration::from_millis(40 * round as u64));
         guardian.abandon();
-        guardian.assert_nothing_is_left();
         app.assert_nothing_is_left();
     }
 }
@@ -179,7 +181,6 @@ fn a_daemon_is_caught_without_a_control_group_too() {
         assert_eq!(begun["group"]["folders"], json!([]), "nobody may make control groups");
     }
     guardian.abandon();
-    guardian.assert_nothing_is_left();
     app.assert_nothing_is_left();
 }
 
@@ -193,7 +194,6 @@ fn a_serving_cluster_with_daemons_ends_with_us_and_its_control_group_with_it() {
         guardian.processes().into_iter().any(|pid| title(pid) == "the daemon")
     });
     guardian.abandon();
-    guardian.assert_nothing_is_left();
     app.assert_nothing_is_left();
 }
 
@@ -211,7 +211,6 @@ fn a_server_that_ignores_every_wish_to_end_is_ended_on_order() {
     assert_eq!(guardian.reply(), json!({"ended": {"left": []}}));
     assert_eq!(parent(pid), None);
     guardian.abandon();
-    guardian.assert_nothing_is_left();
 }
 
 #[test]
@@ -220,8 +219,7 @@ fn a_guardian_deaf_to_the_terminal_starts_servers_that_are_not() {
     let mut guardian = TestGuardian::begin(json!({}));
     let server = guardian.started(&app.path(), &["sleep", "60"]);
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: two integers; the guardian is our child and not yet waited for.
-        unsafe { libc::kill(guardian.child.id().cast_signed(), signal) };
+        kill(guardian.child.id(), signal);
     }
     let session = |pid: u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
@@ -243,7 +241,6 @@ fn a_program_that_is_not_there_and_an_order_that_makes_no_sense_are_answered() {
     guardian.order(json!({"dance": 1}));
     assert!(guardian.reply()["refused"]["message"].as_str().unwrap().contains("dance"));
     guardian.abandon();
-    guardian.assert_nothing_is_left();
 }
 
 #[test]
@@ -262,7 +259,6 @@ fn several_processes_run_beside_each_other_write_to_one_log_and_are_told_apart()
     // Its number may be somebody else's by now; and no process is signalled that we did not start.
     guardian.order(json!({"signal": {"pid": second, "signal": libc::SIGTERM}}));
     guardian.abandon();
-    guardian.assert_nothing_is_left();
     app.assert_nothing_is_left();
 }
 
@@ -283,7 +279,6 @@ fn a_quota_really_throttles_or_is_named_as_not_enforced() {
         throttled.unwrap().trim().parse::<u64>().unwrap() >= 3
     });
     guardian.abandon();
-    guardian.assert_nothing_is_left();
 }
 
 #[test]
@@ -302,18 +297,15 @@ fn a_memory_limit_really_ends_what_exceeds_it_or_is_named_as_not_enforced() {
     let end = json!({"exited": {"pid": pid, "status": {"signal": 9}}});
     assert_eq!(guardian.reply(), end);
     guardian.abandon();
-    guardian.assert_nothing_is_left();
 }
 
 #[test]
 fn when_the_guardian_itself_is_killed_its_servers_die_and_the_next_start_has_a_new_one() {
     let app = TestApp::new(&[("config.ru", APP)]);
-    let mut local = app.local();
-    start(&mut local, 2, 1);
+    let mut local = started(app.settings(), 2, 1);
     let guardian = parent(local.server_pid().unwrap()).unwrap();
     assert!(title(guardian).contains("__guardian"), "{}", title(guardian));
-    // SAFETY: two integers; the guardian is a child of ours that `local` has not waited for.
-    unsafe { libc::kill(guardian.cast_signed(), libc::SIGKILL) };
+    kill(guardian, libc::SIGKILL);
     start(&mut local, 1, 1);
     assert_eq!(get(local.address().unwrap(), "/"), "ok");
     assert_ne!(parent(local.server_pid().unwrap()).unwrap(), guardian);
@@ -347,8 +339,7 @@ fn without_permission_the_server_runs_on_fewer_cores_and_what_is_not_enforced_is
     settings.scratch_in = vec![folder.path().into()];
     settings.cores = Some("0.5".parse().unwrap());
     settings.memory = Some("512MiB".parse().unwrap());
-    let mut local = Local::new(settings, StopSignal::default()).unwrap();
-    start(&mut local, 2, 1);
+    let local = started(settings, 2, 1);
     let status = get(local.address().unwrap(), "/");
     let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
     assert_eq!(allowed.trim().parse::<u32>().ok(), Some(0), "{allowed}");
@@ -378,8 +369,7 @@ fn an_order_may_be_longer_than_any_buffer() {
     for length in [3_000, 5_000, 9_000, 100_000] {
         let mut settings = app.settings();
         settings.app.env.insert("LONG".into(), "x".repeat(length));
-        let mut local = Local::new(settings, StopSignal::default()).unwrap();
-        start(&mut local, 1, 1);
+        let local = started(settings, 1, 1);
         assert_eq!(get(local.address().unwrap(), "/"), length.to_string());
     }
 }

@@ -1,8 +1,5 @@
 //! gunicorn as it is really inspected, and started in spite of the app's own settings.
 
-use std::net::TcpListener;
-
-use sweetspot::place::PlaceError;
 use sweetspot::server::MinThreads;
 use sweetspot::terms::{BootFailureKind, Cores};
 
@@ -17,11 +14,7 @@ const APP: &str = "import os\ndef application(environ, start):\n    \
                    return [' '.join(map(str, ANSWER)).encode()]\n";
 
 fn inspect(app: &TestApp) -> Inspection {
-    let before = app.listing();
-    let inspection = app.local_on(gunicorn()).inspect().unwrap();
-    assert_eq!(app.listing(), before, "the app's folder was written to");
-    app.assert_nothing_is_left();
-    inspection
+    app.inspect(app.local_on(gunicorn()))
 }
 
 #[test]
@@ -50,9 +43,7 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
 fn settings_that_do_not_load_are_shown_with_their_line() {
     let own = ("gunicorn.conf.py", "workers = 2\nthreads = unknown_name\n");
     let app = TestApp::new(&[("wsgi.py", "application = 1\n"), own]);
-    let Err(PlaceError::Inspection(failure)) = app.local_on(gunicorn()).inspect() else {
-        panic!("it was read")
-    };
+    let failure = unread(app.local_on(gunicorn()));
     assert_eq!(failure.kind, BootFailureKind::Exited);
     assert!(why(&failure).contains("unknown_name"), "{failure:?}");
     assert!(why(&failure).contains("gunicorn.conf.py:2"), "{failure:?}");
@@ -80,7 +71,7 @@ def post_worker_init(worker):
 
 #[test]
 fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
-    let own_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let own_port = unused_address();
     let answer = "(os.getcwd(), os.environ['HOOK'], os.environ['WEB_CONCURRENCY'], \
                   os.environ['GUNICORN_THREADS'], environ['wsgi.multithread'])";
     for preload in ["True", "False"] {
@@ -101,9 +92,8 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
             assert!(TcpStream::connect(own_port).is_err(), "the app's own port is open");
             assert_eq!(children(local.server_pid().unwrap()).len(), usize::from(workers));
         }
-        local.stop().unwrap();
-        assert_eq!(app.listing(), before, "the app's folder was written to");
-        app.assert_nothing_is_left();
+        app.end(&mut local);
+        app.assert_is(&before);
     }
 }
 
@@ -119,11 +109,9 @@ fn an_asgi_app_runs_in_workers_of_uvicorns() {
         let files: Vec<_> = [("asgi.py", module)].into_iter().chain(config).collect();
         let app = TestApp::new(&files);
         assert!(!gunicorn().has_threads(&app.settings_on(gunicorn()).app));
-        let mut local = app.local_on(gunicorn());
-        start(&mut local, 2, 1);
+        let mut local = started(app.settings_on(gunicorn()), 2, 1);
         assert_eq!(get(local.address().unwrap(), "/"), "asgi");
-        local.stop().unwrap();
-        app.assert_nothing_is_left();
+        app.end(&mut local);
     }
 }
 

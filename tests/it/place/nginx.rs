@@ -4,18 +4,17 @@
 use std::ops::ControlFlow;
 
 use sweetspot::place::Offer;
-use sweetspot::server::Proxy;
 use sweetspot::terms::Offered;
 
 use super::*;
 
-fn behind_nginx(app: &TestApp, server: &str) -> Local {
+fn behind_nginx(app: &TestApp, server: &str, workers: u16, threads: u16) -> Local {
     let mut settings = app.settings_on(server::find(server).unwrap());
     settings.app.proxy = Proxy::Nginx;
-    Local::new(settings, StopSignal::default()).unwrap()
+    started(settings, workers, threads)
 }
 
-/// So many files may be open here, if the machine allows it.
+/// From now on this many files may be open, if the machine allows it.
 fn allow_open_files(files: u64) {
     // SAFETY: the structure is initialised and outlives both calls.
     unsafe {
@@ -48,8 +47,7 @@ fn read_reply(stream: &mut TcpStream) -> String {
 fn a_thousand_clients_have_their_connections_at_once_and_keep_them() {
     allow_open_files(4096);
     let app = TestApp::answering("[200, {'Content-Length' => '2'}, ['ok']]");
-    let mut local = behind_nginx(&app, "puma");
-    start(&mut local, 1, 3);
+    let mut local = behind_nginx(&app, "puma", 1, 3);
     let address = local.address().unwrap();
     let mut clients: Vec<TcpStream> =
         (0..1000).map(|_| TcpStream::connect(address).unwrap()).collect();
@@ -63,8 +61,7 @@ fn a_thousand_clients_have_their_connections_at_once_and_keep_them() {
         }
     }
     drop(clients);
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
@@ -75,8 +72,7 @@ fn what_is_larger_than_all_buffers_passes_in_both_directions() {
          [200, {'Content-Length' => body.size.to_s}, [body.reverse]]",
     );
     let before = app.listing();
-    let mut local = behind_nginx(&app, "puma");
-    start(&mut local, 1, 1);
+    let mut local = behind_nginx(&app, "puma", 1, 1);
     let mut stream = TcpStream::connect(local.address().unwrap()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     write!(stream, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {LENGTH}\r\n\r\n").unwrap();
@@ -86,14 +82,13 @@ fn what_is_larger_than_all_buffers_passes_in_both_directions() {
     assert!(reply.starts_with("200 yxxx"), "{}", &reply[..20]);
     assert_eq!(reply.len(), LENGTH + "200 ".len());
     local.stop().unwrap();
-    assert_eq!(app.listing(), before);
+    app.assert_is(&before);
 }
 
 #[test]
 fn requests_whose_worker_is_killed_are_counted_as_errors_and_the_load_goes_on() {
     let app = TestApp::new(&[("index.php", "<?php usleep(100000); echo getmypid();\n")]);
-    let mut local = behind_nginx(&app, "php-fpm");
-    start(&mut local, 2, 1);
+    let mut local = behind_nginx(&app, "php-fpm", 2, 1);
     let master = local.server_pid().unwrap();
     let offer = Offer {
         offered: Offered::Closed { clients: 4, think: Duration::ZERO },
@@ -105,8 +100,7 @@ fn requests_whose_worker_is_killed_are_counted_as_errors_and_the_load_goes_on() 
     let mut kill_one = |_: &_| {
         if killed == 0 {
             for pid in children(master) {
-                // SAFETY: two integers; the process is a child of one that this test started.
-                assert_eq!(unsafe { libc::kill(pid.cast_signed(), libc::SIGKILL) }, 0);
+                kill(pid, libc::SIGKILL);
                 killed += 1;
             }
         }
@@ -120,15 +114,13 @@ fn requests_whose_worker_is_killed_are_counted_as_errors_and_the_load_goes_on() 
     // Each of them had a request.
     assert_eq!((killed, count(502)), (2, 2));
     assert!(count(200) > 10, "{:?}", observed.load.seconds);
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
 fn requests_are_shared_out_over_all_processes() {
     let app = TestApp::answering("[200, {}, [Process.pid.to_s]]");
-    let mut local = behind_nginx(&app, "thin");
-    start(&mut local, 3, 1);
+    let local = behind_nginx(&app, "thin", 3, 1);
     let address = local.address().unwrap();
     let mut answers: BTreeMap<u32, u32> = BTreeMap::new();
     for _ in 0..60 {

@@ -1,6 +1,5 @@
 //! Node.js apps of every kind, really started.
 
-use sweetspot::report::Language;
 use sweetspot::terms::BootFailureKind;
 
 use super::*;
@@ -49,10 +48,9 @@ fn apps_of_every_kind_come_up_with_their_workers() {
                     "{text}"
                 );
             }
-            local.stop().unwrap();
-            app.assert_nothing_is_left();
+            app.end(&mut local);
         }
-        assert_eq!(app.listing(), before, "the app's folder was written to");
+        app.assert_is(&before);
     }
 }
 
@@ -62,11 +60,8 @@ fn an_app_that_listens_on_a_port_of_its_own_is_told_so() {
     for workers in [1, 2] {
         let failure = start_failing(&mut app.local_on(node()), workers, 1);
         assert_eq!(failure.kind, BootFailureKind::OtherPort, "{failure:?}");
-        assert!(
-            Language::DATA.say(&failure.message).contains("another port than PORT says"),
-            "{failure:?}"
-        );
-        assert!(Language::DATA.say(&failure.advice).contains("process.env.PORT"), "{failure:?}");
+        assert_message(&failure, "another port than PORT says");
+        assert_advice(&failure, "process.env.PORT");
         assert!(failure.last_lines.join("\n").contains("the app listens on port"), "{failure:?}");
         app.assert_nothing_is_left();
     }

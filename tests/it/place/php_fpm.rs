@@ -1,8 +1,6 @@
 //! PHP-FPM behind nginx as it is really inspected, started in spite of the app's own settings, and
 //! tuned.
 
-use std::net::TcpListener;
-
 use sweetspot::terms::BootFailureKind;
 
 use super::*;
@@ -12,18 +10,8 @@ fn php_fpm() -> &'static dyn Adapter {
     server::find("php-fpm").unwrap()
 }
 
-fn local(app: &TestApp) -> Local {
-    let mut settings = app.settings_on(php_fpm());
-    settings.app.proxy = server::Proxy::Nginx;
-    Local::new(settings, StopSignal::default()).unwrap()
-}
-
 fn inspect(app: &TestApp) -> Inspection {
-    let before = app.listing();
-    let inspection = local(app).inspect().unwrap();
-    assert_eq!(app.listing(), before, "the app's folder was written to");
-    app.assert_nothing_is_left();
-    inspection
+    app.inspect(app.local_on(php_fpm()))
 }
 
 #[test]
@@ -64,7 +52,7 @@ const STUBBORN: &str = "[global]\npid = FOLDER/fpm.pid\nerror_log = FOLDER/fpm.l
 
 #[test]
 fn the_apps_own_ports_files_and_numbers_give_way_and_the_rest_stays() {
-    let own_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let own_port = unused_address();
     let page = "<?php error_log('from the app'); \
                 echo ini_get('memory_limit'), ' ', getenv('SHOP'), ' ', getenv('OWN_WORD'), ' ', \
                 getenv('WEB_CONCURRENCY'), ' ', \
@@ -77,7 +65,6 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_the_rest_stays() {
     fs::write(app.path().join("config/php-fpm.conf"), own).unwrap();
     let before = app.listing();
     let mut settings = app.settings_on(php_fpm());
-    settings.app.proxy = server::Proxy::Nginx;
     settings.app.env.insert("OWN_WORD".into(), "word".into());
     let mut local = Local::new(settings, StopSignal::default()).unwrap();
     for workers in [3, 1] {
@@ -87,16 +74,15 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_the_rest_stays() {
         assert!(TcpStream::connect(own_port).is_err(), "the app's own port is open");
         assert_eq!(children(local.server_pid().unwrap()).len(), usize::from(workers));
     }
-    local.stop().unwrap();
-    assert_eq!(app.listing(), before, "the app's folder was written to");
-    app.assert_nothing_is_left();
+    app.end(&mut local);
+    app.assert_is(&before);
 }
 
 #[test]
 fn a_line_that_php_fpm_does_not_know_is_shown_with_its_number() {
     let own = "[www]\nlisten = 127.0.0.1:1\nno_such_setting = 3\n";
     let app = TestApp::new(&[("index.php", "<?php\n"), ("php-fpm.conf", own)]);
-    let failure = start_failing(&mut local(&app), 2, 1);
+    let failure = start_failing(&mut app.local_on(php_fpm()), 2, 1);
     assert_eq!(failure.kind, BootFailureKind::Exited);
     let shown = failure.last_lines.join("\n");
     assert!(shown.contains("php-fpm.conf:3]"), "{failure:?}");
@@ -118,7 +104,7 @@ fn a_page_that_fails_shows_why() {
         // Errors that are shown would make these pages good ones.
         let own = ("php-fpm.conf", "[www]\nphp_flag[display_errors] = on\n");
         let app = TestApp::new(&[("index.php", page), own]);
-        let failure = start_failing(&mut local(&app), 2, 1);
+        let failure = start_failing(&mut app.local_on(php_fpm()), 2, 1);
         assert_eq!(failure.kind, kind, "{failure:?}");
         let shown = failure.last_lines.join("\n");
         assert!(shown.contains(expected) && shown.contains("index.php"), "{failure:?}");
@@ -138,8 +124,7 @@ fn pages_files_folders_and_paths_are_answered_as_web_servers_have_it() {
         ("public/page.php", page),
         ("public/logo.txt", "a file"),
     ]);
-    let mut local = local(&app);
-    start(&mut local, 1, 1);
+    let local = started(app.settings_on(php_fpm()), 1, 1);
     let address = local.address().unwrap();
     let port = address.port();
     for (path, expected) in [

@@ -7,7 +7,6 @@ use std::time::UNIX_EPOCH;
 
 use sweetspot::monitor::{Inside, cpu_clock_ns};
 use sweetspot::report::Language;
-use sweetspot::server::Proxy;
 use sweetspot::terms::InsideUse;
 
 use super::*;
@@ -51,17 +50,17 @@ fn probed_app() -> TestApp {
 }
 
 fn settings_with_probe(app: &TestApp, server: &str) -> LocalSettings {
-    let adapter = server::find(server).unwrap();
-    let mut settings = app.settings_on(adapter);
+    let mut settings = app.settings_on(server::find(server).unwrap());
     settings.app.is_probed = true;
-    if adapter.about().needs_proxy {
-        settings.app.proxy = Proxy::Nginx;
-    }
     settings
 }
 
-fn probed(app: &TestApp, server: &str) -> Local {
-    Local::new(settings_with_probe(app, server), StopSignal::default()).unwrap()
+/// A server at work with the probe, and somebody who listens to it.
+fn listened_to(app: &TestApp, server: &str, workers: u16, threads: u16) -> (Local, Listener) {
+    let settings = settings_with_probe(app, server);
+    let local = started(settings, workers, threads);
+    let listener = Listener::new(&local);
+    (local, listener)
 }
 
 /// Longer than a process waits between two tellings: the next request that ends is told at once.
@@ -81,7 +80,7 @@ impl Listener {
         Self { address: local.address().unwrap(), inside, asked: 0, told: Vec::new() }
     }
 
-    /// So many clients at once ask for this, each so often.
+    /// Several clients at once ask for this, each several times.
     fn ask(&mut self, path: &'static str, clients: u16, times: u64) {
         let address = self.address;
         let client = move || (0..times).for_each(|_| drop(reply(address, path).unwrap()));
@@ -90,7 +89,7 @@ impl Listener {
         clients.into_iter().for_each(|client| client.join().unwrap());
     }
 
-    /// Goes on asking, as slow clients do, until each of so many workers has told of its last
+    /// Goes on asking, as slow clients do, until each of the workers has told of its last
     /// request.
     fn hear_all(&mut self, workers: u16) {
         wait_until("all requests are told", || {
@@ -116,9 +115,7 @@ fn every_request_is_counted_once_on_every_server() {
     for (server, workers, threads) in SERVERS {
         let app = probed_app();
         let before = app.listing();
-        let mut local = probed(&app, server);
-        start(&mut local, workers, threads);
-        let mut listener = Listener::new(&local);
+        let (mut local, mut listener) = listened_to(&app, server, workers, threads);
         listener.ask("/", 4, 25);
         listener.ask("/raise", 2, 3);
         listener.hear_all(workers);
@@ -129,9 +126,8 @@ fn every_request_is_counted_once_on_every_server() {
         assert!(cost_s > 0.0, "{server}: what the probe takes is measured");
         drop(listener);
         assert!(!local.probe_socket().unwrap().exists(), "its socket goes with the listener");
-        local.stop().unwrap();
-        assert_eq!(app.listing(), before, "the app's folder was written to");
-        app.assert_nothing_is_left();
+        app.end(&mut local);
+        app.assert_is(&before);
     }
 }
 
@@ -139,9 +135,7 @@ fn every_request_is_counted_once_on_every_server() {
 fn the_cpu_time_of_requests_is_nearly_all_that_the_workers_use_where_requests_compute() {
     for (server, workers, threads) in SERVERS {
         let app = probed_app();
-        let mut local = probed(&app, server);
-        start(&mut local, workers, threads);
-        let mut listener = Listener::new(&local);
+        let (mut local, mut listener) = listened_to(&app, server, workers, threads);
         let clocks_s = |local: &Local| {
             let clocks: u64 = local.workers().into_iter().filter_map(cpu_clock_ns).sum();
             clocks as f64 / 1e9
@@ -157,17 +151,14 @@ fn the_cpu_time_of_requests_is_nearly_all_that_the_workers_use_where_requests_co
         );
         let app_s = listener.sum(|told| told.app_s);
         assert!(app_s > told_s, "{server} {workers}: {told_s} s of CPU in {app_s} s");
-        local.stop().unwrap();
-        app.assert_nothing_is_left();
+        app.end(&mut local);
     }
 }
 
 #[test]
 fn garbage_collection_is_told_and_what_this_ruby_cannot_tell_is_said() {
     let app = probed_app();
-    let mut local = probed(&app, "puma");
-    start(&mut local, 1, 1);
-    let mut listener = Listener::new(&local);
+    let (mut local, mut listener) = listened_to(&app, "puma", 1, 1);
     listener.ask("/waste", 1, 20);
     listener.hear_all(1);
     let collected_s = listener.sum(|told| told.gc_s.unwrap());
@@ -177,16 +168,13 @@ fn garbage_collection_is_told_and_what_this_ruby_cannot_tell_is_said() {
     let blind = listener.inside.blind_spots();
     assert!(blind.len() == 1, "{blind:?}");
     assert!(Language::DATA.say_fact(&blind[0]).contains("3.2"), "{blind:?}");
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
 fn the_wait_since_the_time_stamp_is_told_whatever_its_unit() {
     let app = probed_app();
-    let mut local = probed(&app, "puma");
-    start(&mut local, 1, 1);
-    let mut listener = Listener::new(&local);
+    let (mut local, mut listener) = listened_to(&app, "puma", 1, 1);
     let mut ask = |stamp: String| {
         std::thread::sleep(APART);
         let mut stream = TcpStream::connect(listener.address).unwrap();
@@ -205,16 +193,13 @@ fn the_wait_since_the_time_stamp_is_told_whatever_its_unit() {
     for senseless in ["", "t=", "soon", "t=-5", "t=9e99", "t=17"] {
         assert_eq!(ask(senseless.to_string()), None, "{senseless}");
     }
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
 fn who_listens_later_hears_only_of_what_came_later() {
     let app = probed_app();
-    let mut local = probed(&app, "puma");
-    start(&mut local, 1, 2);
-    let mut first = Listener::new(&local);
+    let (mut local, mut first) = listened_to(&app, "puma", 1, 2);
     first.ask("/", 2, 10);
     first.hear_all(1);
     // The next one listens at once, and later one listens after a time in which nobody did.
@@ -228,8 +213,7 @@ fn who_listens_later_hears_only_of_what_came_later() {
     let mut third = Listener::new(&local);
     third.ask("/", 2, 10);
     third.hear_all(1);
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
@@ -239,14 +223,12 @@ fn an_app_that_raises_fails_as_it_does_without_the_probe() {
             let app = probed_app();
             let mut settings = settings_with_probe(&app, server);
             settings.app.is_probed = is_probed;
-            let mut local = Local::new(settings, StopSignal::default()).unwrap();
-            start(&mut local, 1, 1);
+            let mut local = started(settings, 1, 1);
             let reply = reply(local.address().unwrap(), "/raise").unwrap();
             wait_until("the server says why", || {
                 local.last_lines().join("\n").contains("boom in a page")
             });
-            local.stop().unwrap();
-            app.assert_nothing_is_left();
+            app.end(&mut local);
             let (head, body) = reply.split_once("\r\n\r\n").unwrap();
             (head.lines().next().unwrap().to_string(), body.to_string())
         });
@@ -261,12 +243,10 @@ fn options_that_ruby_was_given_are_kept_and_without_the_probe_nothing_is_added()
         let app = probed_app();
         let mut settings = settings_with_probe(&app, server);
         settings.app.env.insert("RUBYOPT".into(), "-W0".into());
-        let mut local = Local::new(settings, StopSignal::default()).unwrap();
-        start(&mut local, 1, 1);
+        let mut local = started(settings, 1, 1);
         let options = get(local.address().unwrap(), "/");
         assert!(options.starts_with("-r/") && options.ends_with("/probe.rb -W0"), "{options}");
-        local.stop().unwrap();
-        app.assert_nothing_is_left();
+        app.end(&mut local);
     }
     let app = probed_app();
     let mut local = app.local();

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::ops::ControlFlow;
 
-use sweetspot::place::{Observed, Offer, PlaceError};
+use sweetspot::place::{Observed, Offer};
 use sweetspot::terms::{BootFailureKind, Offered};
 
 use super::*;
@@ -23,8 +23,7 @@ fn each_configuration_runs_with_exactly_its_workers_and_threads() {
             wait_until("all threads are there", || threads_named(pid, "puma srv tp") == expected);
         }
     }
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
@@ -35,15 +34,12 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
         ("workers 1\nthreads 3, 3\n", 1, 3, "run in single mode"),
     ] {
         let app = TestApp::new(&[("config.ru", "raise 'booted'"), ("config/puma.rb", config)]);
-        let before = app.listing();
-        let inspection = app.local().inspect().unwrap();
+        let inspection = app.inspect(app.local());
         assert_eq!(inspection.current, configuration(workers, threads), "{config}");
         let remarks = remarks(&inspection);
         assert!(remarks.contains(remark), "{config}: {remarks}");
         assert!(inspection.server_version.starts_with(|c: char| c.is_ascii_digit()));
         assert!(inspection.runtime_version.starts_with("ruby "));
-        assert_eq!(app.listing(), before);
-        app.assert_nothing_is_left();
     }
 }
 
@@ -51,7 +47,7 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
 fn settings_that_do_not_load_are_shown_with_their_line() {
     let app =
         TestApp::new(&[("config.ru", ""), ("config/puma.rb", "threads 1, 1\nno_such_setting 3\n")]);
-    let Err(PlaceError::Inspection(failure)) = app.local().inspect() else { panic!("it was read") };
+    let failure = unread(app.local());
     assert_eq!(failure.kind, BootFailureKind::Exited);
     assert!(why(&failure).contains("no_such_setting"), "{failure:?}");
     assert!(why(&failure).contains("config/puma.rb:2"), "{failure:?}");
@@ -92,7 +88,7 @@ before_fork { $hook = 'hooked' }
 
 #[test]
 fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
-    let own_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let own_port = unused_address();
     let config = STUBBORN.replace("OWN_PORT", &own_port.port().to_string());
     let answer = "[200, {}, [[Dir.pwd, $hook, ENV['RACK_ENV'], \
                   ENV['WEB_CONCURRENCY'], ENV['RAILS_MAX_THREADS']].join(' ')]]";
@@ -103,8 +99,7 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
         ("log/.keep", ""),
     ]);
     let before = app.listing();
-    let mut local = app.local();
-    start(&mut local, 2, 3);
+    let mut local = started(app.settings(), 2, 3);
     let folder = app.path();
     let expected = format!("{} hooked production 2 3", folder.display());
     assert_eq!(get(local.address().unwrap(), "/"), expected);
@@ -120,10 +115,9 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
     let server = local.server_pid().unwrap();
     assert_eq!(children(server), Vec::<u32>::new());
     assert!(TcpStream::connect(own_port).is_err(), "the app's own port is open");
-    local.stop().unwrap();
+    app.end(&mut local);
 
-    assert_eq!(app.listing(), before, "the app's folder was written to");
-    app.assert_nothing_is_left();
+    app.assert_is(&before);
 }
 
 #[test]
@@ -131,8 +125,7 @@ fn the_address_is_free_again_and_our_own_folder_gone_when_it_was_stopped() {
     let app = TestApp::answering("[200, {}, ['ok']]");
     let scratch = tempfile::tempdir().unwrap();
     let settings = LocalSettings { scratch_in: vec![scratch.path().into()], ..app.settings() };
-    let mut local = Local::new(settings, StopSignal::default()).unwrap();
-    start(&mut local, 2, 1);
+    let mut local = started(settings, 2, 1);
     let address = local.address().unwrap();
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
     local.stop().unwrap();
@@ -157,8 +150,7 @@ fn a_load_of_so_many_requests_ends_after_them() {
     const REQUESTS: u64 = 50;
     let app = TestApp::answering("[200, {}, ['ok']]");
     let settings = LocalSettings { most_requests: Some(REQUESTS), ..app.settings() };
-    let mut local = Local::new(settings, StopSignal::default()).unwrap();
-    start(&mut local, 1, 2);
+    let mut local = started(settings, 1, 2);
     let offer = |duration_s| Offer {
         offered: Offered::Closed { clients: 5, think: Duration::from_millis(20) },
         warm_up: Duration::ZERO,
@@ -172,15 +164,13 @@ fn a_load_of_so_many_requests_ends_after_them() {
     let observed = local.offer(&offer(600), &mut go_on).unwrap();
     assert_eq!(due(&observed), REQUESTS, "long before the time is up");
     assert!(!observed.load.run.is_cut_short);
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
 fn the_last_replies_are_awaited_after_the_load_has_ended() {
     let app = TestApp::answering("sleep 2.5 if env['PATH_INFO'] == '/slow'; [200, {}, ['ok']]");
-    let mut local = app.local();
-    start(&mut local, 1, 2);
+    let mut local = started(app.settings(), 1, 2);
     local.aim(vec![Target::get("/slow")]);
     let offer = Offer {
         offered: Offered::Closed { clients: 2, think: Duration::ZERO },
@@ -193,6 +183,5 @@ fn the_last_replies_are_awaited_after_the_load_has_ended() {
     let answered: u64 =
         observed.load.seconds.iter().filter_map(|second| second.status.get(&200)).sum();
     assert_eq!(answered, 2, "{:?}", observed.load.seconds);
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }

@@ -1,10 +1,8 @@
 //! The printed settings, followed to the letter: does the app then run as was decided?
 
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use sweetspot::server::Inspection;
 use sweetspot::terms::{Advice, Cores, Counts, SettingAdvice, Settings};
 
 use super::*;
@@ -30,7 +28,7 @@ const OWN: &str = "workers Integer(ENV['WEB_CONCURRENCY'] || 2)\n\
                    count = Integer(ENV['MAX_THREADS'] || 4)\nthreads count, count\npreload_app!\n";
 
 /// Puma as the app's owner starts it, ended with all its processes.
-struct Started(Child);
+struct Started(Kept);
 
 impl Started {
     /// Ready: it answers at a socket in the folder `socket_in`.
@@ -38,19 +36,19 @@ impl Started {
         let socket = socket_in.join("puma.sock");
         let mut command = Command::new("puma");
         command.args(["-e", "production", "-b", &format!("unix://{}", socket.display())]);
-        command.args(["config.ru"]).current_dir(app.path()).process_group(0);
+        command.args(["config.ru"]).current_dir(app.path());
         for name in VARIABLES {
             command.env_remove(name);
         }
         command.envs(&settings.env).stdin(Stdio::null()).stdout(Stdio::null());
-        let started = Self(command.spawn().unwrap());
+        let started = Self(Kept::lead(&mut command));
         wait_until("Puma listens", || UnixStream::connect(&socket).is_ok());
         started
     }
 
     /// Serving processes, once there are `expected`, each with exactly `threads`.
     fn assert_runs(&self, workers: usize, threads: usize, why: &str) {
-        let root = self.0.id();
+        let root = self.0.pid();
         let is_worker = |pid: &u32| title(*pid).starts_with("puma: cluster worker");
         let cluster = || children(root).into_iter().filter(is_worker).collect::<Vec<_>>();
         let serving = || if workers == 1 { vec![root] } else { cluster() };
@@ -59,14 +57,6 @@ impl Started {
             serving().len() == workers && serving().into_iter().all(is_there)
         });
         assert!(workers > 1 || cluster().is_empty(), "{why}");
-    }
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        // SAFETY: a plain system call, on a group of our own that still has its leader.
-        unsafe { libc::kill(-(self.0.id() as i32), libc::SIGKILL) };
-        self.0.wait().unwrap();
     }
 }
 

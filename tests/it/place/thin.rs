@@ -1,11 +1,9 @@
 //! Thin as it is really inspected, started in spite of the app's own settings, and as its owner
 //! starts it with the settings that are printed.
 
-use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
-use sweetspot::place::PlaceError;
 use sweetspot::terms::{BootFailureKind, Cores};
 
 use super::*;
@@ -14,22 +12,8 @@ fn thin() -> &'static dyn Adapter {
     server::find("thin").unwrap()
 }
 
-fn on_thin(app: &TestApp) -> LocalSettings {
-    let mut settings = app.settings_on(thin());
-    settings.app.proxy = server::Proxy::Nginx;
-    settings
-}
-
-fn local(app: &TestApp) -> Local {
-    Local::new(on_thin(app), StopSignal::default()).unwrap()
-}
-
 fn inspect(app: &TestApp) -> Inspection {
-    let before = app.listing();
-    let inspection = local(app).inspect().unwrap();
-    assert_eq!(app.listing(), before, "the app's folder was written to");
-    app.assert_nothing_is_left();
-    inspection
+    app.inspect(app.local_on(thin()))
 }
 
 #[test]
@@ -70,9 +54,7 @@ fn settings_that_do_not_load_are_shown_with_their_line() {
         ("- servers\n", ["config/thin.yml", "holds no names"]),
     ] {
         let app = TestApp::new(&[("config.ru", ""), ("config/thin.yml", own)]);
-        let Err(PlaceError::Inspection(failure)) = local(&app).inspect() else {
-            panic!("it was read: {own}")
-        };
+        let failure = unread(app.local_on(thin()));
         assert_eq!(failure.kind, BootFailureKind::Exited);
         for part in expected {
             assert!(why(&failure).contains(part), "{failure:?}");
@@ -90,7 +72,7 @@ const STUBBORN: &str = "servers: 4\nonly: 1\ndaemonize: true\nport: OWN_PORT\nad
 
 #[test]
 fn the_apps_own_ports_files_and_numbers_give_way_and_the_rest_stays() {
-    let own_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let own_port = unused_address();
     let rackup = "run ->(env) do\n  \
         backend = ObjectSpace.each_object(Thin::Backends::Base).first\n  \
         threads = backend.threaded? ? backend.threadpool_size : 1\n  \
@@ -105,7 +87,7 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_the_rest_stays() {
         ("log/.keep", ""),
     ]);
     let before = app.listing();
-    let mut local = local(&app);
+    let mut local = app.local_on(thin());
     for (workers, threads) in [(2, 3), (1, 1)] {
         start(&mut local, workers, threads);
         let expected = format!(
@@ -116,9 +98,8 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_the_rest_stays() {
         assert!(TcpStream::connect(own_port).is_err(), "the app's own port is open");
         assert_eq!(local.server_pids().len(), usize::from(workers));
     }
-    local.stop().unwrap();
-    assert_eq!(app.listing(), before, "the app's folder was written to");
-    app.assert_nothing_is_left();
+    app.end(&mut local);
+    app.assert_is(&before);
 }
 
 /// Answers how many requests have been in one process at the same time.
@@ -129,7 +110,7 @@ const COUNTING: &str = "$lock, $in, $max = Mutex.new, 0, 0\nrun ->(env) do\n  \
 #[test]
 fn a_worker_serves_as_many_requests_at_once_as_it_has_threads() {
     let app = TestApp::new(&[("config.ru", COUNTING), ("config/thin.yml", "threaded: true\n")]);
-    let mut local = local(&app);
+    let mut local = app.local_on(thin());
     for threads in [1, 2, 3] {
         start(&mut local, 1, threads);
         let address = local.address().unwrap();
@@ -144,7 +125,7 @@ fn a_worker_serves_as_many_requests_at_once_as_it_has_threads() {
 fn the_apps_own_timeout_cuts_replies_off_where_there_are_several_threads() {
     let rackup = "run ->(env) { sleep 2.5 if env['PATH_INFO'] == '/slow'; [200, {}, ['ok']] }\n";
     let app = TestApp::new(&[("config.ru", rackup), ("thin.yml", "timeout: 1\n")]);
-    let mut local = local(&app);
+    let mut local = app.local_on(thin());
     for (threads, expected) in [(1, "ok"), (2, "502 Bad Gateway")] {
         start(&mut local, 1, threads);
         let reply = get(local.address().unwrap(), "/slow");
@@ -164,25 +145,20 @@ fn an_app_with_a_bundle_runs_through_bundler() {
     assert!(lock.status().unwrap().success());
     let before = app.listing();
     assert_eq!(inspect(&app).current, configuration(1, 1));
-    let mut local = local(&app);
-    start(&mut local, 2, 2);
+    let mut local = started(app.settings_on(thin()), 2, 2);
     let lock = app.path().join("Gemfile.lock");
     assert_eq!(get(local.address().unwrap(), "/"), lock.display().to_string());
-    local.stop().unwrap();
-    assert_eq!(app.listing(), before, "the app's folder was written to");
-    app.assert_nothing_is_left();
+    app.end(&mut local);
+    app.assert_is(&before);
 }
 
 #[test]
 fn a_socket_that_a_killed_server_left_behind_does_not_stop_the_next_one() {
     let app = TestApp::answering("[200, {}, ['ok']]");
-    let mut local = local(&app);
+    let mut local = app.local_on(thin());
     for _ in 0..2 {
         start(&mut local, 2, 1);
-        for pid in local.server_pids() {
-            // SAFETY: two integers; the process is one that this test started and has just seen.
-            assert_eq!(unsafe { libc::kill(pid.cast_signed(), libc::SIGKILL) }, 0);
-        }
+        local.server_pids().into_iter().for_each(|pid| kill(pid, libc::SIGKILL));
     }
     start(&mut local, 2, 1);
     assert_eq!(get(local.address().unwrap(), "/"), "ok");
@@ -191,7 +167,7 @@ fn a_socket_that_a_killed_server_left_behind_does_not_stop_the_next_one() {
 #[test]
 fn an_app_that_fails_in_a_request_shows_why() {
     let app = TestApp::answering("raise 'boom in a page'");
-    let failure = start_failing(&mut local(&app), 2, 2);
+    let failure = start_failing(&mut app.local_on(thin()), 2, 2);
     assert_eq!(failure.kind, BootFailureKind::ServerError, "{failure:?}");
     assert!(failure.last_lines.join("\n").contains("boom in a page"), "{failure:?}");
     app.assert_nothing_is_left();
@@ -233,7 +209,8 @@ fn the_printed_settings_give_exactly_the_workers_and_threads() {
         let app = TestApp::new(&[("config.ru", rackup), ("config/thin.yml", own)]);
         let inspection = inspect(&app);
         let cores = Cores::new(2.0).unwrap();
-        let settings = thin().settings(&on_thin(&app).app, &inspection, configuration(3, 2), cores);
+        let settings =
+            thin().settings(&app.settings_on(thin()).app, &inspection, configuration(3, 2), cores);
         assert_eq!(settings.env.keys().collect::<Vec<_>>(), names, "{own}");
         let numbers = if settings.env.is_empty() { &settings.config_snippet } else { own };
         let at = app.path().display().to_string();

@@ -1,10 +1,7 @@
 //! Unicorn as it is really inspected, started in spite of the app's own settings, and tuned.
 
-use std::net::TcpListener;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use sweetspot::place::PlaceError;
 use sweetspot::terms::{BootFailureKind, Cores, Settings};
 
 use super::*;
@@ -15,11 +12,7 @@ fn unicorn() -> &'static dyn Adapter {
 }
 
 fn inspect(app: &TestApp) -> Inspection {
-    let before = app.listing();
-    let inspection = app.local_on(unicorn()).inspect().unwrap();
-    assert_eq!(app.listing(), before, "the app's folder was written to");
-    app.assert_nothing_is_left();
-    inspection
+    app.inspect(app.local_on(unicorn()))
 }
 
 #[test]
@@ -60,9 +53,7 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
 fn settings_that_do_not_load_are_shown_with_their_line() {
     let own = ("config/unicorn.rb", "worker_processes 2\nno_such_setting 3\n");
     let app = TestApp::new(&[("config.ru", ""), own]);
-    let Err(PlaceError::Inspection(failure)) = app.local_on(unicorn()).inspect() else {
-        panic!("it was read")
-    };
+    let failure = unread(app.local_on(unicorn()));
     assert_eq!(failure.kind, BootFailureKind::Exited);
     assert!(why(&failure).contains("no_such_setting"), "{failure:?}");
     assert!(why(&failure).contains("config/unicorn.rb:2"), "{failure:?}");
@@ -92,7 +83,7 @@ const QUEUE_MAX: &str =
 
 #[test]
 fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
-    let own_port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let own_port = unused_address();
     for preload in ["true", "false"] {
         let config =
             STUBBORN.replace("OWN_PORT", &own_port.port().to_string()).replace("PRELOAD", preload);
@@ -121,32 +112,18 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
             assert!(TcpStream::connect(own_port).is_err(), "the app's own port is open");
             assert_eq!(children(local.server_pid().unwrap()).len(), usize::from(workers));
         }
-        local.stop().unwrap();
-        assert_eq!(app.listing(), before, "the app's folder was written to");
-        app.assert_nothing_is_left();
+        app.end(&mut local);
+        app.assert_is(&before);
     }
 }
 
 /// Unicorn as the app's owner starts it, ended with all its processes.
-struct Owned(Child);
-
-impl Owned {
-    fn new(app: &TestApp, settings: &Settings, socket: &Path) -> Self {
-        let mut command = Command::new("unicorn");
-        command.args(["-E", "production", "-c", "config/unicorn.rb", "-l"]).arg(socket);
-        command.current_dir(app.path()).process_group(0);
-        command.env_remove("WEB_CONCURRENCY").env_remove("UNICORN_WORKERS");
-        command.envs(&settings.env).stdin(Stdio::null()).stderr(Stdio::null());
-        Self(command.spawn().unwrap())
-    }
-}
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        // SAFETY: a plain system call, on a group of our own that still has its leader.
-        unsafe { libc::kill(-(self.0.id() as i32), libc::SIGKILL) };
-        self.0.wait().unwrap();
-    }
+fn owned(app: &TestApp, settings: &Settings, socket: &Path) -> Kept {
+    let mut command = Command::new("unicorn");
+    command.args(["-E", "production", "-c", "config/unicorn.rb", "-l"]).arg(socket);
+    command.current_dir(app.path()).env_remove("WEB_CONCURRENCY").env_remove("UNICORN_WORKERS");
+    command.envs(&settings.env).stdin(Stdio::null()).stderr(Stdio::null());
+    Kept::lead(&mut command)
 }
 
 #[test]
@@ -166,9 +143,9 @@ fn the_printed_settings_give_exactly_the_workers() {
             fs::write(app.path().join("config/unicorn.rb"), &settings.config_snippet).unwrap();
         }
         let sockets = tempfile::tempdir().unwrap();
-        let owned = Owned::new(&app, &settings, &sockets.path().join("unicorn.sock"));
+        let owned = owned(&app, &settings, &sockets.path().join("unicorn.sock"));
         let workers = || {
-            let all = children(owned.0.id()).into_iter().map(title);
+            let all = children(owned.pid()).into_iter().map(title);
             all.filter(|title| title.starts_with("unicorn worker[")).count()
         };
         wait_until("three workers run", || workers() == 3);

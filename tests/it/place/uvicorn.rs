@@ -17,9 +17,7 @@ const APP: &str = "import os\nasync def app(scope, receive, send):\n    \
 #[test]
 fn it_is_inspected_without_starting_anything() {
     let app = TestApp::new(&[("asgi.py", "raise ValueError('booted')\napp = 1\n")]);
-    let before = app.listing();
-    let inspection = app.local_on(uvicorn()).inspect().unwrap();
-    assert_eq!(app.listing(), before, "the app's folder was written to");
+    let inspection = app.inspect(app.local_on(uvicorn()));
     assert_eq!(inspection.current, configuration(1, 1));
     assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
     let remarks = remarks(&inspection);
@@ -39,40 +37,35 @@ fn an_app_that_silences_logging_and_a_factory_come_up_and_write_nothing() {
         for workers in [1, 2] {
             let mut settings = app.settings_on(uvicorn());
             settings.app.entry = entry.to_string();
-            let mut local = Local::new(settings, StopSignal::default()).unwrap();
-            start(&mut local, workers, 1);
+            let mut local = started(settings, workers, 1);
             assert!(get(local.address().unwrap(), "/").parse::<u32>().is_ok());
-            local.stop().unwrap();
-            app.assert_nothing_is_left();
+            app.end(&mut local);
         }
     }
-    assert_eq!(app.listing(), before, "the app's folder was written to");
+    app.assert_is(&before);
 }
 
 #[test]
 fn a_worker_that_ended_is_not_replaced_and_the_others_answer() {
     let app = TestApp::new(&[("asgi.py", APP)]);
-    let mut local = app.local_on(uvicorn());
-    start(&mut local, 2, 1);
+    let mut local = started(app.settings_on(uvicorn()), 2, 1);
     let address = local.address().unwrap();
     let killed: u32 = get(address, "/").parse().unwrap();
-    // SAFETY: two integers; the process has just answered.
-    assert_eq!(unsafe { libc::kill(killed.cast_signed(), libc::SIGKILL) }, 0);
+    kill(killed, libc::SIGKILL);
     wait_until("another answers", || {
         get(address, "/").parse::<u32>().is_ok_and(|pid| pid != killed)
     });
     let left: u32 = get(address, "/").parse().unwrap();
     assert_eq!(get(address, "/").parse::<u32>().unwrap(), left, "there is only one");
-    local.stop().unwrap();
-    app.assert_nothing_is_left();
+    app.end(&mut local);
 }
 
 #[test]
 fn an_app_that_does_not_start_up_and_one_that_is_not_there_are_shown() {
-    let failing = "async def app(scope, receive, send):\n    await receive()\n    \
+    let raising = "async def app(scope, receive, send):\n    await receive()\n    \
                    await send({'type': 'lifespan.startup.failed', 'message': 'boom at startup'})\n";
     for (text, entry, expected) in [
-        (failing, "asgi:app", "boom at startup"),
+        (raising, "asgi:app", "boom at startup"),
         ("x = 1\n", "asgi:app", "Attribute \"app\" not found"),
         ("x = 1\n", "gone:app", "Could not import module \"gone\""),
     ] {
@@ -80,8 +73,7 @@ fn an_app_that_does_not_start_up_and_one_that_is_not_there_are_shown() {
             let app = TestApp::new(&[("asgi.py", text)]);
             let mut settings = app.settings_on(uvicorn());
             settings.app.entry = entry.to_string();
-            let mut local = Local::new(settings, StopSignal::default()).unwrap();
-            let failure = start_failing(&mut local, workers, 1);
+            let failure = failing(settings, workers, 1);
             assert_eq!(failure.kind, BootFailureKind::Exited, "{failure:?}");
             assert!(failure.last_lines.join("\n").contains(expected), "{failure:#?}");
             app.assert_nothing_is_left();

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use rusqlite::Connection;
 use serde_json::Value;
 
 use super::sample;
-use super::store::{as_nobody, filled, set_mode};
-use super::verbs::sweetspot;
+use super::store::{as_nobody, change, filled, set_mode};
+use crate::process::{self, Ended, ended, sweetspot};
 
 /// Every verb that opens a store: those that would write first.
 const VERBS: [&[&str]; 8] = [
@@ -33,18 +33,16 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn app() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("config.ru"), "run ->(_) { [200, {}, ['ok']] }\n").unwrap();
-    folder
+    process::app(&[("config.ru", "run ->(_) { [200, {}, ['ok']] }\n")])
 }
 
-fn words(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).split_whitespace().collect::<Vec<_>>().join(" ")
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn assert_says(output: &Output, code: i32, parts: &[&str]) {
-    let said = words(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{said}");
+fn assert_says(ended: &Ended, code: i32, parts: &[&str]) {
+    let said = words(&ended.stderr);
+    assert_eq!(ended.code, Some(code), "{said}");
     for part in parts {
         assert!(said.contains(part), "'{part}' is missing in: {said}");
     }
@@ -102,7 +100,7 @@ fn a_store_of_a_newer_version_is_refused_before_a_byte_of_it_changes() {
     let folder = app();
     let path = folder.path().join("s.db");
     drop(filled(&path, &sample::events()));
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
+    change(&path, "PRAGMA user_version = 7");
     assert_refused(
         folder.path(),
         &["a newer sweetspot (format 7; this one knows up to 2)", "update sweetspot or name"],
@@ -127,7 +125,7 @@ fn a_store_that_this_user_may_not_read_says_so() {
     let path = folder.path().join("s.db");
     drop(filled(&path, &sample::events()));
     let program = folder.path().join("sweetspot");
-    fs::copy(assert_cmd::cargo::cargo_bin!("sweetspot"), &program).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_sweetspot"), &program).unwrap();
     for (path, mode) in [(program.as_path(), 0o755), (&path, 0o000), (folder.path(), 0o755)] {
         set_mode(path, mode);
     }
@@ -136,35 +134,36 @@ fn a_store_that_this_user_may_not_read_says_so() {
         let arguments = [verb, &["--store", "s.db"]].concat();
         let mut command = Command::new(&program);
         command.args(arguments).current_dir(folder.path()).env("LC_ALL", "C.UTF-8");
-        let output = as_nobody(|| command.output().unwrap());
+        let output = as_nobody(|| ended(&mut command));
         assert_says(&output, 1, &["s.db", "this user may not read it", "change its permissions"]);
     }
     assert_eq!(fs::metadata(&path).unwrap().len(), before);
 }
 
 /// Three sessions, the second of them changed by this statement.
-fn three_with(change: &str) -> tempfile::TempDir {
+fn three_with(statements: &str) -> tempfile::TempDir {
     let folder = app();
     let path = folder.path().join("s.db");
     for _ in 0..3 {
         drop(filled(&path, &sample::events()));
     }
-    Connection::open(&path).unwrap().execute_batch(change).unwrap();
+    change(&path, statements);
     folder
 }
 
-fn run(folder: &Path, arguments: &[&str]) -> Output {
+fn run(folder: &Path, arguments: &[&str]) -> Ended {
     sweetspot(folder, &[arguments, &["--store", "s.db"]].concat())
 }
 
-fn json(output: &Output) -> Value {
-    assert_eq!(output.status.code(), Some(0), "{}", words(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+fn json(folder: &Path, arguments: &[&str]) -> Value {
+    let ended = run(folder, arguments);
+    ended.assert_code(0);
+    ended.json()
 }
 
 /// The list says it of the second session and shows the others as ever.
 fn assert_listed(folder: &Path, parts: &[&str]) {
-    let entries = json(&run(folder, &["sessions", "list", "--json"]));
+    let entries = json(folder, &["sessions", "list", "--json"]);
     crate::schema::assert_valid("sessions.schema.json", &entries);
     let error = entries[1]["error"].as_str().unwrap();
     let text = run(folder, &["sessions", "list"]);
@@ -180,12 +179,12 @@ fn assert_listed(folder: &Path, parts: &[&str]) {
     assert_eq!(said.matches("done puma 5.6.5 3 x 5, 412/s /srv/shop").count(), 2, "{said}");
     let sound = words(&run(folder, &["report", "3"]).stdout);
     assert!(sound.starts_with("Run 3 workers x 5 threads") && !sound.contains("s.db:"), "{sound}");
-    assert_eq!(run(folder, &["predict", "3"]).status.code(), Some(0));
+    assert_eq!(run(folder, &["predict", "3"]).code, Some(0));
 }
 
 /// The second session's report is made from the rest and says it, under this code.
 fn assert_reported(folder: &Path, code: &str, parts: &[&str]) {
-    let report = json(&run(folder, &["report", "2", "--json"]));
+    let report = json(folder, &["report", "2", "--json"]);
     assert_eq!(report["warnings"][0]["code"], code);
     assert_eq!(report["decision"]["workers"], 3);
     let message = report["warnings"][0]["message"].as_str().unwrap();
@@ -228,7 +227,7 @@ fn a_damaged_event_says_which_row_of_which_table_it_is() {
         let parts = ["row of table events with session 2 and seq 5 is damaged", "sessions rm 2"];
         assert_reported(folder.path(), "store-damaged", &parts);
         assert_says(&run(folder.path(), &["predict", "2"]), 1, &parts);
-        let entries = json(&run(folder.path(), &["sessions", "list", "--json"]));
+        let entries = json(folder.path(), &["sessions", "list", "--json"]);
         assert_eq!(entries.as_array().unwrap().len(), 3);
     }
 }
@@ -240,7 +239,7 @@ fn a_damaged_session_says_which_row_of_which_table_it_is() {
         let parts = ["row of table sessions with id 2 is damaged", "sessions rm 2"];
         assert_listed(folder.path(), &parts);
         assert_reported(folder.path(), "store-damaged", &parts);
-        assert_eq!(run(folder.path(), &["sessions", "rm", "2"]).status.code(), Some(0));
-        assert_eq!(run(folder.path(), &["sessions", "list", "-q"]).stdout, b"3\n1\n");
+        assert_eq!(run(folder.path(), &["sessions", "rm", "2"]).code, Some(0));
+        assert_eq!(run(folder.path(), &["sessions", "list", "-q"]).stdout, "3\n1\n");
     }
 }

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use sweetspot::store::{Store, StoreError, StoreErrorKind};
 
 use super::sample;
-use super::store::filled;
+use super::store::{change, filled};
 
 /// Bytes that are overwritten from a place on, both reduced to what there is.
 #[derive(Debug, Clone)]
@@ -94,7 +94,7 @@ proptest! {
 #[test]
 fn a_value_that_we_never_write_is_called_damage_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
-    for (number, change) in [
+    for (number, statement) in [
         "UPDATE sessions SET state = x'00'",
         "UPDATE sessions SET app = x'ff'",
         "UPDATE events SET json = 3.5",
@@ -105,10 +105,10 @@ fn a_value_that_we_never_write_is_called_damage_of_the_file() {
     {
         let path = folder.path().join(format!("{number}.db"));
         drop(filled(&path, &sample::unfinished_events()));
-        rusqlite::Connection::open(&path).unwrap().execute_batch(change).unwrap();
+        change(&path, statement);
         let error = use_all(&path).unwrap_err();
-        assert_eq!(error.kind, StoreErrorKind::NotOurs, "{change}: {error}");
+        assert_eq!(error.kind, StoreErrorKind::NotOurs, "{statement}: {error}");
         let text = error.to_string();
-        assert!(text.contains("damaged") || text.contains("sessions rm"), "{change}: {text}");
+        assert!(text.contains("damaged") || text.contains("sessions rm"), "{statement}: {text}");
     }
 }

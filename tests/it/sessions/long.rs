@@ -6,7 +6,7 @@ use sweetspot::terms::*;
 
 use super::sample;
 
-/// The sample with so many trials of so many seconds.
+/// The sample with this many trials, of this many seconds each.
 pub fn events(trials: usize, seconds: usize) -> Vec<Event> {
     let events = sample::events();
     let is_trial = |event: &Event| {

@@ -3,8 +3,9 @@
 use std::io::Read;
 use std::path::Path;
 
-use assert_cmd::Command;
 use flate2::read::GzDecoder;
+
+use crate::process::{ended, program};
 
 /// A tune of the demo app, in which every sentence is text, as `older.db` in this folder.
 fn unpack_into(folder: &Path) {
@@ -21,13 +22,12 @@ fn a_store_from_before_facts_reads_as_it_did() {
     unpack_into(folder.path());
     for (format, golden) in [("text", "older.txt"), ("markdown", "older.md"), ("csv", "older.csv")]
     {
-        let mut command = Command::cargo_bin("sweetspot").unwrap();
+        let mut command = program(folder.path());
         command.args(["report", "last", "-o", format, "--lang", "en", "--store", "older.db"]);
-        let output = command.current_dir(&folder).env_remove("COLUMNS").output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        let said = String::from_utf8(output.stdout).unwrap();
+        let ended = ended(command.env_remove("COLUMNS"));
+        ended.assert_code(0);
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(golden);
         let expected = std::fs::read_to_string(golden).unwrap();
-        assert_eq!(said, expected, "{format}");
+        assert_eq!(ended.stdout, expected, "{format}");
     }
 }

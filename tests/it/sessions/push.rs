@@ -3,7 +3,6 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Command, Output};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use sweetspot::report::push::{self, Patience, PushError};
 use super::sample;
 use super::store::filled;
 use crate::load::server::{Server, ok};
+use crate::process::{self, Ended, ended, program, unused_address};
 
 /// A request as it arrived.
 struct Request {
@@ -74,25 +74,16 @@ fn reply(status: &str, headers: &str, body: &str) -> String {
 }
 
 /// Runs the program on a folder with the sample in its store.
-fn sweetspot(arguments: &[&str]) -> (tempfile::TempDir, Output) {
+fn sweetspot(arguments: &[&str]) -> (tempfile::TempDir, Ended) {
     let folder = tempfile::tempdir().unwrap();
     filled(&folder.path().join(".sweetspot/sweetspot.db"), &sample::events());
-    let output = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
-        .args(arguments)
-        .current_dir(folder.path())
-        .env("LC_ALL", "C.UTF-8")
-        // A proxy of the machine's must not be asked.
-        .env("http_proxy", "http://127.0.0.1:9")
-        .env("OTEL_EXPORTER_OTLP_HEADERS", "api-key=s3cret%20key")
-        .env_remove("OTEL_EXPORTER_OTLP_METRICS_HEADERS")
-        .env_remove("OTEL_SERVICE_NAME")
-        .output()
-        .unwrap();
-    (folder, output)
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
+    let mut command = program(folder.path());
+    // A proxy of the machine's must not be asked.
+    command.args(arguments).env("http_proxy", "http://127.0.0.1:9");
+    command.env("OTEL_EXPORTER_OTLP_HEADERS", "api-key=s3cret%20key");
+    command.env_remove("OTEL_EXPORTER_OTLP_METRICS_HEADERS").env_remove("OTEL_SERVICE_NAME");
+    let ended = ended(&mut command);
+    (folder, ended)
 }
 
 #[test]
@@ -100,7 +91,7 @@ fn a_session_is_pushed_as_gauges_with_their_attributes_and_the_time_of_its_end()
     let (address, requests) = collector(vec![reply("200 OK", "", "{}")]);
     let url = format!("otlp=http://{address}");
     let (folder, output) = sweetspot(&["report", "last", "--push", &url]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    output.assert_code(0);
     assert!(output.stdout.is_empty(), "what is pushed is not printed as well");
     let request = requests.try_recv().unwrap();
     assert_eq!(request.head[0], "POST /v1/metrics HTTP/1.1");
@@ -121,8 +112,8 @@ fn a_session_is_pushed_as_gauges_with_their_attributes_and_the_time_of_its_end()
     let capacity = points("sweetspot.capacity");
     assert_eq!(capacity[0]["asDouble"], 412.4);
     assert_eq!(capacity[1]["asDouble"], 270.1);
-    let report = super::sweetspot(folder.path(), &["report", "last", "--json"]);
-    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let report = process::sweetspot(folder.path(), &["report", "last", "--json"]);
+    let report = report.json();
     let began: jiff::Timestamp = report["started_at"].as_str().unwrap().parse().unwrap();
     let ended = began.as_nanosecond() + 371_800_000_000;
     assert_eq!(capacity[0]["timeUnixNano"], ended.to_string());
@@ -147,7 +138,7 @@ fn a_load_is_pushed_when_its_result_is_written() {
     let load = ["load", &url, "--rate", "20/s", "--duration", "1s", "-q", "-o", "json=load.json"];
     let (folder, output) = sweetspot(&[&load[..], &["--push", &push]].concat());
     // On a busy machine it may not be valid; it is pushed all the same, and says so.
-    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", stderr(&output));
+    assert!(matches!(output.code, Some(0 | 4)), "{}", output.stderr);
     assert!(folder.path().join("load.json").is_file());
     let json = requests.try_recv().unwrap().json();
     let metrics = &json["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
@@ -161,7 +152,7 @@ fn a_busy_collector_is_asked_again_and_one_that_refuses_is_not() {
     let (address, requests) = collector(vec![busy.clone(), busy, reply("200 OK", "", "")]);
     let url = format!("otlp=http://{address}/custom/path");
     let (_folder, output) = sweetspot(&["report", "last", "--push", &url]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    output.assert_code(0);
     let paths: Vec<String> = requests.iter().take(3).map(|it| it.head[0].clone()).collect();
     assert_eq!(paths, ["POST /custom/path HTTP/1.1"; 3]);
 
@@ -171,8 +162,8 @@ fn a_busy_collector_is_asked_again_and_one_that_refuses_is_not() {
     let url = format!("otlp=http://{address}");
     let arguments = ["report", "last", "-o", "json=a.json", "--push", &url];
     let (folder, output) = sweetspot(&arguments);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let said = output.stderr;
+    assert_eq!(output.code, Some(1), "{said}");
     assert!(folder.path().join("a.json").is_file(), "the report is written all the same");
     let expected = format!(
         "the result was not pushed: http://{address}/v1/metrics answered 400: no [31msuch metric \
@@ -192,8 +183,8 @@ fn a_collector_that_rejects_values_or_sends_us_elsewhere_is_a_failure() {
         let (address, _requests) = collector(vec![reply]);
         let url = format!("otlp=http://{address}");
         let (_folder, output) = sweetspot(&["report", "last", "--push", &url]);
-        assert_eq!(output.status.code(), Some(1));
-        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+        output.assert_code(1);
+        assert!(output.stderr.contains(expected), "{}", output.stderr);
     }
 }
 
@@ -205,8 +196,8 @@ fn addresses_that_are_public_or_hold_secrets_are_refused_before_anything_is_done
         ("statsd=http://127.0.0.1", "write for example otlp=http://127.0.0.1:4318"),
     ] {
         let (folder, output) = sweetspot(&["report", "last", "-o", "json=a.json", "--push", url]);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        let said = output.stderr;
+        assert_eq!(output.code, Some(2), "{said}");
         assert!(said.contains(expected), "{said}");
         assert!(!folder.path().join("a.json").exists());
     }
@@ -214,10 +205,7 @@ fn addresses_that_are_public_or_hold_secrets_are_refused_before_anything_is_done
 
 #[test]
 fn nobody_there_is_told_after_as_many_tries_as_there_is_patience_for() {
-    let address = {
-        let gone = TcpListener::bind("127.0.0.1:0").unwrap();
-        gone.local_addr().unwrap()
-    };
+    let address = unused_address();
     let receiver = push::Receiver {
         url: format!("http://{address}/v1/metrics"),
         addresses: vec![address],

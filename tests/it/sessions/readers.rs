@@ -12,7 +12,7 @@ use sweetspot::report::push::otlp;
 use sweetspot::report::{Format, fold, metrics};
 
 /// Runs a command on this text; what it printed, with its errors.
-fn told(command: &mut Command, text: &str) -> (bool, String) {
+fn fed(command: &mut Command, text: &str) -> (bool, String) {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = command.spawn().unwrap();
     process.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
@@ -39,7 +39,7 @@ fn prometheus_reads_our_metrics() {
         return;
     }
     let text = rendered(&sample::events(), Format::Prometheus);
-    let (is_read, said) = told(Command::new("python3").args(["-c", READ_METRICS]), &text);
+    let (is_read, said) = fed(Command::new("python3").args(["-c", READ_METRICS]), &text);
     assert!(is_read, "{said}");
     let samples = text.lines().filter(|line| !line.starts_with('#')).count();
     assert_eq!(said.lines().count(), samples, "{said}");
@@ -73,7 +73,7 @@ fn opentelemetry_reads_what_is_pushed() {
     let story = fold(&sample::events(), Some(sample::stored()));
     let at = jiff::Timestamp::from_second(1_700_000_000).unwrap();
     let document = otlp::document(&metrics::of_session(&story), at, "sweetspot");
-    let (is_read, said) = told(Command::new("python3").args(["-c", READ_OTLP]), &document);
+    let (is_read, said) = fed(Command::new("python3").args(["-c", READ_OTLP]), &document);
     assert!(is_read, "{said}");
     for expected in [
         "sweetspot.capacity {request}/s 2 412.4 1700000000000000000",
@@ -90,7 +90,7 @@ fn promtool_has_nothing_to_say_against_our_metrics() {
         return;
     }
     let text = rendered(&sample::events(), Format::Prometheus);
-    let (is_fit, said) = told(Command::new("promtool").args(["check", "metrics"]), &text);
+    let (is_fit, said) = fed(Command::new("promtool").args(["check", "metrics"]), &text);
     assert!(is_fit && said.is_empty(), "{said}");
 }
 
@@ -108,7 +108,7 @@ fn our_junit_keeps_to_the_schema() {
     ] {
         let text = rendered(&events, Format::Junit);
         let check = ["--noout", "--schema", schema, "-"];
-        let (is_valid, said) = told(Command::new("xmllint").args(check), &text);
+        let (is_valid, said) = fed(Command::new("xmllint").args(check), &text);
         assert!(is_valid, "{said}\n{text}");
     }
 }

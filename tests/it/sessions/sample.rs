@@ -19,7 +19,7 @@ pub fn stored() -> Stored {
     }
 }
 
-/// So many of a trial's requests were slower than the goal.
+/// How many of a trial's requests were slower than the goal.
 fn slower(violations: u64, certainty: Certainty) -> Vec<GoalCount> {
     let count = TermCount {
         term: SloTerm::Latency { quantile_ratio: 0.95, limit_s: 0.2 },
@@ -533,6 +533,11 @@ fn result() -> TuneResult {
     }
 }
 
+fn ended(at_s: f64, result: TuneResult) -> Event {
+    let (state, result) = (SessionState::Done, Some(Box::new(result)));
+    event(at_s, EventKind::SessionEnded { state, result, error: None })
+}
+
 fn boot_failure() -> BootFailure {
     BootFailure {
         kind: BootFailureKind::Database,
@@ -551,40 +556,23 @@ fn boot_failure() -> BootFailure {
 /// A session that ended with a decision.
 pub fn events() -> Vec<Event> {
     let mut events = unfinished_events();
-    events.push(event(
-        371.8,
-        EventKind::SessionEnded {
-            state: SessionState::Done,
-            result: Some(Box::new(result())),
-            error: None,
-        },
-    ));
+    events.push(ended(371.8, result()));
     events
 }
 
-/// The same session, killed before it could end.
+/// The session of [`events`], killed before it could end.
 pub fn unfinished_events() -> Vec<Event> {
-    let mut events = vec![
-        started(),
-        event(
-            0.4,
-            EventKind::Warned(
-                MachineDoubt::MemoryNotEnforced {
-                    limit_bytes: 4 << 30,
-                    why: LimitRefusal::GroupNotWritable { file: "/sys/fs/cgroup".into() },
-                }
-                .into(),
-            ),
-        ),
-        event(
-            0.5,
-            EventKind::ServerStarting {
-                configuration: configuration(1, 5),
-                variant: Variant::AS_IT_IS,
-                start: 1,
-            },
-        ),
-    ];
+    let not_enforced = MachineDoubt::MemoryNotEnforced {
+        limit_bytes: 4 << 30,
+        why: LimitRefusal::GroupNotWritable { file: "/sys/fs/cgroup".into() },
+    };
+    let starting = EventKind::ServerStarting {
+        configuration: configuration(1, 5),
+        variant: Variant::AS_IT_IS,
+        start: 1,
+    };
+    let mut events =
+        vec![started(), event(0.4, EventKind::Warned(not_enforced.into())), event(0.5, starting)];
     for trial in trials() {
         if trial.id == 8 {
             let configuration = configuration(4, 16);
@@ -642,14 +630,7 @@ pub fn hopeless_events() -> Vec<Event> {
         notes: Vec::new(),
         ..result()
     };
-    events.push(event(
-        130.0,
-        EventKind::SessionEnded {
-            state: SessionState::Done,
-            result: Some(Box::new(result)),
-            error: None,
-        },
-    ));
+    events.push(ended(130.0, result));
     events
 }
 
@@ -683,14 +664,7 @@ pub fn invalid_events() -> Vec<Event> {
         predicted: Vec::new(),
         ..result()
     };
-    events.push(event(
-        100.0,
-        EventKind::SessionEnded {
-            state: SessionState::Done,
-            result: Some(Box::new(result)),
-            error: None,
-        },
-    ));
+    events.push(ended(100.0, result));
     events
 }
 

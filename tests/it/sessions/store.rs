@@ -19,6 +19,13 @@ pub fn head() -> SessionHead {
     }
 }
 
+/// Where a store may be, in a folder of its own.
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.db");
+    (folder, path)
+}
+
 /// A store with one session of these events.
 pub fn filled(path: &Path, events: &[Event]) -> (Store, SessionId) {
     let mut store = Store::open(path).unwrap();
@@ -55,6 +62,11 @@ pub fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 
 pub fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Does to a store's database what no version of ours would.
+pub fn change(path: &Path, statements: &str) {
+    rusqlite::Connection::open(path).unwrap().execute_batch(statements).unwrap();
 }
 
 fn assert_says(error: &StoreError, kind: StoreErrorKind, path: &Path, parts: &[&str]) {
@@ -120,8 +132,7 @@ fn seconds_are_not_stored() {
 
 #[test]
 fn two_stores_write_one_file_at_once_and_nothing_is_lost() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     std::thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| filled(&path, &sample::unfinished_events()));
@@ -138,8 +149,7 @@ fn two_stores_write_one_file_at_once_and_nothing_is_lost() {
 
 #[test]
 fn another_run_that_holds_the_file_is_named_as_the_reason() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     let (mut store, id) = filled(&path, &[]);
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -152,8 +162,7 @@ fn another_run_that_holds_the_file_is_named_as_the_reason() {
 
 #[test]
 fn an_event_that_could_not_be_read_back_is_refused_and_leaves_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     let (mut store, id) = filled(&path, &[sample::started()]);
     let event = sample::event(f64::NAN, EventKind::Warned(Warning::verbatim("c", "m", "a")));
     let error = store.append(id, &event).unwrap_err();
@@ -166,16 +175,12 @@ fn abandon(path: &Path, id: SessionId) {
     let mut child = Command::new("true").spawn().unwrap();
     let pid = child.id();
     child.wait().unwrap();
-    rusqlite::Connection::open(path)
-        .unwrap()
-        .execute("UPDATE sessions SET owner = ?1 WHERE id = ?2", (format!("{pid} 1"), id.0))
-        .unwrap();
+    change(path, &format!("UPDATE sessions SET owner = '{pid} 1' WHERE id = {}", id.0));
 }
 
 #[test]
 fn a_session_is_taken_up_only_when_its_program_died() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     let (mut store, id) = filled(&path, &sample::unfinished_events());
     let fingerprint = head().fingerprint;
     assert_eq!(store.unfinished(&fingerprint).unwrap(), None, "this program lives");
@@ -189,16 +194,12 @@ fn a_session_is_taken_up_only_when_its_program_died() {
 
 #[test]
 fn a_session_that_another_living_program_writes_is_neither_taken_up_nor_removed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     let (mut store, id) = filled(&path, &sample::unfinished_events());
     let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
     let ticks = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
-    rusqlite::Connection::open(&path)
-        .unwrap()
-        .execute("UPDATE sessions SET owner = ?1", [format!("{} {ticks}", child.id())])
-        .unwrap();
+    change(&path, &format!("UPDATE sessions SET owner = '{} {ticks}'", child.id()));
     let results = [store.take_up(id), store.remove(id)];
     child.kill().unwrap();
     child.wait().unwrap();
@@ -211,8 +212,7 @@ fn a_session_that_another_living_program_writes_is_neither_taken_up_nor_removed(
 
 #[test]
 fn a_removed_session_is_gone_and_its_number_is_not_used_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     let (mut store, id) = filled(&path, &sample::events());
     store.remove(id).unwrap();
     for error in [store.events(id).unwrap_err(), store.remove(id).unwrap_err()] {
@@ -242,7 +242,7 @@ fn what_is_no_store_is_refused_and_left_as_it_was() {
     assert_eq!(fs::read(&garbage).unwrap(), content);
 
     let foreign = folder.path().join("foreign.db");
-    rusqlite::Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE recipes(a)").unwrap();
+    change(&foreign, "CREATE TABLE recipes(a)");
     let error = Store::open(&foreign).unwrap_err();
     assert_says(&error, StoreErrorKind::NotOurs, &foreign, &["another program"]);
 
@@ -256,12 +256,9 @@ fn what_is_no_store_is_refused_and_left_as_it_was() {
 
 #[test]
 fn a_store_of_a_newer_version_says_so_and_is_left_as_it_was() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     drop(filled(&path, &sample::events()));
-    let other = rusqlite::Connection::open(&path).unwrap();
-    other.pragma_update(None, "user_version", 7).unwrap();
-    drop(other);
+    change(&path, "PRAGMA user_version = 7");
     for error in [Store::open(&path).unwrap_err(), Store::open_existing(&path).unwrap_err()] {
         assert_says(&error, StoreErrorKind::Newer, &path, &["newer sweetspot", "format 7"]);
     }
@@ -269,8 +266,7 @@ fn a_store_of_a_newer_version_says_so_and_is_left_as_it_was() {
 
 #[test]
 fn a_damaged_store_says_so_and_never_panics() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     drop(filled(&path, &sample::events()));
     let mut bytes = fs::read(&path).unwrap();
     bytes[4096..].fill(0xA5);
@@ -283,8 +279,7 @@ fn a_damaged_store_says_so_and_never_panics() {
 
 #[test]
 fn a_store_that_is_not_there_is_not_made_by_reading() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (_folder, path) = place();
     let error = Store::open_existing(&path).unwrap_err();
     assert_says(&error, StoreErrorKind::Missing, &path, &["no such file", "--store"]);
     assert!(!path.exists());
@@ -292,8 +287,7 @@ fn a_store_that_is_not_there_is_not_made_by_reading() {
 
 #[test]
 fn without_permission_a_store_cannot_be_written_but_can_be_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (folder, path) = place();
     let (store, id) = filled(&path, &sample::events());
     drop(store);
     set_mode(&path, 0o444);
@@ -312,8 +306,7 @@ fn without_permission_a_store_cannot_be_written_but_can_be_read() {
 
 #[test]
 fn a_writable_file_in_a_folder_that_is_not_is_refused_for_writing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("s.db");
+    let (folder, path) = place();
     let (store, id) = filled(&path, &sample::events());
     drop(store);
     set_mode(&path, 0o666);
@@ -388,7 +381,6 @@ fn a_full_disk_is_named_and_what_was_stored_before_is_kept() {
         return;
     }
     // Not allowed to mount: this same test in a process that may not write more than a megabyte.
-    use std::os::unix::process::CommandExt;
     let mut again = Command::new(std::env::current_exe().unwrap());
     again
         .args([
@@ -396,17 +388,7 @@ fn a_full_disk_is_named_and_what_was_stored_before_is_kept() {
             "sessions::store::a_full_disk_is_named_and_what_was_stored_before_is_kept",
         ])
         .env(FULL_DISK_STORE, folder.path().join("s.db"));
-    // SAFETY: both calls may be made between fork and exec.
-    unsafe {
-        again.pre_exec(|| {
-            let limit = libc::rlimit { rlim_cur: 1 << 20, rlim_max: 1 << 20 };
-            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-            match libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) {
-                0 => Ok(()),
-                _ => Err(std::io::Error::last_os_error()),
-            }
-        });
-    }
+    crate::failures::limit_file_size(&mut again, 1 << 20);
     let output = again.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

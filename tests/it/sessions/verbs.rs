@@ -2,32 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use sweetspot::store::Store;
 use sweetspot::terms::Event;
 
 use super::sample;
-use super::store::{as_nobody, filled, head, set_mode};
-
-/// Runs the program in `folder`.
-pub fn sweetspot(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
-        .args(arguments)
-        .current_dir(folder)
-        // Whatever language the machine speaks.
-        .env("LC_ALL", "C.UTF-8")
-        .output()
-        .unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
+use super::store::{as_nobody, change, filled, head, set_mode};
+use crate::process::{ended, program, sweetspot};
 
 /// A folder with the default store, holding one session for each list of events.
 fn folder_with(sessions: &[Vec<Event>]) -> tempfile::TempDir {
@@ -42,17 +24,11 @@ fn folder_with(sessions: &[Vec<Event>]) -> tempfile::TempDir {
 fn the_language_is_the_one_typed_or_else_the_locales() {
     let folder = folder_with(&[sample::events()]);
     let report = |arguments: &[&str], locale: &str| {
-        let output = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
-            .args(["report", "last"])
-            .args(arguments)
-            .current_dir(folder.path())
-            .env_remove("LC_ALL")
-            .env_remove("LC_MESSAGES")
-            .env("LANG", locale)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
-        stdout(&output)
+        let mut command = program(folder.path());
+        command.args(["report", "last"]).args(arguments).env("LANG", locale);
+        let ended = ended(command.env_remove("LC_ALL").env_remove("LC_MESSAGES"));
+        ended.assert_code(0);
+        ended.stdout
     };
     let (english, japanese) = (report(&[], "C.UTF-8"), report(&[], "ja_JP.UTF-8"));
     assert!(english.starts_with("Run 3 workers x 5 threads: it holds"), "{english}");
@@ -61,15 +37,15 @@ fn the_language_is_the_one_typed_or_else_the_locales() {
     assert_eq!(report(&["--lang", "en"], "ja_JP.UTF-8"), english);
     assert_eq!(report(&["--json"], "ja_JP.UTF-8"), report(&["--json"], "C"));
     let output = sweetspot(folder.path(), &["report", "last", "--lang", "de"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("write one of en, ja"), "{}", stderr(&output));
+    output.assert_code(2);
+    assert!(output.stderr.contains("write one of en, ja"), "{}", output.stderr);
 }
 
 #[test]
 fn the_list_is_newest_first_and_fits_eighty_columns() {
     let folder = folder_with(&[sample::events(), sample::hopeless_events()]);
     let output = sweetspot(folder.path(), &["sessions", "list"]);
-    let text = stdout(&output);
+    let text = output.stdout;
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 3, "{text}");
     assert!(lines[1].starts_with("2 ") && lines[2].starts_with("1 "), "{text}");
@@ -81,7 +57,7 @@ fn the_list_is_newest_first_and_fits_eighty_columns() {
 fn the_list_as_json_has_the_promised_fields() {
     let folder = folder_with(&[sample::events(), sample::hopeless_events()]);
     let output = sweetspot(folder.path(), &["sessions", "list", "--json"]);
-    let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let list = output.json();
     assert_eq!(list[0]["id"], 2);
     assert!(list[0]["decision"].is_null());
     assert_eq!(list[1]["started_at"], "2026-11-20T18:46:44Z");
@@ -97,14 +73,11 @@ fn a_session_whose_program_died_is_listed_as_interrupted() {
     let path = folder.path().join(".sweetspot/sweetspot.db");
     let state = || {
         let output = sweetspot(folder.path(), &["sessions", "list", "--json"]);
-        let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let list = output.json();
         list[0]["state"].as_str().unwrap().to_string()
     };
     assert_eq!(state(), "running", "this test is the program that writes it, and lives");
-    rusqlite::Connection::open(path)
-        .unwrap()
-        .execute("UPDATE sessions SET owner = ''", [])
-        .unwrap();
+    change(&path, "UPDATE sessions SET owner = ''");
     assert_eq!(state(), "interrupted");
 }
 
@@ -115,9 +88,9 @@ fn reports_are_written_to_their_files_and_one_to_standard_output() {
     let arguments =
         ["report", "last", "-o", "markdown=report.md", "-o", "csv=trials.csv", "-o", "json"];
     let output = sweetspot(folder.path(), &arguments);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(stderr(&output), "wrote report.md\nwrote trials.csv\n");
-    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    output.assert_code(0);
+    assert_eq!(output.stderr, "wrote report.md\nwrote trials.csv\n");
+    let json = output.json();
     assert_eq!(json["session"], 1);
     let markdown = fs::read_to_string(folder.path().join("report.md")).unwrap();
     assert!(markdown.starts_with("**Run 3 workers x 5 threads"), "{markdown}");
@@ -131,8 +104,8 @@ fn reports_are_written_to_their_files_and_one_to_standard_output() {
 #[test]
 fn a_shown_session_is_the_text_report() {
     let folder = folder_with(&[sample::events()]);
-    let shown = stdout(&sweetspot(folder.path(), &["sessions", "show", "1"]));
-    let reported = stdout(&sweetspot(folder.path(), &["report", "1"]));
+    let shown = sweetspot(folder.path(), &["sessions", "show", "1"]).stdout;
+    let reported = sweetspot(folder.path(), &["report", "1"]).stdout;
     assert_eq!(shown, reported);
     assert!(shown.starts_with("Run 3 workers x 5 threads"), "{shown}");
     assert!(shown.contains("Stored as session 1 in .sweetspot/sweetspot.db"), "{shown}");
@@ -142,24 +115,24 @@ fn a_shown_session_is_the_text_report() {
 fn a_session_that_has_not_ended_is_reported_as_far_as_it_went() {
     let folder = folder_with(&[sample::unfinished_events()]);
     let output = sweetspot(folder.path(), &["report", "1", "-o", "markdown"]);
-    assert_eq!(output.status.code(), Some(0));
-    assert!(stderr(&output).contains("has not ended"), "{}", stderr(&output));
-    assert!(stdout(&output).contains("best so far"), "{}", stdout(&output));
+    output.assert_code(0);
+    assert!(output.stderr.contains("has not ended"), "{}", output.stderr);
+    assert!(output.stdout.contains("best so far"), "{}", output.stdout);
 }
 
 #[test]
 fn a_session_without_valid_trials_is_reported_and_concludes_nothing() {
     let folder = folder_with(&[sample::invalid_events()]);
     let output = sweetspot(folder.path(), &["report", "1"]);
-    assert_eq!(output.status.code(), Some(0));
-    assert!(stderr(&output).contains("no trial of this session is valid"));
-    assert!(stdout(&output).starts_with("Nothing can be concluded"));
+    output.assert_code(0);
+    assert!(output.stderr.contains("no trial of this session is valid"));
+    assert!(output.stdout.starts_with("Nothing can be concluded"));
 }
 
 #[test]
 fn a_session_whose_trials_at_a_rate_do_not_count_says_what_keeps_them_from_it() {
     let folder = folder_with(&[sample::untold_events()]);
-    let text = stdout(&sweetspot(folder.path(), &["report", "1"]));
+    let text = sweetspot(folder.path(), &["report", "1"]).stdout;
     assert!(text.starts_with("Whether anything holds p95<"), "{text}");
     assert!(text.contains("the machine's cores were stolen 31 % of the time"), "{text}");
     assert!(text.contains("sweetspot doctor"), "{text}");
@@ -184,8 +157,8 @@ fn what_is_not_there_is_a_usage_error_that_says_what_to_do() {
     ];
     for (folder, arguments, part) in cases {
         let output = sweetspot(folder, arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains(part), "'{part}' is missing in: {}", stderr(&output));
+        assert_eq!(output.code, Some(2), "{arguments:?}: {output:?}");
+        assert!(output.stderr.contains(part), "'{part}' is missing in: {}", output.stderr);
     }
     assert!(!empty.path().join(".sweetspot").exists(), "reading makes no store");
 }
@@ -194,11 +167,11 @@ fn what_is_not_there_is_a_usage_error_that_says_what_to_do() {
 fn a_removed_session_is_no_longer_listed() {
     let folder = folder_with(&[sample::events(), sample::hopeless_events()]);
     let output = sweetspot(folder.path(), &["sessions", "rm", "last"]);
-    assert_eq!(stdout(&output), "removed session 2\n");
-    let list = stdout(&sweetspot(folder.path(), &["sessions", "list"]));
+    assert_eq!(output.stdout, "removed session 2\n");
+    let list = sweetspot(folder.path(), &["sessions", "list"]).stdout;
     assert_eq!(list.lines().count(), 2, "{list}");
     sweetspot(folder.path(), &["sessions", "rm", "1"]);
-    let list = stdout(&sweetspot(folder.path(), &["sessions", "list"]));
+    let list = sweetspot(folder.path(), &["sessions", "list"]).stdout;
     assert!(list.starts_with("no session is stored here yet"), "{list}");
 }
 
@@ -212,17 +185,13 @@ fn a_report_that_cannot_be_written_leaves_the_old_one_and_says_why() {
     set_mode(folder.path(), 0o755);
     // Where this program lies may be closed to others.
     let program = folder.path().join("sweetspot");
-    fs::copy(assert_cmd::cargo::cargo_bin!("sweetspot"), &program).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_sweetspot"), &program).unwrap();
     set_mode(&program, 0o755);
-    let output = as_nobody(|| {
-        Command::new(&program)
-            .args(["report", "1", "-o", "markdown=reports/r.md"])
-            .current_dir(folder.path())
-            .output()
-            .unwrap()
-    });
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let text = stderr(&output);
+    let mut command = Command::new(&program);
+    command.args(["report", "1", "-o", "markdown=reports/r.md"]).current_dir(folder.path());
+    let output = as_nobody(|| ended(&mut command));
+    output.assert_code(1);
+    let text = output.stderr;
     assert!(text.contains("reports/r.md") && text.contains("Permission denied"), "{text}");
     assert_eq!(fs::read_to_string(reports.join("r.md")).unwrap(), "an older report");
     set_mode(&reports, 0o755);
@@ -254,7 +223,7 @@ fn every_table_goes_into_a_folder_or_none_does() {
     fs::create_dir(folder.path().join("there")).unwrap();
     for output in ["csv=made/", "csv=there"] {
         let output = sweetspot(folder.path(), &["report", "last", "-o", output]);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        output.assert_code(0);
     }
     assert_eq!(names("made"), expected);
     assert_eq!(names("there"), expected);
@@ -262,25 +231,20 @@ fn every_table_goes_into_a_folder_or_none_does() {
     // One that cannot be written keeps the others from being so.
     fs::create_dir_all(folder.path().join("stuck/plan.csv")).unwrap();
     let output = sweetspot(folder.path(), &["report", "last", "-o", "csv=stuck/"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("could not write the report stuck/"), "{}", stderr(&output));
+    output.assert_code(1);
+    assert!(output.stderr.contains("could not write the report stuck/"), "{}", output.stderr);
     assert_eq!(names("stuck"), ["plan.csv"]);
     let output = sweetspot(folder.path(), &["report", "last", "-o", "csv=no/such/"]);
-    assert_eq!(output.status.code(), Some(1));
+    output.assert_code(1);
 }
 
 #[test]
 fn a_job_summary_is_added_to_and_any_other_page_is_replaced() {
     let folder = folder_with(&[sample::events()]);
     let report = |to: &str| {
-        let output = Command::new(assert_cmd::cargo::cargo_bin!("sweetspot"))
-            .args(["report", "last", "-o", &format!("markdown={to}")])
-            .current_dir(folder.path())
-            .env("LC_ALL", "C.UTF-8")
-            .env("GITHUB_STEP_SUMMARY", folder.path().join("summary.md"))
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
+        let mut command = program(folder.path());
+        command.args(["report", "last", "-o", &format!("markdown={to}")]);
+        ended(command.env("GITHUB_STEP_SUMMARY", folder.path().join("summary.md"))).assert_code(0);
     };
     let text = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     let summary = folder.path().join("summary.md");
@@ -298,17 +262,17 @@ fn a_report_follows_a_link_and_writes_into_a_pipe() {
     std::os::unix::fs::symlink("real.md", folder.path().join("link.md")).unwrap();
     let arguments = ["report", "1", "-o", "markdown=link.md", "-o", "csv=/dev/stdout"];
     let output = sweetspot(folder.path(), &arguments);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    output.assert_code(0);
     assert!(folder.path().join("link.md").is_symlink());
     assert!(fs::read_to_string(folder.path().join("real.md")).unwrap().starts_with("**Run"));
-    assert!(stdout(&output).starts_with("id,workers,threads"));
+    assert!(output.stdout.starts_with("id,workers,threads"));
 }
 
 #[test]
 fn a_session_killed_before_its_first_event_is_reported_by_its_head() {
     let folder = folder_with(&[Vec::new()]);
     let output = sweetspot(folder.path(), &["report", "1", "-o", "json"]);
-    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let json = output.json();
     assert_eq!(json["app"], head().app);
     assert_eq!(json["state"], "running");
     assert!(json["machine"].is_null());
@@ -317,17 +281,14 @@ fn a_session_killed_before_its_first_event_is_reported_by_its_head() {
 #[test]
 fn a_damaged_event_leaves_the_rest_of_a_session_to_be_read() {
     let folder = folder_with(&[sample::events()]);
-    rusqlite::Connection::open(folder.path().join(".sweetspot/sweetspot.db"))
-        .unwrap()
-        .execute(
-            "UPDATE events SET json = '{\"at_s\": 1.0, \"kind\"' WHERE kind = 'trial_finished' AND
-             seq = (SELECT min(seq) FROM events WHERE kind = 'trial_finished')",
-            [],
-        )
-        .unwrap();
+    change(
+        &folder.path().join(".sweetspot/sweetspot.db"),
+        "UPDATE events SET json = '{\"at_s\": 1.0, \"kind\"' WHERE kind = 'trial_finished' AND
+         seq = (SELECT min(seq) FROM events WHERE kind = 'trial_finished')",
+    );
     let output = sweetspot(folder.path(), &["report", "last"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let text = stdout(&output);
+    output.assert_code(0);
+    let text = output.stdout;
     assert!(text.starts_with("Run 3 workers x 5 threads"), "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in ["table events with session 1 and seq", "sessions rm 1", "events that can be read"]
@@ -337,6 +298,6 @@ fn a_damaged_event_leaves_the_rest_of_a_session_to_be_read() {
     assert!(text.contains("\n  12  1 x 5    confirm"), "the other trials are there: {text}");
     // What computes from a session wants it whole.
     let output = sweetspot(folder.path(), &["predict", "last"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("is damaged"), "{}", stderr(&output));
+    output.assert_code(1);
+    assert!(output.stderr.contains("is damaged"), "{}", output.stderr);
 }

@@ -1,0 +1,34 @@
+//! The benches: what takes long and proves something. `make bench-NAME` runs one; its head says
+//! which variables change it. Each ends with an error when a bar is missed.
+
+mod common;
+mod diagnosis;
+mod load;
+mod model;
+mod monitor;
+pub mod page;
+mod search;
+mod simulator;
+mod tune;
+
+use common::Result;
+
+fn main() -> Result<()> {
+    // Cargo adds `--bench`.
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["diagnosis", ref rest @ ..] => diagnosis::run(rest),
+        ["load"] => load::run(),
+        ["model"] => model::run(),
+        ["monitor", ref rest @ ..] => monitor::run(rest),
+        ["page"] => page::run(),
+        ["search"] => search::run(),
+        ["simulator"] => simulator::run(),
+        ["tune"] => tune::run(),
+        _ => {
+            Err("name one bench: diagnosis, load, model, monitor, page, search, simulator, tune"
+                .into())
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The program as users run it, and processes that end with their test.
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// How the program ended and what it printed.
+#[derive(Debug)]
+pub struct Ended {
+    /// `None`: by a signal.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let [stdout, stderr] = [output.stdout, output.stderr];
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), stdout: text(stdout), stderr: text(stderr) }
+    }
+}
+
+impl Ended {
+    #[track_caller]
+    pub fn assert_code(&self, code: i32) {
+        assert_eq!(self.code, Some(code), "\n{}\n{}", self.stdout, self.stderr);
+    }
+
+    /// Everything printed has each of these; line breaks don't matter.
+    #[track_caller]
+    pub fn assert_says(&self, parts: &[&str]) {
+        let all = format!("{} {}", self.stdout, self.stderr);
+        let words = all.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in parts {
+            assert!(words.contains(part), "'{part}' is missing in:\n{all}");
+        }
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error} in:\n{}\n{}", self.stdout, self.stderr))
+    }
+}
+
+/// The program in a folder, whatever language the machine speaks.
+pub fn program(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sweetspot"));
+    command.current_dir(folder).stdin(Stdio::null()).env("LC_ALL", "C.UTF-8");
+    command
+}
+
+pub fn ended(command: &mut Command) -> Ended {
+    command.output().unwrap().into()
+}
+
+/// Runs the program in `folder` to its end.
+pub fn sweetspot(folder: &Path, arguments: &[&str]) -> Ended {
+    ended(program(folder).args(arguments))
+}
+
+/// A process that is ended when it is dropped, and whether it leads a group that ends with it.
+pub struct Kept(pub Child, bool);
+
+impl Kept {
+    pub fn start(command: &mut Command) -> Self {
+        let program = command.get_program().display().to_string();
+        Self(command.spawn().unwrap_or_else(|error| panic!("{program} is needed: {error}")), false)
+    }
+
+    /// In a process group of its own.
+    pub fn lead(command: &mut Command) -> Self {
+        let mut kept = Self::start(command.process_group(0));
+        kept.1 = true;
+        kept
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    pub fn signal(&self, signal: i32) {
+        // SAFETY: takes two integers; the child has not been waited for, so the number is its own.
+        unsafe { libc::kill(self.pid().cast_signed(), signal) };
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if self.1 {
+            // SAFETY: two integers; a group of our own, whose leader has not been waited for.
+            unsafe { libc::kill(-self.pid().cast_signed(), libc::SIGKILL) };
+        }
+        // Both fail only when it has been waited for already.
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// Waits for a condition, and fails when it does not come about.
+#[track_caller]
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !condition() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A port where nobody listens.
+pub fn unused_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+/// An app in a folder of its own.
+pub fn app(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write_files(folder.path(), files);
+    folder
+}
+
+/// Files in a folder, with the folders that they need.
+pub fn write_files(folder: &Path, files: &[(&str, &str)]) {
+    for (name, content) in files {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+}
+
+/// Codes of the warnings of a result in JSON.
+pub fn codes(result: &Value) -> Vec<&str> {
+    let warnings = result["warnings"].as_array().unwrap().iter();
+    warnings.map(|warning| warning["code"].as_str().unwrap()).collect()
+}
