@@ -17,8 +17,8 @@ const NOT_INHERITED: &[&str] = &[
     "WATCHDOG_PID",
 ];
 
-/// A command that starts a server in the app's folder; `not_inherited` besides what would make any
-/// server come up elsewhere.
+/// The command that starts a server in its app's folder; `not_inherited` besides what would make
+/// any server come up elsewhere.
 pub fn start(
     app: &App,
     arguments: Vec<String>,

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::{Adapter, App, Inspection, MinThreads, Proxy, nginx};
-use crate::terms::{Change, Configuration, Cores, KnobLine, Obstacle, Settings, SettingsPlace};
+use super::{Adapter, App, Inspection, MinThreads, Proxy, Recommended, nginx};
+use crate::terms::{Change, KnobLine, Obstacle, Settings, SettingsPlace};
 
 /// What is changed of an app for a while; empty: it is as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -212,14 +212,9 @@ impl App {
     }
 }
 
-/// The setting as this server's users write it down, with what is changed of the app.
-pub fn settings(
-    app: &App,
-    adapter: &dyn Adapter,
-    inspection: &Inspection,
-    configuration: Configuration,
-    cores: Cores,
-) -> Settings {
+/// A configuration as this server's users write it down, with what is changed of the app.
+pub fn settings(adapter: &dyn Adapter, recommended: Recommended<'_>) -> Settings {
+    let app = recommended.app;
     let knobs = adapter.knobs();
     let own = match knobs.usual_file {
         Some(file) => SettingsPlace::InFile { path: app.config_file(file) },
@@ -234,14 +229,15 @@ pub fn settings(
     Settings {
         knobs_env: app.changed.env.clone(),
         knobs_lines: lines,
-        ..adapter.settings(app, inspection, configuration, cores)
+        ..adapter.settings(recommended)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::{Framework, Obeys, find};
+    use crate::server::{Framework, find, tests};
+    use crate::terms::{Configuration, Cores};
 
     fn change(settings: &[(&str, &str)], env: &[(&str, &str)]) -> Change {
         let map = |list: &[(&str, &str)]| {
@@ -251,13 +247,7 @@ mod tests {
     }
 
     fn inspection(version: &str) -> Inspection {
-        Inspection {
-            current: Configuration::new(2, 5).unwrap(),
-            server_version: version.into(),
-            runtime_version: String::new(),
-            obeys: Obeys { max_threads: Some("RAILS_MAX_THREADS".into()), ..Obeys::default() },
-            remarks: Vec::new(),
-        }
+        tests::inspection(2, 5, version, tests::obeying(None, Some("RAILS_MAX_THREADS")))
     }
 
     #[test]
@@ -325,7 +315,8 @@ mod tests {
         let configuration = Configuration::new(2, 5).unwrap();
         let app = app.with_changes(&both);
         let cores = Cores::new(2.0).unwrap();
-        let settings = settings(&app, puma, &inspection("5.6.5"), configuration, cores);
+        let inspection = &inspection("5.6.5");
+        let settings = settings(puma, Recommended { app: &app, inspection, configuration, cores });
         assert_eq!(settings.knobs_env["MALLOC_ARENA_MAX"], "2");
         let line =
             |place: SettingsPlace, line: &str| KnobLine { place: place.into(), line: line.into() };

@@ -4,23 +4,23 @@
 //! which process is what, how to stop it, how its users write the setting down). Must not run, read
 //! or write anything: `place` does.
 
-pub mod advice;
+pub(crate) mod advice;
 pub mod command;
 mod command_line;
 mod failure;
-pub mod gunicorn;
+mod gunicorn;
 mod inspection;
 mod knobs;
 mod nginx;
-pub mod node;
-pub mod php_fpm;
-pub mod puma;
+mod node;
+mod php_fpm;
+mod puma;
 mod python;
 mod rack;
 mod signals;
-pub mod thin;
-pub mod unicorn;
-pub mod uvicorn;
+mod thin;
+mod unicorn;
+mod uvicorn;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -161,6 +161,41 @@ pub enum Listen {
     Socket(PathBuf),
 }
 
+/// What is to be started.
+#[derive(Debug, Clone, Copy)]
+pub struct Launch<'a> {
+    pub app: &'a App,
+    pub configuration: Configuration,
+    pub listen: &'a Listen,
+    /// A folder of ours.
+    pub scratch: &'a Path,
+}
+
+/// A configuration of an app, to be written down as its users do.
+#[derive(Debug, Clone, Copy)]
+pub struct Recommended<'a> {
+    pub app: &'a App,
+    pub inspection: &'a Inspection,
+    pub configuration: Configuration,
+    /// Those that it was measured on.
+    pub cores: Cores,
+}
+
+impl Recommended<'_> {
+    /// The variables that give the app exactly this configuration; `None` when they cannot.
+    fn env(&self) -> Option<BTreeMap<String, String>> {
+        let Configuration { workers, threads } = self.configuration;
+        let obeys = &self.inspection.obeys;
+        let mut env = BTreeMap::from([(obeys.workers.clone()?, workers.to_string())]);
+        match &obeys.max_threads {
+            Some(name) => drop(env.insert(name.clone(), threads.to_string())),
+            None if self.inspection.current.threads == threads => {}
+            None => return None,
+        }
+        Some(env)
+    }
+}
+
 /// A command to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandLine {
@@ -285,6 +320,17 @@ pub struct ProcessFacts<'a> {
     pub serves: bool,
 }
 
+impl ProcessFacts<'_> {
+    /// Its role where the first process is a master and makes workers with such titles.
+    fn role_below_master(&self, is_workers_title: impl Fn(&str) -> bool) -> Role {
+        match self.is_root {
+            true => Role::Master,
+            false if is_workers_title(self.title) => Role::Worker,
+            false => Role::Other,
+        }
+    }
+}
+
 /// How a running server's number of workers is changed: a signal to its first process for each
 /// worker more or less.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -361,7 +407,7 @@ impl Obeys {
 pub enum MinThreads {
     /// A variable, often the same as for the most.
     Variable(String),
-    /// Always so many; the most cannot be set below that.
+    /// Always this number; the most cannot be set below that.
     Fixed(u16),
 }
 
@@ -391,7 +437,7 @@ pub enum Accepts {
     Free,
     /// Any worker, whether it has a thread free or not.
     Any,
-    /// The same where workers have several threads, else one that is free.
+    /// Any worker where workers have several threads, else one that is free.
     AnyWithThreads,
     /// The workers in turn, as the proxy before them has it.
     InTurn,
@@ -443,15 +489,9 @@ pub trait Adapter: Sync {
     /// The output is not what that command prints.
     fn read_inspection(&self, app: &App, stdout: &str) -> Result<Inspection, InspectionError>;
 
-    /// How to start `configuration` so that it listens there, without a proxy; `scratch` is a
-    /// folder of ours. A server whose workers each have an address adds to a socket's name.
-    fn launch(
-        &self,
-        app: &App,
-        configuration: Configuration,
-        listen: &Listen,
-        scratch: &Path,
-    ) -> Recipe;
+    /// How a configuration is started, without a proxy. A server whose workers each have an address
+    /// adds to a socket's name.
+    fn launch(&self, launch: Launch<'_>) -> Recipe;
 
     /// What a process below the server is.
     fn role(&self, configuration: Configuration, process: ProcessFacts<'_>) -> Role;
@@ -465,15 +505,8 @@ pub trait Adapter: Sync {
         Err(NotResizable::WhileItRuns)
     }
 
-    /// The setting as this server's users write it down, in the way that this app obeys; `cores`
-    /// are those it was measured on.
-    fn settings(
-        &self,
-        app: &App,
-        inspection: &Inspection,
-        configuration: Configuration,
-        cores: Cores,
-    ) -> Settings;
+    /// A configuration as this server's users write it down, in the way that this app follows.
+    fn settings(&self, recommended: Recommended<'_>) -> Settings;
 
     /// What can be tried of its settings, beside workers and threads.
     fn knobs(&self) -> Knobs {
@@ -498,11 +531,11 @@ pub fn recipe(
     port: u16,
     scratch: &Path,
 ) -> Recipe {
+    let launch = |listen: &Listen| adapter.launch(Launch { app, configuration, listen, scratch });
     let mut recipe = match app.proxy {
-        Proxy::None => adapter.launch(app, configuration, &Listen::Port(port), scratch),
+        Proxy::None => launch(&Listen::Port(port)),
         Proxy::Nginx => {
-            let socket = Listen::Socket(scratch.join("app.sock"));
-            let behind = adapter.launch(app, configuration, &socket, scratch);
+            let behind = launch(&Listen::Socket(scratch.join("app.sock")));
             nginx::in_front_of(behind, port, scratch, app)
         }
     };
@@ -564,3 +597,6 @@ pub fn recognise_failure(adapter: &dyn Adapter, last_lines: &[String]) -> BootFa
 pub fn find(name: &str) -> Option<&'static dyn Adapter> {
     ADAPTERS.iter().copied().find(|adapter| adapter.name() == name)
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use super::knobs;
 use crate::plan::Plan;
 use crate::search::{Answer, CapacityEstimate, Choice, KnobsAnswer, ObjectiveAnswer, Weighed};
-use crate::server::{self, Inspection};
+use crate::server::{self, Inspection, Recommended};
 use crate::stats::Estimate;
 use crate::summary::goals;
 use crate::terms::{
@@ -145,8 +145,9 @@ fn settings(
     let variant = found.map_or(Variant::AS_IT_IS, |found| found.recommended);
     let configuration = found.map_or(configuration, |found| found.recommended_at);
     let app = plan.app.with_changes(variant.of_list(&plan.changes));
+    let recommended = Recommended { app: &app, inspection, configuration, cores: machine.cores };
     server::find(&plan.server)
-        .map(|it| server::settings(&app, it, inspection, configuration, machine.cores))
+        .map(|adapter| server::settings(adapter, recommended))
         .unwrap_or_default()
 }
 

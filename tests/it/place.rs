@@ -26,11 +26,23 @@ use sweetspot::place::local::{Local, LocalSettings, SYSTEM_PROGRAMS};
 use sweetspot::place::{Place, PlaceError, Started, Unusable};
 use sweetspot::plan::{self, Key, Typed, check_programs, choose_server};
 use sweetspot::report::Language;
-use sweetspot::server::{self, Adapter, App, Framework, Inspection, Proxy};
+use sweetspot::server::{self, Adapter, App, Framework, Inspection, Proxy, Recommended};
 use sweetspot::session::local;
-use sweetspot::terms::{BootFailure, Configuration, StopSignal, Target};
+use sweetspot::terms::{BootFailure, Configuration, Cores, Settings, StopSignal, Target};
 
 use crate::process::{Kept, unused_address, wait_until, write_files};
+
+/// What a server's users write down of a configuration that was measured on two cores.
+fn written_down(
+    adapter: &dyn Adapter,
+    app: &App,
+    inspection: &Inspection,
+    (workers, threads): (u16, u16),
+) -> Settings {
+    let configuration = configuration(workers, threads);
+    let cores = Cores::new(2.0).unwrap();
+    adapter.settings(Recommended { app, inspection, configuration, cores })
+}
 
 /// What is to be known of an app's own settings, a line each.
 fn remarks(inspection: &Inspection) -> String {

@@ -6,14 +6,15 @@
 mod template;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use self::template::{fill, numbers, values};
-use super::{About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Listen};
-use super::{Obeys, ProcessFacts, Recipe, command_line, failure};
+use super::{
+    About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, Listen,
+    Obeys, ProcessFacts, Recipe, Recommended, command_line, failure,
+};
 use crate::terms::{
-    Advice, BootFailureKind, CommandRemark, Configuration, Cores, DatabaseAdvice, PoolSetting,
-    Remark, Role, SettingAdvice, Settings, Stated,
+    Advice, BootFailureKind, CommandRemark, Configuration, DatabaseAdvice, PoolSetting, Remark,
+    Role, SettingAdvice, Settings, Stated,
 };
 
 pub use self::template::{CommandTemplate, PLACES, has_place, places};
@@ -65,13 +66,7 @@ impl Adapter for Command {
         })
     }
 
-    fn launch(
-        &self,
-        app: &App,
-        configuration: Configuration,
-        listen: &Listen,
-        _scratch: &Path,
-    ) -> Recipe {
+    fn launch(&self, Launch { app, configuration, listen, .. }: Launch<'_>) -> Recipe {
         let command = template(app);
         let filled = |text: &String| fill(text, |place| values(configuration, listen, place));
         let mut arguments: Vec<String> = command.words.iter().map(filled).collect();
@@ -104,13 +99,7 @@ impl Adapter for Command {
         }
     }
 
-    fn settings(
-        &self,
-        app: &App,
-        _inspection: &Inspection,
-        configuration: Configuration,
-        _cores: Cores,
-    ) -> Settings {
+    fn settings(&self, Recommended { app, configuration, .. }: Recommended<'_>) -> Settings {
         settings(app, configuration)
     }
 

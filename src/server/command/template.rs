@@ -17,7 +17,7 @@ pub const PLACES: [&str; 4] = ["workers", "threads", "port", "socket"];
 pub struct CommandTemplate {
     /// As it was written.
     pub text: String,
-    /// The same, taken apart as a shell would; not empty.
+    /// The text's words, as a shell would take it apart; not empty.
     pub words: Vec<String>,
     /// Asks it to end; as in signal(7).
     pub stop_signal: i32,

@@ -1,5 +1,8 @@
+use std::path::Path;
+
 use super::*;
 use crate::report::Language;
+use crate::server::tests::settings;
 
 fn app(text: &str, env: &[(&str, &str)]) -> App {
     let command = CommandTemplate {
@@ -16,8 +19,8 @@ fn app(text: &str, env: &[(&str, &str)]) -> App {
 }
 
 fn launch(app: &App, listen: &Listen) -> CommandLine {
-    let configuration = Configuration::new(3, 5).unwrap();
-    Command.launch(app, configuration, listen, Path::new("/tmp/scratch")).commands.remove(0)
+    let (configuration, scratch) = (Configuration::new(3, 5).unwrap(), Path::new("/tmp/scratch"));
+    Command.launch(Launch { app, configuration, listen, scratch }).commands.remove(0)
 }
 
 #[test]
@@ -82,12 +85,7 @@ fn the_setting_is_the_command_and_shows_no_secret() {
     );
     let inspection = Command.read_inspection(&app, "").unwrap();
     assert_eq!(inspection.server_version, "serve");
-    let settings = Command.settings(
-        &app,
-        &inspection,
-        Configuration::new(3, 5).unwrap(),
-        Cores::new(2.0).unwrap(),
-    );
+    let settings = settings(&Command, &app, &inspection, 3, 5);
     assert_eq!(settings.start, "serve -w 3 -t 5 -p {port}");
     let env = [("POOL", "5"), ("WEB_CONCURRENCY", "3")];
     assert_eq!(settings.env, env.map(|(name, value)| (name.into(), value.into())).into());
@@ -102,8 +100,7 @@ fn the_setting_is_the_command_and_shows_no_secret() {
 fn nothing_is_said_of_threads_where_there_is_no_place_for_them() {
     let app = app("serve -w {workers} -p {port}", &[]);
     let inspection = Command.read_inspection(&app, "").unwrap();
-    let configuration = Configuration::new(3, 1).unwrap();
-    let settings = Command.settings(&app, &inspection, configuration, Cores::new(2.0).unwrap());
+    let settings = settings(&Command, &app, &inspection, 3, 1);
     let said = crate::server::inspection::remarks_said(&inspection);
     let all = format!("{settings:?} {said}");
     assert!(!all.contains("thread"), "{all}");

@@ -8,7 +8,6 @@ mod inspection;
 mod settings;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::command_line;
 use super::command_line::text;
@@ -16,10 +15,10 @@ use super::knobs::{Knob, Knobs, Values};
 use super::python;
 use super::signals::SIGTERM;
 use super::{
-    About, Accepts, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Listen,
-    NotResizable, ProcessFacts, Recipe, Resize,
+    About, Accepts, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch,
+    Listen, NotResizable, ProcessFacts, Recipe, Recommended, Resize,
 };
-use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
 /// gunicorn.
 pub struct Gunicorn;
@@ -115,28 +114,17 @@ impl Adapter for Gunicorn {
         inspection::read(app, self.has_threads(app), stdout)
     }
 
-    fn launch(
-        &self,
-        app: &App,
-        configuration: Configuration,
-        listen: &Listen,
-        scratch: &Path,
-    ) -> Recipe {
-        let command = command_line::start(
-            app,
-            arguments(app, configuration, listen, scratch),
-            environment(app, configuration, listen),
-            NOT_INHERITED,
-        );
+    fn launch(&self, launch: Launch<'_>) -> Recipe {
+        let (arguments, env) = (arguments(launch), environment(launch));
+        let command = command_line::start(launch.app, arguments, env, NOT_INHERITED);
+        // A worker that cannot load the app ends gunicorn; one that just ends is started again, and
+        // once may be an accident.
+        let too_many = launch.configuration.workers.get().saturating_add(1);
         Recipe {
-            files: vec![(OVERLAY.into(), overlay(app, listen))],
-            ready_line: Some(python::ready_line(configuration)),
-            // A worker that cannot load the app ends gunicorn; one that just ends is started again,
-            // and once may be an accident.
-            failure_line: Some(python::failing_workers(
-                configuration.workers.get().saturating_add(1),
-            )),
-            ..Recipe::of(command, listen, SIGTERM)
+            files: vec![(OVERLAY.into(), overlay(launch))],
+            ready_line: Some(python::ready_line(launch.configuration)),
+            failure_line: Some(python::failing_workers(too_many)),
+            ..Recipe::of(command, launch.listen, SIGTERM)
         }
     }
 
@@ -147,13 +135,9 @@ impl Adapter for Gunicorn {
     fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
         // With the setproctitle package they have titles; without it, they keep the master's
         // command line.
-        let is_worker =
-            process.title.starts_with("gunicorn: worker ") || process.title.contains(OVERLAY);
-        match process.is_root {
-            true => Role::Master,
-            false if is_worker => Role::Worker,
-            false => Role::Other,
-        }
+        process.role_below_master(|title| {
+            title.starts_with("gunicorn: worker ") || title.contains(OVERLAY)
+        })
     }
 
     fn resize(&self, _from: Configuration, to: Configuration) -> Result<Resize, NotResizable> {
@@ -161,14 +145,8 @@ impl Adapter for Gunicorn {
         Ok(Resize::by_terminal_signals(python::ready_line(to), failure_line))
     }
 
-    fn settings(
-        &self,
-        app: &App,
-        inspection: &Inspection,
-        configuration: Configuration,
-        cores: Cores,
-    ) -> Settings {
-        settings::of(app, self.has_threads(app), inspection, configuration, cores)
+    fn settings(&self, recommended: Recommended<'_>) -> Settings {
+        settings::of(recommended, self.has_threads(recommended.app))
     }
 
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
@@ -177,12 +155,7 @@ impl Adapter for Gunicorn {
 }
 
 /// The command line comes before GUNICORN_CMD_ARGS, and that before any file.
-fn arguments(
-    app: &App,
-    configuration: Configuration,
-    listen: &Listen,
-    scratch: &Path,
-) -> Vec<String> {
+fn arguments(Launch { app, configuration, listen, scratch }: Launch<'_>) -> Vec<String> {
     let mut arguments = vec![app.program(&ABOUT).to_string()];
     let mut flag = |name: &str, value: String| arguments.extend([name.to_string(), value]);
     flag("--config", text(&scratch.join(OVERLAY)));
@@ -196,19 +169,15 @@ fn arguments(
 
 /// The variables by convention as well as the flags: logic inside the app's own settings, and its
 /// database pool, read these and never see the flags.
-fn environment(
-    app: &App,
-    configuration: Configuration,
-    listen: &Listen,
-) -> BTreeMap<String, String> {
-    let mut env = python::production(app, configuration, listen);
-    let workers = configuration.workers.to_string();
+fn environment(launch: Launch<'_>) -> BTreeMap<String, String> {
+    let mut env = python::production(launch);
+    let workers = launch.configuration.workers.to_string();
     env.extend(WORKERS.map(|name| (name.to_string(), workers.clone())));
-    env.insert(THREADS.to_string(), configuration.threads.to_string());
+    env.insert(THREADS.to_string(), launch.configuration.threads.to_string());
     env
 }
 
-fn overlay(app: &App, listen: &Listen) -> String {
+fn overlay(Launch { app, listen, .. }: Launch<'_>) -> String {
     let own = app.server_config.as_deref().map(|config| python::quoted(&app.folder.join(config)));
     let port = match listen {
         Listen::Port(port) => port.to_string(),
@@ -231,6 +200,7 @@ fn overlay(app: &App, listen: &Listen) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::tests::{assert_roles, on_port};
 
     fn app() -> App {
         App {
@@ -240,8 +210,7 @@ mod tests {
     }
 
     fn launch(app: &App, workers: u16, threads: u16) -> Recipe {
-        let configuration = Configuration::new(workers, threads).unwrap();
-        Gunicorn.launch(app, configuration, &Listen::Port(4000), Path::new("/tmp/scratch"))
+        on_port(&Gunicorn, app, workers, threads)
     }
 
     #[test]
@@ -321,19 +290,18 @@ mod tests {
 
     #[test]
     fn roles_follow_from_the_title_or_the_command_line() {
-        let configuration = Configuration::new(1, 1).unwrap();
         let line = "/usr/bin/python3 /usr/bin/gunicorn --config /tmp/x/sweetspot_gunicorn.py";
-        for (is_root, title, role) in [
-            (true, line, Role::Master),
-            (true, "gunicorn: master [shop.wsgi:application]", Role::Master),
-            (false, line, Role::Worker),
-            (false, "gunicorn: worker [shop.wsgi:application]", Role::Worker),
-            // Forked a moment ago.
-            (false, "gunicorn: master [shop.wsgi:application]", Role::Other),
-            (false, "node render.js", Role::Other),
-        ] {
-            let process = ProcessFacts { is_root, title, serves: false };
-            assert_eq!(Gunicorn.role(configuration, process), role, "{title}");
-        }
+        assert_roles(
+            &Gunicorn,
+            &[
+                (1, true, line, Role::Master),
+                (1, true, "gunicorn: master [shop.wsgi:application]", Role::Master),
+                (1, false, line, Role::Worker),
+                (1, false, "gunicorn: worker [shop.wsgi:application]", Role::Worker),
+                // Forked a moment ago.
+                (1, false, "gunicorn: master [shop.wsgi:application]", Role::Other),
+                (1, false, "node render.js", Role::Other),
+            ],
+        );
     }
 }

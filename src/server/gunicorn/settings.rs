@@ -3,50 +3,29 @@
 //! In: an app, what its own settings are and which variables they follow, and a configuration. Out:
 //! variables, lines for `gunicorn.conf.py`, advice. Only computes.
 
-use std::collections::BTreeMap;
-
-use crate::server::{App, Inspection, python};
+use crate::server::{App, Inspection, Recommended, python};
 use crate::terms::{
-    Advice, Configuration, CoreCount, Cores, Counts, HealthCheck, RunningAdvice, SettingAdvice,
-    Settings, Stated,
+    Advice, Configuration, CoreCount, Counts, HealthCheck, RunningAdvice, SettingAdvice, Settings,
+    Stated,
 };
 
-pub(super) fn of(
-    app: &App,
-    has_threads: bool,
-    inspection: &Inspection,
-    configuration: Configuration,
-    cores: Cores,
-) -> Settings {
-    let env = env(has_threads, inspection, configuration);
+pub(super) fn of(recommended: Recommended<'_>, has_threads: bool) -> Settings {
+    let env = recommended.env();
     Settings {
-        config_snippet: snippet(app, has_threads, configuration, cores),
-        advice: advice(app, env.is_none(), has_threads, inspection, configuration),
+        config_snippet: snippet(recommended, has_threads),
+        advice: advice(recommended, env.is_none(), has_threads),
         env: env.unwrap_or_default(),
         ..Settings::default()
     }
 }
 
-/// The variables that give this app exactly this configuration; `None` when they cannot.
-fn env(
-    has_threads: bool,
-    inspection: &Inspection,
-    configuration: Configuration,
-) -> Option<BTreeMap<String, String>> {
-    let workers = (inspection.obeys.workers.clone()?, configuration.workers.to_string());
-    let threads = match &inspection.obeys.max_threads {
-        Some(name) => Some((name.clone(), configuration.threads.to_string())),
-        // As it is without one.
-        None if !has_threads || inspection.current.threads == configuration.threads => None,
-        None => return None,
-    };
-    Some([workers].into_iter().chain(threads).collect())
-}
-
 /// The one that gunicorn looks for.
 pub(super) const USUAL_FILE: &str = "gunicorn.conf.py";
 
-fn snippet(app: &App, has_threads: bool, configuration: Configuration, cores: Cores) -> String {
+fn snippet(
+    Recommended { app, configuration, cores, .. }: Recommended<'_>,
+    has_threads: bool,
+) -> String {
     let Configuration { workers, threads } = configuration;
     let mut lines =
         vec![format!("# {}", app.config_file(USUAL_FILE)), format!("workers = {workers}")];
@@ -73,11 +52,9 @@ fn in_the_way(app: &App, has_threads: bool, inspection: &Inspection) -> SettingA
 }
 
 fn advice(
-    app: &App,
+    Recommended { app, inspection, configuration, .. }: Recommended<'_>,
     is_in_the_way: bool,
     has_threads: bool,
-    inspection: &Inspection,
-    configuration: Configuration,
 ) -> Vec<Stated<Advice>> {
     let in_the_way = if is_in_the_way {
         Some(in_the_way(app, has_threads, inspection))
@@ -95,21 +72,12 @@ fn advice(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Language;
-    use crate::server::{Framework, Obeys};
+    use crate::server::Framework;
+    use crate::server::gunicorn::Gunicorn;
+    use crate::server::tests::{self, obeying};
 
     fn inspection(workers: Option<&str>, threads: Option<&str>) -> Inspection {
-        Inspection {
-            current: Configuration::new(1, 1).unwrap(),
-            server_version: "20.1.0".into(),
-            runtime_version: "Python 3.11.2".into(),
-            obeys: Obeys {
-                workers: workers.map(Into::into),
-                max_threads: threads.map(Into::into),
-                ..Obeys::default()
-            },
-            remarks: Vec::new(),
-        }
+        tests::inspection(1, 1, "20.1.0", obeying(workers, threads))
     }
 
     fn settings(config: Option<&str>, inspection: &Inspection, threads: u16) -> Settings {
@@ -117,8 +85,7 @@ mod tests {
             server_config: config.map(Into::into),
             ..App::new("/srv/shop", Framework::Wsgi, "shop:app")
         };
-        let configuration = Configuration::new(3, threads).unwrap();
-        of(&app, true, inspection, configuration, Cores::new(2.0).unwrap())
+        tests::settings(&Gunicorn, &app, inspection, 3, threads)
     }
 
     #[test]
@@ -146,19 +113,5 @@ mod tests {
         assert!(snippet.starts_with("# gunicorn.conf.py\nworkers = 3\nthreads = 4\n"), "{snippet}");
         let line = "#   workers = max(round(3 * len(os.sched_getaffinity(0)) / 2.0), 1)\n";
         assert!(snippet.ends_with(line), "{snippet}");
-    }
-
-    #[test]
-    fn nothing_is_said_of_threads_where_there_are_none() {
-        let app = App::new("/srv/shop", Framework::Asgi, "main:app");
-        let (configuration, cores) = (Configuration::new(3, 1).unwrap(), Cores::new(2.0).unwrap());
-        let inspection = inspection(Some("WEB_CONCURRENCY"), None);
-        let settings = of(&app, false, &inspection, configuration, cores);
-        let all = format!(
-            "{}{}",
-            settings.config_snippet,
-            Language::DATA.say_each(&settings.advice).join("\n")
-        );
-        assert!(!all.to_lowercase().contains("thread"), "{all}");
     }
 }

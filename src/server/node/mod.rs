@@ -14,10 +14,10 @@ use super::command_line;
 use super::command_line::text;
 use super::signals::SIGTERM;
 use super::{
-    About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Listen, ProcessFacts,
-    ReadyLine, Recipe,
+    About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, Listen,
+    ProcessFacts, ReadyLine, Recipe, Recommended,
 };
-use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
 /// Node.js.
 pub struct Node;
@@ -76,20 +76,11 @@ impl Adapter for Node {
         inspection::read(stdout)
     }
 
-    fn launch(
-        &self,
-        app: &App,
-        configuration: Configuration,
-        listen: &Listen,
-        scratch: &Path,
-    ) -> Recipe {
+    fn launch(&self, launch: Launch<'_>) -> Recipe {
+        let Launch { app, configuration, listen, .. } = launch;
         let workers = configuration.workers.get();
-        let command = command_line::start(
-            app,
-            arguments(app, scratch),
-            environment(app, configuration, listen),
-            NOT_INHERITED,
-        );
+        let (arguments, env) = (arguments(launch), environment(launch));
+        let command = command_line::start(app, arguments, env, NOT_INHERITED);
         Recipe {
             files: vec![
                 (WATCH.into(), watch(listen)),
@@ -118,14 +109,8 @@ impl Adapter for Node {
         }
     }
 
-    fn settings(
-        &self,
-        app: &App,
-        inspection: &Inspection,
-        configuration: Configuration,
-        cores: Cores,
-    ) -> Settings {
-        settings::of(app, &inspection.obeys, configuration, cores)
+    fn settings(&self, recommended: Recommended<'_>) -> Settings {
+        settings::of(recommended)
     }
 
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
@@ -133,16 +118,12 @@ impl Adapter for Node {
     }
 }
 
-fn arguments(app: &App, scratch: &Path) -> Vec<String> {
+fn arguments(Launch { app, scratch, .. }: Launch<'_>) -> Vec<String> {
     let (watch, primary) = (scratch.join(WATCH), scratch.join(PRIMARY));
     vec![app.program(&ABOUT).into(), "--require".into(), text(&watch), text(&primary)]
 }
 
-fn environment(
-    app: &App,
-    configuration: Configuration,
-    listen: &Listen,
-) -> BTreeMap<String, String> {
+fn environment(Launch { app, configuration, listen, .. }: Launch<'_>) -> BTreeMap<String, String> {
     let port = match listen {
         Listen::Port(port) => *port,
         Listen::Socket(_) => PORT_BEHIND_PROXY,
@@ -181,19 +162,15 @@ fn primary(app: &App, configuration: Configuration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::tests::{assert_roles, on_port, on_socket};
 
     fn app() -> App {
         App::new("/srv/shop", Framework::Node, "server.js")
     }
 
-    fn launch(app: &App, workers: u16, listen: &Listen) -> Recipe {
-        let configuration = Configuration::new(workers, 1).unwrap();
-        Node.launch(app, configuration, listen, Path::new("/tmp/scratch"))
-    }
-
     #[test]
     fn the_primary_knows_the_app_and_how_many_workers_it_makes() {
-        let recipe = launch(&app(), 3, &Listen::Port(4000));
+        let recipe = on_port(&Node, &app(), 3, 1);
         assert_eq!(
             recipe.commands[0].arguments.join(" "),
             "node --require /tmp/scratch/sweetspot_watch.js /tmp/scratch/sweetspot_primary.js"
@@ -205,39 +182,38 @@ mod tests {
 
     #[test]
     fn the_app_is_told_port_environment_and_workers() {
-        let env = &launch(&app(), 3, &Listen::Port(4000)).commands[0].env;
+        let env = &on_port(&Node, &app(), 3, 1).commands[0].env;
         assert_eq!(env["NODE_ENV"], "production");
         assert_eq!((env["PORT"].as_str(), env["WEB_CONCURRENCY"].as_str()), ("4000", "3"));
         let own = App { env: [("NODE_ENV".into(), "staging".into())].into(), ..app() };
-        let env = &launch(&own, 1, &Listen::Port(4000)).commands[0].env;
+        let env = &on_port(&Node, &own, 1, 1).commands[0].env;
         assert_eq!(env["NODE_ENV"], "staging");
     }
 
     #[test]
     fn behind_a_proxy_its_port_becomes_the_socket() {
-        let recipe = launch(&app(), 1, &Listen::Socket("/tmp/s/app.sock".into()));
+        let recipe = on_socket(&Node, &app(), 1, 1);
         assert_eq!(recipe.commands[0].env["PORT"], "50505");
         let watch = &recipe.files[0].1;
-        assert!(watch.contains("const PORT = 50505;\nconst SOCKET = \"/tmp/s/app.sock\";"));
-        let plain = &launch(&app(), 1, &Listen::Port(4000)).files[0].1;
+        assert!(watch.contains("const PORT = 50505;\nconst SOCKET = \"/tmp/scratch/app.sock\";"));
+        let plain = &on_port(&Node, &app(), 1, 1).files[0].1;
         assert!(plain.contains("const PORT = 4000;\nconst SOCKET = null;"), "{plain}");
     }
 
     #[test]
     fn roles_follow_from_the_titles() {
-        let (one, several) = (Configuration::new(1, 1).unwrap(), Configuration::new(2, 1).unwrap());
-        for (configuration, is_root, title, role) in [
-            (one, true, "node --require /tmp/w.js /srv/shop/server.js", Role::Worker),
-            // The app makes a worker, and only one.
-            (one, true, "node: primary", Role::Master),
-            (one, false, "node: worker", Role::Worker),
-            (several, true, "node --require /tmp/w.js /tmp/primary.js", Role::Master),
-            (several, true, "node: primary", Role::Master),
-            (several, false, "node: worker", Role::Worker),
-            (several, false, "node render.js", Role::Other),
-        ] {
-            let process = ProcessFacts { is_root, title, serves: false };
-            assert_eq!(Node.role(configuration, process), role, "{title}");
-        }
+        assert_roles(
+            &Node,
+            &[
+                (1, true, "node --require /tmp/w.js /srv/shop/server.js", Role::Worker),
+                // The app makes a worker, and only one.
+                (1, true, "node: primary", Role::Master),
+                (1, false, "node: worker", Role::Worker),
+                (2, true, "node --require /tmp/w.js /tmp/primary.js", Role::Master),
+                (2, true, "node: primary", Role::Master),
+                (2, false, "node: worker", Role::Worker),
+                (2, false, "node render.js", Role::Other),
+            ],
+        );
     }
 }

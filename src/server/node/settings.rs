@@ -3,15 +3,16 @@
 //! In: an app, the variable that it follows, and a configuration. Out: variables, lines for the
 //! app, advice. Only computes.
 
-use crate::server::{App, Obeys};
+use crate::server::{App, Recommended};
 use crate::terms::{
     Advice, Configuration, CoreCount, Cores, DatabaseAdvice, RunningAdvice, SettingAdvice,
     Settings, SettingsPlace, Stated,
 };
 
-pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
+pub(super) fn of(recommended: Recommended<'_>) -> Settings {
+    let Recommended { app, inspection, configuration, cores } = recommended;
     let workers = configuration.workers;
-    let variable = obeys.workers.clone();
+    let variable = inspection.obeys.workers.clone();
     Settings {
         place: Some(match (&variable, workers.get()) {
             (None, 2..) => SettingsPlace::InNewFile.into(),
@@ -67,12 +68,13 @@ mod tests {
     use super::*;
     use crate::report::Language;
     use crate::server::Framework;
+    use crate::server::node::Node;
+    use crate::server::tests::{self, inspection, obeying};
 
     fn settings(variable: Option<&str>, workers: u16) -> Settings {
         let app = App::new("/srv/shop", Framework::Node, "server.js");
-        let obeys = Obeys { workers: variable.map(Into::into), ..Obeys::default() };
-        let configuration = Configuration::new(workers, 1).unwrap();
-        of(&app, &obeys, configuration, Cores::new(2.0).unwrap())
+        let inspection = inspection(1, 1, "20.1.0", obeying(variable, None));
+        tests::settings(&Node, &app, &inspection, workers, 1)
     }
 
     #[test]

@@ -15,10 +15,10 @@ use super::command_line;
 use super::command_line::{shell, text};
 use super::signals::SIGQUIT;
 use super::{
-    About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Listen,
-    ProcessFacts, ReadyLine, Recipe, Upstream,
+    About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Launch,
+    Listen, ProcessFacts, ReadyLine, Recipe, Recommended, Upstream,
 };
-use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
 /// PHP-FPM, with a fixed number of workers.
 pub struct PhpFpm;
@@ -82,13 +82,8 @@ impl Adapter for PhpFpm {
         inspection::read(app, stdout)
     }
 
-    fn launch(
-        &self,
-        app: &App,
-        configuration: Configuration,
-        listen: &Listen,
-        scratch: &Path,
-    ) -> Recipe {
+    fn launch(&self, launch: Launch<'_>) -> Recipe {
+        let Launch { app, configuration, listen, scratch } = launch;
         // By convention the number of workers: an app's own settings may name it.
         let env = [("WEB_CONCURRENCY".to_string(), configuration.workers.to_string())].into();
         let socket = match listen {
@@ -113,24 +108,12 @@ impl Adapter for PhpFpm {
 
     fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
         // A worker that has just been forked still has its master's title.
-        let is_worker = ["php-fpm: pool ", "php-fpm: master process"]
-            .iter()
-            .any(|begin| process.title.starts_with(begin));
-        match process.is_root {
-            true => Role::Master,
-            false if is_worker => Role::Worker,
-            false => Role::Other,
-        }
+        let begins = ["php-fpm: pool ", "php-fpm: master process"];
+        process.role_below_master(|title| begins.iter().any(|begin| title.starts_with(begin)))
     }
 
-    fn settings(
-        &self,
-        app: &App,
-        inspection: &Inspection,
-        configuration: Configuration,
-        cores: Cores,
-    ) -> Settings {
-        settings::of(app, inspection, configuration, cores)
+    fn settings(&self, recommended: Recommended<'_>) -> Settings {
+        settings::of(recommended)
     }
 
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
@@ -179,6 +162,7 @@ fn files(app: &App, configuration: Configuration, socket: &Path) -> Vec<(PathBuf
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::tests::{assert_roles, on_socket};
 
     fn app() -> App {
         App {
@@ -188,9 +172,7 @@ mod tests {
     }
 
     fn launch(app: &App, workers: u16) -> Recipe {
-        let configuration = Configuration::new(workers, 1).unwrap();
-        let listen = Listen::Socket("/tmp/scratch/app.sock".into());
-        PhpFpm.launch(app, configuration, &listen, Path::new("/tmp/scratch"))
+        on_socket(&PhpFpm, app, workers, 1)
     }
 
     #[test]
@@ -231,17 +213,14 @@ mod tests {
 
     #[test]
     fn roles_follow_from_the_title() {
-        let configuration = Configuration::new(2, 1).unwrap();
-        for (is_root, title, role) in [
-            (true, "php-fpm: master process (/tmp/scratch/php-fpm.conf)", Role::Master),
-            (false, "php-fpm: pool app", Role::Worker),
-            (false, "php-fpm: master process (/tmp/scratch/php-fpm.conf)", Role::Worker),
-            (false, "convert in.png out.png", Role::Other),
-        ] {
-            assert_eq!(
-                PhpFpm.role(configuration, ProcessFacts { is_root, title, serves: false }),
-                role
-            );
-        }
+        assert_roles(
+            &PhpFpm,
+            &[
+                (2, true, "php-fpm: master process (/tmp/scratch/php-fpm.conf)", Role::Master),
+                (2, false, "php-fpm: pool app", Role::Worker),
+                (2, false, "php-fpm: master process (/tmp/scratch/php-fpm.conf)", Role::Worker),
+                (2, false, "convert in.png out.png", Role::Other),
+            ],
+        );
     }
 }

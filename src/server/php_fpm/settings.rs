@@ -3,21 +3,17 @@
 //! In: an app, what its own settings say and follow, and a configuration. Out: variables, lines for
 //! a pool's file, advice. Only computes.
 
-use crate::server::{App, Inspection};
+use crate::server::{App, Inspection, Recommended};
 use crate::terms::{
-    Advice, Configuration, Cores, DatabaseAdvice, HealthCheck, RunningAdvice, SettingAdvice,
-    Settings, Stated,
+    Advice, Configuration, DatabaseAdvice, HealthCheck, RunningAdvice, SettingAdvice, Settings,
+    Stated,
 };
 
-pub(super) fn of(
-    app: &App,
-    inspection: &Inspection,
-    configuration: Configuration,
-    cores: Cores,
-) -> Settings {
+pub(super) fn of(recommended: Recommended<'_>) -> Settings {
+    let Recommended { inspection, configuration, .. } = recommended;
     Settings {
         env: inspection.obeys.workers_alone(configuration),
-        config_snippet: snippet(app, inspection, configuration, cores),
+        config_snippet: snippet(recommended),
         advice: advice(inspection, configuration),
         ..Settings::default()
     }
@@ -33,12 +29,7 @@ fn release(inspection: &Inspection) -> String {
     inspection.server_version.splitn(3, '.').take(2).collect::<Vec<_>>().join(".")
 }
 
-fn snippet(
-    app: &App,
-    inspection: &Inspection,
-    configuration: Configuration,
-    cores: Cores,
-) -> String {
+fn snippet(Recommended { app, inspection, configuration, cores }: Recommended<'_>) -> String {
     let plural = if cores.get() == 1.0 { "" } else { "s" };
     format!(
         "; {}, measured on {cores} core{plural}\npm = static\npm.max_children = {}\n",
@@ -68,23 +59,17 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::report::Language;
-    use crate::server::{Framework, Obeys};
+    use crate::server::Framework;
+    use crate::server::php_fpm::PhpFpm;
+    use crate::server::tests::{self, inspection, obeying};
 
     fn settings(file: Option<&str>, variable: Option<&str>) -> Settings {
         let app = App {
             server_config: file.map(Into::into),
             ..App::new("/srv/shop", Framework::Php, ".")
         };
-        let inspection = Inspection {
-            current: Configuration::new(5, 1).unwrap(),
-            server_version: "8.2.35".into(),
-            runtime_version: "php 8.2.35".into(),
-            obeys: Obeys { workers: variable.map(String::from), ..Obeys::default() },
-            remarks: Vec::new(),
-        };
-        let configuration = Configuration::new(12, 1).unwrap();
-        of(&app, &inspection, configuration, Cores::new(2.0).unwrap())
+        let inspection = inspection(5, 1, "8.2.35", obeying(variable, None));
+        tests::settings(&PhpFpm, &app, &inspection, 12, 1)
     }
 
     #[test]
@@ -97,18 +82,5 @@ mod tests {
         let packaged = settings(None, Some("WEB_CONCURRENCY"));
         assert!(packaged.config_snippet.starts_with("; /etc/php/8.2/fpm/pool.d/www.conf,"));
         assert_eq!(packaged.env, BTreeMap::from([("WEB_CONCURRENCY".into(), "12".into())]));
-    }
-
-    #[test]
-    fn nothing_is_said_of_threads() {
-        for variable in [None, Some("WEB_CONCURRENCY")] {
-            let settings = settings(None, variable);
-            let all = format!(
-                "{}{}",
-                settings.config_snippet,
-                Language::DATA.say_each(&settings.advice).join("\n")
-            );
-            assert!(!all.to_lowercase().contains("thread"), "{all}");
-        }
     }
 }

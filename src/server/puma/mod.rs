@@ -16,10 +16,10 @@ use super::command_line::text;
 use super::rack;
 use super::signals::SIGTERM;
 use super::{
-    About, Accepts, Adapter, App, CommandLine, Inspection, InspectionError, Knobs, Listen,
-    NotResizable, ProcessFacts, ReadyLine, Recipe, Resize, Stats,
+    About, Accepts, Adapter, App, CommandLine, Inspection, InspectionError, Knobs, Launch, Listen,
+    NotResizable, ProcessFacts, ReadyLine, Recipe, Recommended, Resize, Stats,
 };
-use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings, WorkerStats};
+use crate::terms::{BootFailureKind, Configuration, Role, Settings, WorkerStats};
 
 /// Puma, cluster and single mode.
 pub struct Puma;
@@ -60,19 +60,10 @@ impl Adapter for Puma {
         inspection::read(stdout)
     }
 
-    fn launch(
-        &self,
-        app: &App,
-        configuration: Configuration,
-        listen: &Listen,
-        scratch: &Path,
-    ) -> Recipe {
-        let command = command_line::start(
-            app,
-            arguments(app, configuration, listen, scratch),
-            environment(app, configuration, listen, scratch),
-            NOT_INHERITED,
-        );
+    fn launch(&self, launch: Launch<'_>) -> Recipe {
+        let Launch { app, configuration, listen, scratch } = launch;
+        let (arguments, env) = (arguments(launch), environment(launch));
+        let command = command_line::start(app, arguments, env, NOT_INHERITED);
         Recipe {
             files: vec![(OVERLAY.into(), overlay(app, scratch))],
             ready_line: Some(ready_line(configuration)),
@@ -111,14 +102,8 @@ impl Adapter for Puma {
         Ok(Resize::by_terminal_signals(ready_line(to), failure_line))
     }
 
-    fn settings(
-        &self,
-        app: &App,
-        inspection: &Inspection,
-        configuration: Configuration,
-        cores: Cores,
-    ) -> Settings {
-        settings::of(app, &inspection.obeys, configuration, cores)
+    fn settings(&self, recommended: Recommended<'_>) -> Settings {
+        settings::of(recommended)
     }
 
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
@@ -153,12 +138,7 @@ fn control_socket(scratch: &Path) -> PathBuf {
     scratch.join("control.sock")
 }
 
-fn arguments(
-    app: &App,
-    configuration: Configuration,
-    listen: &Listen,
-    scratch: &Path,
-) -> Vec<String> {
+fn arguments(Launch { app, configuration, listen, scratch }: Launch<'_>) -> Vec<String> {
     let threads = configuration.threads;
     let backlog = app.changed.settings.get(knobs::BACKLOG);
     let query = backlog.map_or_else(String::new, |backlog| format!("?backlog={backlog}"));
@@ -187,13 +167,9 @@ fn arguments(
 
 /// The variables by convention as well as the flags: logic inside the app's own settings
 /// (preloading, the database pool) reads these and never sees the flags.
-fn environment(
-    app: &App,
-    configuration: Configuration,
-    listen: &Listen,
-    scratch: &Path,
-) -> BTreeMap<String, String> {
-    let mut env = rack::production(app, listen, scratch);
+fn environment(launch: Launch<'_>) -> BTreeMap<String, String> {
+    let configuration = launch.configuration;
+    let mut env = rack::production(launch);
     let mut set = |name: &str, value: String| {
         env.insert(name.to_string(), value);
     };
@@ -216,6 +192,7 @@ fn overlay(app: &App, scratch: &Path) -> String {
 mod tests {
     use super::*;
     use crate::server::Framework;
+    use crate::server::tests::{assert_roles, on_port};
 
     fn app() -> App {
         App {
@@ -226,8 +203,7 @@ mod tests {
     }
 
     fn launch(app: &App, workers: u16, threads: u16) -> Recipe {
-        let configuration = Configuration::new(workers, threads).unwrap();
-        Puma.launch(app, configuration, &Listen::Port(4000), Path::new("/tmp/scratch"))
+        on_port(&Puma, app, workers, threads)
     }
 
     #[test]
@@ -294,21 +270,16 @@ mod tests {
 
     #[test]
     fn roles_follow_from_the_title_and_the_mode() {
-        let cluster = Configuration::new(2, 1).unwrap();
-        let single = Configuration::new(1, 8).unwrap();
         let master = "puma 5.6.5 (tcp://127.0.0.1:4000) [shop]";
-        for (configuration, is_root, title, role) in [
-            (cluster, true, master, Role::Master),
-            (cluster, false, "puma: cluster worker 1: 77 [shop]", Role::Worker),
-            (cluster, false, "ruby bin/helper", Role::Other),
-            (single, true, master, Role::Worker),
-            (single, false, "node server-side-rendering.js", Role::Other),
-        ] {
-            assert_eq!(
-                Puma.role(configuration, ProcessFacts { is_root, title, serves: false }),
-                role,
-                "{title}"
-            );
-        }
+        assert_roles(
+            &Puma,
+            &[
+                (2, true, master, Role::Master),
+                (2, false, "puma: cluster worker 1: 77 [shop]", Role::Worker),
+                (2, false, "ruby bin/helper", Role::Other),
+                (1, true, master, Role::Worker),
+                (1, false, "node server-side-rendering.js", Role::Other),
+            ],
+        );
     }
 }

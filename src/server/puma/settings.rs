@@ -6,13 +6,15 @@
 use std::collections::BTreeMap;
 
 use crate::server::rack::same_ratio;
-use crate::server::{App, Framework, MinThreads, Obeys};
+use crate::server::{App, Framework, MinThreads, Obeys, Recommended};
 use crate::terms::{
     Advice, Configuration, CoreCount, Cores, Counts, DatabaseAdvice, HealthCheck, PoolSetting,
     RunningAdvice, SettingAdvice, Settings, Stated,
 };
 
-pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
+pub(super) fn of(recommended: Recommended<'_>) -> Settings {
+    let Recommended { app, inspection, configuration, cores } = recommended;
+    let obeys = &inspection.obeys;
     Settings {
         env: env(obeys, configuration).unwrap_or_default(),
         config_snippet: snippet(app, configuration, cores),
@@ -94,20 +96,11 @@ fn advice(app: &App, obeys: &Obeys, configuration: Configuration) -> Vec<Stated<
 mod tests {
     use super::*;
     use crate::report::Language;
-
-    fn app(framework: Framework) -> App {
-        App {
-            server_config: Some("config/puma.rb".into()),
-            ..App::new("/srv/shop", framework, "config.ru")
-        }
-    }
+    use crate::server::puma::Puma;
+    use crate::server::tests::{self, inspection};
 
     fn obeying(workers: Option<&str>, threads: Option<&str>, least: MinThreads) -> Obeys {
-        Obeys {
-            workers: workers.map(String::from),
-            max_threads: threads.map(String::from),
-            min_threads: least,
-        }
+        Obeys { min_threads: least, ..tests::obeying(workers, threads) }
     }
 
     fn rails() -> Obeys {
@@ -116,8 +109,11 @@ mod tests {
     }
 
     fn settings(obeys: &Obeys, workers: u16, threads: u16) -> Settings {
-        let configuration = Configuration::new(workers, threads).unwrap();
-        of(&app(Framework::Rails), obeys, configuration, Cores::new(2.0).unwrap())
+        let app = App {
+            server_config: Some("config/puma.rb".into()),
+            ..App::new("/srv/shop", Framework::Rails, "config.ru")
+        };
+        tests::settings(&Puma, &app, &inspection(2, 5, "5.6.5", obeys.clone()), workers, threads)
     }
 
     fn variables(settings: &Settings) -> String {

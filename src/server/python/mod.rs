@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::command_line::text;
-use super::{About, App, CommandLine, Listen, ReadyLine};
+use super::{About, App, CommandLine, Launch, Listen, ReadyLine};
 use crate::terms::{Configuration, Cores, DatabaseAdvice, PoolSetting, Workers};
 
 /// What a worker of ours prints once it serves: by our own hand, since a log level or the app's own
@@ -55,9 +55,7 @@ fn never_written() -> BTreeMap<String, String> {
 
 /// The environment of an app in production, with the number of workers by convention.
 pub fn production(
-    app: &App,
-    configuration: Configuration,
-    listen: &Listen,
+    Launch { app, configuration, listen, .. }: Launch<'_>,
 ) -> BTreeMap<String, String> {
     let mut env = never_written();
     let mut set = |name: &str, value: String| {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::command_line::text;
-use super::{App, CommandLine, Framework, Listen, ReadyLine};
+use super::{App, CommandLine, Framework, Launch, Listen, ReadyLine};
 use crate::terms::{Configuration, Cores, Workers};
 
 /// The apps that Ruby's servers run.
@@ -77,7 +77,7 @@ pub fn environment(app: &App) -> &str {
 
 /// The environment of an app, in production unless the user says otherwise, that
 /// writes nothing into its folder.
-pub fn production(app: &App, listen: &Listen, scratch: &Path) -> BTreeMap<String, String> {
+pub fn production(Launch { app, listen, scratch, .. }: Launch<'_>) -> BTreeMap<String, String> {
     let mut env = never_written(app);
     let mut set = |name: &str, value: String| {
         env.insert(name.to_string(), value);

@@ -12,8 +12,8 @@ use crate::terms::{Remark, RubyRemark, SettingsError, SettingsRemark};
 struct Options {
     workers: u16,
     threads: u16,
-    /// A connection on which nothing comes or goes for so long is closed, as far as the event loop
-    /// is free to notice.
+    /// After this time a connection on which nothing comes or goes is closed, as far as the event
+    /// loop is free to notice.
     timeout_s: u32,
     /// The most connections of one process.
     connections: u32,

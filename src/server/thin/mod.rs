@@ -8,7 +8,6 @@ mod inspection;
 mod settings;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::command_line;
 use super::command_line::text;
@@ -16,10 +15,10 @@ use super::failure;
 use super::rack;
 use super::signals::SIGQUIT;
 use super::{
-    About, Accepts, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Listen,
-    ProcessFacts, ReadyLine, Recipe, Upstream,
+    About, Accepts, Adapter, App, CommandLine, GracefulStop, Inspection, InspectionError, Launch,
+    Listen, ProcessFacts, ReadyLine, Recipe, Recommended, Upstream,
 };
-use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
 /// Thin, as many processes as there are workers.
 pub struct Thin;
@@ -59,25 +58,20 @@ impl Adapter for Thin {
         inspection::read(app, stdout)
     }
 
-    fn launch(
-        &self,
-        app: &App,
-        configuration: Configuration,
-        listen: &Listen,
-        scratch: &Path,
-    ) -> Recipe {
-        let workers = configuration.workers.get();
-        let places: Vec<Listen> = (0..workers).map(|worker| place_of(listen, worker)).collect();
-        let command = |place: &Listen| {
-            let env = environment(app, configuration, place, scratch);
-            command_line::start(app, arguments(app, configuration, place, scratch), env, &[])
+    fn launch(&self, launch: Launch<'_>) -> Recipe {
+        let workers = launch.configuration.workers.get();
+        let place = |worker| place_of(launch.listen, worker);
+        let places: Vec<Listen> = (0..workers).map(place).collect();
+        let command = |listen: &Listen| {
+            let launch = Launch { listen, ..launch };
+            command_line::start(launch.app, arguments(launch), environment(launch), &[])
         };
         Recipe {
             commands: places.iter().map(command).collect(),
             upstream: Upstream::Http(places),
             proxy: None,
             files: vec![
-                (SETTINGS.into(), own_settings(app, scratch)),
+                (SETTINGS.into(), own_settings(launch)),
                 (OVERLAY.into(), include_str!("overlay.rb").into()),
             ],
             ready_line: Some(ReadyLine {
@@ -96,14 +90,8 @@ impl Adapter for Thin {
         if process.is_root { Role::Worker } else { Role::Other }
     }
 
-    fn settings(
-        &self,
-        app: &App,
-        inspection: &Inspection,
-        configuration: Configuration,
-        cores: Cores,
-    ) -> Settings {
-        settings::of(app, inspection, configuration, cores)
+    fn settings(&self, recommended: Recommended<'_>) -> Settings {
+        settings::of(recommended)
     }
 
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
@@ -128,17 +116,12 @@ fn is_threaded(configuration: Configuration) -> bool {
     configuration.threads.get() > 1
 }
 
-fn arguments(
-    app: &App,
-    configuration: Configuration,
-    place: &Listen,
-    scratch: &Path,
-) -> Vec<String> {
+fn arguments(Launch { app, configuration, listen, scratch }: Launch<'_>) -> Vec<String> {
     let mut arguments = rack::through_bundler(app);
     arguments.extend([ABOUT.name, "start"].map(String::from));
     let mut flag = |name: &str, value: String| arguments.extend([name.to_string(), value]);
     flag("--config", text(&scratch.join(SETTINGS)));
-    match place {
+    match listen {
         Listen::Port(port) => {
             flag("--address", "127.0.0.1".into());
             flag("--port", port.to_string());
@@ -155,21 +138,16 @@ fn arguments(
 }
 
 /// The variables by convention as well as the flags: the app's database pool reads these.
-fn environment(
-    app: &App,
-    configuration: Configuration,
-    place: &Listen,
-    scratch: &Path,
-) -> BTreeMap<String, String> {
-    let mut env = rack::production(app, place, scratch);
-    env.insert("WEB_CONCURRENCY".into(), configuration.workers.to_string());
+fn environment(launch: Launch<'_>) -> BTreeMap<String, String> {
+    let mut env = rack::production(launch);
+    env.insert("WEB_CONCURRENCY".into(), launch.configuration.workers.to_string());
     for name in ["RAILS_MAX_THREADS", "MAX_THREADS"] {
-        env.insert(name.into(), configuration.threads.to_string());
+        env.insert(name.into(), launch.configuration.threads.to_string());
     }
     env
 }
 
-fn own_settings(app: &App, scratch: &Path) -> String {
+fn own_settings(Launch { app, scratch, .. }: Launch<'_>) -> String {
     let own = app.server_config.as_deref().map_or_else(
         || "{}".to_string(),
         |config| {
@@ -190,6 +168,7 @@ fn own_settings(app: &App, scratch: &Path) -> String {
 mod tests {
     use super::*;
     use crate::server::Framework;
+    use crate::server::tests::{assert_causes, assert_roles, on_socket};
 
     fn app() -> App {
         App {
@@ -200,9 +179,7 @@ mod tests {
     }
 
     fn launch(app: &App, workers: u16, threads: u16) -> Recipe {
-        let configuration = Configuration::new(workers, threads).unwrap();
-        let listen = Listen::Socket("/tmp/scratch/app.sock".into());
-        Thin.launch(app, configuration, &listen, Path::new("/tmp/scratch"))
+        on_socket(&Thin, app, workers, threads)
     }
 
     #[test]
@@ -249,28 +226,23 @@ mod tests {
 
     #[test]
     fn what_was_started_is_a_worker_and_what_it_starts_is_not() {
-        let configuration = Configuration::new(2, 1).unwrap();
         let title = "/usr/bin/ruby /usr/bin/thin start --socket /tmp/scratch/app.sock.0";
-        for (is_root, role) in [(true, Role::Worker), (false, Role::Other)] {
-            assert_eq!(
-                Thin.role(configuration, ProcessFacts { is_root, title, serves: false }),
-                role
-            );
-        }
+        assert_roles(&Thin, &[(2, true, title, Role::Worker), (2, false, title, Role::Other)]);
     }
 
     #[test]
     fn causes_are_recognised_in_what_thin_prints() {
-        for (line, expected) in [
-            (
-                "eventmachine.rb:531:in `start_tcp_server': no acceptor (port is in use or \
+        assert_causes(
+            &Thin,
+            &[
+                (
+                    "eventmachine.rb:531:in `start_tcp_server': no acceptor (port is in use or \
                  requires root privileges) (RuntimeError)",
-                BootFailureKind::PortTaken,
-            ),
-            ("bundler: command not found: thin", BootFailureKind::NotInstalled),
-            ("config.ru:1:in `boot': boom at boot (RuntimeError)", BootFailureKind::Exited),
-        ] {
-            assert_eq!(Thin.recognise_failure(&[line.to_string()]), expected, "{line}");
-        }
+                    BootFailureKind::PortTaken,
+                ),
+                ("bundler: command not found: thin", BootFailureKind::NotInstalled),
+                ("config.ru:1:in `boot': boom at boot (RuntimeError)", BootFailureKind::Exited),
+            ],
+        );
     }
 }

@@ -3,40 +3,21 @@
 //! In: an app, what its own settings say and follow, and a configuration. Out: variables, lines for
 //! `config/thin.yml`, advice. Only computes.
 
-use std::collections::BTreeMap;
-
-use crate::server::{App, Framework, Inspection};
+use crate::server::{App, Framework, Recommended};
 use crate::terms::{
     Advice, Configuration, CoreCount, Cores, DatabaseAdvice, PoolSetting, RunningAdvice,
     SettingAdvice, Settings, Stated,
 };
 
-pub(super) fn of(
-    app: &App,
-    inspection: &Inspection,
-    configuration: Configuration,
-    cores: Cores,
-) -> Settings {
-    let env = env(inspection, configuration);
+pub(super) fn of(recommended: Recommended<'_>) -> Settings {
+    let Recommended { app, configuration, cores, .. } = recommended;
+    let env = recommended.env();
     Settings {
         config_snippet: snippet(app, configuration, cores),
         advice: advice(app, env.is_some(), configuration),
         env: env.unwrap_or_default(),
         ..Settings::default()
     }
-}
-
-/// The variables that give this app exactly this configuration; `None` when they cannot.
-fn env(inspection: &Inspection, configuration: Configuration) -> Option<BTreeMap<String, String>> {
-    let Configuration { workers, threads } = configuration;
-    let obeys = &inspection.obeys;
-    let mut env = BTreeMap::from([(obeys.workers.clone()?, workers.to_string())]);
-    match &obeys.max_threads {
-        Some(name) => drop(env.insert(name.clone(), threads.to_string())),
-        None if inspection.current.threads == threads => {}
-        None => return None,
-    }
-    Some(env)
 }
 
 /// What most call it.
@@ -93,29 +74,16 @@ mod tests {
     use super::*;
     use crate::report::Language;
     use crate::server::Obeys;
+    use crate::server::tests::{self, inspection, obeying};
+    use crate::server::thin::Thin;
 
     fn settings(file: Option<&str>, obeys: Obeys, workers: u16, threads: u16) -> Settings {
         let app = App {
             server_config: file.map(Into::into),
             ..App::new("/srv/shop", Framework::Rails, "config.ru")
         };
-        let inspection = Inspection {
-            current: Configuration::new(2, 20).unwrap(),
-            server_version: "1.8.1".into(),
-            runtime_version: "ruby 3.1.2".into(),
-            obeys,
-            remarks: Vec::new(),
-        };
-        let configuration = Configuration::new(workers, threads).unwrap();
-        of(&app, &inspection, configuration, Cores::new(2.0).unwrap())
-    }
-
-    fn obeying(workers: Option<&str>, threads: Option<&str>) -> Obeys {
-        Obeys {
-            workers: workers.map(String::from),
-            max_threads: threads.map(String::from),
-            ..Obeys::default()
-        }
+        let inspection = inspection(2, 20, "1.8.1", obeys);
+        tests::settings(&Thin, &app, &inspection, workers, threads)
     }
 
     #[test]

@@ -7,7 +7,6 @@ mod inspection;
 mod settings;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::command_line;
 use super::command_line::text;
@@ -15,10 +14,10 @@ use super::knobs::{Knob, Knobs, Values};
 use super::rack;
 use super::signals::SIGQUIT;
 use super::{
-    About, Adapter, App, CommandLine, Inspection, InspectionError, Listen, NotResizable,
-    ProcessFacts, ReadyLine, Recipe, Resize,
+    About, Adapter, App, CommandLine, Inspection, InspectionError, Launch, Listen, NotResizable,
+    ProcessFacts, ReadyLine, Recipe, Recommended, Resize,
 };
-use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
 /// Unicorn.
 pub struct Unicorn;
@@ -65,24 +64,14 @@ impl Adapter for Unicorn {
         inspection::read(stdout)
     }
 
-    fn launch(
-        &self,
-        app: &App,
-        configuration: Configuration,
-        listen: &Listen,
-        scratch: &Path,
-    ) -> Recipe {
-        let command = command_line::start(
-            app,
-            arguments(app, scratch),
-            environment(app, configuration, listen, scratch),
-            NOT_INHERITED,
-        );
+    fn launch(&self, launch: Launch<'_>) -> Recipe {
+        let (arguments, env) = (arguments(launch), environment(launch));
+        let command = command_line::start(launch.app, arguments, env, NOT_INHERITED);
         Recipe {
-            files: vec![(OVERLAY.into(), overlay(app, configuration, listen, scratch))],
-            ready_line: Some(ready_line(configuration)),
-            failure_line: Some(rack::failing_workers(&REAPED, configuration)),
-            ..Recipe::of(command, listen, SIGQUIT)
+            files: vec![(OVERLAY.into(), overlay(launch))],
+            ready_line: Some(ready_line(launch.configuration)),
+            failure_line: Some(rack::failing_workers(&REAPED, launch.configuration)),
+            ..Recipe::of(command, launch.listen, SIGQUIT)
         }
     }
 
@@ -91,11 +80,7 @@ impl Adapter for Unicorn {
     }
 
     fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
-        match process.is_root {
-            true => Role::Master,
-            false if process.title.starts_with("unicorn worker[") => Role::Worker,
-            false => Role::Other,
-        }
+        process.role_below_master(|title| title.starts_with("unicorn worker["))
     }
 
     fn resize(&self, _from: Configuration, to: Configuration) -> Result<Resize, NotResizable> {
@@ -103,14 +88,8 @@ impl Adapter for Unicorn {
         Ok(Resize::by_terminal_signals(ready_line(to), failure_line))
     }
 
-    fn settings(
-        &self,
-        app: &App,
-        inspection: &Inspection,
-        configuration: Configuration,
-        cores: Cores,
-    ) -> Settings {
-        settings::of(app, &inspection.obeys, configuration, cores)
+    fn settings(&self, recommended: Recommended<'_>) -> Settings {
+        settings::of(recommended)
     }
 
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
@@ -128,7 +107,7 @@ fn ready_line(configuration: Configuration) -> ReadyLine {
     }
 }
 
-fn arguments(app: &App, scratch: &Path) -> Vec<String> {
+fn arguments(Launch { app, scratch, .. }: Launch<'_>) -> Vec<String> {
     let mut arguments = rack::through_bundler(app);
     let overlay = text(&scratch.join(OVERLAY));
     arguments.extend([ABOUT.name, "-E", rack::environment(app), "-c", &overlay].map(String::from));
@@ -138,19 +117,14 @@ fn arguments(app: &App, scratch: &Path) -> Vec<String> {
 
 /// The variables by convention as well as the overlay: logic inside the app's own settings reads
 /// these before the overlay has its say.
-fn environment(
-    app: &App,
-    configuration: Configuration,
-    listen: &Listen,
-    scratch: &Path,
-) -> BTreeMap<String, String> {
-    let mut env = rack::production(app, listen, scratch);
-    let workers = configuration.workers.to_string();
+fn environment(launch: Launch<'_>) -> BTreeMap<String, String> {
+    let mut env = rack::production(launch);
+    let workers = launch.configuration.workers.to_string();
     env.extend(VARIABLES.map(|name| (name.to_string(), workers.clone())));
     env
 }
 
-fn overlay(app: &App, configuration: Configuration, listen: &Listen, scratch: &Path) -> String {
+fn overlay(Launch { app, configuration, listen, scratch }: Launch<'_>) -> String {
     let own = app.server_config.as_deref().map_or_else(String::new, |config| {
         let path = rack::quoted(&app.folder.join(config));
         format!("instance_eval(File.read(\"{path}\"), \"{path}\")")
@@ -170,8 +144,11 @@ fn overlay(app: &App, configuration: Configuration, listen: &Listen, scratch: &P
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::server::Framework;
+    use crate::server::tests::{assert_causes, assert_roles, on_port};
 
     fn app() -> App {
         App {
@@ -182,8 +159,7 @@ mod tests {
     }
 
     fn launch(app: &App, workers: u16) -> Recipe {
-        let configuration = Configuration::new(workers, 1).unwrap();
-        Unicorn.launch(app, configuration, &Listen::Port(4000), Path::new("/tmp/scratch"))
+        on_port(&Unicorn, app, workers, 1)
     }
 
     #[test]
@@ -263,36 +239,36 @@ mod tests {
 
     #[test]
     fn roles_follow_from_the_title() {
-        let configuration = Configuration::new(1, 1).unwrap();
-        for (is_root, title, role) in [
-            (true, "ruby /usr/bin/unicorn -E production", Role::Master),
-            (true, "unicorn master -E production -c /tmp/unicorn.rb config.ru", Role::Master),
-            (false, "unicorn worker[0] -E production -c /tmp/unicorn.rb config.ru", Role::Worker),
-            // Forked a moment ago.
-            (false, "unicorn master -E production -c /tmp/unicorn.rb config.ru", Role::Other),
-            (false, "node server-side-rendering.js", Role::Other),
-        ] {
-            let process = ProcessFacts { is_root, title, serves: false };
-            assert_eq!(Unicorn.role(configuration, process), role, "{title}");
-        }
+        assert_roles(
+            &Unicorn,
+            &[
+                (1, true, "ruby /usr/bin/unicorn -E production", Role::Master),
+                (1, true, "unicorn master -E production -c /tmp/u.rb config.ru", Role::Master),
+                (1, false, "unicorn worker[0] -E production -c /tmp/u.rb config.ru", Role::Worker),
+                // Forked a moment ago.
+                (1, false, "unicorn master -E production -c /tmp/u.rb config.ru", Role::Other),
+                (1, false, "node server-side-rendering.js", Role::Other),
+            ],
+        );
     }
 
     #[test]
     fn known_causes_are_recognised_in_what_unicorn_prints() {
-        for (line, expected) in [
-            (
-                "E, [x #71] ERROR -- : adding listener failed addr=127.0.0.1:4000 (in use)\n",
-                BootFailureKind::Exited,
-            ),
-            (
-                "socket_helper.rb:1:in `bind': Address already in use - bind(2) for \
+        assert_causes(
+            &Unicorn,
+            &[
+                (
+                    "E, [x #71] ERROR -- : adding listener failed addr=127.0.0.1:4000 (in use)\n",
+                    BootFailureKind::Exited,
+                ),
+                (
+                    "socket_helper.rb:1:in `bind': Address already in use - bind(2) for \
                  127.0.0.1:4000 (Errno::EADDRINUSE)",
-                BootFailureKind::PortTaken,
-            ),
-            ("bundler: command not found: unicorn", BootFailureKind::NotInstalled),
-            ("boom at boot (RuntimeError)", BootFailureKind::Exited),
-        ] {
-            assert_eq!(Unicorn.recognise_failure(&[line.to_string()]), expected, "{line}");
-        }
+                    BootFailureKind::PortTaken,
+                ),
+                ("bundler: command not found: unicorn", BootFailureKind::NotInstalled),
+                ("boom at boot (RuntimeError)", BootFailureKind::Exited),
+            ],
+        );
     }
 }

@@ -3,13 +3,15 @@
 //! In: an app, the variable that its own settings follow, and a configuration. Out: variables,
 //! lines for `config/unicorn.rb`, advice. Only computes.
 
-use crate::server::{App, Framework, Obeys, rack};
+use crate::server::{App, Framework, Obeys, Recommended, rack};
 use crate::terms::{
     Advice, Configuration, CoreCount, Cores, DatabaseAdvice, HealthCheck, RunningAdvice,
     SettingAdvice, Settings, Stated,
 };
 
-pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
+pub(super) fn of(recommended: Recommended<'_>) -> Settings {
+    let Recommended { app, inspection, configuration, cores } = recommended;
+    let obeys = &inspection.obeys;
     Settings {
         env: obeys.workers_alone(configuration),
         config_snippet: snippet(app, configuration, cores),
@@ -56,18 +58,16 @@ mod tests {
 
     use super::*;
     use crate::report::Language;
-
-    fn app(config: Option<&str>) -> App {
-        App {
-            server_config: config.map(Into::into),
-            ..App::new("/srv/shop", Framework::Rails, "config.ru")
-        }
-    }
+    use crate::server::tests::{self, inspection, obeying};
+    use crate::server::unicorn::Unicorn;
 
     fn settings(config: Option<&str>, variable: Option<&str>) -> Settings {
-        let obeys = Obeys { workers: variable.map(String::from), ..Obeys::default() };
-        let configuration = Configuration::new(3, 1).unwrap();
-        of(&app(config), &obeys, configuration, Cores::new(2.0).unwrap())
+        let app = App {
+            server_config: config.map(Into::into),
+            ..App::new("/srv/shop", Framework::Rails, "config.ru")
+        };
+        let inspection = inspection(1, 1, "6.0.0", obeying(variable, None));
+        tests::settings(&Unicorn, &app, &inspection, 3, 1)
     }
 
     #[test]
@@ -94,18 +94,5 @@ mod tests {
         assert!(snippet.starts_with("# unicorn.rb\nworker_processes 3\n"), "{snippet}");
         let line = "#   worker_processes [(3 * Etc.nprocessors / 2.0).round, 1].max\n";
         assert!(snippet.ends_with(line), "{snippet}");
-    }
-
-    #[test]
-    fn nothing_is_said_of_threads() {
-        for variable in [None, Some("WEB_CONCURRENCY")] {
-            let settings = settings(Some("config/unicorn.rb"), variable);
-            let all = format!(
-                "{}{}",
-                settings.config_snippet,
-                Language::DATA.say_each(&settings.advice).join("\n")
-            );
-            assert!(!all.to_lowercase().contains("thread"), "{all}");
-        }
     }
 }

@@ -6,18 +6,16 @@
 mod inspection;
 mod settings;
 
-use std::path::Path;
-
 use super::command_line;
 use super::command_line::text;
 use super::knobs::{Knob, Knobs, Values};
 use super::python;
 use super::signals::SIGTERM;
 use super::{
-    About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Listen, ProcessFacts,
-    Recipe,
+    About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, Listen,
+    ProcessFacts, Recipe, Recommended,
 };
-use crate::terms::{BootFailureKind, Configuration, Cores, Role, Settings};
+use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
 /// uvicorn.
 pub struct Uvicorn;
@@ -74,25 +72,15 @@ impl Adapter for Uvicorn {
         inspection::read(stdout)
     }
 
-    fn launch(
-        &self,
-        app: &App,
-        configuration: Configuration,
-        listen: &Listen,
-        scratch: &Path,
-    ) -> Recipe {
-        let command = command_line::start(
-            app,
-            arguments(app, configuration, listen, scratch),
-            python::production(app, configuration, listen),
-            NOT_INHERITED,
-        );
+    fn launch(&self, launch: Launch<'_>) -> Recipe {
+        let (arguments, env) = (arguments(launch), python::production(launch));
+        let command = command_line::start(launch.app, arguments, env, NOT_INHERITED);
         Recipe {
-            files: vec![(format!("{MODULE}.py").into(), module(app))],
-            ready_line: Some(python::ready_line(configuration)),
+            files: vec![(format!("{MODULE}.py").into(), module(launch.app))],
+            ready_line: Some(python::ready_line(launch.configuration)),
             // It starts none again: one is enough.
             failure_line: Some(python::failing_workers(1)),
-            ..Recipe::of(command, listen, SIGTERM)
+            ..Recipe::of(command, launch.listen, SIGTERM)
         }
     }
 
@@ -113,14 +101,8 @@ impl Adapter for Uvicorn {
         }
     }
 
-    fn settings(
-        &self,
-        app: &App,
-        inspection: &Inspection,
-        configuration: Configuration,
-        cores: Cores,
-    ) -> Settings {
-        settings::of(app, &inspection.obeys, configuration, cores)
+    fn settings(&self, recommended: Recommended<'_>) -> Settings {
+        settings::of(recommended)
     }
 
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind {
@@ -133,12 +115,7 @@ fn factory(entry: &str) -> Option<&str> {
     entry.strip_suffix("()")
 }
 
-fn arguments(
-    app: &App,
-    configuration: Configuration,
-    listen: &Listen,
-    scratch: &Path,
-) -> Vec<String> {
+fn arguments(Launch { app, configuration, listen, scratch }: Launch<'_>) -> Vec<String> {
     let mut arguments = vec![app.program(&ABOUT).to_string()];
     let mut flag = |name: &str, value: String| arguments.extend([name.to_string(), value]);
     flag("--app-dir", text(scratch));
@@ -174,15 +151,17 @@ fn module(app: &App) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::server::tests::{assert_roles, on_port, on_socket};
 
     fn app() -> App {
         App::new("/srv/shop", Framework::Asgi, "main:app")
     }
 
     fn launch(app: &App, workers: u16) -> Recipe {
-        let configuration = Configuration::new(workers, 1).unwrap();
-        Uvicorn.launch(app, configuration, &Listen::Port(4000), Path::new("/tmp/scratch"))
+        on_port(&Uvicorn, app, workers, 1)
     }
 
     #[test]
@@ -194,9 +173,7 @@ mod tests {
              --no-access-log sweetspot_uvicorn:app"
         );
         assert_eq!(recipe.commands[0].env["WEB_CONCURRENCY"], "3");
-        let socket = Listen::Socket("/tmp/scratch/app.sock".into());
-        let one = Configuration::new(1, 1).unwrap();
-        let behind = Uvicorn.launch(&app(), one, &socket, Path::new("/tmp/scratch"));
+        let behind = on_socket(&Uvicorn, &app(), 1, 1);
         let line = behind.commands[0].arguments.join(" ");
         assert!(line.contains("--uds /tmp/scratch/app.sock") && !line.contains("--port"), "{line}");
     }
@@ -214,23 +191,21 @@ mod tests {
 
     #[test]
     fn one_worker_is_the_only_process_and_several_have_a_parent() {
-        let one = Configuration::new(1, 1).unwrap();
-        let several = Configuration::new(2, 1).unwrap();
         let line = "/usr/bin/python3 /usr/bin/uvicorn --workers 2";
         let spawned = "/usr/bin/python3 -c from multiprocessing.spawn import spawn_main; \
                        spawn_main(tracker_fd=5, pipe_handle=7) --multiprocessing-fork";
         let tracker =
             "/usr/bin/python3 -c from multiprocessing.resource_tracker import main;main(4)";
-        for (configuration, is_root, title, role) in [
-            (one, true, line, Role::Worker),
-            (one, false, spawned, Role::Other),
-            (several, true, line, Role::Master),
-            (several, false, spawned, Role::Worker),
-            (several, false, tracker, Role::Other),
-        ] {
-            let process = ProcessFacts { is_root, title, serves: false };
-            assert_eq!(Uvicorn.role(configuration, process), role, "{title}");
-        }
+        assert_roles(
+            &Uvicorn,
+            &[
+                (1, true, line, Role::Worker),
+                (1, false, spawned, Role::Other),
+                (2, true, line, Role::Master),
+                (2, false, spawned, Role::Worker),
+                (2, false, tracker, Role::Other),
+            ],
+        );
     }
 
     #[test]

@@ -3,16 +3,15 @@
 //! In: an app, the variable that the number of workers follows, and a configuration. Out:
 //! variables, the command line, advice. Only computes.
 
-use crate::server::{App, Obeys, python};
-use crate::terms::{
-    Advice, Configuration, CoreCount, Cores, RunningAdvice, SettingAdvice, Settings, SettingsPlace,
-};
+use crate::server::{Recommended, python};
+use crate::terms::{Advice, CoreCount, RunningAdvice, SettingAdvice, Settings, SettingsPlace};
 
-pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: Cores) -> Settings {
+pub(super) fn of(recommended: Recommended<'_>) -> Settings {
+    let configuration = recommended.configuration;
     Settings {
         place: Some(SettingsPlace::OnCommandLine.into()),
-        env: obeys.workers_alone(configuration),
-        config_snippet: snippet(app, configuration, cores),
+        env: recommended.inspection.obeys.workers_alone(configuration),
+        config_snippet: snippet(recommended),
         advice: vec![
             Advice::from(SettingAdvice::UvicornCommandLineFirst).into(),
             Advice::from(python::database_advice(configuration)).into(),
@@ -22,7 +21,7 @@ pub(super) fn of(app: &App, obeys: &Obeys, configuration: Configuration, cores: 
     }
 }
 
-fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
+fn snippet(Recommended { app, configuration, cores, .. }: Recommended<'_>) -> String {
     let workers = configuration.workers;
     let entry = match super::factory(&app.entry) {
         Some(called) => format!("--factory {called}"),
@@ -40,31 +39,29 @@ fn snippet(app: &App, configuration: Configuration, cores: Cores) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Language;
-    use crate::server::Framework;
+    use crate::server::tests::{self, inspection, obeying};
+    use crate::server::uvicorn::Uvicorn;
+    use crate::server::{App, Framework};
+
+    fn settings(entry: &str) -> Settings {
+        let app = App::new("/srv/shop", Framework::Asgi, entry);
+        let inspection = inspection(1, 1, "0.17.6", obeying(Some("WEB_CONCURRENCY"), None));
+        tests::settings(&Uvicorn, &app, &inspection, 3, 1)
+    }
 
     #[test]
     fn the_command_line_and_the_variable_say_the_same() {
-        let app = App::new("/srv/shop", Framework::Asgi, "main:app");
-        let obeys = Obeys { workers: Some("WEB_CONCURRENCY".into()), ..Obeys::default() };
-        let settings =
-            of(&app, &obeys, Configuration::new(3, 1).unwrap(), Cores::new(2.0).unwrap());
+        let settings = settings("main:app");
         assert_eq!(settings.env["WEB_CONCURRENCY"], "3");
         let snippet = settings.config_snippet;
         assert!(snippet.starts_with("uvicorn --workers 3 main:app\n"), "{snippet}");
         assert!(snippet.ends_with("--workers $(( (3 * $(nproc) * 10 + 10) / 20 ))\n"), "{snippet}");
-        let all = format!("{snippet}{}", Language::DATA.say_each(&settings.advice).join("\n"));
-        assert!(!all.to_lowercase().contains("thread"), "{all}");
     }
 
     #[test]
     fn a_factory_is_written_as_one() {
-        let app = App::new("/srv/shop", Framework::Asgi, "main:create_app()");
-        let configuration = Configuration::new(2, 1).unwrap();
-        let snippet = snippet(&app, configuration, Cores::new(2.0).unwrap());
-        assert!(
-            snippet.starts_with("uvicorn --workers 2 --factory main:create_app\n"),
-            "{snippet}"
-        );
+        let snippet = settings("main:create_app()").config_snippet;
+        let expected = "uvicorn --workers 3 --factory main:create_app\n";
+        assert!(snippet.starts_with(expected), "{snippet}");
     }
 }

@@ -1,7 +1,7 @@
 //! gunicorn as it is really inspected, and started in spite of the app's own settings.
 
 use sweetspot::server::MinThreads;
-use sweetspot::terms::{BootFailureKind, Cores};
+use sweetspot::terms::BootFailureKind;
 
 use super::*;
 
@@ -135,8 +135,7 @@ fn the_printed_lines_give_exactly_the_workers_and_threads() {
     let app = TestApp::new(&[("wsgi.py", &module)]);
     let inspection = inspect(&app);
     let recognised = app.settings_on(gunicorn()).app;
-    let cores = Cores::new(2.0).unwrap();
-    let settings = gunicorn().settings(&recognised, &inspection, configuration(3, 2), cores);
+    let settings = written_down(gunicorn(), &recognised, &inspection, (3, 2));
     assert!(settings.env.is_empty(), "{settings:?}");
     fs::write(app.path().join("gunicorn.conf.py"), &settings.config_snippet).unwrap();
     assert_eq!(inspect(&app).current, configuration(3, 2));

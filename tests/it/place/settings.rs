@@ -3,7 +3,7 @@
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
-use sweetspot::terms::{Advice, Cores, Counts, SettingAdvice, Settings};
+use sweetspot::terms::{Advice, Counts, SettingAdvice};
 
 use super::*;
 
@@ -84,8 +84,7 @@ fn look(app: &TestApp) -> (App, Inspection) {
 fn settings_for(app: &TestApp, workers: u16, threads: u16) -> Settings {
     let (recognised, inspection) = look(app);
     let puma = server::find("puma").unwrap();
-    let cores = Cores::new(2.0).unwrap();
-    puma.settings(&recognised, &inspection, configuration(workers, threads), cores)
+    written_down(puma, &recognised, &inspection, (workers, threads))
 }
 
 #[test]

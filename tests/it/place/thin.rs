@@ -4,7 +4,7 @@
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
-use sweetspot::terms::{BootFailureKind, Cores};
+use sweetspot::terms::BootFailureKind;
 
 use super::*;
 
@@ -208,9 +208,8 @@ fn the_printed_settings_give_exactly_the_workers_and_threads() {
         let rackup = "run ->(env) { [200, {}, ['ok']] }\n";
         let app = TestApp::new(&[("config.ru", rackup), ("config/thin.yml", own)]);
         let inspection = inspect(&app);
-        let cores = Cores::new(2.0).unwrap();
         let settings =
-            thin().settings(&app.settings_on(thin()).app, &inspection, configuration(3, 2), cores);
+            written_down(thin(), &app.settings_on(thin()).app, &inspection, (3, 2));
         assert_eq!(settings.env.keys().collect::<Vec<_>>(), names, "{own}");
         let numbers = if settings.env.is_empty() { &settings.config_snippet } else { own };
         let at = app.path().display().to_string();

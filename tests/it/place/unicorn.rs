@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use sweetspot::terms::{BootFailureKind, Cores, Settings};
+use sweetspot::terms::BootFailureKind;
 
 use super::*;
 use crate::failures::site::Site;
@@ -136,8 +136,7 @@ fn the_printed_settings_give_exactly_the_workers() {
         let app = TestApp::new(&[rackup, ("config/unicorn.rb", own)]);
         let inspection = inspect(&app);
         let recognised = app.settings_on(unicorn()).app;
-        let cores = Cores::new(2.0).unwrap();
-        let settings = unicorn().settings(&recognised, &inspection, configuration(3, 1), cores);
+        let settings = written_down(unicorn(), &recognised, &inspection, (3, 1));
         assert_eq!(settings.env.keys().collect::<Vec<_>>(), names, "{own}");
         if settings.env.is_empty() {
             fs::write(app.path().join("config/unicorn.rb"), &settings.config_snippet).unwrap();
