@@ -1,28 +1,56 @@
 //! Finds, by measuring, how many worker processes and threads a web application's server should run
 //! on a given machine, how much load it then holds within a latency goal, and why not more.
 //!
-//! `ARCHITECTURE.md` shows the way through the house; each folder's head says what comes in, what
-//! goes out and what it must not do.
+//! `ARCHITECTURE.md` shows how the folders work together; each folder's head says what comes in, what
+//! goes out and what it must not do. What touches the world or prints says so below; everything else
+//! only computes (`clippy.toml`).
 
-pub mod cli;
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::disallowed_methods,
+        clippy::exit,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::too_many_lines
+    )
+)]
+
+#[expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "reads its arguments and standard input, and writes what was asked for"
+)]
+mod cli;
 mod lab;
+#[expect(clippy::disallowed_methods, reason = "sends: sockets, threads and the clock")]
 pub mod load;
 pub mod model;
+#[expect(clippy::disallowed_methods, reason = "reads the operating system")]
 pub mod monitor;
 pub mod place;
+#[expect(clippy::disallowed_methods, reason = "reads the app's folder and the files named")]
 pub mod plan;
 pub mod report;
 pub mod search;
 pub mod serve;
 pub mod server;
+#[expect(
+    clippy::disallowed_methods,
+    reason = "does what a verb does, and tells those that compute the time"
+)]
 pub mod session;
 pub mod stats;
+#[expect(clippy::disallowed_methods, reason = "keeps sessions in a file")]
 pub mod store;
 pub mod summary;
 pub mod terms;
 pub mod trial;
 
-/// Doors to private rooms for the targets in `fuzz/`; no other build has them.
+pub use cli::main;
+
+/// Private items for the targets in `fuzz/`; no other build has them.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing {

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    sweetspot::cli::main(std::env::args_os())
+    sweetspot::main(std::env::args_os())
 }

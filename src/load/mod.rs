@@ -22,6 +22,8 @@ mod request;
 mod rows;
 mod scheduler;
 mod setup;
+// When requests are due is computed, in whatever time there is.
+#[cfg_attr(not(test), warn(clippy::disallowed_methods))]
 pub mod shape;
 mod sink;
 mod slab;

@@ -11,7 +11,7 @@ mod closed;
 mod correction;
 pub mod day;
 mod demand;
-pub mod event_loop;
+pub(crate) mod event_loop;
 mod fit;
 mod fleet;
 mod form;

@@ -18,7 +18,7 @@ mod queue;
 mod sampler;
 mod serving;
 mod sock_diag;
-pub mod sockets;
+pub(crate) mod sockets;
 mod stats;
 mod task_stats;
 mod text;
@@ -64,8 +64,8 @@ impl Monitor {
         Self::start_settled(watched, origin, || {})
     }
 
-    /// The same, and `settle` runs first on the thread that watches: where the server has all
-    /// cores, whoever watches must come before it or sees it late.
+    /// Begins to watch after `settle` has run on the thread that watches: where the server has all
+    /// cores, that thread must be ahead of it or sees it late.
     pub fn start_settled(
         watched: Watched,
         origin: Instant,

@@ -4,6 +4,7 @@
 //! In: configurations and offered loads. Out: what was seen. Must not decide anything about the
 //! search or judge a result.
 
+#[expect(clippy::disallowed_methods, reason = "starts processes here, and waits for them")]
 pub mod local;
 pub mod simulated;
 
@@ -117,7 +118,7 @@ pub trait Place {
         self.start_variant(configuration, Variant::AS_IT_IS)
     }
 
-    /// The same of the app with changes, of those that this place was told beforehand.
+    /// Starts a configuration of the app with changes, out of the list that this place was given.
     ///
     /// # Errors
     /// Only what is not the server's doing.

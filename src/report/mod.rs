@@ -15,6 +15,7 @@ pub mod html;
 pub mod outside;
 pub mod render;
 pub mod story;
+#[expect(clippy::disallowed_methods, reason = "writes to the standard streams")]
 pub mod terminal;
 mod wording;
 

@@ -4,7 +4,7 @@
 //! In: two [`Source`]s. Out: a [`CompareReport`]. Must not measure.
 
 mod loads;
-pub mod same;
+pub(crate) mod same;
 mod sessions;
 mod source;
 

@@ -3,7 +3,7 @@
 //! In: a store, a session, and the reports wanted. Out: those files, each whole or not at all. Must
 //! not measure.
 
-pub mod files;
+pub(crate) mod files;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

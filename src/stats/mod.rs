@@ -3,7 +3,7 @@
 //! In: plain numbers. Out: estimates with their interval and number of observations. Everything may
 //! use this folder; it knows none of the product's words but [`Estimate`] and only computes.
 
-pub mod binomial;
+pub(crate) mod binomial;
 mod estimate;
 mod interval;
 mod log_ratio;

@@ -2,14 +2,14 @@
 //!
 //! In: what was recorded. Out: what it means. Computes only: no clock, file, socket or thread.
 
-pub mod between;
-pub mod flow;
-pub mod goals;
+pub(crate) mod between;
+pub(crate) mod flow;
+pub(crate) mod goals;
 mod instrument;
-pub mod limit;
-pub mod load;
-pub mod slo;
+pub(crate) mod limit;
+pub(crate) mod load;
+pub(crate) mod slo;
 pub mod trial;
-pub mod used;
-pub mod verdict;
-pub mod warm_up;
+pub(crate) mod used;
+pub(crate) mod verdict;
+pub(crate) mod warm_up;

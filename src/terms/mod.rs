@@ -40,7 +40,7 @@ mod reason;
 mod remark;
 mod request_row;
 mod session_error;
-pub mod slo;
+pub(crate) mod slo;
 mod stated;
 mod stop;
 mod target;

@@ -15,6 +15,7 @@ mod source;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use source::Source;
 
@@ -131,9 +132,10 @@ fn walked(root: &Path) -> Vec<String> {
     paths
 }
 
-/// Holds a rule against this checkout.
+/// Holds a rule against this checkout, which is read once.
 pub fn hold(rule: &Rule) {
-    let findings = (rule.find)(&Tree::of_this_checkout());
+    static CHECKOUT: LazyLock<Tree> = LazyLock::new(Tree::of_this_checkout);
+    let findings = (rule.find)(&CHECKOUT);
     assert!(findings.is_empty(), "{}", message(rule, &findings));
 }
 

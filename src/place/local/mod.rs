@@ -9,7 +9,7 @@ mod boot;
 pub mod cgroup;
 mod error;
 mod files;
-pub mod guardian;
+pub(crate) mod guardian;
 mod link;
 mod log;
 mod machine;
@@ -26,12 +26,13 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use self::boot::{Boot, Outcome};
 use self::cgroup::{Group, LimitName};
 use self::error::{environment, guardian_gone, unexpected};
-use self::link::{Heard, Link};
+use self::link::Link;
 use self::machine::Share;
 use self::orders::{Order, Reply};
 pub use self::resize::Resized;
@@ -117,7 +118,7 @@ impl Local {
     }
 
     /// From now on these are asked for, also of a server that runs.
-    pub fn aim(&mut self, targets: Vec<Target>) {
+    pub fn set_targets(&mut self, targets: Vec<Target>) {
         self.settings.targets = targets;
     }
 
@@ -282,10 +283,10 @@ impl Local {
     fn await_end(&mut self, wait: Duration, patience: StopRequest) -> Option<(u32, ProcessEnd)> {
         let deadline = Instant::now() + wait;
         while Instant::now() < deadline && self.stop.requested() < patience {
-            match self.link.hear(Duration::from_millis(20)) {
-                Heard::Reply(Reply::Exited { pid, status }) => return Some((pid, status)),
-                Heard::Gone => return None,
-                Heard::Reply(_) | Heard::Nothing => {}
+            match self.link.next_reply(Duration::from_millis(20)) {
+                Ok(Reply::Exited { pid, status }) => return Some((pid, status)),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             }
         }
         None
@@ -465,13 +466,13 @@ impl Place for Local {
         let longest = offer.warm_up + offer.duration;
         let counts = self.settings.most_requests.is_some();
         let mut watch_server = |second: &LiveSecond| {
-            match link.hear(Duration::ZERO) {
-                Heard::Reply(Reply::Exited { pid, status }) => ended.push((pid, status)),
-                Heard::Gone => is_guardian_gone = true,
-                Heard::Reply(_) | Heard::Nothing => {}
+            match link.next_reply(Duration::ZERO) {
+                Ok(Reply::Exited { pid, status }) => ended.push((pid, status)),
+                Err(RecvTimeoutError::Disconnected) => is_guardian_gone = true,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             }
             let wish = watch(second);
-            // So many requests may never come; the last replies are awaited whatever the time.
+            // That number of requests may never come; the last replies are awaited whatever the time.
             let is_too_long = counts && second.phase != Phase::Drain && second.at > longest;
             let is_over = has_ended || !ended.is_empty() || is_guardian_gone || is_too_long;
             if is_over { ControlFlow::Break(()) } else { wish }

@@ -10,4 +10,5 @@ pub mod junit;
 pub mod load;
 pub mod metrics;
 pub(super) mod prometheus;
+#[expect(clippy::disallowed_methods, reason = "sends to the addresses that it is given")]
 pub mod push;

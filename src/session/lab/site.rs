@@ -93,7 +93,7 @@ impl Site {
     pub fn place(&mut self, planned: &Planned<'_>) -> Result<&mut LabPlace, LabError> {
         let targets = planned.block.targets.iter().map(|one| one.target.clone()).collect();
         let place = self.with_env(&planned.setting.env)?;
-        place.local.aim(targets);
+        place.local.set_targets(targets);
         Ok(place)
     }
 
@@ -103,7 +103,7 @@ impl Site {
     /// As [`place`](Self::place).
     pub fn place_for(&mut self, targets: &[Target]) -> Result<&mut LabPlace, LabError> {
         let place = self.with_env(&BTreeMap::new())?;
-        place.local.aim(targets.to_vec());
+        place.local.set_targets(targets.to_vec());
         Ok(place)
     }
 

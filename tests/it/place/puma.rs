@@ -171,7 +171,7 @@ fn a_load_of_so_many_requests_ends_after_them() {
 fn the_last_replies_are_awaited_after_the_load_has_ended() {
     let app = TestApp::answering("sleep 2.5 if env['PATH_INFO'] == '/slow'; [200, {}, ['ok']]");
     let mut local = started(app.settings(), 1, 2);
-    local.aim(vec![Target::get("/slow")]);
+    local.set_targets(vec![Target::get("/slow")]);
     let offer = Offer {
         offered: Offered::Closed { clients: 2, think: Duration::ZERO },
         warm_up: Duration::ZERO,

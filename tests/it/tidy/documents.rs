@@ -6,7 +6,7 @@ use super::{Finding, Rule, Tree, hold, try_out};
 
 const CODE_MAP: Rule = Rule {
     name: "ARCHITECTURE.md's code map lists exactly the folders of src/",
-    why: "a map that lacks a room, or shows one that was pulled down, is worse than none",
+    why: "a map that lacks a folder, or shows one that is gone, is worse than none",
     instead: "add or remove its heading (### `folder/`) below \"## Code map\"",
     find: code_map,
 };
@@ -285,7 +285,7 @@ fn no_file_names_somebodys_machine() {
 }
 
 #[test]
-fn a_map_with_a_room_too_few_and_one_too_many_is_found() {
+fn a_map_with_a_folder_too_few_and_one_too_many_is_found() {
     let source = ("src/terms/mod.rs", "");
     let bad = "# A\n### `terms/`\n## Code map\n### `attic/`\n## More\n";
     let good = "## Code map\n### `terms/`\nThe words.\n";

@@ -3,15 +3,6 @@
 use super::source::{Source, words};
 use super::{Finding, Rule, hold, try_out};
 
-const MACROS: &[&str] = &["dbg!", "todo!", "unimplemented!"];
-
-const UNFINISHED: Rule = Rule {
-    name: "nothing unfinished is committed",
-    why: "a stub that looks done is found by a user, in the middle of a measurement",
-    instead: "finish it, return an error that says what is not there, or leave it out",
-    find: |tree| tree.sources.iter().flat_map(unfinished).collect(),
-};
-
 const NOTES: Rule = Rule {
     name: "no FIXME, and a TODO names its issue",
     why: "a note in the code is read by nobody who decides what is done next",
@@ -26,17 +17,6 @@ const SILENCED: Rule = Rule {
     find: |tree| tree.sources.iter().flat_map(silenced).collect(),
 };
 
-fn found(source: &Source, offset: usize, what: &str) -> Finding {
-    Finding { path: source.path.clone(), line: source.line(offset), what: format!("`{what}`") }
-}
-
-fn unfinished(source: &Source) -> Vec<Finding> {
-    let of = |name: &'static str| words(&source.code, name).map(move |offset| (offset, name));
-    let mut places: Vec<_> = MACROS.iter().flat_map(|name| of(name)).collect();
-    places.sort();
-    places.iter().map(|(offset, name)| found(source, *offset, name)).collect()
-}
-
 fn notes(source: &Source) -> Vec<Finding> {
     let fixmes = words(&source.comments, "FIXME").map(|offset| (offset, "FIXME"));
     let todos = words(&source.comments, "TODO").map(|offset| (offset, "TODO"));
@@ -47,7 +27,7 @@ fn notes(source: &Source) -> Vec<Finding> {
     let mut places: Vec<_> =
         fixmes.chain(todos).filter(|(offset, _)| !names_issue(*offset)).collect();
     places.sort();
-    places.iter().map(|(offset, name)| found(source, *offset, name)).collect()
+    places.iter().map(|(offset, name)| source.finding(*offset, name)).collect()
 }
 
 fn silenced(source: &Source) -> Vec<Finding> {
@@ -61,13 +41,8 @@ fn silenced(source: &Source) -> Vec<Finding> {
     };
     attributes
         .filter(|(_, inside)| is_silencing(inside))
-        .map(|(offset, inside)| found(source, offset, inside.trim()))
+        .map(|(offset, inside)| source.finding(offset, inside.trim()))
         .collect()
-}
-
-#[test]
-fn nothing_unfinished_is_left() {
-    hold(&UNFINISHED);
 }
 
 #[test]
@@ -78,14 +53,6 @@ fn notes_for_later_name_their_issue() {
 #[test]
 fn nothing_is_silenced() {
     hold(&SILENCED);
-}
-
-#[test]
-fn stubs_are_found_in_tests_too() {
-    let bad =
-        "fn a() { todo!() }\n#[cfg(test)]\nmod tests { fn b() { dbg!(1); unimplemented!() } }\n";
-    let good = "// todo!() is spoken of\nfn a() { say(\"unimplemented!\") }\n";
-    try_out(&UNFINISHED, &[("src/a.rs", bad)], &[1, 3, 3], &[("src/a.rs", good)]);
 }
 
 #[test]

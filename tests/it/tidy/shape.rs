@@ -1,10 +1,9 @@
 //! How long things may be, and how a module begins.
 
-use super::source::{Source, body, is_word};
+use super::source::Source;
 use super::{Finding, Rule, hold, try_out};
 
 const FILE_LINES: usize = 600;
-const FUNCTION_LINES: usize = 70;
 const COLUMNS: usize = 100;
 
 const FILES: Rule = Rule {
@@ -12,14 +11,6 @@ const FILES: Rule = Rule {
     why: "a file has one idea; one that is longer has two",
     instead: "split it by what its parts are about, each with a head that says so",
     find: |tree| tree.product().filter_map(long_file).collect(),
-};
-
-const FUNCTIONS: Rule = Rule {
-    name: "a function has at most 70 lines",
-    why: "what doesn't fit a screen is not seen at once, and mistakes live in the long function \
-          that runs everything",
-    instead: "keep the control flow in the parent and move the leaves into functions of their own",
-    find: |tree| tree.product().flat_map(long_functions).collect(),
 };
 
 const LINES: Rule = Rule {
@@ -49,28 +40,6 @@ fn long_file(source: &Source) -> Option<Finding> {
     })
 }
 
-fn long_functions(source: &Source) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for offset in source.find_word("fn") {
-        let Some(name) = function_name(&source.code[offset..]) else { continue };
-        let Some(braces) = body(&source.code, offset) else { continue };
-        let first = source.line(offset);
-        let lines = source.line(braces.end - 1) - first + 1;
-        if lines > FUNCTION_LINES {
-            let what = format!("`{name}` has {lines} lines");
-            findings.push(Finding { path: source.path.clone(), line: first, what });
-        }
-    }
-    findings
-}
-
-/// The name after `fn`; `None` when it is the type of a function.
-fn function_name(code: &str) -> Option<&str> {
-    let after = code.strip_prefix("fn")?.trim_start();
-    let length = after.bytes().take_while(|&byte| is_word(byte)).count();
-    (length > 0).then(|| &after[..length])
-}
-
 fn long_lines(source: &Source) -> Vec<Finding> {
     let lines = source.text.lines().enumerate();
     let long = lines.map(|(index, line)| (index + 1, line.chars().count()));
@@ -98,11 +67,6 @@ fn no_file_is_too_long() {
 }
 
 #[test]
-fn no_function_is_too_long() {
-    hold(&FUNCTIONS);
-}
-
-#[test]
 fn no_line_is_too_long() {
     hold(&LINES);
 }
@@ -119,16 +83,6 @@ fn long_files_are_found_and_tests_do_not_count() {
     let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", line.repeat(FILE_LINES));
     let good = line.repeat(FILE_LINES) + &tests;
     try_out(&FILES, &[("src/a.rs", &bad)], &[FILE_LINES + 1], &[("src/a.rs", &good)]);
-}
-
-#[test]
-fn long_functions_are_found() {
-    let function = |lines: usize| {
-        format!("\npub fn f(x: [u8; 2]) -> u8 {{\n{}}}\nfn g();\n", "    x();\n".repeat(lines - 2))
-    };
-    let bad = function(FUNCTION_LINES + 1);
-    let good = function(FUNCTION_LINES) + "type F = fn(u8) -> u8;\n";
-    try_out(&FUNCTIONS, &[("src/a.rs", &bad)], &[2], &[("src/a.rs", &good)]);
 }
 
 #[test]

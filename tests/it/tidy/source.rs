@@ -5,6 +5,10 @@
 
 use std::ops::Range;
 
+use proc_macro2::{TokenStream, TokenTree};
+
+use super::Finding;
+
 /// One Rust file.
 pub struct Source {
     /// Relative to the root, with `/`.
@@ -31,6 +35,12 @@ impl Source {
     /// The line of an offset, from 1.
     pub fn line(&self, offset: usize) -> usize {
         1 + self.text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count()
+    }
+
+    /// A finding at an offset.
+    pub fn finding(&self, offset: usize, what: &str) -> Finding {
+        let line = self.line(offset);
+        Finding { path: self.path.clone(), line, what: format!("`{what}`") }
     }
 
     /// The offset is inside a test item or a test file.
@@ -82,7 +92,10 @@ enum Kind {
 
 /// Code and comments, each with the rest blanked.
 fn split(text: &str) -> (String, String) {
-    let kinds = kinds(text.as_bytes());
+    // Between tokens there are comments and blanks.
+    let mut kinds = vec![Kind::Comment; text.len()];
+    let tokens = text.parse().unwrap_or_else(|error| panic!("{error} in:\n{text}"));
+    mark(tokens, text, &mut kinds);
     let view = |wanted: Kind| {
         let bytes = text.bytes().zip(&kinds).map(|(byte, kind)| match byte {
             b'\n' => b'\n',
@@ -95,104 +108,24 @@ fn split(text: &str) -> (String, String) {
     (view(Kind::Code), view(Kind::Comment))
 }
 
-fn kinds(text: &[u8]) -> Vec<Kind> {
-    let mut kinds = vec![Kind::Code; text.len()];
-    let mut at = 0;
-    while at < text.len() {
-        let (end, kind) = token(text, at);
-        kinds[at..end].fill(kind);
-        at = end;
-    }
-    kinds
-}
-
-/// The end and kind of the comment, string, character, word or single byte that starts at `at`.
-fn token(text: &[u8], at: usize) -> (usize, Kind) {
-    let rest = &text[at..];
-    if rest.starts_with(b"//") {
-        let length = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
-        return (at + length, Kind::Comment);
-    }
-    if rest.starts_with(b"/*") {
-        return (at + block_comment(rest), Kind::Comment);
-    }
-    match rest[0] {
-        b'"' => (at + string(rest), Kind::Quoted),
-        b'\'' => match character(rest) {
-            Some(length) => (at + length, Kind::Quoted),
-            None => (at + 1, Kind::Code),
-        },
-        byte if is_word(byte) => {
-            let word = rest.iter().position(|&byte| !is_word(byte)).unwrap_or(rest.len());
-            match raw_string(&rest[..word], &rest[word..]) {
-                Some(length) => (at + word + length, Kind::Quoted),
-                None => (at + word, Kind::Code),
+fn mark(tokens: TokenStream, text: &str, kinds: &mut [Kind]) {
+    for token in tokens {
+        let range = token.span().byte_range();
+        match token {
+            // A doc comment is an attribute to the compiler.
+            _ if text[range.start..].starts_with('/') && range.len() > 1 => {}
+            TokenTree::Group(group) => {
+                for border in [group.span_open(), group.span_close()] {
+                    kinds[border.byte_range()].fill(Kind::Code);
+                }
+                mark(group.stream(), text, kinds);
             }
-        }
-        _ => (at + 1, Kind::Code),
-    }
-}
-
-fn block_comment(rest: &[u8]) -> usize {
-    let mut depth = 0;
-    let mut at = 0;
-    while at < rest.len() {
-        if rest[at..].starts_with(b"/*") {
-            depth += 1;
-            at += 2;
-        } else if rest[at..].starts_with(b"*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                break;
+            TokenTree::Literal(_) if text[range.clone()].contains(['"', '\'']) => {
+                kinds[range].fill(Kind::Quoted);
             }
-        } else {
-            at += 1;
+            _ => kinds[range].fill(Kind::Code),
         }
     }
-    at
-}
-
-/// The length of a string that starts with its quote.
-fn string(rest: &[u8]) -> usize {
-    let mut at = 1;
-    while at < rest.len() {
-        match rest[at] {
-            b'\\' => at += 2,
-            b'"' => return at + 1,
-            _ => at += 1,
-        }
-    }
-    rest.len()
-}
-
-/// The length of a character that starts with its quote; `None` when it is a lifetime.
-fn character(rest: &[u8]) -> Option<usize> {
-    if rest.get(1) == Some(&b'\\') {
-        let end = rest.iter().skip(3).position(|&byte| byte == b'\'')?;
-        return Some(3 + end + 1);
-    }
-    // One character of up to four bytes, then the quote.
-    (2..=5)
-        .find(|&end| rest.get(end) == Some(&b'\''))
-        .filter(|&end| end == 2 || rest[1..end].iter().all(|byte| !byte.is_ascii()))
-        .map(|end| end + 1)
-}
-
-/// The length after its prefix of a raw string such as `r#"..."#`; `None` when it is none.
-fn raw_string(prefix: &[u8], rest: &[u8]) -> Option<usize> {
-    if ![&b"r"[..], b"br", b"cr"].contains(&prefix) {
-        return None;
-    }
-    let hashes = rest.iter().take_while(|&&byte| byte == b'#').count();
-    if rest.get(hashes) != Some(&b'"') {
-        return None;
-    }
-    let mut end = vec![b'"'];
-    end.resize(1 + hashes, b'#');
-    let body = &rest[hashes + 1..];
-    let length = body.windows(end.len()).position(|window| window == end)?;
-    Some(hashes + 1 + length + end.len())
 }
 
 fn test_items(code: &str) -> Vec<Range<usize>> {
@@ -208,7 +141,7 @@ fn item_end(code: &str, start: usize) -> usize {
 }
 
 /// The braces of the item that starts at `start`, both included; `None` when a semicolon ends it.
-pub fn body(code: &str, start: usize) -> Option<Range<usize>> {
+fn body(code: &str, start: usize) -> Option<Range<usize>> {
     let mut nested = 0;
     for (offset, byte) in code.bytes().enumerate().skip(start) {
         match byte {
@@ -242,11 +175,12 @@ fn closing(code: &str, open: usize) -> usize {
 fn strings_and_comments_are_told_from_code() {
     for (text, code) in [
         (r#"a("b // c") // d"#, r#"a(        )"#),
-        (r#"x /* a /* b */ c */ y"#, "x                     y"),
-        (r##"let s = r#"a " b"#;"##, "let s =          ;"),
-        (r#"c'a' + '"' + b'\'' + 'ä'"#, "c    +     + b     +"),
+        (r#"x /* a /* b */ c */ y"#, "x y"),
+        ("/// It's \n fn f() / 2", "fn f() / 2"),
+        (r##"let s = r#"a " b"#;"##, "let s = ;"),
+        (r#"'a' + '"' + b'\'' + 'ä'"#, "+ + +"),
         ("fn f<'a>(x: &'a str) {}", "fn f<'a>(x: &'a str) {}"),
-        (r#""a \" b" c"#, "         c"),
+        (r#""a \" b" c"#, "c"),
     ] {
         let source = Source::new("src/a.rs".into(), text.into());
         assert_eq!(source.code.len(), text.len(), "{text}");
