@@ -30,7 +30,7 @@ pub fn compare(seconds: Duration) -> Result<Vec<Bar>> {
     println!("\nagainst the control group's own figures over {} s\n", seconds.as_secs());
     let mut bars = Vec::new();
     for kind in [Kind::Large, Kind::Busy] {
-        let crowd = Crowd::start(kind, Some(group.0.doors()))?;
+        let crowd = Crowd::start(kind, Some(group.0.join_files()))?;
         bars.extend(one(&crowd, kind, &group.0, seconds));
     }
     Ok(bars)

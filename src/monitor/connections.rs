@@ -19,7 +19,7 @@ pub(super) struct Connections {
     strangers: HashMap<u32, Instant>,
 }
 
-/// Looking goes through all sockets of the server, so a "no" stands for so long.
+/// Looking goes through all sockets of the server, so a "no" stands for a while.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 impl Connections {

@@ -80,11 +80,6 @@ pub fn kernel() -> String {
     if release.trim().is_empty() { "unknown".to_string() } else { release.trim().to_string() }
 }
 
-/// Load averages over 1, 5 and 15 minutes.
-pub fn load_averages() -> Option<[f64; 3]> {
-    text::load_averages(&fs::read("/proc/loadavg").ok()?)
-}
-
 /// Cores that are online, by number.
 pub fn online_cores() -> Vec<u16> {
     let mut cores = Vec::new();

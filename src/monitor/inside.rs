@@ -36,7 +36,7 @@ pub struct Inside {
 /// What was heard of one process.
 struct Process {
     /// As told last, since somebody listens.
-    told: Sums,
+    reported: Sums,
     /// Of that, what [`Inside::used`] has not given out yet.
     new: Option<Sums>,
 }
@@ -163,13 +163,13 @@ impl Process {
     /// Nothing was heard of it yet.
     fn unknown() -> Self {
         let nothing = Sums { gc_ns: Some(0), gvl_ns: Some(0), ..Sums::default() };
-        Self { told: nothing, new: None }
+        Self { reported: nothing, new: None }
     }
 
     /// Sums that are smaller than before are another process's of the same id, which began at zero.
     fn hear(&mut self, sums: Sums) {
-        let added = sums.since(&self.told).unwrap_or(sums);
-        self.told = sums;
+        let added = sums.since(&self.reported).unwrap_or(sums);
+        self.reported = sums;
         self.new = Some(self.new.map_or(added, |new| new.plus(&added)));
     }
 }
@@ -247,7 +247,7 @@ fn parse(datagram: &[u8]) -> Result<(u32, Sums), Unusable> {
         sums.insert(name, sum);
     }
     let needed = |name: &str| sums.get(name).copied().ok_or(Unusable::NotUnderstood);
-    let told = Sums {
+    let sums = Sums {
         requests: needed("requests")?,
         app_ns: needed("app_ns")?,
         cpu_ns: needed("cpu_ns")?,
@@ -257,7 +257,7 @@ fn parse(datagram: &[u8]) -> Result<(u32, Sums), Unusable> {
         stamped: needed("stamped")?,
         queue_ns: needed("queue_ns")?,
     };
-    Ok((pid, told))
+    Ok((pid, sums))
 }
 
 #[cfg(test)]
@@ -284,8 +284,8 @@ mod tests {
         }
     }
 
-    /// So many requests, each of 30 ms with 10 ms of CPU, 1 ms of it garbage collection.
-    fn told(pid: u32, requests: u64) -> String {
+    /// What a process reports after `requests` requests, each of 30 ms with 10 ms of CPU, 1 ms of it garbage collection.
+    fn report(pid: u32, requests: u64) -> String {
         let ns = |ms: u64| requests * ms * 1_000_000;
         format!(
             "sweetspot-probe 1 {pid} requests={requests} app_ns={} cpu_ns={} probe_ns={} \
@@ -305,9 +305,9 @@ mod tests {
     fn totals_become_what_was_added_since_the_last_call() {
         let mut line = Line::open();
         assert_eq!(line.inside.used(), []);
-        line.send(told(72, 4));
-        line.send(told(71, 1));
-        line.send(told(72, 6));
+        line.send(report(72, 4));
+        line.send(report(71, 1));
+        line.send(report(72, 6));
         let used = line.inside.used();
         assert_eq!(counts(&used), [(71, 1), (72, 6)], "in order of pid");
         let first = InsideUse {
@@ -321,9 +321,9 @@ mod tests {
             probe_s: 0.000_005,
         };
         assert_eq!(used[0], first);
-        line.send(told(72, 9));
+        line.send(report(72, 9));
         line.inside.look();
-        line.send(told(72, 10));
+        line.send(report(72, 10));
         let used = line.inside.used();
         assert_eq!(counts(&used), [(72, 4)], "whoever told nothing is not there");
         assert!((used[0].app_s - 0.12).abs() < 1e-9 && (used[0].cpu_s - 0.04).abs() < 1e-9);
@@ -333,11 +333,11 @@ mod tests {
     #[test]
     fn a_process_that_takes_over_the_id_of_another_begins_at_zero() {
         let mut line = Line::open();
-        line.send(told(71, 100));
+        line.send(report(71, 100));
         assert_eq!(counts(&line.inside.used()), [(71, 100)]);
-        line.send(told(71, 103));
-        line.send(told(71, 2));
-        line.send(told(71, 5));
+        line.send(report(71, 103));
+        line.send(report(71, 2));
+        line.send(report(71, 5));
         assert_eq!(counts(&line.inside.used()), [(71, 3 + 5)]);
     }
 
@@ -355,15 +355,15 @@ mod tests {
         ] {
             let mut line = Line::open();
             line.send(datagram);
-            line.send(told(71, 3));
+            line.send(report(71, 3));
             assert_eq!(counts(&line.inside.used()), [(71, 3)]);
             let said = line.inside.blind_spots();
             assert!(said.contains(&expected), "{datagram:?}: {said:?}");
         }
         let mut line = Line::open();
         line.send(b"\xff\xfe");
-        line.send(format!("{} later={}", told(71, 3), "9".repeat(LONGEST)));
-        line.send(format!("{} later_ns=9", told(72, 3)));
+        line.send(format!("{} later={}", report(71, 3), "9".repeat(LONGEST)));
+        line.send(format!("{} later_ns=9", report(72, 3)));
         assert_eq!(counts(&line.inside.used()), [(72, 3)]);
     }
 
@@ -371,11 +371,11 @@ mod tests {
     fn what_cannot_be_told_is_none_and_said() {
         let mut line = Line::open();
         assert_eq!(line.inside.blind_spots(), [BlindSpot::ProbeSilent]);
-        line.send(format!("{} gvl_ns=7000000", told(71, 1)));
+        line.send(format!("{} gvl_ns=7000000", report(71, 1)));
         let used = line.inside.used().remove(0);
         assert_eq!((used.gc_s, used.gvl_wait_s), (Some(0.001), Some(0.007)));
         assert_eq!(line.inside.blind_spots(), []);
-        line.send(told(71, 2).replace(" gc_ns=2000000", ""));
+        line.send(report(71, 2).replace(" gc_ns=2000000", ""));
         let used = line.inside.used().remove(0);
         assert_eq!((used.gc_s, used.gvl_wait_s), (None, None));
         let said = line.inside.blind_spots();
@@ -385,9 +385,9 @@ mod tests {
     #[test]
     fn the_wait_before_the_app_is_told_where_requests_were_stamped() {
         let mut line = Line::open();
-        line.send(told(71, 1).replace("stamped=0 queue_ns=0", "stamped=1 queue_ns=250000000"));
+        line.send(report(71, 1).replace("stamped=0 queue_ns=0", "stamped=1 queue_ns=250000000"));
         assert_eq!(line.inside.used()[0].queue_s, Some(0.25));
-        line.send(told(71, 2).replace("stamped=0 queue_ns=0", "stamped=1 queue_ns=250000000"));
+        line.send(report(71, 2).replace("stamped=0 queue_ns=0", "stamped=1 queue_ns=250000000"));
         assert_eq!(line.inside.used()[0].queue_s, None, "none of these was");
     }
 

@@ -24,7 +24,7 @@ pub(super) struct Neighbours {
 const WORTH_NAMING: f64 = 0.05;
 /// ...nor a process that used less than this a question: how its program is called.
 const WORTH_ASKING: f64 = 0.002;
-/// So many are named.
+/// At most this many are named.
 const MOST: usize = 5;
 
 impl Neighbours {

@@ -8,26 +8,26 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
+use rustix::param::clock_ticks_per_second;
+use rustix::process::{Resource, getrlimit};
+
 use super::open_files::open_files;
 use super::task_stats::{Switches, TaskStats};
 use super::text;
 use crate::terms::{ProcessMemory, ProcessUse, Role};
 
 /// What looking at processes may use.
-pub(super) struct Means {
+pub(super) struct Resources {
     /// Files that may stay open, so that the watcher never takes them from the load generator.
     files: usize,
     /// `None` where the kernel does not answer.
     task_stats: Option<TaskStats>,
 }
 
-impl Means {
+impl Resources {
     /// An eighth of the files that this process may open, at most 4096.
     pub fn of_this_process() -> Self {
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: the structure is ours and lives through the call.
-        let is_known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0;
-        let soft = if is_known { limit.rlim_cur } else { 256 };
+        let soft = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         Self { files: (soft / 8).min(4096) as usize, task_stats: TaskStats::open().ok() }
     }
 
@@ -69,18 +69,15 @@ pub fn title(pid: u32) -> String {
 
 /// The kernel's clock tick in nanoseconds (10 ms almost everywhere).
 pub(super) fn tick_ns() -> u64 {
-    // SAFETY: takes and returns plain numbers.
-    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    1_000_000_000 / u64::try_from(per_second).ok().filter(|&ticks| ticks > 0).unwrap_or(100)
+    1_000_000_000 / clock_ticks_per_second().max(1)
 }
 
 /// The size of a page of memory.
 fn page_bytes() -> u64 {
-    // SAFETY: takes and returns plain numbers.
-    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+    rustix::param::page_size() as u64
 }
 
-/// A thread's files, open between looks when the means allows.
+/// A thread's files, open between looks as far as the resources allow.
 #[derive(Debug)]
 struct ThreadFiles {
     stat: File,
@@ -97,7 +94,7 @@ struct Thread {
     run_delay_ns: u64,
     /// How often it was given a core.
     runs: u64,
-    /// The same, when its context switches were last read.
+    /// How often it had been given a core when its context switches were last read.
     runs_at_switches: u64,
     voluntary: u64,
     involuntary: u64,
@@ -151,10 +148,10 @@ impl LookDepth {
     pub const FULL: Self = Self { reads_stat: true, lists_threads: true, states: States::Read };
 }
 
-/// Open files are counted at every so many intervals: each has to be asked what it is.
+/// Intervals from one count of open files to the next: each has to be asked what it is.
 const INTERVALS_A_COUNT: u32 = 10;
 
-/// Titles are read at the end of each of the first intervals, then at every so many.
+/// Titles are read at the end of each of the first intervals, then once in this many.
 const INTERVALS_A_TITLE: u32 = 5;
 
 /// One process that is watched.
@@ -196,7 +193,7 @@ impl Process {
         pid: u32,
         is_root: bool,
         since_birth: impl FnOnce(u64) -> bool,
-        means: &mut Means,
+        resources: &mut Resources,
         buffer: &mut [u8],
     ) -> io::Result<Self> {
         let stat = File::open(format!("/proc/{pid}/stat"))?;
@@ -223,12 +220,12 @@ impl Process {
             is_gone: false,
             has_lost_a_thread: false,
         };
-        process.look(LookDepth::FULL, means, buffer);
+        process.look(LookDepth::FULL, resources, buffer);
         process.open_files = OpenFiles::count(pid);
         process.read_title(buffer);
         if !since_birth {
             process.at_interval_start = process.now;
-            process.read_switches(means, buffer);
+            process.read_switches(resources, buffer);
             process.interval = Interval::default();
         }
         Ok(process)
@@ -240,13 +237,13 @@ impl Process {
     }
 
     /// Brings the counters up to date.
-    pub fn look(&mut self, depth: LookDepth, means: &mut Means, buffer: &mut [u8]) {
+    pub fn look(&mut self, depth: LookDepth, resources: &mut Resources, buffer: &mut [u8]) {
         let before = self.now.cpu_ns;
         let clock_ns = cpu_clock_ns(self.pid);
         // The clock never runs backwards; a smaller value is of a later process with this id.
         self.now.cpu_ns = before.max(clock_ns.unwrap_or(0));
         if depth.reads_stat || self.has_lost_a_thread || clock_ns.is_none() {
-            self.look_closely(depth, means, buffer);
+            self.look_closely(depth, resources, buffer);
         }
         if clock_ns.is_none() {
             // A kernel that shows the clock to nobody still counts ticks.
@@ -265,9 +262,9 @@ impl Process {
         }
     }
 
-    fn look_closely(&mut self, depth: LookDepth, means: &mut Means, buffer: &mut [u8]) {
+    fn look_closely(&mut self, depth: LookDepth, resources: &mut Resources, buffer: &mut [u8]) {
         let Some(seen) = read_at_start(&self.stat, buffer).and_then(text::stat) else {
-            self.end(means);
+            self.end(resources);
             return;
         };
         self.now.user_ticks = seen.user_ticks;
@@ -277,23 +274,23 @@ impl Process {
         self.now.resident_bytes = seen.resident_pages * page_bytes();
         let (threads, state) = (seen.threads, seen.state);
         if matches!(state, b'Z' | b'X') && threads <= 1 {
-            self.end(means);
+            self.end(resources);
             return;
         }
         self.thread_count = threads;
         if depth.lists_threads || self.has_lost_a_thread || threads as usize != self.threads.len() {
-            self.list_threads(means);
+            self.list_threads(resources);
         }
     }
 
-    fn end(&mut self, means: &mut Means) {
+    fn end(&mut self, resources: &mut Resources) {
         self.is_gone = true;
         let held = self.threads.iter().filter(|thread| thread.files.is_some()).count();
-        means.give_back(held * FILES_A_THREAD);
+        resources.give_back(held * FILES_A_THREAD);
         self.threads.clear();
     }
 
-    fn list_threads(&mut self, means: &mut Means) {
+    fn list_threads(&mut self, resources: &mut Resources) {
         let Ok(entries) = fs::read_dir(format!("/proc/{}/task", self.pid)) else { return };
         self.has_lost_a_thread = false;
         self.threads.iter_mut().for_each(|thread| thread.is_listed = false);
@@ -303,12 +300,12 @@ impl Process {
             };
             match self.threads.iter_mut().find(|thread| thread.id == id) {
                 Some(thread) => thread.is_listed = true,
-                None => self.threads.push(Thread::open(self.pid, id, means)),
+                None => self.threads.push(Thread::open(self.pid, id, resources)),
             }
         }
         self.threads.retain(|thread| {
             if !thread.is_listed && thread.files.is_some() {
-                means.give_back(FILES_A_THREAD);
+                resources.give_back(FILES_A_THREAD);
             }
             thread.is_listed
         });
@@ -351,8 +348,8 @@ impl Process {
 
     /// Counts context switches, once an interval: of the process where the kernel answers that,
     /// else of each thread that has run, from its costliest file.
-    fn read_switches(&mut self, means: &mut Means, buffer: &mut [u8]) {
-        if let Some(kernel) = &mut means.task_stats {
+    fn read_switches(&mut self, resources: &mut Resources, buffer: &mut [u8]) {
+        if let Some(kernel) = &mut resources.task_stats {
             // One that has just ended keeps what it had.
             let now = kernel.switches(self.pid).unwrap_or(self.switches);
             let before = std::mem::replace(&mut self.switches, now);
@@ -390,9 +387,9 @@ impl Process {
     }
 
     /// Ends the interval: what was used since the last call. The role and index are the caller's.
-    pub fn close(&mut self, means: &mut Means, buffer: &mut [u8]) -> ProcessUse {
+    pub fn close(&mut self, resources: &mut Resources, buffer: &mut [u8]) -> ProcessUse {
         if !self.is_gone {
-            self.read_switches(means, buffer);
+            self.read_switches(resources, buffer);
             self.intervals += 1;
             // It changes soon after the fork, or hardly ever.
             if self.closed < INTERVALS_A_COUNT || self.intervals.is_multiple_of(INTERVALS_A_TITLE) {
@@ -487,12 +484,12 @@ enum ThreadFile {
 }
 
 impl Thread {
-    fn open(pid: u32, id: u32, means: &mut Means) -> Self {
+    fn open(pid: u32, id: u32, resources: &mut Resources) -> Self {
         let mut files = None;
-        if means.take(FILES_A_THREAD) {
+        if resources.take(FILES_A_THREAD) {
             files = ThreadFiles::open(pid, id).ok();
             if files.is_none() {
-                means.give_back(FILES_A_THREAD);
+                resources.give_back(FILES_A_THREAD);
             }
         }
         Self {
@@ -565,7 +562,7 @@ mod tests {
     #[test]
     fn without_open_files_and_answers_the_same_is_read() {
         let mut buffer = vec![0; 8192];
-        let mut none = Means { files: 0, task_stats: None };
+        let mut none = Resources { files: 0, task_stats: None };
         let pid = std::process::id();
         let mut process = Process::open(pid, true, |_| true, &mut none, &mut buffer).unwrap();
         let used = process.close(&mut none, &mut buffer);

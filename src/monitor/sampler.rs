@@ -234,7 +234,7 @@ impl Sampler {
         let mut uses = Vec::with_capacity(self.tree.processes.len());
         let serving = self.serving();
         for process in &mut self.tree.processes {
-            let mut used = process.close(&mut self.tree.means, &mut self.buffer);
+            let mut used = process.close(&mut self.tree.resources, &mut self.buffer);
             used.role = (self.watched.role)(seen(process, &serving));
             uses.push(used);
         }

@@ -30,7 +30,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// The same, as the socket at the other end sees them.
+    /// Both ends as the socket at the other end sees them.
     pub fn turned(self) -> Self {
         Self { own: self.other, other: self.own }
     }

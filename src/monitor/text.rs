@@ -240,13 +240,6 @@ pub(crate) fn running_and_blocked(stat: &[u8]) -> Option<(u64, u64)> {
     Some((labelled(stat, b"\nprocs_running ")?, labelled(stat, b"\nprocs_blocked ")?))
 }
 
-/// The three load averages of `/proc/loadavg`.
-pub(crate) fn load_averages(loadavg: &[u8]) -> Option<[f64; 3]> {
-    let text = std::str::from_utf8(loadavg).ok()?;
-    let mut averages = text.split_ascii_whitespace().map(|field| field.parse::<f64>().ok());
-    Some([averages.next()??, averages.next()??, averages.next()??])
-}
-
 /// A `cmdline` file as one line, its arguments joined by spaces. Servers that write a title of
 /// their own pad the rest of the file.
 pub(crate) fn title(cmdline: &[u8]) -> String {
@@ -453,10 +446,8 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_pid_and_the_load_averages_come_from_loadavg() {
+    fn the_newest_pid_comes_from_loadavg() {
         assert_eq!(newest_pid(b"0.00 0.08 0.14 1/94 10939\n"), Some(10939));
-        assert_eq!(load_averages(b"0.00 0.08 0.14 1/94 10939\n"), Some([0.0, 0.08, 0.14]));
-        assert_eq!(load_averages(b"0.00"), None);
     }
 
     #[test]

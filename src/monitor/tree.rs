@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::process::{LookDepth, Means, Process, States, tick_ns};
+use super::process::{LookDepth, Process, Resources, States, tick_ns};
 use super::text;
 
 /// All process ids that `/proc` shows, in no particular order.
@@ -36,9 +36,7 @@ fn parent_with(pid: u32, buffer: &mut [u8]) -> Option<u32> {
 
 /// Clock ticks since the machine's boot, as `start_ticks` counts.
 pub(super) fn ticks_since_boot() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is ours and lives through the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time) };
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     (time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64) / tick_ns()
 }
 
@@ -53,24 +51,24 @@ pub(super) struct Tree {
     machine: Option<File>,
     newest_pid: Option<u64>,
     began_ticks: u64,
-    pub means: Means,
+    pub resources: Resources,
     scans: u32,
     /// Since the last thorough one.
     looks: u32,
     thorough_looks: u32,
 }
 
-/// Thread states are read at an interval's end, and at every so many looks after that.
+/// Thread states are read at an interval's end, and once in this many looks after that.
 const LOOKS_A_STATE: u32 = 5;
 
 /// Reading the states of fewer threads than this costs no more than asking the machine.
 const MANY_THREADS: usize = 64;
 
-/// The threads are listed anew at every so many thorough looks, though none seems to have come or
+/// The threads are listed anew once in this many thorough looks, though none seems to have come or
 /// gone: one that ended is noticed when it is looked at, and their number is looked at each time.
 const LOOKS_A_LISTING: u32 = 5;
 
-/// Every so many scans all strangers are looked at again: their ids may have been given out again.
+/// Once in this many scans all strangers are looked at again: their ids may have been given out again.
 const SCANS_A_GENERATION: u32 = 25;
 
 impl Tree {
@@ -85,7 +83,7 @@ impl Tree {
             machine: File::open("/proc/stat").ok(),
             newest_pid: None,
             began_ticks: ticks_since_boot(),
-            means: Means::of_this_process(),
+            resources: Resources::of_this_process(),
             scans: 0,
             looks: 0,
             thorough_looks: 0,
@@ -114,7 +112,7 @@ impl Tree {
             },
         };
         for process in self.processes.iter_mut().filter(|process| !process.is_gone) {
-            process.look(depth, &mut self.means, buffer);
+            process.look(depth, &mut self.resources, buffer);
         }
         if may_be_new {
             self.find(buffer);
@@ -170,7 +168,7 @@ impl Tree {
         let is_root = self.roots.contains(&pid);
         let since_birth = |start: u64| start > began;
         // One that ended between the listing and now is as if it had never been seen.
-        if let Ok(process) = Process::open(pid, is_root, since_birth, &mut self.means, buffer) {
+        if let Ok(process) = Process::open(pid, is_root, since_birth, &mut self.resources, buffer) {
             self.processes.push(process);
         }
     }

@@ -4,15 +4,16 @@
 
 use std::io;
 
+use rustix::thread::{CpuSet, sched_setaffinity};
+
 /// These cores as the kernel wants them; `None` when there are none or a number is too high.
-pub fn set_of(cpus: &[usize]) -> Option<libc::cpu_set_t> {
-    let mut set = empty();
+pub fn set_of(cpus: &[usize]) -> Option<CpuSet> {
+    let mut set = CpuSet::new();
     for &cpu in cpus {
-        if cpu >= libc::CPU_SETSIZE as usize {
+        if cpu >= CpuSet::MAX_CPU {
             return None;
         }
-        // SAFETY: the index was checked.
-        unsafe { libc::CPU_SET(cpu, &mut set) };
+        set.set(cpu);
     }
     (!cpus.is_empty()).then_some(set)
 }
@@ -21,17 +22,8 @@ pub fn set_of(cpus: &[usize]) -> Option<libc::cpu_set_t> {
 ///
 /// # Errors
 /// None of the cores exists or may be used.
-pub fn confine(set: &libc::cpu_set_t) -> io::Result<()> {
-    // SAFETY: `set` is a whole cpu_set_t.
-    match unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-fn empty() -> libc::cpu_set_t {
-    // SAFETY: a cpu_set_t is an array of bits, and all zero is the empty set.
-    unsafe { std::mem::zeroed() }
+pub fn confine(set: &CpuSet) -> io::Result<()> {
+    Ok(sched_setaffinity(None, set)?)
 }
 
 #[cfg(test)]

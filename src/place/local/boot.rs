@@ -8,9 +8,10 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use super::link::{Heard, Link};
+use super::link::Link;
 use super::log::{self, LineCounter};
 use super::orders::Reply as Said;
 use super::probe::{self, Reply};
@@ -27,12 +28,11 @@ use crate::terms::{
 /// So often log and process are looked at.
 pub const LOOK: Duration = Duration::from_millis(10);
 
-/// A server that answers 502, 503 or 504 gets so long to think better of it: some say so while they
-/// warm up.
+/// Time for a server that answers 502, 503 or 504 to answer better: some say so while they warm up.
 const WARMING_UP: Duration = Duration::from_secs(10);
 
-/// The processes of a server that says nothing of its workers are at rest when they have used less
-/// than a tenth of a core for so long.
+/// Time after which the processes of a server that says nothing of its workers are at rest when they
+/// have used less than a tenth of a core.
 const REST: Duration = Duration::from_millis(300);
 
 /// After this it is taken as it is: some always have something to do.
@@ -129,10 +129,10 @@ impl Boot<'_> {
         if self.stop.is_raised() {
             return Err(End::Stopped);
         }
-        match self.link.hear(wait) {
-            Heard::Reply(Said::Exited { pid, status }) => self.processes.note_end(pid, &status),
-            Heard::Gone => return Err(End::GuardianGone),
-            Heard::Nothing | Heard::Reply(_) => {}
+        match self.link.next_reply(wait) {
+            Ok(Said::Exited { pid, status }) => self.processes.note_end(pid, &status),
+            Err(RecvTimeoutError::Disconnected) => return Err(End::GuardianGone),
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
         match self.processes.ended() {
             None => Ok(()),
@@ -232,7 +232,7 @@ impl Boot<'_> {
     }
 }
 
-/// The same processes, with little used in between.
+/// Between two looks the processes stayed the same, and used little.
 fn is_at_rest(before: &BTreeMap<u32, u64>, now: &BTreeMap<u32, u64>, time: Duration) -> bool {
     let used: u64 = now.values().sum::<u64>().saturating_sub(before.values().sum());
     before.keys().eq(now.keys()) && u128::from(used) * 10 < time.as_nanos()

@@ -43,12 +43,12 @@ pub fn run() -> io::Result<()> {
         group: Group::default(),
         started: Vec::new(),
         log: None,
-        is_heard: true,
+        is_read: true,
     };
     let mut input = Input::open()?;
     loop {
         match input.wait(Duration::from_secs(1))? {
-            Woken::Line(line) => guardian.obey(&line),
+            Woken::Line(line) => guardian.carry_out(&line),
             Woken::End => break,
             Woken::ChildEnded => {
                 guardian.reap();
@@ -67,8 +67,8 @@ pub fn run() -> io::Result<()> {
 /// Makes this process deaf to the terminal and the parent of every orphan below it.
 fn prepare() -> io::Result<()> {
     extern "C" fn nothing(_: libc::c_int) {}
-    // SAFETY: setsid takes nothing. It fails only when we lead a session already, which is as good.
-    unsafe { libc::setsid() };
+    // It fails only when we lead a session already, which is as good.
+    let _ = rustix::process::setsid();
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE] {
         // A handler and not SIG_IGN: what is ignored would stay ignored in the server.
         // SAFETY: the handler does nothing, and the structure is fully initialised.
@@ -97,11 +97,11 @@ struct Guardian {
     /// Where their output goes.
     log: Option<LogFile>,
     /// False once nobody reads our replies any more.
-    is_heard: bool,
+    is_read: bool,
 }
 
 impl Guardian {
-    fn obey(&mut self, line: &str) {
+    fn carry_out(&mut self, line: &str) {
         let reply = match serde_json::from_str(line) {
             Ok(Order::Begin { scratch_in, limits }) => Some(self.begin(&scratch_in, limits)),
             Ok(Order::Start { command, log, cpus, nice }) => {
@@ -141,7 +141,7 @@ impl Guardian {
             return Reply::Refused { message: format!("{}: {error}", log.display()) };
         }
         let log = self.log.as_ref().expect("it was opened above");
-        match launch::spawn(command, log, cpus, nice, &self.group.doors()) {
+        match launch::spawn(command, log, cpus, nice, &self.group.join_files()) {
             Ok(pid) => {
                 self.started.push(pid);
                 Reply::Started { pid }
@@ -219,7 +219,7 @@ impl Guardian {
     }
 
     fn say(&mut self, reply: &Reply) {
-        if !self.is_heard {
+        if !self.is_read {
             return;
         }
         let line = serde_json::to_string(reply).unwrap_or_else(|error| {
@@ -228,7 +228,7 @@ impl Guardian {
         });
         let mut stdout = io::stdout().lock();
         let written = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
-        self.is_heard = written.is_ok();
+        self.is_read = written.is_ok();
     }
 }
 
@@ -272,13 +272,13 @@ fn usable_group(limits: Limits) -> Group {
 
 /// Lets a child join and end.
 fn try_to_join(group: &Group) -> io::Result<()> {
-    let doors = c_strings(&group.doors())?;
+    let files = c_strings(&group.join_files())?;
     // SAFETY: this process has one thread, and the child only opens, writes and ends.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             let code =
-                launch::join(&doors).err().map_or(0, |error| error.raw_os_error().unwrap_or(1));
+                launch::join(&files).err().map_or(0, |error| error.raw_os_error().unwrap_or(1));
             // SAFETY: ends the child at once, without running anything of its parent's.
             unsafe { libc::_exit(code) }
         }

@@ -36,16 +36,6 @@ pub struct Link {
     pub group: Group,
 }
 
-/// What the guardian said, or that it says nothing any more.
-#[derive(Debug, PartialEq)]
-pub enum Heard {
-    Reply(Reply),
-    /// Nothing within the time given.
-    Nothing,
-    /// It has ended.
-    Gone,
-}
-
 impl Link {
     /// Starts `program __guardian` and lets it make a scratch folder and a control group.
     ///
@@ -60,10 +50,7 @@ impl Link {
         // there.
         // SAFETY: between fork and exec only setsid is called, which takes nothing.
         unsafe {
-            command.arg0("sweetspot").pre_exec(|| match libc::setsid() {
-                -1 => Err(io::Error::last_os_error()),
-                _ => Ok(()),
-            });
+            command.arg0("sweetspot").pre_exec(|| Ok(rustix::process::setsid().map(drop)?));
         }
         let mut child = command.spawn()?;
         let orders = child.stdin.take();
@@ -81,13 +68,13 @@ impl Link {
             group: Group::default(),
         };
         link.order(&Order::Begin { scratch_in: scratch_in.to_vec(), limits })?;
-        match link.hear(ANSWER) {
-            Heard::Reply(Reply::Begun { scratch, group }) => {
+        match link.next_reply(ANSWER) {
+            Ok(Reply::Begun { scratch, group }) => {
                 (link.scratch, link.group) = (scratch, group);
                 Ok(link)
             }
-            Heard::Reply(Reply::Refused { message }) => Err(io::Error::other(message)),
-            heard => Err(io::Error::other(format!("the guardian did not begin: {heard:?}"))),
+            Ok(Reply::Refused { message }) => Err(io::Error::other(message)),
+            other => Err(io::Error::other(format!("the guardian did not begin: {other:?}"))),
         }
     }
 
@@ -102,8 +89,8 @@ impl Link {
         pipe.write_all(line.as_bytes())
     }
 
-    /// One order and its reply. How a process ended may come in between, and is told: an error
-    /// there is what becomes of the order.
+    /// One order and its reply. How a process ended may come in between, and is given to `ended`: an
+    /// error there is what becomes of the order.
     ///
     /// # Errors
     /// The guardian has ended, or does not answer.
@@ -115,25 +102,24 @@ impl Link {
         self.order(order).map_err(|error| environment(Task::OrderGuardian, error))?;
         let deadline = Instant::now() + ANSWER;
         loop {
-            match self.hear(deadline.saturating_duration_since(Instant::now())) {
-                Heard::Reply(Reply::Exited { pid, status }) => ended(pid, &status)?,
-                Heard::Reply(reply) => return Ok(reply),
-                Heard::Nothing => {
+            match self.next_reply(deadline.saturating_duration_since(Instant::now())) {
+                Ok(Reply::Exited { pid, status }) => ended(pid, &status)?,
+                Ok(reply) => return Ok(reply),
+                Err(RecvTimeoutError::Timeout) => {
                     let late = io::ErrorKind::TimedOut.into();
                     return Err(environment(Task::AwaitGuardian, late));
                 }
-                Heard::Gone => return Err(guardian_gone()),
+                Err(RecvTimeoutError::Disconnected) => return Err(guardian_gone()),
             }
         }
     }
 
-    /// The next reply, waiting for it at most so long.
-    pub fn hear(&self, wait: Duration) -> Heard {
-        match self.replies.recv_timeout(wait) {
-            Ok(reply) => Heard::Reply(reply),
-            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Heard::Gone,
-        }
+    /// The next reply, waiting for it at most for `wait`.
+    ///
+    /// # Errors
+    /// There is none yet, or the guardian has ended.
+    pub fn next_reply(&self, wait: Duration) -> Result<Reply, RecvTimeoutError> {
+        self.replies.recv_timeout(wait)
     }
 
     /// Ends the guardian, which ends all that is below it; whatever escaped its end is ended here.
@@ -196,7 +182,7 @@ fn read_replies(stdout: impl BufRead, sender: &SyncSender<Reply>) {
     for line in stdout.lines().map_while(Result::ok) {
         let reply = serde_json::from_str(&line)
             .unwrap_or_else(|error| Reply::Refused { message: format!("{error}: {line}") });
-        // When nobody listens the guardian is being ended.
+        // Without a receiver the guardian is being ended.
         if sender.send(reply).is_err() {
             return;
         }

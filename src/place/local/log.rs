@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::server::ReadyLine;
 
-/// So much of the end is looked at.
+/// Bytes at the end that are looked at.
 const TAIL: u64 = 64 << 10;
 
 /// Most lines that are shown.

@@ -5,6 +5,8 @@
 use std::fs;
 use std::io;
 
+use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, wait, waitpid};
+
 /// A process's place among the others.
 #[derive(Clone, Copy)]
 struct Kin {
@@ -100,13 +102,17 @@ pub enum Reaped {
 
 /// Takes one ended child (any with `None`) away, without waiting.
 pub fn reap(pid: Option<u32>) -> Reaped {
-    let wanted = pid.and_then(|pid| i32::try_from(pid).ok()).unwrap_or(-1);
-    let mut status = 0;
-    // SAFETY: `status` outlives the call.
-    match unsafe { libc::waitpid(wanted, &mut status, libc::WNOHANG) } {
-        0 => Reaped::StillRunning,
-        ended if ended > 0 => Reaped::Child { pid: ended.unsigned_abs(), status },
-        _ => Reaped::NoChildren,
+    let ended = match pid.and_then(|pid| Pid::from_raw(pid.cast_signed())) {
+        Some(pid) => waitpid(Some(pid), WaitOptions::NOHANG),
+        None => wait(WaitOptions::NOHANG),
+    };
+    match ended {
+        Ok(None) => Reaped::StillRunning,
+        Ok(Some((pid, status))) => Reaped::Child {
+            pid: pid.as_raw_nonzero().get().unsigned_abs(),
+            status: status.as_raw(),
+        },
+        Err(_) => Reaped::NoChildren,
     }
 }
 
@@ -115,11 +121,7 @@ pub fn reap(pid: Option<u32>) -> Reaped {
 /// # Errors
 /// The kernel does not know how (before 3.4).
 pub fn adopt_orphans() -> io::Result<()> {
-    // SAFETY: this prctl takes integers only.
-    match unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    Ok(set_child_subreaper(Some(getpid()))?)
 }
 
 #[cfg(test)]

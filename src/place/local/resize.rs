@@ -4,12 +4,12 @@
 //! In: the configuration to come to. Out: how that ended. Sends signals to the server's first
 //! process; must not decide whether a resized server is as good as a fresh one.
 
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use super::Local;
 use super::boot::{self, LOOK};
 use super::error::{environment, guardian_gone};
-use super::link::Heard;
 use super::log::{self, LineCounter};
 use super::orders::{Order, Reply};
 use crate::place::PlaceError;
@@ -124,10 +124,10 @@ impl Local {
             if self.stop.is_raised() {
                 return Err(PlaceError::Stopped);
             }
-            match self.link.hear(LOOK) {
-                Heard::Reply(Reply::Exited { pid, status }) => self.note_end(pid, &status),
-                Heard::Gone => return Err(guardian_gone()),
-                Heard::Nothing | Heard::Reply(_) => {}
+            match self.link.next_reply(LOOK) {
+                Ok(Reply::Exited { pid, status }) => self.note_end(pid, &status),
+                Err(RecvTimeoutError::Disconnected) => return Err(guardian_gone()),
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             }
             if let Some(failure) = self.has_died() {
                 return Ok(Some(failure));

@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use super::cgroup::Limits;
 use super::error::{environment, guardian_gone, unexpected};
-use super::link::{Heard, Link};
+use super::link::Link;
 use super::log;
 use super::orders::{Order, Reply};
 use crate::monitor;
@@ -165,7 +166,7 @@ impl Services {
         let (pid, log) = self.launch(&program, arguments, folder)?;
         let deadline = Instant::now() + PATIENCE;
         loop {
-            match self.hear(LOOK)? {
+            match self.next_end(LOOK)? {
                 Some((ended, status)) if ended == pid => {
                     return match status.is_success() {
                         true => Ok(()),
@@ -198,7 +199,7 @@ impl Services {
     /// # Errors
     /// One has ended.
     pub fn check(&mut self) -> Result<(), PlaceError> {
-        match self.hear(Duration::ZERO)? {
+        match self.next_end(Duration::ZERO)? {
             Some((pid, status)) => refuse_end(&self.running, pid, &status),
             None => Ok(()),
         }
@@ -249,14 +250,14 @@ impl Services {
         }
     }
 
-    fn hear(&mut self, wait: Duration) -> Result<Option<(u32, ProcessEnd)>, PlaceError> {
+    fn next_end(&mut self, wait: Duration) -> Result<Option<(u32, ProcessEnd)>, PlaceError> {
         if self.stop.is_raised() {
             return Err(PlaceError::Stopped);
         }
-        match self.link.hear(wait) {
-            Heard::Reply(Reply::Exited { pid, status }) => Ok(Some((pid, status))),
-            Heard::Gone => Err(guardian_gone()),
-            Heard::Reply(_) | Heard::Nothing => Ok(None),
+        match self.link.next_reply(wait) {
+            Ok(Reply::Exited { pid, status }) => Ok(Some((pid, status))),
+            Err(RecvTimeoutError::Disconnected) => Err(guardian_gone()),
+            Ok(_) | Err(RecvTimeoutError::Timeout) => Ok(None),
         }
     }
 
@@ -271,7 +272,7 @@ impl Services {
     ) -> Result<(), PlaceError> {
         let deadline = Instant::now() + PATIENCE;
         while !is_there() {
-            if let Some((pid, status)) = self.hear(LOOK)? {
+            if let Some((pid, status)) = self.next_end(LOOK)? {
                 refuse_end(&self.running, pid, &status)?;
             }
             if Instant::now() >= deadline {
@@ -301,8 +302,7 @@ fn argument(name: &str, path: &Path) -> String {
 }
 
 fn is_root() -> bool {
-    // SAFETY: takes and touches nothing.
-    unsafe { libc::geteuid() == 0 }
+    rustix::process::geteuid().is_root()
 }
 
 /// How to come by a program of this name.

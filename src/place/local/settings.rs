@@ -38,7 +38,7 @@ pub struct LocalSettings {
     /// `None`: all that this process may use.
     pub cores: Option<Cores>,
     pub memory: Option<Bytes>,
-    /// A load ends sooner than offered, after so many measured requests.
+    /// A load ends sooner than offered, after this many measured requests.
     pub most_requests: Option<u64>,
     /// Most time from start to readiness.
     pub boot_patience: Duration,

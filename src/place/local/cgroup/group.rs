@@ -4,7 +4,6 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -82,7 +81,7 @@ const REMOVAL: Duration = Duration::from_secs(2);
 
 impl Group {
     /// The files that a process writes `0` to in order to join.
-    pub fn doors(&self) -> Vec<PathBuf> {
+    pub fn join_files(&self) -> Vec<PathBuf> {
         self.folders.iter().map(|folder| folder.join("cgroup.procs")).collect()
     }
 
@@ -159,7 +158,5 @@ pub(super) fn set(folder: &Path, file: &str, value: &str) -> io::Result<()> {
 
 /// Can this process write to `path`?
 pub(super) fn is_writable(path: &Path) -> bool {
-    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_bytes()) else { return false };
-    // SAFETY: `path` is a C string and outlives the call.
-    unsafe { libc::access(path.as_ptr(), libc::W_OK) == 0 }
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }

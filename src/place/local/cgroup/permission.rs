@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::group::is_writable;
-use super::v2::has_door;
+use super::v2::check_may_join;
 use crate::monitor::groups::{ControlGroups, Group, Version};
 use crate::terms::LimitRefusal;
 
@@ -41,7 +41,7 @@ fn try_version_2(own: &Group) -> Permission {
     let mut best: Option<Vec<&'static str>> = None;
     let mut first = None;
     for parent in own.way_up() {
-        let tried = match has_door(parent).and_then(|()| Ok(Tried::make(parent)?)) {
+        let tried = match check_may_join(parent).and_then(|()| Ok(Tried::make(parent)?)) {
             Ok(tried) => tried,
             Err(refusal) => {
                 first = first.or(Some((parent.to_path_buf(), refusal)));

@@ -82,7 +82,7 @@ fn version_2_limits_are_written_where_the_controllers_are_and_what_is_left_behin
     assert_eq!(read(root.path(), &files[2]), "0");
     assert_eq!(group.not_enforced, []);
     assert_eq!((&group.cpu, &group.kill), (&Some(folder.clone()), &Some(folder.clone())));
-    assert_eq!(group.doors(), [folder.join("cgroup.procs")]);
+    assert_eq!(group.join_files(), [folder.join("cgroup.procs")]);
     assert!(!root.path().join(SCOPE).join("sweetspot-1").exists(), "the failed try is removed");
     group.kill();
     assert_eq!(read(root.path(), &files[3]), "1");
@@ -139,7 +139,7 @@ fn version_1_limits_go_to_each_controllers_own_tree_and_killing_to_the_version_2
     assert_eq!(read(root.path(), &bytes), GIB.to_string());
     assert_eq!(group.cpu, Some(root.path().join(cpu)));
     assert_eq!(group.kill, Some(root.path().join("sys/fs/cgroup/unified/sweetspot-1")));
-    assert_eq!(group.doors().len(), 3);
+    assert_eq!(group.join_files().len(), 3);
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn enter(group: &mut Group, folder: PathBuf) {
 
 /// Makes the group and sets its limits; leaves nothing behind when that fails.
 fn create(parent: &Path, name: &str, limits: Limits) -> Result<PathBuf, LimitRefusal> {
-    has_door(parent)?;
+    check_may_join(parent)?;
     let folder = parent.join(name);
     make(&folder)?;
     limit(parent, &folder, limits).inspect_err(|_| {
@@ -72,12 +72,12 @@ fn create(parent: &Path, name: &str, limits: Limits) -> Result<PathBuf, LimitRef
 }
 
 /// To move a process one must be allowed to write to the group that holds both ends.
-pub(super) fn has_door(parent: &Path) -> Result<(), LimitRefusal> {
-    let door = parent.join("cgroup.procs");
-    if is_writable(&door) {
+pub(super) fn check_may_join(parent: &Path) -> Result<(), LimitRefusal> {
+    let file = parent.join("cgroup.procs");
+    if is_writable(&file) {
         return Ok(());
     }
-    Err(LimitRefusal::GroupNotWritable { file: door.display().to_string() })
+    Err(LimitRefusal::GroupNotWritable { file: file.display().to_string() })
 }
 
 fn limit(parent: &Path, folder: &Path, limits: Limits) -> Result<(), LimitRefusal> {

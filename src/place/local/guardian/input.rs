@@ -4,8 +4,11 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 /// Why the guardian woke up.
 pub enum Woken {
@@ -55,24 +58,24 @@ impl Input {
         if self.has_ended {
             return Ok(Woken::End);
         }
-        let look_at = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut fds = [look_at(libc::STDIN_FILENO), look_at(self.children.as_raw_fd())];
-        let time = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
-        // SAFETY: `fds` holds two entries and outlives the call.
-        let ready = unsafe { libc::poll(fds.as_mut_ptr(), 2, time) };
-        if ready < 0 {
-            let error = io::Error::last_os_error();
-            let is_interrupted = error.kind() == io::ErrorKind::Interrupted;
-            return if is_interrupted { Ok(Woken::Time) } else { Err(error) };
-        }
-        if fds[0].revents != 0 {
+        let stdin = io::stdin();
+        let mut fds =
+            [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&self.children, PollFlags::IN)];
+        // Forever, where the time is more than the kernel counts.
+        let time = Timespec::try_from(time).ok();
+        match poll(&mut fds, time.as_ref()) {
+            Err(Errno::INTR) => return Ok(Woken::Time),
+            ready => ready?,
+        };
+        let [has_input, has_signals] = fds.map(|fd| !fd.revents().is_empty());
+        if has_input {
             self.read()?;
             return Ok(self.lines.pop_front().map_or_else(
                 || if self.has_ended { Woken::End } else { Woken::Time },
                 Woken::Line,
             ));
         }
-        if fds[1].revents != 0 {
+        if has_signals {
             self.forget_signals();
             return Ok(Woken::ChildEnded);
         }
@@ -83,18 +86,11 @@ impl Input {
         let mut buffer = [0_u8; 4096];
         // The standard library's input would keep what is more than this in a buffer of its own,
         // where poll doesn't see it.
-        // SAFETY: the buffer outlives the call and is as long as said.
-        let read =
-            unsafe { libc::read(libc::STDIN_FILENO, buffer.as_mut_ptr().cast(), buffer.len()) };
-        match usize::try_from(read) {
+        match rustix::io::read(io::stdin(), &mut buffer) {
             Ok(0) => self.has_ended = true,
             Ok(read) => self.part.extend_from_slice(&buffer[..read]),
-            Err(_) => {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
         }
         while let Some(end) = self.part.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.part.drain(..=end).collect();
@@ -110,10 +106,7 @@ impl Input {
     /// Signals of one kind coalesce, so all that are there mean "look at your children".
     fn forget_signals(&self) {
         let mut buffer = [0_u8; 1024];
-        // SAFETY: the buffer outlives the call; the descriptor does not block.
-        while unsafe {
-            libc::read(self.children.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len())
-        } > 0
-        {}
+        // The descriptor does not block.
+        while rustix::io::read(&self.children, &mut buffer).is_ok_and(|read| read > 0) {}
     }
 }

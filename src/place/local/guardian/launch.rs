@@ -5,9 +5,13 @@
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, parent_id};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+use rustix::process::{Signal, set_parent_process_death_signal, setpriority_process};
 
 use super::log_file::LogFile;
 use crate::place::local::affinity;
@@ -24,7 +28,7 @@ pub fn spawn(
     log: &LogFile,
     cpus: &[usize],
     nice: i32,
-    doors: &[PathBuf],
+    join_files: &[PathBuf],
 ) -> io::Result<u32> {
     let (program, arguments) = line.arguments.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(found(program));
@@ -39,16 +43,16 @@ pub fn spawn(
     for name in &line.env_removed {
         command.env_remove(name);
     }
-    let doors = c_strings(doors)?;
+    let join_files = c_strings(join_files)?;
     let cpus = affinity::set_of(cpus);
     let guardian = std::process::id();
     let prepare = move || {
-        join(&doors)?;
+        join(&join_files)?;
         if let Some(cpus) = &cpus {
             affinity::confine(cpus)?;
         }
         step_behind(nice);
-        hear_all_signals()?;
+        unblock_signals()?;
         die_with(guardian)
     };
     // SAFETY: what runs between fork and exec only makes system calls, on memory prepared before.
@@ -74,21 +78,10 @@ fn named(error: &io::Error, program: &str) -> io::Error {
 }
 
 /// Joins control groups. Allowed between fork and exec.
-pub fn join(doors: &[CString]) -> io::Result<()> {
-    for door in doors {
-        // SAFETY: a C string, and a descriptor that is closed again.
-        let written = unsafe {
-            let fd = libc::open(door.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            let written = libc::write(fd, b"0".as_ptr().cast(), 1);
-            // The write's error is read before close can change it.
-            let result = if written == 1 { Ok(()) } else { Err(io::Error::last_os_error()) };
-            libc::close(fd);
-            result
-        };
-        written?;
+pub fn join(join_files: &[CString]) -> io::Result<()> {
+    for file in join_files {
+        let opened = open(file.as_c_str(), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+        rustix::io::write(&opened, b"0")?;
     }
     Ok(())
 }
@@ -96,14 +89,14 @@ pub fn join(doors: &[CString]) -> io::Result<()> {
 /// Lowers this process's priority, which everybody may. Allowed between fork and exec.
 fn step_behind(nice: i32) {
     if nice > 0 {
-        // SAFETY: no pointer is passed; 0 is the calling process. A refusal changes nothing.
-        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
+        // A refusal changes nothing.
+        let _ = setpriority_process(None, nice);
     }
 }
 
 /// The guardian reads its SIGCHLD from a descriptor and blocks it; a server whose own children's
 /// ends stay blocked never notices them. Allowed between fork and exec.
-fn hear_all_signals() -> io::Result<()> {
+fn unblock_signals() -> io::Result<()> {
     // SAFETY: the set is local, and no old one is asked for.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
@@ -117,17 +110,9 @@ fn hear_all_signals() -> io::Result<()> {
 
 /// Asks the kernel to kill this process when the guardian ends. Allowed between fork and exec.
 fn die_with(guardian: u32) -> io::Result<()> {
-    // SAFETY: both calls take and return integers.
-    unsafe {
-        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // It may have ended before we asked.
-        if libc::getppid().unsigned_abs() != guardian {
-            return Err(io::Error::from_raw_os_error(libc::ESRCH));
-        }
-    }
-    Ok(())
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // It may have ended before we asked.
+    if parent_id() == guardian { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
 
 /// Paths as system calls take them.

@@ -4,11 +4,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// So much of its end is always there.
+use rustix::fs::{FallocateFlags, fallocate};
+
+/// Bytes at its end that are always there.
 const KEPT: i64 = 1 << 20;
 
 /// The old part is given back to the disk when it has grown to this.
@@ -42,16 +43,16 @@ impl LogFile {
     }
 
     /// Makes a hole where the old part was: positions stay as they are, so that writers and readers
-    /// notice nothing. File systems that cannot do that keep the whole log.
+    /// notice nothing.
     pub fn forget_the_old_part(&mut self) {
         let Ok(length) = self.file.metadata().map(|metadata| metadata.len()) else { return };
         let old = i64::try_from(length).unwrap_or(i64::MAX) - KEPT;
         if old - self.forgotten < CHUNK {
             return;
         }
-        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        // SAFETY: fallocate takes a descriptor that we own and integers.
-        unsafe { libc::fallocate(self.file.as_raw_fd(), mode, 0, old) };
+        let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        // File systems that cannot make a hole keep the whole log.
+        let _ = fallocate(&self.file, mode, 0, old.unsigned_abs());
         self.forgotten = old;
     }
 }
