@@ -201,7 +201,8 @@ fn machine(cores: Cores, ours: &Found) -> Vec<String> {
     let [hardware, kernel] = machine::hardware();
     let mut nginx = Command::new(nginx::program().unwrap_or("nginx"));
     let server = tool::first_line(nginx.arg("-v")).unwrap_or_default();
-    let load = host::load_averages().map_or(String::new(), |load| format!("{:.2}", load[0]));
+    let averages = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = averages.split(' ').next().unwrap_or_default();
     vec![
         format!("{}, commit {}", ours.version, machine::commit()),
         hardware,

@@ -50,10 +50,4 @@ impl Demand {
     pub fn unloaded_latency_s(&self) -> f64 {
         self.server_cpu_s() + self.wait_s
     }
-
-    /// The part of the unloaded latency that is not CPU, 0..=1; 0 when a request costs nothing.
-    pub fn io_share(&self) -> f64 {
-        let latency_s = self.unloaded_latency_s();
-        if latency_s > 0.0 { self.wait_s / latency_s } else { 0.0 }
-    }
 }

@@ -4,6 +4,7 @@
 //! (tight where it was measured from outside the process), so that one observation is enough and a
 //! hundred are not in the way. The rest of a [`Demand`] is read off directly.
 
+use super::least_squares::solve;
 use super::{Demand, closed_throughput};
 use crate::stats::{Estimate, normal};
 use crate::terms::{Configuration, FittedDemand, FittedFigure};
@@ -44,7 +45,7 @@ impl Observation {
 /// How sure a saturated throughput and an unloaded latency are taken to be, relative (one trial of
 /// a few seconds, drift of the machine, misfit of the formulas).
 const MEASURED_SD: f64 = 0.05;
-/// The same of CPU a request, which hardly depends on load.
+/// How sure the CPU of a request is taken to be, relative; it hardly depends on load.
 const CPU_SD: f64 = 0.03;
 /// An error of this size is always allowed for in a configuration that was not measured.
 const MISFIT_SD: f64 = 0.05;
@@ -73,7 +74,7 @@ pub fn fit(observations: &[Observation], cores: f64) -> Option<Demand> {
 }
 
 impl Fit {
-    /// Fits `observations`, made on so many `cores`. `None` when none of them has a throughput or
+    /// Fits `observations`, made on `cores` cores. `None` when none of them has a throughput or
     /// an unloaded latency.
     ///
     /// Maximum a posteriori by Levenberg and Marquardt's method: the least sum of squares of
@@ -283,8 +284,8 @@ impl Problem {
         // The priors make the matrix positive definite, so every column can be solved for.
         let column = |i: usize| {
             let mut unit = [0.0; PARAMETERS];
-            unit[i] = -1.0;
-            damped_step(&normal, &unit, 0.0).unwrap_or([0.0; PARAMETERS])
+            unit[i] = 1.0;
+            solve(normal, unit).unwrap_or([0.0; PARAMETERS])
         };
         Fit { demand, residuals, misfit, covariance: std::array::from_fn(column) }
     }
@@ -306,30 +307,13 @@ fn nudge(demand: &Demand, parameter: usize, by: f64) -> Demand {
     nudged
 }
 
-/// Solves (A + damping diag A) x = -b by Gauss and Jordan; `None` when it is singular.
+/// Solves (A + damping diag A) x = -b; `None` when it is singular.
 fn damped_step(a: &Matrix, b: &Vector, damping: f64) -> Option<Vector> {
-    let mut m: [[f64; PARAMETERS + 1]; PARAMETERS] = std::array::from_fn(|i| {
-        std::array::from_fn(|j| match j {
-            _ if j == i => a[i][i] * (1.0 + damping),
-            _ if j < PARAMETERS => a[i][j],
-            _ => -b[i],
-        })
-    });
-    for i in 0..PARAMETERS {
-        let pivot = (i..PARAMETERS).max_by(|&p, &q| m[p][i].abs().total_cmp(&m[q][i].abs()))?;
-        m.swap(i, pivot);
-        if !m[i][i].is_normal() {
-            return None;
-        }
-        let pivot_row = m[i];
-        for (row, values) in m.iter_mut().enumerate() {
-            if row != i {
-                let factor = values[i] / pivot_row[i];
-                values.iter_mut().zip(pivot_row).for_each(|(x, p)| *x -= factor * p);
-            }
-        }
+    let mut damped = *a;
+    for (i, row) in damped.iter_mut().enumerate() {
+        row[i] *= 1.0 + damping;
     }
-    Some(std::array::from_fn(|i| m[i][PARAMETERS] / m[i][i]))
+    solve(damped, b.map(|value| -value))
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

@@ -1,4 +1,27 @@
-//! Three parts, none negative, that add up to what was measured.
+//! Linear equations, and parts, none negative, that add up to what was measured.
+
+/// Solves `matrix . x = right` by Gauss and Jordan, the larger pivot first; `None` when the matrix
+/// is singular.
+pub(super) fn solve<const N: usize>(
+    mut matrix: [[f64; N]; N],
+    mut right: [f64; N],
+) -> Option<[f64; N]> {
+    for i in 0..N {
+        let pivot = (i..N).max_by(|&a, &b| matrix[a][i].abs().total_cmp(&matrix[b][i].abs()))?;
+        matrix.swap(i, pivot);
+        right.swap(i, pivot);
+        if !matrix[i][i].is_normal() {
+            return None;
+        }
+        for row in (0..N).filter(|row| *row != i) {
+            let factor = matrix[row][i] / matrix[i][i];
+            let pivot_row = matrix[i];
+            matrix[row].iter_mut().zip(pivot_row).for_each(|(x, p)| *x -= factor * p);
+            right[row] -= factor * right[i];
+        }
+    }
+    Some(std::array::from_fn(|i| right[i] / matrix[i][i]))
+}
 
 /// Least squares of `row . parts - 1` over the rows (each divided by what was measured, so that the
 /// residuals are relative), each part held at zero by a weight (ridge). Of the subsets of parts
@@ -8,7 +31,7 @@ pub(super) fn nonnegative(rows: &[[f64; 3]], hold: [f64; 3], always: usize) -> O
     let subsets = (0..8_u8).map(|bits| [0, 1, 2].map(|part| bits & (1 << part) != 0));
     subsets
         .filter(|used| used[always])
-        .filter_map(|used| solve(rows, hold, used))
+        .filter_map(|used| normal_equations(rows, hold, used))
         .filter(|parts| parts.iter().all(|&part| part >= 0.0))
         .min_by(|a, b| cost(rows, hold, a).total_cmp(&cost(rows, hold, b)))
 }
@@ -23,42 +46,23 @@ fn cost(rows: &[[f64; 3]], hold: [f64; 3], parts: &[f64; 3]) -> f64 {
 }
 
 /// Normal equations over the parts in use; the others are 0.
-fn solve(rows: &[[f64; 3]], hold: [f64; 3], used: [bool; 3]) -> Option<[f64; 3]> {
-    let mut matrix = [[0.0; 4]; 3];
+fn normal_equations(rows: &[[f64; 3]], hold: [f64; 3], used: [bool; 3]) -> Option<[f64; 3]> {
+    let (mut matrix, mut right) = ([[0.0; 3]; 3], [0.0; 3]);
     for row in rows {
         for i in 0..3 {
             for j in 0..3 {
                 matrix[i][j] += row[i] * row[j];
             }
-            matrix[i][3] += row[i];
+            right[i] += row[i];
         }
     }
     for (i, weight) in hold.into_iter().enumerate() {
         matrix[i][i] += weight;
         if !used[i] {
-            matrix[i] = [0.0; 4];
+            matrix[i] = [0.0; 3];
             matrix.iter_mut().for_each(|row| row[i] = 0.0);
-            matrix[i][i] = 1.0;
+            (matrix[i][i], right[i]) = (1.0, 0.0);
         }
     }
-    eliminate(matrix)
-}
-
-/// Gauss with the larger pivot first; `None` when the matrix is singular.
-fn eliminate(mut m: [[f64; 4]; 3]) -> Option<[f64; 3]> {
-    for i in 0..3 {
-        let pivot = (i..3).max_by(|&a, &b| m[a][i].abs().total_cmp(&m[b][i].abs()))?;
-        m.swap(i, pivot);
-        if m[i][i] == 0.0 {
-            return None;
-        }
-        for row in 0..3 {
-            if row != i {
-                let factor = m[row][i] / m[i][i];
-                let pivot_row = m[i];
-                m[row].iter_mut().zip(pivot_row).for_each(|(x, p)| *x -= factor * p);
-            }
-        }
-    }
-    Some([m[0][3] / m[0][0], m[1][3] / m[1][1], m[2][3] / m[2][2]])
+    solve(matrix, right)
 }

@@ -41,7 +41,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Plays so many requests that arrive at `rate` (requests/s, Poisson), after a tenth as many
+    /// Plays `requests` that arrive at `rate` (requests/s, Poisson), after a tenth as many
     /// that are not counted, until each has ended.
     pub fn play(&self, rate: f64, requests: f64) -> Played {
         let mut simulator = self.simulator();

@@ -160,17 +160,6 @@ impl RatePosterior {
         }
     }
 
-    /// Probability that the capacity is at least `rate` (requests/s).
-    pub fn probability_at_least(&self, rate: f64) -> f64 {
-        let log_rate = rate.max(1e-6).ln();
-        let mut above = 0.0;
-        for (i, &mass) in self.mass.iter().enumerate() {
-            let upper_edge = self.first + STEP * (i as f64 + 0.5);
-            above += mass * ((upper_edge - log_rate) / STEP).clamp(0.0, 1.0);
-        }
-        above
-    }
-
     /// How many answers were taken in.
     pub fn count(&self) -> usize {
         self.observations.len()
@@ -300,7 +289,7 @@ mod tests {
         let mut posterior = RatePosterior::with_prior(100.0, 0.1);
         posterior.observe(100.0, true, 0.02);
         assert!(posterior.median() > 103.0);
-        assert!(posterior.probability_at_least(100.0) > 0.9);
+        assert!(posterior.interval(0.8).0 > 100.0, "{:?}", posterior.interval(0.8));
         posterior.observe(110.0, false, 0.02);
         assert!((100.0..110.0).contains(&posterior.median()));
     }
@@ -339,9 +328,9 @@ mod tests {
             posterior.observe(71.0, held, 0.2);
             posterior.observe(rate, held, 0.04);
             posterior.observe(rate, held, 0.04);
-            let below = 1.0 - posterior.probability_at_least(rate);
-            let expected = if held { 1.0 - below } else { below };
-            assert!(expected > 0.9, "{expected} after two answers at {rate}");
+            let (low, high) = posterior.interval(0.8);
+            let is_heard = if held { low > rate } else { high < rate };
+            assert!(is_heard, "{low} to {high} after two answers at {rate}");
         }
     }
 

@@ -114,16 +114,6 @@ pub enum Allowance<T> {
     All(T),
 }
 
-impl<T: Copy> Allowance<T> {
-    /// What it is limited to.
-    pub fn limit(&self) -> Option<T> {
-        match self {
-            Self::Limit(limit) => Some(*limit),
-            Self::All(_) => None,
-        }
-    }
-}
-
 /// A path without its query, which may be secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedPath {

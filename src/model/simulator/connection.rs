@@ -19,11 +19,6 @@ pub enum KeepAlive {
     Bound,
 }
 
-impl KeepAlive {
-    /// Puma 3 to 6.
-    pub const PUMA_BEFORE_7: Self = Self::Held { wait_s: 0.2, turns: 10 };
-}
-
 /// One connection of a client.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Connection {

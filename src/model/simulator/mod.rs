@@ -57,7 +57,7 @@ impl Admission {
 /// Garbage collection that stops a worker: CPU under its lock, at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pauses {
-    /// One for so many requests of a worker.
+    /// Requests of a worker from one to the next.
     pub every: u32,
     /// How long one takes, seconds.
     pub length_s: f64,

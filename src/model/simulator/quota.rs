@@ -48,7 +48,7 @@ impl Allowance {
         }
     }
 
-    /// When it changes what may run, with so many cores in use from `now` on.
+    /// When it changes what may run, with `cores_used` from `now` on.
     pub(super) fn next_time(&self, now: f64, cores_used: f64) -> f64 {
         if self.is_used_up() {
             self.refill_s

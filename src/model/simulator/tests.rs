@@ -8,6 +8,9 @@ use crate::model::sizes::tests::with;
 use crate::stats::{Estimate, t_interval};
 use crate::terms::{Arrivals, Offered, Rate};
 
+/// Connections of Puma 3 to 6.
+const PUMA_BEFORE_7: KeepAlive = KeepAlive::Held { wait_s: 0.2, turns: 10 };
+
 /// A long run, its first tenth left out.
 struct Run {
     /// With its 99 % interval over 30 batches of equal length.
@@ -248,7 +251,7 @@ fn servers_with_a_port_each_taken_in_turn_wait_less_than_taken_by_chance() {
 fn a_thread_that_waits_on_an_idle_connection_keeps_the_next_client_waiting() {
     // One thread; one client is answered and keeps its connection, another comes: 0.2 s.
     let kind = RequestKind { cv2: 0.0, ..web(0.001, 0.0, 0) };
-    let server = Server { keep_alive: KeepAlive::PUMA_BEFORE_7, ..patient(1, 1, 1.0) };
+    let server = Server { keep_alive: PUMA_BEFORE_7, ..patient(1, 1, 1.0) };
     let mut simulator = Simulator::new(server, vec![kind], 1);
     let offered = Offered::Closed { clients: 2, think: Duration::from_secs(60) };
     simulator.begin(offered, 1);
@@ -267,7 +270,7 @@ fn more_kept_connections_than_threads_wait_long_before_puma_7() {
         let server = Server { keep_alive, ..patient(1, 5, 2.0) };
         run(server, &[kind], closed(clients), 200.0, 1)
     };
-    let held = KeepAlive::PUMA_BEFORE_7;
+    let held = PUMA_BEFORE_7;
     assert!((of(held, 5).quantile_ms(0.99) - 200.0).abs() < 1.0);
     assert!(of(held, 7).quantile_ms(0.99) > 1_500.0, "{}", of(held, 7).quantile_ms(0.99));
     assert!(of(held, 15).quantile_ms(0.99) > 3_000.0, "{}", of(held, 15).quantile_ms(0.99));
@@ -281,7 +284,7 @@ fn more_kept_connections_than_threads_wait_long_before_puma_7() {
 #[test]
 fn a_load_that_follows_another_does_not_meet_its_connections() {
     let kind = RequestKind { cv2: 0.0, ..web(0.0, 0.5, 1) };
-    let server = Server { keep_alive: KeepAlive::PUMA_BEFORE_7, ..patient(2, 2, 2.0) };
+    let server = Server { keep_alive: PUMA_BEFORE_7, ..patient(2, 2, 2.0) };
     let mut simulator = Simulator::new(server, vec![kind], 1);
     let mut replies = 0;
     for load in 0..200 {

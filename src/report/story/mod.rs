@@ -347,11 +347,6 @@ impl Story {
     }
 
     /// A configuration in short: `3 x 5`, or `3 workers` where there are no threads to choose.
-    pub fn name(&self, configuration: Configuration) -> String {
-        self.name_of(configuration.workers.get(), configuration.threads.get())
-    }
-
-    /// [`name`](Self::name) of stored numbers.
     pub fn name_of(&self, workers: u16, threads: u16) -> String {
         match self.has_threads {
             true => format!("{workers} x {threads}"),

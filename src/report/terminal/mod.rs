@@ -71,8 +71,6 @@ pub enum Wanted {
     NothingOnStandardOutput,
     /// The decision alone, on standard output.
     Quiet,
-    /// Nothing: quiet, and standard output is for something else.
-    Nothing,
 }
 
 /// The reporter for this program's own standard streams: [`Live`] when standard error is a
@@ -86,7 +84,6 @@ pub fn for_standard_streams(
         Wanted::Everything => (Channel::standard_error(), Channel::standard_output()),
         Wanted::NothingOnStandardOutput => (Channel::standard_error(), Channel::standard_error()),
         Wanted::Quiet => (Channel::nowhere(), Channel::standard_output()),
-        Wanted::Nothing => (Channel::nowhere(), Channel::nowhere()),
     };
     let (progress, result) = (progress.in_language(language), result.in_language(language));
     let shows_progress = matches!(wanted, Wanted::Everything | Wanted::NothingOnStandardOutput);

@@ -85,8 +85,6 @@ impl Patience {
 /// Why metrics were not taken.
 #[derive(Debug, Error)]
 pub enum PushError {
-    #[error("{url} cannot be used: {what}")]
-    Unusable { url: String, what: String },
     #[error("could not reach {url}: {what} ({tries})")]
     Unreachable { url: String, what: String, tries: String },
     #[error("{url} answered {status}{said} ({tries})")]
