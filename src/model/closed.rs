@@ -35,7 +35,7 @@ pub(super) struct Occupied<'a> {
 }
 
 impl Occupied<'_> {
-    /// Throughput of all workers with so many `requests` in them, when each worker has k of them
+    /// Throughput of all workers with `requests` in them, when each worker has k of them
     /// with probability `occupancy[k]`.
     ///
     /// The generator runs before the server: the server has C - g X cores. X solves

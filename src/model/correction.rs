@@ -2,8 +2,8 @@
 
 use crate::terms::Configuration;
 
-/// Configurations with so many times as many workers, or threads, say little of each other: the
-/// width of the correction, a logarithm.
+/// The width of the correction, a logarithm: configurations whose workers, or threads, differ by this
+/// factor say little of each other.
 const LIKE: f64 = 0.7;
 
 /// The correction's weight where nothing was measured.

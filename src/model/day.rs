@@ -34,7 +34,7 @@ pub struct DayPlan {
     pub target_rps: f64,
     /// From the decision to add a machine until it takes requests.
     pub boot_s: f64,
-    /// Machines are taken away when fewer have been enough for so long.
+    /// Machines are taken away when fewer have been enough for this time.
     pub patience_s: f64,
     /// As many machines in each; any one may be lost. 1: none.
     pub zones: u16,
@@ -49,9 +49,9 @@ pub struct HealthCheck {
     pub every_s: f64,
     /// A check that takes longer has failed.
     pub timeout_s: f64,
-    /// So many failed in a row: no more requests.
+    /// Checks that failed in a row after which it gets no more requests.
     pub fails: u32,
-    /// So many passed in a row: requests again.
+    /// Checks that passed in a row after which it gets requests again.
     pub passes: u32,
 }
 
@@ -63,7 +63,7 @@ impl Default for HealthCheck {
 }
 
 impl DayPlan {
-    /// A day of 24 hours for machines that should get so much each: two minutes to start one, five
+    /// A day of 24 hours for machines that should get `target_rps` each: two minutes to start one, five
     /// of patience.
     pub fn new(peak_rps: f64, trough: f64, target_rps: f64, zones: u16) -> Self {
         Self {
@@ -94,10 +94,10 @@ impl DayPlan {
 
 /// Machines that requests are sent to.
 pub trait Machines {
-    /// There are so many from now on; those that go finish what they have begun.
+    /// There are `count` from now on; those that go finish what they have begun.
     fn resize(&mut self, count: u64, tally: &mut Tally);
 
-    /// So many are gone at once, with what they had.
+    /// `count` are gone at once, with what they had.
     fn lose(&mut self, count: u64, tally: &mut Tally);
 
     /// `length_s` seconds at this rate over all of them; the balancer checks them once.

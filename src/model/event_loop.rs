@@ -25,13 +25,13 @@ pub(super) fn as_threads(configuration: Configuration, demand: &Demand) -> Confi
     with_threads(configuration, places.min(computed(configuration) as u16))
 }
 
-/// So many places in each worker can be computed with.
+/// Places in each worker that can be computed with.
 fn computed(configuration: Configuration) -> f64 {
     let [together, each] = MOST_COMPUTED;
     (together / f64::from(configuration.workers.get())).clamp(LEAST, each)
 }
 
-/// The same with as many threads as the simulator can have.
+/// This configuration with as many threads as the simulator can have.
 pub(super) fn as_many_threads(configuration: Configuration, demand: &Demand) -> Configuration {
     with_threads(configuration, places(demand.unloaded_latency_s(), demand.server_cpu_s()))
 }
@@ -50,7 +50,8 @@ pub(super) fn squeezed(configuration: Configuration, demand: &Demand) -> (Demand
     (Demand { wait_s: demand.wait_s - less_s, cv2, ..*demand }, less_s)
 }
 
-/// The same under a closed load: it works on as many requests as its clients send at once.
+/// This configuration under a closed load: it works on as many requests as its clients send at
+/// once.
 pub(super) fn occupied(configuration: Configuration, clients: u32) -> Configuration {
     let each = clients / u32::from(configuration.workers.get());
     with_threads(configuration, each.clamp(1, 1024) as u16)

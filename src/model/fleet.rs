@@ -21,7 +21,7 @@ pub struct MachineSize {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FleetLoad {
     pub rate_rps: f64,
-    /// The machines are spread evenly over so many zones, any one of which may be lost; 1: none.
+    /// The machines are spread evenly over these zones, any one of which may be lost; 1: none.
     pub zones: u16,
     /// The lowest rate of a day as a share of `rate_rps`, then the highest; `None`: no day is asked
     /// for.

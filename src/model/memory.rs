@@ -57,7 +57,7 @@ impl MemoryModel {
     }
 }
 
-/// Can a server that needs so many bytes run where there are so many? A twentieth stays free.
+/// Can a server that needs this many bytes run in that memory? A twentieth stays free.
 pub fn fits(needs: u64, memory: Bytes) -> bool {
     needs as f64 <= memory.0 as f64 * 0.95
 }

@@ -21,7 +21,7 @@ pub struct OpenLatency {
 }
 
 impl OpenLatency {
-    /// The same with so much more for every request.
+    /// These latencies with `by_s` more for every request.
     pub fn later(self, by_s: f64) -> Self {
         Self {
             mean_s: self.mean_s + by_s,

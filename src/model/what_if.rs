@@ -55,7 +55,7 @@ pub struct WhatIf {
 }
 
 impl WhatIf {
-    /// Nothing is otherwise than it was measured, on so many cores.
+    /// Nothing is otherwise than it was measured, on `cores`.
     pub fn as_measured(cores: f64, goal: QuantileLimit) -> Self {
         Self {
             cores,
@@ -84,7 +84,7 @@ pub struct Expected {
     pub capacity_rps: Option<Estimate>,
     /// The rate and the latency at it; `None` when it cannot keep up.
     pub latency: Option<(f64, OpenLatency)>,
-    /// The same of the requests that were measured alone, when others were added.
+    /// Latency of the requests that were measured alone, when others were added.
     pub latency_of_measured: Option<OpenLatency>,
     pub limit: LimitKind,
     pub memory_bytes: Option<u64>,
@@ -124,7 +124,7 @@ impl Measured {
         (what_if.is_same_request() && self.goal == Some(what_if.goal)).then_some(curve)
     }
 
-    /// By what a rate is divided before it is computed or simulated, since so many times as much is
+    /// By what a rate is divided before it is computed or simulated, since this many times as much is
     /// `expected`.
     pub(super) fn correction(
         &self,
@@ -302,7 +302,7 @@ fn changed(fitted: &Demand, what_if: &WhatIf) -> Demand {
     mix::mixed(&longer(fitted, what_if), &what_if.others)
 }
 
-/// The same without what else is in the mix.
+/// What a request costs with the changes asked for, without what else is in the mix.
 fn longer(fitted: &Demand, what_if: &WhatIf) -> Demand {
     let wait_s = match what_if.wait {
         Wait::Times(factor) => fitted.wait_s * factor,

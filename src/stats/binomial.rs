@@ -29,8 +29,8 @@ pub fn upper_bound(n: u64, k: u64, level: f64) -> f64 {
     root(|p| cdf(n, k, p) > 1.0 - level)
 }
 
-/// Lower bound of the violation probability, likewise: the smallest p under which so many
-/// violations had probability `1 - level`. 0 when none was observed.
+/// Lower bound of the violation probability, likewise: the smallest p under which at
+/// least `k` violations had probability `1 - level`. 0 when none was observed.
 pub fn lower_bound(n: u64, k: u64, level: f64) -> f64 {
     if n == 0 || k == 0 {
         return 0.0;

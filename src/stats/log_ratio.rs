@@ -21,14 +21,14 @@ pub struct LogRatio {
 pub enum Beside {
     /// Beyond doubt above one, and by more than the band as far as is known.
     Above,
-    /// The same below.
+    /// Beyond doubt below one, and by more than the band as far as is known.
     Below,
     /// The 90 % interval lies within the band (two one-sided tests at 5 %: Schuirmann 1987).
     Within,
     Undecided,
 }
 
-/// Beyond so many degrees of freedom Student's t is the normal distribution.
+/// With more degrees of freedom Student's t is the normal distribution.
 const DEGREES_MOST: f64 = 1e4;
 
 impl LogRatio {
@@ -60,7 +60,7 @@ impl LogRatio {
         Some(Self::of_samples(&sample(a)?, &sample(b)?, [a.len() as u64, b.len() as u64]))
     }
 
-    /// The same where nothing is known beforehand: from two values a side.
+    /// Their ratio where nothing is known beforehand of how they vary: from two values a side.
     pub fn plain(a: &[f64], b: &[f64]) -> Option<Self> {
         let sample = |values: &[f64]| {
             let logs: Option<Vec<f64>> = values.iter().map(|&value| log(value)).collect();
@@ -272,7 +272,7 @@ mod tests {
         let found = LogRatio::paired(&pairs, 0.0).unwrap();
         let high = found.estimate(0.95).high.ln();
         assert!((high - (0.2 + 12.7062 * 0.1)).abs() < 1e-3, "{high}");
-        // The same spread as expected, of which 4 are known: s^2 = (4 + 0.02 / 0.02) / 5 x 0.02.
+        // A spread that is as expected, of which 4 degrees of freedom are known: s^2 = (4 + 0.02 / 0.02) / 5 x 0.02.
         let pairs = pairs.map(|(a, b, _)| (a, b, 0.02));
         let high = LogRatio::paired(&pairs, 4.0).unwrap().estimate(0.95).high.ln();
         assert!((high - (0.2 + 2.5706 * 0.1)).abs() < 1e-3, "{high}");

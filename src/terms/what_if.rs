@@ -20,11 +20,11 @@ use super::warning::Warning;
 /// What a request waits for, in relation to what was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Wait {
-    /// So many times as long; 1: as measured.
+    /// This many times as long; 1: as measured.
     Times(f64),
-    /// So many seconds more.
+    /// This many seconds more.
     Longer(f64),
-    /// So many seconds in all.
+    /// This many seconds in all.
     Of(f64),
 }
 

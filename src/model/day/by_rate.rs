@@ -5,7 +5,7 @@
 //! of the rate (Kingman, 1993), and the rate changes slowly against the life of a queue: so each
 //! machine is, at any time, one that has run at its rate for long. Near and beyond what it can take
 //! its queue grows, and later shrinks, by the difference between what comes and what a machine with
-//! so many in it can do (Agnew, 1976).
+//! that many in it can do (Agnew, 1976).
 
 use std::time::Duration;
 
@@ -118,7 +118,7 @@ impl Machines for ByRate {
 }
 
 impl ByRate {
-    /// What is in a machine, n, changes by what comes less what a machine with so many in it can
+    /// What is in a machine, n, changes by what comes less what a machine with n in it can
     /// do: dn/dt = rate - most n / (n + a), a being such that n is steady where the table ends.
     /// Returns the share of the requests that find no room.
     fn let_queue_change(&mut self, each_rps: f64, length_s: f64) -> f64 {

@@ -19,7 +19,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// So many requests that took so long.
+    /// `count` requests that took `latency_s`.
     pub fn reply(&mut self, latency_s: f64, count: f64) {
         let bin = ((latency_s / SHORTEST_S).max(1.0).ln() / WIDTH) as usize;
         if self.bins.len() <= bin {
@@ -30,7 +30,7 @@ impl Tally {
         self.latency_s += latency_s * count;
     }
 
-    /// So many without a reply.
+    /// `count` requests without a reply.
     pub fn fail(&mut self, count: f64) {
         self.failed += count;
     }
@@ -60,7 +60,7 @@ impl Tally {
         self.failed += factor * other.failed;
     }
 
-    /// `other`, `factor` times over, each reply so much later; what then takes longer than
+    /// `other`, `factor` times over, each reply `later_s` later; what then takes longer than
     /// `timeout_s` fails.
     pub fn add_later(&mut self, other: &Self, factor: f64, later_s: f64, timeout_s: f64) {
         for (bin, count) in other.bins.iter().enumerate().filter(|(_, count)| **count > 0.0) {

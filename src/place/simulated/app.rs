@@ -122,7 +122,7 @@ impl Bump {
 pub struct Drift {
     /// Relative standard deviation of the speed from one start to the next.
     pub start: f64,
-    /// The same from one offer to the next.
+    /// Relative standard deviation of the speed from one offer to the next.
     pub window: f64,
     /// How much slower a server is just after its start.
     pub cold: f64,
@@ -141,7 +141,7 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// Factor on all durations of a server that has been running for so long.
+    /// Factor on all durations of a server that has been running for `age_s`.
     pub(super) fn at_age(&self, age_s: f64) -> f64 {
         let cold = if self.cold_s > 0.0 { self.cold * (-age_s / self.cold_s).exp() } else { 0.0 };
         1.0 + cold + self.slowing_per_minute * age_s / 60.0
@@ -250,7 +250,7 @@ impl SimulatedApp {
         self.requests().into_iter().map(longer).collect()
     }
 
-    /// The same as the formulas know it.
+    /// A request as the formulas know it.
     pub fn demand(&self) -> Demand {
         self.request().demand()
     }
