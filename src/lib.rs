@@ -1,9 +1,9 @@
 //! Finds, by measuring, how many worker processes and threads a web application's server should run
 //! on a given machine, how much load it then holds within a latency goal, and why not more.
 //!
-//! `ARCHITECTURE.md` shows how the folders work together; each folder's head says what comes in, what
-//! goes out and what it must not do. What touches the world or prints says so below; everything else
-//! only computes (`clippy.toml`).
+//! `ARCHITECTURE.md` shows how the folders work together; each folder's head says what comes in,
+//! what goes out and what it must not do. What touches the world or prints says so below;
+//! everything else only computes (`clippy.toml`).
 
 #![cfg_attr(
     not(test),

@@ -2,8 +2,8 @@
 
 use crate::terms::Configuration;
 
-/// The width of the correction, a logarithm: configurations whose workers, or threads, differ by this
-/// factor say little of each other.
+/// The width of the correction, a logarithm: configurations whose workers, or threads, differ by
+/// this factor say little of each other.
 const LIKE: f64 = 0.7;
 
 /// The correction's weight where nothing was measured.

@@ -63,8 +63,8 @@ impl Default for HealthCheck {
 }
 
 impl DayPlan {
-    /// A day of 24 hours for machines that should get `target_rps` each: two minutes to start one, five
-    /// of patience.
+    /// A day of 24 hours for machines that should get `target_rps` each: two minutes to start one,
+    /// five of patience.
     pub fn new(peak_rps: f64, trough: f64, target_rps: f64, zones: u16) -> Self {
         Self {
             peak_rps,

@@ -124,8 +124,8 @@ impl Measured {
         (what_if.is_same_request() && self.goal == Some(what_if.goal)).then_some(curve)
     }
 
-    /// By what a rate is divided before it is computed or simulated, since this many times as much is
-    /// `expected`.
+    /// By what a rate is divided before it is computed or simulated, since this many times as much
+    /// is `expected`.
     pub(super) fn correction(
         &self,
         configuration: Configuration,

@@ -68,7 +68,8 @@ const MANY_THREADS: usize = 64;
 /// gone: one that ended is noticed when it is looked at, and their number is looked at each time.
 const LOOKS_A_LISTING: u32 = 5;
 
-/// Once in this many scans all strangers are looked at again: their ids may have been given out again.
+/// Once in this many scans all strangers are looked at again: their ids may have been given out
+/// anew.
 const SCANS_A_GENERATION: u32 = 25;
 
 impl Tree {

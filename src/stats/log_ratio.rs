@@ -272,7 +272,8 @@ mod tests {
         let found = LogRatio::paired(&pairs, 0.0).unwrap();
         let high = found.estimate(0.95).high.ln();
         assert!((high - (0.2 + 12.7062 * 0.1)).abs() < 1e-3, "{high}");
-        // A spread that is as expected, of which 4 degrees of freedom are known: s^2 = (4 + 0.02 / 0.02) / 5 x 0.02.
+        // A spread that is as expected, of which 4 degrees of freedom are known:
+        // s^2 = (4 + 0.02 / 0.02) / 5 x 0.02.
         let pairs = pairs.map(|(a, b, _)| (a, b, 0.02));
         let high = LogRatio::paired(&pairs, 4.0).unwrap().estimate(0.95).high.ln();
         assert!((high - (0.2 + 2.5706 * 0.1)).abs() < 1e-3, "{high}");

@@ -31,8 +31,8 @@ pub const LOOK: Duration = Duration::from_millis(10);
 /// Time for a server that answers 502, 503 or 504 to answer better: some say so while they warm up.
 const WARMING_UP: Duration = Duration::from_secs(10);
 
-/// Time after which the processes of a server that says nothing of its workers are at rest when they
-/// have used less than a tenth of a core.
+/// Time after which the processes of a server that says nothing of its workers are at rest when
+/// they have used less than a tenth of a core.
 const REST: Duration = Duration::from_millis(300);
 
 /// After this it is taken as it is: some always have something to do.

@@ -89,8 +89,8 @@ impl Link {
         pipe.write_all(line.as_bytes())
     }
 
-    /// One order and its reply. How a process ended may come in between, and is given to `ended`: an
-    /// error there is what becomes of the order.
+    /// One order and its reply. How a process ended may come in between, and is given to `ended`:
+    /// an error there is what becomes of the order.
     ///
     /// # Errors
     /// The guardian has ended, or does not answer.

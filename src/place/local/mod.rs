@@ -472,7 +472,7 @@ impl Place for Local {
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             }
             let wish = watch(second);
-            // That number of requests may never come; the last replies are awaited whatever the time.
+            // That many requests may never come; the last replies are awaited whatever the time.
             let is_too_long = counts && second.phase != Phase::Drain && second.at > longest;
             let is_over = has_ended || !ended.is_empty() || is_guardian_gone || is_too_long;
             if is_over { ControlFlow::Break(()) } else { wish }
