@@ -284,8 +284,8 @@ mod tests {
         }
     }
 
-    /// What a process reports after `requests` requests, each of 30 ms with 10 ms of CPU, 1 ms of it
-    /// garbage collection.
+    /// What a process reports after `requests` requests, each of 30 ms with 10 ms of CPU, 1 ms of
+    /// it garbage collection.
     fn report(pid: u32, requests: u64) -> String {
         let ns = |ms: u64| requests * ms * 1_000_000;
         format!(
