@@ -89,7 +89,8 @@ fn legend(map: &Map, language: Language) -> Vec<String> {
         (has(|c| matches!(c, Cell::NeverReady(_))), "!", labels.did_not_start),
     ]
     .into_iter()
-    .filter_map(|(is_used, mark, meaning)| is_used.then(|| format!("{mark} {meaning}")))
+    .filter(|(is_used, ..)| *is_used)
+    .map(|(_, mark, meaning)| format!("{mark} {meaning}"))
     .collect()
 }
 

@@ -304,8 +304,8 @@ pub fn predictions_scored(story: &Story, language: Language) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::{Configuration, GoalSummary, LoadSummary};
     use crate::terms::{BootFailure, BootFailureKind, Limit, SessionError, Settings, Stated, Task};
+    use crate::terms::{Configuration, GoalSummary, LoadSummary};
     use crate::terms::{CpuBusy, Slots, WaitingEvidence};
     use crate::terms::{PredictedLimit, Prediction, WindowLatency};
 

@@ -208,8 +208,7 @@ fn the_printed_settings_give_exactly_the_workers_and_threads() {
         let rackup = "run ->(env) { [200, {}, ['ok']] }\n";
         let app = TestApp::new(&[("config.ru", rackup), ("config/thin.yml", own)]);
         let inspection = inspect(&app);
-        let settings =
-            written_down(thin(), &app.settings_on(thin()).app, &inspection, (3, 2));
+        let settings = written_down(thin(), &app.settings_on(thin()).app, &inspection, (3, 2));
         assert_eq!(settings.env.keys().collect::<Vec<_>>(), names, "{own}");
         let numbers = if settings.env.is_empty() { &settings.config_snippet } else { own };
         let at = app.path().display().to_string();
