@@ -35,12 +35,12 @@ pub enum Form {
 pub struct Row {
     /// As flag (after its dashes) and as key. The plan file may have `_` for `-`.
     pub name: &'static str,
-    /// What the help has in the value's place; empty for [`Form::Flag`].
+    /// What the help has in the value's place; empty for `Form::Flag`.
     pub value_name: &'static str,
     pub form: Form,
     /// What the help has above it.
     pub heading: &'static str,
-    /// Values as they may stand in the plan file; empty for [`Form::Table`] and [`Form::Flag`].
+    /// Values as they may stand in the plan file; empty for `Form::Table` and `Form::Flag`.
     pub example: &'static str,
     pub help: &'static str,
 }
@@ -191,14 +191,14 @@ impl Key {
 pub struct Typed {
     /// A plan file, or a folder with one (or only with an app).
     pub plan: Option<PathBuf>,
-    /// One value each, but for [`Form::Table`] in the order typed; `true` for a [`Form::Flag`].
+    /// One value each, but for `Form::Table` in the order typed; `true` for a `Form::Flag`.
     pub texts: BTreeMap<Key, Vec<String>>,
-    /// Of [`Form::Folder`] and [`Form::File`], as they were typed.
+    /// Of `Form::Folder` and `Form::File`, as they were typed.
     pub paths: BTreeMap<Key, PathBuf>,
 }
 
 impl Typed {
-    /// Gives a value, beside the earlier ones of a [`Form::Table`] and in place of any other.
+    /// Gives a value, beside the earlier ones of a `Form::Table` and in place of any other.
     pub fn set(&mut self, key: Key, value: impl Into<String>) {
         let values = self.texts.entry(key).or_default();
         if !matches!(key.row().form, Form::Table(_)) {

@@ -81,8 +81,8 @@ fn nothing_is_said_of_threads_where_there_are_none() {
             let settings = settings(adapter, &app, &inspection, 3, 1);
             let advice = Language::DATA.say_each(&settings.advice).join("\n");
             let all = format!("{}{advice}", settings.config_snippet).to_lowercase();
-            // A flag of gunicorn's, which would come before a file, may be named.
-            let others = all.replace("--threads", "");
+            // A flag of gunicorn's, which would come before a file, may be named, and libuv's pool.
+            let others = all.replace("--threads", "").replace("uv_threadpool_size", "");
             assert!(!others.contains("thread"), "{}: {all}", adapter.name());
         }
     }

@@ -1,6 +1,6 @@
 //! Documents as text, Markdown and HTML: a file a format.
 //!
-//! In: a [`Document`](super::document::Document). Out: text in which whatever came from outside is
+//! In: a `Document`. Out: text in which whatever came from outside is
 //! shown and does nothing ([`outside`](super::outside)). Says nothing of its own.
 
 mod grid;

@@ -141,7 +141,8 @@ fn the_address_is_free_again_and_our_own_folder_gone_when_it_was_stopped() {
 fn a_folder_that_cannot_be_written_to_is_named_with_the_way_out() {
     let app = TestApp::answering("[200, {}, ['ok']]");
     let settings = LocalSettings { scratch_in: vec!["/no/such/folder".into()], ..app.settings() };
-    let error = Local::new(settings, StopSignal::default()).err().unwrap().to_string();
+    let error = Local::new(settings, StopSignal::default()).err().unwrap();
+    let error = sweetspot::session::tune::TuneError::from(error).to_string();
     assert!(error.contains("/no/such/folder") && error.contains("TMPDIR"), "{error}");
 }
 
