@@ -21,6 +21,7 @@ pub fn purpose(purpose: TrialPurpose) -> &'static str {
         TrialPurpose::Saturate => "saturate",
         TrialPurpose::Probe => "probe",
         TrialPurpose::Confirm => "confirm",
+        TrialPurpose::Hold => "hold",
         TrialPurpose::Screen => "screen",
     }
 }
@@ -560,6 +561,7 @@ mod tests {
             gain_ratio: gain,
             gain_ratio_interval: gain.map(|gain| [gain - 0.05, gain + 0.05]),
             precision: None,
+            held: None,
             operating_rps: 70.0,
             limit: Limit::unknown(WaitingEvidence::NotSaturated),
             goals: Vec::new(),

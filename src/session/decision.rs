@@ -124,6 +124,7 @@ fn decision(choice: &Choice, found: Option<&KnobsAnswer>, facts: &Facts<'_>) -> 
         gain_ratio: choice.gain.map(|gain| gain.value),
         gain_ratio_interval: choice.gain.as_ref().map(interval),
         precision: choice.precision,
+        held: choice.held,
         operating_rps: choice.capacity.rps.value * OPERATING_SHARE,
         limit: choice.limit.clone(),
         goals: confirmed.map(|(trial, _)| trial.summary.goals.clone()).unwrap_or_default(),

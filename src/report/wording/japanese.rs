@@ -81,6 +81,7 @@ impl Phrases for Japanese {
             TrialPurpose::Saturate => "飽和",
             TrialPurpose::Probe => "探索",
             TrialPurpose::Confirm => "確認",
+            TrialPurpose::Hold => "維持",
             TrialPurpose::Screen => "比較",
         }
     }
