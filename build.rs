@@ -5,14 +5,14 @@ use std::path::Path;
 use std::{env, fs};
 
 fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=../../build.rs");
     // Cargo takes a file that is not there for one that has changed, each time.
-    let watched = if Path::new("ui/dist").exists() { "ui/dist" } else { "ui" };
+    let watched = if Path::new("../../ui/dist").exists() { "../../ui/dist" } else { "../../ui" };
     println!("cargo:rerun-if-changed={watched}");
     let out = env::var("OUT_DIR").expect("Cargo names the folder");
     let mut is_whole = true;
     for name in ["page.js", "page.css"] {
-        let built = fs::read_to_string(Path::new("ui/dist").join(name));
+        let built = fs::read_to_string(Path::new("../../ui/dist").join(name));
         is_whole &= built.is_ok();
         let text = built.unwrap_or_default();
         // Inside the document these would end the element.

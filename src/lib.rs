@@ -4,23 +4,12 @@
 //! `ARCHITECTURE.md` shows the way through the house; each folder's head says what comes in, what
 //! goes out and what it must not do.
 
+pub use sweetspot_engine::{lab, load, model, monitor, place, plan, search, server, store, summary, trial};
+pub use sweetspot_report::report;
+pub use sweetspot_terms::{stats, terms};
 pub mod cli;
-pub mod lab;
-pub mod load;
-pub mod model;
-pub mod monitor;
-pub mod place;
-pub mod plan;
-pub mod report;
-pub mod search;
 pub mod serve;
-pub mod server;
 pub mod session;
-pub mod stats;
-pub mod store;
-pub mod summary;
-pub mod terms;
-pub mod trial;
 
 /// Doors to private rooms for the targets in `fuzz/`; no other build has them.
 #[cfg(fuzzing)]

@@ -31,7 +31,11 @@ pub fn argument(key: Key) -> Arg {
     .value_name(row.value_name)
 }
 
-impl Args for Typed {
+/// What was typed of them.
+#[derive(Clone, Default)]
+pub struct Options(pub Typed);
+
+impl Args for Options {
     fn augment_args(command: Command) -> Command {
         let mut keys = Key::ALL.to_vec();
         keys.sort_by_key(|key| match key {
@@ -48,9 +52,9 @@ impl Args for Typed {
 }
 
 /// Takes those that the command has.
-impl FromArgMatches for Typed {
+impl FromArgMatches for Options {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut typed = Self::default();
+        let mut typed = Typed::default();
         let is_known = |key: &Key| matches.try_contains_id(key.name()).is_ok();
         for key in Key::ALL.iter().copied().filter(is_known) {
             let name = key.name();
@@ -70,7 +74,7 @@ impl FromArgMatches for Typed {
                 }
             }
         }
-        Ok(typed)
+        Ok(Self(typed))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clap::{ArgAction, ValueHint};
 
 use super::language::LanguageArgument;
+use super::options::Options;
 use super::push::{PushArgument, push_to};
 use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Key, Plan, Typed};
@@ -58,7 +59,7 @@ pub struct Arguments {
     pub plan: Option<PathBuf>,
 
     #[command(flatten)]
-    options: Typed,
+    options: Options,
     #[command(flatten, next_help_heading = "What is shown")]
     pub output: Output,
 }
@@ -84,7 +85,7 @@ pub struct Output {
 impl Arguments {
     /// What was typed, for the plan.
     fn typed(&self) -> Typed {
-        let typed = Typed { plan: self.plan.clone(), ..self.options.clone() };
+        let typed = Typed { plan: self.plan.clone(), ..self.options.0.clone() };
         match typed.has(Key::Quick) {
             true => typed.with(Key::Budget, QUICK),
             false => typed,

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
 
 use super::language::LanguageArgument;
-use super::options::argument;
+use super::options::{Options, argument};
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Key, Plan, Typed, with_earlier, without_knobs};
@@ -81,7 +81,7 @@ const AGAIN: [(Key, &str); 11] = [
 ];
 
 /// What was typed of [`AGAIN`].
-struct Again(Typed);
+struct Again(Options);
 
 impl Args for Again {
     fn augment_args(command: Command) -> Command {
@@ -96,7 +96,7 @@ impl Args for Again {
 
 impl FromArgMatches for Again {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        Typed::from_arg_matches(matches).map(Self)
+        Options::from_arg_matches(matches).map(Self)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -170,7 +170,7 @@ fn write(
 /// The session's plan, with what was typed now where the store does not keep it.
 fn plan_again(arguments: &Arguments, claim: &Claim) -> anyhow::Result<Plan> {
     let budget = arguments.budget.clone().unwrap_or_else(|| format_duration(DEFAULT_BUDGET));
-    let typed = Typed { plan: arguments.plan.clone(), ..arguments.again.0.clone() }
+    let typed = Typed { plan: arguments.plan.clone(), ..arguments.again.0.0.clone() }
         .with(Key::Budget, budget)
         .with_path(Key::Store, &arguments.store.path);
     let earlier = plan_records(&claim.story.plan);

@@ -20,7 +20,7 @@ pub use published::Published;
 
 use crate::terms::LabEntry;
 
-static LABS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/labs");
+static LABS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../labs");
 
 /// The files of a lab, read.
 #[derive(Debug, Clone, PartialEq)]

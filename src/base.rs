@@ -1,0 +1,2 @@
+pub mod stats;
+pub mod terms;

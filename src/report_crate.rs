@@ -1,0 +1,2 @@
+pub use sweetspot_terms::{stats, terms};
+pub mod report;
