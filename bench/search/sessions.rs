@@ -33,6 +33,11 @@ struct One {
     /// Printed capacity divided by the true one of the chosen.
     bias: f64,
     covers: bool,
+    /// A fresh start held the printed rate at the session's end.
+    is_held: bool,
+    /// The truth holds the printed rate, and the lower end of its interval, for ten minutes.
+    holds_printed: bool,
+    holds_low: bool,
     width: f64,
     is_warned: bool,
     load_s: f64,
@@ -80,6 +85,9 @@ fn one(seed: u64, budget: Duration) -> Result<One> {
         words: words(seed, &case, truths.best, chosen),
         quality: chosen.map_or(0.0, |c| truths.quality(c)),
         bias: rps.map_or(0.0, |rps| rps.value / chosen_rps),
+        is_held: choice.is_some_and(|it| it.held.is_some()),
+        holds_printed: rps.zip(chosen).is_some_and(|(rps, c)| truths.holds(c, rps.value)),
+        holds_low: rps.zip(chosen).is_some_and(|(rps, c)| truths.holds(c, rps.low)),
         covers: rps.is_some_and(|rps| rps.low <= chosen_rps && chosen_rps <= rps.high),
         width: rps.map_or(0.0, |rps| rps.log_half_width()),
         is_warned: answer.notes.iter().filter_map(Stated::fact).any(is_warning),
@@ -120,12 +128,13 @@ fn words(seed: u64, case: &Case, best: Configuration, chosen: Option<Configurati
 impl One {
     fn line(&self) -> String {
         format!(
-            "{} quality {:.3} bias {:.3} width {:.3} {} {:3} trials {:.0} s load {:.0} s",
+            "{} quality {:.3} bias {:.3} width {:.3} {} {} {:3} trials {:.0} s load {:.0} s",
             self.words,
             self.quality,
             self.bias,
             self.width,
             if self.covers { "covers" } else { "MISSES" },
+            if self.holds_printed { "holds" } else { "HOLDS NOT" },
             self.trials,
             self.elapsed_s,
             self.load_s
@@ -181,6 +190,7 @@ fn of_grids(all: &[One]) -> f64 {
 fn bars(all: &[One]) -> Vec<Bar> {
     let share = |is_it: fn(&One) -> bool| Some(percent(all.iter(), is_it));
     let covers = share(|one| one.covers);
+    let [holds, holds_low] = [share(|one| one.holds_printed), share(|one| one.holds_low)];
     vec![
         Bar::new(
             "recommended at least 95 % of the best, %",
@@ -190,6 +200,8 @@ fn bars(all: &[One]) -> Vec<Bar> {
         Bar::new("under 90 % without a warning, %", share(One::misleads), Limit::AtMost(0.2)),
         Bar::new("intervals that cover, %", covers, Limit::AtLeast(92.0)),
         Bar::new("intervals that cover, %", covers, Limit::AtMost(98.0)),
+        Bar::new("printed rates that hold for ten minutes, %", holds, Limit::AtLeast(95.0)),
+        Bar::new("lower ends that hold for ten minutes, %", holds_low, Limit::AtLeast(99.0)),
         Bar::new("load of the full grid's", Some(of_grids(all)), Limit::AtMost(0.1)),
     ]
 }
@@ -207,6 +219,11 @@ fn summary(all: &[One]) -> String {
         ("sessions with a warning", format!("{:.1} %", share(|one| one.is_warned))),
         ("sessions called not steady", format!("{:.1} %", share(One::is_unsteady))),
         ("95 % intervals of capacity that cover", format!("{:.1} %", share(|one| one.covers))),
+        ("held by a fresh start at the end", format!("{:.1} %", share(|one| one.is_held))),
+        (
+            "printed rate, lower end that hold for ten minutes",
+            format!("{:.1} %, {:.1} %", share(|one| one.holds_printed), share(|one| one.holds_low)),
+        ),
         (
             "half width of an interval, median; 95th percentile",
             format!("{width:.1} %; {wide:.1} %"),

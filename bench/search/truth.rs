@@ -14,6 +14,7 @@ use super::apps::Case;
 /// Requests of a simulation that only says who may be the best, and of one whose figure is used.
 const COARSE: f64 = 6_000.0;
 const FINE: f64 = 60_000.0;
+const TEN_MINUTES_S: f64 = 600.0;
 const QUANTILE: f64 = 0.95;
 /// The few requests are wrong by at most this share, nearly always.
 const NEAR: f64 = 0.06;
@@ -85,6 +86,12 @@ impl<'a> Truths<'a> {
             if holds(middle) { low = middle } else { high = middle }
         }
         low
+    }
+
+    /// Does it hold this rate for ten minutes?
+    pub fn holds(&self, configuration: Configuration, rps: f64) -> bool {
+        let host = self.app.host(configuration);
+        host.holds(rps, QUANTILE, self.limit.as_secs_f64(), TEN_MINUTES_S * rps)
     }
 
     /// Of one setting as a share of the best.

@@ -27,7 +27,10 @@ impl Observation {
                 worker_busy_cores: costs.worker_busy_cores,
                 ..observation
             }),
-            TrialPurpose::Probe | TrialPurpose::Confirm | TrialPurpose::Screen => None,
+            TrialPurpose::Probe
+            | TrialPurpose::Confirm
+            | TrialPurpose::Hold
+            | TrialPurpose::Screen => None,
         }
     }
 }

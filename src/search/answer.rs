@@ -7,8 +7,8 @@ use super::screened::KnobsAnswer;
 use crate::model;
 use crate::stats::{self, Estimate, PriorSpread};
 use crate::terms::{
-    Configuration, Limit, MemoryParts, Note, Objective, Precision, SearchNote, Stated, Verdict,
-    WaitingEvidence,
+    Configuration, HeldRate, Limit, MemoryParts, Note, Objective, Precision, SearchNote, Stated,
+    Verdict, WaitingEvidence,
 };
 
 /// A capacity with its 95 % interval.
@@ -35,6 +35,8 @@ pub struct Choice {
     /// nothing.
     pub gain: Option<Estimate>,
     pub precision: Option<Precision>,
+    /// That a fresh start held at the end; `None` where none was held, or there was no time.
+    pub held: Option<HeldRate>,
     pub limit: Limit,
     pub memory_bytes: Option<u64>,
     /// Least memory first.
@@ -84,15 +86,15 @@ pub(super) const EQUIVALENCE: f64 = 0.03;
 impl Search {
     /// The answer so far.
     pub fn answer(&self) -> Answer {
-        let current = self.capacity(self.plan.current);
         let picked = self.picked();
         let chosen = self.to_recommend();
         let choice = chosen.and_then(|chosen| self.choice(chosen));
+        let current = self.printed(self.plan.current, chosen);
         let memory = model::memory_parts(&self.memory_points());
         let objective = Some(ObjectiveAnswer {
             objective: self.plan.objective,
             held: picked.and_then(|pick| pick.held),
-            front: objective::front(&self.weighed(), chosen),
+            front: objective::front(&self.weighed_as_printed(chosen), chosen),
         });
         let mut notes = self.notes.clone();
         notes.extend(self.doubts_of(chosen, picked.as_ref(), choice.as_ref()).map(Stated::Fact));
@@ -107,7 +109,10 @@ impl Search {
         choice: Option<&Choice>,
     ) -> impl Iterator<Item = Note> {
         let precision = choice.and_then(|choice| choice.precision);
-        let of_search = [chosen.and_then(|it| self.never_held(it)), self.hardly_known(chosen)];
+        let never_held = chosen.and_then(|it| self.never_held(it));
+        let not_held = chosen.filter(|it| self.ending_of(*it).is_none());
+        let not_held = not_held.map(|_| SearchNote::NotHeldAtEnd);
+        let of_search = [never_held, self.hardly_known(chosen), not_held];
         let of_objective = picked.map(|pick| self.pursuit_notes(pick)).unwrap_or_default();
         let of_precision = precision.and_then(|it| self.more_minutes(&it));
         let steadiness = self.unsteadiness().map(Note::Steadiness).into_iter();
@@ -152,7 +157,8 @@ impl Search {
         let memory =
             cell.memory_bytes.or_else(|| self.expectations().and_then(|e| e.memory_bytes(chosen)));
         Some(Choice {
-            capacity: self.capacity(chosen)?,
+            capacity: self.printed(chosen, Some(chosen))?,
+            held: self.ending_of(chosen).and_then(|ending| ending.held),
             gain: self.gain(chosen),
             precision: Some(self.precision(chosen)),
             limit: cell.limit().cloned().unwrap_or_else(unknown),
@@ -232,6 +238,34 @@ impl Search {
             let (a, b) = (&self.cells[a], &self.cells[b]);
             score(a).total_cmp(&score(b)).then(worst(a).total_cmp(&worst(b)))
         })
+    }
+
+    fn weighed_as_printed(&self, chosen: Option<Configuration>) -> Vec<Weighed> {
+        let as_printed = |it: Weighed| Weighed {
+            capacity: self.printed(it.configuration, chosen).map_or(it.capacity, |it| it.rps),
+            ..it
+        };
+        self.weighed().into_iter().map(as_printed).collect()
+    }
+
+    /// The capacity as it is printed: of the chosen setting what was held at the end, of another
+    /// what keeps the ratio to it that was measured.
+    fn printed(
+        &self,
+        configuration: Configuration,
+        chosen: Option<Configuration>,
+    ) -> Option<CapacityEstimate> {
+        let measured = self.capacity(configuration)?;
+        let Some((chosen, ending)) = chosen.and_then(|it| Some((it, self.ending_of(it)?))) else {
+            return Some(measured);
+        };
+        if configuration == chosen {
+            return Some(CapacityEstimate { configuration, rps: ending.capacity });
+        }
+        let value = measured.rps.value * ending.capacity.value / self.capacity(chosen)?.rps.value;
+        let Estimate { low, high, count, .. } = measured.rps;
+        let rps = Estimate { value, low: low.min(value), high: high.max(value), count };
+        Some(CapacityEstimate { configuration, rps })
     }
 
     /// From fresh starts made after the choice; from the race alone when there was no time for

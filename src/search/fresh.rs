@@ -42,12 +42,6 @@ pub(super) struct FreshStart {
     belief: Option<RatePosterior>,
 }
 
-impl PartialEq for FreshStart {
-    fn eq(&self, other: &Self) -> bool {
-        self.probes == other.probes && self.belief.is_some() == other.belief.is_some()
-    }
-}
-
 /// What is known beforehand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Known {

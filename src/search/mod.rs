@@ -11,6 +11,7 @@ mod climb;
 mod confirm;
 mod expect;
 mod fresh;
+mod hold;
 mod objective;
 mod precision;
 mod pursue;
@@ -37,6 +38,7 @@ pub use capacity::CapacitySearch;
 use cell::Cell;
 use climb::Climb;
 use confirm::Confirm;
+use hold::{Ending, Hold};
 pub use objective::{Cost, Weighed};
 pub use screen::KnobChange;
 use screen::{Knobs, Screen};
@@ -122,7 +124,7 @@ pub enum Told {
 }
 
 /// How far the search is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 enum Stage {
     /// The current configuration with one client: the floor of latency, and the goal.
     Unloaded,
@@ -132,6 +134,8 @@ enum Stage {
     Race(Option<Climb>),
     /// The winner and the reference, afresh and interleaved.
     Confirm(Confirm),
+    /// The choice on a fresh start, at the rate to be printed.
+    Hold(Hold),
     /// The choice with changes of the knobs beside it as it is.
     Screen(Screen),
     Done,
@@ -150,6 +154,8 @@ pub struct Search {
     limit: Option<QuantileLimit>,
     cells: BTreeMap<Configuration, Cell>,
     stage: Stage,
+    /// How the choice held the rate to be printed, once that was tried.
+    ending: Option<Ending>,
     /// Time of the last thing told, seconds since the session began.
     now_s: f64,
     /// Mean seconds that a start costs beyond its load, as seen so far.
@@ -207,6 +213,7 @@ impl Search {
             limit: None,
             cells,
             stage: Stage::Unloaded,
+            ending: None,
             now_s: 0.0,
             start_cost_s: 2.0,
             starts: 0,
@@ -226,6 +233,7 @@ impl Search {
                 Stage::Race(Some(climb)) => self.climb_request(climb),
                 Stage::Race(None) => None,
                 Stage::Confirm(confirm) => self.confirm_request(confirm),
+                Stage::Hold(hold) => self.hold_request(hold),
                 Stage::Screen(screen) => self.screen_request(screen),
                 Stage::Done => return Ask::Done,
             };
@@ -293,6 +301,7 @@ impl Search {
             TrialPurpose::Saturate => self.take_burst(summary),
             TrialPurpose::Probe => self.take_probe(summary),
             TrialPurpose::Confirm => self.take_confirm(summary),
+            TrialPurpose::Hold => self.take_hold(summary),
             TrialPurpose::Screen => {}
         }
     }
@@ -314,6 +323,10 @@ impl Search {
             self.cell_mut(summary.configuration).rule_out(Obstacle::DiedTwice);
         }
         match summary.purpose {
+            TrialPurpose::Hold => {
+                self.drop_hold();
+                return;
+            }
             TrialPurpose::Unloaded => self.note(SearchNote::AloneNotMeasured { why }),
             _ if self.is_confirming() => self.note(SearchNote::ChoiceNotMeasuredAgain { why }),
             TrialPurpose::Probe if self.cells[&summary.configuration].probes > 0 => {
@@ -394,13 +407,14 @@ impl Search {
                 Some(climb) => Stage::Race(Some(climb)),
                 None => match self.begin_confirm() {
                     Some(confirm) => Stage::Confirm(confirm),
-                    None => self.begin_screen(),
+                    None => self.begin_hold(),
                 },
             },
             Stage::Confirm(confirm) => match self.next_block(confirm) {
                 Some(confirm) => Stage::Confirm(confirm),
-                None => self.begin_screen(),
+                None => self.begin_hold(),
             },
+            Stage::Hold(hold) => self.end_hold(hold),
             Stage::Screen(screen) => self.after_screen_block(&screen),
             Stage::Unloaded | Stage::Done => Stage::Done,
         };

@@ -5,6 +5,7 @@
 //! Computes only.
 
 use super::Search;
+use super::answer::CapacityEstimate;
 use super::confirm::{BLOCKS_LEAST, Confirm};
 use super::expect::Expectations;
 use super::objective::{self, Pick, Weighed};
@@ -206,7 +207,7 @@ impl Search {
             cell.capacity_rps()?;
             Some(Weighed {
                 configuration,
-                capacity: self.capacity(configuration)?.rps,
+                capacity: self.held_at_end(configuration).or(self.capacity(configuration))?.rps,
                 is_confirmed: !cell.blocks.is_empty(),
                 memory_bytes: cell.memory_bytes,
                 cpu_per_request_s: cell.cpu_per_request_s,
@@ -214,6 +215,13 @@ impl Search {
             })
         };
         measured.filter_map(weigh).collect()
+    }
+
+    /// Where a rate is asked for, what the last part showed of it has the last word.
+    fn held_at_end(&self, configuration: Configuration) -> Option<CapacityEstimate> {
+        self.rate_rps()?;
+        let rps = self.ending_of(configuration)?.capacity;
+        Some(CapacityEstimate { configuration, rps })
     }
 
     /// What is to be said of the answer to the question.

@@ -38,7 +38,7 @@ enum Round {
 }
 
 /// The blocks measured and to come.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) struct Screen {
     round: Round,
     /// What is left of this block, last one next.

@@ -44,8 +44,11 @@ struct Open {
 pub fn starts(trials: &[TrialSummary]) -> Vec<Start> {
     let mut groups: Vec<Open> = Vec::new();
     let mut was_setback = false;
-    // Those of the knobs were short, and only compared with each other.
-    let is_left_out = |purpose| matches!(purpose, TrialPurpose::Unloaded | TrialPurpose::Screen);
+    // Those of the knobs were short, and only compared with each other; that of the hold was at one
+    // rate, chosen to be held.
+    let is_left_out = |purpose| {
+        matches!(purpose, TrialPurpose::Unloaded | TrialPurpose::Screen | TrialPurpose::Hold)
+    };
     let counted =
         |trial: &&TrialSummary| trial.variant.is_as_it_is() && !is_left_out(trial.purpose);
     for trial in trials.iter().filter(counted) {

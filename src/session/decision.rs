@@ -66,7 +66,7 @@ fn at_the_edge(plan: &Plan, chosen: Configuration) -> Vec<PlanNote> {
 }
 
 /// The trial that shows the goals of the chosen configuration, with its rate: the highest rate that
-/// held when the choice was confirmed, else when it was raced.
+/// held at the end, else when the choice was confirmed, else when it was raced.
 fn confirmed(mixed: &[TrialSummary], chosen: Configuration) -> Option<(&TrialSummary, f64)> {
     let held = mixed.iter().filter(|trial| {
         let may_be_believed = trial.valid && trial.failure.is_none();
@@ -77,7 +77,8 @@ fn confirmed(mixed: &[TrialSummary], chosen: Configuration) -> Option<(&TrialSum
         let rates = trials.filter_map(|trial| Some((trial, trial.offered.rate()?.as_per_second())));
         rates.max_by(|a, b| a.1.total_cmp(&b.1))
     };
-    of_purpose(TrialPurpose::Confirm).or_else(|| of_purpose(TrialPurpose::Probe))
+    let of_last = of_purpose(TrialPurpose::Hold).or_else(|| of_purpose(TrialPurpose::Confirm));
+    of_last.or_else(|| of_purpose(TrialPurpose::Probe))
 }
 
 /// Goals that too few requests were about to be certain of their latencies.
@@ -124,6 +125,7 @@ fn decision(choice: &Choice, found: Option<&KnobsAnswer>, facts: &Facts<'_>) -> 
         gain_ratio: choice.gain.map(|gain| gain.value),
         gain_ratio_interval: choice.gain.as_ref().map(Estimate::interval),
         precision: choice.precision,
+        held: choice.held,
         operating_rps: choice.capacity.rps.value * OPERATING_SHARE,
         limit: choice.limit.clone(),
         goals: confirmed.map(|(trial, _)| trial.summary.goals.clone()).unwrap_or_default(),

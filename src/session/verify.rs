@@ -300,6 +300,7 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
             capacity,
             gain: answer.against_current.or(same),
             precision: None,
+            held: None,
             limit: answer.limit.clone(),
             memory_bytes: answer.memory_bytes,
             equivalent: Vec::new(),

@@ -85,6 +85,10 @@ pub struct Decision {
     /// How well the capacity is known.
     #[serde(default)]
     pub precision: Option<Precision>,
+    /// The rate that a fresh start held at the end of the session; null where none was held, or
+    /// there was no time to try one.
+    #[serde(default)]
+    pub held: Option<HeldRate>,
     /// The rate to run it at day to day.
     pub operating_rps: f64,
     pub limit: Limit,
@@ -101,6 +105,20 @@ pub struct Decision {
     pub memory_bytes: Option<u64>,
     /// Connections its workers x threads can hold at once.
     pub database_connections: u32,
+}
+
+/// A rate that the chosen setting, started afresh, was sent at the end of the session and held
+/// within the goals.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HeldRate {
+    pub rate_rps: f64,
+    /// How long it was measured.
+    pub duration_s: f64,
+    pub requests: u64,
+    /// Number of the trial.
+    pub trial: u32,
+    /// The goals were met beyond chance (95 %); else by the plain figures alone.
+    pub certain: bool,
 }
 
 /// How well a capacity is known from the fresh starts of its session, and what it would take to

@@ -66,8 +66,8 @@ pub use comparison_note::{
 };
 pub use configuration::Configuration;
 pub use decision::{
-    CurrentSetting, Decision, Equivalent, KnobLine, MemoryParts, OPERATING_SHARE, Precision,
-    PredictedLimit, Prediction, PredictionScore, Settings, TuneResult,
+    CurrentSetting, Decision, Equivalent, HeldRate, KnobLine, MemoryParts, OPERATING_SHARE,
+    Precision, PredictedLimit, Prediction, PredictionScore, Settings, TuneResult,
 };
 pub use doubt::{
     CapacityDoubt, ChangeNotThere, Doubt, GeneratorDoubt, LoadDoubt, LoadOffered, MachineDoubt,

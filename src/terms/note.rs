@@ -40,6 +40,11 @@ pub enum SearchNote {
     UntriedMayHoldMore { configuration: Configuration, expected_ratio: Option<f64> },
     /// The choice was not measured again: its figures are the race's.
     NoTimeToConfirm,
+    /// The printed rate was not sent to a fresh start: there was no time, or the session was stopped.
+    NotHeldAtEnd,
+    /// The printed rate was sent to fresh starts and missed, last at this rate, requests/s; it is
+    /// what all trials together point to.
+    NothingHeldAtEnd { rate_rps: f64 },
     /// Measuring the choice again failed twice; `why` is the last trial's.
     ChoiceNotMeasuredAgain { why: Stated<Reason> },
     /// The chosen setting held no rate that was tried: its capacity is a guess from misses.

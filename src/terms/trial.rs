@@ -55,6 +55,8 @@ pub enum TrialPurpose {
     Probe,
     /// Is the printed capacity sustainable? After the choice was made.
     Confirm,
+    /// Does the chosen setting, started afresh, hold the rate that is to be printed?
+    Hold,
     /// What a change of a knob does: the choice with it or, beside that, without it.
     Screen,
 }

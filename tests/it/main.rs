@@ -10,6 +10,7 @@ mod doctor;
 mod failures;
 mod fuzz;
 mod goals;
+mod hold;
 mod knobs;
 mod lab;
 mod load;

@@ -6,9 +6,11 @@
 use super::{front, knobs, names, used};
 use crate::report::figures;
 use crate::report::story::{GoalLatency, Story, failed_share};
-use crate::report::wording::{Counted, Found, Language, Nearest, Phrases, Today, Undone, WayOut};
+use crate::report::wording::{
+    Counted, Found, Held, Language, Nearest, Phrases, Today, Undone, WayOut,
+};
 use crate::terms::{
-    CurrentSetting, Decision, LimitKind, Machine, Offered, SessionState, TrialFailure,
+    CurrentSetting, Decision, HeldRate, LimitKind, Machine, Offered, SessionState, TrialFailure,
 };
 
 /// `3 workers x 5 threads`, or `3 workers` where there are no threads to choose.
@@ -26,6 +28,7 @@ pub fn headline(story: &Story, language: Language) -> String {
     let Some(decision) = &story.decision else { return without_decision(story, &goal, say) };
     let setting = in_full(story, decision.workers, decision.threads, say);
     let capacity = figures::number(decision.capacity_rps);
+    let capacity = if story.is_estimate() { say.about(&capacity) } else { capacity };
     let found = Found { setting: &setting, capacity: &capacity, goal: &goal };
     if let Some(text) = front::headline(story, &found, language) {
         return text;
@@ -110,6 +113,7 @@ fn decision_facts(
         Some(&say.interval(decision.capacity_rps_interval)),
     );
     facts.push((labels.found, found));
+    facts.extend(decision.held.map(|it| (labels.held, held(&it, say))));
     if story.chosen() != story.current_configuration() {
         facts.extend(gain(decision, say).map(|text| (labels.gain, text)));
     }
@@ -133,6 +137,16 @@ fn decision_facts(
     facts.extend(used::inside(story, language).map(|text| (labels.inside, text)));
     let connections = u64::from(decision.database_connections);
     facts.push((labels.database, say.up_to_connections(connections)));
+}
+
+fn held(it: &HeldRate, say: &'static dyn Phrases) -> String {
+    say.held(&Held {
+        rate: &figures::rate(it.rate_rps),
+        time: &say.span(it.duration_s),
+        requests: &say.count(it.requests, Counted::Requests),
+        trial: it.trial,
+        is_certain: it.certain,
+    })
 }
 
 fn gain(decision: &Decision, say: &'static dyn Phrases) -> Option<String> {
@@ -324,6 +338,7 @@ mod tests {
             gain_ratio: gain,
             gain_ratio_interval: gain.map(|gain| [gain - 0.05, gain + 0.05]),
             precision: None,
+            held: None,
             operating_rps: 70.0,
             limit: Limit::unknown(WaitingEvidence::NotSaturated),
             goals: Vec::new(),

@@ -14,8 +14,8 @@ use super::figures;
 use crate::terms::{
     BootFailure, Change, Configuration, CurrentSetting, Decision, Event, EventKind, GoalList,
     KnobsReport, Machine, MemoryParts, Note, ObjectiveReport, PlanLine, PlanRecord, PlannedValue,
-    Prediction, PredictionScore, SessionError, SessionState, Stated, TrialPurpose, TrialSummary,
-    TuneResult, Variant, Verdict, Verification, Warning, plan_records,
+    Prediction, PredictionScore, SearchNote, SessionError, SessionState, Stated, TrialPurpose,
+    TrialSummary, TuneResult, Variant, Verdict, Verification, Warning, plan_records,
 };
 pub use detail::Detail;
 pub use findings::{GoalLatency, NoFigure, Outcome, failed_share};
@@ -258,8 +258,18 @@ impl Story {
         self.trials
             .iter()
             .filter(|trial| trial.valid)
-            .filter(|trial| matches!(trial.purpose, TrialPurpose::Probe | TrialPurpose::Confirm))
+            .filter(|trial| is_of_a_rate(trial.purpose))
             .filter_map(|trial| trial.offered.rate().map(|rate| (trial, rate.as_per_second())))
+    }
+
+    /// What is printed as the capacity was not held by a fresh start at the end: it is what shorter
+    /// trials point to. False in sessions of versions that tried none.
+    pub fn is_estimate(&self) -> bool {
+        let tells = |note: &Note| {
+            let Note::Search(note) = note else { return false };
+            matches!(note, SearchNote::NotHeldAtEnd | SearchNote::NothingHeldAtEnd { .. })
+        };
+        self.notes.iter().filter_map(Stated::fact).any(tells)
     }
 
     /// The highest rate that held in any believable trial.
@@ -364,4 +374,8 @@ impl Story {
         let decision = self.decision.as_ref()?;
         Configuration::new(decision.workers, decision.threads).ok()
     }
+}
+/// It asks whether a rate is sustainable.
+fn is_of_a_rate(purpose: TrialPurpose) -> bool {
+    matches!(purpose, TrialPurpose::Probe | TrialPurpose::Confirm | TrialPurpose::Hold)
 }

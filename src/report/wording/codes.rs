@@ -9,6 +9,7 @@ pub fn purpose(purpose: TrialPurpose) -> &'static str {
         TrialPurpose::Saturate => "saturate",
         TrialPurpose::Probe => "probe",
         TrialPurpose::Confirm => "confirm",
+        TrialPurpose::Hold => "hold",
         TrialPurpose::Screen => "screen",
     }
 }

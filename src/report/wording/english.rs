@@ -19,7 +19,7 @@ mod undone;
 mod way_out;
 
 use super::{
-    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, Phrases,
+    Counted, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, MemoryPart, Nearest, Phrases,
     StillRight, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
@@ -222,6 +222,21 @@ impl Phrases for English {
     fn limit_because(&self, limit: &str, evidence: &str, confidence: Option<&str>) -> String {
         let sure = confidence.map(|it| format!(" (confidence {it})")).unwrap_or_default();
         format!("{limit}: {evidence}{sure}")
+    }
+
+    fn about(&self, figure: &str) -> String {
+        format!("about {figure}")
+    }
+
+    fn held(&self, held: &Held<'_>) -> String {
+        let sure = match held.is_certain {
+            true => "beyond chance",
+            false => "by its plain figures, which chance might explain",
+        };
+        format!(
+            "started afresh, it was sent {} for {} and met the goal {sure} ({}, trial {})",
+            held.rate, held.time, held.requests, held.trial
+        )
     }
 
     fn day_to_day(&self, rate: &str, share: &str) -> String {

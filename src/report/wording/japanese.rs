@@ -19,7 +19,7 @@ mod undone;
 mod way_out;
 
 use super::{
-    Counted, Found, FrontHeading, GoalMet, Inside, KnobOutcome, MemoryPart, Nearest, Phrases,
+    Counted, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, MemoryPart, Nearest, Phrases,
     StillRight, Today, Undone, WayOut, Why,
 };
 use crate::report::story::{NoFigure, Outcome};
@@ -85,6 +85,7 @@ impl Phrases for Japanese {
             TrialPurpose::Saturate => "飽和",
             TrialPurpose::Probe => "探索",
             TrialPurpose::Confirm => "確認",
+            TrialPurpose::Hold => "維持",
             TrialPurpose::Screen => "比較",
         }
     }
@@ -233,6 +234,21 @@ impl Phrases for Japanese {
     fn limit_because(&self, limit: &str, evidence: &str, confidence: Option<&str>) -> String {
         let sure = confidence.map(|it| format!("（確信度 {it}）")).unwrap_or_default();
         format!("{limit}: {evidence}{sure}")
+    }
+
+    fn about(&self, figure: &str) -> String {
+        format!("約 {figure}")
+    }
+
+    fn held(&self, held: &Held<'_>) -> String {
+        let sure = match held.is_certain {
+            true => "偶然では説明できない確かさで目標を満たしました",
+            false => "目標を満たしましたが、偶然の可能性が残ります",
+        };
+        format!(
+            "起動し直して {} を {} かけ続け、{sure}（{}、試行 {}）",
+            held.rate, held.time, held.requests, held.trial
+        )
     }
 
     fn day_to_day(&self, rate: &str, share: &str) -> String {

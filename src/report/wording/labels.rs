@@ -25,6 +25,7 @@ pub struct Labels {
     pub with_knobs: &'static str,
     pub limit: &'static str,
     pub what_helps: &'static str,
+    pub held: &'static str,
     pub day_to_day: &'static str,
     pub memory: &'static str,
     pub of_that: &'static str,

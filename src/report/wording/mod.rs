@@ -177,6 +177,18 @@ pub struct Found<'a> {
     pub goal: &'a str,
 }
 
+/// The last part of a session: the chosen setting at the printed rate.
+#[derive(Debug, Clone, Copy)]
+pub struct Held<'a> {
+    pub rate: &'a str,
+    pub time: &'a str,
+    /// How many requests were due, with the word.
+    pub requests: &'a str,
+    pub trial: u32,
+    /// The goals were met beyond chance.
+    pub is_certain: bool,
+}
+
 /// What runs today, in a headline.
 #[derive(Debug, Clone, Copy)]
 pub struct Today<'a> {
@@ -396,6 +408,9 @@ pub trait Phrases: PlanPhrases + Sync {
     fn holds_not(&self, setting: &str, is_in_workers: bool, why: NoFigure) -> String;
     fn gain(&self, change: &str, ratio: &str, interval: Option<(&str, bool)>) -> String;
     fn limit_because(&self, limit: &str, evidence: &str, confidence: Option<&str>) -> String;
+    /// A figure that no fresh start held at the end: an estimate.
+    fn about(&self, figure: &str) -> String;
+    fn held(&self, held: &Held<'_>) -> String;
     fn day_to_day(&self, rate: &str, share: &str) -> String;
     fn memory_of(&self, used: &str, all: Option<&str>) -> String;
     fn memory_part(&self, part: MemoryPart, figure: &str, interval: Option<&str>) -> String;

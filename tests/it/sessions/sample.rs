@@ -431,6 +431,7 @@ pub fn decision() -> Decision {
         gain_ratio: Some(1.527),
         gain_ratio_interval: Some([1.461, 1.596]),
         precision: None,
+        held: None,
         operating_rps: 288.7,
         limit: busy_cores(),
         goals: Vec::new(),

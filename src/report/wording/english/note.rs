@@ -3,7 +3,7 @@
 use super::super::labels::ENGLISH;
 use super::{English, Phrases, obstacle, reason};
 use crate::report::Language;
-use crate::report::figures::{half_width, ratio, ratio_interval, size_of_change};
+use crate::report::figures::{half_width, rate, ratio, ratio_interval, size_of_change};
 use crate::report::wording::Counted;
 use crate::terms::{
     KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, RecheckNote,
@@ -48,6 +48,16 @@ fn of_search(note: &SearchNote) -> String {
         SearchNote::NoTimeToConfirm => {
             "no time was left to measure the choice again; the figures are the race's own".into()
         }
+        SearchNote::NotHeldAtEnd => {
+            "the printed rate was not tried for long: it is what shorter trials point to; a longer \
+             --budget has a fresh start hold it for half a minute or more"
+                .into()
+        }
+        SearchNote::NothingHeldAtEnd { rate_rps } => format!(
+            "no rate was held to the end: fresh starts missed each that was tried, last {}; the \
+             printed one is what all trials together point to",
+            rate(*rate_rps)
+        ),
         SearchNote::ChoiceNotMeasuredAgain { why } => {
             format!(
                 "the choice could not be measured again, the figures are the race's: {}",

@@ -3,7 +3,7 @@
 use super::super::labels::JAPANESE;
 use super::{Japanese, Phrases, obstacle};
 use crate::report::Language;
-use crate::report::figures::{half_width, ratio, size_of_change};
+use crate::report::figures::{half_width, rate, ratio, size_of_change};
 use crate::report::wording::Counted;
 use crate::terms::{
     KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, RecheckNote,
@@ -51,6 +51,16 @@ fn of_search(note: &SearchNote) -> String {
         SearchNote::NoTimeToConfirm => {
             "推奨設定を計測し直す時間がありませんでした。値は探索のときのものです".into()
         }
+        SearchNote::NotHeldAtEnd => {
+            "表示した負荷は長くは試していません。短い試行から見積もった値です。--budget を長くすると、起動し直\
+             したサーバーに 30 秒以上かけて確かめられます"
+                .into()
+        }
+        SearchNote::NothingHeldAtEnd { rate_rps } => format!(
+            "最後まで続けてさばけた負荷はありませんでした。起動し直したサーバーは、試した負荷（最後は {}）を\
+             どれもさばけませんでした。表示した値は、すべての試行から見積もったものです",
+            rate(*rate_rps)
+        ),
         SearchNote::ChoiceNotMeasuredAgain { why } => {
             format!(
                 "推奨設定を計測し直せませんでした。値は探索のときのものです: {}",

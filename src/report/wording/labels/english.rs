@@ -11,6 +11,7 @@ pub const LABELS: Labels = Labels {
     with_knobs: "with knobs",
     limit: "limit",
     what_helps: "what helps",
+    held: "held",
     day_to_day: "day to day",
     memory: "memory",
     of_that: "of that",

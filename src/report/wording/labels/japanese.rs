@@ -11,6 +11,7 @@ pub const LABELS: Labels = Labels {
     with_knobs: "追加設定",
     limit: "ボトルネック",
     what_helps: "対策",
+    held: "維持",
     day_to_day: "普段の負荷",
     memory: "メモリ",
     of_that: "メモリ内訳",

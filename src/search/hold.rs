@@ -1,0 +1,211 @@
+//! The last part: the chosen setting is started afresh and sent the rate that is to be printed, for
+//! long enough to know. A miss lowers the rate, and it is held again while there is time.
+//!
+//! Everything before this estimates a capacity from short windows; what is printed as held was held
+//! here.
+
+use std::time::Duration;
+
+use super::climb::observe;
+use super::{Search, Stage, TrialRequest};
+use crate::stats::{Estimate, RatePosterior};
+use crate::terms::{
+    Configuration, HeldRate, Offered, Rate, SearchNote, TrialPurpose, TrialSummary, Variant,
+    Verdict,
+};
+
+/// The chosen setting at the rate to be printed.
+#[derive(Debug, Clone)]
+pub(super) struct Hold {
+    pub configuration: Configuration,
+    /// Of its capacity: what the fresh starts said, and what each attempt adds.
+    belief: RatePosterior,
+    /// What is sent next, requests/s.
+    rate_rps: f64,
+    duration: Duration,
+    /// Highest rate that was held, below every rate that was missed.
+    held: Option<HeldRate>,
+    lowest_missed_rps: Option<f64>,
+    is_over: bool,
+}
+
+/// How the last part came out.
+#[derive(Debug, Clone)]
+pub(super) struct Ending {
+    pub configuration: Configuration,
+    pub held: Option<HeldRate>,
+    /// Capacity by all that is known, with its 95 % interval.
+    pub capacity: Estimate,
+}
+
+/// No attempt is shorter, s: a queue near its capacity takes many seconds to show itself.
+const LEAST_S: f64 = 30.0;
+const MOST_S: f64 = 60.0;
+/// Requests that an attempt should see, as far as [`MOST_S`] allows.
+const REQUESTS: f64 = 6000.0;
+/// The rate is sent for so long before it counts: the server is cold.
+const WARM_UP: Duration = Duration::from_secs(5);
+/// The rate to be printed is held by the setting with this probability, before it is tried.
+const SURE: f64 = 0.9;
+/// After a miss the next rate is at most this share of it.
+const STEP_DOWN: f64 = 0.95;
+/// A shorter budget has no time for it.
+const BUDGET_LEAST: Duration = Duration::from_secs(120);
+/// A budget from which on a missed rate may be followed by another.
+const BUDGET_OF_TWO: Duration = Duration::from_secs(240);
+
+impl Search {
+    /// Time of the budget that the last part is kept, seconds.
+    pub(super) fn kept_for_hold_s(&self, rate_rps: f64) -> f64 {
+        let attempts = match self.plan.budget {
+            budget if budget < BUDGET_LEAST => 0.0,
+            budget if budget < BUDGET_OF_TWO => 1.0,
+            _ => 2.0,
+        };
+        attempts * self.hold_cost_s(rate_rps)
+    }
+
+    fn hold_cost_s(&self, rate_rps: f64) -> f64 {
+        self.start_cost_s + WARM_UP.as_secs_f64() + duration(rate_rps).as_secs_f64()
+    }
+
+    /// What the search turns to when the choice is made.
+    pub(super) fn begin_hold(&mut self) -> Stage {
+        match self.to_hold() {
+            Some(hold) => Stage::Hold(hold),
+            None => self.begin_screen(),
+        }
+    }
+
+    fn to_hold(&self) -> Option<Hold> {
+        let configuration = self.to_recommend()?;
+        let estimate = self.capacity(configuration)?.rps;
+        if self.plan.budget < BUDGET_LEAST {
+            return None;
+        }
+        let sd_log = (estimate.high / estimate.low).ln() / (2.0 * 1.96);
+        let belief = RatePosterior::with_prior(estimate.value, sd_log);
+        let asked_rps = self.plan.objective.rate_rps();
+        let rate_rps = asked_rps.unwrap_or_else(|| printable(belief.quantile(1.0 - SURE)));
+        if self.hold_cost_s(rate_rps) > self.time_left().as_secs_f64() {
+            return None;
+        }
+        Some(Hold {
+            configuration,
+            belief,
+            rate_rps,
+            duration: duration(rate_rps),
+            held: None,
+            lowest_missed_rps: None,
+            is_over: false,
+        })
+    }
+
+    pub(super) fn hold_request(&self, hold: &Hold) -> Option<TrialRequest> {
+        let is_open = self.cells[&hold.configuration].is_open();
+        (!hold.is_over && is_open).then(|| TrialRequest {
+            configuration: hold.configuration,
+            variant: Variant::AS_IT_IS,
+            fresh_start: true,
+            purpose: TrialPurpose::Hold,
+            offered: Offered::Open {
+                rate: Rate::per_second(hold.rate_rps).expect("finite and positive"),
+                arrivals: self.plan.arrivals,
+            },
+            warm_up: WARM_UP,
+            duration: hold.duration,
+            common_arrivals: None,
+        })
+    }
+
+    pub(super) fn take_hold(&mut self, summary: &TrialSummary) {
+        let left_s = self.time_left().as_secs_f64();
+        let cost_s = self.hold_cost_s(summary.offered.rate().map_or(1.0, Rate::as_per_second));
+        let is_asked = self.plan.objective.rate_rps().is_some();
+        let Stage::Hold(hold) = &mut self.stage else { return };
+        hold.take(summary);
+        let is_settled = hold.held.is_some_and(|held| held.certain);
+        hold.is_over = is_settled || is_asked || cost_s > left_s;
+    }
+
+    /// Ends the last part with what it came to.
+    pub(super) fn end_hold(&mut self, hold: Hold) -> Stage {
+        if !self.cells[&hold.configuration].is_open() {
+            return self.begin_hold();
+        }
+        if let Some(ending) = hold.ending() {
+            if let (None, Some(rate_rps)) = (ending.held, hold.lowest_missed_rps) {
+                self.note(SearchNote::NothingHeldAtEnd { rate_rps });
+            }
+            self.ending = Some(ending);
+        }
+        self.begin_screen()
+    }
+
+    /// Gives up on the last part: it could not be measured.
+    pub(super) fn drop_hold(&mut self) {
+        if let Stage::Hold(hold) = &mut self.stage {
+            hold.is_over = true;
+        }
+    }
+
+    /// How the last part came out, if it was about this setting.
+    pub(super) fn ending_of(&self, chosen: Configuration) -> Option<&Ending> {
+        self.ending.as_ref().filter(|ending| ending.configuration == chosen)
+    }
+}
+
+impl Hold {
+    fn take(&mut self, summary: &TrialSummary) {
+        observe(&mut self.belief, self.rate_rps, summary);
+        let is_held = summary.leaning == Verdict::Yes && summary.verdict != Verdict::No;
+        if is_held {
+            let held = HeldRate {
+                rate_rps: self.rate_rps,
+                duration_s: summary.summary.duration_s,
+                requests: summary.summary.due,
+                trial: summary.id,
+                certain: summary.verdict == Verdict::Yes,
+            };
+            self.held = Some(held);
+        } else {
+            let lowest = self.lowest_missed_rps.unwrap_or(f64::INFINITY);
+            self.lowest_missed_rps = Some(lowest.min(self.rate_rps));
+            self.held = self.held.filter(|held| held.rate_rps < self.rate_rps);
+        }
+        let below = self.rate_rps * STEP_DOWN;
+        self.rate_rps = printable(self.belief.quantile(1.0 - SURE).min(below));
+        self.duration = duration(self.rate_rps);
+    }
+
+    /// `None` when nothing was tried.
+    fn ending(&self) -> Option<Ending> {
+        if self.held.is_none() && self.lowest_missed_rps.is_none() {
+            return None;
+        }
+        let (low, high) = self.belief.interval(0.95);
+        let value = self.held.map_or_else(|| self.belief.median(), |held| held.rate_rps);
+        let capacity = Estimate {
+            value,
+            low: low.min(value),
+            high: high.max(value),
+            count: self.belief.count() as u64,
+        };
+        Some(Ending { configuration: self.configuration, held: self.held, capacity })
+    }
+}
+
+fn duration(rate_rps: f64) -> Duration {
+    Duration::from_secs_f64((REQUESTS / rate_rps.max(0.1)).clamp(LEAST_S, MOST_S).round())
+}
+
+/// The next rate below that is printed as it is, with three significant digits: what is printed is
+/// what was sent.
+fn printable(rate_rps: f64) -> f64 {
+    let step = match rate_rps {
+        rate if rate >= 100.0 => 1.0,
+        rate if rate >= 10.0 => 0.1,
+        _ => 0.01,
+    };
+    ((rate_rps / step + 1e-9).floor() * step).max(0.01)
+}
