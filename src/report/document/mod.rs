@@ -9,6 +9,7 @@ pub mod compare;
 pub mod doctor;
 mod front;
 pub(super) mod goals;
+mod held;
 pub(super) mod knobs;
 pub mod lab;
 pub mod lab_figures;

@@ -3,14 +3,12 @@
 //! In: a [`Story`] and a [`Language`]. Out: unescaped plain text. What is said is decided here, and
 //! how it is said in `wording`. Computes only, and judges nothing.
 
-use super::{front, knobs, names, used};
+use super::{front, held, knobs, names, used};
 use crate::report::figures;
 use crate::report::story::{GoalLatency, Story, failed_share};
-use crate::report::wording::{
-    Counted, Found, Held, Language, Nearest, Phrases, Today, Undone, WayOut,
-};
+use crate::report::wording::{Counted, Found, Language, Nearest, Phrases, Today, Undone, WayOut};
 use crate::terms::{
-    CurrentSetting, Decision, HeldRate, LimitKind, Machine, Offered, SessionState, TrialFailure,
+    CurrentSetting, Decision, LimitKind, Machine, Offered, SessionState, TrialFailure,
 };
 
 /// `3 workers x 5 threads`, or `3 workers` where there are no threads to choose.
@@ -113,7 +111,7 @@ fn decision_facts(
         Some(&say.interval(decision.capacity_rps_interval)),
     );
     facts.push((labels.found, found));
-    facts.extend(decision.held.map(|it| (labels.held, held(&it, say))));
+    facts.extend(decision.held.map(|it| (labels.held_at_end, held::sentence(&it, language))));
     if story.chosen() != story.current_configuration() {
         facts.extend(gain(decision, say).map(|text| (labels.gain, text)));
     }
@@ -137,16 +135,6 @@ fn decision_facts(
     facts.extend(used::inside(story, language).map(|text| (labels.inside, text)));
     let connections = u64::from(decision.database_connections);
     facts.push((labels.database, say.up_to_connections(connections)));
-}
-
-fn held(it: &HeldRate, say: &'static dyn Phrases) -> String {
-    say.held(&Held {
-        rate: &figures::rate(it.rate_rps),
-        time: &say.span(it.duration_s),
-        requests: &say.count(it.requests, Counted::Requests),
-        trial: it.trial,
-        is_certain: it.certain,
-    })
 }
 
 fn gain(decision: &Decision, say: &'static dyn Phrases) -> Option<String> {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{Block, Document, Kind, Medium, Section, Table, Tone};
-use super::{front, goals, knobs, map, names, sentences, tables, verification};
+use super::{front, goals, held, knobs, map, names, sentences, tables, verification};
 use crate::report::story::Story;
 use crate::report::wording::{Counted, Language, planned};
 use crate::report::{figures, outside};
@@ -20,6 +20,7 @@ pub fn session(story: &Story, language: Language) -> Document {
     let trials = Section::new(labels.trials, vec![Block::Trials(lines)]).folded(count);
     let plan = plan_section(story, language).folded(labels.plan);
     // A page has the plan closed above the trials; a terminal, which shows all of both, below them.
+    sections.extend(held::section(story, language));
     sections.extend([plan.clone().only(Medium::Page), trials, plan.only(Medium::Terminal)]);
     Document { language, sections }
 }

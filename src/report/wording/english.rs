@@ -239,6 +239,10 @@ impl Phrases for English {
         )
     }
 
+    fn second_by_second(&self, rate: &str) -> String {
+        format!("The last part at {rate}, second by second")
+    }
+
     fn day_to_day(&self, rate: &str, share: &str) -> String {
         format!("{rate}, {share} of what it holds: the rest is for bursts and bad days")
     }

@@ -251,6 +251,10 @@ impl Phrases for Japanese {
         )
     }
 
+    fn second_by_second(&self, rate: &str) -> String {
+        format!("最後に {rate} をかけた 1 秒ごとの記録")
+    }
+
     fn day_to_day(&self, rate: &str, share: &str) -> String {
         format!("{rate}（さばける量の {share}）。残りは急増や不調のときの余裕です")
     }

@@ -25,7 +25,7 @@ pub struct Labels {
     pub with_knobs: &'static str,
     pub limit: &'static str,
     pub what_helps: &'static str,
-    pub held: &'static str,
+    pub held_at_end: &'static str,
     pub day_to_day: &'static str,
     pub memory: &'static str,
     pub of_that: &'static str,
@@ -102,6 +102,13 @@ pub struct Labels {
     pub goal: &'static str,
     pub machine: &'static str,
     pub throughput: &'static str,
+
+    // A second of a load, as columns.
+    pub second: &'static str,
+    pub due: &'static str,
+    pub errors: &'static str,
+    pub in_flight: &'static str,
+    pub longest: &'static str,
 
     // Lines of progress.
     pub no_reply: &'static str,

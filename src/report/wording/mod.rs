@@ -411,6 +411,7 @@ pub trait Phrases: PlanPhrases + Sync {
     /// A figure that no fresh start held at the end: an estimate.
     fn about(&self, figure: &str) -> String;
     fn held(&self, held: &Held<'_>) -> String;
+    fn second_by_second(&self, rate: &str) -> String;
     fn day_to_day(&self, rate: &str, share: &str) -> String;
     fn memory_of(&self, used: &str, all: Option<&str>) -> String;
     fn memory_part(&self, part: MemoryPart, figure: &str, interval: Option<&str>) -> String;

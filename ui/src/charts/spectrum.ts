@@ -43,7 +43,8 @@ export function lastOf(
     (trial) =>
       isSame(trial, at) && trial.detail !== null && trial.changes.length === 0,
   );
-  const valid = own.filter((trial) => trial.valid && trial.purpose === "confirm");
+  const last = new Set(["confirm", "hold"]);
+  const valid = own.filter((trial) => trial.valid && last.has(trial.purpose));
   return valid.at(-1) ?? own.filter((trial) => trial.valid).at(-1) ?? own.at(-1);
 }
 

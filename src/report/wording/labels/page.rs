@@ -35,9 +35,9 @@ words! {
     copy copied not_copied data copy_csv save_csv show_all compare
 
     // Single words: heads of columns, legends, axes.
-    threads master worker shared state low high why quantile latencies second in_flight
-    machine_busy steal throttled figure compared_change observations run errors changes duration
-    what started session status published needed holds due sent rps offered_load seconds
+    threads master worker shared state low high why quantile latencies
+    machine_busy steal throttled figure compared_change observations run changes duration
+    what started session status published needed holds sent rps offered_load seconds
     busy_cores connections change_a_to_b measured unknown cannot_run
 
     // States, verdicts and phases, named as in the data.
