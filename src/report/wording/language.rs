@@ -10,6 +10,16 @@ pub trait Fact {
     fn in_words(&self, language: Language) -> String;
 }
 
+/// A fact as its sentence, and text as it is.
+impl<F: Fact> Fact for Stated<F> {
+    fn in_words(&self, language: Language) -> String {
+        match self {
+            Self::Fact(fact) => fact.in_words(language),
+            Self::Verbatim(text) => text.clone(),
+        }
+    }
+}
+
 /// A language for text that people read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Language {
@@ -47,10 +57,7 @@ impl Language {
 
     /// A fact as a sentence; text as it is.
     pub fn say<F: Fact>(self, stated: &Stated<F>) -> String {
-        match stated {
-            Stated::Fact(fact) => self.say_fact(fact),
-            Stated::Verbatim(text) => text.clone(),
-        }
+        self.say_fact(stated)
     }
 
     /// A fact as a sentence.
@@ -59,8 +66,8 @@ impl Language {
     }
 
     /// What is said, in its order.
-    pub fn say_each<F: Fact>(self, all: &[Stated<F>]) -> Vec<String> {
-        all.iter().map(|one| self.say(one)).collect()
+    pub fn say_each(self, all: &[impl Fact]) -> Vec<String> {
+        all.iter().map(|one| self.say_fact(one)).collect()
     }
 
     /// Empty where nothing is said.
