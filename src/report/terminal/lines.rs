@@ -6,7 +6,7 @@ use std::io;
 
 use super::Channel;
 use crate::report::document::{self, knobs, tables};
-use crate::report::render::text;
+use crate::report::render::{log, text, trial};
 use crate::report::{Story, Style, decision};
 use crate::terms::{Event, EventKind};
 
@@ -27,10 +27,10 @@ pub fn noteworthy(story: &Story, event: &Event, style: Style) -> Vec<String> {
         }
         EventKind::BootFailed { configuration, variant, failure } => {
             let what = knobs::did_not_start(story, *configuration, *variant, failure, language);
-            text::failure(&what, &failure.last_lines, style)
+            log::failure(&what, &failure.last_lines, style)
         }
         EventKind::TrialFinished { summary, .. } => {
-            text::trial(&tables::trial(story, summary, language), style)
+            trial::trial(&tables::trial(story, summary, language), style)
         }
         _ => Vec::new(),
     }
