@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::sessions::StoreArgument;
 use super::{Exit, UsageError};
-use crate::report::{document, html, json, junit, outside, render};
+use crate::report::{document, json, junit, outside, page, render};
 use crate::session::compare::{CompareError, Question, Source, SourceError, compare};
 use crate::session::report::{named_file, write_file};
 use crate::terms::{CompareReport, Standing};
@@ -62,7 +62,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     for (format, file) in &arguments.outputs {
         let content = match format {
             FileFormat::Junit => junit::comparison(&report),
-            FileFormat::Html => html::compare(&report, &html::assets()),
+            FileFormat::Html => page::compare(&report, &page::assets()),
         };
         write_file(file, &content)?;
     }

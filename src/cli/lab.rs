@@ -7,7 +7,7 @@ use super::sessions::StoreArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::report::document::lab;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
-use crate::report::{Language, html, json};
+use crate::report::{Language, json, page};
 use crate::session::lab::{self as labs, LabError, RunOptions};
 use crate::session::report::{named_file, write_file};
 use crate::terms::{Holds, LabEvent, LabResult, LabTuneEvent};
@@ -176,7 +176,7 @@ fn experiment(
     };
     io::stdout().write_all(text.as_bytes())?;
     if let Some(file) = page {
-        write_file(file, &html::lab(&ended.result, &html::assets()))?;
+        write_file(file, &page::lab(&ended.result, &page::assets()))?;
     }
     if ended.is_cut {
         eprintln!("stopped; the same command goes on from here");

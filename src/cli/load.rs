@@ -3,10 +3,10 @@
 mod capacity;
 mod options;
 mod outputs;
+mod progress;
 mod tls;
 
 use std::cell::RefCell;
-use std::io::{self, Write};
 use std::ops::ControlFlow;
 
 use jiff::Timestamp;
@@ -15,11 +15,11 @@ use super::exit::of_load;
 use super::push::push_to;
 use super::{Exit, interrupt};
 use crate::report::load::{LoadResult, text};
-use crate::report::terminal::{Channel, ProgressLine, can_redraw};
 use crate::session::load::{self, Conclusion, Receivers};
 use crate::session::push;
 use crate::terms::{LiveSecond, RequestRow};
 use options::{Options, asked};
+use progress::Progress;
 
 const AFTER_HELP: &str = r#"Examples:
   sweetspot load http://127.0.0.1:9292/ --rate 200/s --duration 30s --warmup 5s
@@ -69,7 +69,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let mut progress = Progress::new(is_quiet);
     let mut is_told = false;
     let mut watch = |second: &LiveSecond| {
-        progress.show(second);
+        progress.draw_or_say(&text::progress(second));
         if stop.is_raised() && second.in_flight > 0 && !std::mem::replace(&mut is_told, true) {
             progress.say("ending: awaits the last replies; Ctrl-C once more gives them up");
         }
@@ -95,40 +95,4 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         eprintln!("sweetspot: {}", text::nothing_answered(&summary));
     }
     Ok(exit)
-}
-
-/// The running load on standard error: one line that is redrawn on a terminal, a line a second
-/// elsewhere.
-enum Progress {
-    Nothing,
-    Line(ProgressLine),
-    Lines,
-}
-
-impl Progress {
-    fn new(is_quiet: bool) -> Self {
-        match () {
-            () if is_quiet => Self::Nothing,
-            () if can_redraw() => Self::Line(ProgressLine::on(Channel::standard_error())),
-            () => Self::Lines,
-        }
-    }
-
-    /// A closed standard error must not end the load.
-    fn show(&mut self, second: &LiveSecond) {
-        let text = text::progress(second);
-        drop(match self {
-            Self::Nothing => Ok(()),
-            Self::Line(line) => line.show(&text),
-            Self::Lines => writeln!(io::stderr(), "{text}"),
-        });
-    }
-
-    /// Once, whatever else is shown; a line in progress is drawn again a second later.
-    fn say(&self, text: &str) {
-        if !matches!(self, Self::Nothing) {
-            // As in `show`.
-            drop(writeln!(io::stderr(), "\n{text}"));
-        }
-    }
 }

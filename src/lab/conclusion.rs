@@ -273,23 +273,13 @@ mod tests {
 
     use super::*;
     use crate::lab::definition::CountWord;
-    use crate::terms::{LabSetting, Threads, Workers};
+    use crate::terms::LabSetting;
 
     fn run(workers: u16, repeat: u32, throughput: f64, spread: f64) -> LabRun {
         let blocks = [1.0 - spread, 1.0, 1.0 + spread, 1.0, 1.0 - spread, 1.0 + spread];
+        let sample = LabRun::sample(workers);
         LabRun {
-            setting: LabSetting {
-                target: "GET /".into(),
-                series: "GET /".into(),
-                workers: Workers::new(workers).unwrap(),
-                threads: Threads::new(1).unwrap(),
-                rate_rps: None,
-                clients: Some(40),
-                think_s: 0.0,
-                env: BTreeMap::new(),
-                repeat,
-            },
-            offered_rps: None,
+            setting: LabSetting { repeat, ..sample.setting.clone() },
             measured: Some(LabFigures {
                 requests: Some((throughput * 60.0) as u64),
                 success: Some(1.0),
@@ -300,14 +290,11 @@ mod tests {
                 throughput_rps: Some(throughput * 10.0),
                 ..LabFigures::default()
             }),
-            relative_measured: None,
-            relative_published: None,
-            failure: None,
             blocks: BTreeMap::from([(
                 "throughput_rps".to_string(),
                 blocks.map(|share| share * throughput).to_vec(),
             )]),
-            warnings: Vec::new(),
+            ..sample
         }
     }
 

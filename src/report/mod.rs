@@ -5,14 +5,14 @@
 //!
 //! On the way: events are put together into a [`story`], [`document`] makes blocks of it in the
 //! words of `wording`, and [`render`] makes text, Markdown or HTML of these. What programs read
-//! comes straight from the story: [`export`], and the data of the [`html`] page. [`terminal`] shows
+//! comes straight from the story: [`export`], and the data of the [`page`]. [`terminal`] shows
 //! a session as it goes.
 
 pub mod document;
 pub mod export;
 pub mod figures;
-pub mod html;
 pub mod outside;
+pub mod page;
 pub mod render;
 pub mod story;
 #[expect(clippy::disallowed_methods, reason = "writes to the standard streams")]
@@ -74,7 +74,7 @@ impl Format {
             Self::Markdown => render::markdown(&document()),
             Self::Json => json::render(&json::tune_report(story)),
             Self::Csv => csv::render(story),
-            Self::Html => html::render(story, None, &html::assets(), style.language),
+            Self::Html => page::render(story, None, &page::assets(), style.language),
             Self::Junit => junit::session(story),
             Self::Prometheus => export::prometheus::render(&metrics::of_session(story)),
         }

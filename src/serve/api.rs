@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::served::{Kept, Served};
 use crate::report::facts::with_sentences;
-use crate::report::html::{self, ComparePage, Content, Page};
+use crate::report::page::{self, ComparePage, Content, Page};
 use crate::session::compare::{self, Source};
 use crate::session::predict::{self, Places};
 use crate::session::report::{ReportError, Which, replay_readable};
@@ -143,7 +143,7 @@ pub async fn session(
 ) -> Result<Json<serde_json::Value>, Failure> {
     answer(served, move |served| {
         let kept = served.session(SessionId(id))?;
-        let page = html::session(&kept.story, kept.predict.as_ref());
+        let page = page::session(&kept.story, kept.predict.as_ref());
         Ok(Json(as_json(&Page::of(Content::Session(Box::new(page))))))
     })
     .await
@@ -210,7 +210,7 @@ pub async fn predict(
         let table = predict::table(&kept.story, &places).ok_or_else(|| {
             Failure::new(StatusCode::NOT_FOUND, "nothing can be fitted to this session")
         })?;
-        Ok(Json(as_json(&html::page::predictions(&kept.story, &table))))
+        Ok(Json(as_json(&page::predictions(&kept.story, &table))))
     })
     .await
 }

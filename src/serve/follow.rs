@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::api::{ListRow, as_json, rows};
 use crate::report::Story;
-use crate::report::html::{self, Running};
+use crate::report::page::{self, Running};
 use crate::session::report::stored;
 use crate::store::{SessionId, Store, StoreError};
 use crate::terms::{Event, EventKind, LiveSecond, Phase};
@@ -132,11 +132,11 @@ impl Followed {
         let message = |name, data| Message { name, data, seq };
         for id in ended {
             let trial = self.story.trials.iter().find(|trial| trial.id == id);
-            let rows = trial.map(|trial| as_json(&html::trial(&self.story, trial)));
+            let rows = trial.map(|trial| as_json(&page::trial(&self.story, trial)));
             messages.extend(rows.map(|data| message("trial", data)));
         }
         if is_changed {
-            messages.push(message("session", as_json(&html::head(&self.story, None))));
+            messages.push(message("session", as_json(&page::head(&self.story, None))));
         }
         if running != self.running || is_changed {
             messages.push(message("running", as_json(&self.running)));
@@ -151,7 +151,7 @@ impl Followed {
     fn keep_running(&mut self, event: &Event) {
         match &event.kind {
             started @ EventKind::TrialStarted { .. } => {
-                self.running = html::running(&self.story, started);
+                self.running = page::running(&self.story, started);
             }
             EventKind::TrialFinished { .. }
             | EventKind::BootFailed { .. }

@@ -26,7 +26,7 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use thiserror::Error;
 
-use crate::report::html;
+use crate::report::page;
 use crate::terms::StopSignal;
 
 /// Why nothing can be served.
@@ -104,7 +104,7 @@ fn router(served: Served) -> Router {
 }
 
 async fn page(State(_): State<Arc<Served>>) -> Response {
-    let (document, policy) = html::shell(&html::assets());
+    let (document, policy) = page::shell(&page::assets());
     let mut response = Html(document).into_response();
     if let Ok(policy) = HeaderValue::from_str(&policy) {
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);

@@ -73,17 +73,10 @@ pub fn not_written(files: &[String]) -> Option<Remark> {
     (!files.is_empty()).then(|| SettingsRemark::FilesNotWritten { files }.into())
 }
 
-/// The remarks in words, a line each.
-#[cfg(test)]
-pub fn remarks_said(inspection: &Inspection) -> String {
-    let say = |remark| crate::report::Language::DATA.say_fact(remark);
-    inspection.remarks.iter().map(say).collect::<Vec<_>>().join("\n")
-}
-
 /// Sees that each of these texts stands in a remark, and gives back all of them.
 #[cfg(test)]
 pub fn assert_says(inspection: &Inspection, expected: &[&str]) -> String {
-    let remarks = remarks_said(inspection);
+    let remarks = crate::report::Language::DATA.say_each(&inspection.remarks).join("\n");
     for text in expected {
         assert!(remarks.contains(text), "{text} is missing in: {remarks}");
     }

@@ -331,44 +331,6 @@ impl ProcessFacts<'_> {
     }
 }
 
-/// How a running server's number of workers is changed: a signal to its first process for each
-/// worker more or less.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resize {
-    /// Starts one more; as in signal(7).
-    pub more: i32,
-    /// Ends one, after the requests that it has.
-    pub fewer: i32,
-    /// The line that a new worker prints once it serves.
-    pub ready_line: ReadyLine,
-    /// Lines that say that it won't come up; counted.
-    pub failure_line: Option<ReadyLine>,
-}
-
-/// Why a server that runs comes to another configuration by a fresh start alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotResizable {
-    /// It cannot change the number of its workers while it runs.
-    WhileItRuns,
-    /// It cannot change the number of threads of a worker.
-    OtherThreads,
-    /// One worker runs without a master, which would be the one to change their number.
-    WithoutMaster,
-}
-
-impl Resize {
-    /// As Unicorn began it and others took it over: SIGTTIN and SIGTTOU. Each step waits for its
-    /// own worker, and one that ends once may do so by accident.
-    pub fn by_terminal_signals(ready_line: ReadyLine, failure_line: ReadyLine) -> Self {
-        Self {
-            more: signals::SIGTTIN,
-            fewer: signals::SIGTTOU,
-            ready_line: ReadyLine { count: 1, ..ready_line },
-            failure_line: Some(ReadyLine { count: 2, ..failure_line }),
-        }
-    }
-}
-
 /// What an app's own settings say, before we change anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspection {
@@ -495,15 +457,6 @@ pub trait Adapter: Sync {
 
     /// What a process below the server is.
     fn role(&self, configuration: Configuration, process: ProcessFacts<'_>) -> Role;
-
-    /// How a server that was launched as `from` comes to run `to`, which differs in workers alone,
-    /// without a fresh start.
-    ///
-    /// # Errors
-    /// It cannot.
-    fn resize(&self, _from: Configuration, _to: Configuration) -> Result<Resize, NotResizable> {
-        Err(NotResizable::WhileItRuns)
-    }
 
     /// A configuration as this server's users write it down, in the way that this app follows.
     fn settings(&self, recommended: Recommended<'_>) -> Settings;

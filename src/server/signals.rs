@@ -6,7 +6,3 @@
 /// Unicorn, Thin and PHP-FPM finish their requests on it, where SIGTERM would cut them off.
 pub const SIGQUIT: i32 = 3;
 pub const SIGTERM: i32 = 15;
-/// Masters start a worker on it.
-pub const SIGTTIN: i32 = 21;
-/// Masters end a worker on it.
-pub const SIGTTOU: i32 = 22;

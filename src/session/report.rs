@@ -279,7 +279,7 @@ fn rendered(story: &Story, format: Format, style: Style) -> String {
     match format {
         Format::Html => {
             let predict = predict::usual_table(story);
-            report::html::render(story, predict.as_ref(), &report::html::assets(), style.language)
+            report::page::render(story, predict.as_ref(), &report::page::assets(), style.language)
         }
         format => format.render(story, style),
     }

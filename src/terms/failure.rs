@@ -129,20 +129,6 @@ pub enum BootEnd {
         status: u16,
         leads_to: Option<String>,
     },
-    /// It ended while the number of its workers was changed.
-    EndedInChange {
-        how: ServerEnd,
-    },
-    /// The worker that was added ends as soon as it starts.
-    AddedWorkerEnds,
-    /// The worker that was added was not ready in time.
-    AddedWorkerLate {
-        patience_s: f64,
-    },
-    /// The worker that was to end had not ended in time.
-    WorkerStays {
-        patience_s: f64,
-    },
 }
 
 /// How a server ended that had been ready.

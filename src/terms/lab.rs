@@ -115,6 +115,34 @@ pub struct LabRun {
     pub warnings: Vec<Warning>,
 }
 
+#[cfg(test)]
+impl LabRun {
+    /// For tests: one thread a worker and four clients, without figures.
+    pub fn sample(workers: u16) -> Self {
+        Self {
+            setting: LabSetting {
+                target: "GET /".into(),
+                series: "GET /".into(),
+                workers: Workers::new(workers).unwrap(),
+                threads: Threads::new(1).unwrap(),
+                rate_rps: None,
+                clients: Some(4),
+                think_s: 0.0,
+                env: BTreeMap::new(),
+                repeat: 1,
+            },
+            offered_rps: None,
+            measured: None,
+            published: None,
+            relative_measured: None,
+            relative_published: None,
+            failure: None,
+            blocks: BTreeMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
 /// Why a run has no result, or what went wrong meanwhile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fact", rename_all = "snake_case")]

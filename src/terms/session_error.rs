@@ -75,7 +75,6 @@ pub enum Task {
     /// Somebody has killed it.
     ReachGuardian,
     StartServer,
-    ReadServerLog,
     EndServer,
     EndServerProcesses {
         pids: Vec<u32>,

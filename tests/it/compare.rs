@@ -8,7 +8,7 @@ use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::plan::Plan;
 use sweetspot::report::Language;
 use sweetspot::report::facts::with_sentences;
-use sweetspot::report::html::{ComparePage, Content, Page};
+use sweetspot::report::page::{ComparePage, Content, Page};
 use sweetspot::session::compare::{CompareError, Question, Source, compare};
 use sweetspot::terms::{CompareReport, Configuration, FigureKind, PlannedGoal, Standing};
 use tempfile::TempDir;

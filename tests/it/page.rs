@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
-use sweetspot::report::html::{self, Assets};
+use sweetspot::report::page::{self, Assets};
 use sweetspot::report::{Language, Story, fold};
 use sweetspot::terms::{GeneratorDoubt, OwnGoal, PlanLine, PredictTable, Stated, Warning};
 
@@ -45,7 +45,7 @@ fn data(file: &str) -> Value {
 
 #[test]
 fn a_file_holds_all_that_the_session_knows() {
-    let page = data(&html::render(&story(), None, &BUILT, EN));
+    let page = data(&page::render(&story(), None, &BUILT, EN));
     assert_eq!(page["format"], 1);
     let session = &page["session"];
     assert_eq!(session["app"], sample::APP);
@@ -80,7 +80,7 @@ fn a_file_holds_all_that_the_session_knows() {
     assert_eq!(trial["detail"]["monitor"]["processes"][0]["cores"][0], 0.95);
     assert_eq!(trial["detail"]["monitor"]["queue"][0], 0);
     let long = fold(&long::events(1, 30), None);
-    let spectrum = data(&html::render(&long, None, &BUILT, EN));
+    let spectrum = data(&page::render(&long, None, &BUILT, EN));
     let spectrum = &spectrum["session"]["trials"][0]["detail"]["spectrum"];
     let last = spectrum.as_array().unwrap().last().unwrap();
     assert_eq!(last, &json!([1.0, 0.012_351]), "the slowest, as its bucket tells");
@@ -89,7 +89,7 @@ fn a_file_holds_all_that_the_session_knows() {
 #[test]
 fn without_a_script_the_decision_and_the_tables_are_read() {
     for assets in [BUILT, NOT_BUILT] {
-        let file = html::render(&story(), None, &assets, EN);
+        let file = page::render(&story(), None, &assets, EN);
         let plain = between(&file, "<main id=\"static\">", "</main>");
         for said in [
             "<h1>Run 3 workers x 5 threads: it holds 412 requests/s within",
@@ -109,7 +109,7 @@ fn without_a_script_the_decision_and_the_tables_are_read() {
 
 #[test]
 fn a_file_in_japanese_says_so() {
-    let file = html::render(&story(), None, &BUILT, Language::Japanese);
+    let file = page::render(&story(), None, &BUILT, Language::Japanese);
     assert!(file.contains("<html lang=\"ja\">"), "{}", &file[..200]);
     let plain = between(&file, "<main id=\"static\">", "</main>");
     assert!(plain.contains("ワーカー") && plain.contains("WEB_CONCURRENCY=3"), "{plain}");
@@ -126,9 +126,9 @@ fn words(document: &str) -> Value {
 
 #[test]
 fn every_document_has_the_page_s_words_and_the_page_s_own_tests_know_them() {
-    let (shell, _) = html::shell(&BUILT);
+    let (shell, _) = page::shell(&BUILT);
     let words = words(&shell);
-    assert_eq!(words, self::words(&html::render(&story(), None, &BUILT, EN)));
+    assert_eq!(words, self::words(&page::render(&story(), None, &BUILT, EN)));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/test/words.json");
     let text = serde_json::to_string_pretty(&words).unwrap() + "\n";
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -145,7 +145,7 @@ fn places(text: &str) -> BTreeSet<&str> {
 
 #[test]
 fn a_word_of_the_page_has_the_same_values_in_each_language_and_its_name_once() {
-    let (shell, _) = html::shell(&BUILT);
+    let (shell, _) = page::shell(&BUILT);
     let words = words(&shell);
     let [en, ja] = ["en", "ja"].map(|language| words[language].as_object().unwrap());
     let named = between(&shell, "{\"en\":", ",\"ja\":").matches("\":\"").count();
@@ -159,7 +159,7 @@ fn a_word_of_the_page_has_the_same_values_in_each_language_and_its_name_once() {
 
 #[test]
 fn a_file_lets_no_script_run_but_its_own_and_asks_nobody() {
-    let file = html::render(&story(), None, &BUILT, EN);
+    let file = page::render(&story(), None, &BUILT, EN);
     let policy = between(&file, "http-equiv=\"Content-Security-Policy\" content=\"", "\">");
     assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
     assert!(policy.contains("style-src 'unsafe-inline'; img-src data:"), "{policy}");
@@ -168,7 +168,7 @@ fn a_file_lets_no_script_run_but_its_own_and_asks_nobody() {
     for address in ["http://", "https://", "src=", "href=", "@import", "url("] {
         assert!(!file.contains(address), "{address}");
     }
-    let (shell, served) = html::shell(&BUILT);
+    let (shell, served) = page::shell(&BUILT);
     assert!(served.contains("connect-src 'self'") && !shell.contains("id=\"data\""), "{served}");
 }
 
@@ -179,7 +179,7 @@ fn every_goal_of_a_mix_has_its_limit_on_the_page() {
         ("GET /a: p95<2s", serde_json::json!([[0.95, 2.0]])),
     ] {
         let story = Story { goals: goals.parse().unwrap(), ..story() };
-        let session = &data(&html::render(&story, None, &BUILT, EN))["session"];
+        let session = &data(&page::render(&story, None, &BUILT, EN))["session"];
         assert_eq!((&session["slo"], &session["limits"]), (&goals.into(), &limits));
     }
 }
@@ -215,7 +215,7 @@ fn values_from_outside_are_text_wherever_they_stand() {
         trial.reason = Stated::Verbatim(EVIL.to_string());
         trial.limit.evidence = Stated::Verbatim(EVIL.to_string());
     }
-    let file = html::render(&story, None, &BUILT, EN);
+    let file = page::render(&story, None, &BUILT, EN);
     assert_eq!(file.matches("<script").count(), 3, "the data, the words and the page");
     assert_eq!(file.matches("</script").count(), 3);
     assert!(!file.contains("<!--"), "no comment is opened");
@@ -234,7 +234,7 @@ fn sessions_without_a_decision_have_a_page_too() {
         (sample::untold_events(), "could not be told"),
         (Vec::new(), "has not ended"),
     ] {
-        let file = html::render(&fold(&events, None), None, &BUILT, EN);
+        let file = page::render(&fold(&events, None), None, &BUILT, EN);
         assert!(between(&file, "<main id=\"static\">", "</main>").contains(said), "{said}");
         assert!(data(&file)["session"]["decision"].is_null());
     }
@@ -243,7 +243,7 @@ fn sessions_without_a_decision_have_a_page_too() {
 #[test]
 fn five_hundred_trials_of_two_minutes_stay_under_six_megabytes() {
     let story = fold(&long::events(500, 120), Some(sample::stored()));
-    let file = html::render(&story, None, &BUILT, EN);
+    let file = page::render(&story, None, &BUILT, EN);
     // The page itself takes up to a megabyte of these.
     assert!(file.len() < 5_000_000, "{} bytes", file.len());
     assert_eq!(data(&file)["session"]["trials"].as_array().unwrap().len(), 500);
@@ -252,7 +252,7 @@ fn five_hundred_trials_of_two_minutes_stay_under_six_megabytes() {
 #[test]
 fn predictions_for_the_sliders_travel_with_the_file() {
     let table = PredictTable { cores: vec![2.0], measured_cores: 2.0, ..PredictTable::default() };
-    let page = data(&html::render(&story(), Some(&table), &BUILT, EN));
+    let page = data(&page::render(&story(), Some(&table), &BUILT, EN));
     assert_eq!(page["session"]["predict"]["cores"], json!([2.0]));
 }
 
@@ -276,7 +276,7 @@ fn an_experiment_says_its_doubts_in_each_language() {
             "published": null, "relative_measured": 1.0, "relative_published": null,
             "failure": null, "blocks": {}, "warnings": [] }],
         "conclusions": [{ "says": "it is idle", "holds": "yes", "evidence": [evidence] }] });
-    let page = data(&html::lab(&serde_json::from_value(result).unwrap(), &BUILT));
+    let page = data(&page::lab(&serde_json::from_value(result).unwrap(), &BUILT));
     let doubt = &page["lab"]["warnings"][0];
     let said = Language::English.say_doubt(&busy);
     assert_eq!(

@@ -44,12 +44,6 @@ fn written_down(
     adapter.settings(Recommended { app, inspection, configuration, cores })
 }
 
-/// What is to be known of an app's own settings, a line each.
-fn remarks(inspection: &Inspection) -> String {
-    let said = inspection.remarks.iter().map(|remark| Language::DATA.say_fact(remark));
-    said.collect::<Vec<_>>().join("\n")
-}
-
 fn why(failure: &Unusable) -> String {
     Language::DATA.say_fact(&failure.why)
 }

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use sweetspot::report::AnyFact;
 use sweetspot::report::document::doctor::FindingReport;
 use sweetspot::report::facts::with_sentences;
-use sweetspot::report::html::{Page, Running, SessionHead, Words};
 use sweetspot::report::json::{TuneReport, fold};
+use sweetspot::report::page::{Page, Running, SessionHead, Words};
 use sweetspot::serve::{Failure, ListRow, Second};
 use sweetspot::session::sessions::{SessionEntry, list};
 use sweetspot::terms::{

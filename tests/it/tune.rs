@@ -449,7 +449,7 @@ impl Place for Interrupted {
             End::Stop(signal) if self.offers_left == 0 => signal.raise(),
             End::Fail if self.offers_left == 0 => {
                 return Err(PlaceError::Environment {
-                    what: Task::ReadServerLog,
+                    what: Task::EndServer,
                     source: std::io::Error::other("pulled the plug"),
                 });
             }

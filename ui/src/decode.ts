@@ -7,7 +7,7 @@ export type PageOf<Kind extends string> = Extract<Page, Record<Kind, unknown>>;
 
 export class CannotShow extends Error {}
 
-/** Base64 of gzip of JSON, as `src/report/html/` writes it. */
+/** Base64 of gzip of JSON, as `src/report/page/` writes it. */
 export async function decode(text: string): Promise<Page> {
   const binary = atob(text.trim());
   const packed = new Uint8Array(binary.length);

@@ -1,4 +1,4 @@
-// The document as the program assembles it (`src/report/html/`): one file, nothing loaded. With
+// The document as the program assembles it (`src/report/page/`): one file, nothing loaded. With
 // SWEETSPOT set, the program itself makes it, from a real session (`make record`) or from
 // SWEETSPOT_STORE.
 

@@ -7,11 +7,11 @@ use anyhow::Context;
 
 use super::options::{Options, asked};
 use super::outputs::{self, Output};
+use super::progress;
 use crate::cli::exit::of_load;
 use crate::cli::{Exit, UsageError, interrupt};
 use crate::report::load::capacity as shown;
 use crate::report::load::{Format, Report, text};
-use crate::report::terminal::{Channel, ProgressLine, can_redraw};
 use crate::session::load::capacity::{self, Progress};
 use crate::session::load::{Asked, Length};
 use crate::session::report::files;
@@ -31,9 +31,9 @@ pub(super) fn run(options: Options) -> anyhow::Result<Exit> {
     let prepared = capacity::prepare(asked_for(options)?, guess).map_err(of_load)?;
     outputs::check_writable(&outputs)?;
     let stop = interrupt::install_with_answer();
-    let mut shown = Shown::new(is_quiet);
-    let summary = capacity::run(&prepared, &stop, &mut |progress| shown.show(progress));
-    drop(shown);
+    let mut on = progress::Progress::new(is_quiet);
+    let summary = capacity::run(&prepared, &stop, &mut |progress| show(progress, &mut on));
+    drop(on);
     let summary = summary.map_err(of_load)?;
     // One that fails must not keep the others from being written.
     let written: Vec<_> =
@@ -63,39 +63,14 @@ fn check_formats(outputs: &[Output]) -> Result<(), UsageError> {
     })
 }
 
-/// The search on standard error: a line for each window; on a terminal the running second below.
-enum Shown {
-    Nothing,
-    Terminal(ProgressLine),
-    Lines,
-}
-
-impl Shown {
-    fn new(is_quiet: bool) -> Self {
-        match () {
-            () if is_quiet => Self::Nothing,
-            () if can_redraw() => Self::Terminal(ProgressLine::on(Channel::standard_error())),
-            () => Self::Lines,
+/// A line for each window; on a terminal the running second below.
+fn show(progress: Progress<'_>, on: &mut progress::Progress) {
+    match progress {
+        Progress::Second(second) => on.draw(&text::progress(second)),
+        Progress::Burst { clients, throughput_rps } => {
+            on.say(&shown::burst(clients, throughput_rps));
         }
-    }
-
-    /// A closed standard error must not end the search.
-    fn show(&mut self, progress: Progress<'_>) {
-        let text = match progress {
-            Progress::Second(second) => {
-                if let Self::Terminal(line) = self {
-                    drop(line.show(&text::progress(second)));
-                }
-                return;
-            }
-            Progress::Burst { clients, throughput_rps } => shown::burst(clients, throughput_rps),
-            Progress::Window(window) => shown::window(window),
-        };
-        drop(match self {
-            Self::Nothing => Ok(()),
-            Self::Terminal(line) => line.clear().and_then(|to| writeln!(to.writer, "{text}")),
-            Self::Lines => writeln!(io::stderr(), "{text}"),
-        });
+        Progress::Window(window) => on.say(&shown::window(window)),
     }
 }
 

@@ -34,16 +34,6 @@ impl LineCounter {
         Ok(Self { file: File::open(path)?, part: Vec::new(), wanted, counts })
     }
 
-    /// Counts only what is printed from now on.
-    ///
-    /// # Errors
-    /// There is no such log.
-    pub fn open_at_end(path: &Path, wanted: Vec<ReadyLine>) -> io::Result<Self> {
-        let mut counter = Self::open(path, wanted)?;
-        counter.file.seek(SeekFrom::End(0))?;
-        Ok(counter)
-    }
-
     /// Reads what is new. One count for each kind of line wanted, in that order.
     ///
     /// # Errors
@@ -179,17 +169,6 @@ mod tests {
         assert_eq!(counter.counts().unwrap(), [1]);
         writeln!(file, "ted").unwrap();
         assert_eq!(counter.counts().unwrap(), [2]);
-    }
-
-    #[test]
-    fn what_was_printed_before_is_not_counted() {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        let booted = ReadyLine { contains: vec!["booted".into()], count: 1 };
-        writeln!(file, "Worker 0 booted").unwrap();
-        let mut counter = LineCounter::open_at_end(file.path(), vec![booted]).unwrap();
-        assert_eq!(counter.counts().unwrap(), [0]);
-        writeln!(file, "Worker 1 booted").unwrap();
-        assert_eq!(counter.counts().unwrap(), [1]);
     }
 
     #[test]

@@ -16,7 +16,6 @@ mod machine;
 mod orders;
 mod probe;
 mod processes;
-mod resize;
 pub mod services;
 mod serving;
 mod settings;
@@ -35,7 +34,6 @@ use self::error::{environment, guardian_gone, unexpected};
 use self::link::Link;
 use self::machine::Share;
 use self::orders::{Order, Reply};
-pub use self::resize::Resized;
 pub use self::settings::{
     BOOT_PATIENCE, LocalSettings, OWN_PROGRAM, SYSTEM_PROGRAMS, scratch_places,
 };
@@ -83,7 +81,7 @@ struct Running {
     graceful_stop: GracefulStop,
     /// True once it has answered at its address, so that it is the one that listens there.
     has_answered: bool,
-    /// Worker processes that there were when it was ready, or had been resized.
+    /// Worker processes that there were when it was ready.
     workers: usize,
 }
 

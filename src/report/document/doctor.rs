@@ -5,6 +5,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use crate::report::figures;
 use crate::report::wording::{FindingWords, Language};
 use crate::terms::{Finding, FindingState, MachineCheck};
 
@@ -66,14 +67,12 @@ fn mark(state: FindingState, has_colour: bool) -> String {
 
 fn conclusion(findings: &[FindingReport]) -> String {
     let count = |state| findings.iter().filter(|one| one.state == state).count();
-    let doubts = match count(FindingState::Warn) {
-        1 => "1 doubt".to_string(),
-        doubts => format!("{doubts} doubts"),
-    };
-    match count(FindingState::Bad) {
-        0 if doubts.starts_with('0') => "\nthis machine is fit to measure on\n".to_string(),
-        0 => format!("\nfit to measure on, with {doubts}\n"),
-        bad => format!("\nnot fit to measure on: {bad} bad, {doubts}\n"),
+    let (bad, doubtful) = (count(FindingState::Bad), count(FindingState::Warn));
+    let doubts = figures::count(doubtful as u64, "doubt", "doubts");
+    match (bad, doubtful) {
+        (0, 0) => "\nthis machine is fit to measure on\n".to_string(),
+        (0, _) => format!("\nfit to measure on, with {doubts}\n"),
+        _ => format!("\nnot fit to measure on: {bad} bad, {doubts}\n"),
     }
 }
 

@@ -4,12 +4,13 @@
 //! In: a result or a run. Out: text of at most 80 columns, but for sentences of the article's own;
 //! and a [`Document`] with less in it, for what is read of a page where no script runs.
 
+use super::lab_figures::in_words;
 use super::{Block, Document, Section, Table, Tone};
 use crate::report::outside::{pad, pad_left, wrap};
 use crate::report::{Language, figures};
 use crate::terms::{
-    Holds, LabChoice, LabConclusion, LabEntry, LabEvent, LabEvidence, LabFigures, LabResult,
-    LabRun, LabSetting, LabTune, LabTuneEvent,
+    Holds, LabChoice, LabConclusion, LabEntry, LabEvent, LabEvidence, LabFigures, LabLatency,
+    LabResult, LabRun, LabSetting, LabTune, LabTuneEvent,
 };
 
 const WIDTH: usize = 80;
@@ -89,14 +90,16 @@ fn progress(index: usize, of: usize, run: &LabRun) -> String {
     format!("{index}/{of}  {setting}: {measured}{}\n", published.unwrap_or_default())
 }
 
+/// One latency, and the good replies where some were not.
 fn in_short(figures: &LabFigures) -> String {
-    let rate = figures.throughput_rps.map(figures::rate);
-    let p95 = figures.latency_s.p95.map(|time| format!("p95 {}", figures::latency(time)));
-    let mean = figures.latency_s.mean.map(|time| format!("mean {}", figures::latency(time)));
-    let success = figures.success.filter(|share| *share < 1.0);
-    let success = success.map(|share| format!("{} good", figures::percent(share)));
-    let parts: Vec<String> = [rate, p95.or(mean), success].into_iter().flatten().collect();
-    if parts.is_empty() { "no figures".to_string() } else { parts.join(", ") }
+    let LabLatency { p95, mean, .. } = figures.latency_s;
+    let mean = mean.filter(|_| p95.is_none());
+    in_words(&LabFigures {
+        throughput_rps: figures.throughput_rps,
+        success: figures.success.filter(|share| *share < 1.0),
+        latency_s: LabLatency { mean, p95, ..LabLatency::default() },
+        ..LabFigures::default()
+    })
 }
 
 /// Such as `GET /: 2 x 8, 120/s`.
@@ -376,7 +379,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::terms::{Bytes, Cores, LabLatency, Machine, Stated, Threads, Workers};
+    use crate::terms::{Bytes, Cores, Machine, Stated};
 
     fn figures(throughput: f64, latency: LabLatency) -> LabFigures {
         let throughput_rps = Some(throughput);
@@ -388,18 +391,6 @@ mod tests {
         let mean = LabLatency { mean: Some(0.151), ..LabLatency::default() };
         let services = BTreeMap::from([("mariadb".to_string(), 0.48)]);
         LabRun {
-            setting: LabSetting {
-                target: "GET /".into(),
-                series: "GET /".into(),
-                workers: Workers::new(workers).unwrap(),
-                threads: Threads::new(1).unwrap(),
-                rate_rps: None,
-                clients: Some(4),
-                think_s: 0.072,
-                env: BTreeMap::new(),
-                repeat: 1,
-            },
-            offered_rps: None,
             measured: Some(LabFigures {
                 success: Some(1.0),
                 cpu_cores: Some(0.63),
@@ -410,9 +401,7 @@ mod tests {
             published: Some(figures(12.66, mean)),
             relative_measured: Some(relative),
             relative_published: Some(1.0),
-            failure: None,
-            blocks: BTreeMap::new(),
-            warnings: Vec::new(),
+            ..LabRun::sample(workers)
         }
     }
 

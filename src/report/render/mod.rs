@@ -5,10 +5,12 @@
 
 mod grid;
 mod html;
+pub mod log;
 mod markdown;
 pub mod sparkline;
 mod style;
 pub mod text;
+pub mod trial;
 
 pub use html::html;
 pub use markdown::markdown;

@@ -1,6 +1,7 @@
 //! How text may look, and the codes of its colours.
 
 use crate::report::Language;
+use crate::report::outside::wrap;
 
 /// How text may look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +18,15 @@ impl Style {
 
     pub(super) fn columns(self) -> usize {
         usize::from(self.width.max(60))
+    }
+
+    /// A sentence behind a label of this many columns; where it goes on below, it stands below its
+    /// beginning.
+    pub(super) fn behind(self, label: &str, columns: usize, sentence: &str) -> Vec<String> {
+        let parts = wrap(sentence, self.columns().saturating_sub(columns)).into_iter();
+        let labels = std::iter::once(label.to_string());
+        let labels = labels.chain(std::iter::repeat(" ".repeat(columns)));
+        labels.zip(parts).map(|(label, part)| label + &part).collect()
     }
 
     pub(super) fn paint(self, code: &str, text: &str) -> String {

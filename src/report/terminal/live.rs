@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use super::{Channel, ProgressLine, conclude, noteworthy};
+use super::lines::{conclude, noteworthy};
+use super::{Channel, ProgressLine};
 use crate::report::Reporter;
 use crate::report::document::{knobs, names};
 use crate::report::figures;

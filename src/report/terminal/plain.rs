@@ -2,7 +2,8 @@
 
 use std::io;
 
-use super::{Channel, conclude, noteworthy};
+use super::Channel;
+use super::lines::{conclude, noteworthy};
 use crate::report::Reporter;
 use crate::report::document::knobs;
 use crate::report::story::{Stored, Story};

@@ -6,13 +6,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Language, english, japanese};
+use super::{Fact, Language, english, japanese};
 use crate::terms;
-
-/// Something that each language has a sentence for.
-pub trait Fact {
-    fn in_words(&self, language: Language) -> String;
-}
 
 macro_rules! families {
     ($($family:ident: $module:ident::$sentence:ident),* $(,)?) => {

@@ -9,59 +9,23 @@ mod english;
 mod fact;
 mod japanese;
 mod labels;
+mod language;
+mod phrases;
 mod plan;
 pub mod planned;
 
-use super::figures;
-use super::story::{NoFigure, Outcome};
-use crate::terms::{
-    Arrivals, FigureKind, LimitKind, MachineCheck, SessionError, Stated, TrialPurpose, Verdict,
-    Warning,
-};
-pub use fact::{AnyFact, Fact};
+use crate::terms::{FigureKind, MachineCheck, Warning};
+pub use fact::AnyFact;
 pub use labels::{Labels, PageWords};
+pub use language::{Fact, Language};
+pub use phrases::{
+    Counted, FindingWords, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, MemoryPart,
+    Nearest, Phrases, StillRight, Today, Undone, WayOut, Why,
+};
 pub use plan::{PlanPhrases, PlanWord};
 
-/// A language for text that people read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Language {
-    #[default]
-    English,
-    Japanese,
-}
-
+/// What each language says, and how it names things.
 impl Language {
-    /// That of formats which programs read.
-    pub const DATA: Self = Self::English;
-    /// All of them, by the name that users type.
-    pub const ALL: &[(&str, Self)] = &[("en", Self::English), ("ja", Self::Japanese)];
-
-    /// The language of this name.
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, language)| *language)
-    }
-
-    /// Its name in `lang="…"` and `--lang`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::English => "en",
-            Self::Japanese => "ja",
-        }
-    }
-
-    /// A fact as a sentence; text as it is.
-    pub fn say<F: Fact>(self, stated: &Stated<F>) -> String {
-        match stated {
-            Stated::Fact(fact) => self.say_fact(fact),
-            Stated::Verbatim(text) => text.clone(),
-        }
-    }
-
-    /// A fact as a sentence.
-    pub fn say_fact<F: Fact>(self, fact: &F) -> String {
-        fact.in_words(self)
-    }
-
     /// What two results are compared by, as its row is headed.
     pub fn figure(self, figure: FigureKind) -> String {
         match self {
@@ -78,16 +42,6 @@ impl Language {
         }
     }
 
-    /// What is said, in its order.
-    pub fn say_each<F: Fact>(self, all: &[Stated<F>]) -> Vec<String> {
-        all.iter().map(|one| self.say(one)).collect()
-    }
-
-    /// Empty where nothing is said.
-    pub fn say_or_empty<F: Fact>(self, stated: Option<&Stated<F>>) -> String {
-        stated.map(|it| self.say(it)).unwrap_or_default()
-    }
-
     /// A doubt, and its advice apart.
     pub fn say_doubt(self, warning: &Warning) -> Said {
         match warning {
@@ -102,23 +56,6 @@ impl Language {
                 Said { message: message.clone(), advice: advice.clone() }
             }
         }
-    }
-
-    /// A doubt and its advice as one sentence.
-    pub fn say_warning(self, warning: &Warning) -> String {
-        let Said { message, advice } = self.say_doubt(warning);
-        match advice.as_str() {
-            "" => message,
-            _ => self.phrases().doubt(&message, &advice),
-        }
-    }
-
-    /// What the locale asks for; `values`: those of `LC_ALL`, `LC_MESSAGES` and `LANG` in that
-    /// order. As POSIX has it, the first one that is set and not empty decides.
-    pub fn of_locale<'a>(values: impl IntoIterator<Item = Option<&'a str>>) -> Self {
-        let locale = values.into_iter().flatten().find(|value| !value.is_empty());
-        let name = locale.unwrap_or_default().split(['_', '.', '@']).next();
-        name.and_then(Self::find).unwrap_or_default()
     }
 
     /// Its sentences.
@@ -146,6 +83,17 @@ impl Language {
     }
 }
 
+impl Fact for Warning {
+    /// A doubt and its advice as one sentence.
+    fn in_words(&self, language: Language) -> String {
+        let Said { message, advice } = language.say_doubt(self);
+        match advice.as_str() {
+            "" => message,
+            _ => language.phrases().doubt(&message, &advice),
+        }
+    }
+}
+
 /// What was seen, and what to do about it: empty when nothing can be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
@@ -153,379 +101,10 @@ pub struct Said {
     pub advice: String,
 }
 
-/// What is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counted {
-    Workers,
-    Threads,
-    Trials,
-    Clients,
-    Connections,
-    Settings,
-    Requests,
-    Errors,
-    Starts,
-}
-
-/// A setting that was found, in a headline.
-#[derive(Debug, Clone, Copy)]
-pub struct Found<'a> {
-    /// `3 workers x 5 threads`.
-    pub setting: &'a str,
-    /// Requests a second, without the unit.
-    pub capacity: &'a str,
-    pub goal: &'a str,
-}
-
-/// The last part of a session: the chosen setting at the printed rate.
-#[derive(Debug, Clone, Copy)]
-pub struct Held<'a> {
-    pub rate: &'a str,
-    pub time: &'a str,
-    /// How many requests were due, with the word.
-    pub requests: &'a str,
-    pub trial: u32,
-    /// The goals were met beyond chance.
-    pub is_certain: bool,
-}
-
-/// What runs today, in a headline.
-#[derive(Debug, Clone, Copy)]
-pub struct Today<'a> {
-    /// `1 x 5` or `2 workers`.
-    pub setting: &'a str,
-    /// It is one to the grammar: `1 x 5` or `1 worker`.
-    pub is_one: bool,
-}
-
-/// What makes the chosen setting the best, where that is not its capacity.
-#[derive(Debug, Clone, Copy)]
-pub enum Why<'a> {
-    /// No setting is certain to hold this rate.
-    Likeliest {
-        rate: &'a str,
-    },
-    LeastMemory {
-        rate: Option<&'a str>,
-        memory: &'a str,
-    },
-    LowestP95 {
-        rate: Option<&'a str>,
-        p95: &'a str,
-    },
-    LeastCost {
-        rate: Option<&'a str>,
-        million: &'a str,
-    },
-}
-
-/// Why a session has no decision.
-#[derive(Debug, Clone, Copy)]
-pub enum Undone<'a> {
-    /// The events say why.
-    Failed {
-        error: &'a Stated<SessionError>,
-    },
-    StillRuns {
-        so_far: &'a str,
-    },
-    NeverStarted,
-    NoTrial,
-    Stopped {
-        so_far: &'a str,
-    },
-    AlwaysEnded,
-    NoneValid {
-        trials: &'a str,
-    },
-    NotReached {
-        so_far: &'a str,
-    },
-    CouldNotTell {
-        goal: &'a str,
-        so_far: &'a str,
-    },
-    NothingHeld {
-        goal: &'a str,
-    },
-}
-
-/// What to do about a session without a decision.
-#[derive(Debug, Clone, Copy)]
-pub enum WayOut<'a> {
-    TakeUpAgain,
-    LetItEnd,
-    FindWhatEndsIt,
-    Mend { reason: &'a str },
-    AskDoctor,
-    MoreTime,
-    FasterApp { alone: &'a str, quantile: &'a str, goal: &'a str, has_threads: bool },
-    SeeErrors,
-    AskForLess,
-}
-
-/// The believable trial that came nearest to the goal.
-#[derive(Debug, Clone, Copy)]
-pub struct Nearest<'a> {
-    pub setting: &'a str,
-    pub offered: &'a str,
-    pub quantile: &'a str,
-    pub latency: &'a str,
-    /// Share of requests that failed; `None`: none.
-    pub failed: Option<&'a str>,
-    pub trial: u32,
-}
-
-/// What memory is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemoryPart {
-    Shared,
-    Worker,
-    Thread,
-}
-
-/// What a request cost inside the server.
-#[derive(Debug, Clone, Copy)]
-pub struct Inside<'a> {
-    pub app: &'a str,
-    pub cpu: &'a str,
-    pub gc: Option<&'a str>,
-    pub lock_wait: Option<&'a str>,
-    pub probe: &'a str,
-    /// Share of the CPU.
-    pub probe_share: &'a str,
-}
-
-/// What a check of the machine found, in words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FindingWords {
-    pub what: String,
-    /// With its unit.
-    pub figure: String,
-    pub advice: String,
-}
-
-/// Whether a recommendation is still right.
-#[derive(Debug, Clone, Copy)]
-pub struct StillRight<'a> {
-    pub verdict: Verdict,
-    pub setting: &'a str,
-    pub session: i64,
-    /// As it was stored.
-    pub reason: &'a str,
-    pub was_stopped: bool,
-}
-
-/// How a goal came out.
-#[derive(Debug, Clone, Copy)]
-pub struct GoalMet<'a> {
-    pub met: Option<bool>,
-    /// What the plain figures say.
-    pub leaning: Option<bool>,
-    /// Requests that it takes to be certain.
-    pub needed: Option<&'a str>,
-}
-
-/// How a change of a knob came out.
-#[derive(Debug, Clone, Copy)]
-pub enum KnobOutcome<'a> {
-    Helps,
-    Hurts,
-    NoDifference,
-    /// So much more time would tell.
-    Undecided {
-        more: Option<&'a str>,
-    },
-    /// As it was stored.
-    UndecidedBecause {
-        reason: &'a str,
-    },
-    Out {
-        reason: &'a str,
-    },
-}
-
-/// What stands above the table of the settings that no other beats.
-#[derive(Debug, Clone, Copy)]
-pub enum FrontHeading {
-    CapacityAndMemory,
-    P95 { has_cost: bool },
-    Cost,
-}
-
-/// The sentences of a language. Every argument is text in that language already, or text that has
-/// none: a figure, a name, a sentence from the events.
-pub trait Phrases: PlanPhrases + Sync {
-    /// `1 worker`, `3 workers`.
-    fn count(&self, value: u64, what: Counted) -> String;
-    /// `402 to 421`.
-    fn between(&self, low: &str, high: &str) -> String;
-    /// `2 h 5 min`, of whole hours, minutes and seconds; what is 0 is left out.
-    fn time(&self, hours: u64, minutes: u64, seconds: u64) -> String;
-    /// `a and b`.
-    fn all_of(&self, names: &[String]) -> String;
-    /// `a, b, c`.
-    fn list(&self, items: &[String]) -> String;
-    /// `3 workers x 5 threads`.
-    fn setting(&self, workers: u64, threads: Option<u64>) -> String {
-        let workers = self.count(workers, Counted::Workers);
-        match threads {
-            Some(threads) => format!("{workers} x {}", self.count(threads, Counted::Threads)),
-            None => workers,
-        }
-    }
-    /// `2 x 5 with A=1`.
-    fn with(&self, setting: &str, changes: &str) -> String;
-
-    fn purpose(&self, purpose: TrialPurpose) -> &'static str;
-    fn outcome(&self, outcome: Outcome) -> &'static str;
-    /// The outcome in a count: `2 for calibration`, `5 held`.
-    fn outcomes(&self, outcome: Outcome, count: usize) -> String;
-    /// The limit as people name it.
-    fn limit(&self, kind: LimitKind) -> &'static str;
-
-    fn run(&self, found: &Found<'_>) -> String;
-    fn keep(&self, found: &Found<'_>) -> String;
-    /// Today's setting was measured and no other.
-    fn only_todays(&self, found: &Found<'_>) -> String;
-    /// Beside today's setting; `gain` is `None` where that holds no rate.
-    fn run_instead(&self, found: &Found<'_>, today: &Today<'_>, gain: Option<&str>) -> String;
-    fn run_because(&self, found: &Found<'_>, is_todays: bool, why: &Why<'_>) -> String;
-    fn nothing_holds(&self, found: &Found<'_>, rate: &str) -> String;
-    fn undone(&self, why: &Undone<'_>) -> String;
-    /// `12 trials in 6 min`.
-    fn trials_in(&self, trials: &str, time: &str) -> String;
-
-    fn failed(&self, error: &str) -> String;
-    /// `setting` is one of [`Today`]'s, or `3 x 5`; `is_in_workers`: it is `3 workers`.
-    fn holds(
-        &self,
-        setting: &str,
-        is_in_workers: bool,
-        rate: &str,
-        interval: Option<&str>,
-    ) -> String;
-    fn holds_not(&self, setting: &str, is_in_workers: bool, why: NoFigure) -> String;
-    fn gain(&self, change: &str, ratio: &str, interval: Option<(&str, bool)>) -> String;
-    fn limit_because(&self, limit: &str, evidence: &str, confidence: Option<&str>) -> String;
-    /// A figure that no fresh start held at the end: an estimate.
-    fn about(&self, figure: &str) -> String;
-    fn held(&self, held: &Held<'_>) -> String;
-    fn second_by_second(&self, rate: &str) -> String;
-    fn day_to_day(&self, rate: &str, share: &str) -> String;
-    fn memory_of(&self, used: &str, all: Option<&str>) -> String;
-    fn memory_part(&self, part: MemoryPart, figure: &str, interval: Option<&str>) -> String;
-    fn inside(&self, request: &Inside<'_>) -> String;
-    fn up_to_connections(&self, connections: u64) -> String;
-    fn best_so_far(&self, setting: &str, is_in_workers: bool, rate: &str, trial: u32) -> String;
-    fn nearest(&self, nearest: &Nearest<'_>) -> String;
-    fn way_out(&self, way: &WayOut<'_>) -> String;
-
-    /// `outcomes` is empty without trials.
-    fn method(&self, trials_in: &str, load: &str, outcomes: &[String]) -> String;
-    fn arrivals(&self, arrivals: Arrivals) -> &'static str;
-    fn machine(&self, cores: &str, is_one: bool, cpu: &str, memory: &str, kernel: &str) -> String;
-    fn measured_on(&self, machine: &str) -> String;
-    fn took_up(&self, session: i64, trials: &str) -> String;
-    /// `option`: what names the store, empty for the usual one.
-    fn stored_as(&self, session: i64, store: &str, option: &str) -> String;
-    fn stored_in(&self, session: i64, store: &str, begun: &str) -> String;
-    fn off_by(&self, what: &str, percent: &str, settings: &str) -> String;
-    fn predictions_off(&self, errors: &[String]) -> String;
-    /// What was seen, and what to do about it.
-    fn doubt(&self, seen: &str, advice: &str) -> String;
-    fn did_not_start(&self, setting: &str, message: &str, advice: &str) -> String;
-    fn ended(&self, setting: &str, is_in_workers: bool, trial: u32, status: &str) -> String;
-
-    fn configuration_file(&self, server: &str, is_alternative: bool) -> String;
-    /// A place for settings that is no file of the server.
-    fn place(&self, place: &str, is_alternative: bool) -> String;
-    fn and_in(&self, place: &str) -> String;
-    fn map_heading(&self, has_threads: bool) -> String;
-    fn front(&self, heading: FrontHeading, rate: Option<&str>) -> String;
-
-    fn knobs_heading(&self, setting: &str) -> String;
-    /// `level` is that of each interval; `None` where one was tried.
-    fn knob_intervals(&self, tried: usize, level: Option<&str>) -> String;
-    fn knobs_gain(&self, names: &str, ratio: &str, interval: &str, better: Option<&str>) -> String;
-    fn knobs_together(&self, changes: &str) -> String;
-    fn knobs_beside(&self, setting: &str, chosen: &str, changes: &str) -> String;
-    fn knob_outcome(&self, outcome: &KnobOutcome<'_>) -> String;
-    fn knob_figures(&self, capacity: &str, memory: &str) -> String;
-
-    fn still_right(&self, found: &StillRight<'_>) -> String;
-    fn now_then(&self, setting: &str, ratio: &str) -> String;
-    fn now_beside(&self, setting: &str, current: &str, ratio: &str) -> String;
-
-    fn targets_at(&self, rate: &str) -> String;
-    fn goal_met(&self, met: &GoalMet<'_>) -> String;
-    /// `slo`: the goal and how it came out.
-    fn goal(&self, name: &str, slo: Option<(&str, &str)>, seen: &str) -> String;
-    fn requests_failed(&self, requests: &str, failed: Option<u64>) -> String;
-
-    fn starting(&self, setting: &str) -> String;
-    fn trial(&self, id: u32) -> String;
-    fn trial_begins(
-        &self,
-        trial: &str,
-        load: &[String; 3],
-        time: &str,
-        left: Option<&str>,
-    ) -> String;
-    fn answered(&self, rate: &str, p95: &str) -> String;
-    fn left(&self, time: &str) -> String;
-    fn taking_up(&self, session: i64, trials: u32) -> String;
-    /// So many trials or failures are not shown.
-    fn left_out(&self, count: usize) -> String;
-}
-
-/// Figures with words in them.
-impl dyn Phrases {
-    /// `402 to 421`.
-    pub fn interval(&self, [low, high]: [f64; 2]) -> String {
-        self.between(&figures::number(low), &figures::number(high))
-    }
-
-    /// `1.46 to 1.60`.
-    pub fn ratio_interval(&self, [low, high]: [f64; 2]) -> String {
-        self.between(&figures::ratio(low), &figures::ratio(high))
-    }
-
-    /// A long time: `48 s`, `6 min 12 s`, `2 h 5 min`.
-    pub fn span(&self, seconds: f64) -> String {
-        let total = if seconds.is_finite() { seconds.max(0.0).round() as u64 } else { 0 };
-        let (hours, minutes, seconds) = (total / 3600, total / 60 % 60, total % 60);
-        self.time(hours, minutes, if hours > 0 { 0 } else { seconds })
-    }
-
-    /// Share and interval: `99 % (97 to 101)`.
-    pub fn share(&self, ratio: f64, [low, high]: [f64; 2]) -> String {
-        let percent = |ratio: f64| format!("{:.0}", ratio * 100.0);
-        let between = self.between(&percent(low), &percent(high));
-        format!("{} ({between})", figures::percent(ratio))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_first_locale_that_is_set_decides() {
-        for (values, expected) in [
-            ([None, None, Some("ja_JP.UTF-8")], Language::Japanese),
-            ([Some(""), Some("ja"), Some("en_US")], Language::Japanese),
-            ([Some("C"), None, Some("ja_JP.UTF-8")], Language::English),
-            ([None, None, Some("java")], Language::English),
-            ([None, None, Some("de_DE.UTF-8")], Language::English),
-            ([None, None, None], Language::English),
-        ] {
-            assert_eq!(Language::of_locale(values), expected, "{values:?}");
-        }
-        for (name, language) in Language::ALL {
-            assert_eq!(language.name(), *name);
-        }
-    }
+    use crate::report::figures;
 
     #[test]
     fn times_leave_out_what_is_nothing() {

@@ -1,5 +1,6 @@
 //! What each language has a word for in a plan.
 
+use super::Language;
 use crate::terms::{Framework, Objective, PlanSource, PlannedGoal, PlannedValue};
 
 /// A value of a plan that is a word.
@@ -34,4 +35,15 @@ pub trait PlanPhrases {
     fn at_most(&self, most: u32) -> String;
     /// A session's plan, run again, has another value; `flag` says how to give the first one.
     fn plans_differ(&self, what: &str, values: [&str; 2], flag: &str) -> String;
+    /// What two values of one kind are of, and each of them, or the word for none; `language`:
+    /// this one.
+    fn both(
+        &self,
+        values: [Option<&PlannedValue>; 2],
+        language: Language,
+    ) -> (&'static str, [String; 2]) {
+        let what = values[0].or(values[1]).map_or("", |it| self.plan_label(it));
+        let none = || self.plan_word(PlanWord::NoValue).to_string();
+        (what, values.map(|it| it.map_or_else(none, |it| language.say_fact(it))))
+    }
 }

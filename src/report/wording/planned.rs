@@ -8,7 +8,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Counted, Language, PlanWord};
+use super::{Counted, Fact, Language, PlanWord};
 use crate::report::figures;
 use crate::terms::{
     Allowance, Arrivals, Change, PlanLine, PlanRecord, PlannedPath, PlannedTarget, PlannedValue,
@@ -55,15 +55,15 @@ pub fn label(value: &PlannedValue, language: Language) -> &'static str {
 
 /// Where a plan that is run again came out otherwise, and the flag that mends it.
 pub fn differs(values: [Option<&PlannedValue>; 2], flag: &str, language: Language) -> String {
-    let (what, [then, now]) = both(values, language);
-    language.phrases().plans_differ(what, [&then, &now], flag)
+    let say = language.phrases();
+    let (what, [then, now]) = say.both(values, language);
+    say.plans_differ(what, [&then, &now], flag)
 }
 
-/// What two values of one kind are of, and each of them, or the word for none.
-pub fn both(values: [Option<&PlannedValue>; 2], language: Language) -> (&'static str, [String; 2]) {
-    let what = values[0].or(values[1]).map_or("", |it| label(it, language));
-    let none = || language.phrases().plan_word(PlanWord::NoValue).to_string();
-    (what, values.map(|it| it.map_or_else(none, |it| value(it, language))))
+impl Fact for PlannedValue {
+    fn in_words(&self, language: Language) -> String {
+        value(self, language)
+    }
 }
 
 /// A value of the plan.

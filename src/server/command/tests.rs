@@ -101,7 +101,7 @@ fn nothing_is_said_of_threads_where_there_is_no_place_for_them() {
     let app = app("serve -w {workers} -p {port}", &[]);
     let inspection = Command.read_inspection(&app, "").unwrap();
     let settings = settings(&Command, &app, &inspection, 3, 1);
-    let said = crate::server::inspection::remarks_said(&inspection);
+    let said = Language::DATA.say_each(&inspection.remarks).join("\n");
     let all = format!("{settings:?} {said}");
     assert!(!all.contains("thread"), "{all}");
 }

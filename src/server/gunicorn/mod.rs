@@ -16,7 +16,7 @@ use super::python;
 use super::signals::SIGTERM;
 use super::{
     About, Accepts, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch,
-    Listen, NotResizable, ProcessFacts, Recipe, Recommended, Resize,
+    Listen, ProcessFacts, Recipe, Recommended,
 };
 use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
@@ -138,11 +138,6 @@ impl Adapter for Gunicorn {
         process.role_below_master(|title| {
             title.starts_with("gunicorn: worker ") || title.contains(OVERLAY)
         })
-    }
-
-    fn resize(&self, _from: Configuration, to: Configuration) -> Result<Resize, NotResizable> {
-        let failure_line = python::failing_workers(to.workers.get());
-        Ok(Resize::by_terminal_signals(python::ready_line(to), failure_line))
     }
 
     fn settings(&self, recommended: Recommended<'_>) -> Settings {

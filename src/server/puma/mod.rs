@@ -17,7 +17,7 @@ use super::rack;
 use super::signals::SIGTERM;
 use super::{
     About, Accepts, Adapter, App, CommandLine, Inspection, InspectionError, Knobs, Launch, Listen,
-    NotResizable, ProcessFacts, ReadyLine, Recipe, Recommended, Resize, Stats,
+    ProcessFacts, ReadyLine, Recipe, Recommended, Stats,
 };
 use crate::terms::{BootFailureKind, Configuration, Role, Settings, WorkerStats};
 
@@ -89,17 +89,6 @@ impl Adapter for Puma {
 
     fn read_stats(&self, body: &str) -> Vec<WorkerStats> {
         stats::read(body)
-    }
-
-    /// A worker that ends closes the connections that it has accepted and that no request has come
-    /// on yet, without a word: on a busy server some requests fail then.
-    fn resize(&self, from: Configuration, to: Configuration) -> Result<Resize, NotResizable> {
-        // In single mode nobody takes these signals, and the first of them would stop the process.
-        if !(is_cluster(from) && is_cluster(to)) {
-            return Err(NotResizable::WithoutMaster);
-        }
-        let failure_line = rack::failing_workers(&UNABLE, to);
-        Ok(Resize::by_terminal_signals(ready_line(to), failure_line))
     }
 
     fn settings(&self, recommended: Recommended<'_>) -> Settings {
@@ -254,18 +243,6 @@ mod tests {
         let app = App { folder: "/srv/a\"b#{c}".into(), ..app() };
         let overlay = &launch(&app, 1, 1).files[0].1;
         assert!(overlay.contains(r#"directory "/srv/a\"b\#{c}""#), "{overlay}");
-    }
-
-    #[test]
-    fn only_a_cluster_is_resized_to_a_cluster() {
-        let configuration = |workers| Configuration::new(workers, 2).unwrap();
-        for (from, to, can) in [(2, 4, true), (4, 2, true), (1, 2, false), (2, 1, false)] {
-            let resize = Puma.resize(configuration(from), configuration(to));
-            assert_eq!(resize.is_ok(), can, "{from} to {to}");
-        }
-        let resize = Puma.resize(configuration(2), configuration(3)).unwrap();
-        assert!(resize.ready_line.matches("[1] - Worker 2 (PID: 7) booted in 0.1s, phase: 0"));
-        assert_eq!(resize.ready_line.count, 1, "each step waits for its own worker");
     }
 
     #[test]

@@ -14,8 +14,8 @@ use super::knobs::{Knob, Knobs, Values};
 use super::rack;
 use super::signals::SIGQUIT;
 use super::{
-    About, Adapter, App, CommandLine, Inspection, InspectionError, Launch, Listen, NotResizable,
-    ProcessFacts, ReadyLine, Recipe, Recommended, Resize,
+    About, Adapter, App, CommandLine, Inspection, InspectionError, Launch, Listen, ProcessFacts,
+    ReadyLine, Recipe, Recommended,
 };
 use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
@@ -81,11 +81,6 @@ impl Adapter for Unicorn {
 
     fn role(&self, _configuration: Configuration, process: ProcessFacts<'_>) -> Role {
         process.role_below_master(|title| title.starts_with("unicorn worker["))
-    }
-
-    fn resize(&self, _from: Configuration, to: Configuration) -> Result<Resize, NotResizable> {
-        let failure_line = rack::failing_workers(&REAPED, to);
-        Ok(Resize::by_terminal_signals(ready_line(to), failure_line))
     }
 
     fn settings(&self, recommended: Recommended<'_>) -> Settings {

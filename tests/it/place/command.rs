@@ -165,60 +165,6 @@ fn a_variable_of_the_users_reaches_every_server_and_the_recipes_own_come_before_
 }
 
 #[test]
-fn a_worker_that_does_not_come_up_when_a_server_is_resized_is_a_failure_with_its_last_words() {
-    use sweetspot::place::local::Resized;
-    let elsewhere = tempfile::tempdir().unwrap();
-    let broken = elsewhere.path().join("broken");
-    let rackup = format!(
-        "raise 'boom at boot' if File.exist?('{}')\nrun ->(env) {{ [200, {{}}, ['ok']] }}\n",
-        broken.display()
-    );
-    for (name, settings) in [
-        ("puma", ("config/puma.rb", "preload_app! false\n")),
-        ("unicorn", ("unicorn.rb", "preload_app false\n")),
-    ] {
-        let app = TestApp::new(&[("config.ru", &rackup), settings]);
-        let mut local = started(app.settings_on(server::find(name).unwrap()), 2, 1);
-        fs::write(&broken, "").unwrap();
-        let resized = local.resize(configuration(3, 1)).unwrap();
-        fs::remove_file(&broken).unwrap();
-        let Resized::Failed(failure) = resized else { panic!("{name}: {resized:?}") };
-        assert_eq!(failure.kind, BootFailureKind::Exited, "{failure:?}");
-        assert_message(&failure, "ends as soon as it starts");
-        assert!(failure.last_lines.join("\n").contains("boom at boot"), "{failure:?}");
-        app.assert_nothing_is_left();
-    }
-}
-
-#[test]
-fn puma_without_a_master_is_never_sent_a_signal() {
-    use sweetspot::place::local::Resized;
-    use sweetspot::server::NotResizable;
-    let app = TestApp::answering("[200, {}, ['ok']]");
-    let mut local = app.local();
-    for (from, to) in [(1, 2), (2, 1)] {
-        start(&mut local, from, 1);
-        let resized = local.resize(configuration(to, 1)).unwrap();
-        assert_eq!(resized, Resized::NotPossible(NotResizable::WithoutMaster));
-        assert_eq!(local.workers().len(), usize::from(from));
-        assert_eq!(get(local.address().unwrap(), "/"), "ok");
-    }
-}
-
-#[test]
-fn unicorn_is_resized_from_one_worker_and_back() {
-    use sweetspot::place::local::Resized;
-    let app = TestApp::answering("[200, {}, ['ok']]");
-    let mut local = started(app.settings_on(server::find("unicorn").unwrap()), 1, 1);
-    for workers in [3, 1] {
-        let resized = local.resize(configuration(workers, 1)).unwrap();
-        assert!(matches!(resized, Resized::Done { .. }), "{resized:?}");
-        assert_eq!(local.workers().len(), usize::from(workers));
-        assert_eq!(get(local.address().unwrap(), "/"), "ok");
-    }
-}
-
-#[test]
 fn a_tune_of_a_command_ends_in_the_command_to_start_it_with() {
     let waiting = "import time\n\n\ndef app(environ, start_response):\n    time.sleep(0.02)\n    \
         start_response('200 OK', [])\n    return [b'ok']\n";

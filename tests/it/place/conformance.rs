@@ -2,12 +2,10 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use sweetspot::place::Offer;
-use sweetspot::place::local::Resized;
 use sweetspot::report::Language;
-use sweetspot::server::{ADAPTERS, NotResizable};
+use sweetspot::server::ADAPTERS;
 use sweetspot::terms::{BootFailureKind, Offered, TrialFailure};
 
 use super::*;
@@ -27,16 +25,6 @@ struct Row {
     replaces_workers: bool,
     /// What an app that does not load makes of a start: the server ends, or answers nothing good.
     failed_load: BootFailureKind,
-    resizing: Resizing,
-}
-
-/// Whether workers come and go while it runs.
-#[derive(Clone, Copy, PartialEq)]
-enum Resizing {
-    Never,
-    Unnoticed,
-    /// A worker that ends closes connections that it has accepted and that no request has come on.
-    ClosesConnections,
 }
 
 /// The threads that serve.
@@ -79,7 +67,6 @@ const ROWS: &[Row] = &[
         app: rack_app,
         replaces_workers: true,
         failed_load: BootFailureKind::Exited,
-        resizing: Resizing::ClosesConnections,
     },
     Row {
         name: "unicorn",
@@ -89,7 +76,6 @@ const ROWS: &[Row] = &[
         app: rack_app,
         replaces_workers: true,
         failed_load: BootFailureKind::Exited,
-        resizing: Resizing::Unnoticed,
     },
     Row {
         name: "thin",
@@ -100,7 +86,6 @@ const ROWS: &[Row] = &[
         app: rack_app,
         replaces_workers: false,
         failed_load: BootFailureKind::Exited,
-        resizing: Resizing::Never,
     },
     Row {
         name: "php-fpm",
@@ -111,7 +96,6 @@ const ROWS: &[Row] = &[
         replaces_workers: true,
         // Nothing is loaded before the first page is asked for.
         failed_load: BootFailureKind::ServerError,
-        resizing: Resizing::Never,
     },
     // Puma as somebody's own command, of which nothing is known.
     Row {
@@ -122,7 +106,6 @@ const ROWS: &[Row] = &[
         app: command_app,
         replaces_workers: true,
         failed_load: BootFailureKind::Exited,
-        resizing: Resizing::Never,
     },
     Row {
         name: "uvicorn",
@@ -132,7 +115,6 @@ const ROWS: &[Row] = &[
         app: asgi_app,
         replaces_workers: false,
         failed_load: BootFailureKind::Exited,
-        resizing: Resizing::Never,
     },
     Row {
         name: "gunicorn",
@@ -142,7 +124,6 @@ const ROWS: &[Row] = &[
         app: wsgi_app,
         replaces_workers: true,
         failed_load: BootFailureKind::Exited,
-        resizing: Resizing::Unnoticed,
     },
     Row {
         name: "node",
@@ -152,7 +133,6 @@ const ROWS: &[Row] = &[
         app: node_app,
         replaces_workers: true,
         failed_load: BootFailureKind::Exited,
-        resizing: Resizing::Never,
     },
 ];
 
@@ -558,59 +538,6 @@ fn every_server_that_does_not_react_is_ended_for_certain() {
         // The user does not want to wait for a graceful end either.
         stop.raise();
         stop.raise();
-        case.app.end(&mut local);
-    }
-}
-
-#[test]
-fn every_server_that_can_is_resized_while_it_answers_and_the_others_say_why_not() {
-    for case in Case::all(Doing::AnswersItsPid) {
-        let mut local = case.local();
-        start(&mut local, 2, 1);
-        let address = local.address().unwrap();
-        let is_over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let client = scope.spawn(|| {
-                let (mut answered, mut failed) = (0, Vec::new());
-                while !is_over.load(Ordering::Relaxed) {
-                    match reply(address, "/") {
-                        Ok(reply) if reply.split(' ').nth(1) == Some("200") => answered += 1,
-                        other => failed.push(other),
-                    }
-                }
-                (answered, failed)
-            });
-            for workers in [4, 3, 4, 2] {
-                let what = format!("{} to {workers}", case.what());
-                let before = local.workers();
-                match local.resize(configuration(workers, 1)).unwrap() {
-                    Resized::Done { .. } => {
-                        let now = local.workers();
-                        assert_eq!(now.len(), usize::from(workers), "{what}: {now:?}");
-                        let kept = now.iter().filter(|pid| before.contains(pid)).count();
-                        assert_eq!(kept, before.len().min(now.len()), "{what}: nobody was renewed");
-                    }
-                    Resized::NotPossible(why) => {
-                        assert_eq!(why, NotResizable::WhileItRuns, "{what}");
-                        assert!(case.row.resizing == Resizing::Never, "{what}");
-                        assert_eq!(local.workers(), before, "{what}: nothing was changed");
-                    }
-                    Resized::Failed(failure) => panic!("{what}: {failure:?}"),
-                }
-            }
-            is_over.store(true, Ordering::Relaxed);
-            let (answered, failed) = client.join().unwrap();
-            assert!(answered > 0, "{}", case.what());
-            // Three workers were ended, and one client has one connection.
-            let closed = if case.row.resizing == Resizing::ClosesConnections { 3 } else { 0 };
-            assert!(failed.len() <= closed, "{}: {failed:?} beside {answered}", case.what());
-        });
-        let threads = local.resize(configuration(2, 5)).unwrap();
-        assert_eq!(threads, Resized::NotPossible(NotResizable::OtherThreads));
-        assert_eq!(
-            case.row.resizing != Resizing::Never,
-            case.adapter.resize(configuration(2, 1), configuration(3, 1)).is_ok()
-        );
         case.app.end(&mut local);
     }
 }

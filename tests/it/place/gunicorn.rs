@@ -29,7 +29,7 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
     assert_eq!(read.obeys.max_threads.as_deref(), Some("GUNICORN_THREADS"));
     assert_eq!(read.obeys.min_threads, MinThreads::Variable("GUNICORN_THREADS".into()));
     assert!(read.runtime_version.starts_with("Python 3."));
-    let remarks = remarks(&read);
+    let remarks = Language::DATA.say_each(&read.remarks).join("\n");
     for part in ["(0.0.0.0:8000) are not opened", "log/access.log is not", "more than 15 s"] {
         assert!(remarks.contains(part), "{part} is missing in: {remarks}");
     }

@@ -33,7 +33,13 @@ fn the_apps_own_pool_is_read_without_starting_anything() {
     }
     // Whatever this machine's own pool says.
     let without = inspect(&TestApp::new(&[("index.php", "<?php\n")]));
-    assert!(remarks(&without).starts_with("today's number of workers is "), "{without:?}");
+    assert!(
+        Language::DATA
+            .say_each(&without.remarks)
+            .join("\n")
+            .starts_with("today's number of workers is "),
+        "{without:?}"
+    );
 }
 
 /// Settings that would listen, write and run elsewhere, hide errors and start another pool; and

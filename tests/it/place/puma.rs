@@ -36,7 +36,7 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
         let app = TestApp::new(&[("config.ru", "raise 'booted'"), ("config/puma.rb", config)]);
         let inspection = app.inspect(app.local());
         assert_eq!(inspection.current, configuration(workers, threads), "{config}");
-        let remarks = remarks(&inspection);
+        let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
         assert!(remarks.contains(remark), "{config}: {remarks}");
         assert!(inspection.server_version.starts_with(|c: char| c.is_ascii_digit()));
         assert!(inspection.runtime_version.starts_with("ruby "));

@@ -35,7 +35,7 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
         assert!(inspection.server_version.starts_with(|c: char| c.is_ascii_digit()));
         assert!(inspection.runtime_version.starts_with("ruby "));
         if settings == follows {
-            let remarks = remarks(&inspection);
+            let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
             for part in ["longer than 45 s", "log/thin.log is not written to", "thin.yml sets user"]
             {
                 assert!(remarks.contains(part), "{part} is missing in: {remarks}");

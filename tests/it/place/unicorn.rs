@@ -34,7 +34,7 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
         assert_eq!(inspection.obeys.workers.as_deref(), obeys, "{settings}");
         assert!(inspection.server_version.starts_with(|c: char| c.is_ascii_digit()));
         assert!(inspection.runtime_version.starts_with("ruby "));
-        let remarks = remarks(&inspection);
+        let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
         for part in [
             "preload_app true",
             "more than 15 s",
@@ -46,7 +46,10 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
     }
     let without = inspect(&TestApp::answering("[200, {}, []]"));
     assert_eq!(without.current, configuration(1, 1));
-    assert!(remarks(&without).contains("preload_app false"), "{without:?}");
+    assert!(
+        Language::DATA.say_each(&without.remarks).join("\n").contains("preload_app false"),
+        "{without:?}"
+    );
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn it_is_inspected_without_starting_anything() {
     let inspection = app.inspect(app.local_on(uvicorn()));
     assert_eq!(inspection.current, configuration(1, 1));
     assert_eq!(inspection.obeys.workers.as_deref(), Some("WEB_CONCURRENCY"));
-    let remarks = remarks(&inspection);
+    let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
     assert!(!remarks.contains("thread") && remarks.contains("access log"), "{remarks}");
 }
 

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use super::{English, Phrases};
-use crate::report::wording::Counted;
-use crate::report::wording::{Language, planned};
+use super::English;
+use crate::report::wording::{Counted, Language, Phrases, PlanPhrases};
 use crate::terms::{
     CompareNote, CompareRefusal, Difference, FigureKind, FigureLeftOut, LoadOffered, Machine,
     MachineDifference, NamedPart, NamedSetting,
@@ -41,7 +40,7 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
             format!("the goals differ: A's is {a}, B's {b}; {verb} the same --slo")
         }
         CompareRefusal::PlansDiffer { a, b, flag } => {
-            let (what, [a, b]) = planned::both([a.as_ref(), b.as_ref()], Language::English);
+            let (what, [a, b]) = English.both([a.as_ref(), b.as_ref()], Language::English);
             format!("{what} differ: A has {a}, B {b}; measure both with the same {flag}")
         }
         CompareRefusal::LoadsDiffer { a, b } => {
@@ -98,7 +97,7 @@ pub fn difference(difference: &Difference) -> String {
             tell(what, a, b)
         }
         Difference::PlannedOtherwise { a, b } => {
-            let (what, [a, b]) = planned::both([a.as_ref(), b.as_ref()], Language::English);
+            let (what, [a, b]) = English.both([a.as_ref(), b.as_ref()], Language::English);
             tell(what, &a, &b)
         }
         Difference::ServerMemoryDiffers { a, b } => {

@@ -78,16 +78,6 @@ fn ending(end: &BootEnd) -> String {
             let place = place.unwrap_or_default();
             format!("{target} answers {status}{place}, where 2xx is needed")
         }
-        BootEnd::EndedInChange { how } => {
-            format!("it ended while its workers were changed ({})", server_end(how))
-        }
-        BootEnd::AddedWorkerEnds => "the worker that was added ends as soon as it starts".into(),
-        BootEnd::AddedWorkerLate { patience_s } => {
-            format!("the worker that was added was not ready within {patience_s} s")
-        }
-        BootEnd::WorkerStays { patience_s } => {
-            format!("the worker that was to end had not ended within {patience_s} s")
-        }
     }
 }
 
@@ -266,10 +256,10 @@ mod tests {
             (
                 not_ready(
                     Some(BootFailureKind::SecretKeyBase),
-                    BootEnd::AddedWorkerLate { patience_s: 1.5 },
+                    BootEnd::TooFewBooted { booted: 0, of: 2, patience_s: 1.5 },
                     None,
                 ),
-                "SECRET_KEY_BASE is missing: the worker that was added was not ready within 1.5 s",
+                "SECRET_KEY_BASE is missing: 0 of 2 processes had booted within 1.5 s",
             ),
         ] {
             assert_eq!(said, expected);

@@ -1,9 +1,8 @@
 //! What a comparison or a verification says beside its figures, in Japanese.
 
+use super::Japanese;
 use super::reason::name;
-use super::{Japanese, Phrases};
-use crate::report::wording::Counted;
-use crate::report::wording::{Language, planned};
+use crate::report::wording::{Counted, Language, Phrases, PlanPhrases};
 use crate::terms::{
     CompareNote, CompareRefusal, Difference, FigureKind, FigureLeftOut, LoadOffered, Machine,
     MachineDifference, NamedPart, NamedSetting,
@@ -38,7 +37,7 @@ pub fn refusal(refusal: &CompareRefusal) -> String {
             format!("目標が違います: A は {a}、B は {b} です。両方を同じ --slo で計測してください")
         }
         CompareRefusal::PlansDiffer { a, b, flag } => {
-            let (what, [a, b]) = planned::both([a.as_ref(), b.as_ref()], Language::Japanese);
+            let (what, [a, b]) = Japanese.both([a.as_ref(), b.as_ref()], Language::Japanese);
             format!(
                 "{what}が違います: A は {a}、B は {b} です。両方を同じ {flag} で計測してください"
             )
@@ -97,7 +96,7 @@ pub fn difference(difference: &Difference) -> String {
             tell(what, a, b)
         }
         Difference::PlannedOtherwise { a, b } => {
-            let (what, [a, b]) = planned::both([a.as_ref(), b.as_ref()], Language::Japanese);
+            let (what, [a, b]) = Japanese.both([a.as_ref(), b.as_ref()], Language::Japanese);
             tell(what, &a, &b)
         }
         Difference::ServerMemoryDiffers { a, b } => {

@@ -80,16 +80,6 @@ fn ending(end: &BootEnd) -> String {
             let place = place.unwrap_or_default();
             format!("{target} の応答が {status}{place} です（2xx が必要）")
         }
-        BootEnd::EndedInChange { how } => {
-            format!("ワーカーの数を変える間に終了しました（{}）", server_end(how))
-        }
-        BootEnd::AddedWorkerEnds => "追加したワーカーが起動するとすぐに終了します".into(),
-        BootEnd::AddedWorkerLate { patience_s } => {
-            format!("追加したワーカーの準備が {patience_s} 秒以内にできませんでした")
-        }
-        BootEnd::WorkerStays { patience_s } => {
-            format!("終了させるワーカーが {patience_s} 秒以内に終了しませんでした")
-        }
     }
 }
 

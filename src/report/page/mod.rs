@@ -5,14 +5,14 @@
 //! The page itself is TypeScript in `ui/`; a build without Node leaves it out, and the file then
 //! has what is read without it.
 
+mod data;
 mod file;
-pub mod page;
 
-pub use file::{Assets, assets, shell};
-pub use page::{
-    ComparePage, Content, Page, Running, SessionHead, TrialRow, Words, head, running, session,
-    trial,
+pub use data::{
+    ComparePage, Content, Page, Running, SessionHead, TrialRow, Words, head, predictions, running,
+    session, trial,
 };
+pub use file::{Assets, assets, shell};
 
 use super::document::{self, Document};
 use super::outside::line;

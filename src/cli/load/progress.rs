@@ -1,0 +1,47 @@
+//! A running load on standard error.
+
+use std::io::{self, Write};
+
+use crate::report::terminal::{Channel, ProgressLine, can_redraw};
+
+/// One line that is redrawn on a terminal, and lines that stay. A closed standard error must not
+/// end the load, so that what cannot be written is dropped.
+pub enum Progress {
+    Nothing,
+    Line(ProgressLine),
+    Lines,
+}
+
+impl Progress {
+    pub fn new(is_quiet: bool) -> Self {
+        match () {
+            () if is_quiet => Self::Nothing,
+            () if can_redraw() => Self::Line(ProgressLine::on(Channel::standard_error())),
+            () => Self::Lines,
+        }
+    }
+
+    /// What is drawn over, and shown nowhere but on a terminal.
+    pub fn draw(&mut self, text: &str) {
+        if let Self::Line(line) = self {
+            drop(line.show(text));
+        }
+    }
+
+    /// As [`draw`](Self::draw), and elsewhere a line that stays.
+    pub fn draw_or_say(&mut self, text: &str) {
+        match self {
+            Self::Line(_) => self.draw(text),
+            Self::Nothing | Self::Lines => self.say(text),
+        }
+    }
+
+    /// A line that stays.
+    pub fn say(&mut self, text: &str) {
+        drop(match self {
+            Self::Nothing => Ok(()),
+            Self::Line(line) => line.clear().and_then(|to| writeln!(to.writer, "{text}")),
+            Self::Lines => writeln!(io::stderr(), "{text}"),
+        });
+    }
+}
