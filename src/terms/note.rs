@@ -40,7 +40,7 @@ pub enum SearchNote {
     UntriedMayHoldMore { configuration: Configuration, expected_ratio: Option<f64> },
     /// The choice was not measured again: its figures are the race's.
     NoTimeToConfirm,
-    /// The printed rate was not sent to a fresh start: there was no time, or the session was stopped.
+    /// The printed rate was not sent to a fresh start: no time, or the session was stopped before.
     NotHeldAtEnd,
     /// The printed rate was sent to fresh starts and missed, last at this rate, requests/s; it is
     /// what all trials together point to.
