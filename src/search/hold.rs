@@ -209,3 +209,23 @@ fn printable(rate_rps: f64) -> f64 {
     };
     ((rate_rps / step + 1e-9).floor() * step).max(0.01)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_sent_as_it_is_printed_and_never_printed_higher() {
+        for (rate, sent) in [(1234.9, 1234.0), (247.99, 247.0), (99.99, 99.9), (17.0, 17.0)] {
+            assert!((printable(rate) - sent).abs() < 1e-9, "{rate}: {}", printable(rate));
+        }
+        assert!((printable(9.876) - 9.87).abs() < 1e-9);
+        assert_eq!(printable(0.001), 0.01);
+    }
+
+    #[test]
+    fn it_takes_half_a_minute_to_a_minute() {
+        let seconds = [10.0, 120.0, 2000.0].map(|rate| duration(rate).as_secs());
+        assert_eq!(seconds, [60, 50, 30]);
+    }
+}

@@ -23,6 +23,10 @@ pub const ALPHA: f64 = 0.05;
 /// independent.
 const FEWEST_BLOCKS: usize = 5;
 
+/// Autocorrelation of blocks that is believed, at most: what it takes to be more is a trend, which
+/// the flow shows.
+const ALIKE_MOST: f64 = 0.9;
+
 /// How many requests broke one part of a goal, and of how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Violations {
@@ -279,7 +283,9 @@ fn at_least(k: f64, n: f64, p: f64) -> f64 {
 ///
 /// share r = sum k / sum n; variance of r = m / (m - 1) * sum (k - r n)^2 / (sum n)^2 over m blocks
 /// (ratio estimator: Cochran, Sampling Techniques, 1977, section 2.11), independent: r (1 - r) /
-/// sum n.
+/// sum n. A queue near its capacity forgets slowly, so that neighbouring blocks fare alike: m of
+/// them tell as much as m (1 - a) / (1 + a), a being the autocorrelation of k - r n (Bartlett,
+/// 1935).
 fn design_effect(blocks: &[Violations]) -> f64 {
     let blocks: Vec<(f64, f64)> = blocks
         .iter()
@@ -293,8 +299,11 @@ fn design_effect(blocks: &[Violations]) -> f64 {
         return 1.0;
     }
     let r = k / n;
-    let spread: f64 = blocks.iter().map(|(k, n)| (k - r * n).powi(2)).sum();
-    let variance = m / (m - 1.0) * spread / (n * n);
+    let beyond: Vec<f64> = blocks.iter().map(|(k, n)| k - r * n).collect();
+    let spread: f64 = beyond.iter().map(|it| it * it).sum();
+    let together: f64 = beyond.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let alike = (together / spread).clamp(0.0, ALIKE_MOST);
+    let variance = m / (m - 1.0) * spread / (n * n) * (1.0 + alike) / (1.0 - alike);
     (variance / (r * (1.0 - r) / n)).max(1.0)
 }
 
@@ -304,6 +313,20 @@ mod tests {
 
     use super::*;
     use crate::terms::ErrorCounts;
+
+    #[test]
+    fn blocks_that_resemble_their_neighbours_count_for_less() {
+        let share = |at: usize| if at % 8 < 4 { 12 } else { 0 };
+        let apart = |at: usize| if at % 2 == 0 { 12 } else { 0 };
+        let effect = |of: &dyn Fn(usize) -> u64| {
+            let block = |at| Violations { count: of(at), of: 100 };
+            design_effect(&(0..64).map(block).collect::<Vec<_>>())
+        };
+        // Shares are as different from block to block in both.
+        let (together, alone) = (effect(&share), effect(&apart));
+        assert!((alone - 100.0 * 0.06 * 0.06 / (0.06 * 0.94) * 64.0 / 63.0).abs() < 0.01);
+        assert!((2.5..3.2).contains(&(together / alone)), "{together} {alone}");
+    }
 
     /// A second in which `fast` requests took 10 ms, and `slow` ones 300 ms.
     fn second(fast: u64, slow: u64) -> LoadSecond {
