@@ -26,6 +26,7 @@ use crate::common::options::{names, number};
 use crate::common::{Result, bars, machine as host};
 use crate::search::parallel;
 use kinds::Kind;
+use session::One;
 use truth::Kept;
 
 pub fn run() -> Result<()> {
@@ -49,6 +50,10 @@ pub fn run() -> Result<()> {
         Ok(one)
     })?;
     println!("{}", figures::report(&all));
+    let lines: Vec<String> = all.iter().map(One::line).collect();
+    let path = "target/bench-zoo/sessions.txt";
+    std::fs::write(path, lines.join("\n") + "\n")?;
+    println!("a line for each session: {path}");
     bars.extend(figures::bars(&all));
     println!("{:.0} s in all", began.elapsed().as_secs_f64());
     bars::hold(&bars)

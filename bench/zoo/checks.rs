@@ -1,15 +1,19 @@
 //! Is the zoo's simulation right? Where formulas know the answer it is set beside them, and what
 //! comes in must go out. Part of every run: figures of a simulation that is wrong are worth nothing.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
-use sweetspot::terms::{Configuration, Offered};
+use sweetspot::place::{Offer, Place as _};
+use sweetspot::terms::{Configuration, Latencies, Offered, Slo};
 
-use super::app::{App, Backend, Endpoint};
+use super::app::{App, Backend, Case, Endpoint};
 use super::chance::{Chance, Spread};
 use super::job::{Ending, Outcome};
 use super::kinds::{Kind, case, users};
+use super::place::Zoo;
 use super::simulation::Simulation;
+use super::truth::Truth;
 use crate::common::bars::{Bar, Limit};
 
 /// Formulas and simulations may differ by this share.
@@ -79,7 +83,11 @@ pub fn bars() -> Vec<Bar> {
     let mut waiting = exponential.clone();
     waiting.endpoints[0] = Endpoint { share: 1.0, cpu_s: 1e-9, wait_s: 0.02 };
     waiting.waits = 1;
+    let quantile_s = quantile_s(exponential.clone());
+    let capacity = capacity(exponential.clone());
     vec![
+        beside("p95 of M/M/1 as a place records it", quantile_s, LIMIT_S),
+        beside("capacity of M/M/1 within a p95", capacity, AT_LIMIT_PER_S),
         beside("M/M/1", latency_s(exponential.clone(), 1, 1, 35.0), one_server_s(0.7, 1.0)),
         beside("M/M/1, slices", latency_s(exponential, 4, 1, 35.0), one_server_s(0.7, 1.0)),
         beside(
@@ -93,6 +101,40 @@ pub fn bars() -> Vec<Bar> {
         beside("mean of a power law", power_law_mean(), 1.0),
         Bar::new("simulations that lose requests", Some(lost()), Limit::AtMost(0.0)),
     ]
+}
+
+/// With a goal of 200 ms: 1 / s + ln(0.05) / limit, from P(latency > t) = exp(-(1 / s - rate) t).
+const LIMIT_S: f64 = 0.2;
+const AT_LIMIT_PER_S: f64 = 50.0 - 2.995_732_273_553_991 / LIMIT_S;
+
+fn one_of_one(app: App) -> Case {
+    let current = Configuration::new(1, 1).expect("neither number is zero");
+    Case { app, grid: vec![current], current, slo: None }
+}
+
+fn quantile_s(app: App) -> f64 {
+    let case = one_of_one(app);
+    let mut place = Zoo::new(&case, 1);
+    let offer = Offer {
+        offered: users(AT_LIMIT_PER_S),
+        warm_up: Duration::from_secs(60),
+        duration: Duration::from_secs(20_000),
+        seed: 2,
+    };
+    let seen = place
+        .start(case.current)
+        .and_then(|_| place.offer(&offer, &mut |_| ControlFlow::Continue(())));
+    let mut all = Latencies::default();
+    let seconds = seen.map(|seen| seen.load.seconds).unwrap_or_default();
+    seconds.iter().skip(60).for_each(|second| all.add(&second.latency));
+    all.quantile(0.95).map_or(0.0, |it| it.as_secs_f64())
+}
+
+fn capacity(app: App) -> f64 {
+    let slo: Slo = "p95<200ms,errors<1%".parse().expect("a goal that is written right");
+    let case = one_of_one(app);
+    let rates = (0..8).map(|seed| Truth::capacity(&case, &slo, seed, case.current));
+    rates.sum::<f64>() / 8.0
 }
 
 fn power_law_mean() -> f64 {

@@ -25,12 +25,6 @@ impl One {
         self.quality() < 0.9 && self.chosen.is_some() && !self.is_warned
     }
 
-    /// Something to be said of it.
-    fn is_miss(&self) -> bool {
-        let is_unheld = |it: &Chosen| !it.is_low_held || !it.covers();
-        self.quality() < 0.9 || self.chosen.as_ref().is_some_and(is_unheld)
-    }
-
     pub fn line(&self) -> String {
         let best = self.best.map_or("none".into(), |(c, rps)| format!("{c} {rps:.1}/s"));
         let chosen = self.chosen.map_or("none".into(), |it| {
@@ -91,13 +85,16 @@ impl Group<'_> {
         share(self.all.iter().filter(|one| one.best.is_some()).map(|one| is_it(one)))
     }
 
-    fn bias(&self) -> Option<f64> {
+    /// Printed by true capacity: the median, and the 5th and 95th percentile.
+    fn bias(&self) -> String {
         let chosen = self.all.iter().filter_map(|one| one.chosen.as_ref());
-        let biases: Vec<f64> = chosen
-            .filter(|it| it.capacity > 0.0 && it.printed > 0.0)
-            .map(|it| it.printed / it.capacity)
-            .collect();
-        sweetspot::stats::quantile(&biases, 0.5)
+        let possible = chosen.filter(|it| it.capacity > 0.0 && it.printed > 0.0);
+        let biases: Vec<f64> = possible.map(|it| it.printed / it.capacity).collect();
+        let at = |q| sweetspot::stats::quantile(&biases, q);
+        match (at(0.5), at(0.05), at(0.95)) {
+            (Some(half), Some(few), Some(most)) => format!("{half:.3}; {few:.3} to {most:.3}"),
+            _ => "-".into(),
+        }
     }
 
     fn row(&self) -> [String; 12] {
@@ -112,7 +109,7 @@ impl Group<'_> {
             text(self.of_chosen(Chosen::covers)),
             text(self.of_chosen(|it| it.is_printed_held)),
             text(self.of_chosen(|it| it.is_low_held)),
-            self.bias().map_or("-".into(), |it| format!("{it:.3}")),
+            self.bias(),
             text(self.of_possible(|one| one.largest >= 0.95)),
             text(self.of_possible(|one| one.thumb >= 0.95)),
         ]
@@ -146,14 +143,14 @@ const HEAD: [&str; 12] = [
     "interval covers",
     "printed rate held",
     "lower end held",
-    "printed by true, median",
+    "printed by true capacity, median; 5th to 95th percentile",
     "largest that fits at least 95 %",
     "rule of thumb at least 95 %",
 ];
 
-/// Everything, as tables; and the sessions that something is to be said of, a line each.
+/// Everything, as tables; and the sessions that chose badly, a line each.
 pub fn report(all: &[One]) -> String {
-    let misses = all.iter().filter(|one| one.is_miss());
+    let misses = all.iter().filter(|one| one.quality() < 0.9);
     let lines = misses.flat_map(|one| {
         let notes = one.notes.iter().map(|note| format!("      {note}"));
         [one.line()].into_iter().chain(notes)

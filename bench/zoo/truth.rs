@@ -102,6 +102,12 @@ impl<'a> Truth<'a> {
         Ok(new)
     }
 
+    /// Of one setting, by itself.
+    pub fn capacity(case: &Case, slo: &Slo, seed: u64, configuration: Configuration) -> f64 {
+        let (all, best, best_rps) = (BTreeMap::new(), configuration, 0.0);
+        Truth { case, slo, seed, all, best, best_rps }.of(configuration)
+    }
+
     /// Of one setting.
     pub fn of(&mut self, configuration: Configuration) -> f64 {
         if let Some(known) = self.all.get(&configuration) {
@@ -157,6 +163,10 @@ impl<'a> Truth<'a> {
     }
 
     fn measured(&self, configuration: Configuration) -> f64 {
+        // At a few requests a second chance would let it hold.
+        if self.slo.errors.is_some_and(|most| self.case.app.failing > most.get()) {
+            return 0.0;
+        }
         let mut rate = if self.best_rps > 0.0 { self.best_rps } else { 10.0 };
         let (mut low, mut high) = (0.0, f64::INFINITY);
         let mut step = 1.04;
