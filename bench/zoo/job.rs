@@ -10,6 +10,7 @@ pub enum Event {
     Client(u32),
     SliceEnded(u32),
     WaitEnded(u32),
+    Generated(u32),
     Unthrottled(u32),
 }
 

@@ -127,7 +127,7 @@ fn plain(chance: &mut Chance) -> App {
         Spread::Lognormal { cv2: 1.5 },
     ];
     App {
-        endpoints: vec![Endpoint { share: 1.0, cpu_s, wait_s: waits * cpu_s }],
+        endpoints: vec![Endpoint { share: 1.0, cpu_s, wait_s: (waits * cpu_s).min(0.3) }],
         spread: chance.one_of(&spreads),
         waits: 1 + chance.index(4),
         lock: None,
@@ -168,7 +168,9 @@ fn shape(app: &mut App, kind: Kind, chance: &mut Chance) {
         }
         Kind::Mixture => {
             let (share, times) = (chance.between(0.01, 0.05), chance.by_ratio(10.0, 20.0));
-            beside(app, share, times, times);
+            // The slow ones are not so slow that clients give up on them.
+            let most = 3.0 / (app.means_s().0 + app.means_s().1);
+            beside(app, share, times.min(most), times.min(most));
         }
         Kind::Endpoint => {
             let (cpu, waits) = (chance.between(1.0, 4.0), chance.between(3.0, 8.0));
@@ -249,15 +251,25 @@ fn limiter(app: &mut App, chance: &mut Chance) {
     app.backend = Backend::Bucket { rate_per_s, burst, refuses: chance.is(0.5) };
 }
 
-/// In a quarter of the cases some of the grid does not fit.
+/// In a quarter of the cases some of the grid does not fit. None fits so barely that it is a
+/// matter of taste: what that leaves free is a tenth at least.
 fn limit_bytes(
     memory: &Memory,
     grid: &[Configuration],
     current: Configuration,
     chance: &mut Chance,
 ) -> u64 {
-    let fits = memory.of(grid[chance.index(grid.len())]).max(memory.of(current));
-    if chance.is(0.25) { fits + fits / 4 } else { 1 << 40 }
+    let most = grid.iter().map(|it| memory.of(*it)).max().unwrap_or(0);
+    let largest = memory.of(grid[chance.index(grid.len())]).max(memory.of(current));
+    if !chance.is(0.25) {
+        return 2 * most;
+    }
+    let limits = (0..100).map(|step| largest + largest / 4 + (largest / 50) * step);
+    let is_barely = |limit: u64| {
+        let needs = grid.iter().map(|it| memory.of(*it) as f64 / limit as f64);
+        needs.into_iter().any(|share| (0.9..1.0).contains(&share))
+    };
+    limits.into_iter().find(|limit| !is_barely(*limit)).unwrap_or(2 * most)
 }
 
 /// What a goal leaves open about errors that come at any rate would be decided by chance: none are

@@ -40,6 +40,8 @@ pub struct Simulation {
     accept: VecDeque<u32>,
     /// How much slower this start is.
     slowness: f64,
+    /// What the generator has taken from whoever computes next, seconds.
+    stolen_s: f64,
     calls: u32,
     /// When the bucket will be full again, seconds.
     bucket_full_s: f64,
@@ -79,6 +81,7 @@ impl Simulation {
             pools: Vec::new(),
             accept: VecDeque::new(),
             slowness: 1.0,
+            stolen_s: 0.0,
             calls: 0,
             bucket_full_s: 0.0,
             load: None,
@@ -223,6 +226,7 @@ impl Simulation {
             Event::Client(_) => self.arrive(see),
             Event::SliceEnded(id) => self.slice_ended(id, see),
             Event::WaitEnded(id) => self.wait_ended(id, see),
+            Event::Generated(id) => self.generated(id, see),
             Event::Unthrottled(id) => self.begin_slice(id),
         }
     }
@@ -245,7 +249,6 @@ impl Simulation {
             sent_s: self.now_s,
             cpu_s: endpoint.cpu_s * times,
             wait_s: endpoint.wait_s * times,
-            left_s: 0.5 * self.app.hardware.generator_s,
             is_failing: chance.is(self.app.failing),
             ..Job::default()
         };
@@ -256,10 +259,30 @@ impl Simulation {
         }
         self.count_in_flight(1);
         self.due.push_back((self.now_s, id));
-        if self.app.hardware.generator_s > 0.0 {
-            self.want_core(id);
-        } else {
+        if !self.generate(id) {
             self.enter(id, see);
+        }
+    }
+
+    /// The generator works for a request, half of what it does before it is sent and half after
+    /// its reply; false: on cores of its own. A kernel lets who sleeps most of the time come
+    /// first: whoever computes on the core pays for it.
+    fn generate(&mut self, id: u32) -> bool {
+        let seconds = 0.5 * self.app.hardware.generator_s;
+        if seconds <= 0.0 {
+            return false;
+        }
+        if self.cores.free == 0 {
+            self.stolen_s += seconds;
+        }
+        self.after(seconds, Event::Generated(id));
+        true
+    }
+
+    fn generated(&mut self, id: u32, see: See<'_>) {
+        match self.jobs[id as usize].stage {
+            Stage::Sending => self.enter(id, see),
+            _ => self.reply(id, see),
         }
     }
 
@@ -388,56 +411,37 @@ impl Simulation {
     }
 
     fn want_core(&mut self, id: u32) {
-        let job = &mut self.jobs[id as usize];
-        job.since_s = self.now_s;
-        if self.cores.free > 0 {
-            self.cores.free -= 1;
+        self.jobs[id as usize].since_s = self.now_s;
+        if self.cores.take(id) {
             self.begin_slice(id);
-        } else if job.stage == Stage::Served {
-            self.cores.waiting.push_back(id);
-        } else {
-            // The generator sleeps most of the time, and a kernel lets such come first.
-            self.cores.waiting.push_front(id);
         }
     }
 
     /// The job has a core.
     fn begin_slice(&mut self, id: u32) {
-        let job = &mut self.jobs[id as usize];
-        let is_served = job.stage == Stage::Served;
-        if is_served && let Some(until_s) = self.machine.throttled_until(self.now_s) {
+        if let Some(until_s) = self.machine.throttled_until(self.now_s) {
             return self.after(until_s - self.now_s, Event::Unthrottled(id));
         }
         let speed = self.machine.slowness(self.now_s);
-        let mut slowness = speed;
-        let mut pause_s = 0.0;
-        if is_served {
-            let worker = &mut self.workers[usize::from(job.worker)];
-            worker.run_delay_s += self.now_s - job.since_s;
-            let others = f64::from(worker.busy.saturating_sub(1));
-            slowness *= self.slowness * (1.0 + self.app.switching * others);
-            pause_s = std::mem::take(&mut worker.owed_pause_s) * speed * self.slowness;
-        }
+        let job = &mut self.jobs[id as usize];
+        let worker = &mut self.workers[usize::from(job.worker)];
+        worker.run_delay_s += self.now_s - job.since_s;
+        let others = f64::from(worker.busy.saturating_sub(1));
+        let slowness = speed * self.slowness * (1.0 + self.app.switching * others);
+        let pause_s = std::mem::take(&mut worker.owed_pause_s) * speed * self.slowness;
+        let stolen_s = std::mem::take(&mut self.stolen_s);
+        worker.run_delay_s += stolen_s;
         let full_s = job.left_s.min(SLICE_S / slowness);
         job.left_s -= full_s;
         let wall_s = full_s * slowness + pause_s;
         job.held_s += wall_s;
         job.slice_s = wall_s;
         self.machine.spend(wall_s, wall_s / speed);
-        self.after(wall_s, Event::SliceEnded(id));
+        self.after(wall_s + stolen_s, Event::SliceEnded(id));
     }
 
     fn slice_ended(&mut self, id: u32, see: See<'_>) {
         let job = &mut self.jobs[id as usize];
-        if job.stage != Stage::Served {
-            if let Some(next) = self.cores.give() {
-                self.begin_slice(next);
-            }
-            return match job_at(&mut self.jobs, id).stage {
-                Stage::Sending => self.enter(id, see),
-                _ => self.reply(id, see),
-            };
-        }
         let worker = &mut self.workers[usize::from(job.worker)];
         worker.cpu_s += job.slice_s;
         let is_done = job.left_s <= 1e-12;
@@ -494,12 +498,8 @@ impl Simulation {
             worker.owed_pause_s += collection.pause_s;
             worker.collects_in += collection.every * self.chance.between(0.5, 1.5);
         }
-        if self.app.hardware.generator_s > 0.0 {
-            let job = &mut self.jobs[id as usize];
-            job.stage = Stage::Receiving;
-            job.left_s = 0.5 * self.app.hardware.generator_s;
-            self.want_core(id);
-        } else {
+        self.jobs[id as usize].stage = Stage::Receiving;
+        if !self.generate(id) {
             self.reply(id, see);
         }
         if let Some(next) = self.accept.pop_front() {

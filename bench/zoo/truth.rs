@@ -36,9 +36,6 @@ const BETTER: f64 = 1.005;
 const NEAR: f64 = 1.006;
 /// Requests a second below which a setting holds nothing.
 const NOTHING: f64 = 0.2;
-/// Of the memory, what the best may need: the search leaves a twentieth free.
-const MEMORY_SHARE: f64 = 0.95;
-
 /// One simulation: of what, and how strictly it is judged.
 #[derive(Clone, Copy)]
 struct Test {
@@ -118,10 +115,10 @@ impl<'a> Truth<'a> {
         rps
     }
 
-    /// Of one setting as a share of the best.
+    /// Of one setting as a share of the best; 0 where nothing holds.
     pub fn quality(&mut self, configuration: Configuration) -> f64 {
         if self.best_rps <= 0.0 {
-            return 1.0;
+            return 0.0;
         }
         match fits(self.case, configuration) {
             true => self.of(configuration) / self.best_rps,
@@ -194,8 +191,7 @@ impl<'a> Truth<'a> {
 
 /// Whether it runs with the memory there is.
 pub fn fits(case: &Case, configuration: Configuration) -> bool {
-    let memory = &case.app.memory;
-    memory.of(configuration) as f64 <= MEMORY_SHARE * memory.limit_bytes as f64
+    case.app.memory.of(configuration) <= case.app.memory.limit_bytes
 }
 
 /// What has been counted of one simulation, by the terms of a goal.
