@@ -68,6 +68,15 @@ impl Chance {
 }
 
 impl Spread {
+    /// Few requests make up much of the work.
+    pub fn has_tail(self) -> bool {
+        match self {
+            Self::Constant | Self::Exponential => false,
+            Self::Lognormal { cv2 } => cv2 > 2.0,
+            Self::Pareto { .. } => true,
+        }
+    }
+
     pub fn draw(self, chance: &mut Chance) -> f64 {
         match self {
             Self::Constant => 1.0,

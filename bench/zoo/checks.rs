@@ -1,5 +1,5 @@
 //! Is the zoo's simulation right? Where formulas know the answer it is set beside them, and what
-//! comes in must go out. Part of every run: figures of a simulation that is wrong are worth nothing.
+//! comes in must go out. Part of every run: figures of a wrong simulation are worth nothing.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
