@@ -10,6 +10,7 @@ pub mod page;
 mod search;
 mod simulator;
 mod tune;
+mod zoo;
 
 use common::Result;
 
@@ -26,9 +27,10 @@ fn main() -> Result<()> {
         ["search"] => search::run(),
         ["simulator"] => simulator::run(),
         ["tune"] => tune::run(),
-        _ => {
-            Err("name one bench: diagnosis, load, model, monitor, page, search, simulator, tune"
-                .into())
-        }
+        ["zoo"] => zoo::run(),
+        _ => Err(
+            "name one bench: diagnosis, load, model, monitor, page, search, simulator, tune, zoo"
+                .into(),
+        ),
     }
 }

@@ -11,7 +11,7 @@ mod bayes;
 mod chart;
 mod methods;
 mod pairs;
-mod parallel;
+pub mod parallel;
 mod peers;
 mod rows;
 mod session;

@@ -1,0 +1,99 @@
+//! How good the search's answers are on servers that it was not made for: whole sessions on a zoo
+//! of simulated apps, with a simulation of their own and what real servers do beside it. Run by
+//! `make bench-zoo`.
+//!
+//! Seeds follow from the commit's hash, so that nobody can have tuned on them; `SEED` is the first
+//! of a run while developing. `SESSIONS` is how many, `KINDS` which kinds, `BUDGET_S` the budget of
+//! a session; `TRACE=1` prints every trial. True capacities are kept in `target/bench-zoo`.
+
+mod app;
+mod chance;
+mod checks;
+mod figures;
+mod job;
+mod kinds;
+mod machine;
+mod place;
+mod record;
+mod session;
+mod simulation;
+mod truth;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::common::options::{names, number};
+use crate::common::{Result, bars, machine as host};
+use crate::search::parallel;
+use kinds::Kind;
+use session::One;
+use truth::Kept;
+
+pub fn run() -> Result<()> {
+    let began = Instant::now();
+    let budget = Duration::from_secs(number("BUDGET_S", 480)?);
+    let kinds = kinds()?;
+    let count: u64 = number("SESSIONS", 2000)?;
+    let first = first_seed()?;
+    println!("{}", host::line());
+    let mut bars = checks::bars();
+    let kept = Kept::open()?;
+    let seeds: Vec<u64> = (first..)
+        .filter(|seed| kinds.contains(&Kind::of(*seed)))
+        .take(usize::try_from(count)?)
+        .collect();
+    let all = parallel::each(0, count, |at| {
+        let one = session::one(seeds[at as usize], budget, &kept)?;
+        if std::env::var_os("TRACE").is_some() {
+            println!("{}", one.line());
+        }
+        Ok(one)
+    })?;
+    println!("{}", figures::report(&all));
+    let lines: Vec<String> = all.iter().map(One::line).collect();
+    let path = "target/bench-zoo/sessions.txt";
+    std::fs::write(path, lines.join("\n") + "\n")?;
+    println!("a line for each session: {path}");
+    bars.extend(figures::bars(&all));
+    println!("{:.0} s in all", began.elapsed().as_secs_f64());
+    bars::hold(&bars)
+}
+
+fn kinds() -> Result<Vec<Kind>> {
+    let there = Kind::ALL.map(Kind::name);
+    let asked = names("KINDS", &there.join(","), &there)?;
+    Ok(Kind::ALL.into_iter().filter(|kind| asked.iter().any(|it| it == kind.name())).collect())
+}
+
+/// `SEED`, or what the commit gives.
+fn first_seed() -> Result<u64> {
+    if std::env::var_os("SEED").is_some() {
+        let seed = number("SEED", 1)?;
+        println!("seeds of development, from {seed}");
+        return Ok(seed);
+    }
+    let commit = git(&["rev-parse", "HEAD"])?;
+    let is_dirty = !git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();
+    // Above those that anybody types, and short enough to be typed again.
+    let seed = 1_000_000 + hash(&commit) % 1_000_000_000_000;
+    let tree = if is_dirty { "with changes that are not in it" } else { "without changes" };
+    println!("seeds of evaluation, from {seed}, by commit {commit}, {tree}");
+    Ok(seed)
+}
+
+fn git(words: &[&str]) -> Result<String> {
+    let output = Command::new("git").args(words).output()?;
+    if !output.status.success() {
+        return Err(
+            "seeds of evaluation follow from the commit; outside a checkout, set SEED".into()
+        );
+    }
+    Ok(String::from_utf8(output.stdout)?.trim().to_string())
+}
+
+/// FNV-1a of 64 bits (Fowler, Noll and Vo): the same on every machine and by every compiler.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

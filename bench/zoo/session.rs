@@ -1,0 +1,221 @@
+//! One whole session at the zoo, and what became of it beside the truth.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sweetspot::model::Form;
+use sweetspot::report::Language;
+use sweetspot::search::{Answer, Ask, PRECISION, Search, SearchPlan, Told};
+use sweetspot::session::order::{Measured, measure};
+use sweetspot::summary::trial::Context;
+use sweetspot::terms::{
+    Arrivals, Bytes, Configuration, Goals, Note, Objective, PrecisionNote, SearchNote, Slo, Stated,
+    TrialSummary,
+};
+use sweetspot::trial::Runner;
+
+use super::app::Case;
+use super::kinds::{self, Kind};
+use super::place::Zoo;
+use super::truth::{Kept, Truth, fits};
+use crate::common::Result;
+use crate::common::trial::context;
+
+/// What one session came to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct One {
+    pub seed: u64,
+    pub kind: Kind,
+    /// The app, for people.
+    pub app: String,
+    pub goal: String,
+    pub best: Option<(Configuration, f64)>,
+    /// `None`: it recommended nothing.
+    pub chosen: Option<Chosen>,
+    pub is_warned: bool,
+    pub is_called_unsteady: bool,
+    /// By the best: the largest setting that fits, and the rule of thumb.
+    pub largest: f64,
+    pub thumb: f64,
+    pub trials: usize,
+    pub load_s: f64,
+    pub elapsed_s: f64,
+    pub notes: Vec<String>,
+}
+
+/// A recommendation: as printed, and in truth. Rates a second.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Chosen {
+    pub configuration: Configuration,
+    pub printed: f64,
+    pub low: f64,
+    pub high: f64,
+    pub capacity: f64,
+    /// Of the best.
+    pub quality: f64,
+    /// For ten minutes on a fresh start.
+    pub is_printed_held: bool,
+    pub is_low_held: bool,
+}
+
+/// A search that has ended.
+struct Ended {
+    answer: Answer,
+    slo: Option<Slo>,
+    trials: Vec<TrialSummary>,
+    elapsed_s: f64,
+}
+
+pub fn one(seed: u64, budget: Duration, kept: &Kept) -> Result<One> {
+    let case = kinds::case(seed);
+    let ended = run(&case, budget, seed)?;
+    let notes = &ended.answer.notes;
+    let is_a = |is: fn(&Note) -> bool| notes.iter().filter_map(Stated::fact).any(is);
+    let mut one = One {
+        seed,
+        kind: Kind::of(seed),
+        app: words(&case),
+        goal: ended.slo.as_ref().map_or("none settled".into(), Slo::to_string),
+        best: None,
+        chosen: None,
+        is_warned: is_a(is_warning),
+        is_called_unsteady: is_a(|note| matches!(note, Note::Steadiness(_))),
+        largest: 0.0,
+        thumb: 0.0,
+        trials: ended.trials.len(),
+        load_s: ended.trials.iter().map(|trial| trial.load_s).sum(),
+        elapsed_s: ended.elapsed_s,
+        notes: notes.iter().map(|note| Language::DATA.say(note)).collect(),
+    };
+    let Some(slo) = &ended.slo else { return Ok(one) };
+    let capacity = ended.answer.choice.as_ref().map(|choice| choice.capacity);
+    let first = capacity.map_or((case.current, 0.0), |it| (it.configuration, it.rps.value));
+    let mut truth = Truth::find(&case, slo, seed, first, kept)?;
+    one.best = (truth.best_rps > 0.0).then_some((truth.best, truth.best_rps));
+    one.chosen = capacity.map(|it| Chosen {
+        configuration: it.configuration,
+        printed: it.rps.value,
+        low: it.rps.low,
+        high: it.rps.high,
+        capacity: truth.of(it.configuration),
+        quality: truth.quality(it.configuration),
+        is_printed_held: truth.holds_afresh(it.configuration, it.rps.value, 1),
+        is_low_held: it.rps.low <= 0.0 || truth.holds_afresh(it.configuration, it.rps.low, 1),
+    });
+    let fitting = case.grid.iter().copied().filter(|it| fits(&case, *it));
+    let largest = fitting.max_by_key(|it| it.slots());
+    one.largest = largest.map_or(0.0, |it| truth.quality(it));
+    one.thumb = truth.quality(thumb(&case));
+    Ok(one)
+}
+
+/// As many workers as cores, of five threads.
+fn thumb(case: &Case) -> Configuration {
+    let workers = case.app.cores().round().max(1.0) as u16;
+    Configuration::new(workers, 5).expect("neither number is zero")
+}
+
+/// Says that the answer may be far from the best, or is no more than a guess.
+fn is_warning(note: &Note) -> bool {
+    matches!(
+        note,
+        Note::Search(
+            SearchNote::UntriedMayHoldMore { .. }
+                | SearchNote::NoTimeToConfirm
+                | SearchNote::NoRateHeld { .. }
+                | SearchNote::GoalsOutOfReach { .. }
+                | SearchNote::AloneNotMeasured { .. }
+        ) | Note::Precision(PrecisionNote::TooVague { .. })
+    )
+}
+
+fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
+    SearchPlan {
+        grid: case.grid.clone(),
+        current: case.current,
+        slo: case.slo.clone(),
+        cores: case.app.cores(),
+        form: Form::Threads,
+        generator_shares_cores: case.app.hardware.generator_s > 0.0,
+        memory: Some(Bytes(case.app.memory.limit_bytes)),
+        db_connections: None,
+        arrivals: Arrivals::Poisson,
+        objective: Objective::default(),
+        changes: Vec::new(),
+        budget,
+        precision: PRECISION,
+        seed,
+    }
+}
+
+fn run(case: &Case, budget: Duration, seed: u64) -> Result<Ended> {
+    let mut place = Zoo::new(case, seed);
+    let mut runner = Runner::new(&mut place, 0);
+    let mut search = Search::new(plan(case, budget, seed));
+    let goals = case.slo.clone().map(Goals::one).unwrap_or_default();
+    let mut trials: Vec<TrialSummary> = Vec::new();
+    while let Ask::Trial(request) = search.ask() {
+        let id = trials.len() as u32 + 1;
+        let goals = goals.with_common(search.slo());
+        let (purpose, unloaded_s) = (request.purpose, search.unloaded_s());
+        let context = Context { id, purpose, unloaded_s, ..context(&goals, case.app.cores()) };
+        let measured = measure(&mut runner, &request, seed, context, &mut |_| {})?;
+        let ended_s = runner.elapsed().as_secs_f64();
+        search.tell(match measured {
+            Measured::BootFailed(failure) => Told::BootFailed {
+                configuration: request.configuration,
+                reason: failure.message,
+                ended_s,
+            },
+            Measured::Trial(summary, _) => {
+                trials.push(*summary.clone());
+                Told::Trial(summary)
+            }
+        });
+    }
+    runner.finish()?;
+    if std::env::var_os("TRACE").is_some() {
+        trials.iter().for_each(trace);
+    }
+    let elapsed_s = runner.elapsed().as_secs_f64();
+    let slo = search.slo().cloned().or_else(|| case.slo.clone());
+    Ok(Ended { answer: search.answer(), slo, trials, elapsed_s })
+}
+
+/// A line for one trial: to see what a session did, with `TRACE=1 SESSIONS=1 SEED=...`.
+fn trace(trial: &TrialSummary) {
+    println!(
+        "{:6.1} s start {:2} {:7} {:9} {:9} {:9} {:6.1} rps resolution {:.3} {}",
+        trial.ended_s,
+        trial.start,
+        trial.configuration.to_string(),
+        format!("{:?}", trial.purpose),
+        trial.offered.rate().map_or(String::new(), |rate| format!("{:.1}/s", rate.as_per_second())),
+        format!("{:?}", trial.verdict),
+        trial.summary.throughput_rps,
+        trial.resolution,
+        Language::DATA.say(&trial.reason)
+    );
+}
+
+fn words(case: &Case) -> String {
+    let app = &case.app;
+    let (cpu_s, wait_s) = app.means_s();
+    format!(
+        "{:.1} cores, {:.1} ms of computing, {:.1} ms of waiting in {}, {:?}, {:?}, {:?}, {:?}, \
+         failing {:.4}, {:?}, {:?}, switching {:.3}, {:?}",
+        app.cores(),
+        1e3 * cpu_s,
+        1e3 * wait_s,
+        app.waits,
+        app.spread,
+        app.lock,
+        app.backend,
+        app.pool,
+        app.failing,
+        app.collection,
+        app.cold,
+        app.switching,
+        app.hardware
+    )
+}
