@@ -290,7 +290,7 @@ impl Search {
     /// How far the machine's speed is from its usual one over the minutes of the blocks, which the
     /// blocks themselves cannot show: from how far what was confirmed lies from what the race had
     /// found some minutes before, beyond what chance explains.
-    fn drift_sd_log(&self) -> f64 {
+    pub(super) fn drift_sd_log(&self) -> f64 {
         let (mut variance, mut degrees) = (DRIFT_SD_LOG.powi(2) * DRIFT_DEGREES, DRIFT_DEGREES);
         let spread = self.start_spread(1.0).variance;
         for cell in self.cells.values().filter(|cell| cell.probes > 0 && !cell.blocks.is_empty()) {

@@ -84,7 +84,7 @@ impl Search {
             None => self.close_to(best_rps, &finalists),
         };
         let block_s = |count: usize| count as f64 * self.confirm_cost_s(best_rps);
-        let left_s = self.time_left().as_secs_f64() - self.kept_for_hold_s(best_rps);
+        let left_s = self.time_left().as_secs_f64() - self.kept_for_hold_s();
         for configuration in close {
             // Never at the price of a second block.
             let again = finalists.iter().filter(|c| !self.is_far_behind(**c, best_rps)).count() + 1;
@@ -92,7 +92,8 @@ impl Search {
                 finalists.push(configuration);
             }
         }
-        if block_s(finalists.len()) > left_s && self.now_s > 0.0 {
+        let most_s = self.time_left().as_secs_f64() - self.kept_at_least_s();
+        if block_s(finalists.len()) > most_s && self.now_s > 0.0 {
             self.note(SearchNote::NoTimeToConfirm);
             return None;
         }
@@ -236,9 +237,7 @@ impl Search {
         let finer = (PRECISION / self.plan.precision).powi(2).max(1.0);
         let blocks_most = (BLOCKS_MAX * finer).min(BLOCKS_EVER) as u32;
         let is_over = done.block >= blocks_most || self.is_sharp(&finalists);
-        let kept_s = self.best_confirmed().and_then(|best| self.capacity(best));
-        let kept_s = kept_s.map_or(0.0, |it| self.kept_for_hold_s(it.rps.value));
-        if is_over || next_s + kept_s > self.time_left().as_secs_f64() {
+        if is_over || next_s + self.kept_for_hold_s() > self.time_left().as_secs_f64() {
             return None;
         }
         Some(self.block(finalists, done.block + 1))

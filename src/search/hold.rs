@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use super::answer::START_SD_LOG;
 use super::climb::observe;
 use super::{Search, Stage, TrialRequest};
 use crate::stats::{Estimate, RatePosterior};
@@ -38,35 +39,49 @@ pub(super) struct Ending {
     pub capacity: Estimate,
 }
 
-/// No attempt is shorter, s: a queue near its capacity takes many seconds to show itself.
+/// An attempt measures so long, s: a queue near its capacity takes many seconds to show itself, and
+/// windows of ten seconds near the edge of a goal pass and fail in turn.
 const LEAST_S: f64 = 30.0;
-const MOST_S: f64 = 60.0;
-/// Requests that an attempt should see, as far as [`MOST_S`] allows.
-const REQUESTS: f64 = 6000.0;
+const MOST_S: f64 = 120.0;
 /// The rate is sent for so long before it counts: the server is cold.
 const WARM_UP: Duration = Duration::from_secs(5);
+/// Share of the budget that blocks leave to the last part.
+const SHARE: f64 = 0.3;
+/// More than so many attempts are not waited for.
+const ATTEMPTS: f64 = 3.0;
 /// The rate to be printed is held by the setting with this probability, before it is tried.
-const SURE: f64 = 0.9;
+const SURE: f64 = 0.95;
 /// After a miss the next rate is at most this share of it.
 const STEP_DOWN: f64 = 0.95;
 /// A shorter budget has no time for it.
 const BUDGET_LEAST: Duration = Duration::from_secs(120);
-/// A budget from which on a missed rate may be followed by another.
-const BUDGET_OF_TWO: Duration = Duration::from_secs(240);
 
 impl Search {
     /// Time of the budget that the last part is kept, seconds.
-    pub(super) fn kept_for_hold_s(&self, rate_rps: f64) -> f64 {
-        let attempts = match self.plan.budget {
-            budget if budget < BUDGET_LEAST => 0.0,
-            budget if budget < BUDGET_OF_TWO => 1.0,
-            _ => 2.0,
-        };
-        attempts * self.hold_cost_s(rate_rps)
+    pub(super) fn kept_for_hold_s(&self) -> f64 {
+        if self.plan.budget < BUDGET_LEAST {
+            return 0.0;
+        }
+        let most_s = ATTEMPTS * (self.before_hold_s() + MOST_S);
+        (SHARE * self.plan.budget.as_secs_f64()).min(most_s)
     }
 
-    fn hold_cost_s(&self, rate_rps: f64) -> f64 {
-        self.start_cost_s + WARM_UP.as_secs_f64() + duration(rate_rps).as_secs_f64()
+    /// What the shortest attempt alone takes of it, seconds.
+    pub(super) fn kept_at_least_s(&self) -> f64 {
+        self.kept_for_hold_s().min(self.before_hold_s() + LEAST_S)
+    }
+
+    fn before_hold_s(&self) -> f64 {
+        self.start_cost_s + WARM_UP.as_secs_f64()
+    }
+
+    /// How long the next attempt measures: half of the time that is left is for another, where that
+    /// suffices. `None`: there is no time for one.
+    fn attempt(&self) -> Option<Duration> {
+        let left_s = self.time_left().as_secs_f64();
+        let is_time = self.before_hold_s() + LEAST_S <= left_s && self.plan.budget >= BUDGET_LEAST;
+        let measured_s = (0.5 * left_s - self.before_hold_s()).clamp(LEAST_S, MOST_S);
+        is_time.then(|| Duration::from_secs_f64(measured_s.round()))
     }
 
     /// What the search turns to when the choice is made.
@@ -80,21 +95,16 @@ impl Search {
     fn to_hold(&self) -> Option<Hold> {
         let configuration = self.to_recommend()?;
         let estimate = self.capacity(configuration)?.rps;
-        if self.plan.budget < BUDGET_LEAST {
-            return None;
-        }
+        let duration = self.attempt()?;
         let sd_log = (estimate.high / estimate.low).ln() / (2.0 * 1.96);
         let belief = RatePosterior::with_prior(estimate.value, sd_log);
         let asked_rps = self.plan.objective.rate_rps();
         let rate_rps = asked_rps.unwrap_or_else(|| printable(belief.quantile(1.0 - SURE)));
-        if self.hold_cost_s(rate_rps) > self.time_left().as_secs_f64() {
-            return None;
-        }
         Some(Hold {
             configuration,
             belief,
             rate_rps,
-            duration: duration(rate_rps),
+            duration,
             held: None,
             lowest_missed_rps: None,
             is_over: false,
@@ -119,13 +129,13 @@ impl Search {
     }
 
     pub(super) fn take_hold(&mut self, summary: &TrialSummary) {
-        let left_s = self.time_left().as_secs_f64();
-        let cost_s = self.hold_cost_s(summary.offered.rate().map_or(1.0, Rate::as_per_second));
+        let next = self.attempt();
         let is_asked = self.plan.objective.rate_rps().is_some();
         let Stage::Hold(hold) = &mut self.stage else { return };
         hold.take(summary);
         let is_settled = hold.held.is_some_and(|held| held.certain);
-        hold.is_over = is_settled || is_asked || cost_s > left_s;
+        hold.is_over = is_settled || is_asked || next.is_none();
+        hold.duration = next.unwrap_or(hold.duration);
     }
 
     /// Ends the last part with what it came to.
@@ -133,7 +143,8 @@ impl Search {
         if !self.cells[&hold.configuration].is_open() {
             return self.begin_hold();
         }
-        if let Some(ending) = hold.ending() {
+        let others_sd_log = START_SD_LOG.hypot(self.drift_sd_log());
+        if let Some(ending) = hold.ending(others_sd_log) {
             if let (None, Some(rate_rps)) = (ending.held, hold.lowest_missed_rps) {
                 self.note(SearchNote::NothingHeldAtEnd { rate_rps });
             }
@@ -175,28 +186,22 @@ impl Hold {
         }
         let below = self.rate_rps * STEP_DOWN;
         self.rate_rps = printable(self.belief.quantile(1.0 - SURE).min(below));
-        self.duration = duration(self.rate_rps);
     }
 
-    /// `None` when nothing was tried.
-    fn ending(&self) -> Option<Ending> {
+    /// `None` when nothing was tried. Where nothing was held the figure is what would have been tried
+    /// next. `others_sd_log`: by how much other starts, at another time, differ from those of the
+    /// session.
+    fn ending(&self, others_sd_log: f64) -> Option<Ending> {
         if self.held.is_none() && self.lowest_missed_rps.is_none() {
             return None;
         }
         let (low, high) = self.belief.interval(0.95);
-        let value = self.held.map_or_else(|| self.belief.median(), |held| held.rate_rps);
-        let capacity = Estimate {
-            value,
-            low: low.min(value),
-            high: high.max(value),
-            count: self.belief.count() as u64,
-        };
+        let value = self.held.map_or(self.rate_rps, |held| held.rate_rps);
+        let low = low.min(value * (-1.96 * others_sd_log).exp());
+        let count = self.belief.count() as u64;
+        let capacity = Estimate { value, low, high: high.max(value), count };
         Some(Ending { configuration: self.configuration, held: self.held, capacity })
     }
-}
-
-fn duration(rate_rps: f64) -> Duration {
-    Duration::from_secs_f64((REQUESTS / rate_rps.max(0.1)).clamp(LEAST_S, MOST_S).round())
 }
 
 /// The next rate below that is printed as it is, with three significant digits: what is printed is
@@ -221,11 +226,5 @@ mod tests {
         }
         assert!((printable(9.876) - 9.87).abs() < 1e-9);
         assert_eq!(printable(0.001), 0.01);
-    }
-
-    #[test]
-    fn it_takes_half_a_minute_to_a_minute() {
-        let seconds = [10.0, 120.0, 2000.0].map(|rate| duration(rate).as_secs());
-        assert_eq!(seconds, [60, 50, 30]);
     }
 }
