@@ -27,6 +27,8 @@ pub(super) struct Hold {
     /// Highest rate that was held, below every rate that was missed.
     held: Option<HeldRate>,
     lowest_missed_rps: Option<f64>,
+    /// The rate is the user's, and no other is tried.
+    is_asked: bool,
     is_over: bool,
 }
 
@@ -107,6 +109,7 @@ impl Search {
             duration,
             held: None,
             lowest_missed_rps: None,
+            is_asked: asked_rps.is_some(),
             is_over: false,
         })
     }
@@ -130,11 +133,10 @@ impl Search {
 
     pub(super) fn take_hold(&mut self, summary: &TrialSummary) {
         let next = self.attempt();
-        let is_asked = self.plan.objective.rate_rps().is_some();
         let Stage::Hold(hold) = &mut self.stage else { return };
         hold.take(summary);
         let is_settled = hold.held.is_some_and(|held| held.certain);
-        hold.is_over = is_settled || is_asked || next.is_none();
+        hold.is_over = is_settled || hold.is_asked || next.is_none();
         hold.duration = next.unwrap_or(hold.duration);
     }
 
@@ -175,6 +177,7 @@ impl Hold {
                 rate_rps: self.rate_rps,
                 duration_s: summary.summary.duration_s,
                 requests: summary.summary.due,
+                failed: summary.summary.due - summary.summary.good(),
                 trial: summary.id,
                 certain: summary.verdict == Verdict::Yes,
             };
@@ -188,16 +191,20 @@ impl Hold {
         self.rate_rps = printable(self.belief.quantile(1.0 - SURE).min(below));
     }
 
-    /// `None` when nothing was tried. Where nothing was held the figure is what would have been tried
-    /// next. `others_sd_log`: by how much other starts, at another time, differ from those of the
-    /// session.
+    /// `None` when nothing was tried. The figure is what was held, and where nothing was, what
+    /// would have been tried next; a rate that was asked for is not the capacity, which stays what
+    /// is believed. `others_sd_log`: by how much other starts, at another time, differ from those
+    /// of the session.
     fn ending(&self, others_sd_log: f64) -> Option<Ending> {
         if self.held.is_none() && self.lowest_missed_rps.is_none() {
             return None;
         }
         let (low, high) = self.belief.interval(0.95);
-        let value = self.held.map_or(self.rate_rps, |held| held.rate_rps);
-        let low = low.min(value * (-1.96 * others_sd_log).exp());
+        let printed_rps = self.held.map_or(self.rate_rps, |held| held.rate_rps);
+        let (value, low) = match self.is_asked {
+            true => (self.belief.median(), low),
+            false => (printed_rps, low.min(printed_rps * (-1.96 * others_sd_log).exp())),
+        };
         let count = self.belief.count() as u64;
         let capacity = Estimate { value, low, high: high.max(value), count };
         Some(Ending { configuration: self.configuration, held: self.held, capacity })

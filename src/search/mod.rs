@@ -9,6 +9,7 @@ mod capacity;
 mod cell;
 mod climb;
 mod confirm;
+mod errors;
 mod expect;
 mod fresh;
 mod hold;
@@ -164,6 +165,7 @@ pub struct Search {
     notes: Vec<Stated<Note>>,
     /// What would not fit into memory, by what is known now, and why.
     too_large: BTreeMap<Configuration, Obstacle>,
+    errors: errors::AtAnyRate,
     /// Of the app as it is, oldest first.
     sights: Vec<Sight>,
     /// Invalid or broken trials in a row; the search gives up on a configuration after two.
@@ -219,6 +221,7 @@ impl Search {
             starts: 0,
             notes: Vec::new(),
             too_large: BTreeMap::new(),
+            errors: errors::AtAnyRate::default(),
             sights: Vec::new(),
             setbacks: 0,
         }
@@ -295,6 +298,7 @@ impl Search {
         }
         self.cell_mut(summary.configuration).take(summary);
         self.sights.extend(Sight::of(summary));
+        self.take_errors(summary);
         match summary.purpose {
             TrialPurpose::Unloaded => self.take_unloaded(summary),
             TrialPurpose::Saturate if self.is_confirming() => self.take_confirm_burst(summary),

@@ -115,6 +115,8 @@ pub struct HeldRate {
     /// How long it was measured.
     pub duration_s: f64,
     pub requests: u64,
+    /// Of these.
+    pub failed: u64,
     /// Number of the trial.
     pub trial: u32,
     /// The goals were met beyond chance (95 %); else by the plain figures alone.

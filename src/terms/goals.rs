@@ -257,6 +257,18 @@ impl GoalList {
         self.common().filter(|_| self.own.is_empty())
     }
 
+    /// Without the common goal's share of errors, where it has a latency beside that.
+    #[must_use]
+    pub fn without_errors(&self) -> Self {
+        let mut goals = self.clone();
+        if let Some(PlannedGoal::Given(slo)) = &mut goals.common
+            && !slo.quantiles.is_empty()
+        {
+            slo.errors = None;
+        }
+        goals
+    }
+
     /// False until the first trial has settled what was left to it.
     pub fn are_settled(&self) -> bool {
         !self.is_empty() && self.common != Some(PlannedGoal::FromUnloaded)

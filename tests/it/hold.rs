@@ -123,4 +123,6 @@ fn a_rate_that_is_asked_for_is_the_one_that_is_tried() {
     let attempts = attempts(&ended);
     assert_eq!(attempts.iter().map(|(rate, _)| *rate).collect::<Vec<_>>(), [60.0]);
     assert_eq!(decision(&ended).held.map(|held| held.rate_rps), Some(60.0));
+    assert!(decision(&ended).capacity_rps > 60.0, "what it holds beyond that is an estimate");
+    assert!(printed(&ended).contains("it holds about "), "{}", printed(&ended));
 }

@@ -5,16 +5,23 @@
 use super::{Block, Medium, Section, Table};
 use crate::report::figures;
 use crate::report::story::Story;
-use crate::report::wording::{Counted, Held, Language};
+use crate::report::wording::{Held, Language};
+use crate::stats::binomial;
 use crate::terms::{HeldRate, Window};
+
+/// How sure it is that no more fail than is said.
+const LEVEL: f64 = 0.95;
 
 /// What was sent for how long, and how sure it is that the goal was met.
 pub fn sentence(it: &HeldRate, language: Language) -> String {
     let say = language.phrases();
+    let at_most = binomial::upper_bound(it.requests, it.failed, LEVEL);
     say.held(&Held {
         rate: &figures::rate(it.rate_rps),
         time: &say.span(it.duration_s),
-        requests: &say.count(it.requests, Counted::Requests),
+        requests: it.requests,
+        failed: it.failed,
+        failed_at_most: &figures::fine_percent(at_most),
         trial: it.trial,
         is_certain: it.certain,
     })

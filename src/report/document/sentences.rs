@@ -43,9 +43,11 @@ pub fn headline(story: &Story, language: Language) -> String {
     say.run_instead(&found, &today, decision.gain_ratio.map(figures::ratio).as_deref())
 }
 
+/// What the printed rate was held within: a share of errors that no rate meets is for the notes.
 fn goal(story: &Story, language: Language) -> String {
     match story.goals.is_empty() {
         true => language.labels().the_goal.to_string(),
+        false if story.fails_at_any_rate() => story.goals.without_errors().to_string(),
         false => story.goals.to_string(),
     }
 }
@@ -308,7 +310,7 @@ mod tests {
     use super::*;
     use crate::terms::{BootFailure, BootFailureKind, Limit, SessionError, Settings, Stated, Task};
     use crate::terms::{Configuration, GoalSummary, LoadSummary};
-    use crate::terms::{CpuBusy, Slots, WaitingEvidence};
+    use crate::terms::{CpuBusy, Note, SearchNote, Slots, WaitingEvidence};
     use crate::terms::{PredictedLimit, Prediction, WindowLatency};
 
     fn story(today: Option<(u16, u16, Option<f64>)>, gain: Option<f64>) -> Story {
@@ -342,6 +344,20 @@ mod tests {
             goals: "p95<1s".parse().unwrap(),
             ..Story::default()
         }
+    }
+
+    #[test]
+    fn a_headline_names_no_goal_that_was_shown_to_be_missed_and_calls_an_estimate_one() {
+        let told = |note| {
+            let goals = "p95<1s,errors<0.1%".parse().unwrap();
+            let notes = vec![Stated::Fact(Note::Search(note))];
+            headline(&Story { goals, notes, ..story(None, None) }, Language::English)
+        };
+        let failing =
+            SearchNote::ErrorsAtAnyRate { failed: 17, requests: 9000, allowed_ratio: 0.001 };
+        assert!(told(failing).ends_with("holds 100 requests/s within p95<1s."));
+        let estimate = told(SearchNote::NotHeldAtEnd);
+        assert!(estimate.ends_with("holds about 100 requests/s within p95<1s,errors<0.1%."));
     }
 
     fn fact(story: &Story, wanted: &str) -> Option<String> {

@@ -265,11 +265,25 @@ impl Story {
     /// What is printed as the capacity was not held by a fresh start at the end: it is what shorter
     /// trials point to. False in sessions of versions that tried none.
     pub fn is_estimate(&self) -> bool {
-        let tells = |note: &Note| {
-            let Note::Search(note) = note else { return false };
-            matches!(note, SearchNote::NotHeldAtEnd | SearchNote::NothingHeldAtEnd { .. })
-        };
-        self.notes.iter().filter_map(Stated::fact).any(tells)
+        let is_more_than_held = self.decision.as_ref().is_some_and(|decision| {
+            decision.held.is_some_and(|held| held.rate_rps < decision.capacity_rps)
+        });
+        is_more_than_held
+            || self.search_notes().any(|note| {
+                matches!(note, SearchNote::NotHeldAtEnd | SearchNote::NothingHeldAtEnd { .. })
+            })
+    }
+
+    /// More requests fail than the goal allows, whatever the load.
+    pub fn fails_at_any_rate(&self) -> bool {
+        self.search_notes().any(|note| matches!(note, SearchNote::ErrorsAtAnyRate { .. }))
+    }
+
+    fn search_notes(&self) -> impl Iterator<Item = &SearchNote> {
+        self.notes.iter().filter_map(Stated::fact).filter_map(|note| match note {
+            Note::Search(note) => Some(note),
+            _ => None,
+        })
     }
 
     /// The highest rate that held in any believable trial.

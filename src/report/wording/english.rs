@@ -233,9 +233,11 @@ impl Phrases for English {
             true => "beyond chance",
             false => "by its plain figures, which chance might explain",
         };
+        let failed = if held.failed == 0 { "none".into() } else { held.failed.to_string() };
         format!(
-            "started afresh, it was sent {} for {} and met the goal {sure} ({}, trial {})",
-            held.rate, held.time, held.requests, held.trial
+            "started afresh, it was sent {} for {} and met the goal {sure} (trial {}); {failed} of \
+             {} requests failed: at most {}, 95 % sure",
+            held.rate, held.time, held.trial, held.requests, held.failed_at_most
         )
     }
 

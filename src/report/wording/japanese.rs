@@ -246,8 +246,9 @@ impl Phrases for Japanese {
             false => "目標を満たしましたが、偶然の可能性が残ります",
         };
         format!(
-            "起動し直して {} を {} かけ続け、{sure}（{}、試行 {}）",
-            held.rate, held.time, held.requests, held.trial
+            "起動し直して {} を {} かけ続け、{sure}（試行 {}）。失敗は {} リクエスト中 {} 件で、95 % の確かさ\
+             で {} 以下です",
+            held.rate, held.time, held.trial, held.requests, held.failed, held.failed_at_most
         )
     }
 

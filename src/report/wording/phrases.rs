@@ -36,8 +36,10 @@ pub struct Found<'a> {
 pub struct Held<'a> {
     pub rate: &'a str,
     pub time: &'a str,
-    /// How many requests were due, with the word.
-    pub requests: &'a str,
+    pub requests: u64,
+    pub failed: u64,
+    /// No larger share fails, 95 % sure.
+    pub failed_at_most: &'a str,
     pub trial: u32,
     /// The goals were met beyond chance.
     pub is_certain: bool,

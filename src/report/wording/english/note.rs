@@ -3,7 +3,9 @@
 use super::super::labels::ENGLISH;
 use super::{English, Phrases, obstacle, reason};
 use crate::report::Language;
-use crate::report::figures::{half_width, rate, ratio, ratio_interval, size_of_change};
+use crate::report::figures::{
+    fine_percent, half_width, rate, ratio, ratio_interval, size_of_change,
+};
 use crate::report::wording::Counted;
 use crate::terms::{
     KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, RecheckNote,
@@ -57,6 +59,13 @@ fn of_search(note: &SearchNote) -> String {
             "no rate was held to the end: fresh starts missed each that was tried, last {}; the \
              printed one is what all trials together point to",
             rate(*rate_rps)
+        ),
+        SearchNote::ErrorsAtAnyRate { failed, requests, allowed_ratio } => format!(
+            "{failed} of {requests} requests failed while latencies were within the goal, {}, and \
+             {} may: the load is not the reason, and no rate meets that part of the goal; look \
+             into these errors, or allow for them with --slo",
+            fine_percent(*failed as f64 / *requests as f64),
+            fine_percent(*allowed_ratio)
         ),
         SearchNote::ChoiceNotMeasuredAgain { why } => {
             format!(

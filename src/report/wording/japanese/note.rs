@@ -3,7 +3,7 @@
 use super::super::labels::JAPANESE;
 use super::{Japanese, Phrases, obstacle};
 use crate::report::Language;
-use crate::report::figures::{half_width, rate, ratio, size_of_change};
+use crate::report::figures::{fine_percent, half_width, rate, ratio, size_of_change};
 use crate::report::wording::Counted;
 use crate::terms::{
     KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, RecheckNote,
@@ -60,6 +60,13 @@ fn of_search(note: &SearchNote) -> String {
             "最後まで続けてさばけた負荷はありませんでした。起動し直したサーバーは、試した負荷（最後は {}）を\
              どれもさばけませんでした。表示した値は、すべての試行から見積もったものです",
             rate(*rate_rps)
+        ),
+        SearchNote::ErrorsAtAnyRate { failed, requests, allowed_ratio } => format!(
+            "レイテンシーが目標内の間にも、{requests} リクエストのうち {failed} 件（{}）が失敗しました。許容は {} \
+             です。負荷のせいではなく、どの負荷でもこの目標は満たせません。エラーの原因を調べるか、--slo で\
+             許容してください",
+            fine_percent(*failed as f64 / *requests as f64),
+            fine_percent(*allowed_ratio)
         ),
         SearchNote::ChoiceNotMeasuredAgain { why } => {
             format!(
