@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn blocks_that_resemble_their_neighbours_count_for_less() {
         let share = |at: usize| if at % 8 < 4 { 12 } else { 0 };
-        let apart = |at: usize| if at % 2 == 0 { 12 } else { 0 };
+        let apart = |at: usize| if at.is_multiple_of(2) { 12 } else { 0 };
         let effect = |of: &dyn Fn(usize) -> u64| {
             let block = |at| Violations { count: of(at), of: 100 };
             design_effect(&(0..64).map(block).collect::<Vec<_>>())
