@@ -18,13 +18,13 @@ pub(super) struct AtAnyRate {
 const LEVEL: f64 = 0.99;
 
 impl Search {
-    /// Takes a trial at a rate; of errors alone it is not judged by.
+    /// Takes a trial; those at a rate count whose latencies were within the goal, whatever failed.
     pub(super) fn take_errors(&mut self, summary: &TrialSummary) {
         let Some(limit) = self.limit else { return };
         let p95_s = crate::model::common_p95_s(&summary.summary);
         if summary.offered.rate().is_some() && p95_s <= limit.limit.as_secs_f64() {
             self.errors.requests += summary.summary.due;
-            self.errors.failed += summary.summary.due - summary.summary.good();
+            self.errors.failed += summary.summary.failed();
         }
     }
 

@@ -24,9 +24,10 @@ pub(super) struct Hold {
     /// What is sent next, requests/s.
     rate_rps: f64,
     duration: Duration,
-    /// Highest rate that was held, below every rate that was missed.
+    /// The last rate that was held, unless a lower one was missed after it: rates only go down.
     held: Option<HeldRate>,
-    lowest_missed_rps: Option<f64>,
+    /// The last rate that was missed.
+    missed_rps: Option<f64>,
     /// The rate is the user's, and no other is tried.
     is_asked: bool,
     is_over: bool,
@@ -108,7 +109,7 @@ impl Search {
             rate_rps,
             duration,
             held: None,
-            lowest_missed_rps: None,
+            missed_rps: None,
             is_asked: asked_rps.is_some(),
             is_over: false,
         })
@@ -147,7 +148,7 @@ impl Search {
         }
         let others_sd_log = START_SD_LOG.hypot(self.drift_sd_log());
         if let Some(ending) = hold.ending(others_sd_log) {
-            if let (None, Some(rate_rps)) = (ending.held, hold.lowest_missed_rps) {
+            if let (None, Some(rate_rps)) = (ending.held, hold.missed_rps) {
                 self.note(SearchNote::NothingHeldAtEnd { rate_rps });
             }
             self.ending = Some(ending);
@@ -177,15 +178,14 @@ impl Hold {
                 rate_rps: self.rate_rps,
                 duration_s: summary.summary.duration_s,
                 requests: summary.summary.due,
-                failed: summary.summary.due - summary.summary.good(),
+                failed: summary.summary.failed(),
                 trial: summary.id,
                 certain: summary.verdict == Verdict::Yes,
             };
             self.held = Some(held);
         } else {
-            let lowest = self.lowest_missed_rps.unwrap_or(f64::INFINITY);
-            self.lowest_missed_rps = Some(lowest.min(self.rate_rps));
-            self.held = self.held.filter(|held| held.rate_rps < self.rate_rps);
+            self.missed_rps = Some(self.rate_rps);
+            self.held = None;
         }
         let below = self.rate_rps * STEP_DOWN;
         self.rate_rps = printable(self.belief.quantile(1.0 - SURE).min(below));
@@ -196,7 +196,7 @@ impl Hold {
     /// is believed. `others_sd_log`: by how much other starts, at another time, differ from those
     /// of the session.
     fn ending(&self, others_sd_log: f64) -> Option<Ending> {
-        if self.held.is_none() && self.lowest_missed_rps.is_none() {
+        if self.held.is_none() && self.missed_rps.is_none() {
             return None;
         }
         let (low, high) = self.belief.interval(0.95);

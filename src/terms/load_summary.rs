@@ -194,6 +194,11 @@ impl LoadSummary {
         if self.duration_s > 0.0 { self.good() as f64 / self.duration_s } else { 0.0 }
     }
 
+    /// Requests without a good reply.
+    pub fn failed(&self) -> u64 {
+        self.due - self.good()
+    }
+
     /// Replies 2xx and 3xx.
     pub fn good(&self) -> u64 {
         let is_good = |status: &str| status.starts_with(['2', '3']);
