@@ -14,7 +14,7 @@ mod pairs;
 pub mod parallel;
 mod peers;
 mod rows;
-mod session;
+pub mod session;
 mod sessions;
 mod truth;
 

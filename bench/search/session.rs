@@ -108,7 +108,7 @@ pub fn run_for(
 }
 
 /// A line for one trial: to see what a session did, with `TRACE=1 SESSIONS=1 SEED=...`.
-fn trace(trial: &TrialSummary) {
+pub fn trace(trial: &TrialSummary) {
     println!(
         "{:6.1} s start {:2} {:7} {:9} {:28} {:9} {:6.1} rps resolution {:.3} {}",
         trial.ended_s,

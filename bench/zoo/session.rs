@@ -175,27 +175,11 @@ fn run(case: &Case, budget: Duration, seed: u64) -> Result<Ended> {
     }
     runner.finish()?;
     if std::env::var_os("TRACE").is_some() {
-        trials.iter().for_each(trace);
+        trials.iter().for_each(crate::search::session::trace);
     }
     let elapsed_s = runner.elapsed().as_secs_f64();
     let slo = search.slo().cloned().or_else(|| case.slo.clone());
     Ok(Ended { answer: search.answer(), slo, trials, elapsed_s })
-}
-
-/// A line for one trial: to see what a session did, with `TRACE=1 SESSIONS=1 SEED=...`.
-fn trace(trial: &TrialSummary) {
-    println!(
-        "{:6.1} s start {:2} {:7} {:9} {:9} {:9} {:6.1} rps resolution {:.3} {}",
-        trial.ended_s,
-        trial.start,
-        trial.configuration.to_string(),
-        format!("{:?}", trial.purpose),
-        trial.offered.rate().map_or(String::new(), |rate| format!("{:.1}/s", rate.as_per_second())),
-        format!("{:?}", trial.verdict),
-        trial.summary.throughput_rps,
-        trial.resolution,
-        Language::DATA.say(&trial.reason)
-    );
 }
 
 fn words(case: &Case) -> String {
