@@ -9,8 +9,8 @@ use sweetspot::search::{Answer, Ask, PRECISION, Search, SearchPlan, Told};
 use sweetspot::session::order::{Measured, measure};
 use sweetspot::summary::trial::Context;
 use sweetspot::terms::{
-    Arrivals, Bytes, Configuration, Goals, Note, Objective, PrecisionNote, SearchNote, Slo, Stated,
-    TrialSummary,
+    Arrivals, Bytes, Configuration, Goals, Note, Objective, PrecisionNote, Ratio, SearchNote, Slo,
+    Stated, TrialSummary,
 };
 use sweetspot::trial::Runner;
 
@@ -87,7 +87,8 @@ pub fn one(seed: u64, budget: Duration, kept: &Kept) -> Result<One> {
         elapsed_s: ended.elapsed_s,
         notes: notes.iter().map(|note| Language::DATA.say(note)).collect(),
     };
-    let Some(slo) = &ended.slo else { return Ok(one) };
+    let Some(slo) = ended.slo else { return Ok(one) };
+    let slo = &if is_a(is_about_errors) { beside_errors(slo, case.app.failing) } else { slo };
     let capacity = ended.answer.choice.as_ref().map(|choice| choice.capacity);
     let first = capacity.map_or((case.current, 0.0), |it| (it.configuration, it.rps.value));
     let mut truth = Truth::find(&case, slo, seed, first, kept)?;
@@ -109,6 +110,20 @@ pub fn one(seed: u64, budget: Duration, kept: &Kept) -> Result<One> {
     Ok(one)
 }
 
+fn is_about_errors(note: &Note) -> bool {
+    matches!(note, Note::Search(SearchNote::ErrorsAtAnyRate { .. }))
+}
+
+/// The goal of an app whose errors at any rate were told apart from its capacity: as many as it
+/// fails anyway are no reason against a rate. Where it fails fewer than allowed, nothing changes.
+fn beside_errors(slo: Slo, failing: f64) -> Slo {
+    let beside = |most: Ratio| match failing > most.get() {
+        true => Ratio::new(most.get() + failing).expect("both are a few percent"),
+        false => most,
+    };
+    Slo { errors: slo.errors.map(beside), ..slo }
+}
+
 /// As many workers as cores, of five threads.
 fn thumb(case: &Case) -> Configuration {
     let workers = case.app.cores().round().max(1.0) as u16;
@@ -125,6 +140,7 @@ fn is_warning(note: &Note) -> bool {
                 | SearchNote::NoRateHeld { .. }
                 | SearchNote::GoalsOutOfReach { .. }
                 | SearchNote::AloneNotMeasured { .. }
+                | SearchNote::NothingHeldAtEnd { .. }
         ) | Note::Precision(PrecisionNote::TooVague { .. })
     )
 }

@@ -1,59 +1,142 @@
 //! Errors that do not come from the load: an app that fails some of its requests at any rate.
 //!
-//! In: every trial at a rate. Out: how many requests failed where latencies were within the goal,
-//! and whether these are more than the goal allows. Computes only.
+//! In: every trial. Out: the trial as it speaks of its rate, without failures that lower rates had
+//! as well; and whether the goal allows as many as there are at any rate. Computes only.
 
-use super::Search;
 use crate::stats::binomial;
-use crate::terms::{SearchNote, TrialSummary};
+use crate::terms::{LatencyVerdict, SearchNote, Slo, TrialPurpose, TrialSummary, Verdict};
 
-/// Requests of trials at a rate whose latencies were within the goal, however many failed.
-#[derive(Debug, Clone, Copy, Default)]
+/// Failures of the trials whose latencies were within the goal, and that had no more of them than
+/// lower rates.
+#[derive(Debug, Clone, Default)]
 pub(super) struct AtAnyRate {
+    windows: Vec<Window>,
+    /// The rate held at the end was held but for more failures than the goal allows.
+    is_held_despite: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    rate_rps: f64,
     requests: u64,
     failed: u64,
 }
 
 /// It is said that more fail than allowed when the lower bound of this level is above the goal.
 const LEVEL: f64 = 0.99;
+/// A rate is the reason for failures where lower rates would have had as few with no more than this
+/// probability: each session asks some thirty times.
+const BY_CHANCE: f64 = 0.01;
+/// Rates below this share of another are lower ones.
+const LOWER: f64 = 0.9;
 
-impl Search {
-    /// Takes a trial; those at a rate count whose latencies were within the goal, whatever failed.
-    pub(super) fn take_errors(&mut self, summary: &TrialSummary) {
-        let Some(limit) = self.limit else { return };
-        let p95_s = crate::model::common_p95_s(&summary.summary);
-        if summary.offered.rate().is_some() && p95_s <= limit.limit.as_secs_f64() {
-            self.errors.requests += summary.summary.due;
-            self.errors.failed += summary.summary.failed();
+impl AtAnyRate {
+    /// What a trial says of its rate: where it has no more failures than lower rates had, what its
+    /// latencies say.
+    pub fn apart(&mut self, trial: &TrialSummary) -> TrialSummary {
+        let mut apart = trial.clone();
+        let is_alone = trial.purpose == TrialPurpose::Unloaded;
+        let rate_rps = match trial.offered.rate() {
+            Some(rate) => rate.as_per_second(),
+            None if is_alone => trial.summary.throughput_rps,
+            None => return apart,
+        };
+        let (requests, failed) = (trial.summary.due, trial.summary.failed());
+        let window = Window { rate_rps, requests, failed };
+        if self.is_reason(window) {
+            return apart;
         }
+        if let Some(LatencyVerdict { verdict, leaning, edge }) = trial.by_latency {
+            (apart.verdict, apart.leaning, apart.edge) = (verdict, leaning, edge);
+        }
+        let is_within = apart.leaning == Verdict::Yes;
+        if is_within || is_alone {
+            self.windows.push(window);
+        }
+        if trial.purpose == TrialPurpose::Hold {
+            self.is_held_despite = is_within && trial.leaning != Verdict::Yes;
+        }
+        apart
     }
 
     /// Where more fail than the goal allows although the load is no reason, no rate meets it.
-    pub(super) fn errors_at_any_rate(&self) -> Option<SearchNote> {
-        let allowed_ratio = self.slo.as_ref()?.errors?.get();
-        let AtAnyRate { requests, failed } = self.errors;
-        let note = SearchNote::ErrorsAtAnyRate { failed, requests, allowed_ratio };
-        self.errors.are_more_than(allowed_ratio).then_some(note)
+    pub fn note(&self, slo: &Slo) -> Option<SearchNote> {
+        let allowed_ratio = slo.errors?.get();
+        let (requests, failed) = sum(self.windows.iter());
+        let is_certain = binomial::lower_bound(requests, failed, LEVEL) > allowed_ratio;
+        let is_more = failed as f64 > allowed_ratio * requests as f64;
+        (is_certain || (self.is_held_despite && is_more)).then_some(SearchNote::ErrorsAtAnyRate {
+            failed,
+            requests,
+            allowed_ratio,
+        })
+    }
+
+    /// Of all failures of this window and of lower rates so many are the window's only where its
+    /// rate is the reason: by chance each falls to it with its share of the requests.
+    fn is_reason(&self, window: Window) -> bool {
+        let is_lower = |it: &&Window| it.rate_rps < LOWER * window.rate_rps;
+        let (requests, failed) = sum(self.windows.iter().filter(is_lower));
+        let share = window.requests as f64 / (requests + window.requests).max(1) as f64;
+        let fewer = window.failed.checked_sub(1);
+        fewer.is_some_and(|fewer| {
+            1.0 - binomial::cdf(failed + window.failed, fewer, share) <= BY_CHANCE
+        })
     }
 }
 
-impl AtAnyRate {
-    fn are_more_than(self, allowed_ratio: f64) -> bool {
-        binomial::lower_bound(self.requests, self.failed, LEVEL) > allowed_ratio
-    }
+/// Requests and failures of all.
+fn sum<'a>(windows: impl Iterator<Item = &'a Window>) -> (u64, u64) {
+    windows.fold((0, 0), |(requests, failed), it| (requests + it.requests, failed + it.failed))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::Ratio;
+
+    fn window(rate_rps: f64, requests: u64, failed: u64) -> Window {
+        Window { rate_rps, requests, failed }
+    }
+
+    fn known(windows: &[Window]) -> AtAnyRate {
+        AtAnyRate { windows: windows.to_vec(), is_held_despite: false }
+    }
+
+    fn is_noted(known: &AtAnyRate) -> bool {
+        let errors = Some(Ratio::new(0.001).unwrap());
+        known.note(&Slo { quantiles: Vec::new(), errors }).is_some()
+    }
 
     #[test]
     fn more_than_allowed_is_said_only_where_chance_does_not_explain_it() {
-        let are_more = |failed, requests| AtAnyRate { requests, failed }.are_more_than(0.001);
-        assert!(are_more(170, 100_000));
-        assert!(!are_more(12, 10_000), "0.12 % of so few may be 0.1 %");
-        assert!(are_more(120 * 5, 500_000), "0.12 % of many is not");
-        assert!(!are_more(0, 100_000));
-        assert!(!are_more(0, 0));
+        let is_noted_of = |failed, requests| is_noted(&known(&[window(10.0, requests, failed)]));
+        assert!(is_noted_of(170, 100_000));
+        assert!(!is_noted_of(12, 10_000), "0.12 % of so few may be 0.1 %");
+        assert!(is_noted_of(120 * 5, 500_000), "0.12 % of many is not");
+        assert!(!is_noted_of(0, 100_000));
+        assert!(!is_noted_of(0, 0));
+    }
+
+    #[test]
+    fn a_rate_that_was_held_despite_failures_is_told_with_them() {
+        let held =
+            |failed| AtAnyRate { is_held_despite: true, ..known(&[window(10.0, 10_000, failed)]) };
+        assert!(is_noted(&held(12)));
+        assert!(!is_noted(&held(9)), "all together there are fewer than the goal allows");
+    }
+
+    #[test]
+    fn a_rate_is_a_reason_only_where_lower_ones_had_fewer() {
+        // 0.3 % at any rate.
+        let floor = known(&[window(10.0, 1000, 3), window(50.0, 5000, 15)]);
+        assert!(!floor.is_reason(window(90.0, 5000, 15)));
+        assert!(!floor.is_reason(window(90.0, 5000, 22)));
+        assert!(floor.is_reason(window(90.0, 5000, 60)));
+        // What refuses above its limit refuses nothing below it.
+        let limiter = known(&[window(10.0, 300, 0), window(50.0, 1000, 0)]);
+        assert!(limiter.is_reason(window(90.0, 1000, 10)));
+        assert!(!limiter.is_reason(window(52.0, 1000, 3)), "a rate as high is no lower one");
+        assert!(!limiter.is_reason(window(90.0, 1000, 0)));
     }
 }

@@ -291,6 +291,7 @@ impl Search {
             return;
         }
         self.setbacks = 0;
+        let summary = &self.errors.apart(summary);
         if self.is_screening() {
             // Cells hold what is known of the app as it is.
             self.take_screen(summary);
@@ -298,7 +299,6 @@ impl Search {
         }
         self.cell_mut(summary.configuration).take(summary);
         self.sights.extend(Sight::of(summary));
-        self.take_errors(summary);
         match summary.purpose {
             TrialPurpose::Unloaded => self.take_unloaded(summary),
             TrialPurpose::Saturate if self.is_confirming() => self.take_confirm_burst(summary),

@@ -5,6 +5,7 @@
 
 use super::answer::{START_SD_DEGREES, START_SD_LOG};
 use super::climb::{cap, most_rps, observe};
+use super::errors::AtAnyRate;
 use crate::stats::{Estimate, LogRatio, RatePosterior, weighed_mean};
 use crate::terms::{Configuration, TrialPurpose, TrialSummary};
 
@@ -44,17 +45,21 @@ struct Open {
 pub fn starts(trials: &[TrialSummary]) -> Vec<Start> {
     let mut groups: Vec<Open> = Vec::new();
     let mut was_setback = false;
+    let mut errors = AtAnyRate::default();
     // Those of the knobs were short, and only compared with each other; that of the hold was at one
     // rate, chosen to be held.
     let is_left_out = |purpose| {
         matches!(purpose, TrialPurpose::Unloaded | TrialPurpose::Screen | TrialPurpose::Hold)
     };
-    let counted =
-        |trial: &&TrialSummary| trial.variant.is_as_it_is() && !is_left_out(trial.purpose);
-    for trial in trials.iter().filter(counted) {
+    let counted = |trial: &TrialSummary| trial.variant.is_as_it_is() && !is_left_out(trial.purpose);
+    for trial in trials {
         let is_usable = trial.valid && trial.failure.is_none();
-        if is_usable {
-            take(&mut groups, trial, was_setback);
+        let usable = is_usable.then(|| errors.apart(trial));
+        if !counted(trial) {
+            continue;
+        }
+        if let Some(trial) = usable {
+            take(&mut groups, &trial, was_setback);
         }
         was_setback = !is_usable;
     }

@@ -13,6 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::climb::{burst_clients, cap, most_rps, observe};
 use super::confirm::arrivals_within;
+use super::errors::AtAnyRate;
 use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, width};
 use super::{Ask, Told, TrialRequest};
 use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
@@ -86,6 +87,7 @@ pub struct Verify {
     belief: Option<RatePosterior>,
     probes: u32,
     is_broken: bool,
+    errors: AtAnyRate,
     now_s: f64,
     block_began_s: f64,
     /// What keeps the recommended setting from running at all.
@@ -125,6 +127,7 @@ impl Verify {
             belief: None,
             probes: 0,
             is_broken: false,
+            errors: AtAnyRate::default(),
             now_s: 0.0,
             block_began_s: 0.0,
             obstacle: None,
@@ -245,6 +248,7 @@ impl Verify {
     }
 
     fn take(&mut self, summary: &TrialSummary) {
+        let summary = &self.errors.apart(summary);
         let held_rps = self.setting(summary.configuration).held_rps;
         let measured = self.measured.entry(summary.configuration).or_default();
         measured.setbacks = 0;

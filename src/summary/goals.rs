@@ -86,6 +86,17 @@ pub fn bearable(judged: &[JudgedGoal]) -> Option<Reason> {
     Some(Reason::MetButUncertain { goals: judged.iter().map(all).collect() })
 }
 
+/// The parts about latencies; `None` where there is no other, or no such part.
+pub fn latencies_of(judged: &[JudgedGoal]) -> Option<Vec<JudgedGoal>> {
+    let parts = || judged.iter().flat_map(|goal| &goal.parts);
+    let is_errors = |part: &Judged| part.count.term.is_errors();
+    let latencies = judged.iter().map(|goal| JudgedGoal {
+        scope: goal.scope.clone(),
+        parts: goal.parts.iter().filter(|part| !is_errors(part)).cloned().collect(),
+    });
+    (parts().any(is_errors) && !parts().all(is_errors)).then(|| latencies.collect())
+}
+
 impl<'a> Judge<'a> {
     pub fn new(goals: &'a Goals) -> Self {
         let groups = goals.parts().into_iter().map(|part| Group {

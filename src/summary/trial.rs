@@ -62,6 +62,7 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
         reason: judgement.reason.into(),
         resolution: judgement.resolution,
         edge: judgement.edge,
+        by_latency: judgement.by_latency,
         valid: summary.valid,
         warm_up,
         cpu_s: used.cpu_s,
@@ -105,6 +106,7 @@ fn judge(
         reason,
         resolution: judgement.resolution,
         edge: None,
+        by_latency: None,
     };
     if record.failure.is_some() {
         return sure(Verdict::No, Reason::ServerDied);

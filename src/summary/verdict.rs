@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use super::flow::{self, Flow};
 use super::goals::{self, JudgedGoal};
-use crate::terms::{Arrivals, Edge, Goals, LoadRecord, LoadSummary, Offered, Reason, Verdict};
+use crate::terms::{
+    Arrivals, Edge, Goals, LatencyVerdict, LoadRecord, LoadSummary, Offered, Reason, Verdict,
+};
 
 /// What one load says of its rate.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,13 +22,21 @@ pub struct Judgement {
     pub resolution: f64,
     /// See [`Edge`].
     pub edge: Option<Edge>,
+    /// What the latencies alone say; `None` where failed requests made no difference.
+    pub by_latency: Option<LatencyVerdict>,
 }
 
 /// Judges a load whose first `cut` is left out, by the summary of the rest.
 pub fn judge(load: &LoadRecord, goals: &Goals, summary: &LoadSummary, cut: Duration) -> Judgement {
     let resolution = resolution(load.run.offered, summary.due);
-    let sure =
-        |verdict, reason| Judgement { verdict, leaning: verdict, reason, resolution, edge: None };
+    let sure = |verdict, reason| Judgement {
+        verdict,
+        leaning: verdict,
+        reason,
+        resolution,
+        edge: None,
+        by_latency: None,
+    };
     if !summary.valid {
         return sure(Verdict::Undecided, Reason::Doubted { doubts: summary.warnings.clone() });
     }
@@ -45,17 +55,34 @@ pub fn judge(load: &LoadRecord, goals: &Goals, summary: &LoadSummary, cut: Durat
         return sure(Verdict::No, reason);
     }
     let judged = goals::judge(goals, measured);
-    let (verdict, goals) = goals::together(&judged);
-    let judgement = match (verdict, goals::bearable(&judged)) {
-        (Verdict::Undecided, Some(reason)) => sure(Verdict::Yes, reason),
-        (Verdict::Undecided, None) => {
-            let due = summary.due;
-            let reason = Reason::NotToldApart { goals, due, resolution_ratio: resolution };
-            Judgement { leaning: leaning(&judged), ..sure(Verdict::Undecided, reason) }
-        }
-        (verdict, _) => sure(verdict, Reason::Counted { goals }),
+    let judgement = by_goals(&judged, summary.due, resolution);
+    let by_latency = goals::latencies_of(&judged).map(|latencies| {
+        let Judgement { verdict, leaning, edge, .. } =
+            by_goals(&latencies, summary.due, resolution);
+        LatencyVerdict { verdict, leaning, edge }
+    });
+    let differs = |it: &LatencyVerdict| {
+        let Judgement { verdict, leaning, edge, .. } = judgement;
+        *it != LatencyVerdict { verdict, leaning, edge }
     };
-    Judgement { edge: edge(&judged), ..judgement }
+    Judgement { by_latency: by_latency.filter(differs), ..judgement }
+}
+
+/// What the counts of each part of each goal say of a load of `due` requests.
+fn by_goals(judged: &[JudgedGoal], due: u64, resolution: f64) -> Judgement {
+    let (verdict, goals) = goals::together(judged);
+    let (verdict, reason) = match (verdict, goals::bearable(judged)) {
+        (Verdict::Undecided, Some(reason)) => (Verdict::Yes, reason),
+        (Verdict::Undecided, None) => {
+            (verdict, Reason::NotToldApart { goals, due, resolution_ratio: resolution })
+        }
+        _ => (verdict, Reason::Counted { goals }),
+    };
+    let leaning = match verdict {
+        Verdict::Undecided => leaning(judged),
+        sure => sure,
+    };
+    Judgement { verdict, leaning, reason, resolution, edge: edge(judged), by_latency: None }
 }
 
 /// Of the goal that is nearest to being missed; `None` where errors decide, or one goal is missed

@@ -134,8 +134,8 @@ pub use stated::{Stated, or_empty};
 pub use stop::{StopRequest, StopSignal};
 pub use target::{ConnectionMode, Target, TargetError};
 pub use trial::{
-    Edge, InsideSummary, TrialPurpose, TrialRecord, TrialSummary, Verdict, WarmUp, WarmUpKind,
-    WorkerShare,
+    Edge, InsideSummary, LatencyVerdict, TrialPurpose, TrialRecord, TrialSummary, Verdict, WarmUp,
+    WarmUpKind, WorkerShare,
 };
 pub use units::{Bytes, Cores, Rate, Ratio, Threads, UnitError, Workers};
 pub use warning::Warning;

@@ -125,6 +125,16 @@ pub struct Edge {
     pub limit_s: f64,
 }
 
+/// What a trial's latencies say of its rate, however many requests failed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyVerdict {
+    pub verdict: Verdict,
+    /// See [`TrialSummary::leaning`].
+    pub leaning: Verdict,
+    /// See [`TrialSummary::edge`].
+    pub edge: Option<Edge>,
+}
+
 /// What one trial means.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialSummary {
@@ -150,6 +160,9 @@ pub struct TrialSummary {
     /// none, were within the goal, or the goal has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge: Option<Edge>,
+    /// `None` where failed requests made no difference to the verdict, the leaning and the edge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_latency: Option<LatencyVerdict>,
     pub valid: bool,
     pub warm_up: WarmUp,
     pub summary: LoadSummary,

@@ -14,10 +14,10 @@ use crate::report::wording::Language;
 use crate::report::wording::planned::{self, PlanRow};
 use crate::terms::{
     Arrivals, BootFailure, Change, Configuration, CurrentSetting, Decision, Edge, Event, GoalList,
-    InsideSummary, KnobsReport, Limit, LoadSummary, Machine, MemoryParts, Note, ObjectiveReport,
-    Offered, PlanLine, PlanRecord, Prediction, PredictionScore, Rate, Reason, SessionError,
-    SessionState, Stated, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict, Verification,
-    WarmUp, WarmUpKind, Warning, WorkerShare,
+    InsideSummary, KnobsReport, LatencyVerdict, Limit, LoadSummary, Machine, MemoryParts, Note,
+    ObjectiveReport, Offered, PlanLine, PlanRecord, Prediction, PredictionScore, Rate, Reason,
+    SessionError, SessionState, Stated, TrialFailure, TrialPurpose, TrialSummary, Variant, Verdict,
+    Verification, WarmUp, WarmUpKind, Warning, WorkerShare,
 };
 
 /// What `tune --json` and `report -o json` print.
@@ -122,6 +122,9 @@ pub struct TrialReport {
     /// none, were within the goal.
     #[serde(default)]
     pub edge: Option<Edge>,
+    /// What the latencies alone say; null where failed requests made no difference.
+    #[serde(default)]
+    pub by_latency: Option<LatencyVerdict>,
     pub valid: bool,
     pub warm_up: WarmUpKind,
     /// Seconds left out at the beginning.
@@ -269,6 +272,7 @@ fn trial_of(report: &TrialReport) -> Option<TrialSummary> {
         reason: report.reason.clone(),
         resolution: report.resolution,
         edge: report.edge,
+        by_latency: report.by_latency,
         valid: report.valid,
         warm_up: WarmUp { kind: report.warm_up, left_out_s: report.warm_up_s },
         summary: report.summary.clone(),
@@ -303,6 +307,7 @@ fn trial_report(trial: &TrialSummary, changes: &[Change]) -> TrialReport {
         reason: trial.reason.clone(),
         resolution: trial.resolution,
         edge: trial.edge,
+        by_latency: trial.by_latency,
         valid: trial.valid,
         warm_up: trial.warm_up.kind,
         warm_up_s: trial.warm_up.left_out_s,

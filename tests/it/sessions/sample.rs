@@ -200,6 +200,7 @@ impl Trial {
             .into(),
             resolution: 0.06,
             edge: None,
+            by_latency: None,
             valid: true,
             warm_up: WarmUp { kind: WarmUpKind::Warmed, left_out_s: 3.0 },
             summary: self.load_summary(due, latency_s),
