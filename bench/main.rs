@@ -3,6 +3,7 @@
 
 mod common;
 mod diagnosis;
+mod holds;
 mod load;
 mod model;
 mod monitor;
@@ -20,6 +21,7 @@ fn main() -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["diagnosis", ref rest @ ..] => diagnosis::run(rest),
+        ["holds"] => holds::run(),
         ["load"] => load::run(),
         ["model"] => model::run(),
         ["monitor", ref rest @ ..] => monitor::run(rest),
@@ -28,9 +30,8 @@ fn main() -> Result<()> {
         ["simulator"] => simulator::run(),
         ["tune"] => tune::run(),
         ["zoo"] => zoo::run(),
-        _ => Err(
-            "name one bench: diagnosis, load, model, monitor, page, search, simulator, tune, zoo"
-                .into(),
-        ),
+        _ => Err("name one bench: diagnosis, holds, load, model, monitor, page, search, \
+             simulator, tune, zoo"
+            .into()),
     }
 }
