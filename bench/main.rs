@@ -1,6 +1,7 @@
 //! The benches: what takes long and proves something. `make bench-NAME` runs one; its head says
 //! which variables change it. Each ends with an error when a bar is missed.
 
+mod aa;
 mod common;
 mod diagnosis;
 mod holds;
@@ -20,6 +21,7 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
+        ["aa"] => aa::run(),
         ["diagnosis", ref rest @ ..] => diagnosis::run(rest),
         ["holds"] => holds::run(),
         ["load"] => load::run(),
@@ -30,7 +32,7 @@ fn main() -> Result<()> {
         ["simulator"] => simulator::run(),
         ["tune"] => tune::run(),
         ["zoo"] => zoo::run(),
-        _ => Err("name one bench: diagnosis, holds, load, model, monitor, page, search, \
+        _ => Err("name one bench: aa, diagnosis, holds, load, model, monitor, page, search, \
              simulator, tune, zoo"
             .into()),
     }
