@@ -15,7 +15,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-vm test-readers lint fuzz bench-tune bench-search bench-zoo bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-labs install clean help
+.PHONY: build ui record demo test test-vm test-readers lint fuzz bench-tune bench-search bench-zoo bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -114,6 +114,16 @@ bench-diagnosis: ## does the diagnosis name the true limit? SITUATIONS='name...'
 	@scripts/bootstrap test
 	$(say) 'building, then measuring; records go to target/bench-diagnosis, where a cut run goes on'
 	$(CARGO) bench --locked --bench bench -- diagnosis
+
+bench-holds: ## does what `tune` prints hold on fresh starts of real apps? APPS='name...' or all (2 hours)
+	@scripts/bootstrap demo
+	$(say) 'building, then measuring; rows go to target/bench-holds/rows.csv, where a cut run goes on'
+	$(CARGO) bench --locked --bench bench -- holds
+
+bench-aa: ## by how much the same setting differs from start to start and over the time (1.5 hours)
+	@scripts/bootstrap demo
+	$(say) 'building, then measuring; rows go to target/bench-aa/rows.csv, where a cut run goes on'
+	$(CARGO) bench --locked --bench bench -- aa
 
 bench-labs: ## the published experiments and tune on their apps, LABS='name...' or all (2 hours)
 	@scripts/bootstrap test

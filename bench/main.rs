@@ -1,8 +1,10 @@
 //! The benches: what takes long and proves something. `make bench-NAME` runs one; its head says
 //! which variables change it. Each ends with an error when a bar is missed.
 
+mod aa;
 mod common;
 mod diagnosis;
+mod holds;
 mod load;
 mod model;
 mod monitor;
@@ -19,7 +21,9 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
+        ["aa"] => aa::run(),
         ["diagnosis", ref rest @ ..] => diagnosis::run(rest),
+        ["holds"] => holds::run(),
         ["load"] => load::run(),
         ["model"] => model::run(),
         ["monitor", ref rest @ ..] => monitor::run(rest),
@@ -28,9 +32,8 @@ fn main() -> Result<()> {
         ["simulator"] => simulator::run(),
         ["tune"] => tune::run(),
         ["zoo"] => zoo::run(),
-        _ => Err(
-            "name one bench: diagnosis, load, model, monitor, page, search, simulator, tune, zoo"
-                .into(),
-        ),
+        _ => Err("name one bench: aa, diagnosis, holds, load, model, monitor, page, search, \
+             simulator, tune, zoo"
+            .into()),
     }
 }

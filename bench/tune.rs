@@ -7,7 +7,6 @@
 //! measures nothing and reports what is there.
 
 mod capacity;
-mod command;
 mod judge;
 mod measure;
 mod report;

@@ -3,6 +3,7 @@
 
 pub mod bars;
 pub mod bonds;
+pub mod command;
 pub mod interrupt;
 pub mod machine;
 pub mod options;
@@ -12,6 +13,7 @@ pub mod site;
 pub mod spread;
 pub mod table;
 pub mod trial;
+pub mod tuned;
 pub mod workload;
 
 use std::path::{Path, PathBuf};

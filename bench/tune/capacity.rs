@@ -1,6 +1,6 @@
 //! One capacity on one fresh start, as `tune` itself would measure it.
 //!
-//! In: a site and a cell. Out: its capacity, or none where the server did not start or no window
+//! In: an app and a cell. Out: its capacity, or none where the server did not start or no window
 //! was valid: bad luck is a row, not the end of hours of measuring.
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use sweetspot::stats::Estimate;
 use sweetspot::terms::Configuration;
 use sweetspot::trial::Runner;
 
-use super::site::Site;
+use crate::common::tuned::Tuned;
 use crate::common::{Result, interrupt, trial};
 
 pub struct Measured {
@@ -24,13 +24,13 @@ pub struct Measured {
 
 /// # Errors
 /// The bench was interrupted, or there is nowhere to measure.
-pub fn measure(site: &Site, cell: Configuration, time: Duration, seed: u64) -> Result<Measured> {
-    let mut place = Local::new(site.settings()?, site.stop.clone())?;
+pub fn measure(app: &Tuned, cell: Configuration, time: Duration, seed: u64) -> Result<Measured> {
+    let mut place = Local::new(app.settings()?, app.stop.clone())?;
     let cores = place.machine().cores.get();
     let mut runner = Runner::new(&mut place, 0);
-    let mut search = CapacitySearch::new(cell, site.plan.arrivals, time);
+    let mut search = CapacitySearch::new(cell, app.plan.arrivals, time);
     let mut load_s = 0.0;
-    let ran = run(site, &mut runner, &mut search, cores, seed, &mut load_s);
+    let ran = run(app, &mut runner, &mut search, cores, seed, &mut load_s);
     let ended = runner.finish();
     // What was cut short by us says nothing.
     interrupt::check()?;
@@ -41,14 +41,14 @@ pub fn measure(site: &Site, cell: Configuration, time: Duration, seed: u64) -> R
 }
 
 fn run(
-    site: &Site,
+    app: &Tuned,
     runner: &mut Runner<'_>,
     search: &mut CapacitySearch,
     cores: f64,
     seed: u64,
     load_s: &mut f64,
 ) -> Result<()> {
-    let goals = site.plan.goals();
+    let goals = app.plan.goals();
     for id in 1_u32.. {
         let Some(request) = search.next() else { break };
         let order = order(&request, seed, id, &goals);

@@ -4,12 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sweetspot::stats::{self, Estimate, log_ratio_interval};
 use sweetspot::terms::{Configuration, TuneResult};
 
-use super::command::result_path;
 use super::rows::{Phase, Row};
 use crate::common::bars::{Bar, Limit};
 use crate::common::rows::Rows;
@@ -21,6 +20,11 @@ pub const FULL: (u32, f64) = (3, 60.0);
 pub const AS_GOOD: f64 = 0.95;
 /// A tune takes at most this share of the time of a whole grid.
 const SHARE: f64 = 0.125;
+
+/// Where a tune's JSON is.
+pub fn result_path(folder: &Path, workload: &str, round: u32) -> PathBuf {
+    folder.join(workload).join(format!("tune-{round}.json"))
+}
 
 /// A workload judged.
 pub struct Judged {

@@ -7,11 +7,11 @@ use std::time::Duration;
 use sweetspot::terms::{Configuration, StopSignal};
 
 use super::rows::{Phase, Row};
-use super::site::Site;
-use super::{Sizes, capacity, command, judge};
-use crate::common::Result;
+use super::{Sizes, capacity, judge, site};
 use crate::common::rows::Rows;
+use crate::common::tuned::Tuned;
 use crate::common::workload::{Workload, shuffled};
+use crate::common::{Result, command};
 
 /// All that is missing of a workload.
 ///
@@ -25,8 +25,8 @@ pub fn workload(
 ) -> Result<()> {
     rows.check_asked(workload.name, Phase::Grid, sizes.seconds_per_cell)?;
     rows.check_asked(workload.name, Phase::Blocks, sizes.block_seconds)?;
-    let site = Site::prepare(workload, sizes, stop)?;
-    let mut bench = Bench { name: workload.name, site, sizes, rows };
+    let app = site::prepare(workload, sizes, stop)?;
+    let mut bench = Bench { name: workload.name, app, sizes, rows };
     bench.grid()?;
     bench.tunes()?;
     bench.blocks()
@@ -34,7 +34,7 @@ pub fn workload(
 
 struct Bench<'a> {
     name: &'static str,
-    site: Site,
+    app: Tuned,
     sizes: &'a Sizes,
     rows: &'a mut Rows<Row>,
 }
@@ -85,7 +85,7 @@ impl Bench<'_> {
             Phase::Grid | Phase::Tune => (self.sizes.seconds_per_cell, 0),
         };
         let seed = seed + u64::from(round) * 1000;
-        let measured = capacity::measure(&self.site, cell, Duration::from_secs(asked_s), seed)?;
+        let measured = capacity::measure(&self.app, cell, Duration::from_secs(asked_s), seed)?;
         let rps = measured.capacity_rps.map_or([0.0; 3], |rps| [rps.value, rps.low, rps.high]);
         self.add(Row {
             workload: self.name.to_string(),
@@ -112,7 +112,8 @@ impl Bench<'_> {
     }
 
     fn tune(&mut self, round: u32) -> Result<()> {
-        let (result, took) = command::tune(&self.site, &self.sizes.folder, self.name, round)?;
+        let json = judge::result_path(&self.sizes.folder, self.name, round);
+        let (result, took) = command::tune(&self.app, &json, round)?;
         let decision = result.decision.as_ref();
         let [low_rps, high_rps] = decision.map_or([0.0; 2], |d| d.capacity_rps_interval);
         self.add(Row {
@@ -126,7 +127,7 @@ impl Bench<'_> {
             high_rps,
             seconds: took.as_secs_f64(),
             load_s: result.load_s,
-            asked_s: self.site.plan.budget.as_secs_f64(),
+            asked_s: self.app.plan.budget.as_secs_f64(),
         })
     }
 }

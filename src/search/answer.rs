@@ -71,15 +71,15 @@ pub struct Answer {
 
 /// Two fresh starts of one configuration differ by about this much on a quiet machine: the part of
 /// the spread that no number of probes on one start removes.
-pub(super) const START_SD_LOG: f64 = 0.02;
+pub const START_SD_LOG: f64 = 0.02;
 /// The prior spread counts as this many measured starts.
-pub(super) const START_SD_DEGREES: f64 = 4.0;
+pub const START_SD_DEGREES: f64 = 4.0;
 /// What the probes scatter by follows from their windows; it counts as this many.
 const PROBES_SD_DEGREES: f64 = 12.0;
-/// A machine's speed over some minutes differs by about this much from what it is over the day; it
-/// counts as this many comparisons.
-const DRIFT_SD_LOG: f64 = 0.025;
-const DRIFT_DEGREES: f64 = 2.0;
+/// A machine's speed over some minutes differs by about this much from what it is over the day.
+pub const DRIFT_SD_LOG: f64 = 0.025;
+/// That prior drift counts as this many comparisons.
+pub const DRIFT_DEGREES: f64 = 2.0;
 /// Equivalent: the ratio's 90 % interval lies within this much of one.
 pub(super) const EQUIVALENCE: f64 = 0.03;
 

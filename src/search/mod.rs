@@ -34,7 +34,10 @@ use crate::terms::{
     Verdict,
 };
 
-pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice, ObjectiveAnswer};
+pub use answer::{
+    Answer, CapacityEstimate, Choice, DRIFT_DEGREES, DRIFT_SD_LOG, EquivalentChoice,
+    ObjectiveAnswer, START_SD_DEGREES, START_SD_LOG,
+};
 pub use capacity::CapacitySearch;
 use cell::Cell;
 use climb::Climb;
@@ -46,7 +49,7 @@ use screen::{Knobs, Screen};
 pub use screened::{ChangeAnswer, KnobsAnswer, VariantAnswer};
 use steady::Sight;
 
-pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch, WindowAnswer};
+pub use rate::{BurstAnswer, NOISE_SD_LOG, RateAnswer, RateAsk, RateSearch, WindowAnswer};
 pub use starts::{
     Start, capacity_of, mean_rps, ratio_apart, ratio_in_blocks, start_variance, starts,
 };

@@ -106,7 +106,7 @@ const HOPELESS: f64 = 0.05;
 const RATE_MOST: f64 = 900_000.0;
 /// Two windows on one server differ by about this much on a quiet machine, which no number of
 /// requests removes.
-const NOISE_SD_LOG: f64 = 0.02;
+pub const NOISE_SD_LOG: f64 = 0.02;
 /// An interval whose ends lie further apart answers nothing.
 const INTERVAL_WIDEST: f64 = 2.5;
 /// With fewer arrivals than this their number is chance.

@@ -1,50 +1,42 @@
-//! The command itself, run as a user would.
+//! `sweetspot tune` itself, run as a user would.
 //!
-//! In: a site and a seed. Out: what it printed as JSON, kept in a file.
+//! In: a tuned app and a seed. Out: what the command printed as JSON, kept in a file.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use sweetspot::terms::TuneResult;
 
-use super::site::Site;
-use crate::common::bonds::Bonds;
-use crate::common::{Result, interrupt, program};
+use super::bonds::Bonds;
+use super::tuned::Tuned;
+use super::{Result, interrupt, program};
 
 /// How often it is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Where a tune's JSON is.
-pub fn result_path(folder: &Path, workload: &str, round: u32) -> PathBuf {
-    folder.join(workload).join(format!("tune-{round}.json"))
-}
-
-/// What it said, and how long it took by the clock.
+/// Its result, and how long it took by the clock. `json`: where the result is kept, with the store
+/// and what went to standard error beside it.
 ///
 /// # Errors
 /// The bench was interrupted, or the command printed no result; its own words say why.
-pub fn tune(
-    site: &Site,
-    folder: &Path,
-    workload: &str,
-    round: u32,
-) -> Result<(TuneResult, Duration)> {
-    let json = result_path(folder, workload, round);
-    fs::create_dir_all(json.parent().unwrap_or(folder))?;
+pub fn tune(tuned: &Tuned, json: &Path, seed: u32) -> Result<(TuneResult, Duration)> {
+    if let Some(folder) = json.parent() {
+        fs::create_dir_all(folder)?;
+    }
     let said = json.with_extension("stderr");
     let store = json.with_extension("db");
     let mut command = Command::new(program());
     command
         .args(["tune", "--json", "--fresh-session"])
-        .args(site.arguments())
-        .args(["--seed".into(), round.to_string()])
+        .args(tuned.arguments())
+        .args(["--seed".into(), seed.to_string()])
         .args([OsString::from("--store"), store.into_os_string()])
         .stdin(Stdio::null())
-        .stdout(File::create(&json)?)
+        .stdout(File::create(json)?)
         .stderr(File::create(&said)?)
         // Ctrl-C is the bench's to hear: it asks the command to end, once.
         .process_group(0);
@@ -55,7 +47,7 @@ pub fn tune(
     let status = wait(&mut child)?;
     interrupt::check()?;
     let took = start.elapsed();
-    let text = fs::read_to_string(&json)?;
+    let text = fs::read_to_string(json)?;
     let result = serde_json::from_str(&text).map_err(|error| {
         let said = fs::read_to_string(&said).unwrap_or_default();
         format!("tune, {status}: {error}\n{said}")
