@@ -7,6 +7,7 @@ pub mod command;
 pub mod interrupt;
 pub mod machine;
 pub mod options;
+pub mod played;
 pub mod process;
 pub mod rows;
 pub mod site;

@@ -167,6 +167,9 @@ pub fn report(all: &[One]) -> String {
     )
 }
 
+/// From so many sessions a percent is more than one of them.
+const ENOUGH_FOR_PERCENT: usize = 100;
+
 /// What is asked of all, and of each kind by itself.
 pub fn bars(all: &[One]) -> Vec<Bar> {
     groups(all).iter().enumerate().flat_map(|(at, group)| bars_of(group, at == 0)).collect()
@@ -183,8 +186,12 @@ fn bars_of(group: &Group<'_>, is_whole: bool) -> Vec<Bar> {
         bar("chosen at least 95 % of the best, %", good, Limit::AtLeast(pick(95.0, 93.0))),
         bar("under 90 % without a warning, %", misleads, Limit::AtMost(pick(0.5, 2.0))),
         bar("intervals that cover, %", covers, Limit::AtLeast(pick(92.0, 90.0))),
-        bar("intervals that cover, %", covers, Limit::AtMost(pick(98.0, 99.0))),
     ];
+    // That all of a few intervals cover is no sign that they are too wide.
+    if group.all.len() >= ENOUGH_FOR_PERCENT {
+        let most = Limit::AtMost(pick(98.0, 99.0));
+        bars.push(bar("intervals that cover, %", covers, most));
+    }
     if is_whole {
         let (printed, low) =
             (group.of_chosen(|it| it.is_printed_held), group.of_chosen(|it| it.is_low_held));

@@ -5,21 +5,17 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sweetspot::model::Form;
 use sweetspot::report::Language;
-use sweetspot::search::{Answer, Ask, PRECISION, Search, SearchPlan, Told};
-use sweetspot::session::order::{Measured, measure};
-use sweetspot::summary::trial::Context;
+use sweetspot::search::{Answer, PRECISION, SearchPlan};
 use sweetspot::terms::{
-    Arrivals, Bytes, Configuration, Goals, Note, Objective, PrecisionNote, Ratio, SearchNote, Slo,
-    Stated, TrialSummary,
+    Arrivals, Bytes, Configuration, Note, Objective, PrecisionNote, Ratio, SearchNote, Slo, Stated,
 };
-use sweetspot::trial::Runner;
 
 use super::app::Case;
 use super::kinds::{self, Kind};
 use super::place::Zoo;
 use super::truth::{Kept, Truth, fits};
 use crate::common::Result;
-use crate::common::trial::context;
+use crate::common::played::{Played, play};
 
 /// What one session came to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -62,8 +58,7 @@ pub struct Chosen {
 struct Ended {
     answer: Answer,
     slo: Option<Slo>,
-    trials: Vec<TrialSummary>,
-    elapsed_s: f64,
+    played: Played,
 }
 
 pub fn one(seed: u64, budget: Duration, kept: &Kept) -> Result<One> {
@@ -82,13 +77,17 @@ pub fn one(seed: u64, budget: Duration, kept: &Kept) -> Result<One> {
         is_called_unsteady: is_a(|note| matches!(note, Note::Steadiness(_))),
         largest: 0.0,
         thumb: 0.0,
-        trials: ended.trials.len(),
-        load_s: ended.trials.iter().map(|trial| trial.load_s).sum(),
-        elapsed_s: ended.elapsed_s,
+        trials: ended.played.trials.len(),
+        load_s: ended.played.load_s(),
+        elapsed_s: ended.played.elapsed_s,
         notes: notes.iter().map(|note| Language::DATA.say(note)).collect(),
     };
     let Some(slo) = ended.slo else { return Ok(one) };
-    let slo = &if is_a(is_about_errors) { beside_errors(slo, case.app.failing) } else { slo };
+    let (slo, printed) = match is_a(is_about_errors) {
+        true => (beside_errors(slo.clone(), case.app.failing), Slo { errors: None, ..slo }),
+        false => (slo.clone(), slo),
+    };
+    let (slo, printed) = (&slo, &printed);
     let capacity = ended.answer.choice.as_ref().map(|choice| choice.capacity);
     let first = capacity.map_or((case.current, 0.0), |it| (it.configuration, it.rps.value));
     let mut truth = Truth::find(&case, slo, seed, first, kept)?;
@@ -100,8 +99,9 @@ pub fn one(seed: u64, budget: Duration, kept: &Kept) -> Result<One> {
         high: it.rps.high,
         capacity: truth.of(it.configuration),
         quality: truth.quality(it.configuration),
-        is_printed_held: truth.holds_afresh(it.configuration, it.rps.value, 1),
-        is_low_held: it.rps.low <= 0.0 || truth.holds_afresh(it.configuration, it.rps.low, 1),
+        is_printed_held: truth.holds_afresh(printed, it.configuration, it.rps.value, 1),
+        is_low_held: it.rps.low <= 0.0
+            || truth.holds_afresh(printed, it.configuration, it.rps.low, 1),
     });
     let fitting = case.grid.iter().copied().filter(|it| fits(&case, *it));
     let largest = fitting.max_by_key(|it| it.slots());
@@ -111,11 +111,14 @@ pub fn one(seed: u64, budget: Duration, kept: &Kept) -> Result<One> {
 }
 
 fn is_about_errors(note: &Note) -> bool {
-    matches!(note, Note::Search(SearchNote::ErrorsAtAnyRate { .. }))
+    matches!(
+        note,
+        Note::Search(SearchNote::ErrorsAtAnyRate { .. } | SearchNote::ErrorsNotCertified { .. })
+    )
 }
 
-/// The goal of an app whose errors at any rate were told apart from its capacity: as many as it
-/// fails anyway are no reason against a rate. Where it fails fewer than allowed, nothing changes.
+/// The goal of an app whose errors were told apart from its capacity: as many as it fails anyway
+/// are no reason against a rate. Where it fails fewer than allowed, nothing changes.
 fn beside_errors(slo: Slo, failing: f64) -> Slo {
     let beside = |most: Ratio| match failing > most.get() {
         true => Ratio::new(most.get() + failing).expect("both are a few percent"),
@@ -166,36 +169,9 @@ fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
 
 fn run(case: &Case, budget: Duration, seed: u64) -> Result<Ended> {
     let mut place = Zoo::new(case, seed);
-    let mut runner = Runner::new(&mut place, 0);
-    let mut search = Search::new(plan(case, budget, seed));
-    let goals = case.slo.clone().map(Goals::one).unwrap_or_default();
-    let mut trials: Vec<TrialSummary> = Vec::new();
-    while let Ask::Trial(request) = search.ask() {
-        let id = trials.len() as u32 + 1;
-        let goals = goals.with_common(search.slo());
-        let (purpose, unloaded_s) = (request.purpose, search.unloaded_s());
-        let context = Context { id, purpose, unloaded_s, ..context(&goals, case.app.cores()) };
-        let measured = measure(&mut runner, &request, seed, context, &mut |_| {})?;
-        let ended_s = runner.elapsed().as_secs_f64();
-        search.tell(match measured {
-            Measured::BootFailed(failure) => Told::BootFailed {
-                configuration: request.configuration,
-                reason: failure.message,
-                ended_s,
-            },
-            Measured::Trial(summary, _) => {
-                trials.push(*summary.clone());
-                Told::Trial(summary)
-            }
-        });
-    }
-    runner.finish()?;
-    if std::env::var_os("TRACE").is_some() {
-        trials.iter().for_each(crate::search::session::trace);
-    }
-    let elapsed_s = runner.elapsed().as_secs_f64();
-    let slo = search.slo().cloned().or_else(|| case.slo.clone());
-    Ok(Ended { answer: search.answer(), slo, trials, elapsed_s })
+    let played = play(&mut place, plan(case, budget, seed), &mut |_, _| {})?;
+    let slo = played.search.slo().cloned().or_else(|| case.slo.clone());
+    Ok(Ended { answer: played.search.answer(), slo, played })
 }
 
 fn words(case: &Case) -> String {

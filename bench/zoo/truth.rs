@@ -127,12 +127,18 @@ impl<'a> Truth<'a> {
         }
     }
 
-    /// Whether a fresh start, one of many, meets the goal at a rate over ten minutes.
-    pub fn holds_afresh(&self, configuration: Configuration, rate_per_s: f64, start: u64) -> bool {
+    /// Whether a fresh start, one of many, meets what was printed at a rate over ten minutes.
+    pub fn holds_afresh(
+        &self,
+        printed: &Slo,
+        configuration: Configuration,
+        rate_per_s: f64,
+        start: u64,
+    ) -> bool {
         let seed = self.seed.rotate_left(17) ^ start;
         let warm_up_s = YOUNG_WARM_UP_S;
         let test = Test { rate_per_s, seconds: FINE_S, warm_up_s, late: 1.0, seed, is_fresh: true };
-        meets(self.case, self.slo, configuration, test)
+        meets(self.case, printed, configuration, test)
     }
 
     fn may_be_better(&self, configuration: Configuration) -> bool {

@@ -112,7 +112,7 @@ impl Search {
         let never_held = chosen.and_then(|it| self.never_held(it));
         let not_held = chosen.filter(|it| self.ending_of(*it).is_none());
         let not_held = not_held.map(|_| SearchNote::NotHeldAtEnd);
-        let failing = chosen.and_then(|_| self.errors.note(self.slo.as_ref()?));
+        let failing = chosen.and_then(|_| self.at_any_rate.note(self.slo.as_ref()?));
         let of_search = [never_held, self.hardly_known(chosen), not_held, failing];
         let of_objective = picked.map(|pick| self.pursuit_notes(pick)).unwrap_or_default();
         let of_precision = precision.and_then(|it| self.more_minutes(&it));

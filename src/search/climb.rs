@@ -40,6 +40,9 @@ const AS_EXPECTED: f64 = 0.9;
 /// Requests a probe should see, so that it tells some 5 % apart (METHOD: 2 sqrt(2 / N) for
 /// Poisson).
 const PROBE_REQUESTS: f64 = 2500.0;
+/// Where so many take longer, a probe gets this part of the budget: fewer settings are tried then,
+/// not shorter windows.
+const WINDOWS_OF_BUDGET: f64 = 30.0;
 
 /// Before each window the queue gets used to the rate. Near its capacity a server needs seconds to
 /// build the queue it will have: what is measured before reads too well.
@@ -146,7 +149,7 @@ impl Search {
         purpose: TrialPurpose,
     ) -> TrialRequest {
         let rate_rps = rate_rps.max(0.1);
-        let most_s = (self.plan.budget.as_secs_f64() / 50.0).clamp(4.0, 20.0);
+        let most_s = (self.plan.budget.as_secs_f64() / WINDOWS_OF_BUDGET).clamp(4.0, 20.0);
         let duration_s = (PROBE_REQUESTS / rate_rps).clamp(4.0, most_s).round();
         let rate = Rate::per_second(rate_rps).expect("a belief's median is finite and positive");
         TrialRequest {

@@ -4,12 +4,13 @@
 //! as well; and whether the goal allows as many as there are at any rate. Computes only.
 
 use crate::stats::binomial;
+use crate::summary::slo::needed_without_violation;
 use crate::terms::{LatencyVerdict, SearchNote, Slo, TrialPurpose, TrialSummary, Verdict};
 
 /// Failures of the trials whose latencies were within the goal, and that had no more of them than
 /// lower rates.
 #[derive(Debug, Clone, Default)]
-pub(super) struct AtAnyRate {
+pub(super) struct Errors {
     windows: Vec<Window>,
     /// The rate held at the end was held but for more failures than the goal allows.
     is_held_despite: bool,
@@ -24,13 +25,15 @@ struct Window {
 
 /// It is said that more fail than allowed when the lower bound of this level is above the goal.
 const LEVEL: f64 = 0.99;
+/// It is said that few enough fail when the upper bound of this level is within the goal.
+const SHOWN: f64 = 0.95;
 /// A rate is the reason for failures where lower rates would have had as few with no more than this
 /// probability: each session asks some thirty times.
 const BY_CHANCE: f64 = 0.01;
 /// Rates below this share of another are lower ones.
 const LOWER: f64 = 0.9;
 
-impl AtAnyRate {
+impl Errors {
     /// What a trial says of its rate: where it has no more failures than lower rates had, what its
     /// latencies say.
     pub fn apart(&mut self, trial: &TrialSummary) -> TrialSummary {
@@ -59,16 +62,26 @@ impl AtAnyRate {
         apart
     }
 
-    /// Where more fail than the goal allows although the load is no reason, no rate meets it.
+    /// What is to be said of the goal's share of errors: that no rate meets it, as more fail
+    /// although the load is no reason, or that it was not shown. `None` where it was.
     pub fn note(&self, slo: &Slo) -> Option<SearchNote> {
         let allowed_ratio = slo.errors?.get();
         let (requests, failed) = sum(self.windows.iter());
-        let is_certain = binomial::lower_bound(requests, failed, LEVEL) > allowed_ratio;
         let is_more = failed as f64 > allowed_ratio * requests as f64;
-        (is_certain || (self.is_held_despite && is_more)).then_some(SearchNote::ErrorsAtAnyRate {
+        let is_certain = binomial::lower_bound(requests, failed, LEVEL) > allowed_ratio;
+        if is_certain || (self.is_held_despite && is_more) {
+            return Some(SearchNote::ErrorsAtAnyRate { failed, requests, allowed_ratio });
+        }
+        let requests_needed = needed_without_violation(allowed_ratio);
+        let is_shown = match allowed_ratio {
+            0.0 => failed == 0 && requests > 0,
+            _ => binomial::upper_bound(requests, failed, SHOWN) <= allowed_ratio,
+        };
+        (!is_shown).then_some(SearchNote::ErrorsNotCertified {
             failed,
             requests,
             allowed_ratio,
+            requests_needed,
         })
     }
 
@@ -99,31 +112,44 @@ mod tests {
         Window { rate_rps, requests, failed }
     }
 
-    fn known(windows: &[Window]) -> AtAnyRate {
-        AtAnyRate { windows: windows.to_vec(), is_held_despite: false }
+    fn known(windows: &[Window]) -> Errors {
+        Errors { windows: windows.to_vec(), is_held_despite: false }
     }
 
-    fn is_noted(known: &AtAnyRate) -> bool {
+    fn note(known: &Errors) -> Option<SearchNote> {
         let errors = Some(Ratio::new(0.001).unwrap());
-        known.note(&Slo { quantiles: Vec::new(), errors }).is_some()
+        known.note(&Slo { quantiles: Vec::new(), errors })
+    }
+
+    fn is_of_any_rate(note: Option<SearchNote>) -> bool {
+        matches!(note, Some(SearchNote::ErrorsAtAnyRate { .. }))
     }
 
     #[test]
     fn more_than_allowed_is_said_only_where_chance_does_not_explain_it() {
-        let is_noted_of = |failed, requests| is_noted(&known(&[window(10.0, requests, failed)]));
-        assert!(is_noted_of(170, 100_000));
-        assert!(!is_noted_of(12, 10_000), "0.12 % of so few may be 0.1 %");
-        assert!(is_noted_of(120 * 5, 500_000), "0.12 % of many is not");
-        assert!(!is_noted_of(0, 100_000));
-        assert!(!is_noted_of(0, 0));
+        let note = |failed, requests| note(&known(&[window(10.0, requests, failed)]));
+        assert!(is_of_any_rate(note(170, 100_000)));
+        assert!(!is_of_any_rate(note(12, 10_000)), "0.12 % of so few may be 0.1 %");
+        assert!(is_of_any_rate(note(120 * 5, 500_000)), "0.12 % of many is not");
+    }
+
+    #[test]
+    fn a_share_that_was_not_shown_is_named() {
+        let note = |failed, requests| note(&known(&[window(10.0, requests, failed)]));
+        let unsure = note(12, 10_000);
+        assert!(matches!(unsure, Some(SearchNote::ErrorsNotCertified { failed: 12, .. })));
+        assert!(note(0, 2_994).is_some(), "0.999^2994 is just above a twentieth");
+        assert_eq!(note(0, 2_995), None);
+        assert_eq!(note(0, 100_000), None);
+        assert!(note(0, 0).is_some());
     }
 
     #[test]
     fn a_rate_that_was_held_despite_failures_is_told_with_them() {
         let held =
-            |failed| AtAnyRate { is_held_despite: true, ..known(&[window(10.0, 10_000, failed)]) };
-        assert!(is_noted(&held(12)));
-        assert!(!is_noted(&held(9)), "all together there are fewer than the goal allows");
+            |failed| Errors { is_held_despite: true, ..known(&[window(10.0, 10_000, failed)]) };
+        assert!(is_of_any_rate(note(&held(12))));
+        assert!(!is_of_any_rate(note(&held(9))), "all together fewer fail than may");
     }
 
     #[test]

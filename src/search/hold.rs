@@ -78,12 +78,12 @@ impl Search {
         self.start_cost_s + WARM_UP.as_secs_f64()
     }
 
-    /// How long the next attempt measures: half of the time that is left is for another, where that
-    /// suffices. `None`: there is no time for one.
+    /// How long the next attempt measures: all of the time that is left but the shortest attempt's
+    /// after it. `None`: there is no time for one.
     fn attempt(&self) -> Option<Duration> {
         let left_s = self.time_left().as_secs_f64();
         let is_time = self.before_hold_s() + LEAST_S <= left_s && self.plan.budget >= BUDGET_LEAST;
-        let measured_s = (0.5 * left_s - self.before_hold_s()).clamp(LEAST_S, MOST_S);
+        let measured_s = (left_s - 2.0 * self.before_hold_s() - LEAST_S).clamp(LEAST_S, MOST_S);
         is_time.then(|| Duration::from_secs_f64(measured_s.round()))
     }
 

@@ -5,6 +5,7 @@
 //! is the time it is told, so a stored session replays to the same state.
 
 mod answer;
+mod at_any_rate;
 mod capacity;
 mod cell;
 mod climb;
@@ -20,6 +21,7 @@ mod race;
 mod rate;
 mod screen;
 mod screened;
+mod slow_alone;
 mod starts;
 mod steady;
 mod verify;
@@ -38,6 +40,7 @@ pub use answer::{
     Answer, CapacityEstimate, Choice, DRIFT_DEGREES, DRIFT_SD_LOG, EquivalentChoice,
     ObjectiveAnswer, START_SD_DEGREES, START_SD_LOG,
 };
+use at_any_rate::AtAnyRate;
 pub use capacity::CapacitySearch;
 use cell::Cell;
 use climb::Climb;
@@ -168,7 +171,7 @@ pub struct Search {
     notes: Vec<Stated<Note>>,
     /// What would not fit into memory, by what is known now, and why.
     too_large: BTreeMap<Configuration, Obstacle>,
-    errors: errors::AtAnyRate,
+    at_any_rate: AtAnyRate,
     /// Of the app as it is, oldest first.
     sights: Vec<Sight>,
     /// Invalid or broken trials in a row; the search gives up on a configuration after two.
@@ -224,7 +227,7 @@ impl Search {
             starts: 0,
             notes: Vec::new(),
             too_large: BTreeMap::new(),
-            errors: errors::AtAnyRate::default(),
+            at_any_rate: AtAnyRate::default(),
             sights: Vec::new(),
             setbacks: 0,
         }
@@ -294,7 +297,7 @@ impl Search {
             return;
         }
         self.setbacks = 0;
-        let summary = &self.errors.apart(summary);
+        let summary = &self.at_any_rate.apart(summary);
         if self.is_screening() {
             // Cells hold what is known of the app as it is.
             self.take_screen(summary);

@@ -4,8 +4,8 @@
 //! search, so that sessions can be compared whichever version of this program chose their trials.
 
 use super::answer::{START_SD_DEGREES, START_SD_LOG};
+use super::at_any_rate::AtAnyRate;
 use super::climb::{cap, most_rps, observe};
-use super::errors::AtAnyRate;
 use crate::stats::{Estimate, LogRatio, RatePosterior, weighed_mean};
 use crate::terms::{Configuration, TrialPurpose, TrialSummary};
 
@@ -45,7 +45,7 @@ struct Open {
 pub fn starts(trials: &[TrialSummary]) -> Vec<Start> {
     let mut groups: Vec<Open> = Vec::new();
     let mut was_setback = false;
-    let mut errors = AtAnyRate::default();
+    let mut at_any_rate = AtAnyRate::default();
     // Those of the knobs were short, and only compared with each other; that of the hold was at one
     // rate, chosen to be held.
     let is_left_out = |purpose| {
@@ -54,7 +54,7 @@ pub fn starts(trials: &[TrialSummary]) -> Vec<Start> {
     let counted = |trial: &TrialSummary| trial.variant.is_as_it_is() && !is_left_out(trial.purpose);
     for trial in trials {
         let is_usable = trial.valid && trial.failure.is_none();
-        let usable = is_usable.then(|| errors.apart(trial));
+        let usable = is_usable.then(|| at_any_rate.apart(trial));
         if !counted(trial) {
             continue;
         }

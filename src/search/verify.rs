@@ -11,9 +11,9 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::at_any_rate::AtAnyRate;
 use super::climb::{burst_clients, cap, most_rps, observe};
 use super::confirm::arrivals_within;
-use super::errors::AtAnyRate;
 use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, width};
 use super::{Ask, Told, TrialRequest};
 use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
@@ -87,7 +87,7 @@ pub struct Verify {
     belief: Option<RatePosterior>,
     probes: u32,
     is_broken: bool,
-    errors: AtAnyRate,
+    at_any_rate: AtAnyRate,
     now_s: f64,
     block_began_s: f64,
     /// What keeps the recommended setting from running at all.
@@ -127,7 +127,7 @@ impl Verify {
             belief: None,
             probes: 0,
             is_broken: false,
-            errors: AtAnyRate::default(),
+            at_any_rate: AtAnyRate::default(),
             now_s: 0.0,
             block_began_s: 0.0,
             obstacle: None,
@@ -248,7 +248,7 @@ impl Verify {
     }
 
     fn take(&mut self, summary: &TrialSummary) {
-        let summary = &self.errors.apart(summary);
+        let summary = &self.at_any_rate.apart(summary);
         let held_rps = self.setting(summary.configuration).held_rps;
         let measured = self.measured.entry(summary.configuration).or_default();
         measured.setbacks = 0;

@@ -259,7 +259,7 @@ fn edge(blocks: &[Violations], allowed: f64, limit_s: f64) -> Option<Edge> {
     let excess_log = ((count + 0.5) / (of * allowed + 0.5)).ln();
     let excess_sd = (design_effect(blocks) * (1.0 - count / of) / count).sqrt();
     let is_near = excess_log.abs() <= EDGE_FACTOR.ln();
-    is_near.then_some(Edge { excess_log, excess_sd, limit_s })
+    is_near.then_some(Edge { excess_log, excess_sd, limit_s, allowed_ratio: allowed })
 }
 
 /// Requests without any violation that show a share below `allowed`: the least n with

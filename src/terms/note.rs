@@ -48,6 +48,10 @@ pub enum SearchNote {
     /// Of the requests of trials whose latencies were within the goal more failed than it allows:
     /// the load is not the reason, and no rate meets the goal.
     ErrorsAtAnyRate { failed: u64, requests: u64, allowed_ratio: f64 },
+    /// Of these requests, whose latencies were within the goal, so many failed, which shows neither
+    /// that fewer do than it allows nor that more do; `requests_needed`: it takes so many to be
+    /// sure of few enough if none fails.
+    ErrorsNotCertified { failed: u64, requests: u64, allowed_ratio: f64, requests_needed: u64 },
     /// Measuring the choice again failed twice; `why` is the last trial's.
     ChoiceNotMeasuredAgain { why: Stated<Reason> },
     /// The chosen setting held no rate that was tried: its capacity is a guess from misses.

@@ -123,6 +123,9 @@ pub struct Edge {
     pub excess_sd: f64,
     /// What is too slow, seconds.
     pub limit_s: f64,
+    /// Share of requests that may be, 0..=1; 0 where it was not written down.
+    #[serde(default)]
+    pub allowed_ratio: f64,
 }
 
 /// What a trial's latencies say of its rate, however many requests failed.

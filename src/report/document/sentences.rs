@@ -43,11 +43,11 @@ pub fn headline(story: &Story, language: Language) -> String {
     say.run_instead(&found, &today, decision.gain_ratio.map(figures::ratio).as_deref())
 }
 
-/// What the printed rate was held within: a share of errors that no rate meets is for the notes.
+/// What the printed rate was held within: a share of errors that was not shown is for the notes.
 fn goal(story: &Story, language: Language) -> String {
     match story.goals.is_empty() {
         true => language.labels().the_goal.to_string(),
-        false if story.fails_at_any_rate() => story.goals.without_errors().to_string(),
+        false if story.is_open_about_errors() => story.goals.without_errors().to_string(),
         false => story.goals.to_string(),
     }
 }
@@ -356,6 +356,14 @@ mod tests {
         let failing =
             SearchNote::ErrorsAtAnyRate { failed: 17, requests: 9000, allowed_ratio: 0.001 };
         assert!(told(failing).ends_with("holds 100 requests/s within p95<1s."));
+        let (requests, requests_needed) = (900, 2995);
+        let unsure = SearchNote::ErrorsNotCertified {
+            failed: 0,
+            requests,
+            allowed_ratio: 0.001,
+            requests_needed,
+        };
+        assert!(told(unsure).ends_with("holds 100 requests/s within p95<1s."));
         let estimate = told(SearchNote::NotHeldAtEnd);
         assert!(estimate.ends_with("holds about 100 requests/s within p95<1s,errors<0.1%."));
     }

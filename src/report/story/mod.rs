@@ -274,9 +274,15 @@ impl Story {
             })
     }
 
-    /// More requests fail than the goal allows, whatever the load.
-    pub fn fails_at_any_rate(&self) -> bool {
-        self.search_notes().any(|note| matches!(note, SearchNote::ErrorsAtAnyRate { .. }))
+    /// More requests fail than the goal allows, whatever the load, or it was not shown that fewer
+    /// do.
+    pub fn is_open_about_errors(&self) -> bool {
+        self.search_notes().any(|note| {
+            matches!(
+                note,
+                SearchNote::ErrorsAtAnyRate { .. } | SearchNote::ErrorsNotCertified { .. }
+            )
+        })
     }
 
     fn search_notes(&self) -> impl Iterator<Item = &SearchNote> {

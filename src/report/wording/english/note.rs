@@ -61,12 +61,15 @@ fn of_search(note: &SearchNote) -> String {
             rate(*rate_rps)
         ),
         SearchNote::ErrorsAtAnyRate { failed, requests, allowed_ratio } => format!(
-            "{failed} of {requests} requests failed while latencies were within the goal, {}, and \
-             {} may: the load is not the reason, and no rate meets that part of the goal; look \
-             into these errors, or allow for them with --slo",
+            "{}, {}, and {} may: the load is not the reason, and no rate meets that part of the \
+             goal; look into these errors, or allow for them with --slo",
+            failed_within_latency(*failed, *requests),
             fine_percent(*failed as f64 / *requests as f64),
             fine_percent(*allowed_ratio)
         ),
+        SearchNote::ErrorsNotCertified { failed, requests, allowed_ratio, requests_needed } => {
+            errors_not_certified(*failed, *requests, *allowed_ratio, *requests_needed)
+        }
         SearchNote::ChoiceNotMeasuredAgain { why } => {
             format!(
                 "the choice could not be measured again, the figures are the race's: {}",
@@ -82,6 +85,26 @@ fn of_search(note: &SearchNote) -> String {
              when saturated; it was not tried at a rate"
         ),
     }
+}
+
+fn failed_within_latency(failed: u64, requests: u64) -> String {
+    format!("{failed} of {requests} requests failed while latencies were within the goal")
+}
+
+fn errors_not_certified(failed: u64, requests: u64, allowed: f64, requests_needed: u64) -> String {
+    let allowed = fine_percent(allowed);
+    if failed == 0 {
+        return format!(
+            "none of {requests} requests failed, which is too few to be sure that under {allowed} \
+             do ({requests_needed} are enough): that part of the goal is left out"
+        );
+    }
+    format!(
+        "{}, {}, which shows neither that under {allowed} do nor that more do: that part of the \
+         goal is left out",
+        failed_within_latency(failed, requests),
+        fine_percent(failed as f64 / requests as f64)
+    )
 }
 
 fn of_precision(note: &PrecisionNote) -> String {

@@ -68,6 +68,9 @@ fn of_search(note: &SearchNote) -> String {
             fine_percent(*failed as f64 / *requests as f64),
             fine_percent(*allowed_ratio)
         ),
+        SearchNote::ErrorsNotCertified { failed, requests, allowed_ratio, requests_needed } => {
+            errors_not_certified(*failed, *requests, *allowed_ratio, *requests_needed)
+        }
         SearchNote::ChoiceNotMeasuredAgain { why } => {
             format!(
                 "推奨設定を計測し直せませんでした。値は探索のときのものです: {}",
@@ -83,6 +86,21 @@ fn of_search(note: &SearchNote) -> String {
              試していません"
         ),
     }
+}
+
+fn errors_not_certified(failed: u64, requests: u64, allowed: f64, requests_needed: u64) -> String {
+    let allowed = fine_percent(allowed);
+    if failed == 0 {
+        return format!(
+            "{requests} リクエストに失敗はありませんでしたが、失敗が {allowed} 未満と言い切るには足りません\
+             （{requests_needed} 件で足ります）。この条件は結論に含めていません"
+        );
+    }
+    format!(
+        "レイテンシーが目標内の間に {requests} リクエストのうち {failed} 件（{}）が失敗しました。{allowed} 未満とも、\
+         それより多いとも言い切れません。この条件は結論に含めていません",
+        fine_percent(failed as f64 / requests as f64)
+    )
 }
 
 fn of_precision(note: &PrecisionNote) -> String {

@@ -1,0 +1,86 @@
+//! A whole search on a place that needs no clock.
+
+use sweetspot::place::Place;
+use sweetspot::report::Language;
+use sweetspot::search::{Ask, Search, SearchPlan, Told};
+use sweetspot::session::order::{Measured, measure};
+use sweetspot::summary::trial::Context;
+use sweetspot::terms::{Goals, TrialSummary};
+use sweetspot::trial::Runner;
+
+use super::Result;
+use super::trial::context;
+
+/// A search that has ended.
+pub struct Played {
+    pub search: Search,
+    pub trials: Vec<TrialSummary>,
+    /// Of the place's clock.
+    pub elapsed_s: f64,
+}
+
+impl Played {
+    /// Seconds of load in all.
+    pub fn load_s(&self) -> f64 {
+        self.trials.iter().map(|trial| trial.load_s).sum()
+    }
+}
+
+/// Runs what the search asks for until it asks for nothing more; `seen` is shown the search after
+/// each trial, with the seconds of the place's clock. With `TRACE` set, prints a line for each.
+///
+/// # Errors
+/// The place fails us.
+pub fn play(
+    place: &mut dyn Place,
+    plan: SearchPlan,
+    seen: &mut dyn FnMut(&Search, f64),
+) -> Result<Played> {
+    let (seed, cores) = (plan.seed, plan.cores);
+    let goals = plan.slo.clone().map(Goals::one).unwrap_or_default();
+    let mut runner = Runner::new(place, 0);
+    let mut search = Search::new(plan);
+    let mut trials: Vec<TrialSummary> = Vec::new();
+    while let Ask::Trial(request) = search.ask() {
+        let id = trials.len() as u32 + 1;
+        let goals = goals.with_common(search.slo());
+        let (purpose, unloaded_s) = (request.purpose, search.unloaded_s());
+        let context = Context { id, purpose, unloaded_s, ..context(&goals, cores) };
+        let measured = measure(&mut runner, &request, seed, context, &mut |_| {})?;
+        let ended_s = runner.elapsed().as_secs_f64();
+        search.tell(match measured {
+            Measured::BootFailed(failure) => Told::BootFailed {
+                configuration: request.configuration,
+                reason: failure.message,
+                ended_s,
+            },
+            Measured::Trial(summary, _) => {
+                trials.push(*summary.clone());
+                Told::Trial(summary)
+            }
+        });
+        seen(&search, ended_s);
+    }
+    runner.finish()?;
+    if std::env::var_os("TRACE").is_some() {
+        trials.iter().for_each(trace);
+    }
+    let elapsed_s = runner.elapsed().as_secs_f64();
+    Ok(Played { search, trials, elapsed_s })
+}
+
+/// A line for one trial: to see what a session did, with `TRACE=1 SESSIONS=1 SEED=...`.
+fn trace(trial: &TrialSummary) {
+    println!(
+        "{:6.1} s start {:2} {:7} {:9} {:28} {:9} {:6.1} rps resolution {:.3} {}",
+        trial.ended_s,
+        trial.start,
+        trial.configuration.to_string(),
+        format!("{:?}", trial.purpose),
+        trial.offered.rate().map_or(String::new(), |rate| format!("{:.1}/s", rate.as_per_second())),
+        format!("{:?}", trial.verdict),
+        trial.summary.throughput_rps,
+        trial.resolution,
+        Language::DATA.say(&trial.reason)
+    );
+}
