@@ -2,6 +2,7 @@
 
 mod bench_diagnosis;
 mod bench_load;
+pub mod bench_tune;
 mod bootstrap;
 #[path = "../../bench/common/mod.rs"]
 pub mod common;
