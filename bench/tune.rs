@@ -92,8 +92,7 @@ pub fn run() -> Result<()> {
         true => Ok(()),
         false => measure(&sizes, &mut rows),
     };
-    let judged: Vec<Judged> =
-        WORKLOADS.iter().filter_map(|one| Judged::of(one, &rows, &sizes.folder)).collect();
+    let judged: Vec<Judged> = WORKLOADS.iter().filter_map(|one| Judged::of(one, &rows)).collect();
     let grounds = fs::read_to_string(grounds_path(&sizes.folder)).unwrap_or_default();
     let bars: Vec<bars::Bar> = judged.iter().flat_map(Judged::bars).collect();
     let text = report::of(&judged, &grounds, &bars);

@@ -1,13 +1,11 @@
 //! What the rows of a workload say: the grid's best, and how good what was chosen is beside it.
 //!
-//! In: rows, and what the tunes printed. Out: figures. Measures nothing.
+//! In: rows. Out: figures. Measures nothing.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use sweetspot::stats::{self, Estimate, log_ratio_interval};
-use sweetspot::terms::{Configuration, TuneResult};
+use sweetspot::terms::Configuration;
 
 use super::rows::{Phase, Row};
 use crate::common::bars::{Bar, Limit};
@@ -20,11 +18,6 @@ pub const FULL: (u32, f64) = (3, 60.0);
 pub const AS_GOOD: f64 = 0.95;
 /// A tune takes at most this share of the time of a whole grid.
 const SHARE: f64 = 0.125;
-
-/// Where a tune's JSON is.
-pub fn result_path(folder: &Path, workload: &str, round: u32) -> PathBuf {
-    folder.join(workload).join(format!("tune-{round}.json"))
-}
 
 /// A workload judged.
 pub struct Judged {
@@ -43,30 +36,28 @@ pub struct Judged {
     /// By round: what was measured of each contender.
     pub blocks: BTreeMap<u32, BTreeMap<Configuration, f64>>,
     pub block_s: f64,
-    /// Of each tune, what it printed as being as good as its choice.
-    equivalent: BTreeMap<u32, Vec<Configuration>>,
 }
 
-/// How a tune's choice stands to the first one's.
+/// How a tune's choice stands to the first one's, by what the grid measured of both. What a tune
+/// itself calls as good is what is to be judged, and no evidence.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Agreement {
     Same,
-    /// Each of these, as far as it is so: the blocks' ratio, whose interval lies within 5 %; tunes
-    /// that name the other's choice as equivalent.
-    Equivalent(Option<Estimate>, Vec<u32>),
-    /// With the blocks' ratio, where there is one.
-    Other(Option<Estimate>),
+    /// Other cells, both within 5 % of the grid's best; their shares of it, the first tune's first.
+    AsGood([f64; 2]),
+    /// One of them is not.
+    Other([f64; 2]),
 }
 
 impl Judged {
     /// `None`: nothing of it was measured.
-    pub fn of(workload: &'static Workload, rows: &Rows<Row>, folder: &Path) -> Option<Self> {
+    pub fn of(workload: &'static Workload, rows: &Rows<Row>) -> Option<Self> {
         let grid: Vec<&Row> = rows.of(workload.name, Phase::Grid).collect();
         let asked_s = grid.first()?.asked_s;
         let cells = capacities(workload.name, rows);
         let grid_s: f64 = grid.iter().map(|row| row.seconds).sum();
         let one_s = grid_s / grid.len() as f64 - asked_s + FULL.1;
         let tunes: Vec<Row> = rows.of(workload.name, Phase::Tune).cloned().collect();
-        let named = |row: &Row| (row.round, equivalent(folder, workload.name, row.round));
         let mut blocks: BTreeMap<u32, BTreeMap<Configuration, f64>> = BTreeMap::new();
         for row in rows.of(workload.name, Phase::Blocks) {
             let block = blocks.entry(row.round).or_default();
@@ -79,7 +70,6 @@ impl Judged {
             grid_s,
             full_grid_s: one_s * cells.len() as f64 * f64::from(FULL.0),
             best: best_of(&cells),
-            equivalent: tunes.iter().map(named).collect(),
             block_s: rows.of(workload.name, Phase::Blocks).next().map_or(0.0, |row| row.asked_s),
             cells,
             tunes,
@@ -105,7 +95,8 @@ impl Judged {
         let is_other = |it: &&(u32, u32, Agreement)| matches!(it.2, Agreement::Other(_));
         let others = self.agreements().iter().filter(is_other).count();
         let without = self.tunes.iter().filter(|row| row.configuration().is_none()).count();
-        let what = format!("{name}: tunes without a choice, or with one not as good as the first");
+        let what =
+            format!("{name}: tunes without a choice, or with neither the first's nor as good");
         bars.push(Bar::new(what, Some((others + without) as f64), Limit::AtMost(0.0)));
         bars
     }
@@ -158,32 +149,23 @@ impl Judged {
         let chose = |row: &Row| Some((row.round, row.configuration()?));
         let mut chosen = self.tunes.iter().filter_map(chose);
         let Some((first, choice)) = chosen.next() else { return Vec::new() };
-        chosen
-            .map(|(round, other)| (first, round, self.agreement(first, choice, round, other)))
-            .collect()
+        chosen.map(|(round, other)| (first, round, self.agreement(choice, other))).collect()
     }
 
-    fn agreement(
-        &self,
-        first: u32,
-        choice: Configuration,
-        round: u32,
-        other: Configuration,
-    ) -> Agreement {
-        if choice == other {
+    fn agreement(&self, first: Configuration, other: Configuration) -> Agreement {
+        if first == other {
             return Agreement::Same;
         }
-        let ratio = self.ratio(other, choice);
-        let near = ratio.filter(|ratio| ratio.lies_within(AS_GOOD, 2.0 - AS_GOOD));
-        let names =
-            |round, cell| self.equivalent.get(&round).is_some_and(|all| all.contains(&cell));
-        let by = [(first, other), (round, choice)];
-        let by = by.into_iter().filter(|(round, cell)| names(*round, *cell));
-        let by: Vec<u32> = by.map(|(round, _)| round).collect();
-        match near.is_some() || !by.is_empty() {
-            true => Agreement::Equivalent(near, by),
-            false => Agreement::Other(ratio),
+        let shares = [first, other].map(|cell| self.share_of_best(cell));
+        match shares.iter().all(|share| *share >= AS_GOOD) {
+            true => Agreement::AsGood(shares),
+            false => Agreement::Other(shares),
         }
+    }
+
+    /// What the grid measured of it, by what it measured of its best; 0 of what it has not.
+    fn share_of_best(&self, cell: Configuration) -> f64 {
+        self.best.map_or(0.0, |best| self.rps(cell) / self.rps(best))
     }
 }
 
@@ -215,13 +197,4 @@ fn best_of(cells: &BTreeMap<Configuration, Vec<f64>>) -> Option<Configuration> {
     let medians = cells.iter().map(|(cell, values)| (*cell, median(values)));
     let best = medians.filter(|(_, rps)| *rps > 0.0).max_by(|a, b| a.1.total_cmp(&b.1));
     best.map(|(cell, _)| cell)
-}
-
-/// What is not there, or no result, names none.
-fn equivalent(folder: &Path, workload: &str, round: u32) -> Vec<Configuration> {
-    let text = fs::read_to_string(result_path(folder, workload, round)).unwrap_or_default();
-    let result: Option<TuneResult> = serde_json::from_str(&text).ok();
-    let all = result.and_then(|result| result.decision).map(|decision| decision.equivalent);
-    let all = all.unwrap_or_default().into_iter();
-    all.filter_map(|one| Configuration::new(one.workers, one.threads).ok()).collect()
 }

@@ -112,7 +112,7 @@ impl Bench<'_> {
     }
 
     fn tune(&mut self, round: u32) -> Result<()> {
-        let json = judge::result_path(&self.sizes.folder, self.name, round);
+        let json = self.sizes.folder.join(self.name).join(format!("tune-{round}.json"));
         let (result, took) = command::tune(&self.app, &json, round)?;
         let decision = result.decision.as_ref();
         let [low_rps, high_rps] = decision.map_or([0.0; 2], |d| d.capacity_rps_interval);

@@ -62,7 +62,7 @@ fn name(cell: Option<Configuration>) -> String {
 fn short(agreement: &Agreement) -> &'static str {
     match agreement {
         Agreement::Same => "the same",
-        Agreement::Equivalent(..) => "equivalent",
+        Agreement::AsGood(_) => "as good",
         Agreement::Other(_) => "another",
     }
 }
@@ -158,20 +158,20 @@ fn agreements(one: &Judged) -> String {
     for (first, round, agreement) in one.agreements() {
         let words = match agreement {
             Agreement::Same => "the same choice".to_string(),
-            Agreement::Equivalent(near, by) => {
-                let near = near.map(|ratio| format!("the blocks' ratio is {}", ratio_text(&ratio)));
-                let by = by.iter().map(|round| format!("tune {round} names the other's choice"));
-                let reasons: Vec<String> = near.into_iter().chain(by).collect();
-                format!("equivalent: {}", reasons.join("; "))
+            Agreement::AsGood(shares) => {
+                format!("another choice, as good: {}", shares_text(shares))
             }
-            Agreement::Other(ratio) => {
-                let ratio = ratio.map_or("is not known".to_string(), |r| ratio_text(&r));
-                format!("another choice; its ratio in the blocks {ratio}")
+            Agreement::Other(shares) => {
+                format!("another choice, and not as good: {}", shares_text(shares))
             }
         };
         let _ = write!(text, "\nTune {round} beside tune {first}: {words}.\n");
     }
     text
+}
+
+fn shares_text([first, this]: [f64; 2]) -> String {
+    format!("by the grid the first's is {first:.3} of its best, this one's {this:.3}")
 }
 
 /// Each choice beside the best, block by block, and beside what was printed of it.

@@ -154,9 +154,10 @@ fn lost() -> f64 {
             let mut simulation = Simulation::new(case.app.clone(), true, seed, seed);
             simulation.start(case.current, 1.0, false);
             simulation.offer(offered, seed);
-            let (mut ended, mut area_s, mut odd) = (0_u64, 0.0, 0_u64);
+            let (mut ended, mut given_up, mut area_s, mut odd) = (0_u64, 0_u64, 0.0, 0_u64);
             let mut see = |outcome: Outcome| {
                 ended += 1;
+                given_up += u64::from(outcome.ending == Ending::Timeout);
                 area_s += outcome.latency_s();
                 odd += u64::from(outcome.ended_s < outcome.due_s);
                 odd += u64::from(outcome.ending == Ending::Refused && outcome.latency_s() > 0.5);
@@ -167,7 +168,7 @@ fn lost() -> f64 {
             let usage = simulation.usage();
             // By Little's law; those whose clients give up are noticed up to a second later.
             let is_area_right = usage.in_flight_area_s >= area_s - 1e-6
-                && usage.in_flight_area_s <= area_s + ended as f64;
+                && usage.in_flight_area_s <= area_s + given_up as f64 + 1e-6;
             let is_lost = usage.in_flight > 0 || odd > 0 || ended == 0 || !is_area_right;
             lost += f64::from(is_lost);
         }

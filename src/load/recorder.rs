@@ -292,6 +292,26 @@ mod tests {
     }
 
     #[test]
+    fn an_error_is_no_reply_and_what_came_of_it_is_counted_all_the_same() {
+        let mut recorder = Recorder::default();
+        for at in [300, 100] {
+            recorder.due(ms(at));
+            recorder.sent(&Pending::new(ms(at), ms(at + 7)), 20);
+        }
+        end(&mut recorder, ms(300), ms(400), Ok(200));
+        end(&mut recorder, ms(100), ms(700), Err(RequestError::Timeout));
+        assert_eq!((recorder.last_reply, recorder.last_due), (ms(400), ms(300)));
+        let over = recorder.second_over(0, false);
+        assert_eq!((over.due, over.sent, over.errors, over.latency.count()), (2, 2, 1, 1));
+        let (_, second) = recorder.take_finished().unwrap();
+        assert_eq!((second.completed(), second.errors.timeout, second.replies), (1, 1, 1));
+        assert_eq!((second.latency.count(), second.exchange_time.count()), (2, 1));
+        assert_eq!((second.bytes_out, second.bytes_in), (40, 20));
+        let lag = second.send_lag.min().unwrap().as_secs_f64();
+        assert!(second.send_lag.count() == 2 && (lag - 0.007).abs() < 1e-5, "{lag}");
+    }
+
+    #[test]
     fn the_second_that_still_runs_is_kept() {
         let mut recorder = Recorder::default();
         recorder.due(ms(0));
@@ -335,6 +355,19 @@ mod tests {
         recorder.second_over(0, true);
         assert!(recorder.take_finished().is_some());
         assert_eq!(recorder.take_front(), None);
+    }
+
+    #[test]
+    fn a_second_in_which_something_was_due_is_one_whenever_the_drain_began() {
+        let mut recorder = Recorder::default();
+        recorder.due(ms(0));
+        recorder.due(ms(1000));
+        end(&mut recorder, ms(0), ms(1), Ok(200));
+        recorder.second_over(1, false);
+        end(&mut recorder, ms(1000), ms(1001), Ok(200));
+        recorder.second_over(0, true);
+        let seconds = std::iter::from_fn(|| recorder.take_finished());
+        assert_eq!(seconds.map(|(_, second)| second.replies).collect::<Vec<_>>(), [1, 1]);
     }
 
     #[test]

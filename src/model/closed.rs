@@ -263,6 +263,15 @@ mod tests {
     }
 
     #[test]
+    fn who_is_alone_hands_nothing_over() {
+        let demand = Demand { cpu_s: 0.01, handoff_s: 0.002, ..Demand::default() };
+        let rates = worker_throughputs(&demand, 3, 1.0);
+        for (rate, expected) in rates.iter().zip([0.0, 100.0, 1.0 / 0.012, 1.0 / 0.012]) {
+            assert!((rate - expected).abs() < 1e-6, "{rates:?}");
+        }
+    }
+
+    #[test]
     fn pumas_hand_overs_are_met_by_contention_and_a_loss_at_each() {
         // Measured requests/s of one worker of Puma 5.6.5: 1.05 ms of CPU, 5.07 ms of waiting.
         let demand = Demand {

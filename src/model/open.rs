@@ -345,6 +345,18 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_and_a_service_that_are_exponential_add_up_exactly() {
+        let (service_s, queue_s) = (0.01, 0.03);
+        let service = Service { mean_s: service_s, shape: 1.0 };
+        let (a, b): (f64, f64) = (1.0 / queue_s, 1.0 / service_s);
+        for t in [0.005, 0.03, 0.1_f64] {
+            let exact = (b * (-a * t).exp() - a * (-b * t).exp()) / (b - a);
+            let above = service.above_after_queue(t, queue_s);
+            assert!((above - exact).abs() < 1e-9, "{t}: {above}, not {exact}");
+        }
+    }
+
+    #[test]
     fn an_unloaded_server_takes_what_a_request_takes() {
         let latency = open_latency(&even(), at(2, 3), 2.0, 0.0).unwrap();
         assert!((latency.mean_s - 0.04).abs() < 1e-12);

@@ -300,7 +300,24 @@ mod tests {
         let ratio = |value: f64| LogRatio { value, error: 0.05, degrees: 20.0, count: [3, 3] };
         let (small, large) = (ratio(0.05).more_to_decide(BAND), ratio(0.09).more_to_decide(BAND));
         assert!(small.unwrap() > large.unwrap() && large.unwrap() > 1.0, "{small:?} {large:?}");
+        // t(20) = 2.086: half of the interval is 0.1043, to be brought to 0.09; it shrinks with the
+        // root.
+        assert!((large.unwrap() - (0.1043_f64 / 0.09).powi(2)).abs() < 0.001, "{large:?}");
         assert_eq!(ratio(0.0295).more_to_decide(BAND), None, "at the band's edge for ever");
+        // Half of the interval is nineteen times as long as the way to the edge.
+        assert_eq!(ratio(0.025).more_to_decide(BAND), None, "not in any session's time");
+    }
+
+    #[test]
+    fn more_beyond_doubt_but_by_less_than_the_band_is_not_above() {
+        let ratio = |value: f64| LogRatio { value, error: 0.006, degrees: 100.0, count: [9, 9] };
+        for value in [0.025, -0.025] {
+            let sure = ratio(value).estimate(0.95);
+            assert!(sure.low > 1.0 || sure.high < 1.0, "{sure:?}");
+            assert_eq!(ratio(value).beside(BAND), Beside::Undecided);
+        }
+        assert_eq!(ratio(0.035).beside(BAND), Beside::Above);
+        assert_eq!(ratio(-0.035).beside(BAND), Beside::Below);
     }
 
     proptest! {

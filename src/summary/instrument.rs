@@ -38,11 +38,16 @@ impl Default for Rules {
     }
 }
 
-/// Requests in flight or waiting in one second.
-#[derive(Debug, Clone, Copy)]
-pub struct InFlight {
+/// Requests in flight or waiting, and how long those of that time took.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct InFlight<'a> {
+    /// When the measured part began: due before it, and not ended.
+    pub at_start: u64,
+    /// The longest that a request due before the measured part took.
+    pub longest_before: Duration,
     pub at_end: u64,
-    pub mean: f64,
+    /// The mean of each measured second.
+    pub means: &'a [f64],
 }
 
 /// What is judged.
@@ -51,8 +56,7 @@ pub struct Seen<'a> {
     pub run: &'a LoadRun,
     /// The measured seconds as one.
     pub all: &'a LoadSecond,
-    /// A measured second each.
-    pub in_flight: &'a [InFlight],
+    pub in_flight: InFlight<'a>,
     /// Of the measured part.
     pub duration: Duration,
 }
@@ -117,11 +121,12 @@ fn out_of_addresses(all: &LoadSecond) -> Warning {
     GeneratorDoubt::OutOfAddresses { requests: all.errors.address_unavailable }.into()
 }
 
-/// Little's law: mean number in flight = rate x mean latency. What lies across the ends of the
-/// measured part is allowed for by what was in flight there, and the sampling by three standard
+/// Little's law: mean number in flight = rate x mean latency. The sum of the latencies has what
+/// those in flight at the end still took, and lacks what those in flight at the beginning took yet:
+/// the one explains too few in flight, the other too many. The sampling is allowed three standard
 /// errors.
 fn check_little(
-    in_flight: &[InFlight],
+    in_flight: InFlight<'_>,
     all: &LoadSecond,
     duration: Duration,
     rules: &Rules,
@@ -131,18 +136,20 @@ fn check_little(
     if length < 1.0 {
         return None;
     }
-    let last = in_flight.len().saturating_sub(1);
+    let last = in_flight.means.len().saturating_sub(1);
     let weight = |at: usize| if at < last { 1.0 } else { length - last as f64 };
     let sampled: f64 =
-        in_flight.iter().enumerate().map(|(at, s)| s.mean * weight(at)).sum::<f64>() / length;
+        in_flight.means.iter().enumerate().map(|(at, mean)| mean * weight(at)).sum::<f64>()
+            / length;
     let expected = all.due as f64 * mean_latency / length;
-    let longest = all.latency.max()?.as_secs_f64();
-    let at_the_end = in_flight.last().map_or(0, |second| second.at_end) as f64;
-    let across_the_ends = (at_the_end + expected) * longest.min(length) / length;
+    let before_s = in_flight.longest_before.as_secs_f64().min(length);
+    let too_many = in_flight.at_start as f64 * before_s / length;
+    let too_few = in_flight.at_end as f64 * all.latency.max()?.as_secs_f64() / length;
     // About a hundred samples a second, of a number that is at best Poisson distributed.
     let sampling = 3.0 * (expected / (100.0 * length)).sqrt() + 0.1;
-    let tolerance = rules.little * expected + across_the_ends + sampling;
-    ((sampled - expected).abs() > tolerance).then(|| {
+    let tolerance = rules.little * expected + sampling;
+    let off = sampled - expected;
+    (off > tolerance + too_many || -off > tolerance + too_few).then(|| {
         GeneratorDoubt::LittleViolated { in_flight_mean: sampled, expected_mean: expected }.into()
     })
 }

@@ -37,8 +37,10 @@ pub struct Fold<'a> {
     all: LoadSecond,
     /// Of every second, warm-up included.
     windows: Vec<Window>,
-    /// Of the measured seconds.
-    in_flight: Vec<InFlight>,
+    /// Mean numbers in flight, of the measured seconds.
+    in_flight: Vec<f64>,
+    /// At the beginning and the end of these, and before them.
+    ends: InFlight<'static>,
 }
 
 impl<'a> Fold<'a> {
@@ -51,6 +53,7 @@ impl<'a> Fold<'a> {
             all: LoadSecond::default(),
             windows: Vec::new(),
             in_flight: Vec::new(),
+            ends: InFlight::default(),
         }
     }
 
@@ -59,10 +62,14 @@ impl<'a> Fold<'a> {
         let at = self.windows.len();
         self.windows.push(window(at as u32, second));
         if at < self.cut {
+            let longest = second.latency.max().unwrap_or_default();
+            self.ends.longest_before = self.ends.longest_before.max(longest);
+            self.ends.at_start = second.in_flight;
             return;
         }
         self.all.add_requests(second);
-        self.in_flight.push(InFlight { at_end: second.in_flight, mean: second.in_flight_mean });
+        self.ends.at_end = second.in_flight;
+        self.in_flight.push(second.in_flight_mean);
         self.judge.take(second);
     }
 
@@ -76,7 +83,8 @@ impl<'a> Fold<'a> {
         let span = span(run, warm_up).as_secs_f64();
         let per_second = |count: u64| if span > 0.0 { count as f64 / span } else { 0.0 };
         let within = judge.good_within(&all);
-        let seen = Seen { run, all: &all, in_flight: &self.in_flight, duration };
+        let in_flight = InFlight { means: &self.in_flight, ..self.ends };
+        let seen = Seen { run, all: &all, in_flight, duration };
         let (is_valid, warnings) = instrument::check(&seen, goals.tightest_limit(), rules);
         let summary = LoadSummary {
             offered_load_rps: run.offered.rate().map(|rate| rate.as_per_second()),
@@ -269,6 +277,15 @@ mod tests {
         assert_eq!(codes(&late), ["generator_send_lag"]);
         // 5 % of the limit: ten milliseconds are nothing against 200.
         assert!(summary(&record, Some("p95<200ms")).valid);
+
+        let one_late = |of: u64| {
+            let mut record = self::record(1);
+            record.seconds[0].send_lag = Latencies::default();
+            record.seconds[0].send_lag.record_n(Duration::from_micros(50), of - 1);
+            record.seconds[0].send_lag.record_n(Duration::from_millis(8), 1);
+            summary(&record, None).valid
+        };
+        assert!(one_late(20), "a single one says nothing");
     }
 
     #[test]
@@ -292,6 +309,46 @@ mod tests {
         record.seconds.iter_mut().for_each(|second| second.in_flight_mean = 20.0);
         let wrong = summary(&record, None);
         assert_eq!((wrong.valid, codes(&wrong)), (false, vec!["generator_little"]));
+    }
+
+    /// A load whose requests are all due at the start of a second, take so long, and whose number
+    /// in flight is counted `times` over.
+    fn counted(latencies_s: &[f64], warm_up_s: u64, times: f64) -> LoadSummary {
+        let mut record = record(latencies_s.len());
+        record.run.warm_up = Duration::from_secs(warm_up_s);
+        let overlap = |from: f64, to: f64, at: f64| (to.min(at + 1.0) - from.max(at)).max(0.0);
+        for at in 0..latencies_s.len() {
+            let second = &mut record.seconds[at];
+            second.latency = Latencies::default();
+            second.latency.record_n(Duration::from_secs_f64(latencies_s[at]), 100);
+            let of = |due: usize, from: f64| {
+                let due_s = due as f64;
+                100.0 * overlap(due_s, due_s + latencies_s[due], from)
+            };
+            let area: f64 = (0..=at).map(|due| of(due, at as f64)).sum();
+            second.in_flight_mean = times * area;
+            let is_out = |due: &usize| *due as f64 + latencies_s[*due] > at as f64 + 1.0;
+            let out = 100.0 * (0..=at).filter(is_out).count() as f64;
+            second.in_flight = (times * out) as u64;
+        }
+        record.run.last_reply = Duration::from_secs(latencies_s.len() as u64);
+        summary(&record, Some("p95<100s"))
+    }
+
+    #[test]
+    fn latencies_that_are_too_short_for_what_was_in_flight_are_no_result() {
+        let long = [1.5; 30];
+        // The queue grows all the time: half of what is due is still out at the end.
+        let growing: Vec<f64> = (0..30).map(|at| 0.1 + 0.5 * f64::from(at)).collect();
+        let shrinking: Vec<f64> = growing.iter().rev().copied().collect();
+        for (latencies_s, warm_up_s) in [(&long[..], 5), (&growing, 0), (&growing, 5)] {
+            let right = counted(latencies_s, warm_up_s, 1.0);
+            assert!(right.valid, "{warm_up_s} {:?}", right.warnings);
+            let twice = counted(latencies_s, warm_up_s, 2.0);
+            assert_eq!(codes(&twice), ["generator_little"], "{latencies_s:?} {warm_up_s}");
+        }
+        assert!(counted(&shrinking, 5, 1.0).valid, "what was out at the start counts");
+        assert!(!counted(&long, 5, 0.5).valid, "half of them were not seen");
     }
 
     #[test]

@@ -417,6 +417,7 @@ mod tests {
         refused.errors = ErrorCounts { refused: 10, ..Default::default() };
         refused.latency.record_n(Duration::from_millis(1), 10);
         assert_eq!(met("p95<200ms", &[refused.clone()]), Some(false));
+        assert_eq!(met("p95<200ms,errors<50%", &[refused.clone()]), Some(false), "if allowed too");
         assert_eq!(met("errors<1%", &[refused]), Some(false));
 
         let mut given_up = second(1000, 0);
@@ -464,6 +465,9 @@ mod tests {
         let (_, counts) = judged("p95<200ms", &uneven);
         assert!(counts[0].effective_requests.is_some_and(|it| it < 500.0), "{counts:?}");
         assert_eq!(counts[0].certainty, Certainty::TooClose);
+        // Four blocks do not show it.
+        let few = [second(80, 20), second(100, 0), second(100, 0), second(100, 0)];
+        assert_eq!(judged("p95<200ms", &few).1[0].effective_requests, None);
     }
 
     #[test]

@@ -117,3 +117,73 @@ fn leaning(judged: &[JudgedGoal]) -> Verdict {
         Some(_) => Verdict::No,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::load::{Rules, summarise};
+    use crate::terms::{GeneratorUse, LoadRun, LoadSecond, Rate};
+
+    /// Seconds in which of 100 requests so many took 300 ms and the others 10 ms.
+    fn load(slow: &[u64]) -> LoadRecord {
+        let second = |slow: &u64| {
+            let mut second = LoadSecond { due: 100, sent: 100, ..LoadSecond::default() };
+            second.status.insert(200, 100);
+            second.latency.record_n(Duration::from_millis(10), 100 - slow);
+            second.latency.record_n(Duration::from_millis(300), *slow);
+            second.in_flight_mean = second.latency.mean().unwrap().as_secs_f64() * 100.0;
+            second
+        };
+        let rate = Rate::per_second(100.0).unwrap();
+        let duration = Duration::from_secs(slow.len() as u64);
+        let run = LoadRun {
+            offered: Offered::Open { rate, arrivals: Arrivals::Poisson },
+            warm_up: Duration::ZERO,
+            duration,
+            last_reply: duration,
+            is_cut_short: false,
+            tls_trouble: None,
+            rows_left_out: 0,
+            generator: GeneratorUse::default(),
+        };
+        LoadRecord { run, seconds: slow.iter().map(second).collect() }
+    }
+
+    fn judged(load: &LoadRecord, slo: &str) -> Judgement {
+        let goals = Goals::one(slo.parse().unwrap());
+        let summary = summarise(load, Duration::ZERO, &goals, &Rules::default());
+        judge(load, &goals, &summary, Duration::ZERO)
+    }
+
+    #[test]
+    fn what_can_be_told_apart_follows_from_the_number_of_arrivals_and_how_they_vary() {
+        let mut poisson = load(&[5; 8]);
+        let told = judged(&poisson, "p95<200ms").resolution;
+        assert!((told - 2.0 * (2.0 / 800.0_f64).sqrt()).abs() < 1e-9, "{told}");
+        let rate = Rate::per_second(100.0).unwrap();
+        poisson.run.offered = Offered::Open { rate, arrivals: Arrivals::Uniform };
+        let told = judged(&poisson, "p95<200ms").resolution;
+        assert!((told - 2.0 * (1.0 / 800.0_f64).sqrt()).abs() < 1e-9, "{told}");
+    }
+
+    #[test]
+    fn the_edge_is_that_of_the_part_that_is_nearest_to_being_missed() {
+        let near = judged(&load(&[4; 10]), "p50<200ms,p95<200ms");
+        let edge = near.edge.expect("a twenty-fifth of a twentieth");
+        assert!((edge.excess_log - (40.5_f64 / 50.5).ln()).abs() < 1e-9, "{edge:?}");
+        // A second part that is missed by far has no edge, and leaves none.
+        assert!(judged(&load(&[20; 10]), "p70<200ms").edge.is_some());
+        assert_eq!(judged(&load(&[20; 10]), "p70<200ms,p99<200ms").edge, None);
+    }
+
+    #[test]
+    fn a_load_that_had_to_be_stopped_was_too_much_and_a_doubted_one_says_nothing() {
+        let mut stopped = load(&[0; 10]);
+        assert_eq!(judged(&stopped, "p95<200ms").verdict, Verdict::Yes);
+        stopped.run.is_cut_short = true;
+        let judgement = judged(&stopped, "p95<200ms");
+        assert_eq!((judgement.verdict, judgement.leaning), (Verdict::No, Verdict::No));
+        stopped.run.generator.busiest_loop = 1.0;
+        assert_eq!(judged(&stopped, "p95<200ms").verdict, Verdict::Undecided);
+    }
+}

@@ -72,3 +72,73 @@ fn cpu_per_reply(record: &TrialRecord) -> Vec<f64> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::{
+        Configuration, GeneratorUse, LoadRecord, LoadRun, LoadSecond, MonitorRecord, MonitorSecond,
+        Offered, ProcessUse,
+    };
+
+    /// Two seconds of planned warm-up, then the rest; each has its milliseconds of CPU a reply.
+    fn kind(costs_ms: &[f64]) -> (WarmUpKind, f64) {
+        let monitored = |(at, cost_ms): (usize, &f64)| MonitorSecond {
+            at_s: at as f64,
+            length_s: 1.0,
+            processes: vec![ProcessUse { cpu_s: cost_ms * 0.1, ..ProcessUse::default() }],
+            ..MonitorSecond::default()
+        };
+        let record = TrialRecord {
+            configuration: Configuration::new(1, 1).unwrap(),
+            start: 1,
+            load: LoadRecord {
+                run: LoadRun {
+                    offered: Offered::Closed { clients: 4, think: Duration::ZERO },
+                    warm_up: Duration::from_secs(2),
+                    duration: Duration::from_secs(costs_ms.len() as u64),
+                    last_reply: Duration::ZERO,
+                    is_cut_short: false,
+                    tls_trouble: None,
+                    rows_left_out: 0,
+                    generator: GeneratorUse::default(),
+                },
+                seconds: vec![LoadSecond { replies: 100, ..Default::default() }; costs_ms.len()],
+            },
+            monitor: MonitorRecord {
+                seconds: costs_ms.iter().enumerate().map(monitored).collect(),
+                ..MonitorRecord::default()
+            },
+            boot: Duration::ZERO,
+            failure: None,
+        };
+        let WarmUp { kind, left_out_s } = warm_up(&record);
+        (kind, left_out_s)
+    }
+
+    #[test]
+    fn what_was_dearer_at_the_beginning_is_left_out_and_no_more() {
+        let with = |start: &[f64], rest: f64, count: usize| {
+            let costs =
+                start.iter().copied().chain((0..count).map(|at| rest + 0.01 * (at % 2) as f64));
+            kind(&costs.collect::<Vec<_>>())
+        };
+        assert_eq!(with(&[5.0, 5.0], 5.0, 20), (WarmUpKind::Flat, 2.0));
+        assert_eq!(with(&[9.0, 7.0], 5.0, 20), (WarmUpKind::Warmed, 2.0), "as planned");
+        assert_eq!(with(&[9.0, 9.0, 9.0, 8.0, 7.0], 5.0, 20), (WarmUpKind::Warmed, 5.0));
+        assert_eq!(
+            with(&[9.0, 9.0, 9.0], 5.0, 5),
+            (WarmUpKind::Warmed, 2.0),
+            "too few to cut from"
+        );
+        assert_eq!(with(&[], 5.0, 2), (WarmUpKind::Flat, 2.0), "nothing was measured");
+    }
+
+    #[test]
+    fn one_that_gets_dearer_is_told_and_so_is_one_that_does_not_settle() {
+        let slower: Vec<f64> = (0..14).map(|at| if at < 11 { 5.0 } else { 7.0 }).collect();
+        assert_eq!(kind(&slower), (WarmUpKind::Slowing, 2.0));
+        let late: Vec<f64> = (0..22).map(|at| if at < 16 { 9.0 } else { 5.0 }).collect();
+        assert_eq!(kind(&late), (WarmUpKind::NotSteady, 2.0));
+    }
+}

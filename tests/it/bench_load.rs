@@ -380,7 +380,7 @@ fn row(tool: &str, round: u32, throughput_rps: f64) -> Row {
 fn a_bench_that_was_cut_goes_on_with_the_rows_it_has() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.csv");
-    let mut rows = Rows::of_build(&path, "build 1").unwrap();
+    let mut rows = Rows::<Row>::of_build(&path, "build 1").unwrap();
     rows.add(row("wrk", 1, 80_000.5)).unwrap();
     let mut failed = row("ab", 1, 1.0);
     failed.state = State::Error;
@@ -388,7 +388,7 @@ fn a_bench_that_was_cut_goes_on_with_the_rows_it_has() {
     failed.remark("answer");
     rows.add(failed).unwrap();
 
-    let mut again = Rows::of_build(&path, "build 1").unwrap();
+    let mut again = Rows::<Row>::of_build(&path, "build 1").unwrap();
     assert!(again.has(&row("wrk", 1, 0.0)));
     assert!(!again.has(&row("wrk", 2, 0.0)), "another round");
     assert!(!again.has(&Row::new("closed", "wrk", 1, 60)), "another length");
@@ -406,7 +406,7 @@ fn rows_of_another_build_are_put_aside() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.csv");
     for build in ["build 1", "build 2", "build 3"] {
-        let mut rows = Rows::of_build(&path, build).unwrap();
+        let mut rows = Rows::<Row>::of_build(&path, build).unwrap();
         assert!(!rows.has(&row("wrk", 1, 0.0)));
         rows.add(row("wrk", 1, 1.0)).unwrap();
     }

@@ -50,6 +50,17 @@ fn attempts(ended: &Ended) -> Vec<(f64, &TrialSummary)> {
     of_part.map(|trial| (trial.offered.rate().unwrap().as_per_second(), trial)).collect()
 }
 
+/// The middle one of the rates that the blocks tried of the setting that was then held: about its
+/// capacity.
+fn probed_rps(all: &[&TrialSummary]) -> f64 {
+    let held = all.iter().find(|trial| trial.purpose == TrialPurpose::Hold).unwrap().configuration;
+    let of_blocks =
+        all.iter().filter(|it| it.purpose == TrialPurpose::Confirm && it.configuration == held);
+    let rates: Vec<f64> =
+        of_blocks.filter_map(|it| Some(it.offered.rate()?.as_per_second())).collect();
+    sweetspot::stats::median(&rates).expect("it was measured in blocks")
+}
+
 fn has_note(ended: &Ended, is_it: fn(&SearchNote) -> bool) -> bool {
     let mut notes = ended.result.notes.iter().filter_map(Stated::fact);
     notes.any(|note| matches!(note, Note::Search(note) if is_it(note)))
@@ -75,6 +86,7 @@ fn what_is_printed_as_held_was_sent_to_a_fresh_start_for_half_a_minute() {
         assert_ne!(trial.verdict, Verdict::No);
         assert_eq!(trial.leaning, Verdict::Yes);
         assert!(held.duration_s >= 30.0 && held.requests as f64 > 25.0 * held.rate_rps, "{held:?}");
+        assert!(attempts(&ended)[0].0 < 0.985 * probed_rps(&all), "surer than a guess");
         let before = all.iter().filter(|other| other.id < trial.id);
         assert!(before.clone().all(|other| other.start < trial.start), "started afresh for it");
         assert!(ended.result.elapsed_s < 500.0, "{} s of 480", ended.result.elapsed_s);

@@ -126,18 +126,27 @@ fn a_change_with_which_the_server_does_not_start_is_out_with_its_reason_and_the_
     assert!(text.contains("with A=1 did not start"), "{text}");
 }
 
+/// Eight blocks tell the same from 3 % more or less in some sessions and not in others: those leave
+/// it undecided.
 #[test]
 fn as_much_from_less_memory_helps_too() {
     let smaller = ChangeEffect { memory: 0.7, ..ChangeEffect::NONE };
-    let ended = tune(app(&[smaller]), 1800, 2);
-    let found = result(&ended, "A=1");
-    assert!((found.memory_ratio.unwrap() - 0.7).abs() < 0.02, "{found:?}");
-    let expected = match found.capacity_ratio_interval.unwrap() {
-        [low, high] if low > 0.97 && high < 1.03 => KnobVerdict::Helps,
-        _ => found.verdict,
-    };
-    assert_eq!(found.verdict, expected, "{found:?}");
-    assert_ne!(found.verdict, KnobVerdict::Hurts);
+    let app = SimulatedApp { drift: Drift::default(), ..app(&[smaller]) };
+    for seed in 1..=12 {
+        let folder = TempDir::new().unwrap();
+        let threads = vec![Threads::new(4).unwrap()];
+        let plan = Plan { threads, ..with_knobs(&folder, &app, 1800, seed) };
+        let place = &mut Simulated::new(app.clone(), seed);
+        let ended = Room::default().tune(&plan, place).unwrap();
+        let found = result(&ended, "A=1");
+        assert!((found.memory_ratio.unwrap() - 0.7).abs() < 0.02, "{found:?}");
+        if found.verdict == KnobVerdict::Helps {
+            assert_eq!(knobs(&ended).recommended, ["A=1"]);
+            return;
+        }
+        assert_eq!(found.verdict, KnobVerdict::Undecided, "{found:?}");
+    }
+    panic!("none of twelve sessions saw that it holds as much");
 }
 
 #[test]
@@ -153,9 +162,10 @@ fn helpful_changes_are_measured_together_and_at_other_numbers_of_threads() {
 
 #[test]
 fn a_change_after_which_other_threads_are_better_says_so_and_its_settings_have_them() {
-    // Hardly any CPU is left with it: what was limited by cores is limited by threads.
-    let waits = ChangeEffect { cpu: 0.15, wait: 2.5, ..ChangeEffect::NONE };
-    let app = SimulatedApp { wait_s: 0.03, ..app(&[waits]) };
+    // Threads only hand the lock on to each other; with it hardly any CPU is left, and what was
+    // limited by cores is limited by threads.
+    let waits = ChangeEffect { cpu: 0.15, wait: 10.0, ..ChangeEffect::NONE };
+    let app = SimulatedApp { wait_s: 0.004, handoff_s: 0.002, ..app(&[waits]) };
     let folder = TempDir::new().unwrap();
     let plan = Plan {
         threads: [4, 16].map(|n| Threads::new(n).unwrap()).to_vec(),
@@ -164,17 +174,15 @@ fn a_change_after_which_other_threads_are_better_says_so_and_its_settings_have_t
     };
     let ended = Room::default().tune(&plan, &mut Simulated::new(app, 6)).unwrap();
     let knobs = knobs(&ended);
-    if knobs.threads == 4 {
-        assert_eq!(knobs.recommended_threads, 16, "{knobs:?}");
-        let mut notes = ended.result.notes.iter().filter_map(Stated::fact);
-        let is_better = |note: &Note| {
-            matches!(note, Note::Knobs(KnobsNote::OtherThreadsBetter { better, .. })
-                if better.threads.get() == 16)
-        };
-        assert!(notes.any(is_better), "{:?}", ended.result.notes);
-        let settings = &ended.result.decision.as_ref().unwrap().settings;
-        assert!(settings.config_snippet.contains("threads 16, 16"), "{settings:?}");
-    }
+    assert_eq!((knobs.threads, knobs.recommended_threads), (4, 16), "{knobs:?}");
+    let mut notes = ended.result.notes.iter().filter_map(Stated::fact);
+    let is_better = |note: &Note| {
+        matches!(note, Note::Knobs(KnobsNote::OtherThreadsBetter { better, .. })
+            if better.threads.get() == 16)
+    };
+    assert!(notes.any(is_better), "{:?}", ended.result.notes);
+    let settings = &ended.result.decision.as_ref().unwrap().settings;
+    assert!(settings.config_snippet.contains("threads 16, 16"), "{settings:?}");
 }
 
 #[test]

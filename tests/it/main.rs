@@ -2,6 +2,8 @@
 
 mod bench_diagnosis;
 mod bench_load;
+pub mod bench_tune;
+mod blocks;
 mod bootstrap;
 #[path = "../../bench/common/mod.rs"]
 pub mod common;

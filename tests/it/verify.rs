@@ -102,6 +102,16 @@ fn an_app_that_became_a_third_slower_makes_it_wrong() {
 }
 
 #[test]
+fn a_server_that_dies_once_is_asked_once_more() {
+    let folder = tuned();
+    let dies_at = Some(Duration::from_secs(30));
+    let found = verified(&folder, SimulatedApp { dies_at, ..app() }, 1).verification;
+    let reason = found.reason.fact();
+    assert!(!matches!(reason, Some(RecheckReason::NoLongerRuns { .. })), "{found:?}");
+    assert!(found.ratio_interval.is_some(), "{found:?}");
+}
+
+#[test]
 fn where_knobs_are_recommended_too_the_setting_is_verified_without_them_and_that_is_said() {
     let folder = TempDir::new().unwrap();
     let halved = ChangeEffect { cpu: 0.5, ..ChangeEffect::NONE };

@@ -25,23 +25,35 @@ fn measured_with_a_free_generator(run: impl Fn() -> Ended) -> Ended {
     (0..3).map(|_| run()).find(was_free).expect("the generator fell behind each time")
 }
 
+/// Replies a second that four clients get who never pause: all that it can do at this moment.
+fn saturated_rps(url: &str) -> f64 {
+    let ended = sweetspot(&[url, "--clients", "4", "--duration", "3s", "--json"]);
+    ended.assert_code(0);
+    ended.json()["throughput_rps"].as_f64().unwrap()
+}
+
+/// The latencies of a goal of twenty requests' length let it nearly be saturated (M/D/1: 92 %). A
+/// busy machine may have done more before or after than in between.
 #[test]
 fn the_capacity_of_a_real_server_is_found() {
     let _turn = crate::turn::take();
     let (puma, arguments) = (Puma::start(APP, 1), ["--duration", "30s", "--json"]);
     let (url, goal) = (puma.address.to_string(), ["--slo", "p95<400ms,errors<1%"]);
+    let before_rps = saturated_rps(&url);
     let ended =
         measured_with_a_free_generator(|| find_capacity(&url, &[&goal[..], &arguments].concat()));
+    let after_rps = saturated_rps(&url);
     let result = ended.json();
     ended.assert_code(0);
     crate::schema::assert_valid("capacity.schema.json", &result);
     assert_eq!(result["conclusion"], "found");
     let rps = result["capacity_rps"].as_f64().unwrap();
-    // Never above 1 / 20 ms, but for the interval; how far below is the machine's affair.
-    assert!((5.0..60.0).contains(&rps), "{result:#}");
     let interval = &result["capacity_rps_interval"];
     let (low, high) = (interval[0].as_f64().unwrap(), interval[1].as_f64().unwrap());
     assert!(low < rps && rps < high, "{interval}");
+    assert!(low < 1.0 / 0.02, "one request at a time, 20 ms each: {result:#}");
+    let (least_rps, most_rps) = (before_rps.min(after_rps), before_rps.max(after_rps));
+    assert!(rps > 0.6 * least_rps && rps < 1.15 * most_rps, "{least_rps} {most_rps} {result:#}");
     let windows = result["windows"].as_array().unwrap().len();
     let said = &ended.stderr;
     let shown = said.lines().filter(|line| line.contains("p95")).count();

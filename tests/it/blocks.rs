@@ -1,0 +1,118 @@
+//! The blocks of a session, in which what is close is measured again: by what the place was asked
+//! to do, and by the trials that are stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
+use sweetspot::place::{Observed, Offer, Place, PlaceError, Started};
+use sweetspot::plan::Plan;
+use sweetspot::server::Inspection;
+use sweetspot::terms::{
+    Configuration, EventKind, LiveSecond, Machine, TrialPurpose, TrialSummary, Variant, Warning,
+};
+use tempfile::TempDir;
+
+use crate::tune::{Room, plan};
+
+/// A place that notes which setting met which arrivals.
+struct Noting {
+    inner: Simulated,
+    running: Option<Configuration>,
+    met: Vec<(u64, Configuration)>,
+}
+
+impl Place for Noting {
+    fn machine(&self) -> &Machine {
+        self.inner.machine()
+    }
+    fn elapsed(&self) -> Duration {
+        self.inner.elapsed()
+    }
+    fn warnings(&self) -> Vec<Warning> {
+        self.inner.warnings()
+    }
+    fn inspect(&mut self) -> Result<Inspection, PlaceError> {
+        self.inner.inspect()
+    }
+    fn start_variant(
+        &mut self,
+        configuration: Configuration,
+        variant: Variant,
+    ) -> Result<Started, PlaceError> {
+        self.running = Some(configuration);
+        self.inner.start_variant(configuration, variant)
+    }
+    fn offer(
+        &mut self,
+        offer: &Offer,
+        watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    ) -> Result<Observed, PlaceError> {
+        self.met.push((offer.seed, self.running.unwrap()));
+        self.inner.offer(offer, watch)
+    }
+    fn stop(&mut self) -> Result<(), PlaceError> {
+        self.inner.stop()
+    }
+}
+
+struct Seen {
+    met: Vec<(u64, Configuration)>,
+    /// Windows of blocks, by start.
+    starts: BTreeMap<u32, Vec<TrialSummary>>,
+}
+
+fn session(seed: u64) -> Seen {
+    let folder = TempDir::new().unwrap();
+    let drift = Drift { start: 0.015, window: 0.02, ..Drift::default() };
+    let app = SimulatedApp { cpu_s: 0.012, wait_s: 0.024, drift, ..SimulatedApp::default() };
+    let plan = Plan { budget: Duration::from_secs(900), seed, ..plan(&folder) };
+    let mut place = Noting { inner: Simulated::new(app, seed), running: None, met: Vec::new() };
+    let ended = Room::default().tune(&plan, &mut place).unwrap();
+    let mut starts: BTreeMap<u32, Vec<TrialSummary>> = BTreeMap::new();
+    for event in &ended.events {
+        if let EventKind::TrialFinished { summary, .. } = &event.kind
+            && summary.purpose == TrialPurpose::Confirm
+        {
+            starts.entry(summary.start).or_default().push((**summary).clone());
+        }
+    }
+    Seen { met: place.met, starts }
+}
+
+/// Which setting was before which other in a block; each has every setting once.
+fn orders(starts: impl Iterator<Item = Configuration>) -> BTreeSet<(Configuration, Configuration)> {
+    let (mut orders, mut block) = (BTreeSet::new(), Vec::new());
+    for configuration in starts {
+        if block.contains(&configuration) {
+            block.clear();
+        }
+        orders.extend(block.iter().map(|before| (*before, configuration)));
+        block.push(configuration);
+    }
+    orders
+}
+
+#[test]
+fn what_is_compared_meets_the_same_arrivals_in_random_order_until_both_sides_were_seen() {
+    let (mut shared, mut has_both_orders, mut longest) = (0, false, 0);
+    for seed in 1..=3 {
+        let Seen { met, starts } = session(seed);
+        let mut by_arrivals: BTreeMap<u64, Vec<Configuration>> = BTreeMap::new();
+        for (arrivals, configuration) in met {
+            by_arrivals.entry(arrivals).or_default().push(configuration);
+        }
+        for settings in by_arrivals.values() {
+            let different: BTreeSet<_> = settings.iter().collect();
+            assert_eq!(different.len(), settings.len(), "nobody meets the same twice");
+            shared += usize::from(settings.len() > 1);
+        }
+        longest = longest.max(starts.values().map(Vec::len).max().unwrap());
+        let before = orders(starts.values().map(|all| all[0].configuration));
+        has_both_orders |= before.iter().any(|(a, b)| before.contains(&(*b, *a)));
+    }
+    assert!(shared >= 9, "three windows of every block are shared: {shared}");
+    assert!(has_both_orders, "the same setting is always measured first");
+    assert!((4..=6).contains(&longest), "all windows of a start on one side: {longest}");
+}
