@@ -4,7 +4,6 @@
 //! as well; and whether the goal allows as many as there are at any rate. Computes only.
 
 use crate::stats::binomial;
-use crate::summary::slo::needed_without_violation;
 use crate::terms::{LatencyVerdict, SearchNote, Slo, TrialPurpose, TrialSummary, Verdict};
 
 /// Failures of the trials whose latencies were within the goal, and that had no more of them than
@@ -72,7 +71,7 @@ impl Errors {
         if is_certain || (self.is_held_despite && is_more) {
             return Some(SearchNote::ErrorsAtAnyRate { failed, requests, allowed_ratio });
         }
-        let requests_needed = needed_without_violation(allowed_ratio);
+        let requests_needed = binomial::needed_without(allowed_ratio, SHOWN);
         let is_shown = match allowed_ratio {
             0.0 => failed == 0 && requests > 0,
             _ => binomial::upper_bound(requests, failed, SHOWN) <= allowed_ratio,

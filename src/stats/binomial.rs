@@ -38,6 +38,12 @@ pub fn lower_bound(n: u64, k: u64, level: f64) -> f64 {
     root(|p| 1.0 - cdf(n, k.min(n) - 1, p) < 1.0 - level)
 }
 
+/// Trials without any violation that show a probability below `allowed` at one-sided confidence
+/// `level`: the least n with (1 - allowed)^n <= 1 - level.
+pub fn needed_without(allowed: f64, level: f64) -> u64 {
+    ((1.0 - level).ln() / (1.0 - allowed).ln()).ceil() as u64
+}
+
 /// The p in 0..=1 up to which `is_below` holds.
 fn root(is_below: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
@@ -72,6 +78,15 @@ mod tests {
         }
         for (k, n) in [(0, 59), (1, 93), (2, 124), (5, 208)] {
             assert!(upper_bound(n, k, 0.95) <= 0.05 && upper_bound(n - 1, k, 0.95) > 0.05);
+        }
+    }
+
+    #[test]
+    fn without_a_violation_as_many_are_needed_as_the_bound_takes() {
+        for (allowed, needed) in [(0.05, 59), (0.01, 299), (0.001, 2995)] {
+            assert_eq!(needed_without(allowed, 0.95), needed);
+            assert!(upper_bound(needed, 0, 0.95) <= allowed);
+            assert!(upper_bound(needed - 1, 0, 0.95) > allowed);
         }
     }
 

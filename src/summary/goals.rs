@@ -4,6 +4,7 @@
 //! Computes only.
 
 use super::slo::{self, Ends, Judged};
+use crate::stats::binomial;
 use crate::terms::{
     GoalCount, GoalScope, GoalSummary, Goals, Latencies, LoadSecond, Part, QuantileLimit, Reason,
     SloSummary, TargetSecond, TargetSummary, TermCount, Verdict, WindowLatency,
@@ -212,7 +213,9 @@ impl Group<'_> {
 /// where there were as many.
 pub fn lacking(goal: &GoalSummary) -> Option<u64> {
     let slo = goal.slo.as_ref()?;
-    let needed = |limit: &QuantileLimit| slo::needed_without_violation(1.0 - limit.quantile.get());
+    let needed = |limit: &QuantileLimit| {
+        binomial::needed_without(1.0 - limit.quantile.get(), 1.0 - slo::ALPHA)
+    };
     slo.quantiles.iter().map(needed).max().filter(|needed| goal.due < *needed)
 }
 

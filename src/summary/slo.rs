@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use statrs::function::beta::beta_reg;
 
+use crate::stats::binomial;
 use crate::terms::{
     Certainty, Edge, ErrorCounts, Latencies, LoadSecond, QuantileLimit, Slo, SloTerm, TargetSecond,
     TermCount, Verdict,
@@ -148,7 +149,8 @@ impl Part {
     fn judged(&self, term: SloTerm) -> Judged {
         let allowed = term.allowed_ratio();
         let Violations { count, of } = total(&self.blocks);
-        let needed = if allowed == 0.0 { 1 } else { needed_without_violation(allowed) };
+        let needed =
+            if allowed == 0.0 { 1 } else { binomial::needed_without(allowed, 1.0 - ALPHA) };
         let effect = if allowed == 0.0 { 1.0 } else { design_effect(&self.blocks) };
         let verdict = verdict(Violations { count, of }, allowed, effect);
         let certainty = match verdict {
@@ -260,12 +262,6 @@ fn edge(blocks: &[Violations], allowed: f64, limit_s: f64) -> Option<Edge> {
     let excess_sd = (design_effect(blocks) * (1.0 - count / of) / count).sqrt();
     let is_near = excess_log.abs() <= EDGE_FACTOR.ln();
     is_near.then_some(Edge { excess_log, excess_sd, limit_s, allowed_ratio: allowed })
-}
-
-/// Requests without any violation that show a share below `allowed`: the least n with
-/// (1 - allowed)^n <= [`ALPHA`].
-pub fn needed_without_violation(allowed: f64) -> u64 {
-    (ALPHA.ln() / (1.0 - allowed).ln()).ceil() as u64
 }
 
 /// P(X <= k) for X ~ Binomial(n, p), continued to real k and n: I(1-p; n-k, k+1), with I the
@@ -393,7 +389,6 @@ mod tests {
         }
         assert_eq!(met("p99<200ms", &[second(472 - 1, 1)]), None);
         assert_eq!(met("p99<200ms", &[second(473 - 1, 1)]), Some(true));
-        assert_eq!((needed_without_violation(0.05), needed_without_violation(0.01)), (59, 299));
     }
 
     #[test]
