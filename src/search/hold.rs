@@ -53,7 +53,7 @@ const SHARE: f64 = 0.3;
 /// More than so many attempts are not waited for.
 const ATTEMPTS: f64 = 3.0;
 /// The rate to be printed is held by the setting with this probability, before it is tried.
-const SURE: f64 = 0.95;
+const SURE: f64 = 0.98;
 /// After a miss the next rate is at most this share of it.
 const STEP_DOWN: f64 = 0.95;
 /// A shorter budget has no time for it.
