@@ -72,11 +72,12 @@ pub fn play(
 /// A line for one trial: to see what a session did, with `TRACE=1 SESSIONS=1 SEED=...`.
 fn trace(trial: &TrialSummary) {
     println!(
-        "{:6.1} s start {:2} {:7} {:9} {:28} {:9} {:6.1} rps resolution {:.3} {}",
+        "{:6.1} s start {:2} {:7} {:9} {:10} {:28} {:9} {:6.1} rps resolution {:.3} {}",
         trial.ended_s,
         trial.start,
         trial.configuration.to_string(),
         format!("{:?}", trial.purpose),
+        format!("{:?}", trial.warm_up.kind),
         trial.offered.rate().map_or(String::new(), |rate| format!("{:.1}/s", rate.as_per_second())),
         format!("{:?}", trial.verdict),
         trial.summary.throughput_rps,

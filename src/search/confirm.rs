@@ -32,6 +32,13 @@ pub(super) struct Confirm {
 }
 
 impl Confirm {
+    /// Where it is most divided; where all probes were held, on the bold side: what lies above all
+    /// of them is what is to be known.
+    fn rate(&self, belief: &RatePosterior) -> f64 {
+        let is_all_held = self.probes >= 2 && !self.has_missed;
+        belief.quantile(if is_all_held { BOLD } else { 0.5 })
+    }
+
     /// Not every finalist has been measured again yet.
     pub fn is_first_block(&self) -> bool {
         self.block == 1
@@ -42,6 +49,8 @@ impl Confirm {
 /// all of them is hardly known.
 const PROBES: u32 = 3;
 const PROBES_MOST: u32 = 6;
+/// After two probes that were held, and none missed, the next is at this quantile of the belief.
+const BOLD: f64 = 0.8;
 /// Before it is probed, a start holds what the race said, give or take this: wide enough that the
 /// race, which chose the luckiest, has little say in the figure that is printed.
 const PRIOR_SD_LOG: f64 = 0.15;
@@ -169,7 +178,7 @@ impl Search {
             },
             Some(belief) => TrialRequest {
                 common_arrivals: Some(arrivals_within(confirm.block, confirm.probes)),
-                ..self.probe_request(configuration, belief.median(), TrialPurpose::Confirm)
+                ..self.probe_request(configuration, confirm.rate(belief), TrialPurpose::Confirm)
             },
         })
     }
