@@ -82,6 +82,14 @@ pub const DRIFT_SD_LOG: f64 = 0.025;
 pub const DRIFT_DEGREES: f64 = 2.0;
 /// Equivalent: the ratio's 90 % interval lies within this much of one.
 pub(super) const EQUIVALENCE: f64 = 0.03;
+/// A setting that needs less memory wins over one that holds more where it holds at least this
+/// share as much, with 80 % (one-sided): what is lost at most is less than starts and days differ
+/// by, and three blocks can show it. That two are equal takes dozens.
+const NOT_WORSE: f64 = 0.95;
+/// Of a central interval: 80 % lie above its lower end.
+const NOT_WORSE_LEVEL: f64 = 0.6;
+/// Less memory than this share of the other's is a saving; a few pages are not.
+const SAVING: f64 = 0.95;
 
 impl Search {
     /// The answer so far.
@@ -180,20 +188,21 @@ impl Search {
         self.ratio(chosen, self.plan.current, 0.95)
     }
 
-    /// The highest capacity among what was made sure of (else of the race). One that is proven
-    /// equivalent and needs less memory wins over it.
+    /// The highest capacity among what was made sure of (else of the race). One that needs clearly
+    /// less memory and holds about as much wins over it.
     pub(super) fn chosen(&self) -> Option<Configuration> {
         let best = self.best_finalist().or_else(|| self.best_so_far())?;
+        let memory = |c: &Configuration| self.cells[c].memory_bytes;
         let saves = |c: &Configuration| {
-            self.cells[c].memory_bytes.unwrap_or(u64::MAX)
-                < self.cells[&best].memory_bytes.unwrap_or(u64::MAX)
+            let both = memory(c).zip(memory(&best));
+            both.is_some_and(|(less, more)| (less as f64) < SAVING * more as f64)
         };
-        let cheaper = self
+        let smaller = self
             .confirmed()
             .filter(|c| *c != best && saves(c))
-            .filter(|c| self.ratio(*c, best, 0.90).is_some_and(|ratio| is_equivalent(&ratio)))
-            .min_by_key(|c| self.cells[c].memory_bytes);
-        Some(cheaper.unwrap_or(best))
+            .filter(|c| self.ratio(*c, best, NOT_WORSE_LEVEL).is_some_and(|it| is_as_good(&it)))
+            .min_by_key(|c| memory(c));
+        Some(smaller.unwrap_or(best))
     }
 
     /// While the first block is under way the race speaks for those that are still to come.
@@ -390,6 +399,11 @@ fn widened(estimate: Estimate, half: f64) -> Estimate {
     Estimate { low: estimate.value / wider, high: estimate.value * wider, ..estimate }
 }
 
+/// It holds as much as far as is known, and hardly less where that is wrong.
+fn is_as_good(ratio: &Estimate) -> bool {
+    ratio.value > 1.0 - EQUIVALENCE && ratio.low > NOT_WORSE
+}
+
 /// The whole interval lies within the band in which capacities are as good as each other.
 pub(super) fn is_equivalent(ratio: &Estimate) -> bool {
     ratio.low > 1.0 - EQUIVALENCE && ratio.high < 1.0 + EQUIVALENCE
@@ -397,4 +411,51 @@ pub(super) fn is_equivalent(ratio: &Estimate) -> bool {
 
 fn exp(log: Estimate) -> Estimate {
     Estimate { value: log.value.exp(), low: log.low.exp(), high: log.high.exp(), count: log.count }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::{SearchPlan, tests_plan};
+
+    /// What 4 x 4 and 2 x 4 held, block by block, each to this standard deviation of the logarithm,
+    /// and the memory of the smaller by the larger's.
+    fn chosen(large: &[f64], small: &[f64], sd_log: f64, memory: f64) -> Configuration {
+        let at = |workers| Configuration::new(workers, 4).unwrap();
+        let grid = vec![at(2), at(4)];
+        let mut search = Search::new(SearchPlan { grid, current: at(4), ..tests_plan() });
+        let mut know = |workers, held: &[f64], memory_bytes: f64| {
+            let cell = search.cells.get_mut(&at(workers)).unwrap();
+            cell.memory_bytes = Some(memory_bytes as u64);
+            cell.blocks = (1..).zip(held).map(|(block, rps)| (block, *rps, sd_log)).collect();
+        };
+        know(4, large, 1e9);
+        know(2, small, memory * 1e9);
+        search.chosen().unwrap()
+    }
+
+    fn is_smaller(large: &[f64], small: &[f64], sd_log: f64, memory: f64) -> bool {
+        chosen(large, small, sd_log, memory).workers.get() == 2
+    }
+
+    #[test]
+    fn of_two_that_hold_about_as_much_the_smaller_wins() {
+        assert!(is_smaller(&[100.0, 103.0, 98.0], &[99.0, 102.0, 98.0], 0.02, 0.7));
+    }
+
+    #[test]
+    fn one_that_holds_clearly_less_does_not_win_by_being_small() {
+        assert!(!is_smaller(&[100.0, 103.0, 98.0], &[92.0, 95.0, 90.0], 0.02, 0.5));
+    }
+
+    #[test]
+    fn a_few_pages_less_are_no_saving() {
+        assert!(!is_smaller(&[100.0, 103.0, 98.0], &[99.0, 102.0, 98.0], 0.02, 0.97));
+    }
+
+    #[test]
+    fn what_one_block_hardly_shows_does_not_decide() {
+        assert!(!is_smaller(&[100.0], &[99.0], 0.08, 0.5));
+        assert!(is_smaller(&[99.0], &[100.0], 0.08, 0.5), "it holds more");
+    }
 }
