@@ -15,7 +15,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-vm test-readers lint fuzz bench-tune bench-search bench-zoo bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-labs install clean help
+.PHONY: build ui record demo test test-vm test-readers lint fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -87,6 +87,10 @@ bench-search: ## how good the search's answers are on simulated apps whose capac
 bench-zoo: ## the search's answers on a zoo of servers that it was not made for (about an hour)
 	@scripts/bootstrap build
 	$(CARGO) bench --locked --bench bench -- zoo
+
+bench-sensitivity: ## what halving and doubling each of the search's figures does, CONSTANTS='NAME...' or all (10 hours)
+	@scripts/bootstrap build
+	$(CARGO) bench --locked --bench bench -- sensitivity
 
 bench-page: ## how large a long session's page is, and how soon it is there in a browser (1 minute)
 	@scripts/bootstrap test

@@ -10,6 +10,7 @@ mod model;
 mod monitor;
 pub mod page;
 mod search;
+mod sensitivity;
 mod simulator;
 mod tune;
 mod zoo;
@@ -29,11 +30,12 @@ fn main() -> Result<()> {
         ["monitor", ref rest @ ..] => monitor::run(rest),
         ["page"] => page::run(),
         ["search"] => search::run(),
+        ["sensitivity"] => sensitivity::run(),
         ["simulator"] => simulator::run(),
         ["tune"] => tune::run(),
         ["zoo"] => zoo::run(),
         _ => Err("name one bench: aa, diagnosis, holds, load, model, monitor, page, search, \
-             simulator, tune, zoo"
+             sensitivity, simulator, tune, zoo"
             .into()),
     }
 }

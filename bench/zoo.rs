@@ -9,7 +9,7 @@
 mod app;
 mod chance;
 mod checks;
-mod figures;
+pub mod figures;
 mod job;
 mod kinds;
 mod machine;
@@ -28,6 +28,9 @@ use crate::search::parallel;
 use kinds::Kind;
 use session::One;
 use truth::Kept;
+
+/// What each session came to, as JSON, a line each.
+pub const SESSIONS_FILE: &str = "target/bench-zoo/sessions.jsonl";
 
 pub fn run() -> Result<()> {
     let began = Instant::now();
@@ -51,6 +54,9 @@ pub fn run() -> Result<()> {
     })?;
     println!("{}", figures::report(&all));
     let lines: Vec<String> = all.iter().map(One::line).collect();
+    let as_json: Vec<String> =
+        all.iter().map(serde_json::to_string).collect::<serde_json::Result<_>>()?;
+    std::fs::write(SESSIONS_FILE, as_json.join("\n") + "\n")?;
     let path = "target/bench-zoo/sessions.txt";
     std::fs::write(path, lines.join("\n") + "\n")?;
     println!("a line for each session: {path}");

@@ -167,6 +167,28 @@ pub fn report(all: &[One]) -> String {
     )
 }
 
+/// Of all sessions, in percent.
+#[derive(Debug, Clone, Copy)]
+pub struct Totals {
+    pub good: f64,
+    pub held: f64,
+    pub low_held: f64,
+    pub covers: f64,
+    pub warned: f64,
+}
+
+/// `None` where nothing was recommended.
+pub fn totals(all: &[One]) -> Option<Totals> {
+    let group = Group { name: String::new(), all: all.iter().collect() };
+    Some(Totals {
+        good: group.percent(One::is_good)?,
+        held: group.of_chosen(|it| it.is_printed_held)?,
+        low_held: group.of_chosen(|it| it.is_low_held)?,
+        covers: group.of_chosen(Chosen::covers)?,
+        warned: group.percent(|one| one.is_warned)?,
+    })
+}
+
 /// From so many sessions a percent is more than one of them.
 const ENOUGH_FOR_PERCENT: usize = 100;
 

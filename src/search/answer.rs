@@ -2,6 +2,10 @@
 
 use super::Search;
 use super::cell::Cell;
+use super::constants::{
+    DRIFT_DEGREES, DRIFT_SD_LOG, EQUIVALENCE, NOT_WORSE, NOT_WORSE_LEVEL, PROBES_SD_DEGREES,
+    SAVING, START_SD_DEGREES, START_SD_LOG,
+};
 use super::objective::{self, Pick, Weighed};
 use super::screened::KnobsAnswer;
 use crate::model;
@@ -68,28 +72,6 @@ pub struct Answer {
     /// Why the search ended, what more minutes would buy.
     pub notes: Vec<Stated<Note>>,
 }
-
-/// Two fresh starts of one configuration differ by about this much on a quiet machine: the part of
-/// the spread that no number of probes on one start removes.
-pub const START_SD_LOG: f64 = 0.02;
-/// The prior spread counts as this many measured starts.
-pub const START_SD_DEGREES: f64 = 4.0;
-/// What the probes scatter by follows from their windows; it counts as this many.
-const PROBES_SD_DEGREES: f64 = 12.0;
-/// A machine's speed over some minutes differs by about this much from what it is over the day.
-pub const DRIFT_SD_LOG: f64 = 0.025;
-/// That prior drift counts as this many comparisons.
-pub const DRIFT_DEGREES: f64 = 2.0;
-/// Equivalent: the ratio's 90 % interval lies within this much of one.
-pub(super) const EQUIVALENCE: f64 = 0.03;
-/// A setting that needs less memory wins over one that holds more where it holds at least this
-/// share as much, with 80 % (one-sided): what is lost at most is less than starts and days differ
-/// by, and three blocks can show it. That two are equal takes dozens.
-const NOT_WORSE: f64 = 0.95;
-/// Of a central interval: 80 % lie above its lower end.
-const NOT_WORSE_LEVEL: f64 = 0.6;
-/// Less memory than this share of the other's is a saving; a few pages are not.
-const SAVING: f64 = 0.95;
 
 impl Search {
     /// The answer so far.
@@ -402,11 +384,6 @@ fn widened(estimate: Estimate, half: f64) -> Estimate {
 /// It holds as much as far as is known, and hardly less where that is wrong.
 fn is_as_good(ratio: &Estimate) -> bool {
     ratio.value > 1.0 - EQUIVALENCE && ratio.low > NOT_WORSE
-}
-
-/// The whole interval lies within the band in which capacities are as good as each other.
-pub(super) fn is_equivalent(ratio: &Estimate) -> bool {
-    ratio.low > 1.0 - EQUIVALENCE && ratio.high < 1.0 + EQUIVALENCE
 }
 
 fn exp(log: Estimate) -> Estimate {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::TrialRequest;
 use super::climb::burst_clients;
+use super::constants::{FIRST_BURST, FIRST_BURST_WARM_UP, SETTLE};
 use super::rate::{RateAsk, RateSearch, WindowAnswer};
 use crate::stats::Estimate;
 use crate::terms::{Arrivals, Configuration, Offered, TrialPurpose, TrialSummary, Variant};
@@ -17,11 +18,6 @@ pub struct CapacitySearch {
     rates: RateSearch,
     has_burst: bool,
 }
-
-/// Before each window the server gets used to the rate; left out.
-const SETTLE: Duration = Duration::from_secs(2);
-const BURST: Duration = Duration::from_secs(5);
-const BURST_WARM_UP: Duration = Duration::from_secs(3);
 
 impl CapacitySearch {
     /// Begins with a fresh start and a saturating burst. `time`: load seconds that may be used in
@@ -57,8 +53,8 @@ impl CapacitySearch {
             fresh_start: true,
             purpose: TrialPurpose::Saturate,
             offered: Offered::Closed { clients, think: Duration::ZERO },
-            warm_up: BURST_WARM_UP,
-            duration: BURST,
+            warm_up: FIRST_BURST_WARM_UP,
+            duration: FIRST_BURST,
             common_arrivals: None,
         }
     }

@@ -2,6 +2,13 @@
 
 use std::time::Duration;
 
+use super::constants::{
+    ABOVE_BAR, AS_EXPECTED, BELOW_SATURATION_SD_LOG, BUDGET_PER_PROBE_S, BURST_REQUESTS,
+    BURST_SD_LOG, CLIENTS_MOST, COLLAPSED, FAR_BELOW_SATURATION_SD_LOG, FAR_MORE, FEWER,
+    MANY_CLIENTS, NEAR_SATURATION_SD_LOG, OUT_BY_BURST, PROBE_REQUESTS, PROBES_MAX,
+    PROBES_PRECISION, REFERENCE_PROBES, SETTLE, SHORT_BUDGET, WINDOW_LEAST_S, WINDOW_MOST_S,
+    WINDOWS_OF_BUDGET,
+};
 use super::rate::{self, WindowAnswer};
 use super::{Search, TrialRequest};
 use crate::model::{Form, event_loop};
@@ -23,30 +30,6 @@ pub(super) struct Climb {
     probes: u32,
     is_over: bool,
 }
-
-/// Enough: the belief's relative standard deviation.
-const PRECISION: f64 = 0.025;
-/// More probes on one start buy little beside a fresh start; a short budget buys fewer still.
-const PROBES_MAX: f64 = 3.0;
-const BUDGET_PER_PROBE_S: f64 = 100.0;
-/// The reference is measured again with whatever wins: two tell what is to be beaten.
-const REFERENCE_PROBES: u32 = 2;
-/// What is expected of another before the reference's own capacity can wait, by it.
-const FAR_MORE: f64 = 1.15;
-/// Within less there may be no time for blocks, and only the race has a figure for the reference.
-const BLOCKS_BUDGET: Duration = Duration::from_secs(120);
-/// Expected to do about as well: by the best so far.
-const AS_EXPECTED: f64 = 0.9;
-/// Requests a probe should see, so that it tells some 5 % apart (METHOD: 2 sqrt(2 / N) for
-/// Poisson).
-const PROBE_REQUESTS: f64 = 2500.0;
-/// Where so many take longer, a probe gets this part of the budget: fewer settings are tried then,
-/// not shorter windows.
-const WINDOWS_OF_BUDGET: f64 = 30.0;
-
-/// Before each window the queue gets used to the rate. Near its capacity a server needs seconds to
-/// build the queue it will have: what is measured before reads too well.
-pub(super) const SETTLE: Duration = Duration::from_secs(2);
 
 impl Climb {
     pub fn new(
@@ -93,14 +76,14 @@ impl Search {
             None => probes_most.min(REFERENCE_PROBES),
         };
         let is_enough = climb.probes >= probes_most
-            || (climb.probes >= 2 && belief.sd_log() <= PRECISION)
+            || (climb.probes >= 2 && belief.sd_log() <= PROBES_PRECISION)
             || (climb.probes >= 1 && self.time_left() < self.plan.budget.mul_f64(0.25));
         if is_enough {
             return None;
         }
         let rate = match climb.bar_rps {
             // Is it worth more time at all? Asked just above the best so far.
-            Some(bar) if belief.median() < bar * 1.01 => bar * 1.01,
+            Some(bar) if belief.median() < bar * ABOVE_BAR => bar * ABOVE_BAR,
             _ => belief.median(),
         };
         Some(self.probe_request(climb.configuration, rate, TrialPurpose::Probe))
@@ -149,8 +132,9 @@ impl Search {
         purpose: TrialPurpose,
     ) -> TrialRequest {
         let rate_rps = rate_rps.max(0.1);
-        let most_s = (self.plan.budget.as_secs_f64() / WINDOWS_OF_BUDGET).clamp(4.0, 20.0);
-        let duration_s = (PROBE_REQUESTS / rate_rps).clamp(4.0, most_s).round();
+        let most_s = (self.plan.budget.as_secs_f64() / WINDOWS_OF_BUDGET)
+            .clamp(WINDOW_LEAST_S, WINDOW_MOST_S);
+        let duration_s = (PROBE_REQUESTS / rate_rps).clamp(WINDOW_LEAST_S, most_s).round();
         let rate = Rate::per_second(rate_rps).expect("a belief's median is finite and positive");
         TrialRequest {
             configuration,
@@ -167,7 +151,7 @@ impl Search {
     /// The reference, while so much more is expected of others that only the blocks need its
     /// figure: half a minute that is better spent on what may win.
     fn can_wait(&self, configuration: Configuration) -> bool {
-        let has_blocks = self.plan.budget >= BLOCKS_BUDGET;
+        let has_blocks = self.plan.budget >= SHORT_BUDGET;
         if configuration != self.plan.current || !has_blocks {
             return false;
         }
@@ -200,7 +184,7 @@ impl Search {
         let prior = self.prior(summary.configuration, burst_rps, most_rps);
         let Some(climb) = self.climb_mut() else { return };
         // Even saturated it stays clearly below the best: no rate search is needed.
-        let is_below = |bar_rps| most_rps.is_some_and(|most_rps| most_rps * 1.06 < bar_rps);
+        let is_below = |bar_rps| most_rps.is_some_and(|most_rps| most_rps * OUT_BY_BURST < bar_rps);
         let is_below_bar = climb.bar_rps.is_some_and(is_below);
         if burst_rps > 0.0 && is_below_bar && climb.is_doubtful() {
             climb.is_repeated = true;
@@ -239,10 +223,9 @@ impl Search {
             .unwrap_or(0.9)
             .clamp(0.1, 0.97);
         let sd_log = match share {
-            0.8.. if most_rps.is_some() => 0.12,
-            0.4.. => 0.35,
-            // The goal allows little of what goes through, or the model knows little of it.
-            _ => 0.8,
+            0.8.. if most_rps.is_some() => NEAR_SATURATION_SD_LOG,
+            0.4.. => BELOW_SATURATION_SD_LOG,
+            _ => FAR_BELOW_SATURATION_SD_LOG,
         };
         let mut belief = RatePosterior::with_prior((burst_rps * share).max(0.01), sd_log);
         cap(&mut belief, most_rps);
@@ -268,15 +251,6 @@ impl Search {
     }
 }
 
-/// Replies of a burst from which its throughput is known to a few percent.
-const BURST_REQUESTS: f64 = 2000.0;
-/// Clients that got nothing are tried again with so many times fewer.
-const FEWER: u32 = 16;
-/// More connections than this are more than a process may have open by default, here or there.
-const CLIENTS_MOST: u32 = 900;
-/// So many are enough, unless there are more threads.
-const MANY_CLIENTS: u32 = 512;
-
 /// Clients that saturate it: twice the slots keep every thread busy while replies travel; more only
 /// lengthens the queue.
 pub(super) fn burst_clients(configuration: Configuration) -> u32 {
@@ -293,17 +267,13 @@ pub(super) fn most_rps(summary: &TrialSummary) -> Option<f64> {
     (!is_cut).then(|| summary.summary.got_through_rps())
 }
 
-/// No open load holds more than a closed one gets when it saturates; bursts are good to some 4 %.
+/// No open load holds more than a closed one gets when it saturates.
 /// `most_rps`: what the burst showed, if it showed anything.
 pub(super) fn cap(belief: &mut RatePosterior, most_rps: Option<f64>) {
     if let Some(most_rps) = most_rps.filter(|rps| *rps > 0.0) {
-        belief.observe(most_rps * 1.04, false, 0.04);
+        belief.observe(most_rps * (1.0 + BURST_SD_LOG), false, BURST_SD_LOG);
     }
 }
-
-/// A server that is offered a little too much goes on answering about as much as it can. One that
-/// answers less than this share of what it is offered has collapsed.
-const COLLAPSED: f64 = 0.5;
 
 /// Lets one trial move the belief. What a server answers under too much is all that it can be
 /// trusted with: Puma with one thread a worker, which waits on kept connections, answers 110/s to

@@ -1,14 +1,16 @@
 //! Making sure: the winner, the reference and whatever is close are measured again on fresh starts,
 //! interleaved in random order, and only these figures are printed.
 
-use std::time::Duration;
-
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::climb::{cap, most_rps, observe};
-use super::{PRECISION, Search, TrialRequest};
+use super::constants::{
+    BEATEN, BLOCKS_EVER, BLOCKS_LEAST, BLOCKS_MAX, BOLD, FAR_BEATEN, FAR_BEHIND, PLAUSIBLE,
+    PRECISION, PROBES_A_START, PROBES_A_START_MOST, START_PRIOR_SD_LOG, SURELY, WARM_BURST,
+};
+use super::{Search, TrialRequest};
 use crate::stats::RatePosterior;
 use crate::terms::{Configuration, SearchNote, TrialPurpose, TrialSummary, Verdict};
 
@@ -45,38 +47,10 @@ impl Confirm {
     }
 }
 
-/// Probes on each fresh start; more where none was held, or none missed: what lies on one side of
-/// all of them is hardly known.
-const PROBES: u32 = 3;
-const PROBES_MOST: u32 = 6;
-/// After two probes that were held, and none missed, the next is at this quantile of the belief.
-const BOLD: f64 = 0.8;
-/// Before it is probed, a start holds what the race said, give or take this: wide enough that the
-/// race, which chose the luckiest, has little say in the figure that is printed.
-const PRIOR_SD_LOG: f64 = 0.15;
-/// More for a precision beyond the usual.
-const BLOCKS_MAX: f64 = 8.0;
-const BLOCKS_EVER: f64 = 60.0;
-/// Before so many nobody is out who is not far beaten.
-pub(super) const BLOCKS_LEAST: usize = 2;
-/// After every block it is asked anew who is out, so that the interval has to be surer than the one
-/// that is printed: at 95 % a look, equals were told apart in 7 of 100 sessions.
-const SURELY: f64 = 0.99;
-/// Out: the whole interval of its capacity by the best one's lies below this.
-const BEATEN: f64 = 0.99;
-/// The same after a single block. What today's setting loses is then plain enough.
-const FAR_BEATEN: f64 = 0.9;
-/// Likely to be far beaten: its capacity in the race by the best one's.
-const FAR_BEHIND: f64 = 0.8;
-/// Plausibly as good as the winner: an interval of this level of the race's ratio reaches 1.
-const PLAUSIBLE: f64 = 0.8;
-/// A burst that is only to warm the server up.
-const WARM_BURST: Duration = Duration::from_secs(3);
-
 /// All that are compared within a block meet the same arrivals in their first probe, in their
 /// second, and so on.
 pub(super) fn arrivals_within(block: u32, probe: u32) -> u32 {
-    block.wrapping_mul(PROBES_MOST + 1).wrapping_add(probe)
+    block.wrapping_mul(PROBES_A_START_MOST + 1).wrapping_add(probe)
 }
 
 impl Search {
@@ -187,8 +161,8 @@ impl Search {
         let burst_rps = summary.summary.got_through_rps();
         let known = self.cells[&summary.configuration].race.as_ref();
         let (known_rps, known_sd) =
-            known.map_or((burst_rps, PRIOR_SD_LOG), |it| (it.median(), it.sd_log()));
-        let mut belief = RatePosterior::with_prior(known_rps, known_sd.max(PRIOR_SD_LOG));
+            known.map_or((burst_rps, START_PRIOR_SD_LOG), |it| (it.median(), it.sd_log()));
+        let mut belief = RatePosterior::with_prior(known_rps, known_sd.max(START_PRIOR_SD_LOG));
         cap(&mut belief, most_rps(summary));
         if let super::Stage::Confirm(confirm) = &mut self.stage {
             confirm.belief = Some(belief);
@@ -212,8 +186,8 @@ impl Search {
         confirm.has_held |= is_near || summary.leaning == Verdict::Yes;
         confirm.has_missed |= is_near || summary.leaning == Verdict::No;
         let is_between = confirm.has_held && confirm.has_missed;
-        let is_one_sided = !is_between && confirm.probes < PROBES_MOST && !is_late;
-        if confirm.probes < PROBES || is_one_sided {
+        let is_one_sided = !is_between && confirm.probes < PROBES_A_START_MOST && !is_late;
+        if confirm.probes < PROBES_A_START || is_one_sided {
             return;
         }
         (confirm.has_held, confirm.has_missed) = (false, false);
@@ -307,6 +281,6 @@ impl Search {
         let request = self.probe_request(self.plan.current, rate_rps, TrialPurpose::Confirm);
         let probe_s = (request.warm_up + request.duration).as_secs_f64();
         let burst_s = (request.warm_up + WARM_BURST).as_secs_f64();
-        self.start_cost_s + burst_s + f64::from(PROBES) * probe_s
+        self.start_cost_s + burst_s + f64::from(PROBES_A_START) * probe_s
     }
 }

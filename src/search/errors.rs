@@ -3,6 +3,7 @@
 //! In: every trial. Out: the trial as it speaks of its rate, without failures that lower rates had
 //! as well; and whether the goal allows as many as there are at any rate. Computes only.
 
+use super::constants::{BY_CHANCE, FAILING_LEVEL, LOWER, SHOWN};
 use crate::stats::binomial;
 use crate::terms::{LatencyVerdict, SearchNote, Slo, TrialPurpose, TrialSummary, Verdict};
 
@@ -21,16 +22,6 @@ struct Window {
     requests: u64,
     failed: u64,
 }
-
-/// It is said that more fail than allowed when the lower bound of this level is above the goal.
-const LEVEL: f64 = 0.99;
-/// It is said that few enough fail when the upper bound of this level is within the goal.
-const SHOWN: f64 = 0.95;
-/// A rate is the reason for failures where lower rates would have had as few with no more than this
-/// probability: each session asks some thirty times.
-const BY_CHANCE: f64 = 0.01;
-/// Rates below this share of another are lower ones.
-const LOWER: f64 = 0.9;
 
 impl Errors {
     /// What a trial says of its rate: where it has no more failures than lower rates had, what its
@@ -67,7 +58,7 @@ impl Errors {
         let allowed_ratio = slo.errors?.get();
         let (requests, failed) = sum(self.windows.iter());
         let is_more = failed as f64 > allowed_ratio * requests as f64;
-        let is_certain = binomial::lower_bound(requests, failed, LEVEL) > allowed_ratio;
+        let is_certain = binomial::lower_bound(requests, failed, FAILING_LEVEL) > allowed_ratio;
         if is_certain || (self.is_held_despite && is_more) {
             return Some(SearchNote::ErrorsAtAnyRate { failed, requests, allowed_ratio });
         }

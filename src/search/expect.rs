@@ -2,6 +2,7 @@
 
 use super::Search;
 use super::cell::Cell;
+use super::constants::{MODEL_ERROR_LEAST, OWN_SHARE_LEAST};
 use crate::model::{self, Correction, Demand, Form, MemoryModel, Observation, closed_throughput};
 use crate::terms::{
     Bytes, Configuration, LimitKind, Obstacle, PredictedLimit, Prediction, QuantileLimit, Stated,
@@ -18,15 +19,9 @@ pub(super) struct Expectations {
     same_workers: Option<(u16, u64)>,
     limit: QuantileLimit,
     correction: Correction,
-    /// Relative error on the cells measured, at least [`ERROR_LEAST`].
+    /// Relative error on the cells measured, at least [`MODEL_ERROR_LEAST`].
     pub error: f64,
 }
-
-/// The model has never been better than this on machines it has not seen.
-const ERROR_LEAST: f64 = 0.10;
-
-/// A worker shares at most this much with the others: one more needs half as much again at least.
-const OWN_SHARE_LEAST: f64 = 0.5;
 
 impl Search {
     /// `None` before anything was saturated.
@@ -41,7 +36,7 @@ impl Search {
             same_workers: same_workers(&self.memory_points()),
             limit: self.limit?,
             correction: Correction::default(),
-            error: ERROR_LEAST,
+            error: MODEL_ERROR_LEAST,
         };
         expectations.error = expectations.error_on(&observations);
         expectations.correction = expectations.correction_on(self);
@@ -95,7 +90,7 @@ impl Expectations {
             })
             .collect();
         let mean = squares.iter().sum::<f64>() / squares.len().max(1) as f64;
-        mean.sqrt().max(ERROR_LEAST)
+        mean.sqrt().max(MODEL_ERROR_LEAST)
     }
 
     /// What it answers when there is always more to do, requests/s.

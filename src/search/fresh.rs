@@ -2,17 +2,11 @@
 
 use std::time::Duration;
 
-use super::climb::{SETTLE, cap, most_rps, observe};
+use super::climb::{cap, most_rps, observe};
+use super::constants::{CHANGE_PRIOR_SD_LOG, SETTLE, WINDOW_LEAST_S, WINDOW_MOST_S};
 use super::{Search, TrialRequest};
 use crate::stats::RatePosterior;
 use crate::terms::{Configuration, TrialPurpose, TrialSummary, Variant};
-
-/// A change lets as much more arrive as it lets through at most, give or take this: before a start
-/// is probed, its burst says where its capacity is.
-const PRIOR_SD_LOG: f64 = 0.08;
-/// No window is shorter, whatever the time.
-const PROBE_LEAST_S: f64 = 4.0;
-const PROBE_MOST_S: f64 = 20.0;
 
 /// How long is looked at each start: many short looks at many starts tell more of what a change
 /// does than long ones at few.
@@ -24,7 +18,7 @@ pub(super) struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { probes: 1, duration_s: PROBE_LEAST_S }
+        Self { probes: 1, duration_s: WINDOW_LEAST_S }
     }
 }
 
@@ -74,9 +68,9 @@ impl Search {
     pub(super) fn pace(&self, each_s: f64) -> Pace {
         let settle_s = SETTLE.as_secs_f64();
         let free_s = each_s - self.start_cost_s - self.burst_s();
-        let probes = if free_s < PROBE_LEAST_S + 1.5 * settle_s { 1 } else { 2 };
+        let probes = if free_s < WINDOW_LEAST_S + 1.5 * settle_s { 1 } else { 2 };
         let duration_s = free_s / f64::from(probes) - settle_s;
-        Pace { probes, duration_s: duration_s.clamp(PROBE_LEAST_S, PROBE_MOST_S).round() }
+        Pace { probes, duration_s: duration_s.clamp(WINDOW_LEAST_S, WINDOW_MOST_S).round() }
     }
 
     /// Seconds that one start takes, load included.
@@ -99,7 +93,7 @@ impl FreshStart {
         let Some(rate) = summary.offered.rate() else {
             let burst_rps = summary.summary.got_through_rps();
             let prior = known.capacity_rps * burst_rps / known.burst_rps;
-            let mut belief = RatePosterior::with_prior(prior.max(0.01), PRIOR_SD_LOG);
+            let mut belief = RatePosterior::with_prior(prior.max(0.01), CHANGE_PRIOR_SD_LOG);
             cap(&mut belief, most_rps(summary));
             self.belief = Some(belief);
             return None;

@@ -6,8 +6,11 @@
 
 use std::time::Duration;
 
-use super::answer::START_SD_LOG;
 use super::climb::observe;
+use super::constants::{
+    HOLD_ATTEMPTS, HOLD_LEAST_S, HOLD_MOST_S, HOLD_SHARE, HOLD_WARM_UP, SHORT_BUDGET, START_SD_LOG,
+    STEP_DOWN, SURE,
+};
 use super::{Search, Stage, TrialRequest};
 use crate::stats::{Estimate, RatePosterior};
 use crate::terms::{
@@ -42,48 +45,33 @@ pub(super) struct Ending {
     pub capacity: Estimate,
 }
 
-/// An attempt measures so long, s: a queue near its capacity takes many seconds to show itself, and
-/// windows of ten seconds near the edge of a goal pass and fail in turn.
-const LEAST_S: f64 = 30.0;
-const MOST_S: f64 = 120.0;
-/// The rate is sent for so long before it counts: the server is cold.
-const WARM_UP: Duration = Duration::from_secs(5);
-/// Share of the budget that blocks leave to the last part.
-const SHARE: f64 = 0.3;
-/// More than so many attempts are not waited for.
-const ATTEMPTS: f64 = 3.0;
-/// The rate to be printed is held by the setting with this probability, before it is tried.
-const SURE: f64 = 0.98;
-/// After a miss the next rate is at most this share of it.
-const STEP_DOWN: f64 = 0.95;
-/// A shorter budget has no time for it.
-const BUDGET_LEAST: Duration = Duration::from_secs(120);
-
 impl Search {
     /// Time of the budget that the last part is kept, seconds.
     pub(super) fn kept_for_hold_s(&self) -> f64 {
-        if self.plan.budget < BUDGET_LEAST {
+        if self.plan.budget < SHORT_BUDGET {
             return 0.0;
         }
-        let most_s = ATTEMPTS * (self.before_hold_s() + MOST_S);
-        (SHARE * self.plan.budget.as_secs_f64()).min(most_s)
+        let most_s = HOLD_ATTEMPTS * (self.before_hold_s() + HOLD_MOST_S);
+        (HOLD_SHARE * self.plan.budget.as_secs_f64()).min(most_s)
     }
 
     /// What the shortest attempt alone takes of it, seconds.
     pub(super) fn kept_at_least_s(&self) -> f64 {
-        self.kept_for_hold_s().min(self.before_hold_s() + LEAST_S)
+        self.kept_for_hold_s().min(self.before_hold_s() + HOLD_LEAST_S)
     }
 
     fn before_hold_s(&self) -> f64 {
-        self.start_cost_s + WARM_UP.as_secs_f64()
+        self.start_cost_s + HOLD_WARM_UP.as_secs_f64()
     }
 
     /// How long the next attempt measures: all of the time that is left but the shortest attempt's
     /// after it. `None`: there is no time for one.
     fn attempt(&self) -> Option<Duration> {
         let left_s = self.time_left().as_secs_f64();
-        let is_time = self.before_hold_s() + LEAST_S <= left_s && self.plan.budget >= BUDGET_LEAST;
-        let measured_s = (left_s - 2.0 * self.before_hold_s() - LEAST_S).clamp(LEAST_S, MOST_S);
+        let is_time =
+            self.before_hold_s() + HOLD_LEAST_S <= left_s && self.plan.budget >= SHORT_BUDGET;
+        let measured_s =
+            (left_s - 2.0 * self.before_hold_s() - HOLD_LEAST_S).clamp(HOLD_LEAST_S, HOLD_MOST_S);
         is_time.then(|| Duration::from_secs_f64(measured_s.round()))
     }
 
@@ -126,7 +114,7 @@ impl Search {
                 rate: Rate::per_second(hold.rate_rps).expect("finite and positive"),
                 arrivals: self.plan.arrivals,
             },
-            warm_up: WARM_UP,
+            warm_up: HOLD_WARM_UP,
             duration: hold.duration,
             common_arrivals: None,
         })

@@ -10,6 +10,7 @@ mod capacity;
 mod cell;
 mod climb;
 mod confirm;
+mod constants;
 mod errors;
 mod expect;
 mod fresh;
@@ -36,15 +37,15 @@ use crate::terms::{
     Verdict,
 };
 
-pub use answer::{
-    Answer, CapacityEstimate, Choice, DRIFT_DEGREES, DRIFT_SD_LOG, EquivalentChoice,
-    ObjectiveAnswer, START_SD_DEGREES, START_SD_LOG,
-};
+pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice, ObjectiveAnswer};
 use at_any_rate::AtAnyRate;
 pub use capacity::CapacitySearch;
 use cell::Cell;
 use climb::Climb;
 use confirm::Confirm;
+pub use constants::{
+    DRIFT_DEGREES, DRIFT_SD_LOG, NOISE_SD_LOG, PRECISION, START_SD_DEGREES, START_SD_LOG,
+};
 use hold::{Ending, Hold};
 pub use objective::{Cost, Weighed};
 pub use screen::KnobChange;
@@ -52,7 +53,7 @@ use screen::{Knobs, Screen};
 pub use screened::{ChangeAnswer, KnobsAnswer, VariantAnswer};
 use steady::Sight;
 
-pub use rate::{BurstAnswer, NOISE_SD_LOG, RateAnswer, RateAsk, RateSearch, WindowAnswer};
+pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch, WindowAnswer};
 pub use starts::{
     Start, capacity_of, mean_rps, ratio_apart, ratio_in_blocks, start_variance, starts,
 };
@@ -88,9 +89,6 @@ pub struct SearchPlan {
     pub precision: f64,
     pub seed: u64,
 }
-
-/// As precise as it gets when nobody asks for more: differences below it are none.
-pub const PRECISION: f64 = 0.03;
 
 /// One trial that the search wants.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,12 +4,10 @@
 //! In: what is known of each setting. Out: which one answers the question, and whether it holds the
 //! rate. Computes only.
 
-use super::answer::EQUIVALENCE;
+use super::constants::{EQUIVALENCE, MEMORY_EQUIVALENCE};
 use crate::stats::{Estimate, normal};
 use crate::terms::{Configuration, OPERATING_SHARE, Objective, ObjectiveKind, Prices, Verdict};
 
-/// Two starts of one setting differ by about as much in memory.
-const MEMORY_EQUIVALENCE: f64 = 0.01;
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// What is known of one measured setting.

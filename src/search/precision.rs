@@ -1,11 +1,9 @@
 //! How well the chosen one's capacity is known, and what more time would buy.
 
 use super::Search;
+use super::constants::VAGUE;
 use crate::stats::Estimate;
 use crate::terms::{Configuration, Precision, PrecisionNote};
-
-/// Known no better than this, a setting that is a tenth better looks the same.
-const VAGUE: f64 = 0.10;
 
 impl Search {
     /// Of the one that is recommended.

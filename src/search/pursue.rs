@@ -6,7 +6,8 @@
 
 use super::Search;
 use super::answer::CapacityEstimate;
-use super::confirm::{BLOCKS_LEAST, Confirm};
+use super::confirm::Confirm;
+use super::constants::{AS_CHEAP, BLOCKS_ENOUGH, BLOCKS_LEAST, LATENCY_HOPELESS, ROOM, SEEMS};
 use super::expect::Expectations;
 use super::objective::{self, Pick, Weighed};
 use crate::stats;
@@ -14,17 +15,6 @@ use crate::terms::{
     Configuration, MissingFigure, OPERATING_SHARE, ObjectiveKind, ObjectiveNote, TrialSummary,
     Verdict,
 };
-
-/// A measured setting may hold a rate that is so much above its median in the race.
-const SEEMS: f64 = 0.97;
-/// An untried one should be expected to hold so much more than the rate.
-const ROOM: f64 = 1.05;
-/// One that costs up to so many times as much as the cheapest may turn out to be cheaper.
-const AS_CHEAP: f64 = 1.1;
-/// So many starts tell a p95 or a cost.
-const BLOCKS_ENOUGH: usize = 4;
-/// At a rate this far above what a start holds, its latency says nothing.
-const HOPELESS: f64 = 0.9;
 
 /// What a setting is expected or known to do.
 struct Outlook {
@@ -143,7 +133,7 @@ impl Search {
     /// The rate at which a start that holds about `held_rps` is asked for its latency.
     pub(super) fn latency_rate(&self, held_rps: f64) -> Option<f64> {
         let is_asked = self.plan.objective.kind == ObjectiveKind::Latency;
-        self.rate_rps().filter(|rate| is_asked && held_rps > rate * HOPELESS)
+        self.rate_rps().filter(|rate| is_asked && held_rps > rate * LATENCY_HOPELESS)
     }
 
     /// Takes the latency of one start at the rate.

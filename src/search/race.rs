@@ -6,15 +6,8 @@ use std::collections::BTreeMap;
 
 use super::Search;
 use super::climb::Climb;
+use super::constants::{MUCH_BETTER, ONE_IN_TEN, RACE_SHARE};
 use crate::terms::{Configuration, Note, Obstacle, SearchNote};
-
-/// The part of the budget after which no new configuration is begun: the rest makes sure.
-const RACE_SHARE: f64 = 0.55;
-
-/// Times as much as the best holds.
-const MUCH_BETTER: f64 = 1.1;
-/// Standard deviations above the mean that one in ten exceeds.
-const ONE_IN_TEN: f64 = 1.2816;
 
 impl Search {
     /// The next configuration to climb, or `None` when the race is over.

@@ -6,6 +6,12 @@
 
 use std::time::Duration;
 
+use super::constants::{
+    BELOW_CEILING, BURST, BURST_CLIENTS, BURSTS_SHARE, FEWEST_ARRIVALS, GROWTH, GUESS_SD_LOG,
+    INTERVAL_WIDEST, LONG_WINDOWS, NOISE_SD_LOG, RATE_HOPELESS, RATE_MOST, RESOLUTION_COARSEST,
+    SHORT_WINDOWS, STEEPNESS_ERROR, STEEPNESS_LEAST, STEEPNESS_MOST, URL_PRECISION, WAIT_SHARE,
+    WINDOW_LEAST_S, WINDOWS, WINDOWS_LEAST,
+};
 use crate::stats::{Estimate, RatePosterior};
 use crate::terms::{CapacityConclusion, Edge, Rate, TrialSummary, Verdict};
 
@@ -76,45 +82,6 @@ pub struct RateSearch {
     windows: Vec<WindowAnswer>,
 }
 
-/// Clients of one burst after another, while more get more through.
-const CLIENTS: [u32; 5] = [1, 4, 16, 64, 256];
-const BURST: Duration = Duration::from_secs(2);
-/// Growth below this is none.
-const GROWTH: f64 = 0.1;
-/// Bursts may use this share of the time.
-const BURSTS_SHARE: f64 = 0.25;
-/// How far off a guess may be, on a log scale.
-const GUESS_SD_LOG: f64 = 0.7;
-
-/// A window measures no shorter than this.
-const WINDOW_LEAST_S: f64 = 4.0;
-/// Of the time after the bursts each window gets a seventh where all of it is to be used.
-const WINDOWS: f64 = 7.0;
-/// Otherwise those that look for the neighbourhood are shorter, and those within it longer: a queue
-/// that begins empty needs its time to show how long it gets, and what comes before reads too well.
-const SHORT_WINDOWS: f64 = 9.0;
-const LONG_WINDOWS: f64 = 4.0;
-/// Enough, after at least so many windows.
-const PRECISION: f64 = 0.015;
-const WINDOWS_LEAST: usize = 3;
-
-/// A generator that failed at one rate is tried again at this share of it.
-const BELOW_CEILING: f64 = 0.7;
-/// A rate is hopeless below this share of what goes through.
-const HOPELESS: f64 = 0.05;
-/// More requests a second are beyond what one loop can be asked to send.
-const RATE_MOST: f64 = 900_000.0;
-/// Two windows on one server differ by about this much on a quiet machine, which no number of
-/// requests removes.
-pub const NOISE_SD_LOG: f64 = 0.02;
-/// An interval whose ends lie further apart answers nothing.
-const INTERVAL_WIDEST: f64 = 2.5;
-/// With fewer arrivals than this their number is chance.
-const FEWEST_ARRIVALS: u64 = 30;
-/// Some hundred requests: from fewer, no capacity is named. They leave the bursts' word, and that
-/// is not about latency.
-const RESOLUTION_COARSEST: f64 = 0.25;
-
 impl RateSearch {
     /// Knows nothing yet. `time`: what may be used in all; `settle`: left out before each window,
     /// whole seconds.
@@ -122,7 +89,7 @@ impl RateSearch {
         Self {
             time_s: time.as_secs_f64(),
             settle,
-            precision: Some(PRECISION),
+            precision: Some(URL_PRECISION),
             used_s: 0.0,
             windows_s: 0.0,
             bursts: Vec::new(),
@@ -305,7 +272,7 @@ impl RateSearch {
 
     fn next_clients(&self) -> Option<u32> {
         let last = self.bursts.last().map_or(0, |burst| burst.clients);
-        CLIENTS.into_iter().find(|clients| *clients > last)
+        BURST_CLIENTS.into_iter().find(|clients| *clients > last)
     }
 
     fn next_rps(&self) -> Option<f64> {
@@ -333,7 +300,9 @@ impl RateSearch {
         });
         let most = self.best_burst().map(|burst| burst.throughput_rps);
         let is_hopeless = held.is_none()
-            && missed.zip(most).is_some_and(|(missed, most)| missed.rate_rps <= most * HOPELESS);
+            && missed
+                .zip(most)
+                .is_some_and(|(missed, most)| missed.rate_rps <= most * RATE_HOPELESS);
         let is_precise = self.valid().count() >= WINDOWS_LEAST
             && self.precision.is_some_and(|precision| {
                 self.belief.as_ref().is_some_and(|belief| belief.sd_log() <= precision)
@@ -402,17 +371,6 @@ impl WindowAnswer {
         }
     }
 }
-
-/// How fast the share of slow requests rises with the rate, as powers of it, near a capacity. Of a
-/// queue with Poisson arrivals whose requests vary as an exponential distribution does, the share
-/// that waits longer than w is about exp(-(1/s - rate) w), so that the power is rate x w; other
-/// queues are less steep, and what a machine does by itself bounds it.
-const STEEPNESS_LEAST: f64 = 2.5;
-const STEEPNESS_MOST: f64 = 12.0;
-/// Of the goal's limit, what is left to wait; the rest is the request itself.
-const WAIT_SHARE: f64 = 0.7;
-/// How far off that power may be.
-const STEEPNESS_ERROR: f64 = 0.5;
 
 /// Where a window near the goal's edge puts the capacity: its rate, and how sure that is.
 fn near(answer: &WindowAnswer) -> Option<(f64, f64)> {

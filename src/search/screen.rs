@@ -11,6 +11,10 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::constants::{
+    KEPT_FOR_CHECKS, KNOBS_BLOCKS_AIMED, KNOBS_BLOCKS_LEAST, KNOBS_BLOCKS_MOST,
+    KNOBS_BLOCKS_MOST_NEIGHBOURS, KNOBS_BLOCKS_MOST_TOGETHER, KNOBS_SHARE_MOST, KNOBS_SHARE_OF_ONE,
+};
 use super::fresh::{Arm, Capacity, FreshStart, Known, Pace};
 use super::{Search, SearchPlan, Stage, TrialRequest};
 use crate::terms::{Configuration, KnobsNote, Note, Obstacle, TrialSummary, Variant};
@@ -72,27 +76,13 @@ pub(super) struct Knobs {
     pub pace: Pace,
 }
 
-/// Knobs get at most this share of the budget; a single change less.
-const SHARE_MOST: f64 = 0.4;
-const SHARE_OF_ONE: f64 = 0.3;
-/// A change is not judged before so many blocks.
-pub(super) const BLOCKS_LEAST: u32 = 2;
-const BLOCKS_MOST: u32 = 8;
-/// So many blocks should fit into the time.
-const BLOCKS_AIMED: f64 = 5.0;
-/// The most for what helpful changes do together, and at other numbers of threads.
-const BLOCKS_MOST_TOGETHER: u32 = 2;
-const BLOCKS_MOST_NEIGHBOURS: u32 = 4;
-/// While a change seems to help, so much of the time left is kept for what has to be checked then.
-const KEPT_FOR_CHECKS: f64 = 0.3;
-
 /// What the knobs may use of the budget.
 pub(super) fn share(plan: &SearchPlan) -> Duration {
     let changes = plan.changes.iter().filter(|change| change.ruled_out.is_none()).count();
     plan.budget.mul_f64(match changes {
         0 => 0.0,
-        1 => SHARE_OF_ONE,
-        _ => SHARE_MOST,
+        1 => KNOBS_SHARE_OF_ONE,
+        _ => KNOBS_SHARE_MOST,
     })
 }
 
@@ -108,12 +98,12 @@ impl Search {
         self.knobs.at = Some(at);
         let left_s = self.whole_time_left_s();
         let arms = tried.len() as f64 + 1.0;
-        self.knobs.pace = self.pace(left_s / (BLOCKS_AIMED * arms));
+        self.knobs.pace = self.pace(left_s / (KNOBS_BLOCKS_AIMED * arms));
         let start_s = self.fresh_cost_s(self.knobs.pace);
         // Of each block one start is the app as it is.
-        let block_starts = left_s / (f64::from(BLOCKS_LEAST) * start_s);
+        let block_starts = left_s / (f64::from(KNOBS_BLOCKS_LEAST) * start_s);
         let fitting = (block_starts.floor() as usize).saturating_sub(1).min(tried.len());
-        let more_s = f64::from(BLOCKS_LEAST) * 2.0 * start_s;
+        let more_s = f64::from(KNOBS_BLOCKS_LEAST) * 2.0 * start_s;
         for &change in &tried[fitting..] {
             self.knobs.untried.insert(change, Obstacle::NoTimeLeft { more_s });
         }
@@ -181,12 +171,12 @@ impl Search {
     pub(super) fn after_screen_block(&mut self, screen: &Screen) -> Stage {
         let took_s = self.now_s - screen.block_began_s;
         let most = match screen.round {
-            Round::Alone => BLOCKS_MOST,
-            Round::Together => BLOCKS_MOST_TOGETHER,
-            Round::Neighbours => BLOCKS_MOST_NEIGHBOURS,
+            Round::Alone => KNOBS_BLOCKS_MOST,
+            Round::Together => KNOBS_BLOCKS_MOST_TOGETHER,
+            Round::Neighbours => KNOBS_BLOCKS_MOST_NEIGHBOURS,
         };
         let kept = match screen.round {
-            Round::Alone if screen.blocks >= BLOCKS_LEAST && self.seems_to_help() => {
+            Round::Alone if screen.blocks >= KNOBS_BLOCKS_LEAST && self.seems_to_help() => {
                 KEPT_FOR_CHECKS
             }
             _ => 0.0,

@@ -6,18 +6,14 @@
 //! that looking after every block finds nothing that is not there.
 
 use super::Search;
-use super::answer::{EQUIVALENCE, START_SD_DEGREES, START_SD_LOG, is_equivalent};
+use super::constants::{
+    EQUIVALENCE, KNOBS_BLOCKS_LEAST, KNOBS_ERROR, KNOBS_ERROR_EARLY, START_SD_DEGREES,
+    START_SD_LOG, STARTS_IN_A_RATIO,
+};
 use super::fresh::Arm;
-use super::screen::{BLOCKS_LEAST, Measured};
+use super::screen::Measured;
 use crate::stats::{self, Estimate, PriorSpread};
 use crate::terms::{Configuration, KnobVerdict, Obstacle, Variant};
-
-/// All comparisons of a kind may be wrong with this probability together.
-const ERROR: f64 = 0.05;
-/// The same for ending one before its time.
-const ERROR_EARLY: f64 = 0.001;
-/// Two starts take part in each ratio.
-const STARTS: f64 = 2.0;
 
 /// What one change does.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,13 +66,13 @@ impl Search {
         let is_some = !recommended.is_as_it_is();
         Some(KnobsAnswer {
             at,
-            level: self.level(ERROR),
+            level: self.level(KNOBS_ERROR),
             changes: (0..self.plan.changes.len()).map(|it| self.change_answer(it)).collect(),
             together: self.together_answer(),
             recommended_at: moved.map_or(at, |it| it.configuration),
             neighbours,
             recommended,
-            gain: self.capacity_ratio(recommended, self.level(ERROR)).filter(|_| is_some),
+            gain: self.capacity_ratio(recommended, self.level(KNOBS_ERROR)).filter(|_| is_some),
         })
     }
 
@@ -103,20 +99,22 @@ impl Search {
     }
 
     fn is_decided(&self, change: usize) -> bool {
-        let Some(sure) = self.capacity_ratio(Variant::of(change), self.level(ERROR_EARLY)) else {
+        let Some(sure) = self.capacity_ratio(Variant::of(change), self.level(KNOBS_ERROR_EARLY))
+        else {
             return false;
         };
         let is_same = || {
             let ratio = self.capacity_ratio(Variant::of(change), 0.90);
             ratio.is_some_and(|ratio| is_equivalent(&ratio))
         };
-        sure.count >= u64::from(BLOCKS_LEAST) && (sure.low > 1.0 || sure.high < 1.0 || is_same())
+        sure.count >= u64::from(KNOBS_BLOCKS_LEAST)
+            && (sure.low > 1.0 || sure.high < 1.0 || is_same())
     }
 
     /// Does any change look as if its help had to be checked further?
     pub(super) fn seems_to_help(&self) -> bool {
         self.tried().any(|change| {
-            let ratio = self.capacity_ratio(Variant::of(change), self.level(ERROR));
+            let ratio = self.capacity_ratio(Variant::of(change), self.level(KNOBS_ERROR));
             ratio.is_some_and(|ratio| ratio.value > 1.0 + EQUIVALENCE)
         })
     }
@@ -126,8 +124,8 @@ impl Search {
         let out = known.or_else(|| self.knobs.out.get(&change));
         let untried = self.knobs.untried.get(&change);
         let variant = Variant::of(change);
-        let capacity = self.capacity_ratio(variant, self.level(ERROR));
-        let memory = self.memory_ratio(variant, self.level(ERROR));
+        let capacity = self.capacity_ratio(variant, self.level(KNOBS_ERROR));
+        let memory = self.memory_ratio(variant, self.level(KNOBS_ERROR));
         let verdict = match (out, &capacity) {
             (Some(_), _) => KnobVerdict::Out,
             (None, Some(capacity)) => self.verdict(variant, capacity, memory.as_ref()),
@@ -147,7 +145,7 @@ impl Search {
         capacity: &Estimate,
         memory: Option<&Estimate>,
     ) -> KnobVerdict {
-        if capacity.count < u64::from(BLOCKS_LEAST) {
+        if capacity.count < u64::from(KNOBS_BLOCKS_LEAST) {
             return KnobVerdict::Undecided;
         }
         let narrow = self.capacity_ratio(variant, 0.90);
@@ -168,7 +166,7 @@ impl Search {
         let off = capacity.value.ln().abs();
         let needed = off.max(EQUIVALENCE - off).max(EQUIVALENCE / 3.0);
         let blocks = capacity.count as f64 * ((half / needed).powi(2) - 1.0).max(1.0);
-        blocks * STARTS * self.fresh_cost_s(self.knobs.pace)
+        blocks * STARTS_IN_A_RATIO * self.fresh_cost_s(self.knobs.pace)
     }
 
     /// The best helpful change of each knob, the best first.
@@ -208,8 +206,8 @@ impl Search {
 
     fn together_answer(&self) -> Option<VariantAnswer> {
         let (variant, configuration) = (self.to_be_checked_together()?, self.knobs.at?);
-        let capacity = self.capacity_ratio(variant, 1.0 - ERROR)?;
-        let memory = self.memory_ratio(variant, 1.0 - ERROR);
+        let capacity = self.capacity_ratio(variant, 1.0 - KNOBS_ERROR)?;
+        let memory = self.memory_ratio(variant, 1.0 - KNOBS_ERROR);
         Some(VariantAnswer { variant, configuration, capacity, memory })
     }
 
@@ -228,14 +226,16 @@ impl Search {
         let answers = self.neighbour_answers(self.recommended());
         let is_decided = |neighbour: &Configuration| {
             let mut found = answers.iter().filter(|it| it.configuration == *neighbour);
-            found.any(|it| it.capacity.high < 1.0 && it.capacity.count >= u64::from(BLOCKS_LEAST))
+            found.any(|it| {
+                it.capacity.high < 1.0 && it.capacity.count >= u64::from(KNOBS_BLOCKS_LEAST)
+            })
         };
         self.neighbours_in_threads().into_iter().filter(|it| !is_decided(it)).collect()
     }
 
     fn neighbour_answers(&self, variant: Variant) -> Vec<VariantAnswer> {
         let neighbours = self.neighbours_in_threads();
-        let level = 1.0 - ERROR / neighbours.len().max(1) as f64;
+        let level = 1.0 - KNOBS_ERROR / neighbours.len().max(1) as f64;
         let answer = |configuration: Configuration| {
             let arm = Arm { configuration, variant };
             let beside = Arm { configuration: self.knobs.at?, variant };
@@ -290,7 +290,7 @@ impl Search {
             Figure::Capacity => squares / measured.len().max(1) as f64,
             Figure::Memory => 0.0,
         };
-        let variance = STARTS * (probes + START_SD_LOG.powi(2));
+        let variance = STARTS_IN_A_RATIO * (probes + START_SD_LOG.powi(2));
         PriorSpread { variance, degrees: START_SD_DEGREES }
     }
 }
@@ -309,4 +309,9 @@ impl Figure {
             Self::Memory => measured.capacity.memory_bytes.filter(|it| *it > 0).map(|it| it as f64),
         }
     }
+}
+
+/// The whole interval lies within the band in which capacities are as good as each other.
+fn is_equivalent(ratio: &Estimate) -> bool {
+    ratio.low > 1.0 - EQUIVALENCE && ratio.high < 1.0 + EQUIVALENCE
 }

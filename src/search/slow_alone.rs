@@ -5,21 +5,12 @@
 //! its rate is the reason for. Where slow requests alone use up part of what may be late, the rest
 //! is soon used up too, and falls slowly as the rate does. Computes only.
 
+use super::constants::{BEYOND_LEAST, EDGE_SD_MOST, NEARLY_LATE, RATE_LEAST};
 use crate::terms::{Edge, LatencySummary, TrialPurpose, TrialSummary};
 
 /// The latencies of one client alone, once they were measured.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SlowAlone(Option<(LatencySummary, f64)>);
-
-/// A request that takes this share of the limit alone is late under any load: it hardly ever finds
-/// the server idle.
-const NEARLY_LATE: f64 = 0.8;
-/// At least this share of what the goal allows is the rate's, however many are slow alone.
-const RATE_LEAST: f64 = 0.1;
-/// What the rate is the reason for is known no better than to this part of its standard error.
-const BEYOND_LEAST: f64 = 0.5;
-/// A logarithm with a standard error above this says nothing of the edge.
-const SD_MOST: f64 = 2.0;
 
 impl SlowAlone {
     pub fn take(&mut self, trial: &TrialSummary) {
@@ -41,7 +32,7 @@ impl SlowAlone {
         let share = allowed * edge.excess_log.exp();
         let sd = (share * edge.excess_sd).hypot(alone_sd);
         let beyond = (share - alone).max(BEYOND_LEAST * sd);
-        let excess_sd = (sd / beyond).hypot(alone_sd / (allowed - alone)).min(SD_MOST);
+        let excess_sd = (sd / beyond).hypot(alone_sd / (allowed - alone)).min(EDGE_SD_MOST);
         Edge { excess_log: (beyond / (allowed - alone)).ln(), excess_sd, ..edge }
     }
 }
@@ -119,6 +110,6 @@ mod tests {
         let alone = SlowAlone(Some((mixture(), 200.0)));
         let fewer = alone.beyond(edge(0.005));
         assert!(fewer.excess_log.is_finite() && fewer.excess_log < 0.0, "{fewer:?}");
-        assert!(fewer.excess_sd <= SD_MOST);
+        assert!(fewer.excess_sd <= EDGE_SD_MOST);
     }
 }

@@ -3,9 +3,9 @@
 //! In: the trials that a store has. Out: a [`Start`] for every start that was measured. Asks no
 //! search, so that sessions can be compared whichever version of this program chose their trials.
 
-use super::answer::{START_SD_DEGREES, START_SD_LOG};
 use super::at_any_rate::AtAnyRate;
 use super::climb::{cap, most_rps, observe};
+use super::constants::{RACE_PRIOR_SD_LOG, START_PRIOR_SD_LOG, START_SD_DEGREES, START_SD_LOG};
 use crate::stats::{Estimate, LogRatio, RatePosterior, weighed_mean};
 use crate::terms::{Configuration, TrialPurpose, TrialSummary};
 
@@ -23,11 +23,6 @@ pub struct Start {
     /// The most that any of its trials took.
     pub memory_bytes: Option<u64>,
 }
-
-/// Before its first trial that rate is expected, give or take this.
-const CONFIRM_SD_LOG: f64 = 0.15;
-/// The race begins anywhere.
-const PROBE_SD_LOG: f64 = 0.35;
 
 /// The trials of one start as far as they are known.
 struct Open {
@@ -177,9 +172,9 @@ fn take(groups: &mut Vec<Open>, trial: &TrialSummary, was_setback: bool) {
     open.purpose = trial.purpose;
     let belief = open.belief.get_or_insert_with(|| match trial.purpose {
         // The rate that is tried first is what is believed after the burst.
-        TrialPurpose::Confirm => RatePosterior::with_prior(rate, CONFIRM_SD_LOG),
+        TrialPurpose::Confirm => RatePosterior::with_prior(rate, START_PRIOR_SD_LOG),
         _ => {
-            let mut belief = RatePosterior::with_prior(rate, PROBE_SD_LOG);
+            let mut belief = RatePosterior::with_prior(rate, RACE_PRIOR_SD_LOG);
             cap(&mut belief, open.burst_rps);
             belief
         }

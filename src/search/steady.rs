@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::Search;
+use super::constants::{CHANGE_A_MINUTE, CHANGE_A_SESSION, COST_REPLIES_LEAST, STEADY_LEVEL};
 use crate::model::server_cpu_s;
 use crate::stats::{Slope, common_slope};
 use crate::terms::{Configuration, SteadinessNote, TrialSummary};
@@ -20,14 +21,6 @@ pub(super) struct Sight {
     cost_log: f64,
 }
 
-/// Replies from which their mean cost is known to some percent.
-const REPLIES_LEAST: f64 = 100.0;
-/// Sure: the interval of this level leaves out what is too little to matter.
-const LEVEL: f64 = 0.999;
-/// What is less than this a minute of a start, or over the whole session, is not worth a word.
-const A_MINUTE: f64 = 0.03;
-const A_SESSION: f64 = 0.10;
-
 impl Sight {
     /// `None` of bursts, which come before the server is warm, and of windows too short.
     pub fn of(summary: &TrialSummary) -> Option<Self> {
@@ -36,7 +29,7 @@ impl Sight {
         let cpu_s = server_cpu_s(summary);
         // Where a queue grew, many were answered only when the measured part was over.
         let answered = load.throughput_rps * load.duration_s;
-        if answered < REPLIES_LEAST || cpu_s <= 0.0 {
+        if answered < COST_REPLIES_LEAST || cpu_s <= 0.0 {
             return None;
         }
         Some(Self {
@@ -57,9 +50,9 @@ impl Search {
 
 /// A leak, a cache that fills, a compiler that is not done.
 fn in_a_start(sights: &[Sight]) -> Option<SteadinessNote> {
-    let slope = common_slope(&by(sights, |it| (it.configuration, it.start)), LEVEL)?;
+    let slope = common_slope(&by(sights, |it| (it.configuration, it.start)), STEADY_LEVEL)?;
     let cpu_ratio_per_minute = slope.per_step.exp();
-    is_clear(&slope, A_MINUTE).then_some(match slope.per_step > 0.0 {
+    is_clear(&slope, CHANGE_A_MINUTE).then_some(match slope.per_step > 0.0 {
         true => SteadinessNote::SlowsDown { cpu_ratio_per_minute },
         false => SteadinessNote::StillWarmsUp { cpu_ratio_per_minute },
     })
@@ -68,11 +61,11 @@ fn in_a_start(sights: &[Sight]) -> Option<SteadinessNote> {
 /// A table that grows, a machine that throttles, neighbours that come and go.
 fn over_the_session(sights: &[Sight]) -> Option<SteadinessNote> {
     let groups = by(sights, |it| (it.configuration, 0));
-    let slope = common_slope(&groups, LEVEL)?;
+    let slope = common_slope(&groups, STEADY_LEVEL)?;
     let times = || sights.iter().map(|it| it.at_min);
     let minutes = times().fold(0.0, f64::max) - times().fold(f64::INFINITY, f64::min);
     let cpu_ratio = (slope.per_step * minutes).exp();
-    is_clear(&slope, A_SESSION / minutes)
+    is_clear(&slope, CHANGE_A_SESSION / minutes)
         .then_some(SteadinessNote::ChangedOverSession { cpu_ratio })
 }
 

@@ -14,6 +14,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::at_any_rate::AtAnyRate;
 use super::climb::{burst_clients, cap, most_rps, observe};
 use super::confirm::arrivals_within;
+use super::constants::{
+    EQUIVALENCE, NOTICED, PROBE_REQUESTS, PROBES_A_START, SETTLE, START_COST_S, START_PRIOR_SD_LOG,
+    VERIFY_BLOCKS_MAX, VERIFY_BLOCKS_PLANNED, WARM_BURST, WINDOW_LEAST_S, WINDOW_MOST_S,
+};
 use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, width};
 use super::{Ask, Told, TrialRequest};
 use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
@@ -95,23 +99,6 @@ pub struct Verify {
     notes: Vec<RecheckNote>,
 }
 
-/// As equal count settings whose ratio lies this near to one.
-const BAND: f64 = 0.03;
-/// An answer that could not have noticed a fall of this much says nothing.
-const NOTICED: f64 = 0.15;
-const PROBES: u32 = 3;
-/// Around what was held then: wide, so that what is measured now decides.
-const PRIOR_SD_LOG: f64 = 0.15;
-const BURST: Duration = Duration::from_secs(3);
-const SETTLE: Duration = Duration::from_secs(2);
-/// What a start is taken to cost beyond its load, seconds.
-const START_COST_S: f64 = 3.0;
-/// From one start of each nothing is known of their spread.
-const BLOCKS_PLANNED: f64 = 2.0;
-const BLOCKS_MAX: u32 = 40;
-/// Requests that a probe should see, as in a tune.
-const PROBE_REQUESTS: f64 = 2500.0;
-
 impl Verify {
     /// One that has been told nothing yet.
     pub fn new(plan: VerifyPlan) -> Self {
@@ -173,14 +160,14 @@ impl Verify {
         let took_s = self.now_s - self.block_began_s;
         let has_time = self.block == 0 || took_s <= self.time_left().as_secs_f64();
         let is_over = self.obstacle.is_some() || !self.settings.contains(&self.recommended());
-        if !has_time || is_over || self.block >= BLOCKS_MAX || self.is_sharp() {
+        if !has_time || is_over || self.block >= VERIFY_BLOCKS_MAX || self.is_sharp() {
             return false;
         }
         self.block += 1;
         self.block_began_s = self.now_s;
         // Once it is beaten beyond doubt, the rest of the time is the recommended setting's.
         let is_beaten = self.against_current().is_some_and(|ratio| {
-            ratio.beside(BAND) == Beside::Above && ratio.estimate(0.99).low > 1.0 + NOTICED
+            ratio.beside(EQUIVALENCE) == Beside::Above && ratio.estimate(0.99).low > 1.0 + NOTICED
         });
         self.queue.clone_from(&self.settings);
         let recommended = self.recommended();
@@ -193,7 +180,7 @@ impl Verify {
     /// More starts would not change what is said.
     fn is_sharp(&self) -> bool {
         let is_enough = |ratio: Option<LogRatio>| {
-            ratio.is_some_and(|ratio| ratio.estimate(0.95).relative_half_width() < BAND)
+            ratio.is_some_and(|ratio| ratio.estimate(0.95).relative_half_width() < EQUIVALENCE)
         };
         self.block >= 3
             && is_enough(self.against_then())
@@ -228,7 +215,7 @@ impl Verify {
             let offered = Offered::Closed { clients, think: Duration::ZERO };
             return TrialRequest {
                 fresh_start: true,
-                ..trial(TrialPurpose::Saturate, offered, BURST)
+                ..trial(TrialPurpose::Saturate, offered, WARM_BURST)
             };
         };
         let rate_rps = belief.median().max(0.1);
@@ -239,12 +226,13 @@ impl Verify {
 
     /// As long as two blocks allow; the first seconds of a longer one would tell no more.
     fn window(&self, rate_rps: f64) -> Duration {
-        let starts = BLOCKS_PLANNED * self.settings.len() as f64;
+        let starts = VERIFY_BLOCKS_PLANNED * self.settings.len() as f64;
         let each_s = self.plan.budget.as_secs_f64() / starts;
-        let burst_s = (SETTLE + BURST).as_secs_f64();
-        let probe_s = (each_s - START_COST_S - burst_s) / f64::from(PROBES) - SETTLE.as_secs_f64();
-        let wanted_s = (PROBE_REQUESTS / rate_rps).clamp(4.0, 20.0);
-        Duration::from_secs_f64(wanted_s.min(probe_s.max(4.0)).round())
+        let burst_s = (SETTLE + WARM_BURST).as_secs_f64();
+        let probe_s =
+            (each_s - START_COST_S - burst_s) / f64::from(PROBES_A_START) - SETTLE.as_secs_f64();
+        let wanted_s = (PROBE_REQUESTS / rate_rps).clamp(WINDOW_LEAST_S, WINDOW_MOST_S);
+        Duration::from_secs_f64(wanted_s.min(probe_s.max(WINDOW_LEAST_S)).round())
     }
 
     fn take(&mut self, summary: &TrialSummary) {
@@ -258,7 +246,7 @@ impl Verify {
         }
         self.is_broken = false;
         let Some(rate) = summary.offered.rate() else {
-            let mut belief = RatePosterior::with_prior(held_rps.max(0.01), PRIOR_SD_LOG);
+            let mut belief = RatePosterior::with_prior(held_rps.max(0.01), START_PRIOR_SD_LOG);
             cap(&mut belief, most_rps(summary));
             self.belief = Some(belief);
             return;
@@ -266,7 +254,7 @@ impl Verify {
         let Some(belief) = &mut self.belief else { return };
         observe(belief, rate.as_per_second(), summary);
         self.probes += 1;
-        if self.probes < PROBES {
+        if self.probes < PROBES_A_START {
             return;
         }
         let start = Start {
@@ -374,10 +362,10 @@ impl Verify {
             return (Verdict::Undecided, RecheckReason::NoWholeStart);
         };
         let has_rival = self.settings.len() > 1;
-        if then.beside(BAND) == Beside::Below {
+        if then.beside(EQUIVALENCE) == Beside::Below {
             return (Verdict::No, RecheckReason::HoldsLess);
         }
-        if current.is_some_and(|ratio| ratio.beside(BAND) == Beside::Below) {
+        if current.is_some_and(|ratio| ratio.beside(EQUIVALENCE) == Beside::Below) {
             return (Verdict::No, RecheckReason::FormerHoldsMore);
         }
         let is_missing = has_rival && current.is_none();
@@ -412,7 +400,7 @@ impl Verify {
 fn more_to_decide(ratio: &LogRatio) -> Option<f64> {
     let limit = (1.0 - NOTICED).ln();
     if ratio.value < limit + 0.01 {
-        return ratio.more_to_decide(BAND);
+        return ratio.more_to_decide(EQUIVALENCE);
     }
     let half = ratio.value - ratio.estimate(0.95).low.ln();
     let share = half / (ratio.value - limit);

@@ -2,6 +2,7 @@
 
 mod bench_diagnosis;
 mod bench_load;
+mod bench_sensitivity;
 pub mod bench_tune;
 mod blocks;
 mod bootstrap;
