@@ -149,7 +149,7 @@ impl Search {
             return KnobVerdict::Undecided;
         }
         let narrow = self.capacity_ratio(variant, 0.90);
-        let is_same = is_equivalent(capacity) || narrow.is_some_and(|ratio| is_equivalent(&ratio));
+        let is_same = narrow.is_some_and(|ratio| is_equivalent(&ratio));
         let saves = memory.is_some_and(|memory| memory.high < 1.0 - EQUIVALENCE);
         match capacity {
             _ if is_same && saves => KnobVerdict::Helps,
