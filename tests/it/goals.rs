@@ -171,7 +171,9 @@ fn the_cheapest_request_is_as_cheap_as_the_truth_allows() {
         let found = &ended.result.objective.as_ref().unwrap().front;
         let million = found.iter().find(|it| it.chosen).unwrap().cost_per_million_requests;
         let truth = cost(chosen(&ended)) / 3600.0 * 1e6;
-        assert!((million.unwrap() / truth - 1.0).abs() < 0.1, "{million:?} beside {truth}");
+        // The rate is one that it holds, below the truth; memory costs the same at any rate.
+        let of_truth = million.unwrap() / truth;
+        assert!((0.95..1.15).contains(&of_truth), "{million:?} beside {truth}");
     }
 }
 
