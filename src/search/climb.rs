@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::constants::{
-    ABOVE_BAR, AS_EXPECTED, BELOW_SATURATION_SD_LOG, BUDGET_PER_PROBE_S, BURST_REQUESTS,
+    ABOVE_BAR, AS_EXPECTED, BELOW_SATURATION_SD_LOG, BOLD, BUDGET_PER_PROBE_S, BURST_REQUESTS,
     BURST_SD_LOG, CLIENTS_MOST, COLLAPSED, FAR_BELOW_SATURATION_SD_LOG, FAR_MORE, FEWER,
     MANY_CLIENTS, NEAR_SATURATION_SD_LOG, OUT_BY_BURST, PROBE_REQUESTS, PROBES_MAX,
     PROBES_PRECISION, REFERENCE_PROBES, SETTLE, SHORT_BUDGET, WINDOW_LEAST_S, WINDOW_MOST_S,
@@ -28,6 +28,7 @@ pub(super) struct Climb {
     is_repeated: bool,
     has_burst: bool,
     probes: u32,
+    has_missed: bool,
     is_over: bool,
 }
 
@@ -44,6 +45,7 @@ impl Climb {
             is_repeated: false,
             has_burst: false,
             probes: 0,
+            has_missed: false,
             is_over: false,
         }
     }
@@ -84,6 +86,8 @@ impl Search {
         let rate = match climb.bar_rps {
             // Is it worth more time at all? Asked just above the best so far.
             Some(bar) if belief.median() < bar * ABOVE_BAR => bar * ABOVE_BAR,
+            // Nothing above what was held is known.
+            _ if climb.probes >= 1 && !climb.has_missed => belief.quantile(BOLD),
             _ => belief.median(),
         };
         Some(self.probe_request(climb.configuration, rate, TrialPurpose::Probe))
@@ -243,6 +247,7 @@ impl Search {
         let burst = cell.burst_rps.unwrap_or(0.0);
         if let Some(climb) = self.climb_mut() {
             climb.probes += 1;
+            climb.has_missed |= summary.edge.is_some() || summary.leaning == Verdict::No;
             let is_beaten = climb.bar_rps.is_some_and(|bar| best_case < bar);
             // A rate this far below saturation is no answer anybody wants to an exact figure.
             let is_hopeless = median < burst * 0.01;
