@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use super::TrialRequest;
-use super::climb::burst_clients;
+use super::ask::TrialRequest;
+use super::belief::WindowAnswer;
 use super::constants::{FIRST_BURST, FIRST_BURST_WARM_UP, SETTLE};
-use super::rate::{RateAsk, RateSearch, WindowAnswer};
+use super::loads::burst_clients;
+use super::rate::{RateAsk, RateSearch};
 use crate::stats::Estimate;
-use crate::terms::{Arrivals, Configuration, Offered, TrialPurpose, TrialSummary, Variant};
+use crate::terms::{Arrivals, Configuration, Offered, TrialPurpose, TrialSummary};
 
 /// A measurement of one capacity, as far as it is.
 #[derive(Debug, Clone)]
@@ -29,34 +30,15 @@ impl CapacitySearch {
 
     /// The next trial; `None` when the time is used.
     pub fn next(&self) -> Option<TrialRequest> {
+        let at = self.configuration;
         if !self.has_burst {
-            return Some(self.burst());
+            let clients = burst_clients(at);
+            let burst = TrialRequest::burst(at, clients, FIRST_BURST_WARM_UP, FIRST_BURST);
+            return Some(TrialRequest { fresh_start: true, ..burst });
         }
         let RateAsk::Window { rate, settle, duration } = self.rates.next()? else { return None };
-        Some(TrialRequest {
-            configuration: self.configuration,
-            variant: Variant::AS_IT_IS,
-            fresh_start: false,
-            purpose: TrialPurpose::Probe,
-            offered: Offered::Open { rate, arrivals: self.arrivals },
-            warm_up: settle,
-            duration,
-            common_arrivals: None,
-        })
-    }
-
-    fn burst(&self) -> TrialRequest {
-        let clients = burst_clients(self.configuration);
-        TrialRequest {
-            configuration: self.configuration,
-            variant: Variant::AS_IT_IS,
-            fresh_start: true,
-            purpose: TrialPurpose::Saturate,
-            offered: Offered::Closed { clients, think: Duration::ZERO },
-            warm_up: FIRST_BURST_WARM_UP,
-            duration: FIRST_BURST,
-            common_arrivals: None,
-        }
+        let offered = Offered::Open { rate, arrivals: self.arrivals };
+        Some(TrialRequest::new(at, TrialPurpose::Probe, offered, settle, duration))
     }
 
     /// Takes the result of the trial that was asked for.

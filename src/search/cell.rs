@@ -1,6 +1,7 @@
 //! What is known of one configuration.
 
-use super::climb::most_rps;
+use super::belief::most_rps;
+use super::constants::START_SD_LOG;
 use crate::model::Costs;
 use crate::stats::RatePosterior;
 use crate::terms::{Limit, Obstacle, TrialPurpose, TrialSummary, Verdict};
@@ -49,6 +50,34 @@ impl Cell {
     /// Median of the capacity by the race.
     pub fn capacity_rps(&self) -> Option<f64> {
         self.race.as_ref().filter(|_| self.probes > 0).map(RatePosterior::median)
+    }
+
+    /// Logarithm of the race's capacity and its standard deviation.
+    pub fn race_mean_sd(&self) -> Option<(f64, f64)> {
+        let belief = self.race.as_ref()?;
+        Some((belief.median().ln(), belief.sd_log()))
+    }
+
+    /// Logarithm of the capacity by its blocks.
+    pub fn blocks_mean(&self) -> f64 {
+        self.blocks.iter().map(|block| block.1.ln()).sum::<f64>() / self.blocks.len().max(1) as f64
+    }
+
+    /// Logarithm of the capacity by its blocks and by the race, each as far as it is to be trusted.
+    /// `spread`: variance of one block.
+    pub fn score(&self, spread: f64) -> f64 {
+        let blocks = self.blocks.len() as f64 / spread.max(1e-6);
+        let (race, sd) = self.race_mean_sd().unwrap_or((0.0, f64::INFINITY));
+        let race_weight = 1.0 / (sd.powi(2) + START_SD_LOG.powi(2));
+        (self.blocks_mean() * blocks + race * race_weight) / (blocks + race_weight)
+    }
+
+    /// Its capacity and the other's in the blocks that measured both, by block.
+    pub fn paired_blocks(&self, other: &Self) -> impl Iterator<Item = (f64, f64)> {
+        self.blocks.iter().filter_map(|&(block, rps, _)| {
+            let beside = other.blocks.iter().find(|(of, ..)| *of == block)?;
+            Some((rps, beside.1))
+        })
     }
 
     pub fn is_open(&self) -> bool {

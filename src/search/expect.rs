@@ -1,18 +1,16 @@
 //! What the model expects of the grid, fitted anew to what is known so far.
 
-use super::Search;
-use super::cell::Cell;
 use super::constants::{MODEL_ERROR_LEAST, OWN_SHARE_LEAST};
-use crate::model::{self, Correction, Demand, Form, MemoryModel, Observation, closed_throughput};
+use super::ledger::Ledger;
+use crate::model::{self, Correction, Demand, MemoryModel, Observation, closed_throughput};
 use crate::terms::{
-    Bytes, Configuration, LimitKind, Obstacle, PredictedLimit, Prediction, QuantileLimit, Stated,
+    Configuration, LimitKind, Obstacle, PredictedLimit, Prediction, QuantileLimit, Stated,
 };
 
 /// A fitted model with its own record of how wrong it was.
-pub(super) struct Expectations {
+pub(super) struct Expectations<'a> {
+    ledger: &'a Ledger,
     demand: Demand,
-    cores: f64,
-    form: Form,
     memory: Option<MemoryModel>,
     /// The most that was measured with one number of workers, as long as that is the only one:
     /// how much of it they share is not known then.
@@ -23,52 +21,21 @@ pub(super) struct Expectations {
     pub error: f64,
 }
 
-impl Search {
-    /// `None` before anything was saturated.
-    pub(super) fn expectations(&self) -> Option<Expectations> {
-        let observations = self.observations();
-        let demand = model::fit(&observations, self.plan.cores)?;
-        let mut expectations = Expectations {
-            demand,
-            cores: self.plan.cores,
-            form: self.plan.form,
-            memory: model::memory(&self.memory_points()),
-            same_workers: same_workers(&self.memory_points()),
-            limit: self.limit?,
-            correction: Correction::default(),
-            error: MODEL_ERROR_LEAST,
-        };
-        expectations.error = expectations.error_on(&observations);
-        expectations.correction = expectations.correction_on(self);
-        Some(expectations)
-    }
-
-    /// What each measured configuration took.
-    pub(super) fn memory_points(&self) -> Vec<(Configuration, u64)> {
-        let cells = self.cells.iter();
-        cells
-            .filter_map(|(&configuration, cell)| Some((configuration, cell.memory_bytes?)))
-            .collect()
-    }
-
-    fn observations(&self) -> Vec<Observation> {
-        let latency = self.unloaded.map(|u| u.latency_mean_s);
-        let shared = self.plan.generator_shares_cores;
-        let unloaded_cpu = self.unloaded.and_then(|u| u.cpu_per_request_s);
-        self.cells
-            .iter()
-            .filter(|(_, cell)| cell.burst_rps.is_some_and(|rps| rps > 0.0))
-            .map(|(&configuration, cell)| Observation {
-                configuration: self.plan.form.occupied(configuration, cell.burst_clients),
-                saturated_rps: cell.saturated_rps,
-                cpu_per_request_s: cell.cpu_per_request_s.or(unloaded_cpu),
-                unloaded_latency_s: latency,
-                worker_busy_cores: cell.worker_busy_cores,
-                generator_s: cell.generator_per_request_s.filter(|_| shared),
-                ..Observation::of(configuration)
-            })
-            .collect()
-    }
+fn observations(ledger: &Ledger) -> Vec<Observation> {
+    let Ledger { plan, alone, .. } = ledger;
+    let saturated =
+        ledger.cells.iter().filter(|(_, cell)| cell.burst_rps.is_some_and(|rps| rps > 0.0));
+    saturated
+        .map(|(&configuration, cell)| Observation {
+            configuration: plan.form.occupied(configuration, cell.burst_clients),
+            saturated_rps: cell.saturated_rps,
+            cpu_per_request_s: cell.cpu_per_request_s.or(alone.and_then(|it| it.cpu_per_request_s)),
+            unloaded_latency_s: alone.map(|it| it.latency_mean_s),
+            worker_busy_cores: cell.worker_busy_cores,
+            generator_s: cell.generator_per_request_s.filter(|_| plan.generator_shares_cores),
+            ..Observation::of(configuration)
+        })
+        .collect()
 }
 
 fn same_workers(points: &[(Configuration, u64)]) -> Option<(u16, u64)> {
@@ -78,28 +45,48 @@ fn same_workers(points: &[(Configuration, u64)]) -> Option<(u16, u64)> {
     is_only.then_some((workers, most))
 }
 
-impl Expectations {
+impl<'a> Expectations<'a> {
+    /// `None` before anything was saturated.
+    pub fn of(ledger: &'a Ledger) -> Option<Self> {
+        let observations = observations(ledger);
+        let memory_points = ledger.memory_points();
+        let mut expectations = Self {
+            ledger,
+            demand: model::fit(&observations, ledger.plan.cores)?,
+            memory: model::memory(&memory_points),
+            same_workers: same_workers(&memory_points),
+            limit: ledger.alone?.limit,
+            correction: Correction::default(),
+            error: MODEL_ERROR_LEAST,
+        };
+        expectations.error = expectations.error_on(&observations);
+        expectations.correction = expectations.correction();
+        Some(expectations)
+    }
+
     /// Root mean square of the relative error over the saturated trials.
     fn error_on(&self, observations: &[Observation]) -> f64 {
-        let squares: Vec<f64> = observations
-            .iter()
-            .filter_map(|o| {
-                let measured = o.saturated_rps?;
-                let modelled = closed_throughput(&self.demand, o.configuration, self.cores);
-                Some((modelled / measured).ln().powi(2))
-            })
-            .collect();
+        let square = |o: &Observation| {
+            let modelled = closed_throughput(&self.demand, o.configuration, self.ledger.plan.cores);
+            Some((modelled / o.saturated_rps?).ln().powi(2))
+        };
+        let squares: Vec<f64> = observations.iter().filter_map(square).collect();
         let mean = squares.iter().sum::<f64>() / squares.len().max(1) as f64;
         mean.sqrt().max(MODEL_ERROR_LEAST)
     }
 
     /// What it answers when there is always more to do, requests/s.
     pub fn saturated_rps(&self, configuration: Configuration) -> f64 {
-        closed_throughput(
-            &self.form.computed(configuration, &self.demand).0,
-            self.form.places(configuration, &self.demand),
-            self.cores,
-        )
+        let (demand, places, _) = self.asked(configuration);
+        closed_throughput(&demand, places, self.ledger.plan.cores)
+    }
+
+    /// What the formulas are asked for a configuration: demands, places, and the seconds of a
+    /// request that these leave out.
+    fn asked(&self, configuration: Configuration) -> (Demand, Configuration, f64) {
+        let form = self.ledger.plan.form;
+        let (demand, more_s) = form.computed(configuration, &self.demand);
+        (demand, form.places(configuration, &self.demand), more_s)
     }
 
     /// What the model says, corrected by how wrong it was on what was measured nearby: what it does
@@ -109,26 +96,18 @@ impl Expectations {
         self.modelled_rps(configuration) * self.correction.factor(configuration)
     }
 
-    fn correction_on(&self, search: &Search) -> Correction {
-        let measured = search.cells.iter().filter(|(_, cell)| cell.is_open());
-        let ratio = |(&configuration, cell): (&Configuration, &Cell)| {
-            let (measured, modelled) = (cell.capacity_rps()?, self.modelled_rps(configuration));
+    fn correction(&self) -> Correction {
+        Correction::new(self.ledger.raced().filter_map(|(configuration, measured)| {
+            let modelled = self.modelled_rps(configuration);
             (modelled > 0.0).then(|| (configuration, measured / modelled))
-        };
-        Correction::new(measured.filter_map(ratio))
+        }))
     }
 
     fn modelled_rps(&self, configuration: Configuration) -> f64 {
-        let quantile = self.limit.quantile.get();
-        let limit_s = self.limit.limit.as_secs_f64();
-        let (demand, less_s) = self.form.computed(configuration, &self.demand);
-        model::capacity(
-            &demand,
-            self.form.places(configuration, &self.demand),
-            self.cores,
-            quantile,
-            limit_s - less_s,
-        )
+        let (demand, places, less_s) = self.asked(configuration);
+        let QuantileLimit { quantile, limit } = self.limit;
+        let limit_s = limit.as_secs_f64() - less_s;
+        model::capacity(&demand, places, self.ledger.plan.cores, quantile.get(), limit_s)
     }
 
     /// Capacity within the goal as a share of what saturation gives; `None` when nothing is
@@ -144,9 +123,8 @@ impl Expectations {
 
     /// p95 at this rate, seconds; `None` where it cannot keep up.
     pub fn p95_s(&self, configuration: Configuration, rate_rps: f64) -> Option<f64> {
-        let (demand, more_s) = self.form.computed(configuration, &self.demand);
-        let places = self.form.places(configuration, &self.demand);
-        let latency = model::open_latency(&demand, places, self.cores, rate_rps)?;
+        let (demand, places, more_s) = self.asked(configuration);
+        let latency = model::open_latency(&demand, places, self.ledger.plan.cores, rate_rps)?;
         Some(latency.p95_s + more_s)
     }
 
@@ -156,12 +134,8 @@ impl Expectations {
     }
 
     /// Why it cannot be run here, before trying it.
-    pub fn ruled_out(
-        &self,
-        configuration: Configuration,
-        limit: Option<Bytes>,
-    ) -> Option<Obstacle> {
-        let (expected, limit) = (self.memory_bytes(configuration)?, limit?);
+    pub fn ruled_out(&self, configuration: Configuration) -> Option<Obstacle> {
+        let (expected, limit) = (self.memory_bytes(configuration)?, self.ledger.plan.memory?);
         let needs = match self.same_workers {
             Some((workers, bytes)) if configuration.workers.get() > workers => {
                 let more = f64::from(configuration.workers.get() - workers) / f64::from(workers);
@@ -173,22 +147,18 @@ impl Expectations {
         (!does_fit).then_some(Obstacle::NeedsMemory { needed_bytes: needs, limit_bytes: limit.0 })
     }
 
-    pub fn predictions(&self, search: &Search) -> Vec<Prediction> {
-        search.cells.keys().map(|&configuration| self.prediction(search, configuration)).collect()
+    pub fn predictions(&self) -> Vec<Prediction> {
+        self.ledger.cells.keys().map(|&configuration| self.prediction(configuration)).collect()
     }
 
-    fn prediction(&self, search: &Search, configuration: Configuration) -> Prediction {
+    fn prediction(&self, configuration: Configuration) -> Prediction {
         let capacity = self.capacity_rps(configuration);
         // Two standard errors either way on the logarithm.
         let spread = (2.0 * self.error).exp();
-        let cell = &search.cells[&configuration];
-        let ruled_out =
-            cell.ruled_out.clone().or_else(|| self.ruled_out(configuration, search.plan.memory));
-        let kind: LimitKind = model::limit(
-            &self.form.computed(configuration, &self.demand).0,
-            self.form.places(configuration, &self.demand),
-            self.cores,
-        );
+        let ruled_out = self.ledger.cells[&configuration].ruled_out.clone();
+        let ruled_out = ruled_out.or_else(|| self.ruled_out(configuration));
+        let (demand, places, _) = self.asked(configuration);
+        let kind: LimitKind = model::limit(&demand, places, self.ledger.plan.cores);
         Prediction {
             workers: configuration.workers.get(),
             threads: configuration.threads.get(),

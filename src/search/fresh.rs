@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use super::climb::{cap, most_rps, observe};
+use super::ask::TrialRequest;
+use super::belief::{after_burst, most_rps, observe};
 use super::constants::{CHANGE_PRIOR_SD_LOG, SETTLE, WINDOW_LEAST_S, WINDOW_MOST_S};
-use super::{Search, TrialRequest};
+use super::ledger::Ledger;
+use super::loads;
 use crate::stats::RatePosterior;
 use crate::terms::{Configuration, TrialPurpose, TrialSummary, Variant};
 
@@ -19,6 +21,23 @@ pub(super) struct Pace {
 impl Default for Pace {
     fn default() -> Self {
         Self { probes: 1, duration_s: WINDOW_LEAST_S }
+    }
+}
+
+impl Pace {
+    /// At which each start takes about `each_s` seconds, as far as that is possible.
+    pub fn of(ledger: &Ledger, each_s: f64) -> Self {
+        let settle_s = SETTLE.as_secs_f64();
+        let free_s = each_s - ledger.start_cost_s - loads::burst_s(ledger);
+        let probes = if free_s < WINDOW_LEAST_S + 1.5 * settle_s { 1 } else { 2 };
+        let duration_s = free_s / f64::from(probes) - settle_s;
+        Self { probes, duration_s: duration_s.clamp(WINDOW_LEAST_S, WINDOW_MOST_S).round() }
+    }
+
+    /// Seconds that one start takes, load included.
+    pub fn start_s(self, ledger: &Ledger) -> f64 {
+        let probe_s = SETTLE.as_secs_f64() + self.duration_s;
+        ledger.start_cost_s + loads::burst_s(ledger) + f64::from(self.probes) * probe_s
     }
 }
 
@@ -51,51 +70,29 @@ pub(super) struct Capacity {
     pub memory_bytes: Option<u64>,
 }
 
-impl Search {
-    /// The next trial of a start.
-    pub(super) fn fresh_request(&self, arm: Arm, start: &FreshStart, pace: Pace) -> TrialRequest {
-        let request = match &start.belief {
-            None => TrialRequest { fresh_start: true, ..self.burst_request(arm.configuration) },
+impl FreshStart {
+    /// Its next trial.
+    pub fn request(&self, ledger: &Ledger, arm: Arm, pace: Pace) -> TrialRequest {
+        let (at, purpose) = (arm.configuration, TrialPurpose::Screen);
+        let request = match &self.belief {
+            None => TrialRequest { fresh_start: true, ..loads::burst(ledger, at) },
             Some(belief) => TrialRequest {
                 duration: Duration::from_secs_f64(pace.duration_s),
-                ..self.probe_request(arm.configuration, belief.median(), TrialPurpose::Screen)
+                ..loads::probe(ledger, at, belief.median())
             },
         };
-        TrialRequest { purpose: TrialPurpose::Screen, variant: arm.variant, ..request }
+        TrialRequest { purpose, variant: arm.variant, ..request }
     }
 
-    /// The pace at which each start takes about `each_s` seconds, as far as that is possible.
-    pub(super) fn pace(&self, each_s: f64) -> Pace {
-        let settle_s = SETTLE.as_secs_f64();
-        let free_s = each_s - self.start_cost_s - self.burst_s();
-        let probes = if free_s < WINDOW_LEAST_S + 1.5 * settle_s { 1 } else { 2 };
-        let duration_s = free_s / f64::from(probes) - settle_s;
-        Pace { probes, duration_s: duration_s.clamp(WINDOW_LEAST_S, WINDOW_MOST_S).round() }
-    }
-
-    /// Seconds that one start takes, load included.
-    pub(super) fn fresh_cost_s(&self, pace: Pace) -> f64 {
-        let probe_s = SETTLE.as_secs_f64() + pace.duration_s;
-        self.start_cost_s + self.burst_s() + f64::from(pace.probes) * probe_s
-    }
-}
-
-impl FreshStart {
     /// Takes the next result; the capacity once all probes are done. `known`: the capacity and the
     /// burst of the same configuration of the app as it is; a change that lets twice as much
     /// through begins its search there.
-    pub(super) fn take(
-        &mut self,
-        summary: &TrialSummary,
-        known: Known,
-        pace: Pace,
-    ) -> Option<Capacity> {
+    pub fn take(&mut self, summary: &TrialSummary, known: Known, pace: Pace) -> Option<Capacity> {
         let Some(rate) = summary.offered.rate() else {
             let burst_rps = summary.summary.got_through_rps();
             let prior = known.capacity_rps * burst_rps / known.burst_rps;
-            let mut belief = RatePosterior::with_prior(prior.max(0.01), CHANGE_PRIOR_SD_LOG);
-            cap(&mut belief, most_rps(summary));
-            self.belief = Some(belief);
+            let most_rps = most_rps(summary);
+            self.belief = Some(after_burst(prior.max(0.01), CHANGE_PRIOR_SD_LOG, most_rps));
             return None;
         };
         let belief = self.belief.as_mut()?;

@@ -6,22 +6,24 @@
 
 use std::time::Duration;
 
-use super::climb::observe;
+use super::ask::TrialRequest;
+use super::belief::observe;
 use super::constants::{
     HOLD_ATTEMPTS, HOLD_LEAST_S, HOLD_MOST_S, HOLD_SHARE, HOLD_WARM_UP, SHORT_BUDGET, START_SD_LOG,
     STEP_DOWN, SURE,
 };
-use super::{Search, Stage, TrialRequest};
+use super::estimates::{capacity, drift_sd_log};
+use super::ledger::Ledger;
+use super::recommend::Ending;
 use crate::stats::{Estimate, RatePosterior};
 use crate::terms::{
-    Configuration, HeldRate, Offered, Rate, SearchNote, TrialPurpose, TrialSummary, Variant,
-    Verdict,
+    Configuration, HeldRate, Offered, Rate, SearchNote, TrialPurpose, TrialSummary, Verdict,
 };
 
 /// The chosen setting at the rate to be printed.
 #[derive(Debug, Clone)]
 pub(super) struct Hold {
-    pub configuration: Configuration,
+    configuration: Configuration,
     /// Of its capacity: what the fresh starts said, and what each attempt adds.
     belief: RatePosterior,
     /// What is sent next, requests/s.
@@ -36,62 +38,51 @@ pub(super) struct Hold {
     is_over: bool,
 }
 
-/// How the last part came out.
-#[derive(Debug, Clone)]
-pub(super) struct Ending {
-    pub configuration: Configuration,
-    pub held: Option<HeldRate>,
-    /// Capacity by all that is known, with its 95 % interval.
-    pub capacity: Estimate,
+/// What comes after it.
+pub(super) enum AfterHold {
+    /// The setting cannot be run any more: another one is to be held.
+    Another,
+    /// Nothing of it. `None`: nothing was tried.
+    Ended(Option<Ending>),
 }
 
-impl Search {
-    /// Time of the budget that the last part is kept, seconds.
-    pub(super) fn kept_for_hold_s(&self) -> f64 {
-        if self.plan.budget < SHORT_BUDGET {
-            return 0.0;
-        }
-        let most_s = HOLD_ATTEMPTS * (self.before_hold_s() + HOLD_MOST_S);
-        (HOLD_SHARE * self.plan.budget.as_secs_f64()).min(most_s)
+/// Time of the budget that the last part is kept, seconds.
+pub(super) fn kept_s(ledger: &Ledger) -> f64 {
+    if ledger.plan.budget < SHORT_BUDGET {
+        return 0.0;
     }
+    let most_s = HOLD_ATTEMPTS * (before_s(ledger) + HOLD_MOST_S);
+    (HOLD_SHARE * ledger.plan.budget.as_secs_f64()).min(most_s)
+}
 
-    /// What the shortest attempt alone takes of it, seconds.
-    pub(super) fn kept_at_least_s(&self) -> f64 {
-        self.kept_for_hold_s().min(self.before_hold_s() + HOLD_LEAST_S)
-    }
+/// What the shortest attempt alone takes of it, seconds.
+pub(super) fn kept_at_least_s(ledger: &Ledger) -> f64 {
+    kept_s(ledger).min(before_s(ledger) + HOLD_LEAST_S)
+}
 
-    fn before_hold_s(&self) -> f64 {
-        self.start_cost_s + HOLD_WARM_UP.as_secs_f64()
-    }
+fn before_s(ledger: &Ledger) -> f64 {
+    ledger.start_cost_s + HOLD_WARM_UP.as_secs_f64()
+}
 
-    /// How long the next attempt measures: all of the time that is left but the shortest attempt's
-    /// after it. `None`: there is no time for one.
-    fn attempt(&self) -> Option<Duration> {
-        let left_s = self.time_left().as_secs_f64();
-        let is_time =
-            self.before_hold_s() + HOLD_LEAST_S <= left_s && self.plan.budget >= SHORT_BUDGET;
-        let measured_s =
-            (left_s - 2.0 * self.before_hold_s() - HOLD_LEAST_S).clamp(HOLD_LEAST_S, HOLD_MOST_S);
-        is_time.then(|| Duration::from_secs_f64(measured_s.round()))
-    }
+/// How long the next attempt measures: all of the time that is left but the shortest attempt's
+/// after it. `None`: there is no time for one.
+fn attempt(ledger: &Ledger) -> Option<Duration> {
+    let (left_s, before_s) = (ledger.left_s(), before_s(ledger));
+    let is_time = before_s + HOLD_LEAST_S <= left_s && ledger.plan.budget >= SHORT_BUDGET;
+    let measured_s = (left_s - 2.0 * before_s - HOLD_LEAST_S).clamp(HOLD_LEAST_S, HOLD_MOST_S);
+    is_time.then(|| Duration::from_secs_f64(measured_s.round()))
+}
 
-    /// What the search turns to when the choice is made.
-    pub(super) fn begin_hold(&mut self) -> Stage {
-        match self.to_hold() {
-            Some(hold) => Stage::Hold(hold),
-            None => self.begin_screen(),
-        }
-    }
-
-    fn to_hold(&self) -> Option<Hold> {
-        let configuration = self.to_recommend()?;
-        let estimate = self.capacity(configuration)?.rps;
-        let duration = self.attempt()?;
+impl Hold {
+    /// Of this setting; `None` when nothing is known of it, or there is no time.
+    pub fn begin(ledger: &Ledger, configuration: Configuration) -> Option<Self> {
+        let estimate = capacity(ledger, configuration)?;
+        let duration = attempt(ledger)?;
         let sd_log = (estimate.high / estimate.low).ln() / (2.0 * 1.96);
         let belief = RatePosterior::with_prior(estimate.value, sd_log);
-        let asked_rps = self.plan.objective.rate_rps();
+        let asked_rps = ledger.plan.objective.rate_rps();
         let rate_rps = asked_rps.unwrap_or_else(|| printable(belief.quantile(1.0 - SURE)));
-        Some(Hold {
+        Some(Self {
             configuration,
             belief,
             rate_rps,
@@ -103,74 +94,56 @@ impl Search {
         })
     }
 
-    pub(super) fn hold_request(&self, hold: &Hold) -> Option<TrialRequest> {
-        let is_open = self.cells[&hold.configuration].is_open();
-        (!hold.is_over && is_open).then(|| TrialRequest {
-            configuration: hold.configuration,
-            variant: Variant::AS_IT_IS,
-            fresh_start: true,
-            purpose: TrialPurpose::Hold,
-            offered: Offered::Open {
-                rate: Rate::per_second(hold.rate_rps).expect("finite and positive"),
-                arrivals: self.plan.arrivals,
-            },
-            warm_up: HOLD_WARM_UP,
-            duration: hold.duration,
-            common_arrivals: None,
-        })
+    /// The next attempt; `None` when it is over.
+    pub fn request(&self, ledger: &Ledger) -> Option<TrialRequest> {
+        let offered = Offered::Open {
+            rate: Rate::per_second(self.rate_rps).expect("finite and positive"),
+            arrivals: ledger.plan.arrivals,
+        };
+        let (at, purpose) = (self.configuration, TrialPurpose::Hold);
+        let request = TrialRequest::new(at, purpose, offered, HOLD_WARM_UP, self.duration);
+        let goes_on = !self.is_over && ledger.is_open(&at);
+        goes_on.then_some(TrialRequest { fresh_start: true, ..request })
     }
 
-    pub(super) fn take_hold(&mut self, summary: &TrialSummary) {
-        let next = self.attempt();
-        let Stage::Hold(hold) = &mut self.stage else { return };
-        hold.take(summary);
-        let is_settled = hold.held.is_some_and(|held| held.certain);
-        hold.is_over = is_settled || hold.is_asked || next.is_none();
-        hold.duration = next.unwrap_or(hold.duration);
+    /// Takes the result of an attempt.
+    pub fn take(&mut self, ledger: &Ledger, summary: &TrialSummary) {
+        self.learn(summary);
+        let next = attempt(ledger);
+        let is_settled = self.held.is_some_and(|held| held.certain);
+        self.is_over = is_settled || self.is_asked || next.is_none();
+        self.duration = next.unwrap_or(self.duration);
     }
 
-    /// Ends the last part with what it came to.
-    pub(super) fn end_hold(&mut self, hold: Hold) -> Stage {
-        if !self.cells[&hold.configuration].is_open() {
-            return self.begin_hold();
+    /// Ends it with what is known: it could not be measured.
+    pub fn give_up(&mut self) {
+        self.is_over = true;
+    }
+
+    /// What it came to.
+    pub fn end(self, ledger: &mut Ledger) -> AfterHold {
+        if !ledger.is_open(&self.configuration) {
+            return AfterHold::Another;
         }
-        let others_sd_log = START_SD_LOG.hypot(self.drift_sd_log());
-        if let Some(ending) = hold.ending(others_sd_log) {
-            if let (None, Some(rate_rps)) = (ending.held, hold.missed_rps) {
-                self.note(SearchNote::NothingHeldAtEnd { rate_rps });
-            }
-            self.ending = Some(ending);
+        let ending = self.ending(START_SD_LOG.hypot(drift_sd_log(ledger)));
+        if let (Some(Ending { held: None, .. }), Some(rate_rps)) = (&ending, self.missed_rps) {
+            ledger.note(SearchNote::NothingHeldAtEnd { rate_rps });
         }
-        self.begin_screen()
+        AfterHold::Ended(ending)
     }
 
-    /// Gives up on the last part: it could not be measured.
-    pub(super) fn drop_hold(&mut self) {
-        if let Stage::Hold(hold) = &mut self.stage {
-            hold.is_over = true;
-        }
-    }
-
-    /// How the last part came out, if it was about this setting.
-    pub(super) fn ending_of(&self, chosen: Configuration) -> Option<&Ending> {
-        self.ending.as_ref().filter(|ending| ending.configuration == chosen)
-    }
-}
-
-impl Hold {
-    fn take(&mut self, summary: &TrialSummary) {
+    fn learn(&mut self, summary: &TrialSummary) {
         observe(&mut self.belief, self.rate_rps, summary);
         let is_held = summary.leaning == Verdict::Yes && summary.verdict != Verdict::No;
         if is_held {
-            let held = HeldRate {
+            self.held = Some(HeldRate {
                 rate_rps: self.rate_rps,
                 duration_s: summary.summary.duration_s,
                 requests: summary.summary.due,
                 failed: summary.summary.failed(),
                 trial: summary.id,
                 certain: summary.verdict == Verdict::Yes,
-            };
-            self.held = Some(held);
+            });
         } else {
             self.missed_rps = Some(self.rate_rps);
             self.held = None;

@@ -95,31 +95,28 @@ pub(super) fn cost(prices: &Prices, rps: f64, cpu_s: f64, memory_bytes: u64) -> 
 /// With a rate: of those certain to hold it the best, confirmed ones before what only the race
 /// says; when none is certain the likeliest; when none holds it the highest capacity.
 pub fn choose(objective: &Objective, settings: &[Weighed]) -> Option<Pick> {
-    let highest = |all: &mut dyn Iterator<Item = &Weighed>| {
-        all.max_by(|a, b| a.capacity.value.total_cmp(&b.capacity.value)).map(|it| it.configuration)
+    let highest = |all: &[Weighed]| {
+        let highest = all.iter().max_by(|a, b| a.capacity.value.total_cmp(&b.capacity.value));
+        highest.map(|it| it.configuration)
     };
     let Some(rate) = objective.rate_rps() else {
         let confirmed: Vec<Weighed> =
             settings.iter().filter(|it| it.is_confirmed).copied().collect();
         let best = best(objective, &confirmed).or_else(|| best(objective, settings));
         let is_answer = best.is_some();
-        let configuration = best.or_else(|| highest(&mut settings.iter()))?;
+        let configuration = best.or_else(|| highest(settings))?;
         return Some(Pick { configuration, held: None, is_answer });
     };
     let certain = |is_confirmed: bool| -> Vec<Weighed> {
-        let holds = |it: &&Weighed| it.holds(rate) == Verdict::Yes;
-        settings
-            .iter()
-            .filter(holds)
-            .filter(|it| it.is_confirmed >= is_confirmed)
-            .copied()
-            .collect()
+        let is_certain =
+            |it: &&Weighed| it.holds(rate) == Verdict::Yes && it.is_confirmed >= is_confirmed;
+        settings.iter().filter(is_certain).copied().collect()
     };
     let found = best(objective, &certain(true)).or_else(|| best(objective, &certain(false)));
     if let Some(configuration) = found {
         return Some(Pick { configuration, held: Some(Verdict::Yes), is_answer: true });
     }
-    if let Some(configuration) = highest(&mut certain(false).iter()) {
+    if let Some(configuration) = highest(&certain(false)) {
         return Some(Pick { configuration, held: Some(Verdict::Yes), is_answer: false });
     }
     let possible = settings.iter().filter(|it| it.holds(rate) == Verdict::Undecided);
@@ -128,7 +125,7 @@ pub fn choose(objective: &Objective, settings: &[Weighed]) -> Option<Pick> {
         let (configuration, held) = (it.configuration, Some(Verdict::Undecided));
         return Some(Pick { configuration, held, is_answer: true });
     }
-    let configuration = highest(&mut settings.iter())?;
+    let configuration = highest(settings)?;
     Some(Pick { configuration, held: Some(Verdict::No), is_answer: false })
 }
 

@@ -6,14 +6,14 @@
 
 use std::time::Duration;
 
+use super::belief::{WindowAnswer, after_burst, observe_window};
 use super::constants::{
-    BELOW_CEILING, BURST, BURST_CLIENTS, BURSTS_SHARE, FEWEST_ARRIVALS, GROWTH, GUESS_SD_LOG,
-    INTERVAL_WIDEST, LONG_WINDOWS, NOISE_SD_LOG, RATE_HOPELESS, RATE_MOST, RESOLUTION_COARSEST,
-    SHORT_WINDOWS, STEEPNESS_ERROR, STEEPNESS_LEAST, STEEPNESS_MOST, URL_PRECISION, WAIT_SHARE,
-    WINDOW_LEAST_S, WINDOWS, WINDOWS_LEAST,
+    BELOW_CEILING, BURST, BURST_CLIENTS, BURSTS_SHARE, GROWTH, GUESS_SD_LOG, INTERVAL_WIDEST,
+    LONG_WINDOWS, NOISE_SD_LOG, RATE_HOPELESS, RATE_MOST, RESOLUTION_COARSEST, SHORT_WINDOWS,
+    URL_PRECISION, WINDOW_LEAST_S, WINDOWS, WINDOWS_LEAST,
 };
 use crate::stats::{Estimate, RatePosterior};
-use crate::terms::{CapacityConclusion, Edge, Rate, TrialSummary, Verdict};
+use crate::terms::{CapacityConclusion, Rate, Verdict};
 
 /// What is to be run next.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,21 +35,6 @@ pub struct BurstAnswer {
     /// Whether its latencies met the goal; `None` when undecided.
     pub met: Option<bool>,
     pub is_valid: bool,
-    pub load_s: f64,
-}
-
-/// What a window at one rate said.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct WindowAnswer {
-    pub rate_rps: f64,
-    pub verdict: Verdict,
-    /// What the plain figures say where the verdict is undecided; else the verdict.
-    pub leaning: Verdict,
-    pub resolution: f64,
-    pub edge: Option<Edge>,
-    pub is_valid: bool,
-    /// Invalid because the generator had no time left: it will not get further another time.
-    pub is_generator_busy: bool,
     pub load_s: f64,
 }
 
@@ -119,9 +104,7 @@ impl RateSearch {
         self.is_capped = true;
         if most_rps > 0.0 {
             // Wide: the goal may allow far less than saturation gives.
-            let mut belief = RatePosterior::with_prior(most_rps * 0.9, 0.3);
-            super::climb::cap(&mut belief, Some(most_rps));
-            self.begin(belief);
+            self.begin(after_burst(most_rps * 0.9, 0.3, Some(most_rps)));
         }
     }
 
@@ -163,7 +146,7 @@ impl RateSearch {
         self.used_s += answer.load_s;
         self.windows.push(answer);
         if let Some(belief) = self.belief.as_mut().filter(|_| answer.is_valid) {
-            observe(belief, &answer);
+            observe_window(belief, &answer);
         }
     }
 
@@ -355,56 +338,6 @@ impl RateSearch {
         let twice = twice.map(|pair| pair[0].rate_rps.min(pair[1].rate_rps));
         busy.map(|window| window.rate_rps).chain(twice).min_by(f64::total_cmp)
     }
-}
-
-impl WindowAnswer {
-    pub(super) fn of_trial(rate_rps: f64, summary: &TrialSummary) -> Self {
-        Self {
-            rate_rps: arrived_rps(summary).unwrap_or(rate_rps),
-            verdict: summary.verdict,
-            leaning: summary.leaning,
-            resolution: summary.resolution,
-            edge: summary.edge,
-            is_valid: summary.valid,
-            is_generator_busy: false,
-            load_s: summary.load_s,
-        }
-    }
-}
-
-/// Where a window near the goal's edge puts the capacity: its rate, and how sure that is.
-fn near(answer: &WindowAnswer) -> Option<(f64, f64)> {
-    let edge = answer.edge?;
-    let waits = answer.rate_rps * edge.limit_s * WAIT_SHARE;
-    let power = waits.clamp(STEEPNESS_LEAST, STEEPNESS_MOST);
-    let off = edge.excess_log / power;
-    let sd = (edge.excess_sd / power).hypot(STEEPNESS_ERROR * off).hypot(NOISE_SD_LOG);
-    Some((answer.rate_rps * (-off).exp(), sd))
-}
-
-/// Lets one window move the belief: near the goal's edge by how near it was, else by which side. An
-/// undecided one still leans to a side, and counts half.
-pub(super) fn observe(belief: &mut RatePosterior, answer: &WindowAnswer) {
-    if let Some((capacity_rps, sd)) = near(answer) {
-        belief.observe_near(capacity_rps, sd);
-        return;
-    }
-    // The resolution is what a window tells apart nearly always: two standard deviations.
-    let sd = answer.resolution / 2.0;
-    let (held, sd) = match answer.verdict {
-        Verdict::Yes => (true, sd),
-        Verdict::No => (false, sd),
-        Verdict::Undecided => (answer.leaning == Verdict::Yes, sd * 2.0),
-    };
-    belief.observe(answer.rate_rps, held, sd);
-}
-
-/// What came in the measured seconds, requests/s: of Poisson arrivals at a rate as many come as
-/// chance has it, and the server met those, not the rate. `None` when the load ended early.
-fn arrived_rps(summary: &TrialSummary) -> Option<f64> {
-    let load = &summary.summary;
-    let is_whole = load.due >= FEWEST_ARRIVALS && summary.offered.rate().is_some();
-    (is_whole && load.duration_s > 0.0).then(|| load.due as f64 / load.duration_s)
 }
 
 /// Whether more clients got more through, beyond what so few replies can show by chance.

@@ -5,13 +5,15 @@
 //! ends a comparison early has to be far surer (1 - 0.001 / changes; Haybittle 1971, Peto 1976), so
 //! that looking after every block finds nothing that is not there.
 
-use super::Search;
+use std::collections::BTreeMap;
+
 use super::constants::{
     EQUIVALENCE, KNOBS_BLOCKS_LEAST, KNOBS_ERROR, KNOBS_ERROR_EARLY, START_SD_DEGREES,
     START_SD_LOG, STARTS_IN_A_RATIO,
 };
-use super::fresh::Arm;
-use super::screen::Measured;
+use super::estimates::exp;
+use super::fresh::{Arm, Capacity, Pace};
+use super::ledger::Ledger;
 use crate::stats::{self, Estimate, PriorSpread};
 use crate::terms::{Configuration, KnobVerdict, Obstacle, Variant};
 
@@ -53,10 +55,46 @@ pub struct KnobsAnswer {
     pub recommended_at: Configuration,
 }
 
-impl Search {
-    /// `None` before any was tried.
-    pub(super) fn knobs_answer(&self) -> Option<KnobsAnswer> {
-        let at = self.knobs.at.or_else(|| self.to_recommend().filter(|_| self.has_changes()))?;
+/// One start that was measured to its end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Measured {
+    pub block: u32,
+    pub arm: Arm,
+    pub capacity: Capacity,
+}
+
+/// All that was measured of the knobs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Knobs {
+    /// The configuration at which they are tried; `None` before that begins.
+    pub at: Option<Configuration>,
+    pub measured: Vec<Measured>,
+    /// Changes that cannot be run, with the reason.
+    pub out: BTreeMap<usize, Obstacle>,
+    /// Changes for which there was no time.
+    pub untried: BTreeMap<usize, Obstacle>,
+    pub pace: Pace,
+}
+
+impl Knobs {
+    /// Beside what is known of the app as it is.
+    pub fn seen<'a>(&'a self, ledger: &'a Ledger) -> Screened<'a> {
+        Screened { ledger, knobs: self }
+    }
+}
+
+/// What came of the knobs so far.
+#[derive(Clone, Copy)]
+pub(super) struct Screened<'a> {
+    ledger: &'a Ledger,
+    knobs: &'a Knobs,
+}
+
+impl Screened<'_> {
+    /// `None` before any was tried. `chosen`: what is recommended without them.
+    pub fn answer(self, chosen: Option<Configuration>) -> Option<KnobsAnswer> {
+        let changes = self.ledger.plan.changes.len();
+        let at = self.knobs.at.or_else(|| chosen.filter(|_| changes > 0))?;
         let recommended = self.recommended();
         let neighbours = self.neighbour_answers(recommended);
         let moved = neighbours
@@ -64,25 +102,22 @@ impl Search {
             .filter(|it| it.capacity.low > 1.0)
             .max_by(|a, b| a.capacity.value.total_cmp(&b.capacity.value));
         let is_some = !recommended.is_as_it_is();
+        let level = self.level(KNOBS_ERROR);
         Some(KnobsAnswer {
             at,
-            level: self.level(KNOBS_ERROR),
-            changes: (0..self.plan.changes.len()).map(|it| self.change_answer(it)).collect(),
+            level,
+            changes: (0..changes).map(|it| self.change_answer(it)).collect(),
             together: self.together_answer(),
             recommended_at: moved.map_or(at, |it| it.configuration),
             neighbours,
             recommended,
-            gain: self.capacity_ratio(recommended, self.level(KNOBS_ERROR)).filter(|_| is_some),
+            gain: self.capacity_ratio(recommended, level).filter(|_| is_some),
         })
     }
 
-    fn has_changes(&self) -> bool {
-        !self.plan.changes.is_empty()
-    }
-
     /// Changes that are compared.
-    fn tried(&self) -> impl Iterator<Item = usize> + '_ {
-        let changes = self.plan.changes.iter().enumerate();
+    fn tried(&self) -> impl Iterator<Item = usize> {
+        let changes = self.ledger.plan.changes.iter().enumerate();
         changes
             .filter(|(at, it)| it.ruled_out.is_none() && !self.knobs.untried.contains_key(at))
             .map(|(at, _)| at)
@@ -93,26 +128,28 @@ impl Search {
     }
 
     /// Changes that more blocks could still say something of.
-    pub(super) fn open_changes(&self) -> Vec<usize> {
+    pub fn open_changes(&self) -> Vec<usize> {
         let is_out = |change: &usize| self.knobs.out.contains_key(change);
         self.tried().filter(|it| !is_out(it) && !self.is_decided(*it)).collect()
     }
 
     fn is_decided(&self, change: usize) -> bool {
-        let Some(sure) = self.capacity_ratio(Variant::of(change), self.level(KNOBS_ERROR_EARLY))
-        else {
-            return false;
-        };
-        let is_same = || {
-            let ratio = self.capacity_ratio(Variant::of(change), 0.90);
-            ratio.is_some_and(|ratio| is_equivalent(&ratio))
-        };
-        sure.count >= u64::from(KNOBS_BLOCKS_LEAST)
-            && (sure.low > 1.0 || sure.high < 1.0 || is_same())
+        let variant = Variant::of(change);
+        let sure = self.capacity_ratio(variant, self.level(KNOBS_ERROR_EARLY));
+        sure.is_some_and(|sure| {
+            sure.count >= u64::from(KNOBS_BLOCKS_LEAST)
+                && (sure.low > 1.0 || sure.high < 1.0 || self.is_same(variant))
+        })
+    }
+
+    /// The whole interval lies within the band in which capacities are as good as each other.
+    fn is_same(&self, variant: Variant) -> bool {
+        let ratio = self.capacity_ratio(variant, 0.90);
+        ratio.is_some_and(|it| it.low > 1.0 - EQUIVALENCE && it.high < 1.0 + EQUIVALENCE)
     }
 
     /// Does any change look as if its help had to be checked further?
-    pub(super) fn seems_to_help(&self) -> bool {
+    pub fn seems_to_help(&self) -> bool {
         self.tried().any(|change| {
             let ratio = self.capacity_ratio(Variant::of(change), self.level(KNOBS_ERROR));
             ratio.is_some_and(|ratio| ratio.value > 1.0 + EQUIVALENCE)
@@ -120,38 +157,32 @@ impl Search {
     }
 
     fn change_answer(&self, change: usize) -> ChangeAnswer {
-        let known = self.plan.changes[change].ruled_out.as_ref();
+        let known = self.ledger.plan.changes[change].ruled_out.as_ref();
         let out = known.or_else(|| self.knobs.out.get(&change));
         let untried = self.knobs.untried.get(&change);
-        let variant = Variant::of(change);
-        let capacity = self.capacity_ratio(variant, self.level(KNOBS_ERROR));
-        let memory = self.memory_ratio(variant, self.level(KNOBS_ERROR));
-        let verdict = match (out, &capacity) {
+        let arms = self.beside_as_it_is(Variant::of(change));
+        let ratio = arms.and_then(|arms| self.compared(arms, self.level(KNOBS_ERROR)));
+        let verdict = match (out, &ratio) {
             (Some(_), _) => KnobVerdict::Out,
-            (None, Some(capacity)) => self.verdict(variant, capacity, memory.as_ref()),
+            (None, Some(ratio)) => self.verdict(ratio),
             (None, None) => KnobVerdict::Undecided,
         };
         let is_open = verdict == KnobVerdict::Undecided;
-        let unknown = (is_open && capacity.is_none()).then_some(Obstacle::SessionEnded);
+        let unknown = (is_open && ratio.is_none()).then_some(Obstacle::SessionEnded);
         let reason = out.or(untried).cloned().or(unknown);
-        let more_s = capacity.filter(|_| is_open).map(|capacity| self.more_s(&capacity));
+        let more_s = ratio.filter(|_| is_open).map(|ratio| self.more_s(&ratio.capacity));
+        let (capacity, memory) = (ratio.map(|it| it.capacity), ratio.and_then(|it| it.memory));
         ChangeAnswer { capacity, memory, verdict, more_s, reason }
     }
 
     /// One block alone says nothing, however far apart its two starts are.
-    fn verdict(
-        &self,
-        variant: Variant,
-        capacity: &Estimate,
-        memory: Option<&Estimate>,
-    ) -> KnobVerdict {
-        if capacity.count < u64::from(KNOBS_BLOCKS_LEAST) {
+    fn verdict(&self, of: &VariantAnswer) -> KnobVerdict {
+        if of.capacity.count < u64::from(KNOBS_BLOCKS_LEAST) {
             return KnobVerdict::Undecided;
         }
-        let narrow = self.capacity_ratio(variant, 0.90);
-        let is_same = narrow.is_some_and(|ratio| is_equivalent(&ratio));
-        let saves = memory.is_some_and(|memory| memory.high < 1.0 - EQUIVALENCE);
-        match capacity {
+        let is_same = self.is_same(of.variant);
+        let saves = of.memory.is_some_and(|memory| memory.high < 1.0 - EQUIVALENCE);
+        match of.capacity {
             _ if is_same && saves => KnobVerdict::Helps,
             _ if is_same => KnobVerdict::NoDifference,
             capacity if capacity.low > 1.0 => KnobVerdict::Helps,
@@ -166,7 +197,7 @@ impl Search {
         let off = capacity.value.ln().abs();
         let needed = off.max(EQUIVALENCE - off).max(EQUIVALENCE / 3.0);
         let blocks = capacity.count as f64 * ((half / needed).powi(2) - 1.0).max(1.0);
-        blocks * STARTS_IN_A_RATIO * self.fresh_cost_s(self.knobs.pace)
+        blocks * STARTS_IN_A_RATIO * self.knobs.pace.start_s(self.ledger)
     }
 
     /// The best helpful change of each knob, the best first.
@@ -174,15 +205,13 @@ impl Search {
         let mut best: Vec<(usize, f64)> = Vec::new();
         for change in self.tried() {
             let answer = self.change_answer(change);
-            let Some(ratio) = answer.capacity.filter(|_| answer.verdict == KnobVerdict::Helps)
-            else {
-                continue;
-            };
-            let knob = |it: usize| &self.plan.changes[it].knob;
+            let helps = answer.capacity.filter(|_| answer.verdict == KnobVerdict::Helps);
+            let Some(Estimate { value, .. }) = helps else { continue };
+            let knob = |it: usize| &self.ledger.plan.changes[it].knob;
             match best.iter_mut().find(|(known, _)| knob(*known) == knob(change)) {
-                Some(known) if known.1 >= ratio.value => {}
-                Some(known) => *known = (change, ratio.value),
-                None => best.push((change, ratio.value)),
+                Some(known) if known.1 >= value => {}
+                Some(known) => *known = (change, value),
+                None => best.push((change, value)),
             }
         }
         best.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -190,14 +219,14 @@ impl Search {
     }
 
     /// Several helpful changes, as one variant.
-    pub(super) fn to_be_checked_together(&self) -> Option<Variant> {
+    pub fn helpful_together(&self) -> Option<Variant> {
         let helpful = self.helpful();
         (helpful.len() > 1).then(|| Variant::of_all(helpful.iter().map(|(change, _)| *change)))
     }
 
     /// The helpful changes together where that was measured and is no worse than the best alone;
     /// else that one.
-    pub(super) fn recommended(&self) -> Variant {
+    pub fn recommended(&self) -> Variant {
         let Some(&(best, alone)) = self.helpful().first() else { return Variant::AS_IT_IS };
         let is_no_worse = |it: &VariantAnswer| it.capacity.value >= alone * (1.0 - EQUIVALENCE);
         let together = self.together_answer().filter(is_no_worse);
@@ -205,24 +234,21 @@ impl Search {
     }
 
     fn together_answer(&self) -> Option<VariantAnswer> {
-        let (variant, configuration) = (self.to_be_checked_together()?, self.knobs.at?);
-        let capacity = self.capacity_ratio(variant, 1.0 - KNOBS_ERROR)?;
-        let memory = self.memory_ratio(variant, 1.0 - KNOBS_ERROR);
-        Some(VariantAnswer { variant, configuration, capacity, memory })
+        self.compared(self.beside_as_it_is(self.helpful_together()?)?, 1.0 - KNOBS_ERROR)
     }
 
     /// Configurations beside the chosen one with as many workers, which can be run.
     fn neighbours_in_threads(&self) -> Vec<Configuration> {
         let Some(at) = self.knobs.at else { return Vec::new() };
-        let cells = self.cells.iter().filter(|(c, cell)| c.workers == at.workers && cell.is_open());
-        let all: Vec<Configuration> = cells.map(|(&configuration, _)| configuration).collect();
+        let open = self.ledger.open().map(|(configuration, _)| configuration);
+        let all: Vec<Configuration> = open.filter(|c| c.workers == at.workers).collect();
         let below = all.iter().filter(|c| c.threads < at.threads).max_by_key(|c| c.threads);
         let above = all.iter().filter(|c| c.threads > at.threads).min_by_key(|c| c.threads);
         below.into_iter().chain(above).copied().collect()
     }
 
     /// Those that more blocks could still say something of.
-    pub(super) fn open_neighbours(&self) -> Vec<Configuration> {
+    pub fn open_neighbours(&self) -> Vec<Configuration> {
         let answers = self.neighbour_answers(self.recommended());
         let is_decided = |neighbour: &Configuration| {
             let mut found = answers.iter().filter(|it| it.configuration == *neighbour);
@@ -234,84 +260,60 @@ impl Search {
     }
 
     fn neighbour_answers(&self, variant: Variant) -> Vec<VariantAnswer> {
+        let Some(at) = self.knobs.at.filter(|_| !variant.is_as_it_is()) else { return Vec::new() };
         let neighbours = self.neighbours_in_threads();
         let level = 1.0 - KNOBS_ERROR / neighbours.len().max(1) as f64;
-        let answer = |configuration: Configuration| {
-            let arm = Arm { configuration, variant };
-            let beside = Arm { configuration: self.knobs.at?, variant };
-            let capacity = self.ratio_of(arm, beside, level, Figure::Capacity)?;
-            let memory = self.ratio_of(arm, beside, level, Figure::Memory);
-            Some(VariantAnswer { variant, configuration, capacity, memory })
-        };
-        if variant.is_as_it_is() {
-            return Vec::new();
-        }
+        let arm = |configuration| Arm { configuration, variant };
+        let answer = |configuration| self.compared((arm(configuration), arm(at)), level);
         neighbours.into_iter().filter_map(answer).collect()
     }
 
     fn capacity_ratio(&self, variant: Variant, level: f64) -> Option<Estimate> {
-        let (arm, beside) = self.beside_as_it_is(variant)?;
-        self.ratio_of(arm, beside, level, Figure::Capacity)
-    }
-
-    fn memory_ratio(&self, variant: Variant, level: f64) -> Option<Estimate> {
-        let (arm, beside) = self.beside_as_it_is(variant)?;
-        self.ratio_of(arm, beside, level, Figure::Memory)
+        let (arm, other) = self.beside_as_it_is(variant)?;
+        self.capacity(arm, other, level)
     }
 
     fn beside_as_it_is(&self, variant: Variant) -> Option<(Arm, Arm)> {
         let configuration = self.knobs.at?;
-        let as_it_is = Arm { configuration, variant: Variant::AS_IT_IS };
-        Some((Arm { configuration, variant }, as_it_is))
+        let arm = |variant| Arm { configuration, variant };
+        Some((arm(variant), arm(Variant::AS_IT_IS)))
     }
 
-    /// Geometric mean over the blocks that measured both.
-    fn ratio_of(&self, arm: Arm, beside: Arm, level: f64, figure: Figure) -> Option<Estimate> {
-        let measured = &self.knobs.measured;
-        let in_block = |block: u32| move |it: &&Measured| it.block == block && it.arm == beside;
-        let logs: Vec<f64> = measured
-            .iter()
-            .filter(|it| it.arm == arm)
-            .filter_map(|it| {
-                let other = measured.iter().find(in_block(it.block))?;
-                Some((figure.of(it)? / figure.of(other)?).ln())
-            })
-            .collect();
-        let log = stats::shrunk_interval(&logs, self.screen_spread(figure), level)?;
-        let [value, low, high] = [log.value, log.low, log.high].map(f64::exp);
-        Some(Estimate { value, low, high, count: log.count })
+    /// `None` before a block has measured both.
+    fn compared(&self, (arm, other): (Arm, Arm), level: f64) -> Option<VariantAnswer> {
+        let capacity = self.capacity(arm, other, level)?;
+        let bytes = |it: &Measured| it.capacity.memory_bytes.filter(|it| *it > 0);
+        let memory = self.ratio(arm, other, level, 0.0, |it| Some(bytes(it)? as f64));
+        let Arm { configuration, variant } = arm;
+        Some(VariantAnswer { variant, configuration, capacity, memory })
     }
 
-    /// What a ratio of two starts scatters by before any is compared.
-    fn screen_spread(&self, figure: Figure) -> PriorSpread {
+    fn capacity(&self, arm: Arm, other: Arm, level: f64) -> Option<Estimate> {
         let measured = &self.knobs.measured;
         let squares = measured.iter().map(|it| it.capacity.sd_log.powi(2)).sum::<f64>();
-        let probes = match figure {
-            Figure::Capacity => squares / measured.len().max(1) as f64,
-            Figure::Memory => 0.0,
+        let probes = squares / measured.len().max(1) as f64;
+        self.ratio(arm, other, level, probes, |it| Some(it.capacity.rps))
+    }
+
+    /// Geometric mean over the blocks that measured both. `probes`: variance of the figure's
+    /// logarithm on one start, beside what starts differ by.
+    fn ratio(
+        &self,
+        arm: Arm,
+        other: Arm,
+        level: f64,
+        probes: f64,
+        figure: impl Fn(&Measured) -> Option<f64>,
+    ) -> Option<Estimate> {
+        let measured = &self.knobs.measured;
+        let within = |it: &Measured| {
+            let beside = measured.iter().find(|of| of.block == it.block && of.arm == other)?;
+            Some((figure(it)? / figure(beside)?).ln())
         };
+        let logs: Vec<f64> =
+            measured.iter().filter(|it| it.arm == arm).filter_map(within).collect();
         let variance = STARTS_IN_A_RATIO * (probes + START_SD_LOG.powi(2));
-        PriorSpread { variance, degrees: START_SD_DEGREES }
+        let spread = PriorSpread { variance, degrees: START_SD_DEGREES };
+        Some(exp(stats::shrunk_interval(&logs, spread, level)?))
     }
-}
-
-/// What is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Figure {
-    Capacity,
-    Memory,
-}
-
-impl Figure {
-    fn of(self, measured: &Measured) -> Option<f64> {
-        match self {
-            Self::Capacity => Some(measured.capacity.rps),
-            Self::Memory => measured.capacity.memory_bytes.filter(|it| *it > 0).map(|it| it as f64),
-        }
-    }
-}
-
-/// The whole interval lies within the band in which capacities are as good as each other.
-fn is_equivalent(ratio: &Estimate) -> bool {
-    ratio.low > 1.0 - EQUIVALENCE && ratio.high < 1.0 + EQUIVALENCE
 }

@@ -4,7 +4,7 @@
 //! search, so that sessions can be compared whichever version of this program chose their trials.
 
 use super::at_any_rate::AtAnyRate;
-use super::climb::{cap, most_rps, observe};
+use super::belief::{after_burst, most_rps, observe};
 use super::constants::{RACE_PRIOR_SD_LOG, START_PRIOR_SD_LOG, START_SD_DEGREES, START_SD_LOG};
 use crate::stats::{Estimate, LogRatio, RatePosterior, weighed_mean};
 use crate::terms::{Configuration, TrialPurpose, TrialSummary};
@@ -173,11 +173,7 @@ fn take(groups: &mut Vec<Open>, trial: &TrialSummary, was_setback: bool) {
     let belief = open.belief.get_or_insert_with(|| match trial.purpose {
         // The rate that is tried first is what is believed after the burst.
         TrialPurpose::Confirm => RatePosterior::with_prior(rate, START_PRIOR_SD_LOG),
-        _ => {
-            let mut belief = RatePosterior::with_prior(rate, RACE_PRIOR_SD_LOG);
-            cap(&mut belief, open.burst_rps);
-            belief
-        }
+        _ => after_burst(rate, RACE_PRIOR_SD_LOG, open.burst_rps),
     });
     observe(belief, rate, trial);
 }

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use super::Search;
 use super::constants::{CHANGE_A_MINUTE, CHANGE_A_SESSION, COST_REPLIES_LEAST, STEADY_LEVEL};
 use crate::model::server_cpu_s;
 use crate::stats::{Slope, common_slope};
@@ -41,11 +40,9 @@ impl Sight {
     }
 }
 
-impl Search {
-    /// What is to be said when it does not stay as it is.
-    pub(super) fn unsteadiness(&self) -> Option<SteadinessNote> {
-        in_a_start(&self.sights).or_else(|| over_the_session(&self.sights))
-    }
+/// What is to be said when it does not stay as it is.
+pub(super) fn unsteadiness(sights: &[Sight]) -> Option<SteadinessNote> {
+    in_a_start(sights).or_else(|| over_the_session(sights))
 }
 
 /// A leak, a cache that fills, a compiler that is not done.
@@ -105,18 +102,15 @@ mod tests {
         (0..4).flat_map(|start| (0..3).map(move |window| sight(start, window))).collect()
     }
 
-    fn note(sights: &[Sight]) -> Option<SteadinessNote> {
-        in_a_start(sights).or_else(|| over_the_session(sights))
-    }
-
     #[test]
     fn a_steady_server_is_not_mentioned() {
-        assert_eq!(note(&sights(0.0, 0.0)), None);
+        assert_eq!(unsteadiness(&sights(0.0, 0.0)), None);
     }
 
     #[test]
     fn a_server_that_gets_slower_as_it_runs_is() {
-        let Some(SteadinessNote::SlowsDown { cpu_ratio_per_minute }) = note(&sights(0.2, 0.0))
+        let Some(SteadinessNote::SlowsDown { cpu_ratio_per_minute }) =
+            unsteadiness(&sights(0.2, 0.0))
         else {
             panic!("it is seen")
         };
@@ -125,7 +119,8 @@ mod tests {
 
     #[test]
     fn one_that_still_warms_up_is_told_apart() {
-        let Some(SteadinessNote::StillWarmsUp { cpu_ratio_per_minute }) = note(&sights(-0.2, 0.0))
+        let Some(SteadinessNote::StillWarmsUp { cpu_ratio_per_minute }) =
+            unsteadiness(&sights(-0.2, 0.0))
         else {
             panic!("it is seen")
         };
@@ -139,7 +134,7 @@ mod tests {
         for sight in &mut all {
             sight.cost_log = f64::from(sight.start) * 0.1;
         }
-        let note = note(&all).unwrap();
+        let note = unsteadiness(&all).unwrap();
         let SteadinessNote::ChangedOverSession { cpu_ratio } = note else { panic!("{note:?}") };
         assert!(cpu_ratio > 1.1, "{cpu_ratio}");
     }

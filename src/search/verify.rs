@@ -7,23 +7,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_xoshiro::Xoshiro256PlusPlus;
-
+use super::ask::{Ask, Told, TrialRequest};
 use super::at_any_rate::AtAnyRate;
-use super::climb::{burst_clients, cap, most_rps, observe};
-use super::confirm::arrivals_within;
+use super::belief::{after_burst, most_rps, observe};
+use super::blocks::{arrivals_within, shuffled};
 use super::constants::{
     EQUIVALENCE, NOTICED, PROBE_REQUESTS, PROBES_A_START, SETTLE, START_COST_S, START_PRIOR_SD_LOG,
     VERIFY_BLOCKS_MAX, VERIFY_BLOCKS_PLANNED, WARM_BURST, WINDOW_LEAST_S, WINDOW_MOST_S,
 };
+use super::loads::burst_clients;
 use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, width};
-use super::{Ask, Told, TrialRequest};
 use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
 use crate::terms::{
     Arrivals, Configuration, Limit, LimitKind, Obstacle, Offered, Rate, RecheckNote, RecheckReason,
-    TrialPurpose, TrialSummary, Variant, Verdict, WaitingEvidence,
+    TrialPurpose, TrialSummary, Verdict, WaitingEvidence,
 };
 
 /// One setting that is measured again.
@@ -75,7 +72,6 @@ struct Measured {
     starts: Vec<Start>,
     limit: Option<Limit>,
     memory_bytes: Option<u64>,
-    setbacks: u32,
 }
 
 /// A verification as far as it is.
@@ -90,7 +86,8 @@ pub struct Verify {
     queue: Vec<Configuration>,
     belief: Option<RatePosterior>,
     probes: u32,
-    is_broken: bool,
+    /// Invalid or broken trials in a row.
+    setbacks: u32,
     at_any_rate: AtAnyRate,
     now_s: f64,
     block_began_s: f64,
@@ -113,7 +110,7 @@ impl Verify {
             queue: Vec::new(),
             belief: None,
             probes: 0,
-            is_broken: false,
+            setbacks: 0,
             at_any_rate: AtAnyRate::default(),
             now_s: 0.0,
             block_began_s: 0.0,
@@ -169,11 +166,9 @@ impl Verify {
         let is_beaten = self.against_current().is_some_and(|ratio| {
             ratio.beside(EQUIVALENCE) == Beside::Above && ratio.estimate(0.99).low > 1.0 + NOTICED
         });
-        self.queue.clone_from(&self.settings);
-        let recommended = self.recommended();
-        self.queue.retain(|&one| one == recommended || !is_beaten);
-        let seed = self.plan.seed.wrapping_mul(1_000_003).wrapping_add(u64::from(self.block));
-        self.queue.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        let mut queue = self.settings.clone();
+        queue.retain(|&one| one == self.recommended() || !is_beaten);
+        self.queue = shuffled(queue, self.plan.seed, self.block);
         true
     }
 
@@ -199,29 +194,20 @@ impl Verify {
     }
 
     fn request(&self, configuration: Configuration) -> TrialRequest {
-        let setting = self.setting(configuration);
-        let trial = |purpose, offered, duration| TrialRequest {
-            configuration,
-            variant: Variant::AS_IT_IS,
-            fresh_start: self.is_broken,
-            purpose,
-            offered,
-            warm_up: SETTLE,
-            duration,
-            common_arrivals: Some(arrivals_within(self.block, self.probes)),
-        };
+        let common_arrivals = Some(arrivals_within(self.block, self.probes));
         let Some(belief) = &self.belief else {
-            let clients = setting.clients.unwrap_or_else(|| burst_clients(configuration));
-            let offered = Offered::Closed { clients, think: Duration::ZERO };
-            return TrialRequest {
-                fresh_start: true,
-                ..trial(TrialPurpose::Saturate, offered, WARM_BURST)
-            };
+            let clients = self.setting(configuration).clients;
+            let clients = clients.unwrap_or_else(|| burst_clients(configuration));
+            let burst = TrialRequest::burst(configuration, clients, SETTLE, WARM_BURST);
+            return TrialRequest { fresh_start: true, common_arrivals, ..burst };
         };
         let rate_rps = belief.median().max(0.1);
         let rate = Rate::per_second(rate_rps).expect("a belief's median is finite and positive");
         let offered = Offered::Open { rate, arrivals: self.plan.arrivals };
-        trial(TrialPurpose::Confirm, offered, self.window(rate_rps))
+        let duration = self.window(rate_rps);
+        let purpose = TrialPurpose::Confirm;
+        let window = TrialRequest::new(configuration, purpose, offered, SETTLE, duration);
+        TrialRequest { fresh_start: self.setbacks > 0, common_arrivals, ..window }
     }
 
     /// As long as two blocks allow; the first seconds of a longer one would tell no more.
@@ -239,16 +225,14 @@ impl Verify {
         let summary = &self.at_any_rate.apart(summary);
         let held_rps = self.setting(summary.configuration).held_rps;
         let measured = self.measured.entry(summary.configuration).or_default();
-        measured.setbacks = 0;
         measured.memory_bytes = measured.memory_bytes.max(summary.memory_bytes);
         if summary.limit.kind != LimitKind::Unknown {
             measured.limit = Some(summary.limit.clone());
         }
-        self.is_broken = false;
+        self.setbacks = 0;
         let Some(rate) = summary.offered.rate() else {
-            let mut belief = RatePosterior::with_prior(held_rps.max(0.01), START_PRIOR_SD_LOG);
-            cap(&mut belief, most_rps(summary));
-            self.belief = Some(belief);
+            let most_rps = most_rps(summary);
+            self.belief = Some(after_burst(held_rps.max(0.01), START_PRIOR_SD_LOG, most_rps));
             return;
         };
         let Some(belief) = &mut self.belief else { return };
@@ -277,13 +261,10 @@ impl Verify {
     /// Asked for once more; after that a server that dies is out, and what could not be measured is
     /// left as it is.
     fn take_setback(&mut self, summary: &TrialSummary) {
-        self.is_broken = true;
-        let measured = self.measured.entry(summary.configuration).or_default();
-        measured.setbacks += 1;
-        if measured.setbacks < 2 {
+        self.setbacks += 1;
+        if self.setbacks < 2 {
             return;
         }
-        self.is_broken = false;
         match summary.failure.is_some() {
             true => self.give_up(summary.configuration, Obstacle::DiedTwice, true),
             false => {
@@ -298,7 +279,7 @@ impl Verify {
         self.settings.retain(|&one| one != configuration);
         self.queue.retain(|&one| one != configuration);
         self.belief = None;
-        self.probes = 0;
+        (self.probes, self.setbacks) = (0, 0);
         if is_recommended {
             self.queue.clear();
         }

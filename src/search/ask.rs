@@ -1,0 +1,83 @@
+//! What the search asks for, and what it is told.
+
+use std::time::Duration;
+
+use crate::terms::{
+    BootCause, Configuration, Offered, Stated, TrialPurpose, TrialSummary, Variant,
+};
+
+/// One trial that the search wants.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrialRequest {
+    pub configuration: Configuration,
+    /// Changes to the app.
+    pub variant: Variant,
+    /// Start the server afresh first, even when this configuration runs already.
+    pub fresh_start: bool,
+    pub purpose: TrialPurpose,
+    pub offered: Offered,
+    /// Whole seconds.
+    pub warm_up: Duration,
+    /// Measured part.
+    pub duration: Duration,
+    /// Trials of equal numbers have the same arrivals but for their rate: what is chance in these
+    /// falls out when they are compared. `None`: arrivals of its own.
+    pub common_arrivals: Option<u32>,
+}
+
+impl TrialRequest {
+    /// Of the app as it is, on the server that runs, with arrivals of its own.
+    pub(super) fn new(
+        configuration: Configuration,
+        purpose: TrialPurpose,
+        offered: Offered,
+        warm_up: Duration,
+        duration: Duration,
+    ) -> Self {
+        Self {
+            configuration,
+            variant: Variant::AS_IT_IS,
+            fresh_start: false,
+            purpose,
+            offered,
+            warm_up,
+            duration,
+            common_arrivals: None,
+        }
+    }
+
+    /// So many clients that don't think.
+    pub(super) fn burst(
+        configuration: Configuration,
+        clients: u32,
+        warm_up: Duration,
+        duration: Duration,
+    ) -> Self {
+        let offered = Offered::Closed { clients, think: Duration::ZERO };
+        Self::new(configuration, TrialPurpose::Saturate, offered, warm_up, duration)
+    }
+
+    /// Seconds of load, warm-up included.
+    pub(super) fn load_s(&self) -> f64 {
+        (self.warm_up + self.duration).as_secs_f64()
+    }
+}
+
+/// What the search wants next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ask {
+    Trial(TrialRequest),
+    Done,
+}
+
+/// What became of a trial that was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Told {
+    Trial(Box<TrialSummary>),
+    /// The configuration never became ready. `ended_s` as in [`TrialSummary::ended_s`].
+    BootFailed {
+        configuration: Configuration,
+        reason: Stated<BootCause>,
+        ended_s: f64,
+    },
+}

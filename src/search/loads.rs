@@ -1,0 +1,80 @@
+//! How long a load is, how many clients it has, and what it costs, by what is known so far.
+
+use std::time::Duration;
+
+use super::ask::TrialRequest;
+use super::constants::{
+    BURST_REQUESTS, CLIENTS_MOST, FEWER, MANY_CLIENTS, PROBE_REQUESTS, PROBES_A_START, SETTLE,
+    WARM_BURST, WINDOW_LEAST_S, WINDOW_MOST_S, WINDOWS_OF_BUDGET,
+};
+use super::expect::Expectations;
+use super::ledger::Ledger;
+use crate::model::{Form, event_loop};
+use crate::terms::{Configuration, Offered, Rate, TrialPurpose};
+
+/// Clients that saturate it: twice the slots keep every thread busy while replies travel; more only
+/// lengthens the queue.
+pub(super) fn burst_clients(configuration: Configuration) -> u32 {
+    let slots = configuration.slots();
+    (slots * 2).clamp(4, MANY_CLIENTS).max(slots.min(CLIENTS_MOST))
+}
+
+/// A load that saturates a fresh start, or the reference's first.
+pub(super) fn burst(ledger: &Ledger, configuration: Configuration) -> TrialRequest {
+    let clients = match ledger.alone.filter(|_| ledger.plan.form == Form::EventLoop) {
+        Some(alone) => {
+            let cpu_s = alone.cpu_per_request_s.unwrap_or(alone.latency_mean_s);
+            let each = event_loop::places(alone.latency_mean_s, cpu_s);
+            (u32::from(each) * u32::from(configuration.workers.get())).min(CLIENTS_MOST)
+        }
+        None => burst_clients(configuration),
+    };
+    let has_collapsed = ledger.cells.get(&configuration).is_some_and(|cell| cell.has_collapsed);
+    let clients = if has_collapsed { (clients / FEWER).max(2) } else { clients };
+    let is_reference = configuration == ledger.plan.current && ledger.starts <= 1;
+    let duration = burst_duration(ledger, configuration);
+    TrialRequest {
+        fresh_start: !is_reference || has_collapsed,
+        ..TrialRequest::burst(configuration, clients, SETTLE, duration)
+    }
+}
+
+/// Long enough for [`BURST_REQUESTS`] as far as is known.
+fn burst_duration(ledger: &Ledger, configuration: Configuration) -> Duration {
+    let most = ledger.plan.seconds(0.015, 3.0, 8.0);
+    Expectations::of(ledger).map_or(most, |expectations| {
+        let expected_rps = expectations.saturated_rps(configuration);
+        let needed_s = (BURST_REQUESTS / expected_rps.max(1.0)).ceil();
+        Duration::from_secs_f64(needed_s.max(3.0)).min(most)
+    })
+}
+
+/// One window at one rate, on the server that runs; long enough for [`PROBE_REQUESTS`] within the
+/// budget's means.
+pub(super) fn probe(ledger: &Ledger, at: Configuration, rate_rps: f64) -> TrialRequest {
+    let plan = &ledger.plan;
+    let rate_rps = rate_rps.max(0.1);
+    let most_s =
+        (plan.budget.as_secs_f64() / WINDOWS_OF_BUDGET).clamp(WINDOW_LEAST_S, WINDOW_MOST_S);
+    let duration_s = (PROBE_REQUESTS / rate_rps).clamp(WINDOW_LEAST_S, most_s).round();
+    let rate = Rate::per_second(rate_rps).expect("a belief's median is finite and positive");
+    let offered = Offered::Open { rate, arrivals: plan.arrivals };
+    let duration = Duration::from_secs_f64(duration_s);
+    TrialRequest::new(at, TrialPurpose::Probe, offered, SETTLE, duration)
+}
+
+/// Seconds that a burst takes, warm-up included.
+pub(super) fn burst_s(ledger: &Ledger) -> f64 {
+    burst(ledger, ledger.plan.current).load_s()
+}
+
+/// Seconds that a window at this rate takes, warm-up included.
+pub(super) fn probe_s(ledger: &Ledger, rate_rps: f64) -> f64 {
+    probe(ledger, ledger.plan.current, rate_rps).load_s()
+}
+
+/// Seconds that one start of a block takes, for a setting that holds about this rate.
+pub(super) fn block_start_s(ledger: &Ledger, rate_rps: f64) -> f64 {
+    let burst_s = (SETTLE + WARM_BURST).as_secs_f64();
+    ledger.start_cost_s + burst_s + f64::from(PROBES_A_START) * probe_s(ledger, rate_rps)
+}

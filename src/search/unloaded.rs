@@ -1,0 +1,38 @@
+//! The first stage: the current configuration with one client. It shows the floor of latency, and
+//! settles the goal where none was given.
+
+use std::time::Duration;
+
+use super::ask::TrialRequest;
+use super::constants::SETTLE;
+use super::ledger::{Alone, Ledger};
+use super::plan::goal_from_unloaded;
+use crate::model;
+use crate::terms::{Goals, Offered, SearchNote, TrialPurpose, TrialSummary, Verdict};
+
+pub(super) fn request(ledger: &Ledger) -> TrialRequest {
+    let offered = Offered::Closed { clients: 1, think: Duration::ZERO };
+    let duration = ledger.plan.seconds(0.015, 3.0, 15.0);
+    TrialRequest::new(ledger.plan.current, TrialPurpose::Unloaded, offered, SETTLE, duration)
+}
+
+/// Takes the result. False where even one client alone misses the goals: no rate can be searched
+/// for.
+pub(super) fn take(ledger: &mut Ledger, summary: &TrialSummary) -> bool {
+    let load = &summary.summary;
+    let p95 = Duration::from_secs_f64(model::common_p95_s(load));
+    let slo = ledger.slo.get_or_insert_with(|| goal_from_unloaded(p95)).clone();
+    ledger.alone = Some(Alone {
+        latency_mean_s: load.latency_s.mean,
+        cpu_per_request_s: model::Costs::of(summary).server_s,
+        limit: model::limit_that_binds(load, &slo),
+    });
+    if summary.verdict != Verdict::No {
+        return true;
+    }
+    let judged = load.slo.as_ref().map(|it| it.goals.clone());
+    let goals = judged.unwrap_or_else(|| Goals::one(slo).list());
+    let (latency_s_p95, why) = (p95.as_secs_f64(), summary.reason.clone());
+    ledger.note(SearchNote::GoalsOutOfReach { goals, latency_s_p95, why });
+    false
+}
