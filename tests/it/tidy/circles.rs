@@ -21,8 +21,6 @@ const ALLOWED: &[(&[&str], usize)] = &[
         ],
         1,
     ),
-    // The parts of one state machine.
-    (&["src/search/"], 1),
     // The adapters and what they all implement.
     (&["src/server/"], 1),
 ];
