@@ -6,7 +6,7 @@ use super::belief::{after_burst, most_rps, observe};
 use super::blocks::{arrivals_within, shuffled};
 use super::constants::{
     BEATEN, BLOCKS_EVER, BLOCKS_LEAST, BLOCKS_MAX, BOLD, FAR_BEATEN, FAR_BEHIND, PLAUSIBLE,
-    PRECISION, PROBES_A_START, PROBES_A_START_MOST, START_PRIOR_SD_LOG, SURELY, WARM_BURST,
+    PRECISION, PROBES_A_START, PROBES_A_START_MOST, START_PRIOR_SD_LOG, SURELY,
 };
 use super::estimates::{best_confirmed, of_blocks, ratio};
 use super::hold::{kept_at_least_s, kept_s};
@@ -65,11 +65,8 @@ impl Confirm {
         };
         let start_s = loads::block_start_s(ledger, best_rps);
         let block_s = |count: usize| count as f64 * start_s;
-        // Of one that is far behind by the race, one block will do.
-        let is_near = |c: &&Configuration| {
-            let race = ledger.cells[c].race.as_ref();
-            race.is_none_or(|belief| belief.median() >= FAR_BEHIND * best_rps)
-        };
+        // Of the others one block will do.
+        let is_near = |c: &&Configuration| !is_far_behind(ledger, **c);
         let left_s = ledger.left_s() - kept_s(ledger);
         for configuration in close {
             // Never at the price of a second block.
@@ -106,11 +103,7 @@ impl Confirm {
         };
         Some(match (self.start.latency_rps, &self.start.belief) {
             (Some(rate_rps), _) => probe(rate_rps),
-            (None, None) => TrialRequest {
-                fresh_start: true,
-                duration: WARM_BURST,
-                ..loads::burst(ledger, configuration)
-            },
+            (None, None) => loads::warm_burst(ledger, configuration),
             (None, Some(belief)) => TrialRequest {
                 common_arrivals: Some(arrivals_within(self.block, self.start.probes)),
                 ..probe(self.start.rate(belief))
@@ -121,7 +114,9 @@ impl Confirm {
     /// Takes the result.
     pub fn take(&mut self, ledger: &mut Ledger, summary: &TrialSummary) {
         let Some(rate) = summary.offered.rate() else { return self.take_burst(ledger, summary) };
-        let is_late = ledger.time_left().is_zero();
+        // Of what is far behind nobody asks exactly, and the last part needs its time.
+        let is_far_behind = is_far_behind(ledger, summary.configuration);
+        let is_late = ledger.left_s() - kept_at_least_s(ledger) < summary.load_s;
         let start = &mut self.start;
         let cell = ledger.cell_mut(summary.configuration);
         if start.latency_rps.take().is_some() {
@@ -137,8 +132,9 @@ impl Confirm {
         start.has_held |= is_near || summary.leaning == Verdict::Yes;
         start.has_missed |= is_near || summary.leaning == Verdict::No;
         let is_between = start.has_held && start.has_missed;
-        let is_one_sided = !is_between && start.probes < PROBES_A_START_MOST && !is_late;
-        if start.probes < PROBES_A_START || is_one_sided {
+        let is_one_sided = !is_between && start.probes < PROBES_A_START_MOST;
+        let goes_on = is_one_sided && !is_late && !is_far_behind;
+        if start.probes < PROBES_A_START || goes_on {
             return;
         }
         let held_rps = belief.median();
@@ -156,7 +152,9 @@ impl Confirm {
         let (known_rps, known_sd) =
             known.map_or((burst_rps, START_PRIOR_SD_LOG), |it| (it.median(), it.sd_log()));
         let sd_log = known_sd.max(START_PRIOR_SD_LOG);
-        self.start.belief = Some(after_burst(known_rps, sd_log, most_rps(summary)));
+        // One that met a cold server bounds nothing.
+        let most_rps = most_rps(summary).filter(|_| !ledger.warmth.is_cold_at_first());
+        self.start.belief = Some(after_burst(known_rps, sd_log, most_rps));
     }
 
     /// The next block, while it fits into the budget and would still sharpen the answer.
@@ -197,6 +195,13 @@ impl Confirm {
         };
         self.finalists.iter().copied().filter(|c| !is_beaten(*c)).collect()
     }
+}
+
+/// By the race.
+fn is_far_behind(ledger: &Ledger, configuration: Configuration) -> bool {
+    let best = ledger.best_in_race();
+    let race = ledger.cells[&configuration].race.as_ref();
+    best.zip(race).is_some_and(|((_, rps), belief)| belief.median() < FAR_BEHIND * rps)
 }
 
 /// Configurations whose race capacity is within 4 % of the best, least memory first.

@@ -187,6 +187,13 @@ pub(super) const WINDOWS_OF_BUDGET: f64 = 30.0;
 pub(super) const BURST_REQUESTS: f64 = 2000.0;
 /// A burst that is only to warm the server up.
 pub(super) const WARM_BURST: Duration = Duration::from_secs(3);
+/// Still getting warm: a request of this burst costs less than this share of the CPU of one of the
+/// burst before. Judgement.
+pub(super) const CHEAPER: f64 = 0.95;
+/// Bursts of one start until it is taken to be warm.
+pub(super) const WARMING_BURSTS_MOST: u32 = 4;
+/// No fresh start is warmed for longer, seconds. Judgement.
+pub(super) const WARM_MOST_S: f64 = 30.0;
 /// The only burst of a server whose one setting is measured.
 pub(super) const FIRST_BURST: Duration = Duration::from_secs(5);
 /// Left out of it.

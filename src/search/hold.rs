@@ -14,6 +14,7 @@ use super::constants::{
 };
 use super::estimates::{capacity, drift_sd_log};
 use super::ledger::Ledger;
+use super::loads;
 use super::recommend::Ending;
 use crate::stats::{Estimate, RatePosterior};
 use crate::terms::{
@@ -35,6 +36,8 @@ pub(super) struct Hold {
     missed_rps: Option<f64>,
     /// The rate is the user's, and no other is tried.
     is_asked: bool,
+    /// The start that runs was warmed, where fresh ones are cold.
+    is_warm: bool,
     is_over: bool,
 }
 
@@ -61,7 +64,7 @@ pub(super) fn kept_at_least_s(ledger: &Ledger) -> f64 {
 }
 
 fn before_s(ledger: &Ledger) -> f64 {
-    ledger.start_cost_s + HOLD_WARM_UP.as_secs_f64()
+    ledger.start_cost_s + HOLD_WARM_UP.as_secs_f64() + ledger.warm_s()
 }
 
 /// How long the next attempt measures: all of the time that is left but the shortest attempt's
@@ -90,6 +93,7 @@ impl Hold {
             held: None,
             missed_rps: None,
             is_asked: asked_rps.is_some(),
+            is_warm: false,
             is_over: false,
         })
     }
@@ -101,13 +105,22 @@ impl Hold {
             arrivals: ledger.plan.arrivals,
         };
         let (at, purpose) = (self.configuration, TrialPurpose::Hold);
+        if self.is_over || !ledger.is_open(&at) {
+            return None;
+        }
+        if ledger.warmth.is_cold_at_first() && !self.is_warm {
+            return Some(loads::warm_burst(ledger, at));
+        }
         let request = TrialRequest::new(at, purpose, offered, HOLD_WARM_UP, self.duration);
-        let goes_on = !self.is_over && ledger.is_open(&at);
-        goes_on.then_some(TrialRequest { fresh_start: true, ..request })
+        Some(TrialRequest { fresh_start: !self.is_warm, ..request })
     }
 
-    /// Takes the result of an attempt.
+    /// Takes the result of an attempt, or of what warms up for one.
     pub fn take(&mut self, ledger: &Ledger, summary: &TrialSummary) {
+        self.is_warm = summary.purpose == TrialPurpose::Saturate;
+        if self.is_warm {
+            return;
+        }
         self.learn(summary);
         let next = attempt(ledger);
         let is_settled = self.held.is_some_and(|held| held.certain);

@@ -10,8 +10,10 @@ use super::at_any_rate::AtAnyRate;
 use super::cell::Cell;
 use super::plan::SearchPlan;
 use super::steady::Sight;
+use super::warmth::Warmth;
 use crate::terms::{
-    Configuration, Note, Obstacle, QuantileLimit, SearchNote, Slo, Stated, TrialSummary,
+    Configuration, Note, Obstacle, QuantileLimit, SearchNote, Slo, Stated, TrialPurpose,
+    TrialSummary,
 };
 
 /// What is known so far.
@@ -34,6 +36,7 @@ pub(super) struct Ledger {
     pub at_any_rate: AtAnyRate,
     /// Of the app as it is, oldest first.
     pub sights: Vec<Sight>,
+    pub warmth: Warmth,
 }
 
 /// What one client alone saw.
@@ -71,6 +74,7 @@ impl Ledger {
             too_large: BTreeMap::new(),
             at_any_rate: AtAnyRate::default(),
             sights: Vec::new(),
+            warmth: Warmth::default(),
         }
     }
 
@@ -89,6 +93,10 @@ impl Ledger {
     pub fn take(&mut self, summary: &TrialSummary) {
         self.cell_mut(summary.configuration).take(summary);
         self.sights.extend(Sight::of(summary));
+        if summary.purpose == TrialPurpose::Saturate {
+            let is_late = self.time_left().is_zero();
+            self.warmth.take(summary, is_late);
+        }
     }
 
     /// Something that is to be said with the answer.
@@ -132,6 +140,11 @@ impl Ledger {
     /// Of these the best.
     pub fn best_in_race(&self) -> Option<(Configuration, f64)> {
         self.raced().max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// What a fresh start of the best one is warmed for, beyond what every start is; seconds.
+    pub fn warm_s(&self) -> f64 {
+        self.best_in_race().map_or(0.0, |(best, rps)| self.warmth.needed_s(best, rps))
     }
 
     /// Those that were measured on fresh starts after the race.

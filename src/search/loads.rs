@@ -33,10 +33,21 @@ pub(super) fn burst(ledger: &Ledger, configuration: Configuration) -> TrialReque
     let clients = if has_collapsed { (clients / FEWER).max(2) } else { clients };
     let is_reference = configuration == ledger.plan.current && ledger.starts <= 1;
     let duration = burst_duration(ledger, configuration);
+    if ledger.warmth.is_warming() {
+        return TrialRequest::burst(configuration, clients, SETTLE, duration);
+    }
+    let warm_up = SETTLE + burst_warm_up(ledger, configuration);
     TrialRequest {
         fresh_start: !is_reference || has_collapsed,
-        ..TrialRequest::burst(configuration, clients, SETTLE, duration)
+        ..TrialRequest::burst(configuration, clients, warm_up, duration)
     }
+}
+
+/// As long as fresh starts were seen to need.
+fn burst_warm_up(ledger: &Ledger, configuration: Configuration) -> Duration {
+    let expected_rps =
+        Expectations::of(ledger).map_or(f64::INFINITY, |it| it.saturated_rps(configuration));
+    Duration::from_secs_f64(ledger.warmth.needed_s(configuration, expected_rps))
 }
 
 /// Long enough for [`BURST_REQUESTS`] as far as is known.
@@ -47,6 +58,12 @@ fn burst_duration(ledger: &Ledger, configuration: Configuration) -> Duration {
         let needed_s = (BURST_REQUESTS / expected_rps.max(1.0)).ceil();
         Duration::from_secs_f64(needed_s.max(3.0)).min(most)
     })
+}
+
+/// What warms a fresh start up before it is measured at a rate.
+pub(super) fn warm_burst(ledger: &Ledger, configuration: Configuration) -> TrialRequest {
+    let fresh_start = !ledger.warmth.is_warming();
+    TrialRequest { fresh_start, duration: WARM_BURST, ..burst(ledger, configuration) }
 }
 
 /// One window at one rate, on the server that runs; long enough for [`PROBE_REQUESTS`] within the
@@ -75,6 +92,6 @@ pub(super) fn probe_s(ledger: &Ledger, rate_rps: f64) -> f64 {
 
 /// Seconds that one start of a block takes, for a setting that holds about this rate.
 pub(super) fn block_start_s(ledger: &Ledger, rate_rps: f64) -> f64 {
-    let burst_s = (SETTLE + WARM_BURST).as_secs_f64();
+    let burst_s = (SETTLE + WARM_BURST).as_secs_f64() + ledger.warm_s();
     ledger.start_cost_s + burst_s + f64::from(PROBES_A_START) * probe_s(ledger, rate_rps)
 }

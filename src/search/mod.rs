@@ -37,6 +37,7 @@ mod starts;
 mod steady;
 mod unloaded;
 mod verify;
+mod warmth;
 
 use std::time::Duration;
 
@@ -195,6 +196,9 @@ impl Search {
             return;
         }
         ledger.take(summary);
+        if ledger.warmth.is_warming() {
+            return;
+        }
         match &mut self.stage {
             Stage::Unloaded => {
                 self.stage = match unloaded::take(ledger, summary) {

@@ -1,0 +1,154 @@
+//! How a server warms up: it loads code, fills caches and compiles over the first requests of each
+//! worker. A burst that is much cheaper at its end than at its beginning is repeated until it gets
+//! no cheaper; later starts are given as many requests a worker before they are measured.
+
+use super::constants::{CHEAPER, WARM_MOST_S, WARMING_BURSTS_MOST};
+use crate::model::server_cpu_s;
+use crate::terms::{Configuration, TrialSummary, WarmUpKind};
+
+/// What is known of it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Warmth {
+    /// Bursts of the present start, while each is cheaper than the one before.
+    warming: Option<Warming>,
+    /// What a worker answered until a start was warm; 0 where all were from the beginning.
+    requests: f64,
+}
+
+/// Bursts of one start that is getting cheaper.
+#[derive(Debug, Clone, Copy)]
+struct Warming {
+    bursts: u32,
+    /// CPU seconds of a request in the last of them.
+    cost_s: f64,
+    /// Answered by this start so far, warm-ups included.
+    answered: f64,
+}
+
+/// What of a burst tells whether its server is warm.
+#[derive(Debug, Clone, Copy)]
+struct Burst {
+    workers: f64,
+    /// CPU seconds of a request.
+    cost_s: f64,
+    /// Warm-up included; there about as fast.
+    answered: f64,
+    /// Its warm-up cost clearly more.
+    got_cheaper: bool,
+}
+
+impl Burst {
+    /// `None` where nothing was answered, or its CPU is not known.
+    fn of(summary: &TrialSummary) -> Option<Self> {
+        let load = &summary.summary;
+        let (answered, cpu_s) = (load.completed as f64, server_cpu_s(summary));
+        (answered > 0.0 && cpu_s > 0.0).then(|| Self {
+            workers: f64::from(summary.configuration.workers.get()),
+            cost_s: cpu_s / answered,
+            answered: answered * summary.load_s.max(load.duration_s) / load.duration_s.max(1e-3),
+            got_cheaper: summary.warm_up.kind == WarmUpKind::Warmed,
+        })
+    }
+}
+
+impl Warmth {
+    /// Takes a burst. `is_late`: there is no time for another.
+    pub fn take(&mut self, summary: &TrialSummary, is_late: bool) {
+        let before = self.warming.take();
+        if let Some(burst) = Burst::of(summary) {
+            self.learn(before, burst, is_late);
+        }
+    }
+
+    fn learn(&mut self, before: Option<Warming>, burst: Burst, is_late: bool) {
+        let is_warming = match before {
+            // Later starts get what one needed.
+            None => self.requests == 0.0 && burst.got_cheaper,
+            Some(before) => burst.cost_s < before.cost_s * CHEAPER,
+        };
+        if !is_warming {
+            return;
+        }
+        if let Some(before) = before {
+            self.requests = self.requests.max(before.answered / burst.workers);
+        }
+        let (bursts, answered) = before.map_or((0, 0.0), |it| (it.bursts, it.answered));
+        if bursts + 1 < WARMING_BURSTS_MOST && !is_late {
+            self.warming = Some(Warming {
+                bursts: bursts + 1,
+                cost_s: burst.cost_s,
+                answered: answered + burst.answered,
+            });
+        }
+    }
+
+    /// The start that runs gets another burst.
+    pub fn is_warming(&self) -> bool {
+        self.warming.is_some()
+    }
+
+    /// Fresh starts were seen to be cold.
+    pub fn is_cold_at_first(&self) -> bool {
+        self.requests > 0.0
+    }
+
+    /// What a fresh start is loaded for at this rate before it is measured, beyond what every start
+    /// is; seconds.
+    pub fn needed_s(&self, configuration: Configuration, rate_rps: f64) -> f64 {
+        let needed = self.requests * f64::from(configuration.workers.get());
+        (needed / rate_rps.max(0.1)).min(WARM_MOST_S).round()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bursts of one start of two workers, 1,000 replies each, by what a request of each costs;
+    /// how many of them it wanted.
+    fn told(warmth: &mut Warmth, costs_s: &[f64], got_cheaper: bool) -> usize {
+        for (index, &cost_s) in costs_s.iter().enumerate() {
+            let burst = Burst { workers: 2.0, cost_s, answered: 1000.0, got_cheaper };
+            let before = warmth.warming.take();
+            warmth.learn(before, burst, false);
+            if !warmth.is_warming() {
+                return index + 1;
+            }
+        }
+        panic!("it wants more than {} bursts", costs_s.len());
+    }
+
+    #[test]
+    fn a_server_that_is_warm_from_the_beginning_gets_one_burst() {
+        let mut warmth = Warmth::default();
+        assert_eq!(told(&mut warmth, &[0.01, 0.01], false), 1);
+        assert!(!warmth.is_cold_at_first());
+        assert_eq!(warmth.needed_s(Configuration::new(4, 2).unwrap(), 10.0), 0.0);
+    }
+
+    #[test]
+    fn one_that_gets_cheaper_is_given_bursts_until_it_does_not_and_later_starts_as_many_requests() {
+        let mut warmth = Warmth::default();
+        assert_eq!(told(&mut warmth, &[0.02, 0.015, 0.012, 0.0119], true), 4);
+        // Warm after the second: a thousand for each of the two workers.
+        assert_eq!(warmth.needed_s(Configuration::new(4, 2).unwrap(), 400.0), 10.0);
+        assert_eq!(warmth.needed_s(Configuration::new(4, 2).unwrap(), 40.0), WARM_MOST_S);
+        // The next start was given them; that its warm-up was dear is no news.
+        assert_eq!(told(&mut warmth, &[0.012], true), 1);
+    }
+
+    #[test]
+    fn a_dear_warm_up_that_the_next_burst_does_not_confirm_was_chance() {
+        let mut warmth = Warmth::default();
+        assert_eq!(told(&mut warmth, &[0.01, 0.0099], true), 2);
+        assert!(!warmth.is_cold_at_first());
+    }
+
+    #[test]
+    fn one_that_never_ends_to_get_cheaper_is_not_waited_for() {
+        let mut warmth = Warmth::default();
+        let costs_s = [0.1, 0.08, 0.06, 0.04, 0.02];
+        assert_eq!(told(&mut warmth, &costs_s, true), WARMING_BURSTS_MOST as usize);
+        assert!(warmth.is_cold_at_first());
+    }
+}
