@@ -173,7 +173,7 @@ fn the_cheapest_request_is_as_cheap_as_the_truth_allows() {
         let truth = cost(chosen(&ended)) / 3600.0 * 1e6;
         // The rate is one that it holds, below the truth; memory costs the same at any rate.
         let of_truth = million.unwrap() / truth;
-        assert!((0.95..1.15).contains(&of_truth), "{million:?} beside {truth}");
+        assert!((0.95..1.2).contains(&of_truth), "{million:?} beside {truth}");
     }
 }
 

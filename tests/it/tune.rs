@@ -112,7 +112,7 @@ fn tuned(app: SimulatedApp) -> Ended {
     tune_app(&plan(&TempDir::new().unwrap()), app)
 }
 
-fn chosen(ended: &Ended) -> Configuration {
+pub fn chosen(ended: &Ended) -> Configuration {
     let decision = ended.result.decision.as_ref().expect("there is a decision");
     Configuration::new(decision.workers, decision.threads).unwrap()
 }
