@@ -39,6 +39,22 @@ impl WindowAnswer {
     }
 }
 
+/// On which sides of its capacity a start was probed.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Sides {
+    pub held: bool,
+    pub missed: bool,
+}
+
+impl Sides {
+    /// Takes a window. One near the goal's edge tells where it is, on whichever side it was.
+    pub fn take(&mut self, summary: &TrialSummary) {
+        let is_near = summary.edge.is_some();
+        self.held |= is_near || summary.leaning == Verdict::Yes;
+        self.missed |= is_near || summary.leaning == Verdict::No;
+    }
+}
+
 /// Where a window near the goal's edge puts the capacity: its rate, and how sure that is.
 fn near(answer: &WindowAnswer) -> Option<(f64, f64)> {
     let edge = answer.edge?;

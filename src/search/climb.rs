@@ -1,7 +1,7 @@
 //! One configuration's capacity: a saturating burst, then probes where the belief is most divided.
 
 use super::ask::TrialRequest;
-use super::belief::{after_burst, most_rps, observe};
+use super::belief::{Sides, after_burst, most_rps, observe};
 use super::constants::{
     ABOVE_BAR, AS_EXPECTED, BELOW_SATURATION_SD_LOG, BOLD, BUDGET_PER_PROBE_S,
     FAR_BELOW_SATURATION_SD_LOG, FAR_MORE, FEWER, NEAR_SATURATION_SD_LOG, OUT_BY_BURST, PROBES_MAX,
@@ -11,7 +11,7 @@ use super::expect::Expectations;
 use super::ledger::Ledger;
 use super::loads;
 use crate::stats::RatePosterior;
-use crate::terms::{Configuration, Obstacle, TrialPurpose, TrialSummary, Verdict};
+use crate::terms::{Configuration, Obstacle, TrialPurpose, TrialSummary};
 
 /// A configuration that is being measured on one start of its server.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub(super) struct Climb {
     is_repeated: bool,
     has_burst: bool,
     probes: u32,
-    has_missed: bool,
+    sides: Sides,
     is_over: bool,
 }
 
@@ -37,7 +37,7 @@ impl Climb {
             is_repeated: false,
             has_burst: false,
             probes: 0,
-            has_missed: false,
+            sides: Sides::default(),
             is_over: false,
         }
     }
@@ -71,7 +71,7 @@ impl Climb {
             // Is it worth more time at all? Asked just above the best so far.
             Some(bar) if belief.median() < bar * ABOVE_BAR => bar * ABOVE_BAR,
             // Nothing above what was held is known.
-            _ if self.probes >= 1 && !self.has_missed => belief.quantile(BOLD),
+            _ if self.probes >= 1 && !self.sides.missed => belief.quantile(BOLD),
             _ => belief.median(),
         };
         Some(loads::probe(ledger, self.configuration, rate))
@@ -129,7 +129,7 @@ impl Climb {
         let Some(belief) = cell.race.as_mut() else { return };
         observe(belief, rate_rps, summary);
         self.probes += 1;
-        self.has_missed |= summary.edge.is_some() || summary.leaning == Verdict::No;
+        self.sides.take(summary);
         let is_beaten = self.bar_rps.is_some_and(|bar| belief.quantile(0.95) < bar);
         // A rate this far below saturation is no answer anybody wants to an exact figure.
         let is_hopeless = belief.median() < cell.burst_rps.unwrap_or(0.0) * 0.01;

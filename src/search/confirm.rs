@@ -2,7 +2,7 @@
 //! interleaved in random order, and only these figures are printed.
 
 use super::ask::TrialRequest;
-use super::belief::{after_burst, most_rps, observe};
+use super::belief::{Sides, after_burst, most_rps, observe};
 use super::blocks::{arrivals_within, shuffled};
 use super::constants::{
     BEATEN, BLOCKS_EVER, BLOCKS_LEAST, BLOCKS_MAX, BOLD, FAR_BEATEN, FAR_BEHIND, PLAUSIBLE,
@@ -13,7 +13,7 @@ use super::hold::{kept_at_least_s, kept_s};
 use super::ledger::Ledger;
 use super::{loads, pursue};
 use crate::stats::RatePosterior;
-use crate::terms::{Configuration, SearchNote, TrialPurpose, TrialSummary, Verdict};
+use crate::terms::{Configuration, SearchNote, TrialPurpose, TrialSummary};
 
 /// The blocks measured and to come.
 #[derive(Debug, Clone)]
@@ -32,8 +32,7 @@ pub(super) struct Confirm {
 #[derive(Debug, Clone, Default)]
 struct Present {
     probes: u32,
-    has_held: bool,
-    has_missed: bool,
+    sides: Sides,
     /// `None` before its burst.
     belief: Option<RatePosterior>,
     /// Its capacity is known; what is left is its latency at this rate.
@@ -44,7 +43,7 @@ impl Present {
     /// Where it is most divided; where all probes were held, on the bold side: what lies above all
     /// of them is what is to be known.
     fn rate(&self, belief: &RatePosterior) -> f64 {
-        let is_all_held = self.probes >= 2 && !self.has_missed;
+        let is_all_held = self.probes >= 2 && !self.sides.missed;
         belief.quantile(if is_all_held { BOLD } else { 0.5 })
     }
 }
@@ -65,7 +64,7 @@ impl Confirm {
         };
         let start_s = loads::block_start_s(ledger, best_rps);
         let block_s = |count: usize| count as f64 * start_s;
-        // Of the others one block will do.
+        // Of one that is far behind one block will do.
         let is_near = |c: &&Configuration| !is_far_behind(ledger, **c);
         let left_s = ledger.left_s() - kept_s(ledger);
         for configuration in close {
@@ -127,11 +126,8 @@ impl Confirm {
         let Some(belief) = &mut start.belief else { return };
         observe(belief, rate.as_per_second(), summary);
         start.probes += 1;
-        // One near the edge tells where it is, on whichever side it was.
-        let is_near = summary.edge.is_some();
-        start.has_held |= is_near || summary.leaning == Verdict::Yes;
-        start.has_missed |= is_near || summary.leaning == Verdict::No;
-        let is_between = start.has_held && start.has_missed;
+        start.sides.take(summary);
+        let is_between = start.sides.held && start.sides.missed;
         let is_one_sided = !is_between && start.probes < PROBES_A_START_MOST;
         let goes_on = is_one_sided && !is_late && !is_far_behind;
         if start.probes < PROBES_A_START || goes_on {
@@ -197,7 +193,7 @@ impl Confirm {
     }
 }
 
-/// By the race.
+/// Does it hold much less than the best one, by the race?
 fn is_far_behind(ledger: &Ledger, configuration: Configuration) -> bool {
     let best = ledger.best_in_race();
     let race = ledger.cells[&configuration].race.as_ref();

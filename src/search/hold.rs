@@ -98,12 +98,8 @@ impl Hold {
         })
     }
 
-    /// The next attempt; `None` when it is over.
+    /// The next attempt, or what warms up for it; `None` when it is over.
     pub fn request(&self, ledger: &Ledger) -> Option<TrialRequest> {
-        let offered = Offered::Open {
-            rate: Rate::per_second(self.rate_rps).expect("finite and positive"),
-            arrivals: ledger.plan.arrivals,
-        };
         let (at, purpose) = (self.configuration, TrialPurpose::Hold);
         if self.is_over || !ledger.is_open(&at) {
             return None;
@@ -111,6 +107,10 @@ impl Hold {
         if ledger.warmth.is_cold_at_first() && !self.is_warm {
             return Some(loads::warm_burst(ledger, at));
         }
+        let offered = Offered::Open {
+            rate: Rate::per_second(self.rate_rps).expect("finite and positive"),
+            arrivals: ledger.plan.arrivals,
+        };
         let request = TrialRequest::new(at, purpose, offered, HOLD_WARM_UP, self.duration);
         Some(TrialRequest { fresh_start: !self.is_warm, ..request })
     }

@@ -19,7 +19,7 @@ pub(super) fn burst_clients(configuration: Configuration) -> u32 {
     (slots * 2).clamp(4, MANY_CLIENTS).max(slots.min(CLIENTS_MOST))
 }
 
-/// A load that saturates a fresh start, or the reference's first.
+/// A load that saturates a fresh start, the reference's first, or one that still warms up.
 pub(super) fn burst(ledger: &Ledger, configuration: Configuration) -> TrialRequest {
     let clients = match ledger.alone.filter(|_| ledger.plan.form == Form::EventLoop) {
         Some(alone) => {
@@ -32,29 +32,23 @@ pub(super) fn burst(ledger: &Ledger, configuration: Configuration) -> TrialReque
     let has_collapsed = ledger.cells.get(&configuration).is_some_and(|cell| cell.has_collapsed);
     let clients = if has_collapsed { (clients / FEWER).max(2) } else { clients };
     let is_reference = configuration == ledger.plan.current && ledger.starts <= 1;
-    let duration = burst_duration(ledger, configuration);
+    let expected_rps = Expectations::of(ledger).map(|it| it.saturated_rps(configuration));
+    let duration = burst_duration(ledger, expected_rps);
     if ledger.warmth.is_warming() {
         return TrialRequest::burst(configuration, clients, SETTLE, duration);
     }
-    let warm_up = SETTLE + burst_warm_up(ledger, configuration);
+    let warm_s = ledger.warmth.needed_s(configuration, expected_rps.unwrap_or(f64::INFINITY));
+    let warm_up = SETTLE + Duration::from_secs_f64(warm_s);
     TrialRequest {
         fresh_start: !is_reference || has_collapsed,
         ..TrialRequest::burst(configuration, clients, warm_up, duration)
     }
 }
 
-/// As long as fresh starts were seen to need.
-fn burst_warm_up(ledger: &Ledger, configuration: Configuration) -> Duration {
-    let expected_rps =
-        Expectations::of(ledger).map_or(f64::INFINITY, |it| it.saturated_rps(configuration));
-    Duration::from_secs_f64(ledger.warmth.needed_s(configuration, expected_rps))
-}
-
-/// Long enough for [`BURST_REQUESTS`] as far as is known.
-fn burst_duration(ledger: &Ledger, configuration: Configuration) -> Duration {
+/// Long enough for [`BURST_REQUESTS`] at the rate that is expected to get through.
+fn burst_duration(ledger: &Ledger, expected_rps: Option<f64>) -> Duration {
     let most = ledger.plan.seconds(0.015, 3.0, 8.0);
-    Expectations::of(ledger).map_or(most, |expectations| {
-        let expected_rps = expectations.saturated_rps(configuration);
+    expected_rps.map_or(most, |expected_rps| {
         let needed_s = (BURST_REQUESTS / expected_rps.max(1.0)).ceil();
         Duration::from_secs_f64(needed_s.max(3.0)).min(most)
     })
