@@ -120,6 +120,7 @@ fn what_is_compared_meets_the_same_arrivals_in_random_order_until_both_sides_wer
         }
         // Of settings that are far behind, and in the end, three windows are enough.
         for windows in starts.values().take(starts.len() - 1) {
+            assert!((3..=6).contains(&windows.len()), "{windows:?}");
             let goes_on = windows.len() > 3;
             let before = &windows[..windows.len() - usize::from(goes_on)];
             let is_enough = !goes_on && windows[0].configuration != chosen;

@@ -165,7 +165,7 @@ fn a_change_after_which_other_threads_are_better_says_so_and_its_settings_have_t
     // Threads only hand the lock on to each other; with it hardly any CPU is left, and what was
     // limited by cores is limited by threads.
     let waits = ChangeEffect { cpu: 0.15, wait: 10.0, ..ChangeEffect::NONE };
-    let app = SimulatedApp { wait_s: 0.004, handoff_s: 0.005, ..app(&[waits]) };
+    let app = SimulatedApp { wait_s: 0.004, handoff_s: 0.002, ..app(&[waits]) };
     let folder = TempDir::new().unwrap();
     let plan = Plan {
         threads: [4, 16].map(|n| Threads::new(n).unwrap()).to_vec(),
