@@ -13,6 +13,8 @@ pub(super) struct Warmth {
     warming: Option<Warming>,
     /// What a worker answered until a start was warm; 0 where all were from the beginning.
     requests: f64,
+    /// A dear warm-up was followed by a second burst: what that said holds for every start.
+    is_settled: bool,
 }
 
 /// Bursts of one start that is getting cheaper.
@@ -62,10 +64,11 @@ impl Warmth {
 
     fn learn(&mut self, before: Option<Warming>, burst: Burst, is_late: bool) {
         let is_warming = match before {
-            // Later starts get what one needed.
-            None => self.requests == 0.0 && burst.got_cheaper,
+            // Later starts get what one needed, or nothing where its second burst was no cheaper.
+            None => !self.is_settled && burst.got_cheaper,
             Some(before) => burst.cost_s < before.cost_s * CHEAPER,
         };
+        self.is_settled |= before.is_some();
         if !is_warming {
             return;
         }
@@ -142,6 +145,8 @@ mod tests {
         let mut warmth = Warmth::default();
         assert_eq!(told(&mut warmth, &[0.01, 0.0099], true), 2);
         assert!(!warmth.is_cold_at_first());
+        // No later start is asked again.
+        assert_eq!(told(&mut warmth, &[0.01], true), 1);
     }
 
     #[test]
