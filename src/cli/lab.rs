@@ -8,7 +8,7 @@ use super::{Exit, UsageError, interrupt};
 use crate::report::document::lab;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
 use crate::report::{Language, json, page};
-use crate::session::lab::{self as labs, LabError, RunOptions};
+use crate::session::lab::{self as labs, RunOptions};
 use crate::session::report::{named_file, write_file};
 use crate::terms::{Holds, LabEvent, LabResult, LabTuneEvent};
 
@@ -169,7 +169,7 @@ fn experiment(
         // A terminal that is gone takes nothing from the result.
         drop(progress.writer.write_all(lab::event(&event).as_bytes()));
     };
-    let ended = labs::run(&lab, options, &mut tell).map_err(explained)?;
+    let ended = labs::run(&lab, options, &mut tell)?;
     let text = match json {
         true => json::render(&ended.result),
         false => lab::result(&ended.result),
@@ -202,7 +202,7 @@ fn tune(name: &str, pairs: u32, store: PathBuf, json: bool, quiet: bool) -> anyh
         // A terminal that is gone takes nothing from the result.
         drop(progress.writer.write_all(lab::tune_event(&event).as_bytes()));
     };
-    let result = labs::tune::run(&lab, options, &mut tell).map_err(explained)?;
+    let result = labs::tune::run(&lab, options, &mut tell)?;
     let text = match json {
         true => json::render(&result),
         false => lab::tuned(&result),
@@ -213,13 +213,6 @@ fn tune(name: &str, pairs: u32, store: PathBuf, json: bool, quiet: bool) -> anyh
         Holds::No => Exit::NotMet,
         Holds::Undecided => Exit::Invalid,
     })
-}
-
-/// The server's or the service's own last lines, which say more than we do.
-fn explained(error: LabError) -> anyhow::Error {
-    let lines = error.last_lines();
-    let context = lines.iter().map(|line| format!("\n  {line}")).collect::<String>();
-    anyhow::anyhow!("{error}{context}")
 }
 
 fn exit(result: &LabResult) -> Exit {

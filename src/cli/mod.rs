@@ -6,6 +6,7 @@
 mod compare;
 mod doctor;
 mod exit;
+mod failed;
 mod guardian;
 mod interrupt;
 mod lab;
@@ -76,7 +77,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) if is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            eprintln!("sweetspot: {error:#}");
+            failed::print(&error);
             let is_usage = error.downcast_ref::<UsageError>().is_some();
             if is_usage { Exit::Usage.into() } else { Exit::CouldNotMeasure.into() }
         }

@@ -21,7 +21,62 @@ pub fn proven(causes: &Causes, last_lines: &[String]) -> Option<BootFailureKind>
     proven.map(|(kind, _)| *kind)
 }
 
+/// What went wrong in a server's own words: of its last lines the one with an exception's name
+/// (Ruby: `message (Namespace::Error)`), else the last that is no part of a backtrace.
+pub fn own_message(last_lines: &[String]) -> Option<&str> {
+    let lines = || last_lines.iter().rev().map(|line| line.trim());
+    lines().find(|line| names_exception(line)).or_else(|| {
+        lines().find(|line| !line.is_empty() && !line.starts_with("...") && !is_frame(line))
+    })
+}
+
+/// Ends with a constant's name in parentheses.
+fn names_exception(line: &str) -> bool {
+    let Some((_, name)) = line.strip_suffix(')').and_then(|line| line.rsplit_once(" (")) else {
+        return false;
+    };
+    let is_constant = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_uppercase())
+            && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    name.split("::").all(is_constant)
+}
+
+/// Ruby's `from file:line:in ...`.
+fn is_frame(line: &str) -> bool {
+    line.starts_with("from ") && line.contains(":in ")
+}
+
 /// Does the text stand in one of the lines?
 pub fn has(last_lines: &[String], text: &str) -> bool {
     last_lines.iter().any(|line| line.contains(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<String> {
+        text.lines().map(String::from).collect()
+    }
+
+    #[test]
+    fn the_message_is_the_exceptions_own_line_wherever_its_backtrace_ends() {
+        for (said, expected) in [
+            (
+                "/gems/definition.rb:491:in `ensure': frozen mode is set (Bundler::ProductionError)\n\
+                 Run `bundle install` elsewhere\n\tfrom /gems/runtime.rb:13:in `setup'\n\t... 16 more",
+                "/gems/definition.rb:491:in `ensure': frozen mode is set (Bundler::ProductionError)",
+            ),
+            (
+                "Traceback\n  File \"wsgi.py\", line 1\nModuleNotFoundError: No module named 'x'",
+                "ModuleNotFoundError: No module named 'x'",
+            ),
+            ("it cannot go on\n\tfrom a.rb:1:in `b'\n\t... 3 more", "it cannot go on"),
+            ("(see the manual)", "(see the manual)"),
+        ] {
+            assert_eq!(own_message(&lines(said)), Some(expected));
+        }
+        assert_eq!(own_message(&[]), None);
+    }
 }

@@ -20,6 +20,11 @@ enum Report<T> {
     Settings(T),
 }
 
+/// Is this line a report of ours, and not what the app or its server said?
+pub fn is_report(line: &str) -> bool {
+    line.trim().starts_with(MARK)
+}
+
 /// The report that stands after the mark.
 ///
 /// # Errors

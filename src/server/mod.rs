@@ -33,6 +33,8 @@ use crate::terms::{
     BootFailureKind, Configuration, Cores, Remark, Role, Settings, SettingsError, WorkerStats,
 };
 
+pub use self::failure::own_message;
+pub use self::inspection::is_report;
 pub use self::knobs::{Changed, KnobError, Knobs, check_setting, ignored, in_the_way, settings};
 pub use self::rack::probe::{OPTIONS as PROBE_OPTIONS, socket as probe_socket};
 pub use crate::terms::Framework;

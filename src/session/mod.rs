@@ -18,5 +18,6 @@ pub mod report;
 pub mod resume;
 pub mod sessions;
 pub mod tune;
+pub mod unusable;
 pub mod verify;
 pub(crate) mod watch;

@@ -264,11 +264,12 @@ pub fn unread(
     log: &[String],
 ) -> Unusable {
     let kind = seen(adapter, kind, log).unwrap_or(kind);
+    let said: Vec<String> = log.iter().filter(|line| !server::is_report(line)).cloned().collect();
     Unusable {
         kind,
         why: SessionError::SettingsNotRead { why },
         advice: advice::for_failure(app, adapter.about(), kind),
-        last_lines: log::worth_showing(log),
+        last_lines: log::worth_showing(&said),
     }
 }
 

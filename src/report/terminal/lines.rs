@@ -36,6 +36,13 @@ pub fn noteworthy(story: &Story, event: &Event, style: Style) -> Vec<String> {
     }
 }
 
+/// What a server said that could not be used, and what to do.
+pub fn server_words(last_lines: &[String], advice: &str, style: Style) -> Vec<String> {
+    let mut lines = log::log(last_lines, style);
+    lines.extend(text::labelled(style.language.labels().what_to_do, advice, style));
+    lines
+}
+
 /// The decision, set off from the progress above it.
 pub fn conclude(progress: &mut Channel, result: &mut Channel, story: &Story) -> io::Result<()> {
     progress.print(&[String::new()])?;

@@ -14,6 +14,7 @@ use super::story::Stored;
 use super::{Language, Reporter};
 pub use channel::{Channel, can_redraw, standard_output_size};
 pub use line::ProgressLine;
+pub use lines::server_words;
 pub use live::Live;
 pub use plain::Plain;
 

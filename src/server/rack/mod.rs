@@ -20,12 +20,6 @@ pub fn through_bundler(app: &App) -> Vec<String> {
     if app.is_bundled { vec!["bundle".into(), "exec".into()] } else { Vec::new() }
 }
 
-/// What keeps Bundler from writing into the app's folder.
-pub fn never_written(app: &App) -> BTreeMap<String, String> {
-    let frozen = app.is_bundled.then(|| ("BUNDLE_FROZEN".to_string(), "true".to_string()));
-    frozen.into_iter().collect()
-}
-
 /// A command that runs `script`, behind what all inspections have in common, with the server's own
 /// configuration file as its argument.
 pub fn inspect(app: &App, script: &str) -> CommandLine {
@@ -36,7 +30,7 @@ pub fn inspect(app: &App, script: &str) -> CommandLine {
     arguments.extend(app.server_config.as_deref().map(text));
     CommandLine {
         arguments,
-        env: never_written(app),
+        env: BTreeMap::new(),
         env_removed: Vec::new(),
         folder: app.folder.clone(),
     }
@@ -75,10 +69,11 @@ pub fn environment(app: &App) -> &str {
     own.map_or("production", String::as_str)
 }
 
-/// The environment of an app, in production unless the user says otherwise, that
-/// writes nothing into its folder.
+/// The environment of an app, in production unless the user says otherwise. Ours writes nothing into
+/// its folder; what Bundler makes of the lock file is what the user's own start makes of it: a frozen
+/// one would refuse what that accepts (Bundler 4: a lock file whose checksums are empty).
 pub fn production(Launch { app, listen, scratch, .. }: Launch<'_>) -> BTreeMap<String, String> {
-    let mut env = never_written(app);
+    let mut env = BTreeMap::new();
     let mut set = |name: &str, value: String| {
         env.insert(name.to_string(), value);
     };

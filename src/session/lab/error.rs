@@ -34,18 +34,3 @@ impl From<PlaceError> for LabError {
         Self::Place(error)
     }
 }
-
-impl LabError {
-    /// The server's or the service's own last lines and what to do, if there are any.
-    pub fn last_lines(&self) -> Vec<String> {
-        match self {
-            Self::Place(PlaceError::Service(failure) | PlaceError::Inspection(failure)) => failure
-                .last_lines
-                .iter()
-                .cloned()
-                .chain([Language::DATA.say_fact(&failure.advice)])
-                .collect(),
-            _ => Vec::new(),
-        }
-    }
-}

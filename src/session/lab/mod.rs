@@ -25,6 +25,7 @@ use crate::lab::{self, CoresOf, Course, Planned};
 use crate::monitor::host;
 use crate::place::PlaceError;
 use crate::report::Language;
+use crate::server;
 use crate::terms::{
     Configuration, LabEntry, LabEvent, LabFailure, LabResult, LabRun, Offered, Rate, Stated,
     TrialRecord, Variant,
@@ -187,7 +188,8 @@ fn observe(
     Ok(match site.place(planned)?.run(&order)? {
         Outcome::Recorded(record) => Ok(record),
         Outcome::BootFailed(failure) => {
-            let (why, last_line) = (failure.message, failure.last_lines.last().cloned());
+            let last_line = server::own_message(&failure.last_lines).map(String::from);
+            let why = failure.message;
             Err(LabFailure::RunWithoutServer { why, last_line })
         }
     })

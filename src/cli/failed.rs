@@ -1,0 +1,15 @@
+//! What is printed when a verb fails.
+//!
+//! In: its error. Out: lines on standard error: ours, then the last that the server itself said, and
+//! what to do.
+
+use crate::report::terminal::{Channel, server_words};
+use crate::session::unusable::words_of;
+
+pub fn print(error: &anyhow::Error) {
+    eprintln!("sweetspot: {error:#}");
+    let Some((last_lines, advice)) = words_of(error.as_ref()) else { return };
+    let mut channel = Channel::standard_error();
+    // Nobody is left to be told that standard error is closed.
+    let _ = channel.print(&server_words(last_lines, &advice, channel.style));
+}
