@@ -16,6 +16,7 @@ mod objective;
 mod options;
 mod php;
 mod python;
+mod rails;
 mod range;
 mod record;
 mod rerun;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::options::Key;
-use super::settings::{Settings, Sourced};
+use super::settings::Sourced;
+use super::targets::Asked;
 use crate::server::{self, Adapter, App, Proxy};
 use crate::terms::{Allowance, PlanRecord, PlanSource, PlannedValue, Target};
 
@@ -67,27 +67,17 @@ impl Records {
     }
 
     /// The targets, and the names of the headers that they have.
-    pub fn of_targets(
-        &mut self,
-        targets: Sourced<Vec<Target>>,
-        settings: &Settings<'_>,
-    ) -> Vec<Target> {
+    pub fn of_targets(&mut self, Asked { targets, headers }: Asked) -> Vec<Target> {
         let mut names: Vec<String> = Vec::new();
         for (name, _) in targets.value.iter().flat_map(|target| &target.headers) {
             if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
                 names.push(name.clone());
             }
         }
-        let common = settings.file.as_ref().and_then(|file| file.headers.as_ref());
-        let source = match common {
-            _ if settings.typed.has(Key::Header) => PlanSource::Flag,
-            Some(common) => PlanSource::PlanFile { line: common.line },
-            None => targets.source.clone(),
-        };
         let targets = self
             .of(targets, |targets| PlannedValue::Targets(targets.iter().map(Into::into).collect()));
         if !names.is_empty() {
-            self.0.push(PlanRecord { value: PlannedValue::Headers(names), source });
+            self.0.push(PlanRecord { value: PlannedValue::Headers(names), source: headers });
         }
         targets
     }

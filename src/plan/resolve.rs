@@ -7,17 +7,16 @@ use std::time::Duration;
 use super::app::{AppHint, is_entry, recognise_as};
 use super::app_error::known;
 use super::checked::{Plan, Surroundings, goals_of};
-use super::error::{Origin, PlanError, Problem};
-use super::header::{parse_header, set_header};
+use super::error::{PlanError, Problem};
 use super::knobs::knobs;
 use super::objective::objective;
 use super::options::{Key, Typed};
 use super::range::{LARGEST_COUNT, parse_counts};
 use super::record::{Subject, allowance};
 use super::server::{check_programs, choose_server};
-use super::settings::{Given, Settings, Sourced};
+use super::settings::{Given, Settings, Sourced, flag, hidden};
 use super::start;
-use super::targets::read_targets;
+use super::targets::targets;
 use super::variable::parse_variable;
 use crate::server::{ADAPTERS, Adapter, App, FOR_COMMANDS, Proxy};
 use crate::terms::{
@@ -58,9 +57,10 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let most_cores = cores.value.unwrap_or(surroundings.cores);
     let workers = workers(&settings, app, most_cores, has_threads)?;
     let threads = threads(&settings, server, has_threads)?;
-    let targets = targets(&settings)?;
+    let asked = targets(&settings, app)?;
+    let targets = &asked.targets;
     let goal = goal(&settings)?;
-    let goals = goals(&settings, &targets, &goal)?;
+    let goals = goals(&settings, targets, &goal)?;
     let timeout = timeout(&settings, &goal.value, &goals)?;
     let ready = ready(&settings, &targets.value)?;
     let slots = (workers.value[0], threads.value[0]);
@@ -88,7 +88,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
             false => threads.value,
         },
         changes: knobs.into_iter().flat_map(|it| records.of(it, changes)).collect(),
-        targets: records.of_targets(targets, &settings),
+        targets: records.of_targets(asked),
         goal: records.of(goal, slo),
         objective: records.of(objective(&settings)?, |it| It::Objective(*it)),
         cores: records.of(cores, |it| It::Cores(allowance(it, surroundings.cores))),
@@ -320,64 +320,6 @@ fn threads(
         Threads::new(count).expect("counts that were read, and the default ones, begin at 1")
     });
     Ok(Sourced { value: threads.collect(), source: counts.source })
-}
-
-/// `--target` and `--targets` together, or else those of the plan file, or else `GET /`; with the
-/// headers that go to all of them.
-fn targets(settings: &Settings<'_>) -> Result<Sourced<Vec<Target>>, PlanError> {
-    let (typed, file) = (settings.typed, settings.file.as_ref());
-    let mut targets = Vec::new();
-    for text in typed.all(Key::Target) {
-        let target = text.parse::<Target>();
-        targets.push(target.map_err(|error| hidden(flag(Key::Target), error))?);
-    }
-    let mut source = PlanSource::Flag;
-    let in_file = file.and_then(|file| file.targets.as_ref());
-    if targets.is_empty() && !typed.has(Key::Targets) {
-        source = PlanSource::Default;
-        if let Some(in_file) = in_file {
-            targets.extend(in_file.value.iter().cloned());
-            source = PlanSource::PlanFile { line: in_file.line };
-        }
-    }
-    let list = settings.path(Key::Targets);
-    if let Some(list) =
-        list.filter(|list| list.source == PlanSource::Flag || !typed.has(Key::Target))
-    {
-        targets.extend(read_targets(&list.value)?);
-        source = list.source;
-    }
-    if targets.is_empty() {
-        targets.push(Target::get("/"));
-    }
-    add_headers(settings, &mut targets)?;
-    Ok(Sourced { value: targets, source })
-}
-
-/// A target's own header comes before one of the plan file for all; one that was typed before both.
-fn add_headers(settings: &Settings<'_>, targets: &mut [Target]) -> Result<(), PlanError> {
-    let common = settings.file.as_ref().and_then(|file| file.headers.as_ref());
-    let mut typed = Vec::new();
-    for text in settings.typed.all(Key::Header) {
-        typed.push(parse_header(text).map_err(|error| hidden(flag(Key::Header), error))?);
-    }
-    for target in targets {
-        let mut headers = common.map_or_else(Vec::new, |common| common.value.clone());
-        for header in target.headers.iter().chain(&typed) {
-            set_header(&mut headers, header);
-        }
-        target.headers = headers;
-    }
-    Ok(())
-}
-
-fn flag(key: Key) -> Origin {
-    Origin::Flag { name: key.name() }
-}
-
-/// The error of a value that may be secret.
-fn hidden(at: Origin, problem: impl Into<Problem>) -> PlanError {
-    PlanError::Value { at, value: None, problem: Box::new(problem.into()) }
 }
 
 fn goal(settings: &Settings<'_>) -> Result<Sourced<PlannedGoal>, PlanError> {

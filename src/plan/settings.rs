@@ -23,6 +23,16 @@ impl<T> Sourced<T> {
     }
 }
 
+/// On the command line.
+pub fn flag(key: Key) -> Origin {
+    Origin::Flag { name: key.name() }
+}
+
+/// The error of a value that may be secret.
+pub fn hidden(at: Origin, problem: impl Into<Problem>) -> PlanError {
+    PlanError::Value { at, value: None, problem: Box::new(problem.into()) }
+}
+
 /// A setting's text as it was given.
 pub struct Given<'a> {
     text: &'a str,

@@ -1,10 +1,90 @@
-//! A file of targets: one a line as `--target` spells it, blank lines and `#` comments allowed.
+//! Which requests are sent, with which headers.
+//!
+//! In: what was typed, the plan file, a file of targets (one a line as `--target` spells it, blank
+//! lines and `#` comments allowed), and what the app needs. Reads the file.
 
 use std::fs;
 use std::path::Path;
 
 use super::error::{Origin, PlanError};
-use crate::terms::Target;
+use super::header::{parse_header, set_header};
+use super::options::Key;
+use super::rails;
+use super::settings::{Settings, Sourced, flag, hidden};
+use crate::server::App;
+use crate::terms::{PlanSource, Target};
+
+/// The requests, headers among them.
+pub struct Asked {
+    pub targets: Sourced<Vec<Target>>,
+    /// Where the headers were found; of several places the one that comes before the others.
+    pub headers: PlanSource,
+}
+
+/// `--target` and `--targets` together, or else those of the plan file, or else `GET /`; with the
+/// headers that go to all of them.
+///
+/// # Errors
+/// A target or a header that is none, or a file of targets that cannot be read.
+pub fn targets(settings: &Settings<'_>, app: &App) -> Result<Asked, PlanError> {
+    let (typed, file) = (settings.typed, settings.file.as_ref());
+    let mut targets = Vec::new();
+    for text in typed.all(Key::Target) {
+        let target = text.parse::<Target>();
+        targets.push(target.map_err(|error| hidden(flag(Key::Target), error))?);
+    }
+    let mut source = PlanSource::Flag;
+    let in_file = file.and_then(|file| file.targets.as_ref());
+    if targets.is_empty() && !typed.has(Key::Targets) {
+        source = PlanSource::Default;
+        if let Some(in_file) = in_file {
+            targets.extend(in_file.value.iter().cloned());
+            source = PlanSource::PlanFile { line: in_file.line };
+        }
+    }
+    let list = settings.path(Key::Targets);
+    if let Some(list) =
+        list.filter(|list| list.source == PlanSource::Flag || !typed.has(Key::Target))
+    {
+        targets.extend(read_targets(&list.value)?);
+        source = list.source;
+    }
+    if targets.is_empty() {
+        targets.push(Target::get("/"));
+    }
+    let targets = Sourced { value: targets, source };
+    with_headers(targets, settings, app)
+}
+
+/// A target's own header comes before one of the plan file for all; one that was typed before both;
+/// what the app needs comes last.
+fn with_headers(
+    mut targets: Sourced<Vec<Target>>,
+    settings: &Settings<'_>,
+    app: &App,
+) -> Result<Asked, PlanError> {
+    let common = settings.file.as_ref().and_then(|file| file.headers.as_ref());
+    let mut typed = Vec::new();
+    for text in settings.typed.all(Key::Header) {
+        typed.push(parse_header(text).map_err(|error| hidden(flag(Key::Header), error))?);
+    }
+    let source = match common {
+        _ if !typed.is_empty() => PlanSource::Flag,
+        Some(common) => PlanSource::PlanFile { line: common.line },
+        None if targets.value.iter().all(|target| target.headers.is_empty()) => PlanSource::App,
+        None => targets.source.clone(),
+    };
+    let mut of_all = rails::headers(app);
+    common.iter().flat_map(|it| &it.value).for_each(|header| set_header(&mut of_all, header));
+    for target in &mut targets.value {
+        let mut headers = of_all.clone();
+        for header in target.headers.iter().chain(&typed) {
+            set_header(&mut headers, header);
+        }
+        target.headers = headers;
+    }
+    Ok(Asked { targets, headers: source })
+}
 
 /// Reads a file of targets, in the order written; at least one.
 ///

@@ -369,6 +369,20 @@ fn typed_headers_come_before_a_targets_own_and_those_before_the_common_ones() {
 }
 
 #[test]
+fn a_rails_app_that_forces_https_is_sent_what_its_proxy_would_send_unless_another_value_is_given() {
+    let here = Here::new("");
+    here.write("app/config/environments/production.rb", "  config.force_ssl = true\n");
+    let plan = here.resolve(&Typed::default());
+    assert_eq!(plan.targets[0].headers, [("X-Forwarded-Proto".into(), "https".into())]);
+    let expected = "X-Forwarded-Proto (values not shown)";
+    assert_eq!(line(&plan, "headers"), (expected, &PlanSource::App));
+    let typed = Typed::default().with(Key::Header, "x-forwarded-proto: http");
+    let plan = here.resolve(&typed);
+    assert_eq!(plan.targets[0].headers, [("x-forwarded-proto".into(), "http".into())]);
+    assert_eq!(line(&plan, "headers").1, &PlanSource::Flag);
+}
+
+#[test]
 fn wrong_headers_and_targets_are_refused_without_repeating_them() {
     let here = Here::new("");
     let typed = Typed::default().with(Key::Header, "s3cret");
