@@ -57,6 +57,7 @@ print_inspection_of("thin") do
     "not_applied" => %w[backend swiftiply ssl adapter user].select { |name| settings[name] },
     "rackup" => settings["rackup"]&.to_s,
     "obeys" => obeys,
-    "thin" => Thin::VERSION::STRING,
+    # A text since Thin 2.
+    "thin" => Thin::VERSION.is_a?(String) ? Thin::VERSION : Thin::VERSION::STRING,
   }
 end
