@@ -15,7 +15,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-vm test-readers lint fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-labs install clean help
+.PHONY: build ui record demo test test-modern test-vm test-readers lint fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -57,6 +57,9 @@ record: ## record a real session of the demo app for the page's tests (2 minutes
 
 test-vm: ## the monitor, limits and a tune on version 2 of control groups, in a virtual machine
 	@scripts/test-vm
+
+test-modern: ## the servers' tests with today's Puma, Ruby, Rails and others, on Debian unstable (root; 7 minutes)
+	@scripts/test-modern
 
 test-readers: ## have HdrHistogram's Python package and vegeta read our output files
 	@scripts/bootstrap readers

@@ -20,7 +20,7 @@ fn each_configuration_runs_with_exactly_its_workers_and_threads() {
         for pid in serving {
             // Threads are made right after a worker says that it has booted.
             let expected = usize::from(threads);
-            wait_until("all threads are there", || threads_named(pid, "puma srv tp") == expected);
+            wait_until("all threads are there", || threads_named(pid, "puma srv tp 0") == expected);
         }
     }
     app.end(&mut local);
@@ -107,7 +107,7 @@ fn the_apps_own_ports_files_and_numbers_give_way_and_its_hooks_stay() {
     let is_worker = |pid: &u32| title(*pid).starts_with("puma: cluster worker");
     let workers: Vec<u32> = app.processes().into_iter().filter(is_worker).collect();
     assert_eq!(workers.len(), 2);
-    wait_until("threads are 3:3", || threads_named(workers[0], "puma srv tp") == 3);
+    wait_until("threads are 3:3", || threads_named(workers[0], "puma srv tp 0") == 3);
 
     start(&mut local, 1, 2);
     let reply = get(local.address().unwrap(), "/");

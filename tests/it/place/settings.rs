@@ -64,7 +64,7 @@ impl Started {
 fn threads_in(pid: u32) -> usize {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0 };
     let name = |task: PathBuf| fs::read_to_string(task.join("comm")).unwrap_or_default();
-    tasks.flatten().filter(|task| name(task.path()).starts_with("puma srv tp")).count()
+    tasks.flatten().filter(|task| name(task.path()).starts_with("puma srv tp 0")).count()
 }
 
 fn app_with(config: Option<(&str, &str)>) -> TestApp {
