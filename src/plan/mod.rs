@@ -9,6 +9,7 @@ mod bundle;
 mod checked;
 mod error;
 mod file;
+mod front;
 mod header;
 mod knobs;
 mod node;

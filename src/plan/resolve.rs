@@ -8,6 +8,7 @@ use super::app::{AppHint, is_entry, recognise_as};
 use super::app_error::known;
 use super::checked::{Plan, Surroundings, goals_of};
 use super::error::{PlanError, Problem};
+use super::front;
 use super::knobs::knobs;
 use super::objective::objective;
 use super::options::{Key, Typed};
@@ -65,6 +66,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let ready = ready(&settings, &targets.value)?;
     let slots = (workers.value[0], threads.value[0]);
     let db_connections = db_connections(&settings, slots, has_threads)?;
+    let connection = connection(&settings, app)?;
     place(&settings)?;
     let knobs = knobs(&settings, app, server)?;
     let slo = |goal: &PlannedGoal| It::Slo {
@@ -94,7 +96,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
         cores: records.of(cores, |it| It::Cores(allowance(it, surroundings.cores))),
         memory: records.of(memory, |it| It::Memory(allowance(it, surroundings.memory))),
         arrivals: records.of(arrivals(&settings)?, |it| It::Arrivals(*it)),
-        connection: records.of(connection(&settings)?, |it| It::Connection(*it)),
+        connection: records.of(connection, |it| It::Connection(*it)),
         timeout: records.of(timeout, |it| It::Timeout { seconds: it.as_secs_f64() }),
         budget: records.of(budget(&settings)?, |it| It::Budget { seconds: it.as_secs_f64() }),
         precision: records.of(precision(&settings)?, |it| It::Precision(*it)),
@@ -404,10 +406,14 @@ fn arrivals(settings: &Settings<'_>) -> Result<Sourced<Arrivals>, PlanError> {
     })
 }
 
-fn connection(settings: &Settings<'_>) -> Result<Sourced<ConnectionMode>, PlanError> {
-    or_default(settings.get(Key::Connection), ConnectionMode::Fresh, |given| {
-        given.choice(&[("fresh", ConnectionMode::Fresh), ("keep-alive", ConnectionMode::KeepAlive)])
-    })
+/// Before a proxy of ours its clients' connections, else as what stands in front of the app has it.
+fn connection(settings: &Settings<'_>, app: &App) -> Result<Sourced<ConnectionMode>, PlanError> {
+    let choices = [("fresh", ConnectionMode::Fresh), ("keep-alive", ConnectionMode::KeepAlive)];
+    match (settings.get(Key::Connection), app.proxy) {
+        (Some(given), _) => given.choice(&choices),
+        (None, Proxy::None) => Ok(front::connection(&app.folder)),
+        (None, _) => Ok(Sourced::default(ConnectionMode::Fresh)),
+    }
 }
 
 /// The one place there is so far.

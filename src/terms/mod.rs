@@ -120,7 +120,7 @@ pub use objective::{FrontSetting, Objective, ObjectiveKind, ObjectiveReport, Pri
 pub use obstacle::Obstacle;
 pub use plan_record::{
     Allowance, PlanLine, PlanRecord, PlanSource, PlannedPath, PlannedTarget, PlannedValue,
-    differing_values,
+    ReverseProxy, differing_values,
 };
 pub use printed_plan::plan_records;
 pub use reason::{Certainty, GoalCount, Reason, TermCount};

@@ -103,6 +103,31 @@ pub enum PlanSource {
     /// Read from the app's server when it was looked at before the first trial.
     Inspection,
     Default,
+    /// What stands in front of the app where it serves users, by this file of its folder.
+    ReverseProxy {
+        name: ReverseProxy,
+        file: String,
+    },
+    /// No file of the app's says what stands in front of it.
+    NoReverseProxy,
+}
+
+/// What passes requests on to app servers, and keeps the connections that it does so over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReverseProxy {
+    Thruster,
+    KamalProxy,
+}
+
+impl ReverseProxy {
+    /// As its users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Thruster => "thruster",
+            Self::KamalProxy => "kamal-proxy",
+        }
+    }
 }
 
 /// What the app server may use of the machine.

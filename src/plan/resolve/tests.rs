@@ -82,7 +82,7 @@ fn without_flags_and_plan_everything_has_its_default() {
             ("cores", "all (2)", &PlanSource::Default),
             ("memory", "all (8.0 GiB)", &PlanSource::Default),
             ("arrivals", "poisson", &PlanSource::Default),
-            ("connection", "fresh", &PlanSource::Default),
+            ("connection", "fresh", &PlanSource::NoReverseProxy),
             ("timeout", "10s", &PlanSource::Default),
             ("budget", "8m", &PlanSource::Default),
             ("precision", "as the budget allows", &PlanSource::Default),
@@ -371,7 +371,7 @@ fn typed_headers_come_before_a_targets_own_and_those_before_the_common_ones() {
 #[test]
 fn a_rails_app_that_forces_https_is_sent_what_its_proxy_would_send_unless_another_value_is_given() {
     let here = Here::new("");
-    here.write("app/config/environments/production.rb", "  config.force_ssl = true\n");
+    here.write("config/environments/production.rb", "  config.force_ssl = true\n");
     let plan = here.resolve(&Typed::default());
     assert_eq!(plan.targets[0].headers, [("X-Forwarded-Proto".into(), "https".into())]);
     let expected = "X-Forwarded-Proto (values not shown)";

@@ -46,6 +46,12 @@ impl PlanPhrases for English {
             PlanSource::App => "found in the app".to_string(),
             PlanSource::Inspection => "app".to_string(),
             PlanSource::Default => "default".to_string(),
+            PlanSource::ReverseProxy { name, file } => {
+                format!("as {} keeps them, named in {file}", name.name())
+            }
+            PlanSource::NoReverseProxy => {
+                "as a default nginx has it; no file of the app names another layer in front".into()
+            }
         }
     }
 

@@ -46,6 +46,12 @@ impl PlanPhrases for Japanese {
             PlanSource::App => "アプリから判断".to_string(),
             PlanSource::Inspection => "アプリ".to_string(),
             PlanSource::Default => "既定値".to_string(),
+            PlanSource::ReverseProxy { name, file } => {
+                format!("{file} にある {} が接続を保つため", name.name())
+            }
+            PlanSource::NoReverseProxy => {
+                "既定の nginx と同じ。前段を示すファイルがアプリにないため".into()
+            }
         }
     }
 
