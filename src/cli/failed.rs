@@ -1,7 +1,7 @@
 //! What is printed when a verb fails.
 //!
-//! In: its error. Out: lines on standard error: ours, then the last that the server itself said, and
-//! what to do.
+//! In: its error. Out: lines on standard error: ours, then the last that the server itself said,
+//! and what to do.
 
 use crate::report::terminal::{Channel, server_words};
 use crate::session::unusable::words_of;

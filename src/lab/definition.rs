@@ -16,6 +16,24 @@ pub enum Service {
     Memcached,
 }
 
+/// A part that an experiment cannot run without, and Debian's package that has it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Need {
+    #[serde(flatten)]
+    pub part: Part,
+    pub package: String,
+}
+
+/// What is looked for on a machine.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// On the `PATH`.
+    Program(String),
+    /// Of Ruby.
+    Gem(String),
+}
+
 /// How long each run takes.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -202,6 +220,9 @@ pub struct Definition {
     pub rule: String,
     /// The app server's name.
     pub server: String,
+    /// What has to be installed.
+    #[serde(default)]
+    pub needs: Vec<Need>,
     /// nginx in front.
     #[serde(default)]
     pub behind_nginx: bool,

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use include_dir::{Dir, include_dir};
 
 pub use conclusion::{CoresOf, judge};
-pub use definition::{Course, Definition, Service};
+pub use definition::{Course, Definition, Need, Part, Service};
 pub use figures::{cpu_s_per_request, of as figures, relate};
 pub use matrix::{Planned, course, runs};
 pub use published::Published;

@@ -38,7 +38,8 @@ fn nearest(folder: &Path) -> Option<(ReverseProxy, &'static str)> {
         return Some((ReverseProxy::Thruster, "bin/thrust"));
     }
     let kamal = "config/deploy.yml";
-    let has_proxy = |text: String| !text.lines().any(|line| line.trim() == "proxy: false");
+    let has_none = |line: &str| line.trim().strip_prefix("proxy:").map(str::trim) == Some("false");
+    let has_proxy = |text: String| !text.lines().any(has_none);
     read(kamal).is_some_and(has_proxy).then_some((ReverseProxy::KamalProxy, kamal))
 }
 
@@ -70,7 +71,10 @@ fn names_thruster(commands: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn found(files: &[(&str, &str)]) -> Option<(ReverseProxy, &'static str)> {
+    /// Names and contents.
+    type Files<'a> = &'a [(&'a str, &'a str)];
+
+    fn found(files: Files<'_>) -> Option<(ReverseProxy, &'static str)> {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = folder.path().join(name);
@@ -87,7 +91,7 @@ mod tests {
                      CMD [\"./bin/thrust\", \"./bin/rails\", \"server\"]\n";
         let plain = "CMD [\"./bin/rails\", \"server\"]\n";
         let (deploy, thrust) = (("config/deploy.yml", "service: shop\n"), ("bin/thrust", ""));
-        let cases: &[(&[(&str, &str)], Option<(ReverseProxy, &str)>)] = &[
+        let cases: &[(Files<'_>, Option<(ReverseProxy, &str)>)] = &[
             (&[], None),
             (&[("Dockerfile", rails), deploy, thrust], Some((Thruster, "Dockerfile"))),
             (

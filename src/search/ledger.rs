@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::at_any_rate::AtAnyRate;
 use super::cell::Cell;
+use super::constants::SHORT_BUDGET;
 use super::plan::SearchPlan;
 use super::steady::Sight;
 use super::warmth::Warmth;
@@ -94,8 +95,9 @@ impl Ledger {
         self.cell_mut(summary.configuration).take(summary);
         self.sights.extend(Sight::of(summary));
         if summary.purpose == TrialPurpose::Saturate {
-            let is_late = self.time_left().is_zero();
-            self.warmth.take(summary, is_late);
+            // In so short a time any rate says more than a warmer burst.
+            let is_short = self.plan.budget < SHORT_BUDGET;
+            self.warmth.take(summary, is_short || self.time_left().is_zero());
         }
     }
 

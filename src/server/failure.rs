@@ -64,9 +64,9 @@ mod tests {
     fn the_message_is_the_exceptions_own_line_wherever_its_backtrace_ends() {
         for (said, expected) in [
             (
-                "/gems/definition.rb:491:in `ensure': frozen mode is set (Bundler::ProductionError)\n\
-                 Run `bundle install` elsewhere\n\tfrom /gems/runtime.rb:13:in `setup'\n\t... 16 more",
-                "/gems/definition.rb:491:in `ensure': frozen mode is set (Bundler::ProductionError)",
+                "/gems/definition.rb:491:in `ensure': it is frozen (Bundler::ProductionError)\n\
+                 Run `bundle install` elsewhere\n\tfrom /gems/a.rb:13:in `setup'\n\t... 16 more",
+                "/gems/definition.rb:491:in `ensure': it is frozen (Bundler::ProductionError)",
             ),
             (
                 "Traceback\n  File \"wsgi.py\", line 1\nModuleNotFoundError: No module named 'x'",

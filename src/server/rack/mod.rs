@@ -69,9 +69,9 @@ pub fn environment(app: &App) -> &str {
     own.map_or("production", String::as_str)
 }
 
-/// The environment of an app, in production unless the user says otherwise. Ours writes nothing into
-/// its folder; what Bundler makes of the lock file is what the user's own start makes of it: a frozen
-/// one would refuse what that accepts (Bundler 4: a lock file whose checksums are empty).
+/// The environment of an app, in production unless the user says otherwise. Ours writes nothing
+/// into its folder; what Bundler makes of the lock file is what the user's own start makes of it: a
+/// frozen one would refuse what that accepts (Bundler 4: a lock file whose checksums are empty).
 pub fn production(Launch { app, listen, scratch, .. }: Launch<'_>) -> BTreeMap<String, String> {
     let mut env = BTreeMap::new();
     let mut set = |name: &str, value: String| {

@@ -27,6 +27,12 @@ pub enum LabError {
     },
     #[error("{message}")]
     Definition { message: String },
+    /// By the names of Debian's packages.
+    #[error(
+        "this experiment needs what is not installed here; on Debian: apt install {}",
+        packages.join(" ")
+    )]
+    Lacks { packages: Vec<String> },
 }
 
 impl From<PlaceError> for LabError {

@@ -7,6 +7,7 @@
 mod error;
 mod file_error;
 mod find;
+mod needs;
 mod options;
 mod progress;
 mod show;

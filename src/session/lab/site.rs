@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::error::LabError;
+use super::needs;
 use crate::lab::{Course, Definition, Lab, Planned, Service};
 use crate::load::Placement;
 use crate::monitor::host;
@@ -58,6 +59,10 @@ impl Site {
     ) -> Result<Self, LabError> {
         let surroundings = local::surroundings()
             .map_err(|source| LabError::Io { what: "find the current folder".into(), source })?;
+        let packages = needs::missing(&lab.definition.needs, &surroundings.program_folders);
+        if !packages.is_empty() {
+            return Err(LabError::Lacks { packages });
+        }
         let mut services =
             Services::begin(Path::new(OWN_PROGRAM), &scratch_places(), stop.clone())?;
         let folder = services.folder().join("app");
