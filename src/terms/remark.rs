@@ -54,6 +54,10 @@ pub enum RubyRemark {
     SingleMode,
     OneWorkerInSingleMode,
     NotPreloadedToday,
+    /// Something else runs inside the server, such as a job runner.
+    PluginsRun {
+        names: Vec<String>,
+    },
     UnicornWorkers {
         is_preloaded: bool,
         timeout_s: u32,

@@ -15,6 +15,12 @@ def load_settings
   configuration.options
 end
 
+# Of the plugins that the settings load, those that do something beside serving, such as a job
+# runner; the others are Puma's own.
+def plugins
+  Puma::Plugins.instance_variable_get(:@plugins).keys.map(&:to_s) - %w[tmp_restart systemd]
+end
+
 def obeyed
   [WORKERS, MIN_THREADS, MAX_THREADS].each do |variables|
     variables.each { |name, number| ENV[name] = number.to_s }
@@ -45,6 +51,7 @@ print_inspection_of("puma") do
     "preload" => options[:preload_app] ? true : false,
     "environment" => options[:environment].to_s,
     "obeys" => obeys,
+    "plugins" => plugins,
     "puma" => Puma::Const::PUMA_VERSION,
   }
 end

@@ -17,6 +17,9 @@ struct Options {
     environment: String,
     /// Missing where it could not be found out.
     obeys: Option<ObeyedNames>,
+    /// By name; Puma's own are left out.
+    #[serde(default)]
+    plugins: Vec<String>,
     puma: String,
     ruby: String,
 }
@@ -67,6 +70,9 @@ fn remarks(options: &Options, current: Configuration) -> Vec<Remark> {
         _ if !options.preload => remarks.push(RubyRemark::NotPreloadedToday.into()),
         _ => {}
     }
+    if !options.plugins.is_empty() {
+        remarks.push(RubyRemark::PluginsRun { names: options.plugins.clone() }.into());
+    }
     if options.environment != "production" {
         let (environment, setting) = (options.environment.clone(), Some(current));
         remarks.push(SettingsRemark::OtherEnvironment { environment, setting }.into());
@@ -102,13 +108,14 @@ mod tests {
     fn what_runs_differently_is_said() {
         let inspection = read(&printed(
             "{\"workers\":0,\"min_threads\":0,\"max_threads\":5,\"preload\":false,\
-             \"environment\":\"staging\",\"puma\":\"6.4.2\",\"ruby\":\"ruby 3.3.0\"}",
+             \"environment\":\"staging\",\"plugins\":[\"solid_queue\"],\"puma\":\"6.4.2\",\
+             \"ruby\":\"ruby 3.3.0\"}",
         ))
         .unwrap();
         assert_eq!(inspection.current, Configuration::new(1, 5).unwrap());
         inspection::assert_says(
             &inspection,
-            &["threads 0:5 are run as 5:5", "single mode", "'staging'"],
+            &["threads 0:5 are run as 5:5", "single mode", "'staging'", "solid_queue runs"],
         );
     }
 

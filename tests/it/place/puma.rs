@@ -44,6 +44,19 @@ fn the_apps_own_settings_are_read_without_starting_anything() {
 }
 
 #[test]
+fn a_plugin_that_works_inside_the_server_is_named_and_pumas_own_is_not() {
+    let plugin = "require \"puma/plugin\"\nPuma::Plugin.create { def start(_) = nil }\n";
+    let config =
+        "$LOAD_PATH.unshift File.expand_path(\"lib\")\nplugin :jobs\nplugin :tmp_restart\n";
+    let files =
+        [("config.ru", ""), ("config/puma.rb", config), ("lib/puma/plugin/jobs.rb", plugin)];
+    let app = TestApp::new(&files);
+    let inspection = app.inspect(app.local());
+    let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
+    assert!(remarks.contains("jobs runs inside the server"), "{remarks}");
+}
+
+#[test]
 fn settings_that_do_not_load_are_shown_with_their_line() {
     let app =
         TestApp::new(&[("config.ru", ""), ("config/puma.rb", "threads 1, 1\nno_such_setting 3\n")]);

@@ -67,6 +67,11 @@ fn of_ruby(remark: &RubyRemark) -> String {
              memory"
                 .into()
         }
+        RubyRemark::PluginsRun { names } => format!(
+            "{} {} inside the server, and what is done there is measured with it",
+            names.join(", "),
+            if names.len() == 1 { "runs" } else { "run" }
+        ),
         RubyRemark::NotPreloadedToday => {
             "the app is not preloaded today; Puma 5 and 6 preload by default once WEB_CONCURRENCY \
              is set above 1, as it is here"

@@ -61,6 +61,9 @@ fn of_ruby(remark: &RubyRemark) -> String {
              （さばける量は同じで、メモリは少なくなります）"
                 .into()
         }
+        RubyRemark::PluginsRun { names } => {
+            format!("{} がサーバーの中で動き、その負荷も一緒に測られます", names.join("、"))
+        }
         RubyRemark::NotPreloadedToday => {
             "現在アプリはプリロードされていません。Puma 5 と 6 は WEB_CONCURRENCY が 1 より\
              大きいと（ここではそうします）既定でプリロードします"
