@@ -6,8 +6,7 @@ use super::belief::{Sides, after_burst, most_rps, observe};
 use super::blocks::{arrivals_within, shuffled};
 use super::constants::{
     BEATEN, BLOCKS_EVER, BLOCKS_LEAST, BLOCKS_MAX, BOLD, FAR_BEATEN, FAR_BEHIND, PLAUSIBLE,
-    PRECISION, PROBES_A_HURRIED_START, PROBES_A_START, PROBES_A_START_MOST, START_PRIOR_SD_LOG,
-    SURELY,
+    PRECISION, PROBES_A_START, PROBES_A_START_MOST, START_PRIOR_SD_LOG, SURELY,
 };
 use super::estimates::{best_confirmed, of_blocks, ratio};
 use super::hold::{kept_at_least_s, kept_s};
@@ -129,12 +128,9 @@ impl Confirm {
         start.probes += 1;
         start.sides.take(summary);
         let is_between = start.sides.held && start.sides.missed;
-        let most = match is_late || is_far_behind {
-            true => PROBES_A_HURRIED_START,
-            false if is_between => PROBES_A_START,
-            false => PROBES_A_START_MOST,
-        };
-        if start.probes < most {
+        let is_one_sided = !is_between && start.probes < PROBES_A_START_MOST;
+        let goes_on = is_one_sided && !is_late && !is_far_behind;
+        if start.probes < PROBES_A_START || goes_on {
             return;
         }
         let held_rps = belief.median();

@@ -241,9 +241,6 @@ pub(super) const BUDGET_PER_PROBE_S: f64 = 100.0;
 pub(super) const REFERENCE_PROBES: u32 = 2;
 /// Probes on each fresh start of a block.
 pub(super) const PROBES_A_START: u32 = 3;
-/// Fewer where the last part would else lose its time, or of a setting that is far behind. Measured
-/// on a real server: three of the reference, at 40 % of the best, left no time to hold the choice.
-pub(super) const PROBES_A_HURRIED_START: u32 = 2;
 /// More where none was held, or none missed: what lies on one side of all of them is hardly known.
 pub(super) const PROBES_A_START_MOST: u32 = 6;
 /// Blocks; more for a precision beyond the usual.
