@@ -50,7 +50,7 @@ impl PlanPhrases for English {
                 format!("as {} keeps them, named in {file}", name.name())
             }
             PlanSource::NoReverseProxy => {
-                "as a default nginx has it; no file of the app names another layer in front".into()
+                "as nginx by default; no file of the app names a proxy".into()
             }
         }
     }
