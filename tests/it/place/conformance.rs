@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use sweetspot::place::Offer;
 use sweetspot::report::Language;
 use sweetspot::server::ADAPTERS;
-use sweetspot::terms::{BootFailureKind, Offered, TrialFailure};
+use sweetspot::terms::{BootFailureKind, Offered, PythonRemark, Remark, TrialFailure};
 
 use super::*;
 use crate::failures::random;
@@ -21,8 +21,9 @@ struct Row {
     settings: &'static [&'static str],
     /// An app of this server's language.
     app: fn(Doing) -> Files,
-    /// A worker that was killed is replaced since this version, and the server goes on.
-    replaces_workers: Option<&'static str>,
+    /// A worker that was killed is replaced, and the server goes on, unless the installed version
+    /// is one of which the program says that it doesn't.
+    replaces_workers: bool,
     /// What an app that does not load makes of a start: the server ends, or answers nothing good.
     failed_load: BootFailureKind,
 }
@@ -65,7 +66,7 @@ const ROWS: &[Row] = &[
         threads: Threads::Named("puma srv tp 0"),
         settings: &["preload_app!\n", "preload_app! false\n"],
         app: rack_app,
-        replaces_workers: Some("0"),
+        replaces_workers: true,
         failed_load: BootFailureKind::Exited,
     },
     Row {
@@ -74,7 +75,7 @@ const ROWS: &[Row] = &[
         threads: Threads::One,
         settings: &["preload_app true\n", "preload_app false\n"],
         app: rack_app,
-        replaces_workers: Some("0"),
+        replaces_workers: true,
         failed_load: BootFailureKind::Exited,
     },
     Row {
@@ -84,7 +85,7 @@ const ROWS: &[Row] = &[
         threads: Threads::NamedBeyondOne("eventmachine"),
         settings: &["threaded: true\n", "servers: 2\ndaemonize: true\nport: 1\n"],
         app: rack_app,
-        replaces_workers: None,
+        replaces_workers: false,
         failed_load: BootFailureKind::Exited,
     },
     Row {
@@ -93,7 +94,7 @@ const ROWS: &[Row] = &[
         threads: Threads::One,
         settings: &["[www]\npm = static\npm.max_children = 2\nlisten = 127.0.0.1:1\n"],
         app: php_app,
-        replaces_workers: Some("0"),
+        replaces_workers: true,
         // Nothing is loaded before the first page is asked for.
         failed_load: BootFailureKind::ServerError,
     },
@@ -104,7 +105,7 @@ const ROWS: &[Row] = &[
         threads: Threads::Named("puma srv tp 0"),
         settings: &[],
         app: command_app,
-        replaces_workers: Some("0"),
+        replaces_workers: true,
         failed_load: BootFailureKind::Exited,
     },
     Row {
@@ -113,7 +114,7 @@ const ROWS: &[Row] = &[
         threads: Threads::One,
         settings: &[],
         app: asgi_app,
-        replaces_workers: Some("0.30"),
+        replaces_workers: true,
         failed_load: BootFailureKind::Exited,
     },
     Row {
@@ -122,7 +123,7 @@ const ROWS: &[Row] = &[
         threads: Threads::OnDemand,
         settings: &["preload_app = True\n", "preload_app = False\n"],
         app: wsgi_app,
-        replaces_workers: Some("0"),
+        replaces_workers: true,
         failed_load: BootFailureKind::Exited,
     },
     Row {
@@ -131,7 +132,7 @@ const ROWS: &[Row] = &[
         threads: Threads::One,
         settings: &[],
         app: node_app,
-        replaces_workers: Some("0"),
+        replaces_workers: true,
         failed_load: BootFailureKind::Exited,
     },
 ];
@@ -320,16 +321,11 @@ impl Case {
 
     /// Is a worker that was killed replaced by the version that is installed?
     fn replaces_workers(&self) -> bool {
-        let since = match self.row.replaces_workers {
-            // Also where the version is no number.
-            Some("0") => return true,
-            Some(since) => since,
-            None => return false,
+        let stays_away = |remark: &Remark| {
+            matches!(remark, Remark::Python(PythonRemark::EndedWorkersStayAway { .. }))
         };
-        let number = |version: &str| -> Vec<u32> {
-            version.split('.').map_while(|part| part.parse().ok()).collect()
-        };
-        number(&self.app.inspect(self.local()).server_version) >= number(since)
+        let is_said = || self.app.inspect(self.local()).remarks.iter().any(stays_away);
+        self.row.replaces_workers && !is_said()
     }
 
     /// Threads that serve in this process, which may be gone.
