@@ -29,7 +29,7 @@ impl One {
         let best = self.best.map_or("none".into(), |(c, rps)| format!("{c} {rps:.1}/s"));
         let chosen = self.chosen.map_or("none".into(), |it| {
             format!(
-                "{} printed {:.1} ({:.1} to {:.1}) in truth {:.1}/s, quality {:.3}, bias {:.3}{}{}",
+                "{} printed {:.1} ({:.1} to {:.1}) in truth {:.1}/s, quality {:.3}, bias {:.3}{}{}{}",
                 it.configuration,
                 it.printed,
                 it.low,
@@ -37,6 +37,7 @@ impl One {
                 it.capacity,
                 it.quality,
                 it.printed / it.capacity,
+                if it.is_proved { "" } else { ", not proved" },
                 if it.is_printed_held { "" } else { ", NOT HELD" },
                 if it.is_low_held { "" } else { ", LOW NOT HELD" },
             )
@@ -97,7 +98,7 @@ impl Group<'_> {
         }
     }
 
-    fn row(&self) -> [String; 12] {
+    fn row(&self) -> [String; 13] {
         let text = |percent: Option<f64>| percent.map_or("-".into(), |it| format!("{it:.1}"));
         [
             self.name.clone(),
@@ -107,6 +108,7 @@ impl Group<'_> {
             text(self.percent(One::misleads)),
             text(self.percent(|one| one.is_warned)),
             text(self.of_chosen(Chosen::covers)),
+            text(self.of_chosen(|it| it.is_proved)),
             text(self.of_chosen(|it| it.is_printed_held)),
             text(self.of_chosen(|it| it.is_low_held)),
             self.bias(),
@@ -133,7 +135,7 @@ fn groups(all: &[One]) -> Vec<Group<'_>> {
     [whole].into_iter().chain(kinds.filter(|group| !group.all.is_empty())).collect()
 }
 
-const HEAD: [&str; 12] = [
+const HEAD: [&str; 13] = [
     "kind",
     "sessions",
     "chosen at least 95 % of the best, %",
@@ -141,6 +143,7 @@ const HEAD: [&str; 12] = [
     "of these without a warning",
     "warned",
     "interval covers",
+    "held by the last part",
     "printed rate held",
     "lower end held",
     "printed by true capacity, median; 5th to 95th percentile",

@@ -49,6 +49,8 @@ pub struct Chosen {
     pub capacity: f64,
     /// Of the best.
     pub quality: f64,
+    /// What is printed was held by the session's last part.
+    pub is_proved: bool,
     /// For ten minutes on a fresh start.
     pub is_printed_held: bool,
     pub is_low_held: bool,
@@ -99,6 +101,7 @@ pub fn one(seed: u64, budget: Duration, kept: &Kept) -> Result<One> {
         high: it.rps.high,
         capacity: truth.of(it.configuration),
         quality: truth.quality(it.configuration),
+        is_proved: ended.answer.choice.as_ref().is_some_and(|choice| choice.held.is_some()),
         is_printed_held: truth.holds_afresh(printed, it.configuration, it.rps.value, 1),
         is_low_held: it.rps.low <= 0.0
             || truth.holds_afresh(printed, it.configuration, it.rps.low, 1),

@@ -115,7 +115,9 @@ impl Confirm {
         let Some(rate) = summary.offered.rate() else { return self.take_burst(ledger, summary) };
         // Of what is far behind nobody asks exactly, and the last part needs its time.
         let is_far_behind = is_far_behind(ledger, summary.configuration);
-        let is_late = ledger.left_s() - kept_at_least_s(ledger) < summary.load_s;
+        let later = self.queue.len().saturating_sub(1) as f64;
+        let later_s = later * loads::block_start_s(ledger, rate.as_per_second());
+        let is_late = ledger.left_s() - later_s - kept_at_least_s(ledger) < summary.load_s;
         let start = &mut self.start;
         let cell = ledger.cell_mut(summary.configuration);
         if start.latency_rps.take().is_some() {
@@ -129,8 +131,8 @@ impl Confirm {
         start.sides.take(summary);
         let is_between = start.sides.held && start.sides.missed;
         let is_one_sided = !is_between && start.probes < PROBES_A_START_MOST;
-        let goes_on = is_one_sided && !is_late && !is_far_behind;
-        if start.probes < PROBES_A_START || goes_on {
+        let is_more_worth = start.probes < PROBES_A_START || (is_one_sided && !is_far_behind);
+        if is_more_worth && !is_late {
             return;
         }
         let held_rps = belief.median();
