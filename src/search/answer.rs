@@ -169,22 +169,30 @@ impl Answering<'_> {
         weighed(self.ledger, self.standing).into_iter().map(as_printed).collect()
     }
 
-    /// The capacity as it is printed: of the chosen setting what was held at the end, of another
-    /// what keeps the ratio to it that was measured.
+    /// The capacity as it is printed: of the chosen setting what was held at the end, and where that
+    /// was not tried the lower end of what is known; of another what keeps the ratio to it that was
+    /// measured.
     fn printed(&self, configuration: Configuration) -> Option<CapacityEstimate> {
         let measured = capacity(self.ledger, configuration)?;
-        let ending = self.chosen.and_then(|chosen| self.standing.ending_of(chosen));
-        let rps = match ending {
-            None => measured,
-            Some(ending) if ending.configuration == configuration => ending.capacity,
-            Some(ending) => {
-                let chosen_rps = capacity(self.ledger, ending.configuration)?.value;
-                let value = measured.value * ending.capacity.value / chosen_rps;
+        let chosen = self.chosen.unwrap_or(configuration);
+        let known = capacity(self.ledger, chosen)?;
+        let ending = self.standing.ending_of(chosen).map(|ending| ending.capacity);
+        let printed = ending.unwrap_or_else(|| self.untried(known));
+        let rps = match configuration == chosen {
+            true => printed,
+            false => {
+                let value = measured.value * printed.value / known.value;
                 let (low, high) = (measured.low.min(value), measured.high.max(value));
                 Estimate { value, low, high, count: measured.count }
             }
         };
         Some(CapacityEstimate { configuration, rps })
+    }
+
+    /// A rate that was asked for is not the capacity, which is what is believed then.
+    fn untried(&self, known: Estimate) -> Estimate {
+        let is_asked = self.ledger.plan.objective.rate_rps().is_some();
+        Estimate { value: if is_asked { known.value } else { known.low }, ..known }
     }
 }
 

@@ -68,12 +68,14 @@ fn before_s(ledger: &Ledger) -> f64 {
 }
 
 /// How long the next attempt measures: all of the time that is left but the shortest attempt's
-/// after it. `None`: there is no time for one.
+/// after it, where there is time for two. `None`: there is no time for one.
 fn attempt(ledger: &Ledger) -> Option<Duration> {
-    let (left_s, before_s) = (ledger.left_s(), before_s(ledger));
-    let is_time = before_s + HOLD_LEAST_S <= left_s && ledger.plan.budget >= SHORT_BUDGET;
-    let measured_s = (left_s - 2.0 * before_s - HOLD_LEAST_S).clamp(HOLD_LEAST_S, HOLD_MOST_S);
-    is_time.then(|| Duration::from_secs_f64(measured_s.round()))
+    let shortest_s = before_s(ledger) + HOLD_LEAST_S;
+    let left_s = ledger.left_s();
+    let is_time = shortest_s <= left_s && ledger.plan.budget >= SHORT_BUDGET;
+    let later_s = if 2.0 * shortest_s <= left_s { shortest_s } else { 0.0 };
+    let measured_s = (left_s - later_s - before_s(ledger)).clamp(HOLD_LEAST_S, HOLD_MOST_S);
+    is_time.then(|| Duration::from_secs_f64(measured_s.floor()))
 }
 
 impl Hold {

@@ -51,8 +51,8 @@ fn of_search(note: &SearchNote) -> String {
             "no time was left to measure the choice again; the figures are the race's own".into()
         }
         SearchNote::NotHeldAtEnd => {
-            "the printed rate was not tried for long: it is what shorter trials point to; a longer \
-             --budget has a fresh start hold it for half a minute or more"
+            "the printed rate was not tried for long: it is the lower end of what shorter trials \
+             point to; a longer --budget has a fresh start hold it for half a minute or more"
                 .into()
         }
         SearchNote::NothingHeldAtEnd { rate_rps } => format!(

@@ -52,8 +52,8 @@ fn of_search(note: &SearchNote) -> String {
             "推奨設定を計測し直す時間がありませんでした。値は探索のときのものです".into()
         }
         SearchNote::NotHeldAtEnd => {
-            "表示した負荷は長くは試していません。短い試行から見積もった値です。--budget を長くすると、起動し直\
-             したサーバーに 30 秒以上かけて確かめられます"
+            "表示した負荷は長くは試していません。短い試行から見積もった範囲の下の端です。--budget を長くすると、\
+             起動し直したサーバーに 30 秒以上かけて確かめられます"
                 .into()
         }
         SearchNote::NothingHeldAtEnd { rate_rps } => format!(
