@@ -78,6 +78,7 @@ impl Place for Zoo {
             current: self.current,
             server_version: "zoo".into(),
             runtime_version: "zoo".into(),
+            lacks_yjit: false,
             obeys: Obeys {
                 workers: Some("WEB_CONCURRENCY".into()),
                 max_threads: Some("RAILS_MAX_THREADS".into()),

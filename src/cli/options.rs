@@ -13,6 +13,7 @@ pub fn argument(key: Key) -> Arg {
     let argument = match key {
         Key::Header => argument.short('H'),
         Key::Yes => argument.short('y'),
+        Key::Knob => argument.alias("knobs"),
         Key::DryRun => argument.visible_alias("print-plan"),
         Key::Quick => argument.conflicts_with(Key::Budget.name()),
         _ => argument,

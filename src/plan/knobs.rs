@@ -1,6 +1,8 @@
 //! `--knob` and `[[knob]]`: what is tried beside workers and threads, checked against what the
 //! server has. Only computes.
 
+mod ready_made;
+
 use std::collections::BTreeMap;
 
 use super::error::{Origin, PlanError, Problem};
@@ -24,12 +26,8 @@ pub fn knobs(
     adapter: &'static dyn Adapter,
 ) -> Result<Vec<Sourced<Vec<Change>>>, PlanError> {
     let mut knobs: Vec<Sourced<Vec<Change>>> = Vec::new();
-    for (at, written) in written(settings)? {
-        let problem = |error: WrittenError| PlanError::Value {
-            at: at.clone(),
-            value: None,
-            problem: Box::new(Problem::Knob(error)),
-        };
+    for (at, written) in each(written(settings)?, app, adapter)? {
+        let problem = |error| wrong(&at, error);
         let changes = changes(&written, app, adapter).map_err(problem)?;
         let mut known = knobs.iter().flat_map(|knob| &knob.value).chain(&changes);
         let count = known.clone().count();
@@ -46,6 +44,31 @@ pub fn knobs(
         knobs.push(Sourced { value: changes, source: source_of(&at) });
     }
     Ok(knobs)
+}
+
+fn wrong(at: &Origin, error: WrittenError) -> PlanError {
+    PlanError::Value { at: at.clone(), value: None, problem: Box::new(Problem::Knob(error)) }
+}
+
+/// With each ready-made set's knobs in its place, those left out that the app has already.
+fn each(
+    written: Vec<(Origin, Written)>,
+    app: &App,
+    adapter: &'static dyn Adapter,
+) -> Result<Vec<(Origin, Written)>, PlanError> {
+    let mut all = Vec::new();
+    for (at, knob) in written {
+        let Subject::ReadyMade(set) = &knob.subject else {
+            all.push((at, knob));
+            continue;
+        };
+        let of_set = ready_made::knobs(set, adapter.about()).map_err(|error| wrong(&at, error))?;
+        let is_new = |knob: &Written| {
+            !matches!(changes(knob, app, adapter), Err(WrittenError::AsItIs { .. }))
+        };
+        all.extend(of_set.into_iter().filter(is_new).map(|knob| (at.clone(), knob)));
+    }
+    Ok(all)
 }
 
 fn written(settings: &Settings<'_>) -> Result<Vec<(Origin, Written)>, PlanError> {
@@ -68,9 +91,13 @@ fn written(settings: &Settings<'_>) -> Result<Vec<(Origin, Written)>, PlanError>
     Ok(file.knobs.iter().map(|knob| (at(knob.line), knob.value.clone())).collect())
 }
 
-/// `NAME=value`, or several values after commas. Variables are written in capitals, everything else
-/// is a setting.
+/// `NAME=value`, or several values after commas, or a ready-made set's name. Variables are written
+/// in capitals, everything else is a setting.
 fn typed(text: &str) -> Result<Written, WrittenError> {
+    let set = text.trim().to_ascii_lowercase();
+    if ready_made::NAMES.contains(&&*set) {
+        return Ok(Written { name: None, subject: Subject::ReadyMade(set), values: Vec::new() });
+    }
     let (name, values) = text.split_once('=').ok_or(WrittenError::NoEquals)?;
     let name = name.trim();
     let is_variable = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
@@ -88,7 +115,9 @@ fn changes(
     adapter: &'static dyn Adapter,
 ) -> Result<Vec<Change>, WrittenError> {
     match &written.subject {
-        Subject::Variables(_) if !written.values.is_empty() => return Err(WrittenError::TwoValues),
+        Subject::Variables(_) | Subject::ReadyMade(_) if !written.values.is_empty() => {
+            return Err(WrittenError::TwoValues);
+        }
         Subject::Variable(_) | Subject::Setting(_) if written.values.is_empty() => {
             return Err(WrittenError::NoValues);
         }
@@ -99,6 +128,8 @@ fn changes(
         Change { name: format!("{knob}={value}"), knob, env, settings }
     };
     match &written.subject {
+        // Its knobs are in its place.
+        Subject::ReadyMade(_) => Ok(Vec::new()),
         Subject::Variables(variables) => {
             let name = written.name.clone().ok_or(WrittenError::NoName)?;
             variables.iter().try_for_each(|(name, _)| check_reserved(name))?;

@@ -100,7 +100,8 @@ options! {
     /// A variable for the app; its value is never stored or shown; repeatable
     Env "env" "NAME=VALUE" Form::Table("env"), TUNED;
     /// Try a variable (in capitals) or a setting of the server's once workers and threads are
-    /// chosen, each value after a comma beside what is set today; shown and stored; repeatable
+    /// chosen, each value after a comma beside what is set today, or ruby: a ready-made set; shown
+    /// and stored; repeatable
     Knob "knob" "NAME=VALUES" Form::Table("knob"), TUNED;
     /// Worker processes to consider, such as 1..4 or 1,2,4 [default: 1 to twice the
     /// cores; to eight times where workers have one thread]

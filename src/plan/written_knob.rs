@@ -25,6 +25,8 @@ pub enum Subject {
     Variables(Vec<(String, String)>),
     /// A setting of the server's.
     Setting(String),
+    /// What a ready-made set of this name has.
+    ReadyMade(String),
 }
 
 /// A knob that cannot be tried.
@@ -32,8 +34,8 @@ pub enum Subject {
 pub enum WrittenError {
     #[error(
         "a knob is either a variable, env = \"MALLOC_ARENA_MAX\" with values = [\"2\"], or a \
-         setting of the server's, setting = \"preload_app\" with values = [true, false]; write one \
-         of the two"
+         setting of the server's, setting = \"preload_app\" with values = [true, false], or a \
+         ready-made set, set = \"ruby\"; write one of them"
     )]
     Subject,
     #[error("it has no value to try; write values = [\"2\"], or on the command line NAME=2")]
@@ -42,8 +44,15 @@ pub enum WrittenError {
     TwoValues,
     #[error("several variables at once need a name; write for example name = \"jemalloc\"")]
     NoName,
-    #[error("it has no '=' after its name; write for example MALLOC_ARENA_MAX=2, or =2,4 for two")]
+    #[error(
+        "it has no '=' after its name; write for example MALLOC_ARENA_MAX=2, or =2,4 for two; or \
+         ruby for what is usually tried there"
+    )]
     NoEquals,
+    #[error("there is no ready-made set '{set}'; there is {}", known.join(", "))]
+    NoSuchSet { set: String, known: &'static [&'static str] },
+    #[error("the set '{set}' is for apps in another language than those of {server}; leave it out")]
+    OtherLanguage { set: String, server: &'static str },
     #[error("{name} is what tune sets by itself; leave it out")]
     Reserved { name: String },
     #[error("{change} is what the app has already; name another value")]

@@ -150,6 +150,9 @@ pub fn check_setting(
     }
 }
 
+/// Turns Ruby's compiler on.
+const YJIT: &str = "RUBY_YJIT_ENABLE";
+
 /// Why a change cannot be tried on the app as it was found; `None`: it can.
 pub fn in_the_way(
     adapter: &dyn Adapter,
@@ -164,6 +167,9 @@ pub fn in_the_way(
     let mut own = obeys.workers.iter().chain(&obeys.max_threads).chain(least);
     if let Some(name) = own.find(|name| change.env.contains_key(*name)) {
         return Some(Obstacle::SetsWorkersOrThreads { variable: name.clone() });
+    }
+    if change.env.contains_key(YJIT) && inspection.lacks_yjit {
+        return Some(Obstacle::NoYjit { runtime: inspection.runtime_version.clone() });
     }
     let version = first_two(&inspection.server_version)?;
     let text = |(major, minor): (u32, u32)| format!("{major}.{minor}");
@@ -291,6 +297,18 @@ mod tests {
         let is_named = matches!(&too_new, Obstacle::SettingTooNew { since, version, .. }
             if (&**since, &**version) == ("7.0", "5.6.5"));
         assert!(is_named, "{too_new:?}");
+    }
+
+    #[test]
+    fn a_ruby_without_the_compiler_is_told_before_minutes_are_spent() {
+        let puma = find("puma").unwrap();
+        let yjit = change(&[], &[("RUBY_YJIT_ENABLE", "1")]);
+        let mut inspection = inspection("8.0.2");
+        assert_eq!(in_the_way(puma, &inspection, &yjit), None);
+        inspection.lacks_yjit = true;
+        inspection.runtime_version = "ruby 3.3.8".into();
+        let runtime = "ruby 3.3.8".to_string();
+        assert_eq!(in_the_way(puma, &inspection, &yjit), Some(Obstacle::NoYjit { runtime }));
     }
 
     #[test]

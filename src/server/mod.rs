@@ -80,6 +80,11 @@ pub struct About {
 impl About {
     /// What looks into a server from inside is written in Ruby.
     pub fn can_be_probed(&self) -> bool {
+        self.runs_ruby()
+    }
+
+    /// Its apps are written in Ruby.
+    pub fn runs_ruby(&self) -> bool {
         self.runs.contains(&Framework::Rack)
     }
 }
@@ -342,6 +347,8 @@ pub struct Inspection {
     pub server_version: String,
     /// The language's version.
     pub runtime_version: String,
+    /// It is a Ruby whose compiler YJIT was left out when it was built.
+    pub lacks_yjit: bool,
     /// Which variables change it.
     pub obeys: Obeys,
     /// What could surprise.

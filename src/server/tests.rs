@@ -46,6 +46,7 @@ pub fn inspection(workers: u16, threads: u16, version: &str, obeys: Obeys) -> In
         current: Configuration::new(workers, threads).unwrap(),
         server_version: version.into(),
         runtime_version: String::new(),
+        lacks_yjit: false,
         obeys,
         remarks: Vec::new(),
     }

@@ -36,6 +36,8 @@ pub enum Obstacle {
         instead: String,
         version: String,
     },
+    /// This Ruby was built without the compiler.
+    NoYjit { runtime: String },
     /// The budget was used up before it; about `more_s` more would do.
     NoTimeLeft { more_s: f64 },
     /// The session ended first.

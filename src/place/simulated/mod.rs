@@ -133,6 +133,7 @@ impl Place for Simulated {
             current: self.app.current,
             server_version: "simulated".into(),
             runtime_version: "simulated".into(),
+            lacks_yjit: false,
             obeys: Obeys {
                 workers: Some("WEB_CONCURRENCY".into()),
                 max_threads: Some("PUMA_MAX_THREADS".into()),

@@ -5,7 +5,7 @@ use toml::de::{DeTable, DeValue};
 use super::{Entry, Located, PlanError, Reader, number_text};
 use crate::plan::written_knob::{Subject, Written, WrittenError};
 
-const KEYS: [&str; 4] = ["env", "name", "setting", "values"];
+const KEYS: [&str; 5] = ["env", "name", "set", "setting", "values"];
 
 impl Reader<'_> {
     /// The knobs, in the order written.
@@ -31,8 +31,11 @@ impl Reader<'_> {
             entry.map(|entry| self.text(entry, example)).transpose()
         };
         let name = text("name", "a text such as \"jemalloc\"")?.map(str::to_string);
-        let subject = match (find("env"), find("setting")) {
-            (Some(env), None) => match env.value.get_ref() {
+        let subject = match (find("env"), find("setting"), find("set")) {
+            (None, None, Some(set)) => {
+                Subject::ReadyMade(self.text(set, "a text such as \"ruby\"")?.to_string())
+            }
+            (Some(env), None, None) => match env.value.get_ref() {
                 DeValue::String(name) => Subject::Variable(name.to_string()),
                 DeValue::Table(_) => Subject::Variables(self.variables(env)?.value),
                 other => {
@@ -40,7 +43,7 @@ impl Reader<'_> {
                     return Err(self.wrong_type(env, other, expected.to_string()));
                 }
             },
-            (None, Some(setting)) => {
+            (None, Some(setting), None) => {
                 Subject::Setting(self.text(setting, "a text such as \"preload_app\"")?.to_string())
             }
             _ => return Err(self.problem(at, WrittenError::Subject)),

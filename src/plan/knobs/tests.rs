@@ -1,8 +1,11 @@
 //! Knobs as they are written, on the command line and in a plan file.
 
+use super::ready_made;
+use crate::plan::written_knob::WrittenError;
 use crate::plan::{Key, Plan, Surroundings, Typed, resolve};
 use crate::report::Language;
 use crate::report::planned;
+use crate::server;
 use crate::terms::{Bytes, Cores, PlanRecord, PlanSource, PlannedValue};
 
 /// What becomes of a plan file's text, and of knobs that were typed, for a Rack app on Puma.
@@ -74,12 +77,29 @@ fn knobs_that_were_typed_take_the_place_of_the_plan_files() {
 }
 
 #[test]
+fn a_ready_made_set_is_its_knobs_without_what_the_app_has_already() {
+    let all = ["MALLOC_ARENA_MAX=2", "jemalloc", "yjit", "rarer-gc"];
+    assert_eq!(names(&resolved("", &["ruby"]).unwrap()), all);
+    let plan = resolved("[[knob]]\nset = \"ruby\"\n", &["ruby", "preload_app=true"]).unwrap();
+    assert_eq!(plan.changes.len(), 5);
+    let file = "env = { RUBY_YJIT_ENABLE = \"1\" }\n[[knob]]\nset = \"ruby\"\n";
+    assert_eq!(names(&resolved(file, &[]).unwrap()), [all[0], all[1], all[3]]);
+    let twice = resolved("", &["ruby", "MALLOC_ARENA_MAX=2"]).unwrap_err();
+    assert!(twice.contains("MALLOC_ARENA_MAX=2 is named twice"), "{twice}");
+    let gunicorn = server::find("gunicorn").unwrap().about();
+    let error = ready_made::knobs("ruby", gunicorn).unwrap_err();
+    assert!(matches!(error, WrittenError::OtherLanguage { server: "gunicorn", .. }), "{error}");
+}
+
+#[test]
 fn a_knob_that_cannot_be_tried_is_refused_with_its_line_and_the_way_out() {
     let one = |text: &str| format!("[[knob]]\n{text}\n");
     for (file, expected) in [
         (one("values = [1]"), "sweetspot.toml line 1: knob: a knob is either a variable"),
         (one("env = \"A\"\nsetting = \"backlog\""), "write one of the two"),
         (one("env = \"A\""), "it has no value to try"),
+        (one("set = \"go\""), "there is no ready-made set 'go'; there is ruby"),
+        (one("set = \"ruby\"\nvalues = [1]"), "leave values out"),
         (one("env = { A = \"1\" }"), "need a name"),
         (one("name = \"x\"\nenv = { A = \"1\" }\nvalues = [1]"), "leave values out"),
         (one("env = \"PORT\"\nvalues = [1]"), "PORT is what tune sets by itself"),

@@ -61,6 +61,7 @@ impl Adapter for Command {
             current: command.today,
             server_version: command.program().to_string(),
             runtime_version: String::new(),
+            lacks_yjit: false,
             obeys: Obeys::default(),
             remarks: remarks(app, command),
         })

@@ -47,6 +47,7 @@ fn inspection(app: &App, has_threads: bool, options: Options) -> Result<Inspecti
         obeys: Obeys { workers: options.obeys_workers, max_threads: variable, min_threads },
         server_version: options.gunicorn,
         runtime_version: options.python,
+        lacks_yjit: false,
     })
 }
 

@@ -49,6 +49,7 @@ pub(super) fn read(app: &App, printed: &str) -> Result<Inspection, InspectionErr
         obeys: Obeys { workers: obeyed, ..Obeys::default() },
         server_version: version.clone(),
         runtime_version: format!("php {version}"),
+        lacks_yjit: false,
     })
 }
 

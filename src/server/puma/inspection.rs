@@ -22,6 +22,7 @@ struct Options {
     plugins: Vec<String>,
     puma: String,
     ruby: String,
+    yjit: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -44,6 +45,7 @@ fn inspection(options: Options) -> Result<Inspection, SettingsError> {
         remarks: remarks(&options, current),
         obeys: options.obeys.map(obeys).unwrap_or_default(),
         server_version: options.puma,
+        lacks_yjit: options.yjit == Some(false),
         runtime_version: options.ruby,
     })
 }

@@ -34,7 +34,8 @@ end
 def print_inspection_of(server)
   report =
     begin
-      yield.merge("ruby" => "#{RUBY_ENGINE} #{RUBY_VERSION}")
+      yjit = RbConfig::CONFIG.fetch("YJIT_SUPPORT", "no") != "no"
+      yield.merge("ruby" => "#{RUBY_ENGINE} #{RUBY_VERSION}", "yjit" => yjit)
     rescue LoadError, StandardError, SyntaxError => error
       {
         "error" => "#{error.class}: #{error.message}",

@@ -28,6 +28,7 @@ struct Options {
     obeys: Option<ObeyedNames>,
     thin: String,
     ruby: String,
+    yjit: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -47,6 +48,7 @@ fn inspection(app: &App, options: Options) -> Result<Inspection, SettingsError> 
         remarks: remarks(app, &options),
         obeys: options.obeys.map(obeys).unwrap_or_default(),
         server_version: options.thin,
+        lacks_yjit: options.yjit == Some(false),
         runtime_version: options.ruby,
     })
 }

@@ -21,6 +21,7 @@ struct Options {
     obeys: Option<String>,
     unicorn: String,
     ruby: String,
+    yjit: Option<bool>,
 }
 
 pub(super) fn read(stdout: &str) -> Result<Inspection, InspectionError> {
@@ -34,6 +35,7 @@ fn inspection(options: Options) -> Result<Inspection, SettingsError> {
         remarks: remarks(&options),
         obeys: Obeys { workers: options.obeys, ..Obeys::default() },
         server_version: options.unicorn,
+        lacks_yjit: options.yjit == Some(false),
         runtime_version: options.ruby,
     })
 }

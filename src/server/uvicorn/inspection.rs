@@ -32,6 +32,7 @@ fn inspection(options: Options) -> Result<Inspection, SettingsError> {
         obeys: Obeys { workers: Some(options.obeys), ..Obeys::default() },
         server_version: options.uvicorn,
         runtime_version: options.python,
+        lacks_yjit: false,
     })
 }
 

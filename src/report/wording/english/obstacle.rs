@@ -28,6 +28,9 @@ pub fn sentence(obstacle: &Obstacle) -> String {
         Obstacle::SettingGone { server, setting, until, instead, version } => {
             format!("{server} {until} took {setting} away ({instead}), and this is {version}")
         }
+        Obstacle::NoYjit { runtime } => {
+            format!("this Ruby ({runtime}) was built without YJIT")
+        }
         Obstacle::NoTimeLeft { more_s } => {
             format!("no time was left to try it: {:.0} minutes more would do", more_s / 60.0)
         }

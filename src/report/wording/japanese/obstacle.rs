@@ -30,6 +30,9 @@ pub fn sentence(obstacle: &Obstacle) -> String {
                 "{server} {until} で {setting} はなくなりました（{instead}）。これは {version} です"
             )
         }
+        Obstacle::NoYjit { runtime } => {
+            format!("この Ruby（{runtime}）は YJIT なしで作られています")
+        }
         Obstacle::NoTimeLeft { more_s } => {
             format!("試す時間がありませんでした。あと {:.0} 分あれば試せます", more_s / 60.0)
         }
