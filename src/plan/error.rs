@@ -149,7 +149,7 @@ pub enum Problem {
         /// Those that can be looked into.
         probed: Vec<&'static str>,
     },
-    #[error("{server} needs a proxy in front of it; leave this out, or write nginx")]
+    #[error("{server} needs nginx in front of it; leave this out, or write nginx")]
     ProxyNeeded { server: &'static str },
     #[error(
         "nginx reaches the server over a unix socket: write {{socket}} in the command in place of \

@@ -89,8 +89,8 @@ options! {
     /// The app server, such as puma or php-fpm [default: the one that the app's own files name,
     /// else the usual one for its language]
     Server "server" "NAME" Form::Text, TUNED "\"puma\"";
-    /// What stands in front of the server: none or nginx [default: none, unless the server needs
-    /// one]
+    /// What stands in front of the server: nginx, thruster, kamal-proxy or none [default: none,
+    /// unless the server needs one]
     Proxy "proxy" "NAME" Form::Text, TUNED "\"nginx\"";
     /// Start any server with this command; {workers}, {threads}, {port} and {socket} are filled in,
     /// here and in --env

@@ -29,10 +29,8 @@ impl Subject {
             name: adapter.name().to_string(),
             program,
         });
-        let proxy = match self.proxy.value {
-            Proxy::None => None,
-            Proxy::Nginx => Some(record(&self.proxy, |_| PlannedValue::Proxy("nginx".to_string()))),
-        };
+        let named = |name: &str| record(&self.proxy, |_| PlannedValue::Proxy(name.to_string()));
+        let proxy = self.proxy.value.name().map(named);
         Records([app, server].into_iter().chain(proxy).collect())
     }
 

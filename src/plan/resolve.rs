@@ -210,8 +210,8 @@ fn proxy(
     let about = adapter.about();
     let default = if about.needs_proxy { Proxy::Nginx } else { Proxy::None };
     or_default(settings.get(Key::Proxy), default, |given| {
-        let proxy = given.choice(&[("nginx", Proxy::Nginx), ("none", Proxy::None)])?;
-        if about.needs_proxy && proxy.value == Proxy::None {
+        let proxy = given.choice(&Proxy::CHOICES)?;
+        if about.needs_proxy && proxy.value != Proxy::Nginx {
             return Err(given.problem(Problem::ProxyNeeded { server: about.title }));
         }
         Ok(proxy)

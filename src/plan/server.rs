@@ -81,8 +81,8 @@ pub fn check_programs(
             }
         };
     }
-    if app.proxy == Proxy::Nginx && !is_there("nginx") {
-        return Err(AppError::NoProgram { program: "nginx", install: &["apt install nginx"] });
+    if let Some((program, install)) = app.proxy.program().filter(|(it, _)| !is_there(it)) {
+        return Err(AppError::NoProgram { program, install });
     }
     Ok(())
 }

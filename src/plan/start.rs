@@ -195,7 +195,7 @@ pub fn server(settings: &Settings<'_>) -> Result<Option<Sourced<&'static dyn Ada
     }
 }
 
-/// In front of a server on a socket stands nginx, and only there.
+/// In front of a server on a socket stands nginx, and only there; the others reach it over a port.
 ///
 /// # Errors
 /// The command has a place for the other kind of address.
@@ -206,9 +206,9 @@ pub fn proxy(
 ) -> Result<Sourced<Proxy>, PlanError> {
     let needed = if command.uses(env, "socket") { Proxy::Nginx } else { Proxy::None };
     let Some(given) = settings.get(Key::Proxy) else { return Ok(Sourced::default(needed)) };
-    let proxy = given.choice(&[("nginx", Proxy::Nginx), ("none", Proxy::None)])?;
+    let proxy = given.choice(&Proxy::CHOICES)?;
     match (proxy.value, needed) {
-        (Proxy::None, Proxy::Nginx) => {
+        (Proxy::None | Proxy::Thruster | Proxy::KamalProxy, Proxy::Nginx) => {
             Err(given.problem(Problem::ProxyNeeded { server: "a command with {socket}" }))
         }
         (Proxy::Nginx, Proxy::None) => Err(given.problem(Problem::SocketNeeded)),

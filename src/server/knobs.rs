@@ -131,7 +131,7 @@ pub fn check_setting(
     value: &str,
 ) -> Result<(), KnobError> {
     let Some(knob) = known(adapter, proxy).find(|knob| knob.name == name) else {
-        if proxy == Proxy::None && nginx::KNOBS.iter().any(|knob| knob.name == name) {
+        if proxy != Proxy::Nginx && nginx::KNOBS.iter().any(|knob| knob.name == name) {
             return Err(KnobError::NoNginx { name: name.into() });
         }
         return Err(KnobError::Unknown {

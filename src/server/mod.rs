@@ -14,6 +14,7 @@ mod knobs;
 mod nginx;
 mod node;
 mod php_fpm;
+mod proxy;
 mod puma;
 mod python;
 mod rack;
@@ -36,6 +37,7 @@ use crate::terms::{
 pub use self::failure::own_message;
 pub use self::inspection::is_report;
 pub use self::knobs::{Changed, KnobError, Knobs, check_setting, ignored, in_the_way, settings};
+pub use self::proxy::{Ports, Proxy};
 pub use self::rack::probe::{OPTIONS as PROBE_OPTIONS, socket as probe_socket};
 pub use crate::terms::Framework;
 
@@ -150,14 +152,6 @@ impl App {
     pub fn config_file(&self, usual: &str) -> String {
         self.server_config.as_deref().map_or_else(|| usual.to_string(), command_line::text)
     }
-}
-
-/// What stands between clients and the app server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Proxy {
-    None,
-    /// nginx, which reaches the server over unix sockets.
-    Nginx,
 }
 
 /// Where the server should listen.
@@ -484,23 +478,18 @@ pub trait Adapter: Sync {
     fn recognise_failure(&self, last_lines: &[String]) -> BootFailureKind;
 }
 
-/// How to start `configuration` so that clients reach it at this loopback port, through the app's
-/// proxy if it has one.
+/// How to start `configuration` so that clients reach it at the front port, through the app's proxy
+/// if it has one.
 pub fn recipe(
     app: &App,
     adapter: &dyn Adapter,
     configuration: Configuration,
-    port: u16,
+    ports: Ports,
     scratch: &Path,
 ) -> Recipe {
-    let launch = |listen: &Listen| adapter.launch(Launch { app, configuration, listen, scratch });
-    let mut recipe = match app.proxy {
-        Proxy::None => launch(&Listen::Port(port)),
-        Proxy::Nginx => {
-            let behind = launch(&Listen::Socket(scratch.join("app.sock")));
-            nginx::in_front_of(behind, port, scratch, app)
-        }
-    };
+    let listen = &app.proxy.upstream(ports, scratch);
+    let behind = adapter.launch(Launch { app, configuration, listen, scratch });
+    let mut recipe = app.proxy.in_front_of(behind, ports, scratch, app);
     // Before the probe, which adds to a variable and keeps what stands there.
     for command in &mut recipe.commands {
         command.env.extend(app.changed.env.clone());
@@ -544,9 +533,9 @@ pub fn role(
     configuration: Configuration,
     process: ProcessFacts<'_>,
 ) -> Role {
-    match proxy {
-        Proxy::Nginx if nginx::is_its_title(process.title) => Role::Other,
-        _ => adapter.role(configuration, process),
+    match proxy.is_its_title(process.title) {
+        true => Role::Other,
+        false => adapter.role(configuration, process),
     }
 }
 

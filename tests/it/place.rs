@@ -9,6 +9,7 @@ mod nginx;
 mod node;
 mod php_fpm;
 mod probe;
+mod proxies;
 mod puma;
 mod settings;
 mod thin;

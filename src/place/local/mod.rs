@@ -41,7 +41,9 @@ use self::started::{Part, StartedProcesses};
 use super::{Observed, Offer, Place, PlaceError, Started};
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::monitor::Monitor;
-use crate::server::{self, App, CommandLine, GracefulStop, Inspection, InspectionError, Recipe};
+use crate::server::{
+    self, App, CommandLine, GracefulStop, Inspection, InspectionError, Ports, Recipe,
+};
 use crate::terms::{
     BootEnd, BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, Machine, MachineDoubt,
     Phase, Priority, ProcessEnd, ServerEnd, SettingsError, StopRequest, StopSignal, Target, Task,
@@ -147,13 +149,12 @@ impl Local {
         configuration: Configuration,
         app: &App,
     ) -> Result<Started, PlaceError> {
-        let port = match self.settings.port {
-            Some(port) => port,
-            None => free_port().map_err(|error| environment(Task::FindFreePort, error))?,
-        };
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let free = || free_port().map_err(|error| environment(Task::FindFreePort, error));
+        let front = self.settings.port.map_or_else(free, Ok)?;
+        let ports = Ports { front, behind: free()? };
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, front));
         let adapter = self.settings.adapter;
-        let recipe = server::recipe(app, adapter, configuration, port, &self.link.scratch);
+        let recipe = server::recipe(app, adapter, configuration, ports, &self.link.scratch);
         files::write(&recipe, &self.link.scratch)?;
         self.starts += 1;
         let log = self.link.scratch.join(format!("server-{}.log", self.starts));
@@ -500,7 +501,8 @@ impl Place for Local {
         let Some(mut running) = self.running.take() else { return Ok(()) };
         let signal = running.graceful_stop.signal;
         // In front first: it finishes its requests while there is still somebody to answer them.
-        self.end_gracefully(&mut running, Part::Proxy, libc::SIGQUIT);
+        let of_proxy = self.settings.app.proxy.stop_signal();
+        self.end_gracefully(&mut running, Part::Proxy, of_proxy);
         self.end_gracefully(&mut running, Part::Server, signal);
         self.end_for_certain()?;
         if running.has_answered && is_listening(running.address) {

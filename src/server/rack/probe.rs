@@ -46,7 +46,7 @@ pub fn add_to(recipe: &mut Recipe, app: &App, scratch: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::{Framework, Proxy, find, recipe};
+    use crate::server::{Framework, Ports, Proxy, find, recipe};
     use crate::terms::Configuration;
 
     fn app() -> App {
@@ -55,7 +55,8 @@ mod tests {
 
     fn recipe_for(app: &App, server: &str, scratch: &str) -> Recipe {
         let configuration = Configuration::new(2, 1).unwrap();
-        recipe(app, find(server).unwrap(), configuration, 4000, Path::new(scratch))
+        let ports = Ports { front: 4000, behind: 4001 };
+        recipe(app, find(server).unwrap(), configuration, ports, Path::new(scratch))
     }
 
     #[test]
