@@ -14,8 +14,9 @@ mod owner;
 mod read;
 mod schema;
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,9 @@ use rusqlite::{
 
 use crate::terms::{Decision, Event, EventKind, SessionState, TrialSummary};
 pub use error::{StoreError, StoreErrorKind};
+
+/// Where the store is unless the user names another place.
+const OWN_FOLDER: &str = ".sweetspot";
 
 /// A session's number in its store, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -314,10 +318,22 @@ fn create(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder)?;
+        create_folder(folder)?;
     }
-    match OpenOptions::new().write(true).create_new(true).open(path) {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// A folder that only this user may enter; one of ours that version control leaves alone.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    match folder.file_name() {
+        Some(name) if name == OWN_FOLDER => fs::write(folder.join(".gitignore"), "*\n"),
         _ => Ok(()),
     }
 }

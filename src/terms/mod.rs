@@ -39,6 +39,7 @@ mod printed_plan;
 mod reason;
 mod remark;
 mod request_row;
+mod secrets;
 mod session_error;
 pub(crate) mod slo;
 mod stated;
@@ -128,6 +129,7 @@ pub use remark::{
     CommandRemark, NodeRemark, PhpRemark, PythonRemark, Remark, RubyRemark, SettingsRemark,
 };
 pub use request_row::{RequestError, RequestRow};
+pub use secrets::Secrets;
 pub use session_error::{GeneratorPart, SessionError, SettingsError, Task};
 pub use slo::{QuantileLimit, Slo, SloError, SloTerm};
 pub use stated::{Stated, or_empty};

@@ -21,8 +21,8 @@ use crate::monitor::cpu_clock_ns;
 use crate::place::Unusable;
 use crate::server::{self, Adapter, App, InspectionError, ReadyLine, Recipe, advice};
 use crate::terms::{
-    BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Configuration, SessionError,
-    StartAdvice, Stated, StopSignal, Target,
+    BootAdvice, BootCause, BootEnd, BootFailure, BootFailureKind, Configuration, Secrets,
+    SessionError, StartAdvice, Stated, StopSignal, Target,
 };
 
 /// So often log and process are looked at.
@@ -58,6 +58,8 @@ pub struct Boot<'a> {
     pub recipe: &'a Recipe,
     pub address: SocketAddr,
     pub log: &'a Path,
+    /// Masked in what is shown of the log.
+    pub secrets: &'a Secrets,
     pub started: Instant,
     pub patience: Duration,
     /// Told when one of them ends.
@@ -83,7 +85,7 @@ impl Boot<'_> {
     }
 
     fn failure(&self, kind: BootFailureKind, end: BootEnd) -> BootFailure {
-        failure(self.adapter, self.app, kind, end, &log::tail(self.log))
+        failure(self.adapter, self.app, kind, end, &log::tail(self.log, self.secrets))
     }
 
     fn patience_s(&self) -> f64 {
@@ -296,11 +298,11 @@ pub fn with_connections_needed(
 
 /// A server that has come up without what was changed, because a part of it could not be had: to
 /// measure it would say that the change does nothing.
-pub fn ignored(app: &App, log: &Path) -> Option<BootFailure> {
+pub fn ignored(app: &App, log: &Path, secrets: &Secrets) -> Option<BootFailure> {
     if app.changed.env.is_empty() {
         return None;
     }
-    let lines = log::tail(log);
+    let lines = log::tail(log, secrets);
     let line = server::ignored(&lines)?;
     Some(BootFailure {
         kind: BootFailureKind::Exited,

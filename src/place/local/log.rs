@@ -7,6 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::server::ReadyLine;
+use crate::terms::Secrets;
 
 /// Bytes at the end that are looked at.
 const TAIL: u64 = 64 << 10;
@@ -52,8 +53,13 @@ impl LineCounter {
     }
 }
 
-/// The lines at the end of the log, oldest first; none when it cannot be read.
-pub fn tail(path: &Path) -> Vec<String> {
+/// The lines at the end of the log, oldest first, with secrets masked; none when it cannot be read.
+pub fn tail(path: &Path, secrets: &Secrets) -> Vec<String> {
+    secrets.mask_lines(&tail_as_printed(path))
+}
+
+/// The lines at the end of the log, to be read by us and not to be shown or kept.
+pub fn tail_as_printed(path: &Path) -> Vec<String> {
     let read = || -> io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
         let length = file.metadata()?.len();

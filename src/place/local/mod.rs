@@ -46,8 +46,8 @@ use crate::server::{
 };
 use crate::terms::{
     BootEnd, BootFailure, BootFailureKind, Configuration, Goals, LiveSecond, Machine, MachineDoubt,
-    Phase, Priority, ProcessEnd, ServerEnd, SettingsError, StopRequest, StopSignal, Target, Task,
-    TrialFailure, Variant, Warning,
+    Phase, Priority, ProcessEnd, Secrets, ServerEnd, SettingsError, StopRequest, StopSignal,
+    Target, Task, TrialFailure, Variant, Warning,
 };
 
 /// A third of an ordinary process's weight: enough to be in time, little beside others.
@@ -62,6 +62,8 @@ const PORT_ATTEMPTS: u32 = 5;
 /// This machine as a place for trials.
 pub struct Local {
     settings: LocalSettings,
+    /// Masked in whatever the server prints.
+    secrets: Secrets,
     stop: StopSignal,
     share: Share,
     link: Link,
@@ -101,8 +103,8 @@ impl Local {
         let share = machine::share(settings.cores, settings.memory)
             .map_err(|error| environment(Task::FindCores, error))?;
         let link = begin(&settings, &share)?;
-        let born = Instant::now();
-        Ok(Self { settings, stop, share, link, running: None, born, starts: 0 })
+        let (born, secrets) = (Instant::now(), settings.secrets());
+        Ok(Self { settings, secrets, stop, share, link, running: None, born, starts: 0 })
     }
 
     /// The server's first process, while all that was started for it runs.
@@ -120,11 +122,13 @@ impl Local {
     /// From now on these are asked for, also of a server that runs.
     pub fn set_targets(&mut self, targets: Vec<Target>) {
         self.settings.targets = targets;
+        self.secrets = self.settings.secrets();
     }
 
     /// What the server that runs has printed lately, oldest line first.
     pub fn last_lines(&self) -> Vec<String> {
-        self.running.as_ref().map_or_else(Vec::new, |running| log::tail(&running.log))
+        let tail = |running: &Running| log::tail(&running.log, &self.secrets);
+        self.running.as_ref().map_or_else(Vec::new, tail)
     }
 
     /// Where the load generator runs: on cores of its own, or ahead of the server on the server's,
@@ -184,6 +188,7 @@ impl Local {
             recipe: &recipe,
             address,
             log: &running.log,
+            secrets: &self.secrets,
             started,
             patience: self.settings.boot_patience,
             processes: &mut running.processes,
@@ -218,7 +223,9 @@ impl Local {
         log: &Path,
         boot: Duration,
     ) -> Result<Started, PlaceError> {
-        let Some(failure) = boot::ignored(app, log) else { return Ok(Started::Ready { boot }) };
+        let Some(failure) = boot::ignored(app, log, &self.secrets) else {
+            return Ok(Started::Ready { boot });
+        };
         self.stop()?;
         Ok(Started::Failed(failure))
     }
@@ -402,23 +409,24 @@ impl Place for Local {
             .map_err(|why| self.unread(InspectionError { kind, why }, &[]))?;
         let end = self.await_end(INSPECTION_PATIENCE, StopRequest::Finish);
         self.end_for_certain()?;
-        let lines = log::tail(&log);
+        let lines = log::tail_as_printed(&log);
+        let shown = self.secrets.mask_lines(&lines);
+        let (app, adapter) = (&self.settings.app, self.settings.adapter);
+        let read = |lines: &[String]| adapter.read_inspection(app, &lines.join("\n"));
         // Only what was printed to the end can be read.
         let error = match end {
-            Some(_) => {
-                let app = &self.settings.app;
-                match self.settings.adapter.read_inspection(app, &lines.join("\n")) {
-                    Ok(inspection) => return Ok(inspection),
-                    Err(error) => error,
-                }
-            }
+            Some(_) => match read(&lines) {
+                Ok(inspection) => return Ok(inspection),
+                // An app's own message is part of it.
+                Err(error) => read(&shown).err().unwrap_or(error),
+            },
             None if self.stop.is_raised() => return Err(PlaceError::Stopped),
             None => InspectionError {
                 kind: BootFailureKind::NeverReady,
                 why: SettingsError::NotReadInTime { patience_s: INSPECTION_PATIENCE.as_secs_f64() },
             },
         };
-        Err(self.unread(error, &lines))
+        Err(self.unread(error, &shown))
     }
 
     fn start_variant(
@@ -491,7 +499,7 @@ impl Place for Local {
             _ if killed > 0 => Some(ServerEnd::ProcessesKilled { killed }),
             status => status.or_else(|| self.lost_workers()),
         };
-        let last_lines = || log::worth_showing(&log::tail(&log));
+        let last_lines = || log::worth_showing(&log::tail(&log, &self.secrets));
         let failure =
             failure.map(|it| TrialFailure::Died { status: it.into(), last_lines: last_lines() });
         Ok(Observed { load, monitor, failure })

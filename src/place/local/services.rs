@@ -22,7 +22,7 @@ use crate::place::PlaceError;
 use crate::place::Unusable;
 use crate::server::{CommandLine, ReadyLine};
 use crate::terms::{
-    BootAdvice, BootFailureKind, ProcessEnd, SessionError, StartAdvice, StopSignal, Task,
+    BootAdvice, BootFailureKind, ProcessEnd, Secrets, SessionError, StartAdvice, StopSignal, Task,
 };
 
 /// A service that is not there by then will not come.
@@ -142,7 +142,7 @@ impl Services {
         let line = ReadyLine { contains: vec!["listening on ".into()], count: 1 };
         let mut port = None;
         self.wait_until("external", &mut || {
-            let lines = log::tail(&log);
+            let lines = log::tail_as_printed(&log);
             let line = lines.iter().find(|text| line.matches(text));
             port = line.and_then(|line| line.split_whitespace().last()?.parse::<u16>().ok());
             port.is_some()
@@ -321,6 +321,6 @@ fn failed(why: SessionError, log: &Path) -> PlaceError {
         kind: BootFailureKind::Exited,
         why,
         advice: StartAdvice::MendService.into(),
-        last_lines: log::worth_showing(&log::tail(log)),
+        last_lines: log::worth_showing(&log::tail(log, &Secrets::default())),
     }))
 }

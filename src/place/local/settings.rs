@@ -2,11 +2,12 @@
 //!
 //! In and out: values. Must not start anything.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::server::{Adapter, App, PROBE_OPTIONS};
-use crate::terms::{Bytes, Change, ConnectionMode, Cores, Target};
+use crate::terms::{Bytes, Change, ConnectionMode, Cores, Secrets, Target};
 
 /// A server that is not ready by then will not become so.
 pub const BOOT_PATIENCE: Duration = Duration::from_secs(60);
@@ -69,6 +70,22 @@ impl LocalSettings {
             scratch_in: scratch_places(),
             guardian: OWN_PROGRAM.into(),
         }
+    }
+
+    /// What must not be seen in what the server prints: the values that the user gave it and its
+    /// requests, and those of inherited variables that say so.
+    pub(super) fn secrets(&self) -> Secrets {
+        let as_text = |(name, value): (OsString, OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        let inherited: Vec<(String, String)> = std::env::vars_os().filter_map(as_text).collect();
+        let headers = self.targets.iter().flat_map(|target| &target.headers);
+        let bodies = self.targets.iter().filter_map(|it| std::str::from_utf8(&it.body).ok());
+        Secrets::default()
+            .with_inherited(inherited.iter().map(|(name, value)| (&**name, &**value)))
+            .with_given(self.app.env.iter().map(|(name, value)| (&**name, &**value)))
+            .with_given(headers.map(|(name, value)| (&**name, &**value)))
+            .with_values(bodies)
     }
 
     /// The probe sets a variable that we may have inherited, and that the server would inherit from
