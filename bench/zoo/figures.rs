@@ -29,7 +29,8 @@ impl One {
         let best = self.best.map_or("none".into(), |(c, rps)| format!("{c} {rps:.1}/s"));
         let chosen = self.chosen.map_or("none".into(), |it| {
             format!(
-                "{} printed {:.1} ({:.1} to {:.1}) in truth {:.1}/s, quality {:.3}, bias {:.3}{}{}{}",
+                "{} printed {:.1} ({:.1} to {:.1}) in truth {:.1}/s, quality {:.3}, \
+                 bias {:.3}{}{}{}",
                 it.configuration,
                 it.printed,
                 it.low,

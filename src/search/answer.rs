@@ -169,9 +169,9 @@ impl Answering<'_> {
         weighed(self.ledger, self.standing).into_iter().map(as_printed).collect()
     }
 
-    /// The capacity as it is printed: of the chosen setting what was held at the end, and where that
-    /// was not tried the lower end of what is known; of another what keeps the ratio to it that was
-    /// measured.
+    /// The capacity as it is printed: of the chosen setting what was held at the end, and where
+    /// that was not tried the lower end of what is known; of another what keeps the ratio to it
+    /// that was measured.
     fn printed(&self, configuration: Configuration) -> Option<CapacityEstimate> {
         let measured = capacity(self.ledger, configuration)?;
         let chosen = self.chosen.unwrap_or(configuration);

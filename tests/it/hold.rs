@@ -117,6 +117,17 @@ fn a_rate_that_is_missed_goes_down_and_the_miss_is_never_printed_as_held() {
     assert!(missed > 0, "twelve sessions on such a machine never missed: nothing was tested");
 }
 
+/// Blocks whose windows took its time left sessions of four minutes without it in one of four.
+#[test]
+fn sessions_of_four_minutes_hold_what_they_print_too() {
+    for seed in 1..=8 {
+        let ended = tuned(app(), 240, seed, Objective::default());
+        let attempts = attempts(&ended);
+        assert!(!attempts.is_empty(), "seed {seed}: no time was left");
+        assert!(attempts.iter().all(|(_, trial)| trial.summary.duration_s >= 29.5), "seed {seed}");
+    }
+}
+
 #[test]
 fn a_budget_without_time_for_it_says_that_the_figure_is_an_estimate() {
     let ended = tuned(app(), 90, 3, Objective::default());
@@ -124,6 +135,9 @@ fn a_budget_without_time_for_it_says_that_the_figure_is_an_estimate() {
     assert_eq!(decision(&ended).held, None);
     assert!(has_note(&ended, |it| *it == SearchNote::NotHeldAtEnd));
     assert!(printed(&ended).contains("holds about "), "{}", printed(&ended));
+    let [low, high] = decision(&ended).capacity_rps_interval;
+    assert_eq!(decision(&ended).capacity_rps, low, "no more than what is nearly sure");
+    assert!(low < high);
 }
 
 #[test]

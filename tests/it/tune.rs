@@ -179,7 +179,10 @@ fn the_models_favourite_is_tried_first_and_then_the_rule_of_thumb() {
 
 #[test]
 fn what_is_expected_to_be_passed_by_far_is_not_probed_before_the_blocks() {
-    let ended = tuned(app());
+    let folder = TempDir::new().unwrap();
+    // Long enough for whole blocks before the last part.
+    let plan = Plan { budget: Duration::from_secs(480), ..plan(&folder) };
+    let ended = Room::default().tune(&plan, &mut Simulated::new(app(), plan.seed)).unwrap();
     let purposes = purposes(&ended.events);
     let today = Configuration::new(1, 5).unwrap();
     let is_todays = |purpose| purposes.iter().filter(|it| **it == (purpose, today)).count();
