@@ -62,6 +62,9 @@ fn each(
             all.push((at, knob));
             continue;
         };
+        if !knob.values.is_empty() {
+            return Err(wrong(&at, WrittenError::TwoValues));
+        }
         let of_set = ready_made::knobs(set, adapter.about()).map_err(|error| wrong(&at, error))?;
         let is_new = |knob: &Written| {
             !matches!(changes(knob, app, adapter), Err(WrittenError::AsItIs { .. }))
@@ -115,9 +118,7 @@ fn changes(
     adapter: &'static dyn Adapter,
 ) -> Result<Vec<Change>, WrittenError> {
     match &written.subject {
-        Subject::Variables(_) | Subject::ReadyMade(_) if !written.values.is_empty() => {
-            return Err(WrittenError::TwoValues);
-        }
+        Subject::Variables(_) if !written.values.is_empty() => return Err(WrittenError::TwoValues),
         Subject::Variable(_) | Subject::Setting(_) if written.values.is_empty() => {
             return Err(WrittenError::NoValues);
         }
@@ -128,7 +129,7 @@ fn changes(
         Change { name: format!("{knob}={value}"), knob, env, settings }
     };
     match &written.subject {
-        // Its knobs are in its place.
+        // Its knobs stand in its place.
         Subject::ReadyMade(_) => Ok(Vec::new()),
         Subject::Variables(variables) => {
             let name = written.name.clone().ok_or(WrittenError::NoName)?;

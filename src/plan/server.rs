@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::app_error::{AppError, read};
 use super::bundle;
-use crate::server::{ADAPTERS, Adapter, App, Framework, Proxy};
+use crate::server::{ADAPTERS, Adapter, App, Framework};
 
 /// A server, and how it was come by.
 #[derive(Clone, Copy)]

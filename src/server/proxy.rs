@@ -30,6 +30,10 @@ pub struct Ports {
     pub behind: u16,
 }
 
+/// Most have it in a container, where it cannot be started from outside.
+const INSTALL_KAMAL_PROXY: &str =
+    "go install github.com/basecamp/kamal-proxy/cmd/kamal-proxy@latest";
+
 impl Proxy {
     /// As the user writes each.
     pub const CHOICES: [(&'static str, Self); 4] = [
@@ -51,10 +55,7 @@ impl Proxy {
             Self::None => None,
             Self::Nginx => Some(("nginx", &["apt install nginx"])),
             Self::Thruster => Some(("thrust", &["gem install thruster"])),
-            Self::KamalProxy => {
-                let module = "go install github.com/basecamp/kamal-proxy/cmd/kamal-proxy@latest";
-                Some(("kamal-proxy", &[module]))
-            }
+            Self::KamalProxy => Some(("kamal-proxy", &[INSTALL_KAMAL_PROXY])),
         }
     }
 

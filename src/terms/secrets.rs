@@ -65,6 +65,11 @@ const LEAST_LENGTH: usize = 6;
 /// Of a value whose variable's name says that it is secret.
 const LEAST_LENGTH_NAMED: usize = 4;
 
+/// A private key as a text (PEM, RFC 7468): what stands in the lines around it.
+const PRIVATE_KEY: &str = "PRIVATE KEY";
+const KEY_BEGINS: &str = "-----BEGIN ";
+const KEY_ENDS: &str = "-----END ";
+
 /// Values to be masked wherever they stand.
 #[derive(Clone, Default)]
 pub struct Secrets {
@@ -125,8 +130,8 @@ impl Secrets {
         let mut shown = Vec::new();
         let mut is_key = false;
         for line in lines {
-            let begins = line.contains("-----BEGIN ") && line.contains("PRIVATE KEY");
-            let ends = line.contains("-----END ") && line.contains("PRIVATE KEY");
+            let is = |edge: &str| line.contains(edge) && line.contains(PRIVATE_KEY);
+            let (begins, ends) = (is(KEY_BEGINS), is(KEY_ENDS));
             match (is_key || begins, ends) {
                 // The beginning may lie before the lines that were read.
                 (false, true) => shown = vec![HIDDEN.to_string()],
@@ -317,8 +322,9 @@ mod tests {
     #[test]
     fn a_private_key_is_one_hidden_line_also_where_its_beginning_is_not_there() {
         let lines = |text: &str| text.lines().map(String::from).collect::<Vec<_>>();
-        let key = "before\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nxyz\n-----END RSA PRIVATE KEY-----\nafter";
-        let shown = Secrets::default().mask_lines(&lines(key));
+        let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nxyz\n-----END RSA PRIVATE KEY-----";
+        let key = format!("before\n{key}\nafter");
+        let shown = Secrets::default().mask_lines(&lines(&key));
         assert_eq!(shown, ["before", HIDDEN, "after"]);
         let cut = Secrets::default().mask_lines(&lines("xyz\n-----END PRIVATE KEY-----\nafter"));
         assert_eq!(cut, [HIDDEN, "after"]);

@@ -21,9 +21,9 @@ pub fn knobs(set: &str, server: &About) -> Result<Vec<Written>, WrittenError> {
     }
 }
 
-/// What is usually said to help an app in Ruby: fewer of glibc's arenas, whose fragments each thread
-/// would keep, or another allocator; the compiler YJIT; the limits of allocated bytes after which
-/// garbage is collected, at four times their defaults (`gc.c`: 16, 32, 16 and 128 MiB).
+/// What is usually said to help an app in Ruby: fewer of glibc's arenas, whose fragments each
+/// thread would keep, or another allocator; the compiler YJIT; the limits of allocated bytes after
+/// which garbage is collected, at four times their defaults (`gc.c`: 16, 32, 16 and 128 MiB).
 fn ruby() -> Vec<Written> {
     let mib = |count: u32| (count << 20).to_string();
     let of = |name: &str, variables: &[(&str, String)]| Written {

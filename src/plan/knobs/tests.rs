@@ -96,7 +96,7 @@ fn a_knob_that_cannot_be_tried_is_refused_with_its_line_and_the_way_out() {
     let one = |text: &str| format!("[[knob]]\n{text}\n");
     for (file, expected) in [
         (one("values = [1]"), "sweetspot.toml line 1: knob: a knob is either a variable"),
-        (one("env = \"A\"\nsetting = \"backlog\""), "write one of the two"),
+        (one("env = \"A\"\nsetting = \"backlog\""), "write one of them"),
         (one("env = \"A\""), "it has no value to try"),
         (one("set = \"go\""), "there is no ready-made set 'go'; there is ruby"),
         (one("set = \"ruby\"\nvalues = [1]"), "leave values out"),

@@ -116,7 +116,7 @@ fn a_socket_puts_nginx_in_front() {
     assert_eq!(plan.app.proxy, Proxy::Nginx);
     assert_eq!(line(&plan, "proxy"), Some(("nginx".into(), PlanSource::Default)));
     let none = start("serve {socket}").with(Key::Proxy, "none");
-    assert!(here.refused(&none).contains("a command with {socket} needs a proxy"));
+    assert!(here.refused(&none).contains("a command with {socket} needs nginx"));
     let nginx = start("serve {port}").with(Key::Proxy, "nginx");
     assert!(here.refused(&nginx).contains("write {socket} in the command in place of {port}"));
 }

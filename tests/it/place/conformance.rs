@@ -303,9 +303,9 @@ impl Case {
 
     /// As it is called when something fails.
     fn what(&self) -> String {
-        match self.proxy {
-            Proxy::None => self.row.name.to_string(),
-            Proxy::Nginx => format!("{} behind nginx", self.row.name),
+        match self.proxy.name() {
+            None => self.row.name.to_string(),
+            Some(proxy) => format!("{} behind {proxy}", self.row.name),
         }
     }
 
