@@ -183,6 +183,9 @@ fn a_report_that_cannot_be_written_leaves_the_old_one_and_says_why() {
     fs::write(reports.join("r.md"), "an older report").unwrap();
     set_mode(&reports, 0o555);
     set_mode(folder.path(), 0o755);
+    // A store is its maker's own; here another user may read it.
+    set_mode(&folder.path().join(".sweetspot"), 0o755);
+    set_mode(&folder.path().join(".sweetspot/sweetspot.db"), 0o644);
     // Where this program lies may be closed to others.
     let program = folder.path().join("sweetspot");
     fs::copy(env!("CARGO_BIN_EXE_sweetspot"), &program).unwrap();
