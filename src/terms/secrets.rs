@@ -210,25 +210,26 @@ fn mask_user_info(line: &str) -> String {
     masked
 }
 
-/// `Bearer [hidden]` and `Basic [hidden]`, where a token follows.
+/// `Bearer [hidden]` and `Basic [hidden]`, where a token follows and no word does.
 fn mask_authorization(line: &str) -> String {
     let is_token = |c: char| c.is_ascii_alphanumeric() || "-._~+/=".contains(c);
-    let mut masked = String::new();
-    let mut rest = line;
-    let lower = |text: &str| text.to_ascii_lowercase();
-    while let Some((at, scheme)) = ["bearer ", "basic "]
-        .iter()
-        .filter_map(|scheme| Some((lower(rest).find(scheme)?, *scheme)))
-        .min()
-    {
-        let (before, after) = rest.split_at(at + scheme.len());
-        masked.push_str(before);
-        let length = after.find(|c| !is_token(c)).unwrap_or(after.len());
-        let is_secret = length >= 8;
-        masked.push_str(if is_secret { HIDDEN } else { &after[..length] });
-        rest = &after[length..];
+    let lower = line.to_ascii_lowercase();
+    let (mut masked, mut at) = (String::new(), 0);
+    let next = |scheme: &str, at: usize| Some(at + lower[at..].find(scheme)? + scheme.len());
+    while let Some(begins) = ["bearer ", "basic "].iter().filter_map(|it| next(it, at)).min() {
+        let rest = &line[begins..];
+        let token = &rest[..rest.find(|c| !is_token(c)).unwrap_or(rest.len())];
+        masked.push_str(&line[at..begins]);
+        masked.push_str(if is_no_word(token) { HIDDEN } else { token });
+        at = begins + token.len();
     }
-    masked + rest
+    masked + &line[at..]
+}
+
+/// Long, and with a sign, a digit or a capital where words have none.
+fn is_no_word(token: &str) -> bool {
+    let has_other = |c: char| c.is_ascii_digit() || c.is_ascii_uppercase() || "=_.+/".contains(c);
+    token.len() >= 8 && token.trim_end_matches('.').chars().skip(1).any(has_other)
 }
 
 /// `password=[hidden]`, `"token" => "[hidden]"`, `secret_key_base: [hidden]`, and the whole value
@@ -301,6 +302,8 @@ mod tests {
             ("Authorization: Bearer abc.def-123", "Authorization: [hidden]"),
             ("got bearer eyJhbGciOi.x from", "got bearer [hidden] from"),
             ("the bearer of this", "the bearer of this"),
+            ("Basic Authentication failed.", "Basic Authentication failed."),
+            ("Basic am9lOmFiYw== and basic x", "Basic [hidden] and basic x"),
             ("\"HTTP_COOKIE\"=>\"a=1; b=2\", \"x\"=>1", "\"HTTP_COOKIE\"=>\"[hidden]\", \"x\"=>1"),
             ("password=hunter2&user=joe", "password=[hidden]&user=joe"),
             ("{:password=>\"hunter2\", :user=>1}", "{:password=>\"[hidden]\", :user=>1}"),
