@@ -116,12 +116,19 @@ struct Answering<'a> {
 
 impl Answering<'_> {
     /// What is to be said of this answer, whatever ended the search.
-    fn doubts(&self) -> [Option<SearchNote>; 4] {
-        let Some(chosen) = self.chosen else { return [None, self.hardly_known(), None, None] };
+    fn doubts(&self) -> [Option<SearchNote>; 5] {
+        let Some(chosen) = self.chosen else {
+            return [None, self.hardly_known(), None, None, None];
+        };
         let is_held = self.standing.ending_of(chosen).is_some();
         let failing = self.ledger.slo.as_ref().and_then(|slo| self.ledger.at_any_rate.note(slo));
         let not_held = (!is_held).then_some(SearchNote::NotHeldAtEnd);
-        [self.never_held(chosen), self.hardly_known(), not_held, failing]
+        let cold = self
+            .ledger
+            .warmth
+            .requests_needed()
+            .map(|requests| SearchNote::ColdAtFirst { requests });
+        [self.never_held(chosen), self.hardly_known(), not_held, failing, cold]
     }
 
     /// A capacity below everything that was tried is a guess of the belief's lower end.

@@ -95,6 +95,11 @@ impl Warmth {
         self.requests > 0.0
     }
 
+    /// What each worker has to answer until a start is warm; `None` where starts are so at once.
+    pub fn requests_needed(&self) -> Option<u64> {
+        self.is_cold_at_first().then_some(self.requests.round() as u64)
+    }
+
     /// What a fresh start is loaded for at this rate before it is measured, beyond what every start
     /// is; seconds.
     pub fn needed_s(&self, configuration: Configuration, rate_rps: f64) -> f64 {
@@ -126,6 +131,7 @@ mod tests {
         let mut warmth = Warmth::default();
         assert_eq!(told(&mut warmth, &[0.01, 0.01], false), 1);
         assert!(!warmth.is_cold_at_first());
+        assert_eq!(warmth.requests_needed(), None);
         assert_eq!(warmth.needed_s(Configuration::new(4, 2).unwrap(), 10.0), 0.0);
     }
 
@@ -135,6 +141,7 @@ mod tests {
         assert_eq!(told(&mut warmth, &[0.02, 0.015, 0.012, 0.0119], true), 4);
         // Warm after the second: a thousand for each of the two workers.
         assert_eq!(warmth.needed_s(Configuration::new(4, 2).unwrap(), 400.0), 10.0);
+        assert_eq!(warmth.requests_needed(), Some(1000));
         assert_eq!(warmth.needed_s(Configuration::new(4, 2).unwrap(), 40.0), WARM_MOST_S);
         // The next start was given them; that its warm-up was dear is no news.
         assert_eq!(told(&mut warmth, &[0.012], true), 1);

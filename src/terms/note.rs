@@ -45,6 +45,9 @@ pub enum SearchNote {
     /// The printed rate was sent to fresh starts and missed, last at this rate, requests/s; it is
     /// what all trials together point to.
     NothingHeldAtEnd { rate_rps: f64 },
+    /// Fresh starts are slower until each worker has answered about so many requests, and were
+    /// warmed before they were measured.
+    ColdAtFirst { requests: u64 },
     /// Of the requests of trials whose latencies were within the goal more failed than it allows:
     /// the load is not the reason, and no rate meets the goal.
     ErrorsAtAnyRate { failed: u64, requests: u64, allowed_ratio: f64 },

@@ -60,6 +60,11 @@ fn of_search(note: &SearchNote) -> String {
              printed one is what all trials together point to",
             rate(*rate_rps)
         ),
+        SearchNote::ColdAtFirst { requests } => format!(
+            "a fresh start is slower until each worker has answered about {requests} requests: \
+             what is printed holds once servers are warm, so let a new one warm up before it gets \
+             its whole load"
+        ),
         SearchNote::ErrorsAtAnyRate { failed, requests, allowed_ratio } => format!(
             "{}, {}, and {} may: the load is not the reason, and no rate meets that part of the \
              goal; look into these errors, or allow for them with --slo",

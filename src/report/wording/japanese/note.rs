@@ -61,6 +61,10 @@ fn of_search(note: &SearchNote) -> String {
              どれもさばけませんでした。表示した値は、すべての試行から見積もったものです",
             rate(*rate_rps)
         ),
+        SearchNote::ColdAtFirst { requests } => format!(
+            "起動したばかりのサーバーは、各ワーカーが約 {requests} 件に応答するまで遅くなります。表示した負荷は、温ま\
+             ったサーバーのものです。新しいサーバーは、温めてからすべての負荷をかけてください"
+        ),
         SearchNote::ErrorsAtAnyRate { failed, requests, allowed_ratio } => format!(
             "レイテンシーが目標内の間にも、{requests} リクエストのうち {failed} 件（{}）が失敗しました。許容は {} \
              です。負荷のせいではなく、どの負荷でもこの目標は満たせません。エラーの原因を調べるか、--slo で\
