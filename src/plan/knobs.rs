@@ -26,52 +26,29 @@ pub fn knobs(
     adapter: &'static dyn Adapter,
 ) -> Result<Vec<Sourced<Vec<Change>>>, PlanError> {
     let mut knobs: Vec<Sourced<Vec<Change>>> = Vec::new();
-    for (at, written) in each(written(settings)?, app, adapter)? {
-        let problem = |error| wrong(&at, error);
-        let changes = changes(&written, app, adapter).map_err(problem)?;
-        let mut known = knobs.iter().flat_map(|knob| &knob.value).chain(&changes);
-        let count = known.clone().count();
-        let is_twice = |change: &&Change| {
-            let same = |other: &&Change| other.name == change.name;
-            knobs.iter().flat_map(|knob| &knob.value).chain(&changes).filter(same).count() > 1
+    for (at, written) in written(settings)? {
+        let problem = |error: WrittenError| PlanError::Value {
+            at: at.clone(),
+            value: None,
+            problem: Box::new(Problem::Knob(error)),
         };
-        if let Some(change) = known.find(is_twice) {
-            return Err(problem(WrittenError::Repeated { change: change.name.clone() }));
+        for changes in changes(&written, app, adapter).map_err(problem)? {
+            let mut known = knobs.iter().flat_map(|knob| &knob.value).chain(&changes);
+            let count = known.clone().count();
+            let is_twice = |change: &&Change| {
+                let same = |other: &&Change| other.name == change.name;
+                knobs.iter().flat_map(|knob| &knob.value).chain(&changes).filter(same).count() > 1
+            };
+            if let Some(change) = known.find(is_twice) {
+                return Err(problem(WrittenError::Repeated { change: change.name.clone() }));
+            }
+            if count > Variant::MOST_CHANGES {
+                return Err(problem(WrittenError::TooMany { count }));
+            }
+            knobs.push(Sourced { value: changes, source: source_of(&at) });
         }
-        if count > Variant::MOST_CHANGES {
-            return Err(problem(WrittenError::TooMany { count }));
-        }
-        knobs.push(Sourced { value: changes, source: source_of(&at) });
     }
     Ok(knobs)
-}
-
-fn wrong(at: &Origin, error: WrittenError) -> PlanError {
-    PlanError::Value { at: at.clone(), value: None, problem: Box::new(Problem::Knob(error)) }
-}
-
-/// With each ready-made set's knobs in its place, those left out that the app has already.
-fn each(
-    written: Vec<(Origin, Written)>,
-    app: &App,
-    adapter: &'static dyn Adapter,
-) -> Result<Vec<(Origin, Written)>, PlanError> {
-    let mut all = Vec::new();
-    for (at, knob) in written {
-        let Subject::ReadyMade(set) = &knob.subject else {
-            all.push((at, knob));
-            continue;
-        };
-        if !knob.values.is_empty() {
-            return Err(wrong(&at, WrittenError::TwoValues));
-        }
-        let of_set = ready_made::knobs(set, adapter.about()).map_err(|error| wrong(&at, error))?;
-        let is_new = |knob: &Written| {
-            !matches!(changes(knob, app, adapter), Err(WrittenError::AsItIs { .. }))
-        };
-        all.extend(of_set.into_iter().filter(is_new).map(|knob| (at.clone(), knob)));
-    }
-    Ok(all)
 }
 
 fn written(settings: &Settings<'_>) -> Result<Vec<(Origin, Written)>, PlanError> {
@@ -112,13 +89,16 @@ fn typed(text: &str) -> Result<Written, WrittenError> {
     Ok(Written { name: None, subject, values })
 }
 
+/// The changes of what was written: of one knob, or of each that a ready-made set has.
 fn changes(
     written: &Written,
     app: &App,
     adapter: &'static dyn Adapter,
-) -> Result<Vec<Change>, WrittenError> {
+) -> Result<Vec<Vec<Change>>, WrittenError> {
     match &written.subject {
-        Subject::Variables(_) if !written.values.is_empty() => return Err(WrittenError::TwoValues),
+        Subject::Variables(_) | Subject::ReadyMade(_) if !written.values.is_empty() => {
+            return Err(WrittenError::TwoValues);
+        }
         Subject::Variable(_) | Subject::Setting(_) if written.values.is_empty() => {
             return Err(WrittenError::NoValues);
         }
@@ -129,8 +109,7 @@ fn changes(
         Change { name: format!("{knob}={value}"), knob, env, settings }
     };
     match &written.subject {
-        // Its knobs stand in its place.
-        Subject::ReadyMade(_) => Ok(Vec::new()),
+        Subject::ReadyMade(set) => of_set(set, app, adapter),
         Subject::Variables(variables) => {
             let name = written.name.clone().ok_or(WrittenError::NoName)?;
             variables.iter().try_for_each(|(name, _)| check_reserved(name))?;
@@ -143,7 +122,7 @@ fn changes(
                 return Err(WrittenError::AsItIs { change: name });
             }
             let settings = BTreeMap::new();
-            Ok(vec![Change { knob: name.clone(), name, env, settings }])
+            Ok(vec![vec![Change { knob: name.clone(), name, env, settings }]])
         }
         Subject::Variable(name) => {
             check_reserved(name)?;
@@ -156,7 +135,7 @@ fn changes(
                     false => Ok(change),
                 }
             };
-            written.values.iter().map(change).collect()
+            written.values.iter().map(change).collect::<Result<_, _>>().map(|it| vec![it])
         }
         Subject::Setting(name) => {
             let change = |value: &String| {
@@ -164,9 +143,25 @@ fn changes(
                 let settings = BTreeMap::from([(name.clone(), value.clone())]);
                 Ok(one(name, value, BTreeMap::new(), settings))
             };
-            written.values.iter().map(change).collect()
+            written.values.iter().map(change).collect::<Result<_, _>>().map(|it| vec![it])
         }
     }
+}
+
+/// Those of its knobs that the app does not have as they are already.
+fn of_set(
+    set: &str,
+    app: &App,
+    adapter: &'static dyn Adapter,
+) -> Result<Vec<Vec<Change>>, WrittenError> {
+    let mut all = Vec::new();
+    for knob in ready_made::knobs(set, adapter.about())? {
+        match changes(&knob, app, adapter) {
+            Err(WrittenError::AsItIs { .. }) => {}
+            changes => all.extend(changes?),
+        }
+    }
+    Ok(all)
 }
 
 fn check_reserved(name: &str) -> Result<(), WrittenError> {

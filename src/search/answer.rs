@@ -93,7 +93,7 @@ pub(super) fn answer(ledger: &Ledger, standing: Standing<'_>, knobs: &Knobs) -> 
     let of_objective = picked.map(|pick| pursue::notes(ledger, standing, &pick));
     let doubts = unsteadiness(&ledger.sights).map(Note::Steadiness).into_iter();
     let doubts = doubts
-        .chain(answering.doubts().into_iter().flatten().map(Note::Search))
+        .chain(answering.doubts().into_iter().map(Note::Search))
         .chain(of_objective.into_iter().flatten().map(Note::Objective))
         .chain(precision.and_then(|it| more_minutes(ledger, &it)).map(Note::Precision));
     notes.extend(doubts.map(Stated::Fact));
@@ -116,19 +116,15 @@ struct Answering<'a> {
 
 impl Answering<'_> {
     /// What is to be said of this answer, whatever ended the search.
-    fn doubts(&self) -> [Option<SearchNote>; 5] {
-        let Some(chosen) = self.chosen else {
-            return [None, self.hardly_known(), None, None, None];
-        };
+    fn doubts(&self) -> Vec<SearchNote> {
+        let Some(chosen) = self.chosen else { return self.hardly_known().into_iter().collect() };
         let is_held = self.standing.ending_of(chosen).is_some();
         let failing = self.ledger.slo.as_ref().and_then(|slo| self.ledger.at_any_rate.note(slo));
         let not_held = (!is_held).then_some(SearchNote::NotHeldAtEnd);
-        let cold = self
-            .ledger
-            .warmth
-            .requests_needed()
-            .map(|requests| SearchNote::ColdAtFirst { requests });
-        [self.never_held(chosen), self.hardly_known(), not_held, failing, cold]
+        let requests = self.ledger.warmth.requests_needed();
+        let cold = requests.map(|requests| SearchNote::ColdAtFirst { requests });
+        let all = [self.never_held(chosen), self.hardly_known(), not_held, failing, cold];
+        all.into_iter().flatten().collect()
     }
 
     /// A capacity below everything that was tried is a guess of the belief's lower end.

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::command_line::{shell, text};
 use super::{App, CommandLine, Listen, Recipe, nginx};
+use crate::terms::ReverseProxy;
 
 /// What stands between clients and the app server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,8 +39,8 @@ impl Proxy {
     /// As the user writes each.
     pub const CHOICES: [(&'static str, Self); 4] = [
         ("nginx", Self::Nginx),
-        ("thruster", Self::Thruster),
-        ("kamal-proxy", Self::KamalProxy),
+        (ReverseProxy::Thruster.name(), Self::Thruster),
+        (ReverseProxy::KamalProxy.name(), Self::KamalProxy),
         ("none", Self::None),
     ];
 

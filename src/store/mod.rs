@@ -28,9 +28,6 @@ use rusqlite::{
 use crate::terms::{Decision, Event, EventKind, SessionState, TrialSummary};
 pub use error::{StoreError, StoreErrorKind};
 
-/// Where the store is unless the user names another place.
-const OWN_FOLDER: &str = ".sweetspot";
-
 /// A session's number in its store, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub i64);
@@ -332,8 +329,8 @@ fn create_folder(folder: &Path) -> io::Result<()> {
         return Ok(());
     }
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    match folder.file_name() {
-        Some(name) if name == OWN_FOLDER => fs::write(folder.join(".gitignore"), "*\n"),
+    match Path::new(DEFAULT_PATH).parent() {
+        Some(own) if folder.ends_with(own) => fs::write(folder.join(".gitignore"), "*\n"),
         _ => Ok(()),
     }
 }

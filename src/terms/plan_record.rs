@@ -122,7 +122,7 @@ pub enum ReverseProxy {
 
 impl ReverseProxy {
     /// As its users write it.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Thruster => "thruster",
             Self::KamalProxy => "kamal-proxy",

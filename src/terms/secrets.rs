@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 /// What stands in the place of a secret.
-pub const HIDDEN: &str = "[hidden]";
+const HIDDEN: &str = "[hidden]";
 
 /// Words in the name of a variable, a setting or a field whose value is secret.
 const SECRET_NAMES: [&str; 13] = [
@@ -104,7 +104,7 @@ impl Secrets {
         variables: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Self {
         let is_secret =
-            |(name, value): &(&str, &str)| says_secret(name) || user_info(value).is_some();
+            |(name, value): &(&str, &str)| says_secret(name) || user_info_of(value).is_some();
         self.with_variables(variables.into_iter().filter(is_secret))
     }
 
@@ -112,7 +112,7 @@ impl Secrets {
         self.with(variables.flat_map(|(name, value)| values_of(name, value)))
     }
 
-    /// With these, such as values of headers and bodies.
+    /// With these, such as bodies of requests.
     pub fn with_values<'a>(self, values: impl IntoIterator<Item = &'a str>) -> Self {
         let values = values.into_iter().map(str::trim).filter(|value| value.len() >= LEAST_LENGTH);
         self.with(values.map(str::to_string))
@@ -154,23 +154,26 @@ impl Secrets {
     }
 }
 
-/// What is secret of a variable's value: the whole, the password in a URL, and the parts of one
-/// that says that it is secret.
+/// What is secret of a variable's value: the whole, the password in a URL, and of one that says
+/// that it is secret its parts and the password in a basic authorization.
 fn values_of(name: &str, value: &str) -> Vec<String> {
     let is_named = says_secret(name);
+    let password = user_info_of(value).and_then(|info| info.split_once(':'));
     let least = if is_named { LEAST_LENGTH_NAMED } else { LEAST_LENGTH };
-    let password = user_info(value).and_then(|info| info.split_once(':')).map(|it| it.1);
-    let parts = value.split([' ', ';', '=', ',']).filter(|_| is_named);
-    let decoded = value.split(' ').next_back().and_then(|it| BASE64_STANDARD.decode(it).ok());
-    let basic = decoded.filter(|_| is_named).and_then(|it| String::from_utf8(it).ok());
-    let of_basic = basic.and_then(|it| Some(it.split_once(':')?.1.to_string()));
-    let long = |text: &&str, least: usize| text.len() >= least;
-    let whole = Some(value).filter(|it| long(it, least));
-    let password = password.filter(|it| long(it, LEAST_LENGTH_NAMED));
-    let of_basic = of_basic.filter(|it| long(&&**it, LEAST_LENGTH_NAMED));
-    let parts = parts.filter(|it| long(it, LEAST_LENGTH_OF_PART));
-    let texts = whole.into_iter().chain(password).chain(parts).map(str::to_string);
-    texts.chain(of_basic).collect()
+    let mut found = vec![(value.to_string(), least)];
+    found.extend(password.map(|(_, password)| (password.to_string(), LEAST_LENGTH_NAMED)));
+    if is_named {
+        let parts = value.split([' ', ';', '=', ',']);
+        found.extend(parts.map(|part| (part.to_string(), LEAST_LENGTH_OF_PART)));
+        found.extend(password_of_basic(value).map(|password| (password, LEAST_LENGTH_NAMED)));
+    }
+    found.into_iter().filter(|(text, least)| text.len() >= *least).map(|(text, _)| text).collect()
+}
+
+/// Of `Basic dXNlcjpwYXNzd29yZA==` (RFC 7617).
+fn password_of_basic(value: &str) -> Option<String> {
+    let decoded = BASE64_STANDARD.decode(value.split(' ').next_back()?).ok()?;
+    Some(String::from_utf8(decoded).ok()?.split_once(':')?.1.to_string())
 }
 
 /// Does a variable of this name hold a secret?
@@ -185,11 +188,14 @@ fn ends_url(c: char) -> bool {
     c.is_whitespace() || "\"'`<>|\\,;)]}".contains(c)
 }
 
-/// `user:password` of a URL.
-fn user_info(url: &str) -> Option<&str> {
-    let (_, rest) = url.split_once("://")?;
-    let whole = rest.split(ends_url).next().unwrap_or_default();
+/// `user:password`, where it stands after the scheme of a URL.
+fn user_info(after_scheme: &str) -> Option<&str> {
+    let whole = after_scheme.split(ends_url).next()?;
     whole.rsplit_once('@').map(|(info, _)| info).filter(|info| !info.is_empty())
+}
+
+fn user_info_of(url: &str) -> Option<&str> {
+    user_info(url.split_once("://")?.1)
 }
 
 /// `scheme://[hidden]@host`, in every URL of the line.
@@ -198,14 +204,9 @@ fn mask_user_info(line: &str) -> String {
     let mut masked = parts.next().unwrap_or_default().to_string();
     for part in parts {
         masked.push_str("://");
-        let length = part.find(ends_url).unwrap_or(part.len());
-        match part[..length].rfind('@') {
-            Some(at) if at > 0 => {
-                masked.push_str(HIDDEN);
-                masked.push_str(&part[at..]);
-            }
-            _ => masked.push_str(part),
-        }
+        let hidden = user_info(part).map(|info| &part[info.len()..]);
+        masked.push_str(hidden.map_or("", |_| HIDDEN));
+        masked.push_str(hidden.unwrap_or(part));
     }
     masked
 }

@@ -1,7 +1,7 @@
 //! What an app prints when it fails holds what it was given: nothing of that is kept or shown.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::site::Running;
 use super::*;
@@ -66,9 +66,9 @@ fn nothing_that_an_app_was_given_is_kept_or_shown_of_what_it_prints() {
     }
 }
 
-fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
+fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let below = |path: std::path::PathBuf| match path.is_dir() {
+    let below = |path: PathBuf| match path.is_dir() {
         true => files_below(&path),
         false => vec![path],
     };
