@@ -47,7 +47,7 @@ test: ## build and run every test
 		wait $$page; tested=$$?; cat target/page-tests.log; \
 		[ $$built = 0 ] && [ $$tested = 0 ]
 	$(say) 'running the tests'
-	RUST_TEST_THREADS=6 $(CARGO) test --locked
+	@CARGO="$(CARGO)" scripts/run-tests
 
 record: ## record a real session of the demo app for the page's tests (2 minutes)
 	@scripts/bootstrap test
