@@ -21,37 +21,37 @@ pub fn closed_throughput(demand: &Demand, configuration: Configuration, cores: f
     let mut all_busy = vec![0.0; threads + 1];
     all_busy[threads] = 1.0;
     let workers = configuration.workers.get();
-    Occupied { demand, workers, cores, stretch: 1.0 }.throughput(&all_busy, configuration.slots())
+    Occupied { workers, cores, stretch: 1.0 }.throughput(demand, &all_busy, configuration.slots())
 }
 
 /// A server whose threads are occupied to a given degree; remembers the last stretch, so that
 /// similar questions settle quickly.
-pub(super) struct Occupied<'a> {
-    pub(super) demand: &'a Demand,
+pub(super) struct Occupied {
     pub(super) workers: u16,
     pub(super) cores: f64,
     /// By how much CPU time takes longer since cores are shared; at least 1.
     pub(super) stretch: f64,
 }
 
-impl Occupied<'_> {
+impl Occupied {
     /// Throughput of all workers with `requests` in them, when each worker has k of them
     /// with probability `occupancy[k]`.
     ///
     /// The generator runs before the server: the server has C - g X cores. X solves
     /// `X = f(C - g X)`; the step is Newton's for cores that are all busy, where
     /// `f(C) = C / (S + N)`.
-    pub(super) fn throughput(&mut self, occupancy: &[f64], requests: u32) -> f64 {
-        let generator_s = self.demand.generator_s;
-        let server_s = self.demand.server_cpu_s().max(SHORTEST_S);
+    pub(super) fn throughput(&mut self, demand: &Demand, occupancy: &[f64], requests: u32) -> f64 {
+        let demand = &demand.among(requests);
+        let generator_s = demand.generator_s;
+        let server_s = demand.server_cpu_s().max(SHORTEST_S);
         let limit = self.cores / (server_s + generator_s);
-        let mut throughput = self.with_cores(self.cores, occupancy, requests).min(limit);
+        let mut throughput = self.with_cores(demand, self.cores, occupancy, requests).min(limit);
         if generator_s <= 0.0 {
             return throughput;
         }
         for _ in 0..ROUNDS_MAX {
             let cores = (self.cores - generator_s * throughput).max(1e-3 * self.cores);
-            let step = (self.with_cores(cores, occupancy, requests) - throughput)
+            let step = (self.with_cores(demand, cores, occupancy, requests) - throughput)
                 / (1.0 + generator_s / server_s);
             throughput = (throughput + step).clamp(0.0, limit);
             if step.abs() <= SETTLED * throughput {
@@ -61,13 +61,13 @@ impl Occupied<'_> {
         throughput
     }
 
-    fn with_cores(&mut self, cores: f64, occupancy: &[f64], requests: u32) -> f64 {
-        let server_s = self.demand.server_cpu_s().max(SHORTEST_S);
+    fn with_cores(&mut self, demand: &Demand, cores: f64, occupancy: &[f64], requests: u32) -> f64 {
+        let server_s = demand.server_cpu_s().max(SHORTEST_S);
         if occupancy.len() == 2 {
             // One thread a worker: no lock, and the formula is exact.
-            return finite_source(requests, server_s, self.demand.wait_s, cores);
+            return finite_source(requests, server_s, demand.wait_s, cores);
         }
-        self.shared_throughput(cores, occupancy, requests).min(cores / server_s)
+        self.shared_throughput(demand, cores, occupancy, requests).min(cores / server_s)
     }
 
     /// Several threads a worker: the stretch of CPU time, phi, solves
@@ -78,19 +78,25 @@ impl Occupied<'_> {
     /// p   = W U / (M + 1),  U = x S phi  probability that one of them does
     /// a   = W x N phi                    jobs outside locks
     /// ```
-    fn shared_throughput(&mut self, cores: f64, occupancy: &[f64], requests: u32) -> f64 {
+    fn shared_throughput(
+        &mut self,
+        demand: &Demand,
+        cores: f64,
+        occupancy: &[f64],
+        requests: u32,
+    ) -> f64 {
         let workers = f64::from(self.workers);
         let together = f64::from(requests.min(u32::from(self.workers)));
         let mut throughput = 0.0;
         for _ in 0..ROUNDS_MAX {
             let stretch = self.stretch;
-            let rates = worker_throughputs(self.demand, occupancy.len() - 1, stretch);
+            let rates = worker_throughputs(demand, occupancy.len() - 1, stretch);
             let mean = |of: &dyn Fn(f64) -> f64| -> f64 {
                 occupancy.iter().zip(&rates).map(|(p, &x)| p * of(x)).sum()
             };
             throughput = workers * mean(&|x| x);
-            let locked = mean(&|x| (x * self.demand.cpu_s * stretch).min(1.0));
-            let free = throughput * self.demand.cpu_free_s * stretch;
+            let locked = mean(&|x| (x * demand.cpu_s * stretch).min(1.0));
+            let free = throughput * demand.cpu_free_s * stretch;
             let locked = (workers * locked / together).min(1.0);
             let target = mean_stretch(together as u16 - 1, locked, free, cores);
             self.stretch = 0.5 * (stretch + target);

@@ -21,6 +21,10 @@ pub struct Demand {
     /// hold: 1 when holds are exponential, 0.5 when constant, more when long and short holds mix
     /// or threads bunch up behind each other.
     pub contention: f64,
+    /// By how much waits grow with the requests in the server, all workers together: n of them wait
+    /// `1 + crowding n (n - 1)` times as long as one alone. 0 when what they wait for does not mind
+    /// how many come at once; a lock, or a database that thrashes, does.
+    pub crowding: f64,
     /// CPU of the load generator when it shares the server's cores; 0 when it doesn't.
     pub generator_s: f64,
 }
@@ -35,6 +39,7 @@ impl Default for Demand {
             handoff_s: 0.0,
             cv2: 0.25,
             contention: 1.0,
+            crowding: 0.0,
             generator_s: 0.0,
         }
     }
@@ -44,6 +49,13 @@ impl Demand {
     /// CPU of the server, seconds.
     pub fn server_cpu_s(&self) -> f64 {
         self.cpu_s + self.cpu_free_s
+    }
+
+    /// The request as it is when `requests` are in the server at once, itself among them: the delay
+    /// of Gunther's law of scalability by what each does to each other (coherency).
+    pub(super) fn among(&self, requests: u32) -> Self {
+        let n = f64::from(requests.max(1));
+        Self { wait_s: self.wait_s * (1.0 + self.crowding * n * (n - 1.0)), ..*self }
     }
 
     /// Latency with nobody else around, seconds.

@@ -42,6 +42,8 @@ pub(super) fn as_many_threads(configuration: Configuration, demand: &Demand) -> 
 pub(super) fn squeezed(configuration: Configuration, demand: &Demand) -> (Demand, f64) {
     let latency_s = demand.unloaded_latency_s();
     let short_s = demand.server_cpu_s() * computed(configuration) / PLENTY;
+    // No number of its places bounds how many wait at once.
+    let demand = &Demand { crowding: 0.0, ..*demand };
     if latency_s <= short_s || short_s <= 0.0 {
         return (*demand, 0.0);
     }

@@ -1,8 +1,8 @@
 //! Fitting what a request costs to what was measured.
 //!
-//! Four numbers are fitted, in logarithms: CPU, wait, hand-over and contention. Each has a prior
-//! (tight where it was measured from outside the process), so that one observation is enough and a
-//! hundred are not in the way. The rest of a [`Demand`] is read off directly.
+//! Five numbers are fitted, in logarithms: CPU, wait, hand-over, contention and crowding. Each has
+//! a prior (tight where it was measured from outside the process), so that one observation is
+//! enough and a hundred are not in the way. The rest of a [`Demand`] is read off directly.
 
 use super::least_squares::solve;
 use super::{Demand, closed_throughput};
@@ -52,7 +52,15 @@ const MISFIT_SD: f64 = 0.05;
 /// A worker's CPU beyond one core by less than this is the master's and the kernel's.
 const FREE_CPU_FROM: f64 = 1.05;
 
-const PARAMETERS: usize = 4;
+/// The least squares are looked for from the prior, and from here too: a database that gets no more
+/// done with ten requests at once than with three. From the prior, at which crowding makes no
+/// difference to anything, there is no slope that leads there.
+const CROWDED: f64 = 0.03;
+/// Where it begins, and how much that says, of the logarithm: a hundred requests at once wait a
+/// thousandth longer, and what is far from it takes plain evidence. Judgement.
+const CROWDING_PRIOR: (f64, f64) = (1e-7, 4.0);
+
+const PARAMETERS: usize = 5;
 type Vector = [f64; PARAMETERS];
 type Matrix = [Vector; PARAMETERS];
 
@@ -64,7 +72,7 @@ pub struct Fit {
     pub residuals: Vec<(Configuration, f64)>,
     /// Root mean square of the residuals' logarithms (0.05: about 5 %); 0 when there was none.
     pub misfit: f64,
-    /// Covariance of the logarithms of cpu, wait, hand-over and contention.
+    /// Covariance of the logarithms of cpu, wait, hand-over, contention and crowding.
     covariance: Matrix,
 }
 
@@ -79,29 +87,20 @@ impl Fit {
     ///
     /// Maximum a posteriori by Levenberg and Marquardt's method: the least sum of squares of
     /// `ln(predicted / measured) / sd` over all throughputs and unloaded latencies, and of
-    /// `ln(value / prior) / sd` over the four numbers.
+    /// `ln(value / prior) / sd` over the five numbers.
     pub fn to(observations: &[Observation], cores: f64) -> Option<Self> {
         let problem = Problem::new(observations, cores)?;
-        let mut at = problem.prior.map(|prior| prior.mean);
-        let mut damping = 1e-3;
-        for _ in 0..60 {
-            let (normal, gradient) = problem.normal_equations(&at);
-            let Some(step) = damped_step(&normal, &gradient, damping) else { break };
-            let next: Vector = std::array::from_fn(|i| at[i] + step[i].clamp(-1.0, 1.0));
-            if problem.cost(&next) < problem.cost(&at) {
-                at = next;
-                damping = (damping * 0.3).max(1e-9);
-                if step.iter().all(|s| s.abs() < 1e-6) {
-                    break;
-                }
-            } else {
-                damping *= 10.0;
-                if damping > 1e9 {
-                    break;
-                }
-            }
+        let prior = problem.prior.map(|prior| prior.mean);
+        let plain = problem.least_squares(prior);
+        let is_explained = problem.cost(&plain) < problem.throughputs.len() as f64;
+        if is_explained {
+            return Some(problem.conclude(&plain));
         }
-        Some(problem.conclude(&at))
+        let mut crowded = plain;
+        crowded[4] = CROWDED.ln();
+        let crowded = problem.least_squares(crowded);
+        let is_closer = problem.cost(&crowded) < problem.cost(&plain);
+        Some(problem.conclude(if is_closer { &crowded } else { &plain }))
     }
 
     /// A prediction with its interval at `level` (0.9): any figure above zero that follows from a
@@ -155,6 +154,7 @@ impl Fit {
             wait_s: figure(demand.wait_s, 1),
             handoff_s: figure(demand.handoff_s, 2),
             contention: figure(demand.contention, 3),
+            crowding: figure(demand.crowding, 4),
             generator_s: demand.generator_s,
             cv2: demand.cv2,
         }
@@ -168,7 +168,7 @@ struct Prior {
 }
 
 struct Problem {
-    /// Of ln cpu (all of the server's), ln wait, ln hand-over, ln contention.
+    /// Of ln cpu (all of the server's), ln wait, ln hand-over, ln contention, ln crowding.
     prior: [Prior; PARAMETERS],
     /// Read off directly: share of the CPU that is outside the lock, cv2, generator.
     free_share: f64,
@@ -210,6 +210,7 @@ impl Problem {
             Prior { mean: wait_s.ln(), sd: 2.0 },
             Prior { mean: (0.03 * cpu_s).ln(), sd: 1.0 },
             Prior { mean: 0.3, sd: 0.7 },
+            Prior { mean: CROWDING_PRIOR.0.ln(), sd: CROWDING_PRIOR.1 },
         ];
         Some(Self {
             prior,
@@ -231,6 +232,7 @@ impl Problem {
             handoff_s: at[2].exp(),
             cv2: self.cv2,
             contention: at[3].exp(),
+            crowding: at[4].exp(),
             generator_s: self.generator_s,
         }
     }
@@ -247,6 +249,29 @@ impl Problem {
             (closed_throughput(&demand, configuration, self.cores) / measured).ln() / MEASURED_SD
         }));
         residuals
+    }
+
+    /// Levenberg and Marquardt's method from `at`.
+    fn least_squares(&self, mut at: Vector) -> Vector {
+        let mut damping = 1e-3;
+        for _ in 0..60 {
+            let (normal, gradient) = self.normal_equations(&at);
+            let Some(step) = damped_step(&normal, &gradient, damping) else { break };
+            let next: Vector = std::array::from_fn(|i| at[i] + step[i].clamp(-1.0, 1.0));
+            if self.cost(&next) < self.cost(&at) {
+                at = next;
+                damping = (damping * 0.3).max(1e-9);
+                if step.iter().all(|s| s.abs() < 1e-6) {
+                    break;
+                }
+            } else {
+                damping *= 10.0;
+                if damping > 1e9 {
+                    break;
+                }
+            }
+        }
+        at
     }
 
     fn cost(&self, at: &Vector) -> f64 {
@@ -302,7 +327,8 @@ fn nudge(demand: &Demand, parameter: usize, by: f64) -> Demand {
         }
         1 => nudged.wait_s *= factor,
         2 => nudged.handoff_s *= factor,
-        _ => nudged.contention *= factor,
+        3 => nudged.contention *= factor,
+        _ => nudged.crowding *= factor,
     }
     nudged
 }
@@ -368,12 +394,25 @@ mod tests {
         let fit = Fit::to(&observations, 2.0).unwrap();
         assert!((fit.demand.cpu_s / 0.004 - 1.0).abs() < 0.02, "{fit:?}");
         assert!((fit.demand.wait_s / 0.012 - 1.0).abs() < 0.03);
-        assert!(fit.misfit < 0.02, "{fit:?}");
+        assert!(fit.misfit < 0.02 && fit.demand.crowding < 1e-4, "{fit:?}");
         for (workers, threads) in [(2, 2), (4, 1), (1, 8), (4, 16)] {
             let predicted = closed_throughput(&fit.demand, at(workers, threads), 2.0);
             let true_rate = closed_throughput(&truth, at(workers, threads), 2.0);
             assert!((predicted / true_rate - 1.0).abs() < 0.03, "{workers} x {threads}");
         }
+    }
+
+    #[test]
+    fn requests_that_crowd_each_other_are_told_from_those_that_queue_for_the_lock() {
+        let truth = Demand { cpu_s: 0.004, wait_s: 0.03, crowding: 0.05, ..Demand::default() };
+        let mut observations = vec![unloaded(&truth)];
+        for (workers, threads) in [(1, 8), (4, 4)] {
+            observations.push(saturated(&truth, at(workers, threads), 4.0));
+        }
+        let fit = Fit::to(&observations, 4.0).unwrap();
+        assert!((fit.demand.crowding / 0.05 - 1.0).abs() < 0.1, "{fit:?}");
+        let rate = |threads| closed_throughput(&fit.demand, at(1, threads), 4.0);
+        assert!(rate(4) > 1.2 * rate(1) && rate(4) > 1.2 * rate(16), "{fit:?}");
     }
 
     #[test]

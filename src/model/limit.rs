@@ -10,13 +10,13 @@ const CLOSE: f64 = 1.05;
 /// W / (S + h), threads W T / (S + N + Z). Between bounds that are within 5 % of each other the
 /// resource that more workers or threads cannot add to is named.
 pub fn limit(demand: &Demand, configuration: Configuration, cores: f64) -> LimitKind {
-    let workers = f64::from(configuration.workers.get());
+    let (workers, slots) = (f64::from(configuration.workers.get()), configuration.slots());
     let per_second = |servers: f64, seconds: f64| {
         if seconds > 0.0 { servers / seconds } else { f64::INFINITY }
     };
     let of_cores = per_second(cores, demand.server_cpu_s() + demand.generator_s);
     let of_locks = per_second(workers, demand.cpu_s + demand.handoff_s);
-    let of_threads = per_second(f64::from(configuration.slots()), demand.unloaded_latency_s());
+    let of_threads = per_second(f64::from(slots), demand.among(slots).unloaded_latency_s());
     let lowest = of_cores.min(of_locks).min(of_threads);
     if lowest == f64::INFINITY {
         LimitKind::Unknown

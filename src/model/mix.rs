@@ -32,6 +32,7 @@ pub(super) fn mixed(measured: &Demand, others: &[OtherRequests]) -> Demand {
         handoff_s: measured.handoff_s,
         cv2: (square / latency_s.powi(2).max(f64::MIN_POSITIVE) - 1.0).max(0.0),
         contention: hold_square / (2.0 * cpu_s.powi(2)).max(f64::MIN_POSITIVE),
+        crowding: measured.crowding,
         generator_s: measured.generator_s,
     }
 }

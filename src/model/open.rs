@@ -64,7 +64,7 @@ pub fn capacity(
     if !holds(0.0) {
         return 0.0;
     }
-    let (mut low, mut high) = (0.0, flow.rate_max());
+    let (mut low, mut high) = (0.0, flow.rate_most());
     while high - low > 1e-4 * high {
         let middle = 0.5 * (low + high);
         if holds(middle) { low = middle } else { high = middle }
@@ -82,21 +82,27 @@ struct Flow<'a> {
 impl<'a> Flow<'a> {
     fn new(demand: &'a Demand, configuration: Configuration, cores: f64) -> Self {
         let (workers, threads) = (configuration.workers.get(), configuration.threads.get());
-        let mut server = Occupied { demand, workers, cores, stretch: 1.0 };
+        let mut server = Occupied { workers, cores, stretch: 1.0 };
         let spread = Spread::new(demand, workers, threads);
         let mut highest = 0.0_f64;
         let rates = (1..=configuration.slots())
             .map(|n| {
-                let rate = server.throughput(&spread.occupancy(n as usize), n);
-                // More requests never make a server that works on all of them slower here; the
-                // fixed point can, by a hair.
-                highest = highest.max(rate);
+                let rate = server.throughput(demand, &spread.occupancy(n as usize), n);
+                // Unless they crowd each other, more requests never make a server that works on all
+                // of them slower; the fixed point can, by a hair.
+                highest = if demand.crowding > 0.0 { rate } else { highest.max(rate) };
                 highest
             })
             .collect();
         Self { demand, rates }
     }
 
+    /// At any number of requests.
+    fn rate_most(&self) -> f64 {
+        self.rates.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// With every thread busy.
     fn rate_max(&self) -> f64 {
         self.rates[self.rates.len() - 1]
     }
@@ -115,7 +121,7 @@ impl<'a> Flow<'a> {
         }
         let full = self.rate_max();
         if rate >= full {
-            return None;
+            return self.until_crowded(rate);
         }
         let ratio = rate / full;
         let slots = self.rates.len();
@@ -142,7 +148,27 @@ impl<'a> Flow<'a> {
         let full_service_s = slots as f64 / full;
         Some(Latency::new(demand, service_s, Some(Queued { waits, queue_s, full_service_s })))
     }
+
+    /// At a rate that it keeps up with as long as few are in it, though not when all threads are
+    /// busy: requests crowd each other. The process above, cut at the largest m with mu(m) above
+    /// the rate; beyond, more come than leave. `None` where that happens too often.
+    fn until_crowded(&self, rate: f64) -> Option<Latency> {
+        let most = self.rates.iter().rposition(|service| *service > rate)?;
+        let (mut mass, mut sum, mut in_service) = (1.0, 1.0, 0.0);
+        for (i, service) in self.rates[..=most].iter().enumerate() {
+            mass *= rate / service;
+            sum += mass;
+            in_service += mass * (i + 1) as f64;
+        }
+        let is_kept = rate * mass / sum * UNCROWDED_S < UNCROWDED_CHANCE;
+        is_kept.then(|| Latency::new(self.demand, in_service / sum / rate, None))
+    }
 }
+
+/// A rate that crowds a server within so many seconds, with this chance or a larger one, is none
+/// that it holds. Ten minutes, as the last part of a session and an hour's peak are some.
+const UNCROWDED_S: f64 = 600.0;
+const UNCROWDED_CHANCE: f64 = 0.1;
 
 /// How n requests spread over the workers when each went to any worker with a free thread.
 ///
@@ -324,6 +350,19 @@ mod tests {
 
     fn at(workers: u16, threads: u16) -> Configuration {
         Configuration::new(workers, threads).unwrap()
+    }
+
+    #[test]
+    fn more_threads_hold_less_where_requests_crowd_each_other() {
+        let demand = Demand { cpu_s: 0.01, wait_s: 0.03, crowding: 0.1, ..Demand::default() };
+        let holds = |threads| capacity(&demand, at(1, threads), 4.0, 0.95, 0.4);
+        assert!(holds(3) > 1.2 * holds(1) && holds(3) > 1.2 * holds(16), "{}", holds(16));
+        // As long as few come at once it keeps up with more than all threads together do.
+        let all_busy = Flow::new(&demand, at(1, 64), 4.0).rate_max();
+        assert!(holds(64) > 1.5 * all_busy, "{} {all_busy}", holds(64));
+        let plain = Demand { crowding: 0.0, ..demand };
+        let free = |threads| capacity(&plain, at(1, threads), 4.0, 0.95, 0.4);
+        assert!(free(16) > free(3) && free(3) > holds(3));
     }
 
     /// 20 ms of CPU in five bursts and 20 ms in four waits, all exponential.

@@ -15,8 +15,8 @@ pub(super) struct Cell {
     pub saturated_rps: Option<f64>,
     /// The clients of that load.
     pub burst_clients: Option<u32>,
-    /// The first such load got less through than one client alone would.
-    pub has_collapsed: bool,
+    /// What the first such load got through, where that was less than one client alone gets.
+    pub collapsed_rps: Option<f64>,
     /// CPU seconds of the server for one request, under saturation.
     pub cpu_per_request_s: Option<f64>,
     /// What of the cores the generator took for one request.

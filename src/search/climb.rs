@@ -97,8 +97,8 @@ impl Climb {
 
     fn take_burst(&mut self, ledger: &mut Ledger, summary: &TrialSummary) {
         let burst_rps = summary.summary.got_through_rps();
-        if has_collapsed(ledger, summary) {
-            ledger.cell_mut(self.configuration).has_collapsed = true;
+        if let Some(collapsed_rps) = collapsed_rps(ledger, summary) {
+            ledger.cell_mut(self.configuration).collapsed_rps = Some(collapsed_rps);
             return;
         }
         let most_rps = most_rps(summary);
@@ -149,13 +149,16 @@ fn can_wait(ledger: &Ledger, configuration: Configuration) -> bool {
     ledger.untried().any(|it| expectations.capacity_rps(it) > here_rps * FAR_MORE)
 }
 
-/// So many clients at once got less than one alone would: they wait for something that only one can
-/// have, and what they were given says nothing of what fewer would get.
-fn has_collapsed(ledger: &Ledger, summary: &TrialSummary) -> bool {
+/// What so many clients at once got, where one alone would get more: they wait for something that
+/// only one can have, and it says nothing of what fewer would get. `None`: they got more, or are
+/// the fewer ones already. How much less it was says little below half.
+fn collapsed_rps(ledger: &Ledger, summary: &TrialSummary) -> Option<f64> {
     let alone_rps = ledger.alone.map_or(0.0, |alone| 1.0 / alone.latency_mean_s.max(1e-6));
-    let is_second = ledger.cells[&summary.configuration].has_collapsed;
+    let is_first = ledger.cells[&summary.configuration].collapsed_rps.is_none();
     let is_many = summary.offered.clients().is_some_and(|clients| clients >= 2 * FEWER);
-    !is_second && is_many && summary.summary.throughput_rps < 0.8 * alone_rps
+    let got_rps = summary.summary.throughput_rps;
+    let has_collapsed = is_first && is_many && got_rps < 0.8 * alone_rps;
+    has_collapsed.then(|| got_rps.max(0.5 * alone_rps))
 }
 
 /// What the burst says of the capacity. It cannot hold more than it gets when saturated, and how

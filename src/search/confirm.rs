@@ -5,7 +5,7 @@ use super::ask::TrialRequest;
 use super::belief::{Sides, after_burst, most_rps, observe};
 use super::blocks::{arrivals_within, shuffled};
 use super::constants::{
-    BEATEN, BLOCKS_EVER, BLOCKS_LEAST, BLOCKS_MAX, BOLD, FAR_BEATEN, FAR_BEHIND, PLAUSIBLE,
+    BEATEN, BLOCKS_EVER, BLOCKS_LEAST, BLOCKS_MAX, BOLD, CLOSE, FAR_BEATEN, FAR_BEHIND, PLAUSIBLE,
     PRECISION, PROBES_A_START, PROBES_A_START_MOST, START_PRIOR_SD_LOG, SURELY,
 };
 use super::estimates::{best_confirmed, of_blocks, ratio};
@@ -115,6 +115,8 @@ impl Confirm {
         let Some(rate) = summary.offered.rate() else { return self.take_burst(ledger, summary) };
         // Of what is far behind nobody asks exactly, and the last part needs its time.
         let is_far_behind = is_far_behind(ledger, summary.configuration);
+        let others = ledger.raced().filter(|(at, _)| *at != summary.configuration);
+        let others_rps = others.map(|(_, rps)| rps).reduce(f64::max);
         let later = self.queue.len().saturating_sub(1) as f64;
         let later_s = later * loads::block_start_s(ledger, rate.as_per_second());
         let is_late = ledger.left_s() - later_s - kept_at_least_s(ledger) < summary.load_s;
@@ -132,7 +134,8 @@ impl Confirm {
         let is_between = start.sides.held && start.sides.missed;
         let is_one_sided = !is_between && start.probes < PROBES_A_START_MOST;
         let is_more_worth = start.probes < PROBES_A_START || (is_one_sided && !is_far_behind);
-        if is_more_worth && !is_late {
+        let is_hopeless = others_rps.is_some_and(|rps| belief.quantile(SURELY) < FAR_BEHIND * rps);
+        if is_more_worth && !is_late && !is_hopeless {
             return;
         }
         let held_rps = belief.median();
@@ -166,7 +169,8 @@ impl Confirm {
             return (!self.finalists.is_empty()).then_some(self);
         }
         let each_s = (ledger.now_s - self.block_began_s) / self.finalists.len().max(1) as f64;
-        let finalists = self.still_in(ledger);
+        let mut finalists = self.still_in(ledger);
+        finalists.extend(overtaking(ledger));
         let next_s = each_s * finalists.len() as f64;
         let finer = (PRECISION / ledger.plan.precision).powi(2).max(1.0);
         let blocks_most = (BLOCKS_MAX * finer).min(BLOCKS_EVER) as u32;
@@ -202,9 +206,23 @@ fn is_far_behind(ledger: &Ledger, configuration: Configuration) -> bool {
     best.zip(race).is_some_and(|((_, rps), belief)| belief.median() < FAR_BEHIND * rps)
 }
 
+/// Of those that no block has measured, what promises more by the race than the best of the blocks
+/// has turned out to hold: the race's winner was no good.
+fn overtaking(ledger: &Ledger) -> Option<Configuration> {
+    if pursue::best_in_race(ledger).is_some() {
+        return None;
+    }
+    let best_rps = of_blocks(ledger, best_confirmed(ledger)?)?.value;
+    let is_more = |(at, rps): &(Configuration, f64)| {
+        let cell = &ledger.cells[at];
+        cell.blocks.is_empty() && cell.has_held && *rps * CLOSE > best_rps
+    };
+    ledger.raced().filter(is_more).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+}
+
 /// Configurations whose race capacity is within 4 % of the best, least memory first.
 fn close_to(ledger: &Ledger, best_rps: f64, known: &[Configuration]) -> Vec<Configuration> {
-    let others = ledger.raced().filter(|(at, rps)| !known.contains(at) && *rps > best_rps * 0.96);
+    let others = ledger.raced().filter(|(at, rps)| !known.contains(at) && *rps > best_rps * CLOSE);
     let mut close: Vec<Configuration> = others.map(|(at, _)| at).collect();
     close.sort_by_key(|&at| (ledger.memory_bytes(at).unwrap_or(u64::MAX), at));
     let plausible = plausible(ledger, known[0]);

@@ -31,6 +31,8 @@ pub(super) const BEATEN: f64 = 0.99;
 pub(super) const FAR_BEATEN: f64 = 0.9;
 /// Likely to be far beaten: its capacity in the race by the best one's. Judgement.
 pub(super) const FAR_BEHIND: f64 = 0.8;
+/// Likely to be as good: its capacity in the race by the best one's. Judgement.
+pub(super) const CLOSE: f64 = 0.96;
 /// Plausibly as good as the winner: an interval of this level of the race's ratio reaches 1.
 /// Judgement.
 pub(super) const PLAUSIBLE: f64 = 0.8;
@@ -98,6 +100,9 @@ pub const DRIFT_DEGREES: f64 = 2.0;
 /// Two windows on one server differ by about this much on a quiet machine, which no number of
 /// requests removes.
 pub const NOISE_SD_LOG: f64 = 0.02;
+/// The variance of a start's capacity by that of most, above which it says nothing of others.
+/// Judgement.
+pub(super) const KNOWN_BADLY: f64 = 9.0;
 /// Two starts take part in each ratio.
 pub(super) const STARTS_IN_A_RATIO: f64 = 2.0;
 /// The model has never been better than this on machines it has not seen.

@@ -4,7 +4,7 @@
 
 use super::cell::Cell;
 use super::constants::{
-    DRIFT_DEGREES, DRIFT_SD_LOG, PROBES_SD_DEGREES, START_SD_DEGREES, START_SD_LOG,
+    DRIFT_DEGREES, DRIFT_SD_LOG, KNOWN_BADLY, PROBES_SD_DEGREES, START_SD_DEGREES, START_SD_LOG,
     STARTS_IN_A_RATIO,
 };
 use super::ledger::Ledger;
@@ -73,10 +73,15 @@ pub(super) fn ratio(
 }
 
 /// What the capacity of so many starts scatters by before any is compared: the probes' own
-/// uncertainty and the spread between starts.
+/// uncertainty and the spread between starts. A start that missed every rate is known badly, and
+/// says nothing of the others.
 fn start_spread(ledger: &Ledger, starts: f64) -> PriorSpread {
     let blocks = ledger.cells.values().flat_map(|cell| &cell.blocks);
-    let variances: Vec<f64> = blocks.map(|(_, _, sd_log)| sd_log.powi(2)).collect();
+    let mut variances: Vec<f64> = blocks.map(|(_, _, sd_log)| sd_log.powi(2)).collect();
+    variances.sort_by(f64::total_cmp);
+    let most =
+        KNOWN_BADLY * variances.get(variances.len().saturating_sub(1) / 2).copied().unwrap_or(0.0);
+    variances.retain(|variance| *variance <= most);
     let probes = variances.iter().sum::<f64>() / variances.len().max(1) as f64;
     let start = START_SD_LOG.powi(2);
     // Of a sum of variances, each known as well as so many values tell it (Satterthwaite 1946).

@@ -25,6 +25,10 @@ fn observations(ledger: &Ledger) -> Vec<Observation> {
     let Ledger { plan, alone, .. } = ledger;
     let saturated =
         ledger.cells.iter().filter(|(_, cell)| cell.burst_rps.is_some_and(|rps| rps > 0.0));
+    let collapsed = ledger.cells.iter().filter_map(|(&configuration, cell)| {
+        let saturated_rps = Some(cell.collapsed_rps?);
+        Some(Observation { saturated_rps, ..Observation::of(configuration) })
+    });
     saturated
         .map(|(&configuration, cell)| Observation {
             configuration: plan.form.occupied(configuration, cell.burst_clients),
@@ -35,6 +39,7 @@ fn observations(ledger: &Ledger) -> Vec<Observation> {
             generator_s: cell.generator_per_request_s.filter(|_| plan.generator_shares_cores),
             ..Observation::of(configuration)
         })
+        .chain(collapsed)
         .collect()
 }
 

@@ -29,7 +29,8 @@ pub(super) fn burst(ledger: &Ledger, configuration: Configuration) -> TrialReque
         }
         None => burst_clients(configuration),
     };
-    let has_collapsed = ledger.cells.get(&configuration).is_some_and(|cell| cell.has_collapsed);
+    let collapsed_rps = ledger.cells.get(&configuration).and_then(|cell| cell.collapsed_rps);
+    let has_collapsed = collapsed_rps.is_some();
     let clients = if has_collapsed { (clients / FEWER).max(2) } else { clients };
     let is_reference = configuration == ledger.plan.current && ledger.starts <= 1;
     let expected_rps = Expectations::of(ledger).map(|it| it.saturated_rps(configuration));

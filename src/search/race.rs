@@ -72,11 +72,20 @@ fn too_large(ledger: &Ledger) -> BTreeMap<Configuration, Obstacle> {
 
 /// What most would set without measuring: a worker for each core, with as many threads as today, or
 /// twice as many. These are tried next, whatever the model says of them, so that no answer is worse
-/// than this.
+/// than this; but for what has more threads than one that got less done than one thread alone.
 fn rule_of_thumb(ledger: &Ledger) -> Option<Configuration> {
     let threads = ledger.plan.current.threads.get();
     let rules = [threads, threads.saturating_mul(2)].map(|threads| on_each_core(ledger, threads));
-    rules.into_iter().flatten().find(|rule| ledger.untried().any(|untried| untried == *rule))
+    let is_open =
+        |rule: &Configuration| ledger.untried().any(|it| it == *rule) && !is_crowded(ledger, *rule);
+    rules.into_iter().flatten().find(is_open)
+}
+
+/// One with no more workers and no more threads collapsed under as many requests as it takes.
+fn is_crowded(ledger: &Ledger, configuration: Configuration) -> bool {
+    let Configuration { workers, threads } = configuration;
+    let is_less = |it: &Configuration| it.workers <= workers && it.threads <= threads;
+    ledger.cells.iter().any(|(it, cell)| cell.collapsed_rps.is_some() && is_less(it))
 }
 
 /// Of the grid, what is nearest to a worker for each core with so many threads.

@@ -109,6 +109,9 @@ pub struct FittedDemand {
     pub handoff_s: FittedFigure,
     /// How long a thread that finds the lock held waits for that hold to end, in mean holds.
     pub contention: FittedFigure,
+    /// By how much waits grow with the requests in the server: n of them wait
+    /// `1 + crowding n (n - 1)` times as long as one alone.
+    pub crowding: FittedFigure,
     /// CPU of the load generator, where it shared the server's cores; 0 where it did not.
     pub generator_s: f64,
     /// Squared coefficient of variation of the latency of one client alone.

@@ -70,6 +70,7 @@ impl RequestKind {
             cv2: product_cv2(of_steps, of_sizes),
             // The mean rest of a hold that is met: (1 + cv2) / 2 of a mean hold.
             contention: 0.5 * (1.0 + product_cv2(self.cv2, of_sizes)),
+            crowding: 0.0,
             generator_s: 0.0,
         }
     }
