@@ -1,4 +1,6 @@
-//! Request headers as people write them: `Name: value`.
+//! Request headers as people write them: `Name: value`, or `@FILE` with one a line.
+
+use std::fs;
 
 use thiserror::Error;
 
@@ -16,6 +18,21 @@ pub enum HeaderError {
     Value { name: String },
     #[error("{name} is set by the load generator; leave it out (see --connection)")]
     Ours { name: String },
+    #[error("{path} could not be read: {why}")]
+    File { path: String, why: String },
+}
+
+/// What was given, or with `@FILE` that file's lines, but for blank ones and those that begin with
+/// `#`: what is typed is seen by everyone on the machine, a file by whom its mode allows.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn given_or_read(given: &str) -> Result<Vec<String>, HeaderError> {
+    let Some(path) = given.strip_prefix('@') else { return Ok(vec![given.to_string()]) };
+    let text = fs::read_to_string(path)
+        .map_err(|error| HeaderError::File { path: path.to_string(), why: error.to_string() })?;
+    let lines = text.lines().map(str::trim);
+    Ok(lines.filter(|it| !it.is_empty() && !it.starts_with('#')).map(str::to_string).collect())
 }
 
 /// Reads `Name: value`.
@@ -74,6 +91,18 @@ mod tests {
             assert!(error.starts_with(expected), "{text}: {error}");
             assert!(!error.contains("sec"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_file_has_a_header_a_line_and_one_that_is_not_there_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("headers");
+        fs::write(&path, "# of staging\nCookie: a=1\r\n\n  X-Key: k\n").unwrap();
+        let given = format!("@{}", path.display());
+        assert_eq!(given_or_read(&given).unwrap(), ["Cookie: a=1", "X-Key: k"]);
+        assert_eq!(given_or_read("X-Key: @k").unwrap(), ["X-Key: @k"]);
+        let error = given_or_read("@/no/such/file").unwrap_err().to_string();
+        assert!(error.starts_with("/no/such/file could not be read: "), "{error}");
     }
 
     #[test]

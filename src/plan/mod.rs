@@ -10,7 +10,7 @@ mod checked;
 mod error;
 mod file;
 mod front;
-mod header;
+pub(crate) mod header;
 mod knobs;
 mod node;
 mod objective;

@@ -113,7 +113,8 @@ options! {
     Target "target" "TARGET" Form::Table("target"), ASKED;
     /// A file with more of them, one a line; # begins a comment
     Targets "targets" "FILE" Form::File, ASKED "\"targets.txt\"";
-    /// A header for every request; its value is never stored or shown; repeatable
+    /// A header for every request, or @FILE with one a line; values are never stored or shown;
+    /// repeatable
     Header "header" "NAME: VALUE" Form::Table("headers"), ASKED;
     /// The latency goal, such as 'p95<200ms,errors<1%', of all targets without one of their own
     /// [default: p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %]

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use super::error::{Origin, PlanError};
-use super::header::{parse_header, set_header};
+use super::header::{given_or_read, parse_header, set_header};
 use super::options::Key;
 use super::rails;
 use super::settings::{Settings, Sourced, flag, hidden};
@@ -66,7 +66,10 @@ fn with_headers(
     let common = settings.file.as_ref().and_then(|file| file.headers.as_ref());
     let mut typed = Vec::new();
     for text in settings.typed.all(Key::Header) {
-        typed.push(parse_header(text).map_err(|error| hidden(flag(Key::Header), error))?);
+        let refused = |error| hidden(flag(Key::Header), error);
+        for line in given_or_read(text).map_err(refused)? {
+            typed.push(parse_header(&line).map_err(refused)?);
+        }
     }
     let source = match common {
         _ if !typed.is_empty() => PlanSource::Flag,

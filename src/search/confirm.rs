@@ -115,8 +115,6 @@ impl Confirm {
         let Some(rate) = summary.offered.rate() else { return self.take_burst(ledger, summary) };
         // Of what is far behind nobody asks exactly, and the last part needs its time.
         let is_far_behind = is_far_behind(ledger, summary.configuration);
-        let others = ledger.raced().filter(|(at, _)| *at != summary.configuration);
-        let others_rps = others.map(|(_, rps)| rps).reduce(f64::max);
         let later = self.queue.len().saturating_sub(1) as f64;
         let later_s = later * loads::block_start_s(ledger, rate.as_per_second());
         let is_late = ledger.left_s() - later_s - kept_at_least_s(ledger) < summary.load_s;
@@ -134,8 +132,7 @@ impl Confirm {
         let is_between = start.sides.held && start.sides.missed;
         let is_one_sided = !is_between && start.probes < PROBES_A_START_MOST;
         let is_more_worth = start.probes < PROBES_A_START || (is_one_sided && !is_far_behind);
-        let is_hopeless = others_rps.is_some_and(|rps| belief.quantile(SURELY) < FAR_BEHIND * rps);
-        if is_more_worth && !is_late && !is_hopeless {
+        if is_more_worth && !is_late {
             return;
         }
         let held_rps = belief.median();

@@ -8,6 +8,7 @@ pub(crate) mod advice;
 pub mod command;
 mod command_line;
 mod failure;
+mod filled;
 mod gunicorn;
 mod inspection;
 mod knobs;

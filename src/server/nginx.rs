@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::command_line::{shell, text};
+use super::filled::filled;
 use super::knobs::{Knob, Knobs, Values};
 use super::{App, CommandLine, Listen, Recipe, Upstream, failure};
 use crate::terms::BootFailureKind;
@@ -68,21 +69,22 @@ fn configuration(upstream: &Upstream, port: u16, scratch: &Path, stamps: bool) -
                 // A reply that failed says nothing about the next one: nobody is left out.
                 let _ = writeln!(servers, "    server {} max_fails=0;", address(place));
             }
-            PASS_HTTP.replace("STAMP\n", if stamps { STAMP } else { "" })
+            PASS_HTTP.replace("@STAMP@\n", if stamps { STAMP } else { "" })
         }
         Upstream::FastCgi { socket, root, index } => {
             let place = address(&Listen::Socket(socket.clone()));
             let _ = writeln!(servers, "    server {place} max_fails=0;");
-            PASS_FASTCGI
-                .replace("ROOT", &quoted(&text(root)))
-                .replace("INDEX", &quoted(&format!("/{index}$is_args$args")))
+            let (root, index) = (quoted(&text(root)), quoted(&format!("/{index}$is_args$args")));
+            filled(PASS_FASTCGI, &[("@ROOT@", root), ("@INDEX@", index)])
         }
     };
-    FRAME
-        .replace("SCRATCH", &text(scratch).replace('"', "\\\""))
-        .replace("PORT", &port.to_string())
-        .replace("SERVERS", servers.trim_end())
-        .replace("LOCATION", location.trim_end())
+    let words = [
+        ("@SCRATCH@", text(scratch).replace('"', "\\\"")),
+        ("@PORT@", port.to_string()),
+        ("@SERVERS@", servers.trim_end().to_string()),
+        ("@LOCATION@", location.trim_end().to_string()),
+    ];
+    filled(FRAME, &words)
 }
 
 /// A directive that may stand once takes the place of the one there is; one that is new stands at
@@ -121,7 +123,7 @@ fn quoted(word: &str) -> String {
 const FRAME: &str = r#"# Written by sweetspot for one run.
 daemon off;
 worker_processes auto;
-pid "SCRATCH/nginx.pid";
+pid "@SCRATCH@/nginx.pid";
 error_log stderr error;
 
 events {
@@ -131,11 +133,11 @@ events {
 http {
   access_log off;
   default_type application/octet-stream;
-  client_body_temp_path "SCRATCH/nginx-body";
-  proxy_temp_path "SCRATCH/nginx-proxy";
-  fastcgi_temp_path "SCRATCH/nginx-fastcgi";
-  uwsgi_temp_path "SCRATCH/nginx-uwsgi";
-  scgi_temp_path "SCRATCH/nginx-scgi";
+  client_body_temp_path "@SCRATCH@/nginx-body";
+  proxy_temp_path "@SCRATCH@/nginx-proxy";
+  fastcgi_temp_path "@SCRATCH@/nginx-fastcgi";
+  uwsgi_temp_path "@SCRATCH@/nginx-uwsgi";
+  scgi_temp_path "@SCRATCH@/nginx-scgi";
   client_max_body_size 0;
   keepalive_requests 1000000000;
   keepalive_timeout 3600s;
@@ -148,12 +150,12 @@ http {
   }
 
   upstream app {
-SERVERS
+@SERVERS@
   }
 
   server {
-    listen 127.0.0.1:PORT backlog=4096;
-LOCATION
+    listen 127.0.0.1:@PORT@ backlog=4096;
+@LOCATION@
   }
 }
 "#;
@@ -163,7 +165,7 @@ const PASS_HTTP: &str = "    location / {
       proxy_set_header Host $http_host;
       proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
       proxy_set_header X-Forwarded-Proto $http_x_forwarded_proto;
-STAMP
+@STAMP@
       proxy_connect_timeout 60s;
       proxy_send_timeout 3600s;
       proxy_read_timeout 3600s;
@@ -175,10 +177,14 @@ STAMP
 const STAMP: &str = "      proxy_set_header X-Request-Start \"t=${msec}\";\n";
 
 /// A page may be followed by a path of its own: `/index.php/orders`.
-const PASS_FASTCGI: &str = r#"    root ROOT;
+const PASS_FASTCGI: &str = r#"    root @ROOT@;
     index index.php index.html;
+    # Names that begin with a dot are settings and secrets, but for this one.
+    location ~ /\.(?!well-known(/|$)) {
+      return 404;
+    }
     location / {
-      try_files $uri $uri/ INDEX;
+      try_files $uri $uri/ @INDEX@;
     }
     location ~ [^/]\.php(/|$) {
       fastcgi_split_path_info ^(.+?\.php)(|/.*)$;
@@ -228,9 +234,11 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line} is missing in:\n{text}");
         }
-        for placeholder in ["SCRATCH", "SERVERS", "LOCATION", "STAMP", "X-Request-Start"] {
+        for placeholder in ["@", "X-Request-Start"] {
             assert!(!text.contains(placeholder), "{placeholder} is left in:\n{text}");
         }
+        let odd = configuration(&upstream, 4000, Path::new("/tmp/@PORT@"), false);
+        assert!(odd.contains("  proxy_temp_path \"/tmp/@PORT@/nginx-proxy\";\n"), "{odd}");
         let stamped = configuration(&upstream, 4000, Path::new("/tmp/s"), true);
         assert!(stamped.contains("      proxy_set_header X-Request-Start \"t=${msec}\";\n"));
     }

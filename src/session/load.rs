@@ -23,6 +23,7 @@ use jiff::Timestamp;
 pub use crate::load::shape::{Shape, Stages};
 use crate::load::{self, Address, Callbacks, LoadSpec};
 pub use crate::load::{Closing, Length, Protocol, TlsOptions};
+use crate::plan::header::given_or_read;
 use crate::plan::traffic::{self, Traffic, Url};
 pub use crate::plan::traffic::{LogSpec, Speed};
 use crate::report::load::{About, RequestLine};
@@ -304,9 +305,15 @@ fn has_header(headers: &[(String, String)], name: &str) -> bool {
 
 /// What `-H`, `--user` and the URL ask for in every request.
 fn common_headers(asked: &Asked, url: &Url) -> Result<Vec<(String, String)>, LoadVerbError> {
-    let headers = asked.headers.iter().map(|text| traffic::header(text));
-    let mut headers = headers.collect::<Result<Vec<_>, _>>().map_err(LoadVerbError::Usage)?;
-    let user = match (&asked.user, &url.user) {
+    let read = |given: &String| {
+        given_or_read(given).map_err(|error| LoadVerbError::Usage(error.to_string()))
+    };
+    let mut headers = Vec::new();
+    for line in asked.headers.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat() {
+        headers.push(traffic::header(&line).map_err(LoadVerbError::Usage)?);
+    }
+    let typed = asked.user.as_ref().map(read).transpose()?.map(|lines| lines.concat());
+    let user = match (&typed, &url.user) {
         (Some(user), _) if !user.contains(':') => {
             // The text is not repeated: it may be the password alone.
             let what = "--user lacks the ':' between user and password (both may be empty)";

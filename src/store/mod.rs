@@ -132,6 +132,8 @@ impl Store {
         connection.set_db_config(leave_log, false).map_err(broken)?;
         use_write_ahead_log(&connection).map_err(broken)?;
         connection.pragma_update(None, "synchronous", "FULL").map_err(broken)?;
+        // What is removed is written over.
+        connection.pragma_update(None, "secure_delete", true).map_err(broken)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(broken)?;
         schema::bring_up(&mut connection, path, schema::STEPS)?;
         Ok(Self { connection, path: path.to_path_buf() })
@@ -276,12 +278,23 @@ impl Store {
         )
     }
 
-    /// Removes a session and its events.
+    /// Removes a session and its events, so that nothing of them is left in the file, in its log or
+    /// in copies that were kept when its format changed: those go as well. While another program
+    /// uses the store its log is left; that is gone with the last who does.
     ///
     /// # Errors
     /// No such session, a program that lives is writing it, or the file cannot be written.
     pub fn remove(&mut self, session: SessionId) -> Result<(), StoreError> {
-        self.change_session(session, "DELETE FROM sessions WHERE id = ?1", params![session.0])
+        self.change_session(session, "DELETE FROM sessions WHERE id = ?1", params![session.0])?;
+        let what = "erase what was removed from the store";
+        match self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+            Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
+                return Err(self.broken(what, &error));
+            }
+            _ => {}
+        }
+        schema::remove_copies(&self.path)
+            .map_err(|error| StoreError::from_io(what, &self.path, &error))
     }
 
     /// One statement, unless another program writes the session.

@@ -3,6 +3,7 @@
 //! In: an open connection. Out: the same with today's tables. Knows nothing of events.
 
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -158,12 +159,27 @@ pub(super) fn check(found: Found, path: &Path, newest: usize) -> Result<(), Stor
     Err(StoreError::new(kind, "open the store", path, message))
 }
 
-/// Copies the file beside itself (`sweetspot.db.v1`) before it is changed; an older copy is left
-/// alone.
-fn keep_old(connection: &Connection, path: &Path, version: usize) -> rusqlite::Result<()> {
+/// The file beside it (`sweetspot.db.v1`) in which a store of that format is kept.
+fn copy_of(path: &Path, version: usize) -> PathBuf {
     let mut copy = path.as_os_str().to_owned();
     copy.push(format!(".v{version}"));
-    let copy = PathBuf::from(copy);
+    copy.into()
+}
+
+/// Removes those copies, of any format.
+pub(super) fn remove_copies(path: &Path) -> io::Result<()> {
+    for version in 1..STEPS.len() {
+        match fs::remove_file(copy_of(path, version)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Copies the file beside itself before it is changed; an older copy is left alone.
+fn keep_old(connection: &Connection, path: &Path, version: usize) -> rusqlite::Result<()> {
+    let copy = copy_of(path, version);
     if copy.exists() {
         return Ok(());
     }

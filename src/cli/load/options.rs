@@ -117,7 +117,7 @@ pub struct Options {
     #[arg(short = 'X', long, value_name = "METHOD")]
     method: Option<String>,
 
-    /// A header of every request, 'Name: value'; may be repeated
+    /// A header of every request, 'Name: value', or @FILE with one a line; may be repeated
     #[arg(short = 'H', long, value_name = "HEADER")]
     header: Vec<String>,
 
@@ -125,7 +125,7 @@ pub struct Options {
     #[arg(short = 'd', long, value_name = "DATA")]
     data: Option<String>,
 
-    /// Basic authentication, user:password
+    /// Basic authentication, user:password, or @FILE with that
     #[arg(long, value_name = "USER:PASSWORD")]
     user: Option<String>,
 

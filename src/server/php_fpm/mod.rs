@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::command_line;
 use super::command_line::{shell, text};
+use super::filled::filled;
 use super::signals::SIGQUIT;
 use super::{
     About, Adapter, App, CommandLine, Framework, GracefulStop, Inspection, InspectionError, Launch,
@@ -147,9 +148,11 @@ fn arguments(app: &App, scratch: &Path) -> Vec<String> {
 }
 
 fn files(app: &App, configuration: Configuration, socket: &Path) -> Vec<(PathBuf, String)> {
-    let overlay = include_str!("overlay.conf")
-        .replace("WORKERS", &configuration.workers.to_string())
-        .replace("SOCKET", &text(socket).replace('\\', "\\\\").replace('"', "\\\""));
+    let words = [
+        ("WORKERS", configuration.workers.to_string()),
+        ("SOCKET", text(socket).replace('\\', "\\\\").replace('"', "\\\"")),
+    ];
+    let overlay = filled(include_str!("overlay.conf"), &words);
     match app.server_config {
         Some(_) => vec![
             ("own.awk".into(), include_str!("own.awk").into()),

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::command_line;
 use super::command_line::text;
+use super::filled::filled;
 use super::rack;
 use super::signals::SIGTERM;
 use super::{
@@ -171,9 +172,8 @@ fn environment(launch: Launch<'_>) -> BTreeMap<String, String> {
 }
 
 fn overlay(app: &App, scratch: &Path) -> String {
-    let written = include_str!("overlay.rb")
-        .replace("SCRATCH", &rack::quoted(scratch))
-        .replace("FOLDER", &rack::quoted(&app.folder));
+    let words = [("SCRATCH", rack::quoted(scratch)), ("FOLDER", rack::quoted(&app.folder))];
+    let written = filled(include_str!("overlay.rb"), &words);
     knobs::added_to(written, app)
 }
 

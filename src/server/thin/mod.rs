@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use super::command_line;
 use super::command_line::text;
 use super::failure;
+use super::filled::filled;
 use super::rack;
 use super::signals::SIGQUIT;
 use super::{
@@ -158,10 +159,8 @@ fn own_settings(Launch { app, scratch, .. }: Launch<'_>) -> String {
             )
         },
     );
-    // Paths last: nothing is looked for in them.
-    include_str!("overlay.yml")
-        .replace("SCRATCH", &rack::quoted(scratch))
-        .replace("OWN_SETTINGS", &own)
+    let words = [("SCRATCH", rack::quoted(scratch)), ("OWN_SETTINGS", own)];
+    filled(include_str!("overlay.yml"), &words)
 }
 
 #[cfg(test)]

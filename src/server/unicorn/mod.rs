@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use super::command_line;
 use super::command_line::text;
+use super::filled::filled;
 use super::knobs::{Knob, Knobs, Values};
 use super::rack;
 use super::signals::SIGQUIT;
@@ -128,13 +129,14 @@ fn overlay(Launch { app, configuration, listen, scratch }: Launch<'_>) -> String
         Listen::Port(port) => format!("127.0.0.1:{port}"),
         Listen::Socket(path) => rack::quoted(path),
     };
-    // Paths last: nothing is looked for in them.
-    include_str!("overlay.rb")
-        .replace("worker_processes WORKERS", &format!("worker_processes {}", configuration.workers))
-        .replace("SCRATCH", &rack::quoted(scratch))
-        .replace("ADDRESS", &address)
-        .replace("OWN_SETTINGS", &own)
-        .replace("KNOBS", &Unicorn.knobs().lines(app).join("\n"))
+    let words = [
+        ("worker_processes WORKERS", format!("worker_processes {}", configuration.workers)),
+        ("SCRATCH", rack::quoted(scratch)),
+        ("ADDRESS", address),
+        ("OWN_SETTINGS", own),
+        ("KNOBS", Unicorn.knobs().lines(app).join("\n")),
+    ];
+    filled(include_str!("overlay.rb"), &words)
 }
 
 #[cfg(test)]

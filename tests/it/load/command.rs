@@ -169,14 +169,19 @@ fn a_missed_goal_ends_in_exit_code_3_and_an_undecided_one_in_4() {
 fn credentials_of_the_url_arrive_and_are_printed_nowhere() {
     let server = Server::answering(ok(""));
     let url = format!("http://me:s3cret@{}/private?token=t0k3n", server.address);
-    let arguments = [&url, "--rate", "100/s", "--requests", "5", "-H", "X-Key: k3y"];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("headers");
+    std::fs::write(&file, "# kept out of the command line\nX-File: f1le\n").unwrap();
+    let given = format!("@{}", file.display());
+    let arguments = [&url, "--rate", "100/s", "--requests", "5", "-H", "X-Key: k3y", "-H", &given];
     let output = sweetspot(&[&arguments[..], &EASY].concat());
     let request = server.seen.requests.lock().unwrap()[0].clone();
+    assert!(request.contains("\r\nX-File: f1le\r\n"), "{request}");
     assert!(request.starts_with("GET /private?token=t0k3n HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("\r\nAuthorization: Basic bWU6czNjcmV0\r\n"), "{request}");
     assert!(request.contains("\r\nX-Key: k3y\r\n"), "{request}");
     let shown = output.stdout + &output.stderr;
-    for secret in ["s3cret", "t0k3n", "k3y", "bWU6"] {
+    for secret in ["s3cret", "t0k3n", "k3y", "bWU6", "f1le"] {
         assert!(!shown.contains(secret), "{shown}");
     }
     assert!(shown.contains("GET /private?…"), "{shown}");

@@ -129,6 +129,10 @@ fn pages_files_folders_and_paths_are_answered_as_web_servers_have_it() {
         ("public/admin/index.php", "<?php echo 'admin';\n"),
         ("public/page.php", page),
         ("public/logo.txt", "a file"),
+        ("public/root.php", "<?php echo $_SERVER['DOCUMENT_ROOT'];\n"),
+        ("public/.env", "APP_KEY=s3cret"),
+        ("public/.git/config", "s3cret"),
+        ("public/.well-known/acme", "a proof"),
     ]);
     let local = started(app.settings_on(php_fpm()), 1, 1);
     let address = local.address().unwrap();
@@ -139,10 +143,16 @@ fn pages_files_folders_and_paths_are_answered_as_web_servers_have_it() {
         ("/index.php/orders?q=3", "front /index.php/orders?q=3 3".to_string()),
         ("/admin/", "admin".to_string()),
         ("/logo.txt", "a file".to_string()),
+        ("/.well-known/acme", "a proof".to_string()),
+        ("/root.php", app.folder.path().join("public").display().to_string()),
         ("/page.php", format!("/page.php  GET {port} a")),
         ("/page.php/x/y", format!("/page.php /x/y GET {port} a")),
     ] {
         assert_eq!(get(address, path), expected, "{path}");
+    }
+    for path in ["/.env", "/.git/config"] {
+        let answer = get(address, path);
+        assert!(answer.contains("404 Not Found") && !answer.contains("s3cret"), "{answer}");
     }
 }
 

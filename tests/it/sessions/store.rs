@@ -210,6 +210,35 @@ fn a_session_that_another_living_program_writes_is_neither_taken_up_nor_removed(
     store.remove(id).unwrap();
 }
 
+/// Of the store's file, its log and the copy of an older format, those in which this text is.
+fn files_with(path: &Path, text: &str) -> Vec<&'static str> {
+    let holds = |ending: &&str| {
+        let file = PathBuf::from(format!("{}{ending}", path.display()));
+        let bytes = fs::read(file).unwrap_or_default();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    };
+    ["", "-wal", ".v1"].into_iter().filter(holds).collect()
+}
+
+#[test]
+fn nothing_of_a_removed_session_is_left_in_any_file() {
+    let (_folder, path) = place();
+    let (mut store, id) = filled(&path, &sample::events());
+    let (mut other, other_id) = filled(&path, &sample::unfinished_events());
+    let planted = "pl4nted in an event";
+    change(&path, &format!("UPDATE sessions SET app = '{planted}' WHERE id = {}", id.0));
+    change(
+        &path,
+        &format!("UPDATE events SET kind = kind || ' {planted}' WHERE session = {}", id.0),
+    );
+    fs::copy(&path, format!("{}.v1", path.display())).unwrap();
+    assert!(!files_with(&path, planted).is_empty());
+    store.remove(id).unwrap();
+    assert_eq!(files_with(&path, planted), [""; 0]);
+    assert_eq!(other.events(other_id).unwrap().len(), sample::unfinished_events().len());
+    other.append(other_id, &sample::started()).unwrap();
+}
+
 #[test]
 fn a_removed_session_is_gone_and_its_number_is_not_used_again() {
     let (_folder, path) = place();
