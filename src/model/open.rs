@@ -11,6 +11,11 @@ use super::Demand;
 use super::closed::{Occupied, worker_throughputs};
 use crate::terms::Configuration;
 
+/// A rate that crowds a server within so many seconds, with this chance or a larger one, is none
+/// that it holds. Ten minutes, as the last part of a session and an hour's peak are some.
+const UNCROWDED_S: f64 = 600.0;
+const UNCROWDED_CHANCE: f64 = 0.1;
+
 /// Latency from due to the last byte at one arrival rate, seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenLatency {
@@ -123,25 +128,9 @@ impl<'a> Flow<'a> {
         if rate >= full {
             return self.until_crowded(rate);
         }
-        let ratio = rate / full;
         let slots = self.rates.len();
-        let (mut mass, mut sum, mut in_service, mut waited_in_service) = (1.0, 1.0, 0.0, 0.0);
-        for (i, service) in self.rates.iter().enumerate() {
-            mass *= rate / service;
-            let here = if i + 1 == slots { mass / (1.0 - ratio) } else { mass };
-            sum += here;
-            in_service += here * (i + 1) as f64;
-            if i + 1 == slots {
-                waited_in_service = here;
-            }
-            if sum > 1e200 {
-                let factor = 1.0 / sum;
-                (mass, sum) = (mass * factor, 1.0);
-                (in_service, waited_in_service) = (in_service * factor, waited_in_service * factor);
-            }
-        }
-        let waits = waited_in_service / sum;
-        let service_s = in_service / sum / rate;
+        let (waits, in_service) = self.stationary(rate, slots, 1.0 - rate / full);
+        let service_s = in_service / rate;
         // The queue of a server whose service varies less than an exponential is shorter in this
         // proportion (Allen and Cunneen).
         let queue_s = 0.5 * (1.0 + demand.cv2) / (full - rate);
@@ -153,22 +142,30 @@ impl<'a> Flow<'a> {
     /// busy: requests crowd each other. The process above, cut at the largest m with mu(m) above
     /// the rate; beyond, more come than leave. `None` where that happens too often.
     fn until_crowded(&self, rate: f64) -> Option<Latency> {
-        let most = self.rates.iter().rposition(|service| *service > rate)?;
-        let (mut mass, mut sum, mut in_service) = (1.0, 1.0, 0.0);
-        for (i, service) in self.rates[..=most].iter().enumerate() {
+        let most = self.rates.iter().rposition(|service| *service > rate)? + 1;
+        let (crowded, in_service) = self.stationary(rate, most, 1.0);
+        let is_kept = rate * crowded * UNCROWDED_S < UNCROWDED_CHANCE;
+        is_kept.then(|| Latency::new(self.demand, in_service / rate, None))
+    }
+
+    /// Probability of `most` requests or more, and the mean number in service. `last`: what p_most
+    /// is of all states from there on, 1 where there are none beyond.
+    fn stationary(&self, rate: f64, most: usize, last: f64) -> (f64, f64) {
+        let (mut mass, mut sum, mut in_service, mut at_most) = (1.0, 1.0, 0.0, 0.0);
+        for (i, service) in self.rates[..most].iter().enumerate() {
             mass *= rate / service;
-            sum += mass;
-            in_service += mass * (i + 1) as f64;
+            at_most = if i + 1 == most { mass / last } else { mass };
+            sum += at_most;
+            in_service += at_most * (i + 1) as f64;
+            if sum > 1e200 {
+                let factor = 1.0 / sum;
+                (mass, sum) = (mass * factor, 1.0);
+                (in_service, at_most) = (in_service * factor, at_most * factor);
+            }
         }
-        let is_kept = rate * mass / sum * UNCROWDED_S < UNCROWDED_CHANCE;
-        is_kept.then(|| Latency::new(self.demand, in_service / sum / rate, None))
+        (at_most / sum, in_service / sum)
     }
 }
-
-/// A rate that crowds a server within so many seconds, with this chance or a larger one, is none
-/// that it holds. Ten minutes, as the last part of a session and an hour's peak are some.
-const UNCROWDED_S: f64 = 600.0;
-const UNCROWDED_CHANCE: f64 = 0.1;
 
 /// How n requests spread over the workers when each went to any worker with a free thread.
 ///
