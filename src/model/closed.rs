@@ -9,6 +9,8 @@ use crate::terms::Configuration;
 /// A fixed point counts as found when it moves less than this, relative.
 const SETTLED: f64 = 1e-9;
 const ROUNDS_MAX: usize = 200;
+/// A secant flatter than this, downwards, leads too far away.
+const SECANT_FROM: f64 = 0.2;
 /// Shorter times than this, in seconds, are taken for this: nothing is free.
 const SHORTEST_S: f64 = 1e-9;
 
@@ -35,24 +37,33 @@ pub(super) struct Occupied {
 
 impl Occupied {
     /// Throughput of all workers with `requests` in them, when each worker has k of them
-    /// with probability `occupancy[k]`.
-    ///
-    /// The generator runs before the server: the server has C - g X cores. X solves
-    /// `X = f(C - g X)`; the step is Newton's for cores that are all busy, where
-    /// `f(C) = C / (S + N)`.
+    /// with probability `occupancy[k]`. The generator runs before the server, which has C - g X
+    /// cores.
     pub(super) fn throughput(&mut self, demand: &Demand, occupancy: &[f64], requests: u32) -> f64 {
         let demand = &demand.among(requests);
-        let generator_s = demand.generator_s;
+        let limit = self.throughput_most(demand);
+        // One thread a worker: no lock, and the formula is exact.
+        let throughput = if occupancy.len() == 2 {
+            self.unshared_throughput(demand, requests, limit)
+        } else {
+            self.shared_throughput(demand, occupancy, requests)
+        };
+        throughput.min(limit)
+    }
+
+    /// With all cores busy.
+    pub(super) fn throughput_most(&self, demand: &Demand) -> f64 {
+        self.cores / (demand.server_cpu_s().max(SHORTEST_S) + demand.generator_s)
+    }
+
+    /// `X = f(C - g X)`, by Newton's step for cores that are all busy, where `f(C) = C / (S + N)`.
+    fn unshared_throughput(&self, demand: &Demand, requests: u32, limit: f64) -> f64 {
         let server_s = demand.server_cpu_s().max(SHORTEST_S);
-        let limit = self.cores / (server_s + generator_s);
-        let mut throughput = self.with_cores(demand, self.cores, occupancy, requests).min(limit);
-        if generator_s <= 0.0 {
-            return throughput;
-        }
+        let with = |cores: f64| finite_source(requests, server_s, demand.wait_s, cores);
+        let mut throughput = with(self.cores).min(limit);
         for _ in 0..ROUNDS_MAX {
-            let cores = (self.cores - generator_s * throughput).max(1e-3 * self.cores);
-            let step = (self.with_cores(demand, cores, occupancy, requests) - throughput)
-                / (1.0 + generator_s / server_s);
+            let step = (with(self.without_generator(demand, throughput)) - throughput)
+                / (1.0 + demand.generator_s / server_s);
             throughput = (throughput + step).clamp(0.0, limit);
             if step.abs() <= SETTLED * throughput {
                 break;
@@ -61,33 +72,27 @@ impl Occupied {
         throughput
     }
 
-    fn with_cores(&mut self, demand: &Demand, cores: f64, occupancy: &[f64], requests: u32) -> f64 {
-        let server_s = demand.server_cpu_s().max(SHORTEST_S);
-        if occupancy.len() == 2 {
-            // One thread a worker: no lock, and the formula is exact.
-            return finite_source(requests, server_s, demand.wait_s, cores);
-        }
-        self.shared_throughput(demand, cores, occupancy, requests).min(cores / server_s)
+    /// Cores that the generator leaves to a server with this throughput.
+    fn without_generator(&self, demand: &Demand, throughput: f64) -> f64 {
+        (self.cores - demand.generator_s * throughput).max(1e-3 * self.cores)
     }
 
     /// Several threads a worker: the stretch of CPU time, phi, solves
     ///
     /// ```text
-    /// phi = 1 / E min(1, C / (1 + m)),   m ~ Binomial(M, p) + Poisson(a)
+    /// phi = 1 / E min(1, c / (1 + m)),   m ~ Binomial(M, p) + Poisson(a)
     /// M   = min(W, n) - 1                others that can run under their locks beside one of n
     /// p   = W U / (M + 1),  U = x S phi  probability that one of them does
     /// a   = W x N phi                    jobs outside locks
+    /// c   = C - g W x                    cores
     /// ```
-    fn shared_throughput(
-        &mut self,
-        demand: &Demand,
-        cores: f64,
-        occupancy: &[f64],
-        requests: u32,
-    ) -> f64 {
+    ///
+    /// by secants, and by halves where the right side grows as fast as the left.
+    fn shared_throughput(&mut self, demand: &Demand, occupancy: &[f64], requests: u32) -> f64 {
         let workers = f64::from(self.workers);
         let together = f64::from(requests.min(u32::from(self.workers)));
         let mut throughput = 0.0;
+        let mut before: Option<(f64, f64)> = None;
         for _ in 0..ROUNDS_MAX {
             let stretch = self.stretch;
             let rates = worker_throughputs(demand, occupancy.len() - 1, stretch);
@@ -98,11 +103,16 @@ impl Occupied {
             let locked = mean(&|x| (x * demand.cpu_s * stretch).min(1.0));
             let free = throughput * demand.cpu_free_s * stretch;
             let locked = (workers * locked / together).min(1.0);
-            let target = mean_stretch(together as u16 - 1, locked, free, cores);
-            self.stretch = 0.5 * (stretch + target);
-            if (self.stretch - stretch).abs() <= SETTLED * stretch {
+            let cores = self.without_generator(demand, throughput);
+            let gap = mean_stretch(together as u16 - 1, locked, free, cores) - stretch;
+            if gap.abs() <= SETTLED * stretch {
                 break;
             }
+            let slope = before.map(|(then, gap_then)| (gap - gap_then) / (stretch - then));
+            let step =
+                slope.filter(|slope| *slope < -SECANT_FROM).map_or(0.5 * gap, |it| -gap / it);
+            before = Some((stretch, gap));
+            self.stretch = (stretch + step).max(1.0);
         }
         throughput
     }
@@ -126,7 +136,8 @@ pub(super) fn worker_throughputs(demand: &Demand, threads: usize, stretch: f64) 
     let passed_on = hold + demand.handoff_s;
     let elsewhere = demand.wait_s + demand.cpu_free_s * stretch;
     let (mut queue, mut busy) = (0.0_f64, 0.0_f64);
-    let mut rates = vec![0.0];
+    let mut rates = Vec::with_capacity(threads + 1);
+    rates.push(0.0);
     for n in 1..=threads {
         let waiting = (queue - busy) * passed_on + busy * passed_on * demand.contention;
         let limit = if n == 1 { 1.0 / hold } else { 1.0 / passed_on };
@@ -179,7 +190,8 @@ fn mean_stretch(others: u16, locked: f64, free: f64, cores: f64) -> f64 {
 
 fn binomial_masses(n: u16, p: f64) -> Vec<f64> {
     // By adding one trial after the other: exact at the ends and free of large factorials.
-    let mut masses = vec![1.0];
+    let mut masses = Vec::with_capacity(usize::from(n) + 1);
+    masses.push(1.0);
     for _ in 0..n {
         masses.push(0.0);
         for k in (1..masses.len()).rev() {
@@ -193,7 +205,8 @@ fn binomial_masses(n: u16, p: f64) -> Vec<f64> {
 fn poisson_masses(mean: f64) -> Vec<f64> {
     // Beyond 60 the fixed point is at the cores' limit anyway.
     let mean = mean.clamp(0.0, 60.0);
-    let mut masses = vec![(-mean).exp()];
+    let mut masses = Vec::with_capacity(64);
+    masses.push((-mean).exp());
     let mut left = 1.0 - masses[0];
     while left > 1e-9 && masses.len() < 200 {
         let next = masses[masses.len() - 1] * mean / masses.len() as f64;

@@ -65,7 +65,7 @@ pub fn capacity(
 ) -> f64 {
     let flow = Flow::new(demand, configuration, cores);
     let holds =
-        |rate: f64| flow.at(rate).is_some_and(|latency| latency.quantile_s(quantile) < limit_s);
+        |rate: f64| flow.at(rate).is_some_and(|latency| latency.above(limit_s) < 1.0 - quantile);
     if !holds(0.0) {
         return 0.0;
     }

@@ -37,6 +37,9 @@ export async function open(
     reducedMotion: "reduce",
     ...(address.startsWith("http") ? { permissions: ["clipboard-read", "clipboard-write"] } : {}),
   });
+  // A test as a whole has a limit; a wait in it has none of its own, shorter one. They run while
+  // the program's tests are compiled.
+  context.setDefaultTimeout(0);
   const tab = await context.newPage();
   const watched: Watched = { tab, errors: [], requests: [] };
   tab.on("console", (message) => {

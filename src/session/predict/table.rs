@@ -11,7 +11,7 @@ use crate::terms::{Configuration, Cores, PredictTable, QuantileLimit, Wait};
 const CORES: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 /// In relation to the waits that were measured.
 const WAITS: [f64; 3] = [0.5, 1.0, 2.0];
-/// A place takes some milliseconds to compute, and a report should be there at once: more than
+/// A place takes a millisecond to compute, and a report should be there at once: more than
 /// these are asked for under `serve`, or with `predict`.
 const WORKERS_MOST: usize = 6;
 const THREADS_MOST: usize = 4;
