@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -53,6 +53,18 @@ pub fn program(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sweetspot"));
     command.current_dir(folder).stdin(Stdio::null()).env("LC_ALL", "C.UTF-8");
     command
+}
+
+/// A copy of the program in `folder`, which any user may run.
+///
+/// `install` writes it, not this process: a child that another test starts at this moment inherits
+/// what is open here, and a file that is open for writing cannot be run.
+pub fn copy_of_program(folder: &Path) -> PathBuf {
+    let copy = folder.join("sweetspot");
+    let mut install = Command::new("install");
+    install.args(["-m", "755", env!("CARGO_BIN_EXE_sweetspot")]).arg(&copy);
+    assert!(install.status().unwrap().success());
+    copy
 }
 
 pub fn ended(command: &mut Command) -> Ended {

@@ -1,11 +1,11 @@
 //! A user who may do little.
 
-use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use super::site::{Running, set_mode};
 use super::*;
+use crate::process::copy_of_program;
 
 const NOBODY: u32 = 65_534;
 
@@ -18,8 +18,7 @@ fn is_root() -> bool {
 fn as_nobody(site: &Site, arguments: &[&str]) -> Command {
     let program = site.path("sweetspot");
     if !program.exists() {
-        fs::copy(env!("CARGO_BIN_EXE_sweetspot"), &program).unwrap();
-        set_mode(&program, 0o755);
+        copy_of_program(&site.path(""));
     }
     let mut command = site.command_of(&program, arguments);
     if is_root() {

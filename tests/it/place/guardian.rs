@@ -7,6 +7,7 @@ use sweetspot::terms::{Doubt, MachineDoubt, Warning};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::process::copy_of_program;
 
 /// A guardian of the test's own; dropping it closes its input, as our death does.
 struct TestGuardian {
@@ -315,8 +316,7 @@ fn when_the_guardian_itself_is_killed_its_servers_die_and_the_next_start_has_a_n
 
 /// As nobody, when we are root; as ourselves otherwise, which is just as unprivileged.
 fn unprivileged_guardian(folder: &Path) -> PathBuf {
-    let copy = folder.join("sweetspot");
-    fs::copy(env!("CARGO_BIN_EXE_sweetspot"), &copy).unwrap();
+    let copy = copy_of_program(folder);
     // SAFETY: takes and touches nothing.
     if unsafe { libc::geteuid() } != 0 {
         return copy;

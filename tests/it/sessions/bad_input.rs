@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::sample;
 use super::store::{as_nobody, change, filled, set_mode};
-use crate::process::{self, Ended, ended, sweetspot};
+use crate::process::{self, Ended, copy_of_program, ended, sweetspot};
 
 /// Every verb that opens a store: those that would write first.
 const VERBS: [&[&str]; 8] = [
@@ -124,11 +124,9 @@ fn a_store_that_this_user_may_not_read_says_so() {
     let folder = app();
     let path = folder.path().join("s.db");
     drop(filled(&path, &sample::events()));
-    let program = folder.path().join("sweetspot");
-    fs::copy(env!("CARGO_BIN_EXE_sweetspot"), &program).unwrap();
-    for (path, mode) in [(program.as_path(), 0o755), (&path, 0o000), (folder.path(), 0o755)] {
-        set_mode(path, mode);
-    }
+    let program = copy_of_program(folder.path());
+    set_mode(&path, 0o000);
+    set_mode(folder.path(), 0o755);
     let before = fs::metadata(&path).unwrap().len();
     for verb in VERBS {
         let arguments = [verb, &["--store", "s.db"]].concat();

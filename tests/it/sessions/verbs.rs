@@ -9,7 +9,7 @@ use sweetspot::terms::Event;
 
 use super::sample;
 use super::store::{as_nobody, change, filled, head, set_mode};
-use crate::process::{ended, program, sweetspot};
+use crate::process::{copy_of_program, ended, program, sweetspot};
 
 /// A folder with the default store, holding one session for each list of events.
 fn folder_with(sessions: &[Vec<Event>]) -> tempfile::TempDir {
@@ -187,9 +187,7 @@ fn a_report_that_cannot_be_written_leaves_the_old_one_and_says_why() {
     set_mode(&folder.path().join(".sweetspot"), 0o755);
     set_mode(&folder.path().join(".sweetspot/sweetspot.db"), 0o644);
     // Where this program lies may be closed to others.
-    let program = folder.path().join("sweetspot");
-    fs::copy(env!("CARGO_BIN_EXE_sweetspot"), &program).unwrap();
-    set_mode(&program, 0o755);
+    let program = copy_of_program(folder.path());
     let mut command = Command::new(&program);
     command.args(["report", "1", "-o", "markdown=reports/r.md"]).current_dir(folder.path());
     let output = as_nobody(|| ended(&mut command));
