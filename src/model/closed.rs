@@ -19,6 +19,7 @@ const SHORTEST_S: f64 = 1e-9;
 /// One worker is a machine repairman (the threads are the machines, the lock repairs); workers
 /// share the cores by a fixed point on the stretch of CPU time. At most C / (S + N + g).
 pub fn closed_throughput(demand: &Demand, configuration: Configuration, cores: f64) -> f64 {
+    let demand = &demand.on(configuration);
     let threads = usize::from(configuration.threads.get());
     let mut all_busy = vec![0.0; threads + 1];
     all_busy[threads] = 1.0;

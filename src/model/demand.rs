@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Sizes;
+use crate::terms::Configuration;
+
 /// The mean request. All seconds are at least 0; none includes queueing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Demand {
@@ -17,6 +20,9 @@ pub struct Demand {
     /// Squared coefficient of variation of the unloaded latency: 0 when every request takes the
     /// same time, 1 when they vary as an exponential.
     pub cv2: f64,
+    /// How requests differ, where that is known beyond `cv2`.
+    #[serde(skip)]
+    pub sizes: Option<Sizes>,
     /// How long a thread that finds the lock held waits for *that* hold to end, in units of a mean
     /// hold: 1 when holds are exponential, 0.5 when constant, more when long and short holds mix
     /// or threads bunch up behind each other.
@@ -25,6 +31,9 @@ pub struct Demand {
     /// `1 + crowding n (n - 1)` times as long as one alone. 0 when what they wait for does not mind
     /// how many come at once; a lock, or a database that thrashes, does.
     pub crowding: f64,
+    /// How much more CPU a request takes where its worker has many threads that want the lock, as a
+    /// logarithm: with T of them e^(switching (1 - 1/T)) times as much as with one.
+    pub switching: f64,
     /// CPU of the load generator when it shares the server's cores; 0 when it doesn't.
     pub generator_s: f64,
 }
@@ -38,8 +47,10 @@ impl Default for Demand {
             wait_s: 0.0,
             handoff_s: 0.0,
             cv2: 0.25,
+            sizes: None,
             contention: 1.0,
             crowding: 0.0,
+            switching: 0.0,
             generator_s: 0.0,
         }
     }
@@ -49,6 +60,13 @@ impl Demand {
     /// CPU of the server, seconds.
     pub fn server_cpu_s(&self) -> f64 {
         self.cpu_s + self.cpu_free_s
+    }
+
+    /// The request as it is in workers with so many threads, all of them at work.
+    pub(super) fn on(&self, configuration: Configuration) -> Self {
+        let others = 1.0 - 1.0 / f64::from(configuration.threads.get());
+        let more = (self.switching * others).exp();
+        Self { cpu_s: self.cpu_s * more, cpu_free_s: self.cpu_free_s * more, ..*self }
     }
 
     /// The request as it is when `requests` are in the server at once, itself among them: the delay

@@ -49,7 +49,7 @@ pub(super) fn squeezed(configuration: Configuration, demand: &Demand) -> (Demand
     }
     let less_s = latency_s - short_s;
     let cv2 = demand.cv2 * (latency_s / short_s).powi(2);
-    (Demand { wait_s: demand.wait_s - less_s, cv2, ..*demand }, less_s)
+    (Demand { wait_s: demand.wait_s - less_s, cv2, sizes: None, ..*demand }, less_s)
 }
 
 /// This configuration under a closed load: it works on as many requests as its clients send at

@@ -5,7 +5,8 @@
 //! enough and a hundred are not in the way. The rest of a [`Demand`] is read off directly.
 
 use super::least_squares::solve;
-use super::{Demand, closed_throughput};
+use super::measured::{CPU_SD, Cpu, Figure};
+use super::{Demand, Sizes, closed_throughput};
 use crate::stats::{Estimate, normal};
 use crate::terms::{Configuration, FittedDemand, FittedFigure};
 
@@ -15,12 +16,16 @@ pub struct Observation {
     pub configuration: Configuration,
     /// Throughput under a saturating closed load, requests/s.
     pub saturated_rps: Option<f64>,
+    /// Replies from which that is known; `None`: so many that chance has no part in it.
+    pub saturated_replies: Option<u64>,
     /// CPU of all the server's processes, seconds a request.
     pub cpu_per_request_s: Option<f64>,
     /// Mean latency with one client, seconds.
     pub unloaded_latency_s: Option<f64>,
-    /// Squared coefficient of variation of that latency.
-    pub unloaded_cv2: Option<f64>,
+    /// As `saturated_replies`.
+    pub unloaded_replies: Option<u64>,
+    /// How those requests differed.
+    pub unloaded_sizes: Option<Sizes>,
     /// Cores that the busiest worker used while saturated: above 1 it computes outside its lock.
     pub worker_busy_cores: Option<f64>,
     /// CPU of a load generator that shares the server's cores, seconds a request.
@@ -33,20 +38,17 @@ impl Observation {
         Self {
             configuration,
             saturated_rps: None,
+            saturated_replies: None,
             cpu_per_request_s: None,
             unloaded_latency_s: None,
-            unloaded_cv2: None,
+            unloaded_replies: None,
+            unloaded_sizes: None,
             worker_busy_cores: None,
             generator_s: None,
         }
     }
 }
 
-/// How sure a saturated throughput and an unloaded latency are taken to be, relative (one trial of
-/// a few seconds, drift of the machine, misfit of the formulas).
-const MEASURED_SD: f64 = 0.05;
-/// How sure the CPU of a request is taken to be, relative; it hardly depends on load.
-const CPU_SD: f64 = 0.03;
 /// An error of this size is always allowed for in a configuration that was not measured.
 const MISFIT_SD: f64 = 0.05;
 /// A worker's CPU beyond one core by less than this is the master's and the kernel's.
@@ -155,6 +157,7 @@ impl Fit {
             handoff_s: figure(demand.handoff_s, 2),
             contention: figure(demand.contention, 3),
             crowding: figure(demand.crowding, 4),
+            switching: demand.switching,
             generator_s: demand.generator_s,
             cv2: demand.cv2,
         }
@@ -170,12 +173,15 @@ struct Prior {
 struct Problem {
     /// Of ln cpu (all of the server's), ln wait, ln hand-over, ln contention, ln crowding.
     prior: [Prior; PARAMETERS],
-    /// Read off directly: share of the CPU that is outside the lock, cv2, generator.
+    /// Read off directly: share of the CPU that is outside the lock, how requests differ, what
+    /// threads cost, the generator.
     free_share: f64,
     cv2: f64,
+    sizes: Option<Sizes>,
+    switching: f64,
     generator_s: f64,
-    latencies: Vec<f64>,
-    throughputs: Vec<(Configuration, f64)>,
+    latencies: Vec<Figure>,
+    throughputs: Vec<(Configuration, Figure)>,
     cores: f64,
 }
 
@@ -184,21 +190,27 @@ impl Problem {
         let all = |of: fn(&Observation) -> Option<f64>| -> Vec<f64> {
             observations.iter().filter_map(of).filter(|v| v.is_finite() && *v > 0.0).collect()
         };
-        let latencies = all(|o| o.unloaded_latency_s);
-        let throughputs: Vec<(Configuration, f64)> = observations
-            .iter()
-            .filter_map(|o| Some((o.configuration, o.saturated_rps?)))
-            .filter(|(_, rate)| rate.is_finite() && *rate > 0.0)
-            .collect();
-        let cpu = geometric_mean(&all(|o| o.cpu_per_request_s));
+        let known = observations.iter().find_map(|o| Some((o.unloaded_sizes?, o.unloaded_replies)));
+        let sizes = known.map(|(sizes, _)| sizes);
+        let cv2 = known.map_or(Demand::default().cv2, |(sizes, replies)| {
+            replies.map_or(sizes.cv2(), |replies| sizes.cv2_of(replies))
+        });
+        let latency = |o: &Observation| Figure::of(o.unloaded_latency_s?, o.unloaded_replies, cv2);
+        let throughput = |o: &Observation| {
+            Some((o.configuration, Figure::of(o.saturated_rps?, o.saturated_replies, cv2)?))
+        };
+        let latencies: Vec<Figure> = observations.iter().filter_map(latency).collect();
+        let throughputs: Vec<(Configuration, Figure)> =
+            observations.iter().filter_map(throughput).collect();
+        let cpu = Cpu::of(observations);
         // Without a latency: the time a request holds its thread, from the fullest throughput.
         let held = throughputs
             .iter()
-            .map(|(configuration, rate)| f64::from(configuration.slots()) / rate)
+            .map(|(configuration, rate)| f64::from(configuration.slots()) / rate.value)
             .reduce(f64::min);
-        let latency_s = geometric_mean(&latencies).or(held)?;
+        let latency_s = geometric_mean(&all(|o| o.unloaded_latency_s)).or(held)?;
         let cpu_prior = match cpu {
-            Some(cpu_s) => Prior { mean: cpu_s.ln(), sd: CPU_SD },
+            Some(cpu) => Prior { mean: cpu.alone_log, sd: CPU_SD },
             None => Prior { mean: (0.5 * latency_s).ln(), sd: 1.0 },
         };
         let cpu_s = cpu_prior.mean.exp();
@@ -215,7 +227,9 @@ impl Problem {
         Some(Self {
             prior,
             free_share,
-            cv2: mean(&all(|o| o.unloaded_cv2)).unwrap_or(Demand::default().cv2),
+            sizes,
+            switching: cpu.map_or(0.0, |cpu| cpu.switching),
+            cv2,
             generator_s: mean(&all(|o| o.generator_s)).unwrap_or(0.0),
             latencies,
             throughputs,
@@ -231,6 +245,8 @@ impl Problem {
             wait_s: at[1].exp(),
             handoff_s: at[2].exp(),
             cv2: self.cv2,
+            sizes: self.sizes,
+            switching: self.switching,
             contention: at[3].exp(),
             crowding: at[4].exp(),
             generator_s: self.generator_s,
@@ -242,11 +258,9 @@ impl Problem {
         let mut residuals: Vec<f64> =
             at.iter().zip(&self.prior).map(|(x, prior)| (x - prior.mean) / prior.sd).collect();
         let unloaded_s = demand.unloaded_latency_s();
-        residuals.extend(
-            self.latencies.iter().map(|measured| (unloaded_s / measured).ln() / MEASURED_SD),
-        );
+        residuals.extend(self.latencies.iter().map(|measured| measured.residual(unloaded_s)));
         residuals.extend(self.throughputs.iter().map(|&(configuration, measured)| {
-            (closed_throughput(&demand, configuration, self.cores) / measured).ln() / MEASURED_SD
+            measured.residual(closed_throughput(&demand, configuration, self.cores))
         }));
         residuals
     }
@@ -300,7 +314,8 @@ impl Problem {
             .throughputs
             .iter()
             .map(|&(configuration, measured)| {
-                (configuration, measured / closed_throughput(&demand, configuration, self.cores))
+                let predicted = closed_throughput(&demand, configuration, self.cores);
+                (configuration, measured.value / predicted)
             })
             .collect();
         let squares: f64 = residuals.iter().map(|(_, ratio)| ratio.ln().powi(2)).sum();

@@ -32,7 +32,9 @@ pub(super) fn mixed(measured: &Demand, others: &[OtherRequests]) -> Demand {
         handoff_s: measured.handoff_s,
         cv2: (square / latency_s.powi(2).max(f64::MIN_POSITIVE) - 1.0).max(0.0),
         contention: hold_square / (2.0 * cpu_s.powi(2)).max(f64::MIN_POSITIVE),
+        sizes: None,
         crowding: measured.crowding,
+        switching: measured.switching,
         generator_s: measured.generator_s,
     }
 }

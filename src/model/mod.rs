@@ -18,6 +18,7 @@ mod form;
 mod goal;
 mod least_squares;
 mod limit;
+mod measured;
 mod memory;
 mod mix;
 mod observe;

@@ -19,11 +19,13 @@ impl Observation {
         match trial.purpose {
             TrialPurpose::Unloaded => Some(Self {
                 unloaded_latency_s: Some(trial.summary.latency_s.mean),
-                unloaded_cv2: Sizes::of(&trial.summary.latency_s).map(|sizes| sizes.cv2()),
+                unloaded_replies: Some(trial.summary.completed),
+                unloaded_sizes: Sizes::of(&trial.summary.latency_s),
                 ..observation
             }),
             TrialPurpose::Saturate => Some(Self {
                 saturated_rps: Some(trial.summary.got_through_rps()),
+                saturated_replies: Some(trial.summary.completed),
                 worker_busy_cores: costs.worker_busy_cores,
                 ..observation
             }),

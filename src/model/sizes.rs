@@ -12,6 +12,9 @@ pub struct Sizes {
 /// The shares of requests that are smaller.
 const LEVELS: [f64; 8] = [0.0, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0];
 
+/// See [`Sizes::cv2_of`]. Judgement.
+const UNSEEN: f64 = 20.0;
+
 impl Sizes {
     /// As the latencies of requests that met nobody differ; `None` when they took no time.
     pub fn of(latency: &LatencySummary) -> Option<Self> {
@@ -34,6 +37,23 @@ impl Sizes {
     pub fn cv2(&self) -> f64 {
         let square = |(share, a, b)| share * (a * a + a * b + b * b) / 3.0;
         (pieces(&self.values).map(square).sum::<f64>() - 1.0).max(0.0)
+    }
+
+    /// The same where it is known from so few requests, which hardly ever show the largest: drawn
+    /// towards 1, that of an exponential distribution, which counts as [`UNSEEN`] requests.
+    pub fn cv2_of(&self, requests: u64) -> f64 {
+        let requests = requests as f64;
+        (self.cv2() * requests + UNSEEN) / (requests + UNSEEN)
+    }
+
+    /// Shares of the requests that are about as large, with the mean and the variance of their
+    /// sizes, the smallest first.
+    pub(super) fn parts(&self) -> [(f64, f64, f64); 7] {
+        let pieces = self.values;
+        std::array::from_fn(|i| {
+            let (a, b) = (pieces[i], pieces[i + 1]);
+            (LEVELS[i + 1] - LEVELS[i], 0.5 * (a + b), (b - a).powi(2) / 12.0)
+        })
     }
 
     /// The size that a share of the requests (0..=1) stays below.

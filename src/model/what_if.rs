@@ -267,7 +267,7 @@ impl Measured {
         Host {
             server: Server { lock, admission: self.admission_of(at), ..server },
             requests: mix::kinds(
-                request(&longer(&self.fit.demand, what_if), self.sizes),
+                request(&longer(&self.fit.demand.on(at), what_if), self.sizes),
                 &what_if.others,
             ),
         }

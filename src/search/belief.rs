@@ -3,11 +3,11 @@
 //! In: a belief, and what a load showed. Out: the belief as it is then. Computes only.
 
 use super::constants::{
-    BURST_SD_LOG, COLLAPSED, FEWEST_ARRIVALS, MANY_CLIENTS, NOISE_SD_LOG, STEEPNESS_ERROR,
-    STEEPNESS_LEAST, STEEPNESS_MOST, WAIT_SHARE,
+    BURST_SD_LOG, COLLAPSED, FEWEST_ARRIVALS, MANY_CLIENTS, NOISE_SD_LOG, OUT_BY_BURST, REFUSED,
+    STEEPNESS_ERROR, STEEPNESS_LEAST, STEEPNESS_MOST, WAIT_SHARE,
 };
 use crate::stats::RatePosterior;
-use crate::terms::{Edge, TrialSummary, Verdict};
+use crate::terms::{Edge, LoadSummary, TrialSummary, Verdict};
 
 /// What a window at one rate said.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -90,28 +90,58 @@ fn arrived_rps(summary: &TrialSummary) -> Option<f64> {
     (is_whole && load.duration_s > 0.0).then(|| load.due as f64 / load.duration_s)
 }
 
-/// What a burst shows that nothing can exceed, requests/s: what got through, unless there were
-/// fewer clients than the server has threads because more would have been too many.
-pub(super) fn most_rps(summary: &TrialSummary) -> Option<f64> {
-    let slots = summary.configuration.slots();
-    let is_cut =
-        summary.offered.clients().is_some_and(|clients| (MANY_CLIENTS..slots).contains(&clients));
-    (!is_cut).then(|| summary.summary.got_through_rps())
+/// What a burst shows that nothing can exceed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Most {
+    /// Requests/s.
+    pub rps: f64,
+    /// Standard deviation of its logarithm.
+    pub sd_log: f64,
 }
 
-/// What is believed after a burst, before any rate was tried. `most_rps`: what the burst showed.
-pub(super) fn after_burst(prior_rps: f64, sd_log: f64, most_rps: Option<f64>) -> RatePosterior {
+impl Most {
+    /// What got through, unless there were fewer clients than the server has threads because more
+    /// would have been too many. `cv2`: squared coefficient of variation of what a request takes.
+    pub fn of(summary: &TrialSummary, cv2: f64) -> Option<Self> {
+        let slots = summary.configuration.slots();
+        let clients = summary.offered.clients();
+        let is_cut = clients.is_some_and(|clients| (MANY_CLIENTS..slots).contains(&clients));
+        Self::of_load(&summary.summary, cv2).filter(|_| !is_cut)
+    }
+
+    /// The same of enough clients. `None` where nothing got through, or many were refused: who
+    /// turns away what comes at once may let more through of what comes one after the other.
+    fn of_load(load: &LoadSummary, cv2: f64) -> Option<Self> {
+        let rps = load.got_through_rps();
+        let is_refused = load.failed_share() > REFUSED;
+        let sd_log = burst_sd_log(load.completed, cv2);
+        (!is_refused && rps > 0.0).then_some(Self { rps, sd_log })
+    }
+
+    /// Surely below what is so much larger.
+    pub fn is_below(self, rps: f64) -> bool {
+        self.rps * (OUT_BY_BURST * self.sd_log).exp() < rps
+    }
+}
+
+/// How far off what a burst got through may be: standard deviation of its logarithm. What N
+/// replies with this squared coefficient of variation take together has `sqrt(cv2 / N)`.
+fn burst_sd_log(replies: u64, cv2: f64) -> f64 {
+    BURST_SD_LOG.hypot((cv2 / replies.max(1) as f64).sqrt())
+}
+
+/// What is believed after a burst, before any rate was tried. `most`: what the burst showed.
+pub(super) fn after_burst(prior_rps: f64, sd_log: f64, most: Option<Most>) -> RatePosterior {
     let mut belief = RatePosterior::with_prior(prior_rps, sd_log);
-    cap(&mut belief, most_rps);
+    if let Some(most) = most {
+        cap(&mut belief, most);
+    }
     belief
 }
 
 /// No open load holds more than a closed one gets when it saturates.
-/// `most_rps`: what the burst showed, if it showed anything.
-fn cap(belief: &mut RatePosterior, most_rps: Option<f64>) {
-    if let Some(most_rps) = most_rps.filter(|rps| *rps > 0.0) {
-        belief.observe(most_rps * (1.0 + BURST_SD_LOG), false, BURST_SD_LOG);
-    }
+fn cap(belief: &mut RatePosterior, most: Most) {
+    belief.observe(most.rps * (1.0 + most.sd_log), false, most.sd_log);
 }
 
 /// Lets one trial move the belief. What a server answers under too much is all that it can be
@@ -120,7 +150,35 @@ fn cap(belief: &mut RatePosterior, most_rps: Option<f64>) {
 pub(super) fn observe(belief: &mut RatePosterior, rate_rps: f64, summary: &TrialSummary) {
     observe_window(belief, &WindowAnswer::of_trial(rate_rps, summary));
     let answered_rps = summary.summary.throughput_rps;
-    if summary.verdict == Verdict::No && answered_rps < COLLAPSED * rate_rps {
-        cap(belief, Some(answered_rps));
+    if summary.verdict == Verdict::No && answered_rps < COLLAPSED * rate_rps && answered_rps > 0.0 {
+        cap(belief, Most { rps: answered_rps, sd_log: BURST_SD_LOG });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(good: u64, failed: u64) -> LoadSummary {
+        let status = [("200".to_string(), good), ("503".to_string(), failed)].into();
+        let completed = good + failed;
+        LoadSummary { duration_s: 10.0, due: completed, completed, status, ..Default::default() }
+    }
+
+    #[test]
+    fn few_replies_that_differ_much_bound_little() {
+        let many = Most::of_load(&load(4000, 0), 1.0).unwrap();
+        let few = Most::of_load(&load(40, 0), 4.0).unwrap();
+        assert!(many.is_below(430.0) && !many.is_below(420.0), "{many:?}");
+        assert!(!few.is_below(6.0), "{few:?}");
+        let belief = |most: Most| after_burst(most.rps, 1.0, Some(most)).quantile(0.9) / most.rps;
+        assert!(belief(many) < 1.1 && belief(few) > 1.2, "{} {}", belief(many), belief(few));
+    }
+
+    #[test]
+    fn a_server_that_refuses_has_shown_no_most() {
+        assert!(Most::of_load(&load(950, 50), 1.0).is_some());
+        assert_eq!(Most::of_load(&load(800, 200), 1.0), None);
+        assert_eq!(Most::of_load(&load(0, 0), 1.0), None);
     }
 }

@@ -1,7 +1,7 @@
 //! What is known of one configuration.
 
-use super::belief::most_rps;
-use super::constants::START_SD_LOG;
+use super::belief::Most;
+use super::constants::{START_SD_LOG, USUAL_CV2};
 use crate::model::Costs;
 use crate::stats::RatePosterior;
 use crate::terms::{Limit, Obstacle, TrialPurpose, TrialSummary, Verdict};
@@ -13,6 +13,8 @@ pub(super) struct Cell {
     pub burst_rps: Option<f64>,
     /// The same where there were clients for every thread.
     pub saturated_rps: Option<f64>,
+    /// Replies of that load.
+    pub burst_replies: u64,
     /// The clients of that load.
     pub burst_clients: Option<u32>,
     /// What the first such load got through, where that was less than one client alone gets.
@@ -117,7 +119,8 @@ impl Cell {
 
     fn take_burst(&mut self, summary: &TrialSummary) {
         self.burst_rps = Some(summary.summary.got_through_rps());
-        self.saturated_rps = most_rps(summary);
+        self.saturated_rps = Most::of(summary, USUAL_CV2).map(|most| most.rps);
+        self.burst_replies = summary.summary.completed;
         self.burst_clients = summary.offered.clients();
         if summary.summary.completed == 0 {
             return;

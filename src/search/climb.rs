@@ -1,10 +1,10 @@
 //! One configuration's capacity: a saturating burst, then probes where the belief is most divided.
 
 use super::ask::TrialRequest;
-use super::belief::{Sides, after_burst, most_rps, observe};
+use super::belief::{Most, Sides, after_burst, observe};
 use super::constants::{
     ABOVE_BAR, AS_EXPECTED, BELOW_SATURATION_SD_LOG, BOLD, BUDGET_PER_PROBE_S,
-    FAR_BELOW_SATURATION_SD_LOG, FAR_MORE, FEWER, NEAR_SATURATION_SD_LOG, OUT_BY_BURST, PROBES_MAX,
+    FAR_BELOW_SATURATION_SD_LOG, FAR_MORE, FEWER, NEAR_SATURATION_SD_LOG, PROBES_MAX,
     PROBES_PRECISION, REFERENCE_PROBES, SHORT_BUDGET,
 };
 use super::expect::Expectations;
@@ -101,9 +101,9 @@ impl Climb {
             ledger.cell_mut(self.configuration).collapsed_rps = Some(collapsed_rps);
             return;
         }
-        let most_rps = most_rps(summary);
+        let most = Most::of(summary, ledger.cv2());
         // Even saturated it stays clearly below the best: no rate search is needed.
-        let is_below = |bar_rps| most_rps.is_some_and(|most_rps| most_rps * OUT_BY_BURST < bar_rps);
+        let is_below = |bar_rps| most.is_some_and(|most| most.is_below(bar_rps));
         let is_below_bar = self.bar_rps.is_some_and(is_below);
         // One hiccup of the machine must not rule out what was expected to do about as well as the
         // best: it is asked once more.
@@ -164,15 +164,16 @@ fn collapsed_rps(ledger: &Ledger, summary: &TrialSummary) -> Option<f64> {
 /// What the burst says of the capacity. It cannot hold more than it gets when saturated, and how
 /// much less depends on the goal: the model says, with room for its error.
 fn prior(ledger: &Ledger, summary: &TrialSummary) -> RatePosterior {
-    let (burst_rps, most_rps) = (summary.summary.got_through_rps(), most_rps(summary));
+    let burst_rps = summary.summary.got_through_rps();
+    let most = Most::of(summary, ledger.cv2());
     let share = Expectations::of(ledger)
         .and_then(|e| e.capacity_share(summary.configuration))
         .unwrap_or(0.9)
         .clamp(0.1, 0.97);
     let sd_log = match share {
-        0.8.. if most_rps.is_some() => NEAR_SATURATION_SD_LOG,
+        0.8.. if most.is_some() => NEAR_SATURATION_SD_LOG,
         0.4.. => BELOW_SATURATION_SD_LOG,
         _ => FAR_BELOW_SATURATION_SD_LOG,
     };
-    after_burst((burst_rps * share).max(0.01), sd_log, most_rps)
+    after_burst((burst_rps * share).max(0.01), sd_log, most)
 }

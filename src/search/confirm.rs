@@ -2,7 +2,7 @@
 //! interleaved in random order, and only these figures are printed.
 
 use super::ask::TrialRequest;
-use super::belief::{Sides, after_burst, most_rps, observe};
+use super::belief::{Most, Sides, after_burst, observe};
 use super::blocks::{arrivals_within, shuffled};
 use super::constants::{
     BEATEN, BLOCKS_EVER, BLOCKS_LEAST, BLOCKS_MAX, BOLD, CLOSE, FAR_BEATEN, FAR_BEHIND, PLAUSIBLE,
@@ -151,8 +151,9 @@ impl Confirm {
             known.map_or((burst_rps, START_PRIOR_SD_LOG), |it| (it.median(), it.sd_log()));
         let sd_log = known_sd.max(START_PRIOR_SD_LOG);
         // One that met a cold server bounds nothing.
-        let most_rps = most_rps(summary).filter(|_| !ledger.warmth.is_cold_at_first());
-        self.start.belief = Some(after_burst(known_rps, sd_log, most_rps));
+        let most = Most::of(summary, ledger.cv2());
+        let most = most.filter(|_| !ledger.warmth.is_cold_at_first());
+        self.start.belief = Some(after_burst(known_rps, sd_log, most));
     }
 
     /// The next block, while it fits into the budget and would still sharpen the answer.

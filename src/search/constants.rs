@@ -120,9 +120,13 @@ pub(super) const START_PRIOR_SD_LOG: f64 = 0.15;
 /// A burst is good to so much: what got through is noise of a few thousand replies, and of the
 /// first seconds of a start. Judgement.
 pub(super) const BURST_SD_LOG: f64 = 0.04;
-/// Out of the race: even saturated it stays so many times below the best. A little more than a
-/// burst's error.
-pub(super) const OUT_BY_BURST: f64 = 1.06;
+/// Out of the race: even saturated it stays so many standard deviations of a burst below the best.
+pub(super) const OUT_BY_BURST: f64 = 1.5;
+/// Squared coefficient of variation of what a request takes, where it was not measured: that of an
+/// exponential distribution.
+pub(super) const USUAL_CV2: f64 = 1.0;
+/// A burst of which this share fails was refused. Judgement.
+pub(super) const REFUSED: f64 = 0.1;
 /// A setting that seems no better than the best so far is asked just above it.
 pub(super) const ABOVE_BAR: f64 = 1.01;
 /// After a burst, where the model expects the goal to allow four fifths or more of what went

@@ -1,7 +1,7 @@
 //! What the model expects of the grid, fitted anew to what is known so far.
 
 use super::constants::{MODEL_ERROR_LEAST, OWN_SHARE_LEAST};
-use super::ledger::Ledger;
+use super::ledger::{Alone, Ledger};
 use crate::model::{self, Correction, Demand, MemoryModel, Observation, closed_throughput};
 use crate::terms::{
     Configuration, LimitKind, Obstacle, PredictedLimit, Prediction, QuantileLimit, Stated,
@@ -33,14 +33,30 @@ fn observations(ledger: &Ledger) -> Vec<Observation> {
         .map(|(&configuration, cell)| Observation {
             configuration: plan.form.occupied(configuration, cell.burst_clients),
             saturated_rps: cell.saturated_rps,
-            cpu_per_request_s: cell.cpu_per_request_s.or(alone.and_then(|it| it.cpu_per_request_s)),
-            unloaded_latency_s: alone.map(|it| it.latency_mean_s),
+            saturated_replies: Some(cell.burst_replies),
+            cpu_per_request_s: cell.cpu_per_request_s,
             worker_busy_cores: cell.worker_busy_cores,
             generator_s: cell.generator_per_request_s.filter(|_| plan.generator_shares_cores),
             ..Observation::of(configuration)
         })
         .chain(collapsed)
+        .chain(alone.map(|alone| of_alone(ledger, alone)))
         .collect()
+}
+
+/// One client alone. A server that was cold then computed for longer, and no longer does.
+fn of_alone(ledger: &Ledger, alone: Alone) -> Observation {
+    let current = ledger.plan.current;
+    let is_cold = ledger.warmth.is_cold_at_first();
+    let warm_s = ledger.cells[&current].cpu_per_request_s.filter(|_| is_cold);
+    let longer_s = alone.cpu_per_request_s.zip(warm_s).map_or(0.0, |(cold, warm)| cold - warm);
+    Observation {
+        cpu_per_request_s: alone.cpu_per_request_s.filter(|_| !is_cold),
+        unloaded_latency_s: Some(alone.latency_mean_s - longer_s.max(0.0)),
+        unloaded_replies: Some(alone.replies),
+        unloaded_sizes: alone.sizes,
+        ..Observation::of(current)
+    }
 }
 
 fn same_workers(points: &[(Configuration, u64)]) -> Option<(u16, u64)> {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::ask::TrialRequest;
-use super::belief::{after_burst, most_rps, observe};
-use super::constants::{CHANGE_PRIOR_SD_LOG, SETTLE, WINDOW_LEAST_S, WINDOW_MOST_S};
+use super::belief::{Most, after_burst, observe};
+use super::constants::{CHANGE_PRIOR_SD_LOG, SETTLE, USUAL_CV2, WINDOW_LEAST_S, WINDOW_MOST_S};
 use super::ledger::Ledger;
 use super::loads;
 use crate::stats::RatePosterior;
@@ -91,8 +91,8 @@ impl FreshStart {
         let Some(rate) = summary.offered.rate() else {
             let burst_rps = summary.summary.got_through_rps();
             let prior = known.capacity_rps * burst_rps / known.burst_rps;
-            let most_rps = most_rps(summary);
-            self.belief = Some(after_burst(prior.max(0.01), CHANGE_PRIOR_SD_LOG, most_rps));
+            let most = Most::of(summary, USUAL_CV2);
+            self.belief = Some(after_burst(prior.max(0.01), CHANGE_PRIOR_SD_LOG, most));
             return None;
         };
         let belief = self.belief.as_mut()?;

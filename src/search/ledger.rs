@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use super::at_any_rate::AtAnyRate;
 use super::cell::Cell;
-use super::constants::SHORT_BUDGET;
+use super::constants::{SHORT_BUDGET, USUAL_CV2};
 use super::plan::SearchPlan;
 use super::steady::Sight;
 use super::warmth::Warmth;
+use crate::model::Sizes;
 use crate::terms::{
     Configuration, Note, Obstacle, QuantileLimit, SearchNote, Slo, Stated, TrialPurpose,
     TrialSummary,
@@ -45,6 +46,9 @@ pub(super) struct Ledger {
 pub(super) struct Alone {
     pub latency_mean_s: f64,
     pub cpu_per_request_s: Option<f64>,
+    /// How its requests differed.
+    pub sizes: Option<Sizes>,
+    pub replies: u64,
     /// Of the goals, the limit that the model asks its formulas about.
     pub limit: QuantileLimit,
 }
@@ -99,6 +103,12 @@ impl Ledger {
             let is_short = self.plan.budget < SHORT_BUDGET;
             self.warmth.take(summary, is_short || self.time_left().is_zero());
         }
+    }
+
+    /// Squared coefficient of variation of what a request takes.
+    pub fn cv2(&self) -> f64 {
+        let sizes = self.alone.and_then(|alone| Some((alone.sizes?, alone.replies)));
+        sizes.map_or(USUAL_CV2, |(sizes, replies)| sizes.cv2_of(replies))
     }
 
     /// Something that is to be said with the answer.

@@ -6,11 +6,11 @@
 
 use std::time::Duration;
 
-use super::belief::{WindowAnswer, after_burst, observe_window};
+use super::belief::{Most, WindowAnswer, after_burst, observe_window};
 use super::constants::{
-    BELOW_CEILING, BURST, BURST_CLIENTS, BURSTS_SHARE, GROWTH, GUESS_SD_LOG, INTERVAL_WIDEST,
-    LONG_WINDOWS, NOISE_SD_LOG, RATE_HOPELESS, RATE_MOST, RESOLUTION_COARSEST, SHORT_WINDOWS,
-    URL_PRECISION, WINDOW_LEAST_S, WINDOWS, WINDOWS_LEAST,
+    BELOW_CEILING, BURST, BURST_CLIENTS, BURST_SD_LOG, BURSTS_SHARE, GROWTH, GUESS_SD_LOG,
+    INTERVAL_WIDEST, LONG_WINDOWS, NOISE_SD_LOG, RATE_HOPELESS, RATE_MOST, RESOLUTION_COARSEST,
+    SHORT_WINDOWS, URL_PRECISION, WINDOW_LEAST_S, WINDOWS, WINDOWS_LEAST,
 };
 use crate::stats::{Estimate, RatePosterior};
 use crate::terms::{CapacityConclusion, Rate, Verdict};
@@ -104,7 +104,8 @@ impl RateSearch {
         self.is_capped = true;
         if most_rps > 0.0 {
             // Wide: the goal may allow far less than saturation gives.
-            self.begin(after_burst(most_rps * 0.9, 0.3, Some(most_rps)));
+            let most = Most { rps: most_rps, sd_log: BURST_SD_LOG };
+            self.begin(after_burst(most_rps * 0.9, 0.3, Some(most)));
         }
     }
 

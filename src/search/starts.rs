@@ -4,8 +4,10 @@
 //! search, so that sessions can be compared whichever version of this program chose their trials.
 
 use super::at_any_rate::AtAnyRate;
-use super::belief::{after_burst, most_rps, observe};
-use super::constants::{RACE_PRIOR_SD_LOG, START_PRIOR_SD_LOG, START_SD_DEGREES, START_SD_LOG};
+use super::belief::{Most, after_burst, observe};
+use super::constants::{
+    RACE_PRIOR_SD_LOG, START_PRIOR_SD_LOG, START_SD_DEGREES, START_SD_LOG, USUAL_CV2,
+};
 use crate::stats::{Estimate, LogRatio, RatePosterior, weighed_mean};
 use crate::terms::{Configuration, TrialPurpose, TrialSummary};
 
@@ -30,7 +32,7 @@ struct Open {
     configuration: Configuration,
     /// The number of the server's start.
     start: u32,
-    burst_rps: Option<f64>,
+    burst: Option<Most>,
     belief: Option<RatePosterior>,
     memory_bytes: Option<u64>,
 }
@@ -157,7 +159,7 @@ fn take(groups: &mut Vec<Open>, trial: &TrialSummary, was_setback: bool) {
             purpose: trial.purpose,
             configuration: trial.configuration,
             start: trial.start,
-            burst_rps: None,
+            burst: None,
             belief: None,
             memory_bytes: None,
         });
@@ -166,14 +168,14 @@ fn take(groups: &mut Vec<Open>, trial: &TrialSummary, was_setback: bool) {
     open.start = trial.start;
     open.memory_bytes = open.memory_bytes.max(trial.memory_bytes);
     if is_burst {
-        open.burst_rps = most_rps(trial);
+        open.burst = Most::of(trial, USUAL_CV2);
     }
     let Some(rate) = trial.offered.rate().map(|rate| rate.as_per_second()) else { return };
     open.purpose = trial.purpose;
     let belief = open.belief.get_or_insert_with(|| match trial.purpose {
         // The rate that is tried first is what is believed after the burst.
         TrialPurpose::Confirm => RatePosterior::with_prior(rate, START_PRIOR_SD_LOG),
-        _ => after_burst(rate, RACE_PRIOR_SD_LOG, open.burst_rps),
+        _ => after_burst(rate, RACE_PRIOR_SD_LOG, open.burst),
     });
     observe(belief, rate, trial);
 }

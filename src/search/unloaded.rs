@@ -7,7 +7,7 @@ use super::ask::TrialRequest;
 use super::constants::SETTLE;
 use super::ledger::{Alone, Ledger};
 use super::plan::goal_from_unloaded;
-use crate::model;
+use crate::model::{self, Sizes};
 use crate::terms::{Goals, Offered, SearchNote, TrialPurpose, TrialSummary, Verdict};
 
 pub(super) fn request(ledger: &Ledger) -> TrialRequest {
@@ -25,6 +25,8 @@ pub(super) fn take(ledger: &mut Ledger, summary: &TrialSummary) -> bool {
     ledger.alone = Some(Alone {
         latency_mean_s: load.latency_s.mean,
         cpu_per_request_s: model::Costs::of(summary).server_s,
+        sizes: Sizes::of(&load.latency_s),
+        replies: load.completed,
         limit: model::limit_that_binds(load, &slo),
     });
     if summary.verdict != Verdict::No {

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use super::ask::{Ask, Told, TrialRequest};
 use super::at_any_rate::AtAnyRate;
-use super::belief::{after_burst, most_rps, observe};
+use super::belief::{Most, after_burst, observe};
 use super::blocks::{arrivals_within, shuffled};
 use super::constants::{
     EQUIVALENCE, NOTICED, PROBE_REQUESTS, PROBES_A_START, SETTLE, START_COST_S, START_PRIOR_SD_LOG,
-    VERIFY_BLOCKS_MAX, VERIFY_BLOCKS_PLANNED, WARM_BURST, WINDOW_LEAST_S, WINDOW_MOST_S,
+    USUAL_CV2, VERIFY_BLOCKS_MAX, VERIFY_BLOCKS_PLANNED, WARM_BURST, WINDOW_LEAST_S, WINDOW_MOST_S,
 };
 use super::loads::burst_clients;
 use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, width};
@@ -231,8 +231,8 @@ impl Verify {
         }
         self.setbacks = 0;
         let Some(rate) = summary.offered.rate() else {
-            let most_rps = most_rps(summary);
-            self.belief = Some(after_burst(held_rps.max(0.01), START_PRIOR_SD_LOG, most_rps));
+            let most = Most::of(summary, USUAL_CV2);
+            self.belief = Some(after_burst(held_rps.max(0.01), START_PRIOR_SD_LOG, most));
             return;
         };
         let Some(belief) = &mut self.belief else { return };

@@ -199,6 +199,11 @@ impl LoadSummary {
         self.due - self.good()
     }
 
+    /// The same, of all (0..=1).
+    pub fn failed_share(&self) -> f64 {
+        self.failed() as f64 / self.due.max(1) as f64
+    }
+
     /// Replies 2xx and 3xx.
     pub fn good(&self) -> u64 {
         let is_good = |status: &str| status.starts_with(['2', '3']);

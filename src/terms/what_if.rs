@@ -112,6 +112,10 @@ pub struct FittedDemand {
     /// By how much waits grow with the requests in the server: n of them wait
     /// `1 + crowding n (n - 1)` times as long as one alone.
     pub crowding: FittedFigure,
+    /// With T threads of a worker at work a request takes `e^(switching (1 - 1/T))` times as much
+    /// CPU as with one.
+    #[serde(default)]
+    pub switching: f64,
     /// CPU of the load generator, where it shared the server's cores; 0 where it did not.
     pub generator_s: f64,
     /// Squared coefficient of variation of the latency of one client alone.
