@@ -6,48 +6,10 @@
 
 use super::least_squares::solve;
 use super::measured::{CPU_SD, Cpu, Figure};
+use super::observe::Observation;
 use super::{Demand, Sizes, closed_throughput};
 use crate::stats::{Estimate, normal};
 use crate::terms::{Configuration, FittedDemand, FittedFigure};
-
-/// What was measured of one configuration; `None` for what was not.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Observation {
-    pub configuration: Configuration,
-    /// Throughput under a saturating closed load, requests/s.
-    pub saturated_rps: Option<f64>,
-    /// Replies from which that is known; `None`: so many that chance has no part in it.
-    pub saturated_replies: Option<u64>,
-    /// CPU of all the server's processes, seconds a request.
-    pub cpu_per_request_s: Option<f64>,
-    /// Mean latency with one client, seconds.
-    pub unloaded_latency_s: Option<f64>,
-    /// As `saturated_replies`.
-    pub unloaded_replies: Option<u64>,
-    /// How those requests differed.
-    pub unloaded_sizes: Option<Sizes>,
-    /// Cores that the busiest worker used while saturated: above 1 it computes outside its lock.
-    pub worker_busy_cores: Option<f64>,
-    /// CPU of a load generator that shares the server's cores, seconds a request.
-    pub generator_s: Option<f64>,
-}
-
-impl Observation {
-    /// Nothing measured yet.
-    pub fn of(configuration: Configuration) -> Self {
-        Self {
-            configuration,
-            saturated_rps: None,
-            saturated_replies: None,
-            cpu_per_request_s: None,
-            unloaded_latency_s: None,
-            unloaded_replies: None,
-            unloaded_sizes: None,
-            worker_busy_cores: None,
-            generator_s: None,
-        }
-    }
-}
 
 /// An error of this size is always allowed for in a configuration that was not measured.
 const MISFIT_SD: f64 = 0.05;

@@ -3,7 +3,7 @@
 //!
 //! In: observations. Out: figures that the fit begins with. Computes only.
 
-use super::Observation;
+use super::observe::Observation;
 
 /// How sure a saturated throughput and an unloaded latency are taken to be however many requests
 /// they are from, relative (drift of the machine, misfit of the formulas).

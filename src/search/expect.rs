@@ -125,17 +125,25 @@ impl<'a> Expectations<'a> {
     }
 
     fn modelled_rps(&self, configuration: Configuration) -> f64 {
-        let (demand, places, less_s) = self.asked(configuration);
+        self.modelled_as(configuration, |demand| demand)
+    }
+
+    /// The same of a request that differs from the fitted one.
+    fn modelled_as(&self, at: Configuration, changed: impl Fn(Demand) -> Demand) -> f64 {
+        let (demand, places, less_s) = self.asked(at);
+        let demand = changed(demand);
         let QuantileLimit { quantile, limit } = self.limit;
         let limit_s = limit.as_secs_f64() - less_s;
         model::capacity(&demand, places, self.ledger.plan.cores, quantile.get(), limit_s)
     }
 
-    /// Capacity within the goal as a share of what saturation gives; `None` when nothing is
-    /// expected.
+    /// Capacity within the goal as a share of what saturation gives, if requests differ as they
+    /// usually do: where one alone is nearly late, how late the slowest few of some seconds were
+    /// would decide, and windows have the say. `None` when nothing is expected.
     pub fn capacity_share(&self, configuration: Configuration) -> Option<f64> {
         let saturated = self.saturated_rps(configuration);
-        (saturated > 0.0).then(|| self.modelled_rps(configuration) / saturated)
+        let usual = |demand| Demand { sizes: None, cv2: Demand::default().cv2, ..demand };
+        (saturated > 0.0).then(|| self.modelled_as(configuration, usual) / saturated)
     }
 
     pub fn memory_bytes(&self, configuration: Configuration) -> Option<u64> {

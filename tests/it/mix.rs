@@ -17,8 +17,7 @@ use sweetspot::session::verify::{self, Verifying};
 use sweetspot::store::Store;
 use sweetspot::terms::{
     Certainty, CompareRefusal, Doubt, EventKind, GoalCount, GoalScope, Note, PlanNote, PlannedGoal,
-    PredictionDoubt, Reason, SearchNote, Stated, StopSignal, TrialPurpose, TrialSummary, Verdict,
-    Warning,
+    PredictionDoubt, Reason, SearchNote, Stated, StopSignal, TrialSummary, Verdict, Warning,
 };
 use tempfile::TempDir;
 
@@ -126,15 +125,15 @@ fn a_goal_of_its_own_that_is_missed_alone_ends_the_session_and_names_its_target(
 #[test]
 fn a_target_that_is_seldom_asked_for_leaves_the_answer_to_the_others_and_is_named() {
     let folder = TempDir::new().unwrap();
-    let plan = Plan { goal: given("p95<300ms"), ..plan(&folder, "GET /report slo=p95<3s") };
+    let budget = Duration::from_secs(240);
+    let plan = Plan { goal: given("p95<300ms"), budget, ..plan(&folder, "GET /report slo=p95<3s") };
     let ended = tune_app(&plan, app(0.005));
     let decision = ended.result.decision.as_ref().expect("the others decide");
     let reports = &decision.goals[1];
     assert_eq!((reports.met, reports.requests_needed), (None, Some(59)), "{reports:?}");
     let probes = trials(&ended);
     let decided = |trial: &&&TrialSummary| {
-        matches!(trial.purpose, TrialPurpose::Probe | TrialPurpose::Confirm)
-            && trial.verdict == sweetspot::terms::Verdict::Yes
+        trial.offered.rate().is_some() && trial.verdict == sweetspot::terms::Verdict::Yes
     };
     let held: Vec<_> = probes.iter().filter(decided).collect();
     assert!(held.len() > 2, "rates are held all the same");
