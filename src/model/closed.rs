@@ -42,7 +42,8 @@ impl Occupied {
     /// cores.
     pub(super) fn throughput(&mut self, demand: &Demand, occupancy: &[f64], requests: u32) -> f64 {
         let demand = &demand.among(requests);
-        let limit = self.throughput_most(demand);
+        let server_s = demand.server_cpu_s().max(SHORTEST_S);
+        let limit = self.cores / (server_s + demand.generator_s);
         // One thread a worker: no lock, and the formula is exact.
         let throughput = if occupancy.len() == 2 {
             self.unshared_throughput(demand, requests, limit)
@@ -52,16 +53,14 @@ impl Occupied {
         throughput.min(limit)
     }
 
-    /// With all cores busy.
-    pub(super) fn throughput_most(&self, demand: &Demand) -> f64 {
-        self.cores / (demand.server_cpu_s().max(SHORTEST_S) + demand.generator_s)
-    }
-
     /// `X = f(C - g X)`, by Newton's step for cores that are all busy, where `f(C) = C / (S + N)`.
     fn unshared_throughput(&self, demand: &Demand, requests: u32, limit: f64) -> f64 {
         let server_s = demand.server_cpu_s().max(SHORTEST_S);
         let with = |cores: f64| finite_source(requests, server_s, demand.wait_s, cores);
         let mut throughput = with(self.cores).min(limit);
+        if demand.generator_s <= 0.0 {
+            return throughput;
+        }
         for _ in 0..ROUNDS_MAX {
             let step = (with(self.without_generator(demand, throughput)) - throughput)
                 / (1.0 + demand.generator_s / server_s);

@@ -1,12 +1,10 @@
 //! What one request of the mix costs on average.
 
-use serde::{Deserialize, Serialize};
-
 use super::Sizes;
 use crate::terms::Configuration;
 
 /// The mean request. All seconds are at least 0; none includes queueing.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Demand {
     /// CPU under the interpreter's lock.
     pub cpu_s: f64,
@@ -21,7 +19,6 @@ pub struct Demand {
     /// same time, 1 when they vary as an exponential.
     pub cv2: f64,
     /// How requests differ, where that is known beyond `cv2`.
-    #[serde(skip)]
     pub sizes: Option<Sizes>,
     /// How long a thread that finds the lock held waits for *that* hold to end, in units of a mean
     /// hold: 1 when holds are exponential, 0.5 when constant, more when long and short holds mix

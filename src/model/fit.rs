@@ -7,7 +7,7 @@
 use super::least_squares::solve;
 use super::measured::{CPU_SD, Cpu, Figure};
 use super::observe::Observation;
-use super::{Demand, Sizes, closed_throughput};
+use super::{Demand, closed_throughput};
 use crate::stats::{Estimate, normal};
 use crate::terms::{Configuration, FittedDemand, FittedFigure};
 
@@ -135,13 +135,10 @@ struct Prior {
 struct Problem {
     /// Of ln cpu (all of the server's), ln wait, ln hand-over, ln contention, ln crowding.
     prior: [Prior; PARAMETERS],
-    /// Read off directly: share of the CPU that is outside the lock, how requests differ, what
-    /// threads cost, the generator.
+    /// Share of the CPU that is outside the lock.
     free_share: f64,
-    cv2: f64,
-    sizes: Option<Sizes>,
-    switching: f64,
-    generator_s: f64,
+    /// What is read off directly: how requests differ, what threads cost, the generator.
+    known: Demand,
     latencies: Vec<Figure>,
     throughputs: Vec<(Configuration, Figure)>,
     cores: f64,
@@ -152,9 +149,8 @@ impl Problem {
         let all = |of: fn(&Observation) -> Option<f64>| -> Vec<f64> {
             observations.iter().filter_map(of).filter(|v| v.is_finite() && *v > 0.0).collect()
         };
-        let known = observations.iter().find_map(|o| Some((o.unloaded_sizes?, o.unloaded_replies)));
-        let sizes = known.map(|(sizes, _)| sizes);
-        let cv2 = known.map_or(Demand::default().cv2, |(sizes, replies)| {
+        let alone = observations.iter().find_map(|o| Some((o.unloaded_sizes?, o.unloaded_replies)));
+        let cv2 = alone.map_or(Demand::default().cv2, |(sizes, replies)| {
             replies.map_or(sizes.cv2(), |replies| sizes.cv2_of(replies))
         });
         let latency = |o: &Observation| Figure::of(o.unloaded_latency_s?, o.unloaded_replies, cv2);
@@ -189,10 +185,13 @@ impl Problem {
         Some(Self {
             prior,
             free_share,
-            sizes,
-            switching: cpu.map_or(0.0, |cpu| cpu.switching),
-            cv2,
-            generator_s: mean(&all(|o| o.generator_s)).unwrap_or(0.0),
+            known: Demand {
+                cv2,
+                sizes: alone.map(|(sizes, _)| sizes),
+                switching: cpu.map_or(0.0, |cpu| cpu.switching),
+                generator_s: mean(&all(|o| o.generator_s)).unwrap_or(0.0),
+                ..Demand::default()
+            },
             latencies,
             throughputs,
             cores,
@@ -206,12 +205,9 @@ impl Problem {
             cpu_free_s: cpu_s * self.free_share,
             wait_s: at[1].exp(),
             handoff_s: at[2].exp(),
-            cv2: self.cv2,
-            sizes: self.sizes,
-            switching: self.switching,
             contention: at[3].exp(),
             crowding: at[4].exp(),
-            generator_s: self.generator_s,
+            ..self.known
         }
     }
 

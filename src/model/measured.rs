@@ -4,6 +4,7 @@
 //! In: observations. Out: figures that the fit begins with. Computes only.
 
 use super::observe::Observation;
+use crate::stats::mean_sd_log;
 
 /// How sure a saturated throughput and an unloaded latency are taken to be however many requests
 /// they are from, relative (drift of the machine, misfit of the formulas).
@@ -54,7 +55,7 @@ pub(super) struct Figure {
 impl Figure {
     /// The mean of so many replies with this squared coefficient of variation, or their rate.
     pub fn of(value: f64, replies: Option<u64>, cv2: f64) -> Option<Self> {
-        let by_chance = replies.map_or(0.0, |replies| (cv2 / replies.max(1) as f64).sqrt());
+        let by_chance = replies.map_or(0.0, |replies| mean_sd_log(cv2, replies));
         let is_one = value.is_finite() && value > 0.0;
         is_one.then(|| Self { value, sd: MEASURED_SD.hypot(by_chance) })
     }

@@ -40,9 +40,7 @@ impl Observation {
             generator_s: None,
         }
     }
-}
 
-impl Observation {
     /// `None` when the trial says nothing of it: not valid, nothing answered, its server died, or
     /// it asked whether a rate holds.
     pub fn from_trial(trial: &TrialSummary) -> Option<Self> {

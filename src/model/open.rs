@@ -317,7 +317,7 @@ impl Service {
                     let variance = spread * mean_s.powi(2) + size * delay_s.powi(2);
                     (share, Gamma::new(size * mean_s, variance))
                 };
-                sizes.parts().into_iter().map(part).collect()
+                sizes.parts().map(part).collect()
             }
         };
         Self { mean_s, parts }

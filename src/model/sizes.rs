@@ -40,7 +40,7 @@ impl Sizes {
     }
 
     /// The same where it is known from so few requests, which hardly ever show the largest: drawn
-    /// towards 1, that of an exponential distribution, which counts as [`UNSEEN`] requests.
+    /// towards 1, that of an exponential distribution, which counts as 20 requests.
     pub fn cv2_of(&self, requests: u64) -> f64 {
         let requests = requests as f64;
         (self.cv2() * requests + UNSEEN) / (requests + UNSEEN)
@@ -48,12 +48,8 @@ impl Sizes {
 
     /// Shares of the requests that are about as large, with the mean and the variance of their
     /// sizes, the smallest first.
-    pub(super) fn parts(&self) -> [(f64, f64, f64); 7] {
-        let pieces = self.values;
-        std::array::from_fn(|i| {
-            let (a, b) = (pieces[i], pieces[i + 1]);
-            (LEVELS[i + 1] - LEVELS[i], 0.5 * (a + b), (b - a).powi(2) / 12.0)
-        })
+    pub(super) fn parts(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
+        pieces(&self.values).map(|(share, a, b)| (share, 0.5 * (a + b), (b - a).powi(2) / 12.0))
     }
 
     /// The size that a share of the requests (0..=1) stays below.

@@ -6,7 +6,7 @@ use super::constants::{
     BURST_SD_LOG, COLLAPSED, FEWEST_ARRIVALS, MANY_CLIENTS, NOISE_SD_LOG, OUT_BY_BURST, REFUSED,
     STEEPNESS_ERROR, STEEPNESS_LEAST, STEEPNESS_MOST, WAIT_SHARE,
 };
-use crate::stats::RatePosterior;
+use crate::stats::{RatePosterior, mean_sd_log};
 use crate::terms::{Edge, LoadSummary, TrialSummary, Verdict};
 
 /// What a window at one rate said.
@@ -114,7 +114,8 @@ impl Most {
     fn of_load(load: &LoadSummary, cv2: f64) -> Option<Self> {
         let rps = load.got_through_rps();
         let is_refused = load.failed_share() > REFUSED;
-        let sd_log = burst_sd_log(load.completed, cv2);
+        // Also what the first seconds of a start are off by.
+        let sd_log = BURST_SD_LOG.hypot(mean_sd_log(cv2, load.completed));
         (!is_refused && rps > 0.0).then_some(Self { rps, sd_log })
     }
 
@@ -122,26 +123,20 @@ impl Most {
     pub fn is_below(self, rps: f64) -> bool {
         self.rps * (OUT_BY_BURST * self.sd_log).exp() < rps
     }
-}
 
-/// How far off what a burst got through may be: standard deviation of its logarithm. What N
-/// replies with this squared coefficient of variation take together has `sqrt(cv2 / N)`.
-fn burst_sd_log(replies: u64, cv2: f64) -> f64 {
-    BURST_SD_LOG.hypot((cv2 / replies.max(1) as f64).sqrt())
+    /// No open load holds more than a closed one gets when it saturates.
+    pub fn cap(self, belief: &mut RatePosterior) {
+        belief.observe(self.rps * (1.0 + self.sd_log), false, self.sd_log);
+    }
 }
 
 /// What is believed after a burst, before any rate was tried. `most`: what the burst showed.
 pub(super) fn after_burst(prior_rps: f64, sd_log: f64, most: Option<Most>) -> RatePosterior {
     let mut belief = RatePosterior::with_prior(prior_rps, sd_log);
     if let Some(most) = most {
-        cap(&mut belief, most);
+        most.cap(&mut belief);
     }
     belief
-}
-
-/// No open load holds more than a closed one gets when it saturates.
-fn cap(belief: &mut RatePosterior, most: Most) {
-    belief.observe(most.rps * (1.0 + most.sd_log), false, most.sd_log);
 }
 
 /// Lets one trial move the belief. What a server answers under too much is all that it can be
@@ -150,8 +145,9 @@ fn cap(belief: &mut RatePosterior, most: Most) {
 pub(super) fn observe(belief: &mut RatePosterior, rate_rps: f64, summary: &TrialSummary) {
     observe_window(belief, &WindowAnswer::of_trial(rate_rps, summary));
     let answered_rps = summary.summary.throughput_rps;
-    if summary.verdict == Verdict::No && answered_rps < COLLAPSED * rate_rps && answered_rps > 0.0 {
-        cap(belief, Most { rps: answered_rps, sd_log: BURST_SD_LOG });
+    let has_collapsed = answered_rps > 0.0 && answered_rps < COLLAPSED * rate_rps;
+    if summary.verdict == Verdict::No && has_collapsed {
+        Most { rps: answered_rps, sd_log: BURST_SD_LOG }.cap(belief);
     }
 }
 

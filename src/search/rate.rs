@@ -10,9 +10,9 @@ use super::belief::{Most, WindowAnswer, after_burst, observe_window};
 use super::constants::{
     BELOW_CEILING, BURST, BURST_CLIENTS, BURST_SD_LOG, BURSTS_SHARE, GROWTH, GUESS_SD_LOG,
     INTERVAL_WIDEST, LONG_WINDOWS, NOISE_SD_LOG, RATE_HOPELESS, RATE_MOST, RESOLUTION_COARSEST,
-    SHORT_WINDOWS, URL_PRECISION, WINDOW_LEAST_S, WINDOWS, WINDOWS_LEAST,
+    SHORT_WINDOWS, URL_PRECISION, USUAL_CV2, WINDOW_LEAST_S, WINDOWS, WINDOWS_LEAST,
 };
-use crate::stats::{Estimate, RatePosterior};
+use crate::stats::{Estimate, RatePosterior, mean_sd_log};
 use crate::terms::{CapacityConclusion, Rate, Verdict};
 
 /// What is to be run next.
@@ -237,8 +237,8 @@ impl RateSearch {
         };
         if self.is_capped {
             // A burst is short, and may have fallen into the server's warming up.
-            let sd = (1.0 / (best.completed.max(1) as f64).sqrt()).max(0.08);
-            belief.observe(most_rps * (1.0 + sd), false, sd);
+            let sd_log = mean_sd_log(USUAL_CV2, best.completed).max(0.08);
+            Most { rps: most_rps, sd_log }.cap(&mut belief);
         }
         self.begin(belief);
     }

@@ -9,6 +9,12 @@ pub fn t_quantile(p: f64, degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(f64::NAN, |t| t.inverse_cdf(p))
 }
 
+/// Standard deviation of the logarithm of a mean, or of a rate, of so many values with the squared
+/// coefficient of variation `cv2`: `sqrt(cv2 / n)`, for it small.
+pub fn mean_sd_log(cv2: f64, count: u64) -> f64 {
+    (cv2 / count.max(1) as f64).sqrt()
+}
+
 /// Mean of `values` with its two-sided t-interval at `level` (0.95). `None` below two values or
 /// when one is not finite.
 ///

@@ -15,7 +15,7 @@ mod shrunk;
 mod slope;
 
 pub use estimate::Estimate;
-pub use interval::{log_ratio_interval, t_interval, t_quantile};
+pub use interval::{log_ratio_interval, mean_sd_log, t_interval, t_quantile};
 pub use log_ratio::{Beside, LogRatio, weighed_mean};
 pub use mser::{Cut, mser5};
 pub use quantile::{median, quantile};

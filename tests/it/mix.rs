@@ -17,7 +17,8 @@ use sweetspot::session::verify::{self, Verifying};
 use sweetspot::store::Store;
 use sweetspot::terms::{
     Certainty, CompareRefusal, Doubt, EventKind, GoalCount, GoalScope, Note, PlanNote, PlannedGoal,
-    PredictionDoubt, Reason, SearchNote, Stated, StopSignal, TrialSummary, Verdict, Warning,
+    PredictionDoubt, Reason, SearchNote, Stated, StopSignal, TrialPurpose, TrialSummary, Verdict,
+    Warning,
 };
 use tempfile::TempDir;
 
@@ -133,7 +134,8 @@ fn a_target_that_is_seldom_asked_for_leaves_the_answer_to_the_others_and_is_name
     assert_eq!((reports.met, reports.requests_needed), (None, Some(59)), "{reports:?}");
     let probes = trials(&ended);
     let decided = |trial: &&&TrialSummary| {
-        trial.offered.rate().is_some() && trial.verdict == sweetspot::terms::Verdict::Yes
+        matches!(trial.purpose, TrialPurpose::Probe | TrialPurpose::Confirm)
+            && trial.verdict == sweetspot::terms::Verdict::Yes
     };
     let held: Vec<_> = probes.iter().filter(decided).collect();
     assert!(held.len() > 2, "rates are held all the same");

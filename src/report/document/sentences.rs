@@ -5,7 +5,7 @@
 
 use super::{front, held, knobs, names, used};
 use crate::report::figures;
-use crate::report::story::{GoalLatency, Story, failed_share};
+use crate::report::story::{GoalLatency, Story};
 use crate::report::wording::{Counted, Found, Language, Nearest, Phrases, Today, Undone, WayOut};
 use crate::terms::{
     CurrentSetting, Decision, LimitKind, Machine, Offered, SessionState, TrialFailure,
@@ -168,7 +168,7 @@ fn best_known(story: &Story, language: Language) -> Option<(&'static str, String
     }
     let nearest = story.nearest()?;
     let GoalLatency { quantile, latency_s } = story.goal_latency(&nearest.summary);
-    let failed = failed_share(nearest);
+    let failed = nearest.summary.failed_share();
     let failed = (failed != 0.0).then(|| figures::percent(failed));
     let nearest = say.nearest(&Nearest {
         setting: &names::name(story, nearest.configuration, language),
@@ -209,7 +209,7 @@ pub fn ways_out(story: &Story, language: Language) -> Vec<String> {
         return when_undecided(story, language);
     }
     let mut ways: Vec<String> = unloaded_way_out(story, say).into_iter().collect();
-    if story.trials.iter().any(|trial| trial.valid && failed_share(trial) > 0.0) {
+    if story.trials.iter().any(|trial| trial.valid && trial.summary.failed_share() > 0.0) {
         ways.push(say.way_out(&WayOut::SeeErrors));
     }
     ways.push(say.way_out(&WayOut::AskForLess));

@@ -71,12 +71,6 @@ pub struct InsideMeans {
     pub probe_s: f64,
 }
 
-/// Share of requests without a 2xx or 3xx reply.
-pub fn failed_share(trial: &TrialSummary) -> f64 {
-    let summary = &trial.summary;
-    if summary.due == 0 { 0.0 } else { 1.0 - summary.good() as f64 / summary.due as f64 }
-}
-
 impl Story {
     /// Was today's setting measured alone, although others were to be?
     pub fn has_only_todays(&self) -> bool {
@@ -113,7 +107,7 @@ impl Story {
     /// The believable trial that came nearest to the goal: fewest failures, then lowest latency.
     pub fn nearest(&self) -> Option<&TrialSummary> {
         let distance = |trial: &TrialSummary| {
-            (failed_share(trial), self.goal_latency(&trial.summary).latency_s)
+            (trial.summary.failed_share(), self.goal_latency(&trial.summary).latency_s)
         };
         let trials = self.trials.iter().filter(|trial| trial.valid && trial.summary.completed > 0);
         trials.min_by(|a, b| {

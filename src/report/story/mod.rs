@@ -18,7 +18,7 @@ use crate::terms::{
     TrialSummary, TuneResult, Variant, Verdict, Verification, Warning, plan_records,
 };
 pub use detail::Detail;
-pub use findings::{GoalLatency, NoFigure, Outcome, failed_share};
+pub use findings::{GoalLatency, NoFigure, Outcome};
 
 /// Where a session lies, as far as it lies anywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
