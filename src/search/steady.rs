@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::constants::{CHANGE_A_MINUTE, CHANGE_A_SESSION, COST_REPLIES_LEAST, STEADY_LEVEL};
+use super::constants::{
+    CHANGE_A_MINUTE, CHANGE_A_SESSION, COST_REPLIES_LEAST, STEADY_LEVEL, WINDOW_LEAST_S,
+};
 use crate::model::server_cpu_s;
 use crate::stats::{Slope, common_slope};
 use crate::terms::{Configuration, SteadinessNote, TrialSummary};
@@ -28,7 +30,10 @@ impl Sight {
         let cpu_s = server_cpu_s(summary);
         // Where a queue grew, many were answered only when the measured part was over.
         let answered = load.throughput_rps * load.duration_s;
-        if answered < COST_REPLIES_LEAST || cpu_s <= 0.0 {
+        // One that ended before it was as long as any is: most of what it computed for was still to
+        // be answered.
+        let is_cut_short = load.duration_s < WINDOW_LEAST_S;
+        if is_cut_short || answered < COST_REPLIES_LEAST || cpu_s <= 0.0 {
             return None;
         }
         Some(Self {
