@@ -27,7 +27,8 @@ pub fn headline(story: &Story, language: Language) -> String {
     let setting = in_full(story, decision.workers, decision.threads, say);
     let capacity = figures::number(decision.capacity_rps);
     let capacity = if story.is_estimate() { say.about(&capacity) } else { capacity };
-    let found = Found { setting: &setting, capacity: &capacity, goal: &goal };
+    let is_once_warm = story.is_once_warm();
+    let found = Found { setting: &setting, capacity: &capacity, goal: &goal, is_once_warm };
     if let Some(text) = front::headline(story, &found, language) {
         return text;
     }
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_headline_names_no_goal_that_was_shown_to_be_missed_and_calls_an_estimate_one() {
+    fn a_headline_says_no_more_than_was_shown() {
         let told = |note| {
             let goals = "p95<1s,errors<0.1%".parse().unwrap();
             let notes = vec![Stated::Fact(Note::Search(note))];
@@ -366,6 +367,8 @@ mod tests {
         assert!(told(unsure).ends_with("holds 100 requests/s within p95<1s."));
         let estimate = told(SearchNote::NotHeldAtEnd);
         assert!(estimate.ends_with("holds about 100 requests/s within p95<1s,errors<0.1%."));
+        let cold = told(SearchNote::ColdAtFirst { requests: 400 });
+        assert!(cold.ends_with("holds 100 requests/s once warm, within p95<1s,errors<0.1%."));
     }
 
     fn fact(story: &Story, wanted: &str) -> Option<String> {

@@ -274,6 +274,11 @@ impl Story {
             })
     }
 
+    /// A fresh start holds less than what is printed until it is warm.
+    pub fn is_once_warm(&self) -> bool {
+        self.search_notes().any(|note| matches!(note, SearchNote::ColdAtFirst { .. }))
+    }
+
     /// More requests fail than the goal allows, whatever the load, or it was not shown that fewer
     /// do.
     pub fn is_open_about_errors(&self) -> bool {

@@ -30,7 +30,8 @@ pub struct English;
 
 impl English {
     fn holding(found: &Found<'_>) -> String {
-        format!("{} requests/s within {}", found.capacity, found.goal)
+        let warm = if found.is_once_warm { " once warm," } else { "" };
+        format!("{} requests/s{warm} within {}", found.capacity, found.goal)
     }
 
     /// A configuration before a verb: `3 x 5` holds, `3 workers:` holds.

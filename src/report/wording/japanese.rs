@@ -29,7 +29,8 @@ pub struct Japanese;
 
 impl Japanese {
     fn holding(found: &Found<'_>) -> String {
-        format!("{} を満たしたまま {} リクエスト/秒", found.goal, found.capacity)
+        let warm = if found.is_once_warm { "温まれば " } else { "" };
+        format!("{warm}{} を満たしたまま {} リクエスト/秒", found.goal, found.capacity)
     }
 
     fn of_those(rate: Option<&str>) -> String {

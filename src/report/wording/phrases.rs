@@ -29,6 +29,8 @@ pub struct Found<'a> {
     /// Requests a second, without the unit.
     pub capacity: &'a str,
     pub goal: &'a str,
+    /// A fresh start holds less until it is warm.
+    pub is_once_warm: bool,
 }
 
 /// The last part of a session: the chosen setting at the printed rate.
