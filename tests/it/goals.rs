@@ -1,6 +1,8 @@
 //! Other questions than the highest capacity: whole sessions on the simulated place, seeded, whose
 //! answers are set beside the truth; and what is refused.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use sweetspot::place::simulated::{Simulated, SimulatedApp};
@@ -50,8 +52,12 @@ fn held(ended: &Ended) -> Option<Verdict> {
     ended.result.objective.as_ref().unwrap().held
 }
 
+/// Its capacity, which takes most of a second to compute and is asked for again and again.
 fn truly(configuration: Configuration) -> f64 {
-    app().true_capacity(configuration, LIMIT, 0.95)
+    static KNOWN: Mutex<BTreeMap<Configuration, f64>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let compute = || app().true_capacity(configuration, LIMIT, 0.95);
+    *known.entry(configuration).or_insert_with(compute)
 }
 
 fn grid(plan: &Plan) -> Vec<Configuration> {

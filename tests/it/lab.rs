@@ -231,6 +231,11 @@ fn a_database_that_refuses_connections_is_told_with_the_number_that_is_needed() 
     let (workers, clients) = ("workers = [1, \"cores\", 6]", "clients = [12]");
     assert!(text.contains(workers) && text.contains(clients), "{text}");
     let text = text.replace(workers, "workers = [24]").replace(clients, "clients = [48]");
+    // What computes only says nothing here.
+    let [computing, waiting] =
+        ["calc_pi", "wait_for_db_long"].map(|it| format!("[[quick_runs]]\nname = \"{it}\""));
+    let cut = text.find(&computing).unwrap()..text.find(&waiting).unwrap();
+    let text = [&text[..cut.start], &text[cut.end..]].concat();
     fs::write(mine.join("lab.toml"), text).unwrap();
     let result = site.run(&["lab", "run", "./mine", "--quick", "--json"]).json();
     let runs = result["runs"].as_array().unwrap();
