@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::run_as::Invoker;
 use crate::server::App;
 use crate::terms::{
     Arrivals, Bytes, Change, ConnectionMode, Cores, Goals, GoalsError, Objective, PlanRecord,
@@ -21,6 +22,7 @@ pub struct Surroundings {
     pub memory: Bytes,
     /// The folders of `PATH`, in which programs are found.
     pub program_folders: Vec<PathBuf>,
+    pub invoker: Invoker,
 }
 
 /// A checked plan of `tune`.

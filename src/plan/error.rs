@@ -111,6 +111,12 @@ pub enum Problem {
     Number { least: u64, most: u64 },
     #[error("it is unknown{}; choose {}", did_you_mean(*close), listed(choices, "or"))]
     Choice { close: Option<&'static str>, choices: Vec<&'static str> },
+    #[error("this machine has no user of that name")]
+    NoSuchUser,
+    #[error("only root may run the app as somebody else; leave it out, or use sudo")]
+    OnlyRootMay,
+    #[error("this machine's users could not be looked at: {0}")]
+    UsersUnread(String),
     #[error("this machine has {available}; ask for at most that, or leave it out to use all")]
     MoreThanMachine { available: String },
     #[error(

@@ -158,6 +158,9 @@ options! {
     Probe "probe" "true|false" Form::Switch, COURSE "true";
     /// Path that answers 2xx once the app serves [default: the first GET target]
     Ready "ready" "PATH" Form::Text, TUNED "\"/up\"";
+    /// Whom the app and its server run as, where sweetspot itself is root [default: the owner of
+    /// the app's folder, else who called sudo]
+    User "user" "NAME" Form::Text, TUNED "\"deploy\"";
     /// Most database connections that may be open at once [default: no limit]
     DbConnections "db-connections" "N" Form::Number, LIMITS "20";
     /// Seed of everything random, so that a run can be repeated [default: 1]

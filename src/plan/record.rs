@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::settings::Sourced;
 use super::targets::Asked;
-use crate::server::{self, Adapter, App, Proxy};
+use crate::server::{self, Adapter, App, Proxy, RunAs};
 use crate::terms::{Allowance, PlanRecord, PlanSource, PlannedValue, Target};
 
 /// What is tuned.
@@ -15,6 +15,8 @@ pub struct Subject {
     pub server: Sourced<&'static dyn Adapter>,
     pub proxy: Sourced<Proxy>,
     pub probe: Sourced<bool>,
+    /// `None` where we are not root.
+    pub run_as: Option<Sourced<RunAs>>,
 }
 
 impl Subject {
@@ -84,6 +86,8 @@ impl Records {
     pub fn of_app(&mut self, subject: Subject, ready: Sourced<String>) -> App {
         let probe = record(&subject.probe, |it| PlannedValue::Probe(*it));
         self.0.extend(subject.probe.value.then_some(probe));
+        let user = |run_as: &RunAs| PlannedValue::User(run_as.name.clone());
+        self.0.extend(subject.run_as.as_ref().map(|run_as| record(run_as, user)));
         self.0.push(subject.environment());
         self.0.extend(subject.variables());
         let ready_path = self.of(ready, |path| PlannedValue::ReadyPath(path.as_str().into()));

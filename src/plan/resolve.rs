@@ -14,6 +14,7 @@ use super::objective::objective;
 use super::options::{Key, Typed};
 use super::range::{LARGEST_COUNT, parse_counts};
 use super::record::{Subject, allowance};
+use super::run_as::run_as;
 use super::server::{check_programs, choose_server};
 use super::settings::{Given, Settings, Sourced, flag, hidden};
 use super::start;
@@ -131,7 +132,9 @@ fn subject(settings: &Settings<'_>, surroundings: &Surroundings) -> Result<Subje
     let probe = probe(settings, server.value)?;
     app.value.is_probed = probe.value;
     check_programs(&mut app.value, server.value, &surroundings.program_folders)?;
-    Ok(Subject { app, env_source: env.source, server, proxy, probe })
+    let run_as = run_as(settings, &app.value.folder, surroundings.invoker)?;
+    app.value.run_as = run_as.as_ref().map(|it| it.value.clone()).filter(|it| it.uid != 0);
+    Ok(Subject { app, env_source: env.source, server, proxy, probe, run_as })
 }
 
 fn or_default<T>(

@@ -19,6 +19,7 @@ mod proxy;
 mod puma;
 mod python;
 mod rack;
+mod run_as;
 mod signals;
 mod thin;
 mod unicorn;
@@ -40,6 +41,7 @@ pub use self::inspection::is_report;
 pub use self::knobs::{Changed, KnobError, Knobs, check_setting, ignored, in_the_way, settings};
 pub use self::proxy::{Ports, Proxy};
 pub use self::rack::probe::{OPTIONS as PROBE_OPTIONS, socket as probe_socket};
+pub use self::run_as::RunAs;
 pub use crate::terms::Framework;
 
 /// The app servers we know. Where an app would do for several, the first of them is taken.
@@ -116,6 +118,8 @@ pub struct App {
     pub command: Option<CommandTemplate>,
     /// The kind of its workers, where its server has several and the app's own settings name one.
     pub worker_kind: Option<String>,
+    /// Whom its processes belong to; `None`: to whoever we are.
+    pub run_as: Option<RunAs>,
     /// A script of ours counts inside its processes what requests cost; only where
     /// [`About::can_be_probed`].
     pub is_probed: bool,
@@ -138,6 +142,7 @@ impl App {
             program: None,
             command: None,
             worker_kind: None,
+            run_as: None,
             is_probed: false,
             changed: Changed::default(),
         }

@@ -11,7 +11,7 @@ use super::verify::{self, Claim, Verified, VerifyError, Verifying};
 use crate::monitor::host;
 use crate::place::PlaceError;
 use crate::place::local::{Local, LocalSettings, SYSTEM_PROGRAMS};
-use crate::plan::{Plan, Surroundings};
+use crate::plan::{Invoker, Plan, Surroundings};
 use crate::report::{Reporter, Stored};
 use crate::server;
 use crate::store::Store;
@@ -112,7 +112,13 @@ pub fn surroundings() -> io::Result<Surroundings> {
         cores: host.cores(),
         memory: host.memory_bytes(),
         program_folders: env::split_paths(&path).chain(system).collect(),
+        invoker: Invoker { uid: rustix::process::geteuid().as_raw(), sudo_uid: sudo_uid() },
     })
+}
+
+/// Who called sudo, if that is how we came to run.
+fn sudo_uid() -> Option<u32> {
+    env::var("SUDO_UID").ok()?.parse().ok()
 }
 
 /// The plan as the local place needs it.

@@ -11,11 +11,12 @@
 mod error;
 mod live;
 mod owner;
+mod ownership;
 mod read;
 mod schema;
 
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -27,6 +28,7 @@ use rusqlite::{
 
 use crate::terms::{Decision, Event, EventKind, SessionState, TrialSummary};
 pub use error::{StoreError, StoreErrorKind};
+pub use ownership::give_to_folders_owner;
 
 /// A session's number in its store, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -331,8 +333,8 @@ fn create(path: &Path) -> io::Result<()> {
         create_folder(folder)?;
     }
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.and_then(|_| give_to_folders_owner(path)),
     }
 }
 
@@ -342,8 +344,13 @@ fn create_folder(folder: &Path) -> io::Result<()> {
         return Ok(());
     }
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    give_to_folders_owner(folder)?;
     match Path::new(DEFAULT_PATH).parent() {
-        Some(own) if folder.ends_with(own) => fs::write(folder.join(".gitignore"), "*\n"),
+        Some(own) if folder.ends_with(own) => {
+            let ignored = folder.join(".gitignore");
+            OpenOptions::new().write(true).create_new(true).open(&ignored)?.write_all(b"*\n")?;
+            give_to_folders_owner(&ignored)
+        }
         _ => Ok(()),
     }
 }

@@ -2,12 +2,15 @@
 //!
 //! In: an open connection. Out: the same with today's tables. Knows nothing of events.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::error::{StoreError, StoreErrorKind};
+use super::ownership::give_to_folders_owner;
 
 /// Marks the file as ours (`PRAGMA application_id`): "swsp".
 const APPLICATION_ID: i32 = 0x7377_7370;
@@ -166,10 +169,18 @@ fn copy_of(path: &Path, version: usize) -> PathBuf {
     copy.into()
 }
 
+/// Such a copy while it is being written.
+fn unfinished(copy: &Path) -> PathBuf {
+    let mut path = copy.as_os_str().to_owned();
+    path.push(".tmp");
+    path.into()
+}
+
 /// Removes those copies, of any format.
 pub(super) fn remove_copies(path: &Path) -> io::Result<()> {
-    for version in 1..STEPS.len() {
-        match fs::remove_file(copy_of(path, version)) {
+    let copies = (1..STEPS.len()).map(|version| copy_of(path, version));
+    for copy in copies.flat_map(|copy| [unfinished(&copy), copy]) {
+        match fs::remove_file(copy) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -177,13 +188,24 @@ pub(super) fn remove_copies(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies the file beside itself before it is changed; an older copy is left alone.
+/// Copies the file beside itself before it is changed; an older copy is left alone. A copy that was
+/// cut off never has a copy's name, and only the user may read one.
 fn keep_old(connection: &Connection, path: &Path, version: usize) -> rusqlite::Result<()> {
     let copy = copy_of(path, version);
     if copy.exists() {
         return Ok(());
     }
-    connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map(drop)
+    let aside = unfinished(&copy);
+    let could_not = |error: io::Error| {
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+        rusqlite::Error::SqliteFailure(code, Some(format!("{}: {error}", aside.display())))
+    };
+    // Of an earlier attempt.
+    let _ = fs::remove_file(&aside);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600).open(&aside).map_err(could_not)?;
+    connection.execute("VACUUM INTO ?1", [aside.to_string_lossy()])?;
+    give_to_folders_owner(&aside).and_then(|()| fs::rename(&aside, &copy)).map_err(could_not)
 }
 
 #[cfg(test)]

@@ -68,6 +68,8 @@ pub enum PlannedValue {
     Precision(Option<Ratio>),
     /// Whether the app is looked into from inside.
     Probe(bool),
+    /// Whom the app runs as; stands in a plan only where sweetspot is root.
+    User(String),
     /// The environment's name, such as `production`; null: that of the user's command.
     Environment(Option<String>),
     /// The names of the app's variables.
@@ -110,6 +112,12 @@ pub enum PlanSource {
     },
     /// No file of the app's says what stands in front of it.
     NoReverseProxy,
+    /// The app's folder belongs to this user.
+    FolderOwner,
+    /// This user called sudo, and the app's folder is root's.
+    SudoUser,
+    /// Whoever sweetspot runs as.
+    OwnUser,
 }
 
 /// What passes requests on to app servers, and keeps the connections that it does so over.

@@ -5,6 +5,7 @@ mod disk;
 mod killed;
 pub mod nothing_left;
 mod output;
+mod root;
 mod secrets;
 pub mod site;
 mod stopped;

@@ -2,38 +2,67 @@
 //!
 //! In: a recipe. Out: its files, and no socket of an earlier server's.
 
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::fchown;
 use std::path::Path;
 
 use super::error::environment;
 use crate::place::PlaceError;
-use crate::server::{Listen, Recipe, Upstream};
+use crate::server::{Listen, Recipe, RunAs, Upstream};
 use crate::terms::Task;
 
-/// Writes a recipe's files. Also takes away the sockets of an earlier server that could not: not
-/// every server opens one that is there.
+/// Writes a recipe's files, which are this user's then. Also takes away the sockets of an earlier
+/// server that could not: not every server opens one that is there.
 ///
 /// # Errors
 /// The folder cannot be written to.
-pub fn write(recipe: &Recipe, scratch: &Path) -> Result<(), PlaceError> {
+pub fn write(recipe: &Recipe, scratch: &Path, owner: Option<&RunAs>) -> Result<(), PlaceError> {
     if let Upstream::Http(places) = &recipe.upstream {
         for place in places {
-            if let Listen::Socket(path) = place
-                && let Err(error) = std::fs::remove_file(path)
-                && error.kind() != io::ErrorKind::NotFound
-            {
-                return Err(environment(
-                    Task::RemoveFile { path: path.display().to_string() },
-                    error,
-                ));
+            if let Listen::Socket(path) = place {
+                let what = || Task::RemoveFile { path: path.display().to_string() };
+                remove(path).map_err(|error| environment(what(), error))?;
             }
         }
     }
     for (name, content) in &recipe.files {
         let path = scratch.join(name);
-        std::fs::write(&path, content).map_err(|error| {
+        write_anew(&path, content.as_bytes(), owner).map_err(|error| {
             environment(Task::WriteFile { path: path.display().to_string() }, error)
         })?;
     }
     Ok(())
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// A file that was not there: the folder is the server's user's, who could have put a link there to
+/// what only we may write.
+fn write_anew(path: &Path, content: &[u8], owner: Option<&RunAs>) -> io::Result<()> {
+    remove(path)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(content)?;
+    owner.map_or(Ok(()), |user| fchown(&file, Some(user.uid), Some(user.gid)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_link_leads_to_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (ours, link) = (folder.path().join("ours"), folder.path().join("nginx.conf"));
+        std::fs::write(&ours, "ours").unwrap();
+        std::os::unix::fs::symlink(&ours, &link).unwrap();
+        write_anew(&link, b"theirs", None).unwrap();
+        assert_eq!(std::fs::read(&ours).unwrap(), b"ours");
+        assert_eq!(std::fs::read(&link).unwrap(), b"theirs");
+    }
 }

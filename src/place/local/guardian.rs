@@ -15,6 +15,7 @@ use crate::terms::{LimitRefusal, ProcessEnd};
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::lchown;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -28,6 +29,7 @@ use super::cgroup::{self, Group, Limits};
 use super::orders::{Order, Reply};
 use super::processes::{self, Reaped};
 use crate::monitor::groups;
+use crate::server::RunAs;
 
 /// Everything below us should be dead by then; SIGKILL takes longer only in the kernel.
 const KILLING: Duration = Duration::from_secs(10);
@@ -41,6 +43,7 @@ pub fn run() -> io::Result<()> {
     let mut guardian = Guardian {
         scratch: None,
         group: Group::default(),
+        run_as: None,
         started: Vec::new(),
         log: None,
         is_read: true,
@@ -92,6 +95,8 @@ enum Remaining {
 struct Guardian {
     scratch: Option<PathBuf>,
     group: Group,
+    /// Whom all that is started belongs to; `None`: to whoever we are.
+    run_as: Option<RunAs>,
     /// The processes we started, until they have ended.
     started: Vec<u32>,
     /// Where their output goes.
@@ -103,7 +108,9 @@ struct Guardian {
 impl Guardian {
     fn carry_out(&mut self, line: &str) {
         let reply = match serde_json::from_str(line) {
-            Ok(Order::Begin { scratch_in, limits }) => Some(self.begin(&scratch_in, limits)),
+            Ok(Order::Begin { scratch_in, limits, run_as }) => {
+                Some(self.begin(&scratch_in, limits, run_as))
+            }
             Ok(Order::Start { command, log, cpus, nice }) => {
                 Some(self.start(&command, &log, &cpus, nice))
             }
@@ -116,13 +123,15 @@ impl Guardian {
         }
     }
 
-    fn begin(&mut self, scratch_in: &[PathBuf], limits: Limits) -> Reply {
+    fn begin(&mut self, scratch_in: &[PathBuf], limits: Limits, run_as: Option<RunAs>) -> Reply {
         if self.scratch.is_some() {
             return Reply::Refused { message: "begun already".into() };
         }
-        match make_scratch(scratch_in) {
+        let made = make_scratch(scratch_in);
+        self.scratch = made.as_ref().ok().cloned();
+        self.run_as = run_as;
+        match made.and_then(|folder| self.give_away(&folder).map(|()| folder)) {
             Ok(folder) => {
-                self.scratch = Some(folder.clone());
                 self.group = usable_group(limits);
                 Reply::Begun { scratch: folder, group: self.group.clone() }
             }
@@ -141,7 +150,8 @@ impl Guardian {
             return Reply::Refused { message: format!("{}: {error}", log.display()) };
         }
         let log = self.log.as_ref().expect("it was opened above");
-        match launch::spawn(command, log, cpus, nice, &self.group.join_files()) {
+        let join_files = self.group.join_files();
+        match launch::spawn(command, log, cpus, nice, &join_files, self.run_as.as_ref()) {
             Ok(pid) => {
                 self.started.push(pid);
                 Reply::Started { pid }
@@ -153,11 +163,21 @@ impl Guardian {
         }
     }
 
+    /// What we have made is the server's user's.
+    fn give_away(&self, path: &Path) -> io::Result<()> {
+        match &self.run_as {
+            Some(user) => lchown(path, Some(user.uid), Some(user.gid)),
+            None => Ok(()),
+        }
+    }
+
     /// A log begins afresh with the first process that writes there.
     fn write_to(&mut self, path: &Path) -> io::Result<()> {
         let is_open = self.log.as_ref().is_some_and(|log| log.path() == path);
         if self.started.is_empty() || !is_open {
             self.log = Some(LogFile::create(path)?);
+            // Programs open /dev/stderr anew.
+            self.give_away(path)?;
         }
         Ok(())
     }

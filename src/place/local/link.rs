@@ -18,6 +18,7 @@ use super::guardian::MARK;
 use super::orders::{Order, Reply};
 use super::processes;
 use crate::place::PlaceError;
+use crate::server::RunAs;
 
 /// The guardian answers at once, except when it kills.
 const ANSWER: Duration = Duration::from_secs(15);
@@ -41,7 +42,12 @@ impl Link {
     ///
     /// # Errors
     /// It cannot be started, or has no place for its folder.
-    pub fn begin(program: &Path, scratch_in: &[PathBuf], limits: Limits) -> io::Result<Self> {
+    pub fn begin(
+        program: &Path,
+        scratch_in: &[PathBuf],
+        limits: Limits,
+        run_as: Option<RunAs>,
+    ) -> io::Result<Self> {
         // Should the guardian be killed, what was below it falls to us.
         processes::adopt_orphans()?;
         let mut command = Command::new(program);
@@ -67,7 +73,7 @@ impl Link {
             scratch: PathBuf::new(),
             group: Group::default(),
         };
-        link.order(&Order::Begin { scratch_in: scratch_in.to_vec(), limits })?;
+        link.order(&Order::Begin { scratch_in: scratch_in.to_vec(), limits, run_as })?;
         match link.next_reply(ANSWER) {
             Ok(Reply::Begun { scratch, group }) => {
                 (link.scratch, link.group) = (scratch, group);

@@ -2,8 +2,9 @@
 //!
 //! In: the log's path. Out: counts and lines. Only reads.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use crate::server::ReadyLine;
@@ -32,7 +33,7 @@ impl LineCounter {
     /// There is no such log.
     pub fn open(path: &Path, wanted: Vec<ReadyLine>) -> io::Result<Self> {
         let counts = vec![0; wanted.len()];
-        Ok(Self { file: File::open(path)?, part: Vec::new(), wanted, counts })
+        Ok(Self { file: open(path)?, part: Vec::new(), wanted, counts })
     }
 
     /// Reads what is new. One count for each kind of line wanted, in that order.
@@ -53,6 +54,11 @@ impl LineCounter {
     }
 }
 
+/// The folder may be another user's, who could have put a link there to what only we may read.
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path)
+}
+
 /// The lines at the end of the log, oldest first, with secrets masked; none when it cannot be read.
 pub fn tail(path: &Path, secrets: &Secrets) -> Vec<String> {
     secrets.mask_lines(&tail_as_printed(path))
@@ -61,7 +67,7 @@ pub fn tail(path: &Path, secrets: &Secrets) -> Vec<String> {
 /// The lines at the end of the log, to be read by us and not to be shown or kept.
 pub fn tail_as_printed(path: &Path) -> Vec<String> {
     let read = || -> io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
+        let mut file = open(path)?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
         let mut bytes = Vec::new();

@@ -159,7 +159,7 @@ impl Local {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, front));
         let adapter = self.settings.adapter;
         let recipe = server::recipe(app, adapter, configuration, ports, &self.link.scratch);
-        files::write(&recipe, &self.link.scratch)?;
+        files::write(&recipe, &self.link.scratch, app.run_as.as_ref())?;
         self.starts += 1;
         let log = self.link.scratch.join(format!("server-{}.log", self.starts));
         let started = Instant::now();
@@ -529,7 +529,8 @@ impl Drop for Local {
 }
 
 fn begin(settings: &LocalSettings, share: &Share) -> Result<Link, PlaceError> {
-    Link::begin(&settings.guardian, &settings.scratch_in, share.limits).map_err(|error| {
+    let run_as = settings.app.run_as.clone();
+    Link::begin(&settings.guardian, &settings.scratch_in, share.limits, run_as).map_err(|error| {
         let folders = settings.scratch_in.iter().map(|place| place.display().to_string());
         environment(Task::StartGuardian { folders: folders.collect() }, error)
     })

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::cgroup::{Group, Limits};
-use crate::server::CommandLine;
+use crate::server::{CommandLine, RunAs};
 use crate::terms::ProcessEnd;
 
 /// What the guardian is told.
@@ -16,8 +16,9 @@ use crate::terms::ProcessEnd;
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// First: make a scratch folder in the first of these folders that can be written to, and a
-    /// control group for the limits. Both are removed when the guardian ends.
-    Begin { scratch_in: Vec<PathBuf>, limits: Limits },
+    /// control group for the limits. Both are removed when the guardian ends. All that is started
+    /// runs as this user, whose the folder is; `None`: as we do.
+    Begin { scratch_in: Vec<PathBuf>, limits: Limits, run_as: Option<RunAs> },
     /// Start a process, beside those that run.
     Start {
         command: CommandLine,

@@ -60,7 +60,7 @@ impl Services {
         scratch_in: &[PathBuf],
         stop: StopSignal,
     ) -> Result<Self, PlaceError> {
-        let link = Link::begin(guardian, scratch_in, Limits::default())
+        let link = Link::begin(guardian, scratch_in, Limits::default(), None)
             .map_err(|error| environment(Task::MakeServiceFolder, error))?;
         Ok(Self { link, running: Vec::new(), env: BTreeMap::new(), stop, starts: 0 })
     }

@@ -2,7 +2,7 @@
 
 use super::ready_made;
 use crate::plan::written_knob::WrittenError;
-use crate::plan::{Key, Plan, Surroundings, Typed, resolve};
+use crate::plan::{Invoker, Key, Plan, Surroundings, Typed, resolve};
 use crate::report::Language;
 use crate::report::planned;
 use crate::server;
@@ -22,6 +22,7 @@ fn resolved(file: &str, knobs: &[&str]) -> Result<Plan, String> {
         cores: Cores::new(2.0).unwrap(),
         memory: Bytes(8 << 30),
         program_folders: vec![folder.path().to_path_buf()],
+        invoker: Invoker { uid: 1000, sudo_uid: None },
     };
     let typed = Typed::default().with_all(Key::Knob, knobs.iter().copied());
     resolve(&typed, &surroundings).map_err(|error| error.to_string())

@@ -2,6 +2,7 @@ use crate::terms::{PlanSource, PlannedGoal, PlannedValue};
 use std::fs;
 
 use super::*;
+use crate::plan::Invoker;
 use crate::report::Language;
 use crate::report::planned;
 
@@ -33,6 +34,7 @@ impl Here {
             cores: Cores::new(2.0).unwrap(),
             memory: Bytes(8 << 30),
             program_folders: vec![programs],
+            invoker: Invoker { uid: 1000, sudo_uid: None },
         };
         Self { folder, surroundings }
     }

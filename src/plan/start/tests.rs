@@ -1,7 +1,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::plan::{Plan, Surroundings, Typed, resolve};
+use crate::plan::{Invoker, Plan, Surroundings, Typed, resolve};
 use crate::report::Language;
 use crate::report::planned;
 use crate::terms::{Bytes, Cores, PlanSource};
@@ -34,6 +34,7 @@ impl Here {
             cores: Cores::new(2.0).unwrap(),
             memory: Bytes(8 << 30),
             program_folders: vec![programs],
+            invoker: Invoker { uid: 1000, sudo_uid: None },
         };
         Self { _folder: folder, surroundings }
     }

@@ -109,6 +109,7 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
             say.count(u64::from(workers.get()), Counted::Workers)
         }
         PlannedValue::Proxy(text)
+        | PlannedValue::User(text)
         | PlannedValue::Environment(Some(text))
         | PlannedValue::Store(text)
         | PlannedValue::Runtime(text) => text.clone(),

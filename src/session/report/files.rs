@@ -3,9 +3,12 @@
 //! In: a path and what belongs there. Out: that file, or the one that was there before.
 
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
+
+use crate::store::give_to_folders_owner;
 
 /// Puts `content` in the place of the file, whole or not at all: it is written beside it and
 /// renamed. What is no regular file (a pipe, `/dev/stdout`) is written to as it is.
@@ -19,7 +22,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     // A link keeps pointing where it pointed.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let beside = beside(&path)?;
-    let result = write(&beside, content).and_then(|()| fs::rename(&beside, &path));
+    let result = write(&beside, content, &path).and_then(|()| fs::rename(&beside, &path));
     if result.is_err() {
         // It may never have been made; the first error is the one to tell.
         let _ = fs::remove_file(&beside);
@@ -46,8 +49,8 @@ pub fn replace_all(folder: &Path, files: &[(&str, &str)]) -> io::Result<()> {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         }
         let beside = beside(&path)?;
-        written.push((beside.clone(), path));
-        write(&beside, content.as_bytes())
+        written.push((beside.clone(), path.clone()));
+        write(&beside, content.as_bytes(), &path)
     });
     let result = result
         .and_then(|()| written.iter().try_for_each(|(beside, path)| fs::rename(beside, path)));
@@ -69,6 +72,9 @@ pub fn append(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().append(true).create(true).open(path)?;
     let is_first = file.metadata()?.len() == 0;
     let before: &[u8] = if is_first { b"" } else { b"\n" };
+    if is_first {
+        give_to_folders_owner(path)?;
+    }
     // In one go, as far as the system lets us: others may write as well.
     file.write_all(&[before, content].concat())
 }
@@ -82,8 +88,37 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(beside))
 }
 
-fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = fs::File::create(path)?;
+/// A new file, never through a link, with the mode and the owner of the one whose place it takes.
+fn write(path: &Path, content: &[u8], place: &Path) -> io::Result<()> {
+    // What an earlier process of our number left.
+    let _ = fs::remove_file(path);
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(content)?;
+    give_to_folders_owner(path)?;
+    if let Ok(before) = fs::metadata(place) {
+        // Only root may give a file away: one that we could replace and do not own is ours then.
+        let _ = fchown(&file, Some(before.uid()), Some(before.gid()));
+        file.set_permissions(Permissions::from_mode(before.mode() & 0o777))?;
+    }
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_replaced_keeps_its_mode_and_no_link_is_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let (report, theirs) = (folder.path().join("r.html"), folder.path().join("theirs"));
+        fs::write(&report, "old").unwrap();
+        fs::set_permissions(&report, Permissions::from_mode(0o640)).unwrap();
+        fs::write(&theirs, "theirs").unwrap();
+        std::os::unix::fs::symlink(&theirs, beside(&report).unwrap()).unwrap();
+        replace(&report, b"new").unwrap();
+        assert_eq!(fs::read(&report).unwrap(), b"new");
+        assert_eq!(fs::metadata(&report).unwrap().mode() & 0o777, 0o640);
+        assert_eq!(fs::read(&theirs).unwrap(), b"theirs");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
 }

@@ -7,9 +7,9 @@ use super::site::{Running, set_mode};
 use super::*;
 use crate::process::copy_of_program;
 
-const NOBODY: u32 = 65_534;
+pub const NOBODY: u32 = 65_534;
 
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     // SAFETY: takes nothing.
     unsafe { libc::geteuid() == 0 }
 }

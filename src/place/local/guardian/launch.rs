@@ -11,12 +11,13 @@ use std::process::{Command, Stdio};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
-use rustix::process::{Signal, set_parent_process_death_signal, setpriority_process};
+use rustix::process::{Gid, Signal, Uid, set_parent_process_death_signal, setpriority_process};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use super::log_file::LogFile;
 use crate::place::local::affinity;
 use crate::place::local::settings::SYSTEM_PROGRAMS;
-use crate::server::CommandLine;
+use crate::server::{CommandLine, RunAs};
 
 /// Set to our own process id for everything we start, so that it can be told from other processes
 /// even when we are gone.
@@ -29,12 +30,14 @@ pub fn spawn(
     cpus: &[usize],
     nice: i32,
     join_files: &[PathBuf],
+    run_as: Option<&RunAs>,
 ) -> io::Result<u32> {
     let (program, arguments) = line.arguments.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(found(program));
     command
         .args(arguments)
         .current_dir(&line.folder)
+        .envs(run_as.map(RunAs::env).into_iter().flatten())
         .envs(&line.env)
         .env(MARK, std::process::id().to_string())
         .stdin(Stdio::null())
@@ -46,6 +49,7 @@ pub fn spawn(
     let join_files = c_strings(join_files)?;
     let cpus = affinity::set_of(cpus);
     let guardian = std::process::id();
+    let ids = run_as.map(Ids::of);
     let prepare = move || {
         join(&join_files)?;
         if let Some(cpus) = &cpus {
@@ -53,11 +57,15 @@ pub fn spawn(
         }
         step_behind(nice);
         unblock_signals()?;
+        // After what takes root: joining groups, and lowering a limit that was raised.
+        if let Some(ids) = &ids {
+            ids.take_on()?;
+        }
         die_with(guardian)
     };
     // SAFETY: what runs between fork and exec only makes system calls, on memory prepared before.
     unsafe { command.pre_exec(prepare) };
-    let child = command.spawn().map_err(|error| named(&error, program))?;
+    let child = command.spawn().map_err(|error| named(&error, program, run_as))?;
     Ok(child.id())
 }
 
@@ -73,8 +81,31 @@ fn found(program: &str) -> PathBuf {
     in_folders(&mut SYSTEM_PROGRAMS.iter().map(PathBuf::from)).unwrap_or_else(|| program.into())
 }
 
-fn named(error: &io::Error, program: &str) -> io::Error {
-    io::Error::new(error.kind(), format!("{program}: {error}"))
+fn named(error: &io::Error, program: &str, run_as: Option<&RunAs>) -> io::Error {
+    let user = run_as.map(|user| format!(", as the user {}", user.name)).unwrap_or_default();
+    io::Error::new(error.kind(), format!("{program}: {error}{user}"))
+}
+
+/// A user as the kernel knows it.
+struct Ids {
+    uid: Uid,
+    gid: Gid,
+    groups: Vec<Gid>,
+}
+
+impl Ids {
+    fn of(user: &RunAs) -> Self {
+        let groups = user.groups.iter().map(|&gid| Gid::from_raw(gid)).collect();
+        Self { uid: Uid::from_raw(user.uid), gid: Gid::from_raw(user.gid), groups }
+    }
+
+    /// This process is that user's from now on, without a way back. Allowed between fork and exec.
+    fn take_on(&self) -> io::Result<()> {
+        set_thread_groups(&self.groups)?;
+        set_thread_res_gid(self.gid, self.gid, self.gid)?;
+        set_thread_res_uid(self.uid, self.uid, self.uid)?;
+        Ok(())
+    }
 }
 
 /// Joins control groups. Allowed between fork and exec.

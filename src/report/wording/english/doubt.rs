@@ -110,8 +110,8 @@ fn advice_on_machine(doubt: &MachineDoubt) -> &'static str {
             "measure on a machine with as much memory as the server will have"
         }
         MachineDoubt::CoresNotEnforced { .. } | MachineDoubt::MemoryNotEnforced { .. } => {
-            "run as root, or below a control group of yours (systemd-run --user --scope sweetspot \
-             ...); otherwise read the result as one without this limit"
+            "run below a control group of yours (systemd-run --user --scope -p Delegate=yes \
+             sweetspot ...); otherwise read the result as one without this limit"
         }
     }
 }

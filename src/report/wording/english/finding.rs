@@ -182,12 +182,12 @@ fn advice(check: &MachineCheck) -> &'static str {
              if the machine's TSC is stable"
         }
         MachineCheck::ControlGroupsFound { .. } => {
-            "run as root, or under `systemd-run --user --scope -p Delegate=yes`; without it --cpus \
-             and --memory are not enforced as quota and limit"
+            "run under `systemd-run --user --scope -p Delegate=yes`; without it --cpus and \
+             --memory are not enforced as quota and limit"
         }
         MachineCheck::PriorityFound { .. } => {
-            "run as root, or `setcap cap_sys_nice+ep` on this program, so that the load is sent in \
-             time on a busy machine"
+            "`setcap cap_sys_nice+ep` on this program, so that the load is sent in time on a busy \
+             machine"
         }
         MachineCheck::MemoryFound { .. } => {
             "end programs that hold memory: a server that swaps or is killed measures nothing else"

@@ -27,6 +27,7 @@ impl PlanPhrases for English {
             PlannedValue::Budget { .. } => "budget",
             PlannedValue::Precision(_) => "precision",
             PlannedValue::Probe(_) => "probe",
+            PlannedValue::User(_) => "user",
             PlannedValue::Environment(_) => "environment",
             PlannedValue::Variables(_) => "variables",
             PlannedValue::ReadyPath(_) => "ready path",
@@ -52,6 +53,9 @@ impl PlanPhrases for English {
             PlanSource::NoReverseProxy => {
                 "as nginx by default; no file of the app names a proxy".into()
             }
+            PlanSource::FolderOwner => "owner of the app's folder".into(),
+            PlanSource::SudoUser => "who called sudo".into(),
+            PlanSource::OwnUser => "as sweetspot itself; --user NAME lets the app do less".into(),
         }
     }
 

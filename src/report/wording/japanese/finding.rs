@@ -182,11 +182,11 @@ fn advice(check: &MachineCheck) -> &'static str {
              が安定していれば、clocksource=tsc で起動してください"
         }
         MachineCheck::ControlGroupsFound { .. } => {
-            "root で、または `systemd-run --user --scope -p Delegate=yes` の下で実行してくだ\
+            "`systemd-run --user --scope -p Delegate=yes` の下で実行してくだ\
              さい。そうしないと、--cpus と --memory はクォータや上限として強制されません"
         }
         MachineCheck::PriorityFound { .. } => {
-            "root で実行するか、このプログラムに `setcap cap_sys_nice+ep` を設定すると、忙し\
+            "このプログラムに `setcap cap_sys_nice+ep` を設定すると、忙し\
              いマシンでも負荷を時刻どおりに送れます"
         }
         MachineCheck::MemoryFound { .. } => {

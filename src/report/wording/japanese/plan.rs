@@ -27,6 +27,7 @@ impl PlanPhrases for Japanese {
             PlannedValue::Budget { .. } => "時間枠",
             PlannedValue::Precision(_) => "精度",
             PlannedValue::Probe(_) => "内部計測",
+            PlannedValue::User(_) => "ユーザー",
             PlannedValue::Environment(_) => "実行環境",
             PlannedValue::Variables(_) => "環境変数",
             PlannedValue::ReadyPath(_) => "起動確認のパス",
@@ -51,6 +52,11 @@ impl PlanPhrases for Japanese {
             }
             PlanSource::NoReverseProxy => {
                 "既定の nginx と同じ。前段を示すファイルがアプリにないため".into()
+            }
+            PlanSource::FolderOwner => "アプリのフォルダーの所有者".into(),
+            PlanSource::SudoUser => "sudo を呼んだユーザー".into(),
+            PlanSource::OwnUser => {
+                "sweetspot と同じ。--user NAME でアプリの権限を減らせます".into()
             }
         }
     }
