@@ -86,7 +86,7 @@ impl Proxy {
             Self::None => return behind,
             Self::Nginx => return nginx::in_front_of(behind, ports.front, scratch, app),
             Self::Thruster => thruster(ports, scratch),
-            Self::KamalProxy => kamal_proxy(ports, scratch),
+            Self::KamalProxy => kamal_proxy(ports, scratch, app),
         };
         Recipe { proxy: Some(proxy), ..behind }
     }
@@ -121,11 +121,12 @@ fn thruster(ports: Ports, scratch: &Path) -> CommandLine {
     }
 }
 
-fn kamal_proxy(ports: Ports, scratch: &Path) -> CommandLine {
+fn kamal_proxy(ports: Ports, scratch: &Path, app: &App) -> CommandLine {
     let folder = scratch.join("kamal-proxy");
-    let ports = [ports.front, ports.behind].map(|port| port.to_string());
+    let (front, behind) = (ports.front.to_string(), ports.behind.to_string());
+    let arguments = [text(&folder), front, behind, app.ready_path.clone()];
     CommandLine {
-        arguments: shell(include_str!("kamal_proxy.sh"), [&[text(&folder)][..], &ports].concat()),
+        arguments: shell(include_str!("kamal_proxy.sh"), arguments),
         env: BTreeMap::from(["HOME", "XDG_RUNTIME_DIR"].map(|name| (name.into(), text(&folder)))),
         env_removed: vec!["KAMAL_PROXY_SOCKET".into()],
         folder: scratch.to_path_buf(),
