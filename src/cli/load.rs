@@ -59,7 +59,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         return capacity::run(options);
     }
     let outputs = outputs::of(&options.output, options.json)?;
-    let receivers = options.push.receivers(options.allow_public)?;
+    let receivers = options.push.receivers()?;
     let is_quiet = options.quiet;
     let prepared = load::prepare(asked(options)?).map_err(of_load)?;
     outputs::check_writable(&outputs)?;

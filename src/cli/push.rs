@@ -10,6 +10,10 @@ pub struct PushArgument {
     /// HTTP; headers: OTEL_EXPORTER_OTLP_HEADERS); repeatable
     #[arg(long, value_name = "otlp=URL")]
     push: Vec<Wanted>,
+
+    /// Let --push send to an address that is neither this machine nor on a private network
+    #[arg(long)]
+    allow_public_push: bool,
 }
 
 impl PushArgument {
@@ -19,8 +23,8 @@ impl PushArgument {
     }
 
     /// Who gets them, known before anything is measured.
-    pub fn receivers(&self, allows_public: bool) -> anyhow::Result<Vec<Receiver>> {
-        let found = self.push.iter().map(|wanted| push::prepare(wanted, allows_public));
+    pub fn receivers(&self) -> anyhow::Result<Vec<Receiver>> {
+        let found = self.push.iter().map(|wanted| push::prepare(wanted, self.allow_public_push));
         found
             .map(|receiver| {
                 receiver.map_err(|error| match error.is_usage() {

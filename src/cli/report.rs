@@ -31,9 +31,6 @@ pub struct Arguments {
     outputs: Vec<Output>,
     #[command(flatten)]
     push: PushArgument,
-    /// Push to an address that is neither loopback nor private
-    #[arg(long)]
-    allow_public: bool,
     #[command(flatten)]
     language: LanguageArgument,
     #[command(flatten)]
@@ -47,7 +44,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
-    let receivers = arguments.push.receivers(arguments.allow_public)?;
+    let receivers = arguments.push.receivers()?;
     let story = make(arguments, !receivers.is_empty()).map_err(with_exit_code)?;
     Ok(push_to(&receivers, Exit::Done, |receiver| push::session(receiver, &story)))
 }

@@ -111,7 +111,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         outputs.push(report::Output { format: Format::Json, path: None });
     }
     report::check(&outputs).map_err(|error| UsageError { message: error.to_string() })?;
-    let receivers = arguments.output.push.receivers(plan.allow_public)?;
+    let receivers = arguments.output.push.receivers()?;
     let shown = Shown { outputs: &outputs, is_quiet: arguments.output.quiet, language, receivers };
     tune(&plan, &shown, !typed.has(Key::FreshSession))
 }
@@ -261,7 +261,7 @@ mod tests {
         }
         let typed = parse(&["-H", "h:1", "-y", "--print-plan", "--quick"]).unwrap().typed();
         assert_eq!([typed.all(Key::Header), typed.all(Key::Budget)], [["h:1"], ["1m"]]);
-        assert!(typed.has(Key::Yes) && typed.has(Key::DryRun) && !typed.has(Key::AllowPublic));
+        assert!(typed.has(Key::Yes) && typed.has(Key::DryRun));
         assert!(parse(&["--quick", "--budget", "5m"]).is_err());
     }
 

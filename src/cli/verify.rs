@@ -76,7 +76,7 @@ const AGAIN: [(Key, &str); 11] = [
         Key::Ready,
         "Path that answers 2xx once the app serves, where its query was left out of the store",
     ),
-    (Key::AllowPublic, "Allow load on an address that is neither loopback nor private"),
+    (Key::User, "Whom the app and its server run as, where the session was told"),
     (Key::Seed, "Seed of everything random [default: 1]"),
 ];
 

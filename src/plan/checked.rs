@@ -64,8 +64,6 @@ pub struct Plan {
     pub store: PathBuf,
     /// The user answers every question with yes beforehand.
     pub assume_yes: bool,
-    /// Load may be sent to an address that is neither loopback nor private.
-    pub allow_public: bool,
     /// What is shown and stored of the plan, in printing order.
     pub records: Vec<PlanRecord>,
 }

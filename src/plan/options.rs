@@ -97,8 +97,9 @@ options! {
     Start "start" "COMMAND" Form::Text, TUNED "\"bin/serve --workers {workers} --port {port}\"";
     /// The signal with which that command is asked to end [default: TERM]
     StopSignal "stop-signal" "NAME" Form::Text, TUNED "\"TERM\"";
-    /// A variable for the app; its value is never stored or shown; repeatable
-    Env "env" "NAME=VALUE" Form::Table("env"), TUNED;
+    /// A variable for the app, or its name alone for the value that sweetspot itself has; the value
+    /// is never stored or shown; repeatable
+    Env "env" "NAME[=VALUE]" Form::Table("env"), TUNED;
     /// Try a variable (in capitals) or a setting of the server's once workers and threads are
     /// chosen, each value after a comma beside what is set today, or ruby: a ready-made set; shown
     /// and stored; repeatable
@@ -142,8 +143,6 @@ options! {
     /// When a request is given up, counted from when it was due
     /// [default: 10s, or twice the goal's limit when that is more]
     Timeout "timeout" "DURATION" Form::Text, ASKED "\"10s\"";
-    /// Allow load on, and --push to, an address that is neither loopback nor private
-    AllowPublic "allow-public" "" Form::Flag, ASKED;
     /// Time for everything, from 20s to 24h [default: 8m]
     Budget "budget" "DURATION" Form::Text, LIMITS "\"10m\"";
     /// About a minute: the answer is less sure, and says by how much; the same as --budget 1m

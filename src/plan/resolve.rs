@@ -106,7 +106,6 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
         seed: records.of(seed(&settings)?, |it| It::Seed(*it)),
         store: records.of_store(store(&settings), &surroundings.folder),
         assume_yes: typed.has(Key::Yes),
-        allow_public: typed.has(Key::AllowPublic),
         records: records.0,
     })
 }
@@ -195,7 +194,9 @@ fn env(settings: &Settings<'_>) -> Result<Sourced<BTreeMap<String, String>>, Pla
         in_file.iter().flat_map(|in_file| in_file.value.iter().cloned()).collect();
     let typed = settings.typed.all(Key::Env);
     for text in typed {
-        let (name, value) = parse_variable(text).map_err(|error| hidden(flag(Key::Env), error))?;
+        let ours = |name: &str| std::env::var(name).ok();
+        let read = parse_variable(text, ours);
+        let (name, value) = read.map_err(|error| hidden(flag(Key::Env), error))?;
         env.insert(name, value);
     }
     let source = match in_file {

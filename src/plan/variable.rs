@@ -5,8 +5,11 @@ use thiserror::Error;
 /// A text that is no variable. Values may be secret and are not repeated here.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum VariableError {
-    #[error("a variable needs a '=' after its name; write for example RAILS_LOG_LEVEL=warn")]
-    NoEquals,
+    #[error(
+        "without a '=' a variable's value is taken from sweetspot's own environment, which has none \
+         of that name; set it there, or write for example RAILS_LOG_LEVEL=warn"
+    )]
+    NotInherited,
     #[error(
         "'{name}' is no variable's name; letters, digits and '_' may stand in it, no digit first"
     )]
@@ -15,13 +18,21 @@ pub enum VariableError {
     Value { name: String },
 }
 
-/// Reads `NAME=value`.
+/// Reads `NAME=value`, or `NAME`, whose value is what our own environment has: `inherited`.
 ///
 /// # Errors
 /// As [`VariableError`] says.
-pub fn parse_variable(text: &str) -> Result<(String, String), VariableError> {
-    let (name, value) = text.split_once('=').ok_or(VariableError::NoEquals)?;
-    check_variable(name.trim(), value)
+pub fn parse_variable(
+    text: &str,
+    inherited: impl Fn(&str) -> Option<String>,
+) -> Result<(String, String), VariableError> {
+    match text.split_once('=') {
+        Some((name, value)) => check_variable(name.trim(), value),
+        None => {
+            let value = inherited(text.trim()).ok_or(VariableError::NotInherited)?;
+            check_variable(text.trim(), &value)
+        }
+    }
 }
 
 /// A variable from its two parts.
@@ -44,6 +55,17 @@ pub fn check_variable(name: &str, value: &str) -> Result<(String, String), Varia
 mod tests {
     use super::*;
 
+    fn parse_variable(text: &str) -> Result<(String, String), VariableError> {
+        let ours = |name: &str| (name == "API_KEY").then(|| "k=1".to_string());
+        super::parse_variable(text, ours)
+    }
+
+    #[test]
+    fn a_name_alone_has_the_value_that_we_have() {
+        let parsed = parse_variable(" API_KEY").unwrap();
+        assert_eq!(parsed, ("API_KEY".to_string(), "k=1".to_string()));
+    }
+
     #[test]
     fn variables_are_split_at_the_first_equals_sign() {
         let parsed = parse_variable("URL=db://h?a=1 ").unwrap();
@@ -54,7 +76,7 @@ mod tests {
     #[test]
     fn what_is_no_variable_is_named_without_its_value() {
         for (text, expected) in [
-            ("secret", "a variable needs a '='"),
+            ("secret", "without a '=' a variable's value is taken from"),
             ("=secret", "'' is no variable's name"),
             ("TWO WORDS=secret", "'TWO WORDS' is no variable's name"),
             ("1ST=secret", "'1ST' is no variable's name"),

@@ -30,7 +30,7 @@ pub enum PrepareError {
     /// Results tell of an app what is nobody else's business.
     #[error(
         "--push: {host} is at {address}, a public address; results are sent to this machine and \
-         private networks only, unless you say --allow-public"
+         private networks only, unless you say --allow-public-push"
     )]
     PublicAddress { host: String, address: IpAddr },
     #[error("--push: {0}")]
@@ -40,7 +40,10 @@ pub enum PrepareError {
 impl PrepareError {
     /// The user's to mend on the command line, rather than the environment's.
     pub fn is_usage(&self) -> bool {
-        !matches!(self, Self::Address(_))
+        match self {
+            Self::Address(error) => error.is_usage(),
+            _ => true,
+        }
     }
 }
 

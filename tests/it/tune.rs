@@ -52,7 +52,6 @@ pub fn plan(folder: &TempDir) -> Plan {
         changes: Vec::new(),
         store: folder.path().join("sweetspot.db"),
         assume_yes: false,
-        allow_public: false,
         records: Vec::new(),
     }
 }

@@ -182,8 +182,7 @@ pub struct Options {
     #[command(flatten)]
     tls: TlsArguments,
 
-    /// Send load, and what is pushed, to an address that is neither this machine nor on a private
-    /// network
+    /// Send load to an address that is neither this machine nor on a private network
     #[arg(long)]
     pub allow_public: bool,
 

@@ -98,7 +98,7 @@ fn without_flags_and_plan_everything_has_its_default() {
     assert_eq!(plan.goal, PlannedGoal::FromUnloaded);
     assert_eq!(plan.store, here.surroundings.folder.join(".sweetspot/sweetspot.db"));
     assert_eq!((plan.cores, plan.memory, plan.db_connections), (None, None, None));
-    assert!(!plan.assume_yes && !plan.allow_public);
+    assert!(!plan.assume_yes);
 }
 
 /// Each setting in the plan file and as a flag, and how the printed value reads then.
@@ -481,9 +481,9 @@ fn more_threads_than_a_server_has_are_refused() {
 
 #[test]
 fn consent_is_carried_and_never_assumed() {
-    let typed = Typed::default().with(Key::Yes, "true").with(Key::AllowPublic, "true");
+    let typed = Typed::default().with(Key::Yes, "true");
     let plan = Here::new("").resolve(&typed);
-    assert!(plan.assume_yes && plan.allow_public);
+    assert!(plan.assume_yes);
     assert_eq!(plan.threads_source, PlanSource::Default);
 }
 
@@ -500,7 +500,7 @@ fn variables_of_the_app_are_named_and_never_shown() {
     assert_eq!(line(&plan, "variables").1, &PlanSource::Flag);
     assert!(!format!("{:?}", plan.records).contains("s3cret"));
     let error = here.refuse(&Typed::default().with(Key::Env, "s3cret"));
-    assert!(error.starts_with("--env: a variable needs a '='"), "{error}");
+    assert!(error.starts_with("--env: without a '='"), "{error}");
     assert!(!error.contains("s3cret"), "{error}");
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In: a URL. Out: addresses. Sends no request.
 
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use super::LoadVerbError;
@@ -11,7 +11,8 @@ use crate::plan::traffic::Url;
 /// All addresses of the URL's host.
 ///
 /// # Errors
-/// The name is not known, or one of them is public without that being allowed.
+/// The name is not known, one of them is public without that being allowed, or gives away a cloud
+/// machine's credentials.
 pub fn addresses(url: &Url, allows_public: bool) -> Result<Vec<SocketAddr>, LoadVerbError> {
     let host = url.host.clone();
     let mut addresses: Vec<SocketAddr> = match (url.host.as_str(), url.port).to_socket_addrs() {
@@ -19,10 +20,31 @@ pub fn addresses(url: &Url, allows_public: bool) -> Result<Vec<SocketAddr>, Load
         Err(source) => return Err(LoadVerbError::Resolve { host, source }),
     };
     addresses.dedup();
-    match addresses.iter().map(SocketAddr::ip).find(|ip| is_public(*ip)) {
+    let found =
+        |is_it: fn(IpAddr) -> bool| addresses.iter().map(SocketAddr::ip).find(|ip| is_it(*ip));
+    if let Some(address) = found(is_of_metadata) {
+        return Err(LoadVerbError::MetadataAddress { host, address });
+    }
+    match found(is_public) {
         Some(address) if !allows_public => Err(LoadVerbError::PublicAddress { host, address }),
         _ => Ok(addresses),
     }
+}
+
+/// Where a cloud tells a machine, a task or a pod its credentials: no server to be loaded.
+///
+/// Amazon's, Google's and Azure's machines, Amazon's of IPv6, its tasks (ECS) and pods (EKS), and
+/// Alibaba's machines, by their documentation.
+pub fn is_of_metadata(ip: IpAddr) -> bool {
+    const METADATA: [IpAddr; 6] = [
+        IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
+        IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
+        IpAddr::V4(Ipv4Addr::new(169, 254, 170, 23)),
+        IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+        IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+        IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23)),
+    ];
+    METADATA.contains(&ip.to_canonical())
 }
 
 /// Anything that is not this machine, a private network or a single link.
@@ -56,6 +78,19 @@ pub fn reachable(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_cloud_is_asked_for_its_credentials_even_where_public_addresses_are_allowed() {
+        for host in
+            ["169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]", "169.254.170.2"]
+        {
+            let url = Url::parse(&format!("http://{host}/latest/meta-data/")).unwrap();
+            let refused = addresses(&url, true);
+            assert!(matches!(refused, Err(LoadVerbError::MetadataAddress { .. })), "{host}");
+        }
+        let url = Url::parse("http://169.254.169.253/").unwrap();
+        assert!(addresses(&url, false).is_ok());
+    }
 
     #[test]
     fn public_addresses_are_told_from_private_ones() {

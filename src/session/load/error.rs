@@ -22,6 +22,10 @@ pub enum LoadVerbError {
          networks only, unless you may load that server and say --allow-public"
     )]
     PublicAddress { host: String, address: IpAddr },
+    #[error(
+        "{host} is at {address}, where a cloud gives a machine its credentials; nothing is sent there"
+    )]
+    MetadataAddress { host: String, address: IpAddr },
     // The cause is printed after it, as that of every error.
     #[error("could not find the address of '{host}' (check the name)")]
     Resolve {
@@ -40,7 +44,10 @@ impl LoadVerbError {
     /// The user's to mend on the command line, rather than the environment's.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::Usage(_) | Self::PublicAddress { .. } | Self::Load(LoadError::Plan(_)) => true,
+            Self::Usage(_)
+            | Self::PublicAddress { .. }
+            | Self::MetadataAddress { .. }
+            | Self::Load(LoadError::Plan(_)) => true,
             Self::Resolve { .. }
             | Self::NothingAnswered(_)
             | Self::Load(LoadError::Environment { .. }) => false,

@@ -249,6 +249,7 @@ fn what_makes_no_sense_ends_in_exit_code_2_with_the_way_out() {
         (&["https://127.0.0.1:9", "--rate", "1", "--cacert", "/no/such/ca"], "/no/such/ca"),
         (&["http://127.0.0.1:9", "--rate", "1", "--insecure"], "write https://"),
         (&["http://192.0.2.1/", "--rate", "1"], "--allow-public"),
+        (&["http://169.254.169.254/", "--rate", "1", "--allow-public"], "its credentials"),
         (&["http://[2001:db8::1]:3000/", "--rate", "1"], "--allow-public"),
     ] {
         let output = sweetspot(arguments);
