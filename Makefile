@@ -15,7 +15,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-modern test-vm test-readers lint fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-labs install clean help
+.PHONY: build ui record demo test test-modern test-vm test-readers lint audit sbom fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -75,6 +75,12 @@ lint: ## check formatting, clippy's warnings and the documentation's links
 	$(say) "the documentation's links"
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --no-deps --quiet
 
+audit: ## hold dependencies against deny.toml: licences, sources, known advisories (needs cargo-deny)
+	@scripts/audit
+
+sbom: ## what a build contains, as CycloneDX, in target/sweetspot.cdx.json (needs cargo-cyclonedx)
+	@scripts/sbom
+
 fuzz: ## feed bad input to whatever reads input, FUZZ_S seconds (60) each; needs nightly Rust
 	@scripts/fuzz '$(FUZZ_S)'
 
@@ -90,6 +96,11 @@ bench-search: ## how good the search's answers are on simulated apps whose capac
 bench-zoo: ## the search's answers on a zoo of servers that it was not made for (about an hour)
 	@scripts/bootstrap build
 	$(CARGO) bench --locked --bench bench -- zoo
+
+bench-proxies: ## what nginx, thruster and kamal-proxy in front of an app change and cost, where they are (18 minutes)
+	@scripts/bootstrap demo
+	$(CARGO) build --release --locked
+	@scripts/bench-proxies $(binary)
 
 bench-sensitivity: ## what halving and doubling each of the search's figures does, CONSTANTS='NAME...' or all (10 hours)
 	@scripts/bootstrap build
