@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::unix::fs::{MetadataExt, lchown};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
@@ -71,6 +72,15 @@ enum Unusable {
     NotUnderstood,
 }
 
+/// Where we are root and the folder is the app's user's, it is that user who tells.
+fn give_to_folders_owner(socket: &Path) -> io::Result<()> {
+    let folder = socket.parent().filter(|_| rustix::process::geteuid().is_root());
+    folder.map_or(Ok(()), |folder| {
+        let owner = std::fs::metadata(folder)?;
+        lchown(socket, Some(owner.uid()), Some(owner.gid()))
+    })
+}
+
 impl Inside {
     /// Begins to listen at `path`, whose folder is there. What an earlier listener that was killed
     /// left there is taken away.
@@ -92,6 +102,7 @@ impl Inside {
             _ => {}
         }
         let socket = UnixDatagram::bind(path)?;
+        give_to_folders_owner(path)?;
         let inside = Self {
             socket,
             path: path.to_path_buf(),

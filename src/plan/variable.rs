@@ -6,8 +6,8 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum VariableError {
     #[error(
-        "without a '=' a variable's value is taken from sweetspot's own environment, which has none \
-         of that name; set it there, or write for example RAILS_LOG_LEVEL=warn"
+        "without a '=' a variable's value is taken from sweetspot's own environment, which has \
+         none of that name; set it there, or write for example RAILS_LOG_LEVEL=warn"
     )]
     NotInherited,
     #[error(

@@ -23,7 +23,8 @@ pub enum LoadVerbError {
     )]
     PublicAddress { host: String, address: IpAddr },
     #[error(
-        "{host} is at {address}, where a cloud gives a machine its credentials; nothing is sent there"
+        "{host} is at {address}, where a cloud gives a machine its credentials; nothing is sent \
+         there"
     )]
     MetadataAddress { host: String, address: IpAddr },
     // The cause is printed after it, as that of every error.

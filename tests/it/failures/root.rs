@@ -48,10 +48,16 @@ fn an_app_runs_as_the_owner_of_its_folder_and_nothing_in_it_becomes_roots() {
         let site = of_nobody(&files);
         let mut arguments = vec!["tune", "--workers", "2", "--budget", "20s", "--slo", "p95<1s"];
         arguments.extend(["--json", "-o", "html=report.html", "--proxy", "nginx"]);
+        let is_ruby = name == "Ruby";
+        arguments.extend(is_ruby.then_some("--probe"));
         let ended = Running::begin(site.command(&arguments)).end();
         site.nothing_left.check();
         ended.assert_code(0);
-        let plan = ended.json()["plan"].as_array().unwrap().clone();
+        let report = ended.json();
+        let trials = report["trials"].as_array().unwrap();
+        let is_told = trials.iter().any(|trial| trial["inside"].is_object());
+        assert_eq!(is_told, is_ruby, "{name}: the probe reaches us");
+        let plan = report["plan"].as_array().unwrap().clone();
         let user = plan.iter().find(|line| line["fact"]["what"] == "user").unwrap();
         assert_eq!(user["value"], "nobody", "{name}: {user}");
         assert_eq!(user["fact"]["source"]["from"], "folder_owner", "{name}: {user}");
