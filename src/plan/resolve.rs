@@ -194,8 +194,7 @@ fn env(settings: &Settings<'_>) -> Result<Sourced<BTreeMap<String, String>>, Pla
         in_file.iter().flat_map(|in_file| in_file.value.iter().cloned()).collect();
     let typed = settings.typed.all(Key::Env);
     for text in typed {
-        let ours = |name: &str| std::env::var(name).ok();
-        let read = parse_variable(text, ours);
+        let read = parse_variable(text, |name| std::env::var(name).ok());
         let (name, value) = read.map_err(|error| hidden(flag(Key::Env), error))?;
         env.insert(name, value);
     }

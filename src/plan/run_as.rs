@@ -42,9 +42,9 @@ pub(super) fn run_as(
 }
 
 fn named(name: &str) -> Result<RunAs, Problem> {
-    let user = User::from_name(name).map_err(|error| Problem::UsersUnread(error.to_string()))?;
-    with_groups(user.ok_or(Problem::NoSuchUser)?)
-        .map_err(|error| Problem::UsersUnread(error.to_string()))
+    let found = || User::from_name(name)?.map(with_groups).transpose();
+    let read = found().map_err(|error| Problem::UsersUnread(error.to_string()))?;
+    read.ok_or(Problem::NoSuchUser)
 }
 
 /// A user that this machine doesn't know, or that cannot get into the folder, could not start it.
@@ -74,10 +74,12 @@ fn with_groups(user: User) -> io::Result<RunAs> {
 fn may_enter(user: &RunAs, folder: &Path) -> bool {
     folder.ancestors().all(|folder| {
         fs::metadata(folder).is_ok_and(|it| {
-            let shift = match () {
-                () if it.uid() == user.uid => 6,
-                () if user.groups.contains(&it.gid()) => 3,
-                () => 0,
+            let shift = if it.uid() == user.uid {
+                6
+            } else if user.groups.contains(&it.gid()) {
+                3
+            } else {
+                0
             };
             it.mode() >> shift & 1 == 1
         })

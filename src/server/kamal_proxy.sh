@@ -2,7 +2,8 @@
 # until it is told of a server, so a first run of it, on any port, is told; the second one knows from
 # its file. The first one waits until the page $4 answers 2xx: begun before its server is there, the
 # second may take it for broken for good, and answer 503 to everything. An app that answers its health
-# checks otherwise, such as with a redirect to https, is there by then. What it logs of each request is written, as where it serves users, and not kept.
+# checks otherwise, such as with a redirect to https, is there by then. What it logs of each request is
+# written, as where it serves users, and not kept.
 mkdir -p "$1"
 rm -f "$1/kamal-proxy.sock"
 kamal-proxy run --http-port 0 --https-port 0 >/dev/null &

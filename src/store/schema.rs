@@ -164,15 +164,17 @@ pub(super) fn check(found: Found, path: &Path, newest: usize) -> Result<(), Stor
 
 /// The file beside it (`sweetspot.db.v1`) in which a store of that format is kept.
 fn copy_of(path: &Path, version: usize) -> PathBuf {
-    let mut copy = path.as_os_str().to_owned();
-    copy.push(format!(".v{version}"));
-    copy.into()
+    with_suffix(path, &format!(".v{version}"))
 }
 
 /// Such a copy while it is being written.
 fn unfinished(copy: &Path) -> PathBuf {
-    let mut path = copy.as_os_str().to_owned();
-    path.push(".tmp");
+    with_suffix(copy, ".tmp")
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
     path.into()
 }
 

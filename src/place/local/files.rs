@@ -35,7 +35,8 @@ pub fn write(recipe: &Recipe, scratch: &Path, owner: Option<&RunAs>) -> Result<(
     Ok(())
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+/// Takes away what may not be there.
+pub fn remove(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

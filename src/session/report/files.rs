@@ -94,11 +94,13 @@ fn write(path: &Path, content: &[u8], place: &Path) -> io::Result<()> {
     let _ = fs::remove_file(path);
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(content)?;
-    give_to_folders_owner(path)?;
-    if let Ok(before) = fs::metadata(place) {
-        // Only root may give a file away: one that we could replace and do not own is ours then.
-        let _ = fchown(&file, Some(before.uid()), Some(before.gid()));
-        file.set_permissions(Permissions::from_mode(before.mode() & 0o777))?;
+    match fs::metadata(place) {
+        Ok(before) => {
+            // Only root may give a file away: what we may replace and do not own is ours then.
+            let _ = fchown(&file, Some(before.uid()), Some(before.gid()));
+            file.set_permissions(Permissions::from_mode(before.mode() & 0o777))?;
+        }
+        Err(_) => give_to_folders_owner(path)?,
     }
     file.sync_all()
 }

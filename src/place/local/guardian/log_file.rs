@@ -9,6 +9,8 @@ use std::process::Stdio;
 
 use rustix::fs::{FallocateFlags, fallocate};
 
+use crate::place::local::files;
+
 /// Bytes at its end that are always there.
 const KEPT: i64 = 1 << 20;
 
@@ -26,10 +28,7 @@ impl LogFile {
     /// An empty file that everybody who has it open appends to.
     pub fn create(path: &Path) -> io::Result<Self> {
         // An old file of the same name may still be held open by something: it keeps that one.
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        files::remove(path)?;
         let file = OpenOptions::new().append(true).create_new(true).open(path)?;
         Ok(Self { path: path.to_path_buf(), file, forgotten: 0 })
     }
