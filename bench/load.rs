@@ -4,7 +4,8 @@
 //! Run by `make bench-load`; the variables that change its size are those of [`Settings`], `CASES`
 //! and `TOOLS`. Every row is appended to a CSV file as it is measured, and what stands there is not
 //! measured again: a run that was cut goes on. The report is written at the end, and also when it
-//! was interrupted.
+//! was interrupted. `OTHER=PROGRAM TOOLS='sweetspot other'` sets another build of ours beside this
+//! one, in turn: what a change costs.
 
 mod case;
 mod child;
@@ -120,13 +121,16 @@ fn cases(settings: &Settings) -> Result<Vec<Case>> {
     cases.retain(|case| {
         wanted.is_empty() || wanted.iter().any(|it| it == case.name || it == group(case.name))
     });
+    if std::env::var_os("OTHER").is_some() {
+        cases.iter_mut().for_each(|case| case.tools.insert(1, Tool::Other));
+    }
     Ok(cases)
 }
 
 /// All rounds of a case; the tools change places from round to round: A B, B A, A B.
 fn rounds(bench: &Bench, case: &Case, tools: &Tools, rows: &mut Rows<Row>) -> Result<()> {
     for round in 1..=case.rounds {
-        let mut turns: Vec<Tool> = case.tools.to_vec();
+        let mut turns = case.tools.clone();
         if round % 2 == 0 {
             turns.reverse();
         }
@@ -146,6 +150,9 @@ fn rounds(bench: &Bench, case: &Case, tools: &Tools, rows: &mut Rows<Row>) -> Re
 /// Finds what the cases need; what has to be built is built now, before anything is measured.
 fn find_tools(settings: &Settings, cases: &[Case]) -> Result<Tools> {
     let wanted = options::names("TOOLS", "", &TOOLS.map(Tool::name))?;
+    if wanted.iter().any(|name| name == Tool::Other.name()) && std::env::var_os("OTHER").is_none() {
+        return Err("TOOLS has other: name its program with OTHER".into());
+    }
     let is_needed = |tool: &Tool| {
         let is_wanted = wanted.is_empty() || wanted.iter().any(|name| name == tool.name());
         is_wanted && cases.iter().any(|case| case.tools.contains(tool))

@@ -17,7 +17,7 @@ pub struct Case {
     /// What it shows and how, in a few sentences.
     pub about: &'static str,
     /// Ours and the one it is compared with stand side by side: they run one right after the other.
-    pub tools: &'static [Tool],
+    pub tools: Vec<Tool>,
     pub load: Load,
     pub seconds: u64,
     pub rounds: u32,
@@ -132,7 +132,7 @@ fn plain(name: &'static str, title: &'static str, about: &'static str) -> Case {
         name,
         title,
         about,
-        tools: &[Ours, Wrk],
+        tools: vec![Ours, Wrk],
         load: Load { connections: 64, rate: None, is_fresh: false, path: "/" },
         seconds: 0,
         rounds: 0,
@@ -145,7 +145,7 @@ fn plain(name: &'static str, title: &'static str, about: &'static str) -> Case {
 
 fn closed() -> Case {
     Case {
-        tools: &[Ours, Wrk, Ab, H2load, Hey, Oha],
+        tools: vec![Ours, Wrk, Ab, H2load, Hey, Oha],
         columns: &[RATE, CPU, USER, P50, P99, ERRORS],
         bars: vec![
             bar("CPU a request", CPU, Against::Peer(Wrk), Limit::AtMost(0.90)),
@@ -182,7 +182,7 @@ const OPEN_COLUMNS: &[Column] = &[RATE, CPU, LAG50, LAG99, EXACT, PLANNED, P50, 
 fn open(name: &'static str, title: &'static str, rate: u32, cpu: f64, lag_us: f64) -> Case {
     let plain = plain(name, title, OPEN_ABOUT);
     Case {
-        tools: OPEN_TOOLS,
+        tools: OPEN_TOOLS.to_vec(),
         load: Load { rate: Some(rate), ..plain.load },
         columns: OPEN_COLUMNS,
         bars: vec![
@@ -203,7 +203,7 @@ fn memory(settings: &Settings) -> [Case; 4] {
     let case = |name, title, connections, limit_mb| {
         let plain = plain(name, title, MEMORY_ABOUT);
         Case {
-            tools: &[Ours, Wrk, Ab, H2load, Hey, Oha],
+            tools: vec![Ours, Wrk, Ab, H2load, Hey, Oha],
             load: Load { connections, ..plain.load },
             seconds: settings.short,
             rounds: 1,
@@ -213,7 +213,7 @@ fn memory(settings: &Settings) -> [Case; 4] {
         }
     };
     let long = |mut case: Case, short: &'static str| {
-        (case.tools, case.seconds) = (&[Ours, Wrk, Oha], settings.long);
+        (case.tools, case.seconds) = (vec![Ours, Wrk, Oha], settings.long);
         case.bars.push(bar("growth", MEMORY, Against::Case(short), Limit::AtMost(1.05)));
         case
     };
@@ -240,7 +240,7 @@ fn fresh() -> Case {
         "64 at once. What is compared is how many requests a second get through.",
     );
     Case {
-        tools: &[Ours, Ab],
+        tools: vec![Ours, Ab],
         load: Load { is_fresh: true, ..plain.load },
         columns: &[RATE, CPU, USER, ERRORS],
         bars: vec![bar("throughput", RATE, Against::Peer(Ab), Limit::AtLeast(1.0))],
@@ -274,7 +274,7 @@ fn omission() -> Case {
     );
     let p99 = |limit| bar("p99, ms", P99, Against::Nothing, limit);
     Case {
-        tools: &[Ours, Wrk, Ab, Oha],
+        tools: vec![Ours, Wrk, Ab, Oha],
         load: Load { rate: Some(100), connections: 10, ..plain.load },
         seconds: 30,
         rounds: 1,
@@ -307,7 +307,7 @@ fn syscalls() -> Case {
 
 fn instructions() -> Case {
     Case {
-        tools: &[Ours],
+        tools: vec![Ours],
         seconds: 1,
         rounds: 1,
         under: Under::Callgrind,

@@ -172,6 +172,11 @@ impl Bench {
             let watched = self.watch(case, &command, folder)?;
             let said = fs::read_to_string(folder.join("stderr"))?;
             match counters::callgrind(&said) {
+                // Valgrind prints what it counted of a program that crashed as well.
+                Ok(_) if watched.usage.exit_code.is_none() => {
+                    failed(row, "it did not end by itself", &watched.usage, folder);
+                    return Ok(());
+                }
                 Ok(instructions) => counted.push(instructions),
                 Err(why) => {
                     failed(row, &why, &watched.usage, folder);

@@ -16,6 +16,8 @@ use crate::common::{Result, program};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tool {
     Ours,
+    /// Another build of ours, the program that `OTHER` names.
+    Other,
     Wrk,
     Ab,
     H2load,
@@ -26,9 +28,9 @@ pub enum Tool {
     Wrk2,
 }
 
-use Tool::{Ab, H2load, Hey, K6, Oha, Ours, Vegeta, Wrk, Wrk2};
+use Tool::{Ab, H2load, Hey, K6, Oha, Other, Ours, Vegeta, Wrk, Wrk2};
 
-pub const TOOLS: [Tool; 9] = [Ours, Wrk, Ab, H2load, Hey, Oha, Vegeta, K6, Wrk2];
+pub const TOOLS: [Tool; 10] = [Ours, Other, Wrk, Ab, H2load, Hey, Oha, Vegeta, K6, Wrk2];
 
 /// What a tool is asked to do.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +47,7 @@ impl Tool {
     pub fn name(self) -> &'static str {
         match self {
             Ours => "sweetspot",
+            Other => "other",
             Wrk => "wrk",
             Ab => "ab",
             H2load => "h2load",
@@ -59,7 +62,7 @@ impl Tool {
     /// The command for this load, to be run where [`Tool::prepare`] wrote what it needs.
     pub fn command(self, program: &str, load: &Load, url: &str, seconds: u64) -> Vec<String> {
         let words = match self {
-            Ours => return ours(program, load, url, &format!("--duration {seconds}s")),
+            Ours | Other => return ours(program, load, url, &format!("--duration {seconds}s")),
             Wrk => "-t 1 -c CONNECTIONS -d SECONDSs --latency URL",
             Wrk2 => "-t 1 -c CONNECTIONS -d SECONDSs --latency -R RATE URL",
             // With `-t` alone ab ends at 50,000 requests; 200,000 a second it can't reach.
@@ -104,7 +107,7 @@ impl Tool {
             Ok::<_, String>(String::from_utf8_lossy(&bytes).into_owned())
         };
         match self {
-            Ours => parsers::sweetspot(&text("stdout")?),
+            Ours | Other => parsers::sweetspot(&text("stdout")?),
             Wrk | Wrk2 => parsers::wrk(&text("stdout")?),
             Ab => parsers::ab(&text("stdout")?),
             H2load => parsers::h2load(&text("stdout")?),
@@ -125,7 +128,7 @@ impl Tool {
     /// What it says of itself.
     fn version_arguments(self) -> &'static [&'static str] {
         match self {
-            Ours | H2load | Oha => &["--version"],
+            Ours | Other | H2load | Oha => &["--version"],
             Wrk | Wrk2 => &["-v"],
             Ab => &["-V"],
             Vegeta => &["-version"],
@@ -186,12 +189,13 @@ pub struct Found {
 pub fn find(tool: Tool, folder: &Path) -> std::result::Result<Found, String> {
     let found = match tool {
         Ours => Some(program()),
+        Other => std::env::var_os("OTHER").map(PathBuf::from),
         _ => on_the_path(tool.name()),
     };
     let program = match (found, tool) {
         (Some(program), _) => program,
         (None, Oha | K6) => built(tool, folder)?,
-        (None, Wrk2 | Vegeta) => return Err("not on the PATH".to_string()),
+        (None, Other | Wrk2 | Vegeta) => return Err("not on the PATH".to_string()),
         (None, _) => {
             return Err("not on the PATH; scripts/bootstrap bench-load installs it".to_string());
         }

@@ -39,8 +39,8 @@ impl Sizes {
         (pieces(&self.values).map(square).sum::<f64>() - 1.0).max(0.0)
     }
 
-    /// The same where it is known from so few requests, which hardly ever show the largest: drawn
-    /// towards 1, that of an exponential distribution, which counts as 20 requests.
+    /// The squared coefficient of variation from so few requests, which hardly ever show the
+    /// largest: drawn towards 1, that of an exponential distribution, which counts as 20 requests.
     pub fn cv2_of(&self, requests: u64) -> f64 {
         let requests = requests as f64;
         (self.cv2() * requests + UNSEEN) / (requests + UNSEEN)

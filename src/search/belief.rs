@@ -109,7 +109,7 @@ impl Most {
         Self::of_load(&summary.summary, cv2).filter(|_| !is_cut)
     }
 
-    /// The same of enough clients. `None` where nothing got through, or many were refused: who
+    /// What got through with enough clients. `None` where nothing did, or many were refused: who
     /// turns away what comes at once may let more through of what comes one after the other.
     fn of_load(load: &LoadSummary, cv2: f64) -> Option<Self> {
         let rps = load.got_through_rps();

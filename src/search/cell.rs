@@ -11,7 +11,7 @@ use crate::terms::{Limit, Obstacle, TrialPurpose, TrialSummary, Verdict};
 pub(super) struct Cell {
     /// What the last saturating closed load got through, replies/s.
     pub burst_rps: Option<f64>,
-    /// The same where there were clients for every thread.
+    /// What the last saturating load with clients for every thread got through, replies/s.
     pub saturated_rps: Option<f64>,
     /// Replies of that load.
     pub burst_replies: u64,

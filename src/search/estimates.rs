@@ -96,7 +96,7 @@ pub(super) fn best_confirmed(ledger: &Ledger) -> Option<Configuration> {
     best_of(ledger, ledger.confirmed())
 }
 
-/// The same of these; the worst start breaks a tie.
+/// The best of these by all that is known of each; the worst start breaks a tie.
 pub(super) fn best_of(
     ledger: &Ledger,
     finalists: impl Iterator<Item = Configuration>,

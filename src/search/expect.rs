@@ -128,7 +128,7 @@ impl<'a> Expectations<'a> {
         self.modelled_as(configuration, |demand| demand)
     }
 
-    /// The same of a request that differs from the fitted one.
+    /// What the model expects of a setting whose requests differ from the fitted ones.
     fn modelled_as(&self, at: Configuration, changed: impl Fn(Demand) -> Demand) -> f64 {
         let (demand, places, less_s) = self.asked(at);
         let demand = changed(demand);

@@ -125,7 +125,7 @@ impl Ledger {
         Duration::from_secs_f64((self.plan.budget.as_secs_f64() - self.now_s).max(0.0))
     }
 
-    /// The same in seconds.
+    /// Time that is left, knobs apart, seconds.
     pub fn left_s(&self) -> f64 {
         self.time_left().as_secs_f64()
     }
@@ -144,7 +144,8 @@ impl Ledger {
         self.cells.iter().filter(|(_, cell)| cell.is_open()).map(|(&at, cell)| (at, cell))
     }
 
-    /// The same where the race measured them: each with its median capacity.
+    /// Configurations that the race measured and that may be recommended: each with its median
+    /// capacity.
     pub fn raced(&self) -> impl Iterator<Item = (Configuration, f64)> {
         self.open().filter_map(|(at, cell)| Some((at, cell.capacity_rps()?)))
     }

@@ -95,7 +95,7 @@ pub fn ratio_apart(a: &[Start], b: &[Start]) -> Option<LogRatio> {
     LogRatio::between(&weighed(a), &weighed(b), START_SD_DEGREES)
 }
 
-/// The same within blocks that have both.
+/// `b`'s capacity divided by `a`'s, within blocks that have both.
 pub fn ratio_in_blocks(a: &[Start], b: &[Start]) -> Option<LogRatio> {
     let pair = |of_a: &Start| {
         let of_b = b.iter().find(|it| it.block == of_a.block && it.block > 0)?;
@@ -109,7 +109,7 @@ pub fn mean_rps(starts: &[Start]) -> f64 {
     weighed_mean(&starts.iter().map(Start::weighed).collect::<Vec<_>>())
 }
 
-/// The same with its 95 % interval, requests/s.
+/// What these starts held, taken together, with its 95 % interval, requests/s.
 pub fn capacity_of(starts: &[Start]) -> Option<Estimate> {
     let beside_one = starts.iter().map(|start| (1.0, start.rps, start.variance()));
     let ratio = LogRatio::paired(&beside_one.collect::<Vec<_>>(), START_SD_DEGREES);

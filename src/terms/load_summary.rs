@@ -199,7 +199,7 @@ impl LoadSummary {
         self.due - self.good()
     }
 
-    /// The same, of all (0..=1).
+    /// Share of all requests without a good reply (0..=1).
     pub fn failed_share(&self) -> f64 {
         self.failed() as f64 / self.due.max(1) as f64
     }

@@ -28,7 +28,7 @@ const SECRET_NAMES: [&str; 13] = [
     "cookie",
 ];
 
-/// The same, at the end of a variable's name only: `SENTRY_DSN`, `MASTER_KEY`, `DB_PASS`.
+/// What says so at the end of a variable's name only: `SENTRY_DSN`, `MASTER_KEY`, `DB_PASS`.
 const SECRET_ENDINGS: [&str; 4] = ["_key", "_dsn", "_pass", "_pwd"];
 
 /// Variables and headers whose values everybody may see, and that messages are not understood
