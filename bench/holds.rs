@@ -31,6 +31,8 @@ pub struct Sizes {
     slo: Slo,
     /// How long a rate is offered after the warm-up, seconds (`HOLD`).
     hold_s: u64,
+    /// Draws how large their requests are (`SCALED`, a seed).
+    scaled: Option<u64>,
     /// Which, in this order (`APPS`).
     apps: Vec<&'static App>,
     /// Where rows, sessions and the report go (`FOLDER`).
@@ -43,6 +45,7 @@ impl Sizes {
             budget: options::text("BUDGET", "4m"),
             slo: options::text("SLO", "p95<200ms,errors<1%").parse()?,
             hold_s: at_least(1, "HOLD", 120)?,
+            scaled: options::seed("SCALED")?,
             apps: apps::wanted("")?,
             folder: options::folder("target/bench-holds")?,
         })
@@ -51,11 +54,13 @@ impl Sizes {
 
 pub fn run() -> Result<()> {
     let sizes = Sizes::from_environment()?;
-    let asked = format!("{}, budget {}, holds of {} s", sizes.slo, sizes.budget, sizes.hold_s);
+    let scaled = sizes.scaled.map_or(String::new(), |seed| format!(", scaled by seed {seed}"));
+    let Sizes { slo, budget, hold_s, .. } = &sizes;
+    let asked = format!("{slo}, budget {budget}, holds of {hold_s} s{scaled}");
     let mut rows = Rows::of_build(&sizes.folder.join("rows.csv"), &asked)?;
     let measured = measure(&sizes, &mut rows);
     let bars = report::bars(&sizes.apps, &rows);
-    let text = report::of(&asked, &sizes.apps, &rows, &bars);
+    let text = report::of(&asked, &sizes, &rows, &bars);
     fs::write(sizes.folder.join("report.md"), &text)?;
     println!("{text}");
     measured?;

@@ -14,7 +14,7 @@ use super::rows::Row;
 use crate::common::rows::Rows;
 use crate::common::tuned::Tuned;
 use crate::common::{Result, interrupt, machine, trial};
-use crate::holds::apps::App;
+use crate::holds::apps::{App, Scale};
 
 /// Of a start: two tell what differs within it.
 const WINDOWS: u32 = 2;
@@ -30,7 +30,8 @@ const SETTLE: Duration = Duration::from_secs(2);
 /// The bench was interrupted, or some starts failed.
 pub fn all(sizes: &Sizes, rows: &mut Rows<Row>, stop: &StopSignal) -> Result<()> {
     // The goal and the budget have no part in what is measured here.
-    let prepare = |app: &&'static App| Ok((*app, app.prepare("p95<200ms", "4m", stop)?));
+    let prepare =
+        |app: &&'static App| Ok((*app, app.prepare(Scale::AS_IT_IS, "p95<200ms", "4m", stop)?));
     let apps: Vec<(&App, Tuned)> = sizes.apps.iter().map(prepare).collect::<Result<_>>()?;
     let mut failed = 0;
     for number in 1..=sizes.starts {

@@ -27,6 +27,15 @@ pub fn at_least<T: FromStr + PartialOrd + std::fmt::Display>(
     }
 }
 
+/// A seed, where there is one.
+///
+/// # Errors
+/// It is no number.
+pub fn seed(name: &str) -> Result<Option<u64>> {
+    let is_set = std::env::var_os(name).is_some();
+    is_set.then(|| number(name, 0)).transpose()
+}
+
 /// Whether the variable is 1.
 pub fn is_on(name: &str) -> Result<bool> {
     Ok(number(name, 0)? == 1)

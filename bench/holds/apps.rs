@@ -1,5 +1,8 @@
-//! The apps: what `bench/holds/app` can be, and what each needs beside it.
+//! The apps: what `bench/holds/app` can be, how large its requests are, and what each needs beside
+//! it.
 
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use sweetspot::plan::{Key, Typed};
 use sweetspot::terms::StopSignal;
 
@@ -54,6 +57,27 @@ const fn app(name: &'static str, words: &'static str) -> App {
     App { name, words, targets: &["GET /"], service: Service::Nothing }
 }
 
+/// By how much requests compute and wait more than the app's words say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    pub cpu: f64,
+    pub wait: f64,
+}
+
+impl Scale {
+    pub const AS_IT_IS: Self = Self { cpu: 1.0, wait: 1.0 };
+
+    /// What `SCALED`, a seed, makes of an app: each from 0.4 to 2.5, so that nothing was tuned on
+    /// it.
+    pub fn drawn(app: &App, seed: Option<u64>) -> Self {
+        let Some(seed) = seed else { return Self::AS_IT_IS };
+        let number = APPS.iter().position(|it| it.name == app.name).unwrap_or_default();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(100) + number as u64);
+        let mut factor = || 2.5_f64.powf(random.random_range(-1.0..1.0));
+        Self { cpu: factor(), wait: factor() }
+    }
+}
+
 /// What `APPS` names; where neither it nor the default names any, all.
 pub fn wanted(default: &str) -> Result<Vec<&'static App>> {
     let names = options::names("APPS", default, &APPS.each_ref().map(|app| app.name))?;
@@ -63,7 +87,13 @@ pub fn wanted(default: &str) -> Result<Vec<&'static App>> {
 
 impl App {
     /// Starts what it needs, and plans it as it would be typed.
-    pub fn prepare(&self, slo: &str, budget: &str, stop: &StopSignal) -> Result<Tuned> {
+    pub fn prepare(
+        &self,
+        scale: Scale,
+        slo: &str,
+        budget: &str,
+        stop: &StopSignal,
+    ) -> Result<Tuned> {
         let folder = checkout("bench/holds/app");
         let mut services = site::services(stop)?;
         match self.service {
@@ -78,7 +108,14 @@ impl App {
             .with(Key::Workers, "1..4")
             .with(Key::Threads, "1,2,4,8")
             .with(Key::Budget, budget)
-            .with(Key::Env, format!("KIND={}", self.name));
+            .with_all(
+                Key::Env,
+                [
+                    format!("KIND={}", self.name),
+                    format!("CPU_SCALE={:.3}", scale.cpu),
+                    format!("WAIT_SCALE={:.3}", scale.wait),
+                ],
+            );
         Tuned::prepare(typed, services, stop)
     }
 }

@@ -15,7 +15,7 @@ use sweetspot::terms::{
 use sweetspot::trial::{Order, Outcome, Runner};
 
 use super::Sizes;
-use super::apps::App;
+use super::apps::{App, Scale};
 use super::rows::{Phase, Row};
 use crate::common::rows::Rows;
 use crate::common::tuned::Tuned;
@@ -29,7 +29,8 @@ const WARM_UP: Duration = Duration::from_secs(5);
 /// # Errors
 /// The bench was interrupted, or something else than a server failed.
 pub fn app(app: &App, sizes: &Sizes, rows: &mut Rows<Row>, stop: &StopSignal) -> Result<()> {
-    let tuned = app.prepare(&sizes.slo.to_string(), &sizes.budget, stop)?;
+    let scale = Scale::drawn(app, sizes.scaled);
+    let tuned = app.prepare(scale, &sizes.slo.to_string(), &sizes.budget, stop)?;
     if rows.find(app.name, Phase::Tune, 1).is_none() {
         let json = sizes.folder.join(app.name).join("tune-1.json");
         let (result, took) = command::tune(&tuned, &json, 1)?;

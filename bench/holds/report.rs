@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::apps::App;
+use super::Sizes;
+use super::apps::{App, Scale};
 use super::rows::{Phase, Row};
 use crate::common::bars::{Bar, Limit, bars_table};
 use crate::common::machine;
@@ -46,7 +47,7 @@ fn share(apps: &[&App], rows: &Rows<Row>, phase: Phase) -> (u64, u64) {
 }
 
 /// Everything, as Markdown.
-pub fn of(asked: &str, apps: &[&App], rows: &Rows<Row>, bars: &[Bar]) -> String {
+pub fn of(asked: &str, sizes: &Sizes, rows: &Rows<Row>, bars: &[Bar]) -> String {
     let mut commits: Vec<&str> = rows.iter().map(|row| row.commit.as_str()).collect();
     commits.dedup();
     let head = [
@@ -65,7 +66,7 @@ pub fn of(asked: &str, apps: &[&App], rows: &Rows<Row>, bars: &[Bar]) -> String 
         machine::line(),
         commits.join(", ")
     );
-    text += &table(&head, apps.iter().filter_map(|app| line(app, rows)));
+    text += &table(&head, sizes.apps.iter().filter_map(|app| line(app, sizes.scaled, rows)));
     let _ = write!(text, "\n{}", bars_table(bars));
     for row in rows.iter().filter(|row| !row.notes.is_empty()) {
         let Row { app, phase, number, notes, .. } = row;
@@ -74,12 +75,16 @@ pub fn of(asked: &str, apps: &[&App], rows: &Rows<Row>, bars: &[Bar]) -> String 
     text + "\n"
 }
 
-fn line(app: &App, rows: &Rows<Row>) -> Option<[String; 7]> {
+fn line(app: &App, scaled: Option<u64>, rows: &Rows<Row>) -> Option<[String; 7]> {
+    let scale = match Scale::drawn(app, scaled) {
+        Scale::AS_IT_IS => String::new(),
+        Scale { cpu, wait } => format!("; computing x {cpu:.2}, waiting x {wait:.2}"),
+    };
     let session = rows.find(app.name, Phase::Tune, 1)?;
     let hold = |phase, number| rows.find(app.name, phase, number).map_or("-".into(), verdict);
     let rate = |rps: Option<f64>| rps.map_or("-".to_string(), |rps| format!("{rps:.1}"));
     Some([
-        format!("{}: {}", app.name, app.words),
+        format!("{}: {}{scale}", app.name, app.words),
         session.configuration().map_or("none".to_string(), |it| it.to_string()),
         format!(
             "{:.1} ({} to {})",

@@ -8,6 +8,8 @@ module Kinds
   LOCK = Mutex.new
   CONNECTIONS = 3
   KEYS = 2_000
+  # How much more a request computes and waits than is said below.
+  CPU, WAIT = %w[CPU_SCALE WAIT_SCALE].map { |name| Float(ENV.fetch(name, 1)) }
   SHELF = Shelf.new(ENV["KIND"] == "collection" ? 1_500 : 1)
 
   @cached = {}
@@ -47,22 +49,22 @@ module Kinds
     end
 
     def pool(_path)
-      Work.for_ms(3)
+      Work.for_ms(3 * CPU)
       connection = connections.pop
       begin
-        connection.wait(0.024)
+        connection.wait(0.024 * WAIT)
       ensure
         connections << connection
       end
-      Work.for_ms(2)
+      Work.for_ms(2 * CPU)
       200
     end
 
     # The service is bench/holds/app/backend.rb, which all workers share.
     def thrashing(_path)
-      Work.for_ms(3)
-      SlowService.wait(0.02)
-      Work.for_ms(2)
+      Work.for_ms(3 * CPU)
+      SlowService.wait(0.02 * WAIT)
+      Work.for_ms(2 * CPU)
       200
     end
 
@@ -92,9 +94,9 @@ module Kinds
     private
 
     def page(cpu_ms:, wait_ms:, status: 200)
-      Work.for_ms(cpu_ms / 2.0)
-      sleep(wait_ms / 1000.0)
-      Work.for_ms(cpu_ms / 2.0)
+      Work.for_ms(CPU * cpu_ms / 2.0)
+      sleep(WAIT * wait_ms / 1000.0)
+      Work.for_ms(CPU * cpu_ms / 2.0)
       status
     end
 
