@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::sessions::StoreArgument;
+use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::report::document::lab;
 use crate::report::terminal::{Channel, Wanted, for_standard_streams};
@@ -77,6 +78,8 @@ enum Action {
         #[arg(short = 'q', long)]
         quiet: bool,
         #[command(flatten)]
+        turn: TurnArgument,
+        #[command(flatten)]
         store: StoreArgument,
     },
     /// Lets 'tune' find a setting for an experiment's app, and measures it against the article's.
@@ -96,6 +99,8 @@ enum Action {
         #[arg(short = 'q', long)]
         quiet: bool,
         #[command(flatten)]
+        turn: TurnArgument,
+        #[command(flatten)]
         store: StoreArgument,
     },
 }
@@ -104,7 +109,7 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     match arguments.action {
         Action::List { json, quiet } => list(json, quiet),
         Action::Show { lab, copy_to, json, quiet } => show(&lab, copy_to, json, quiet),
-        Action::Run { lab, quick, fresh_session, output, json, quiet, store } => {
+        Action::Run { lab, quick, fresh_session, output, json, quiet, turn, store } => {
             let folder = store.path.parent().map(PathBuf::from).unwrap_or_default();
             let options = RunOptions {
                 is_quick: quick,
@@ -112,10 +117,10 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
                 may_resume: !fresh_session,
                 stop: interrupt::install_with_answer(),
             };
-            experiment(&lab, &options, output.as_deref(), json, quiet)
+            experiment(&lab, &options, turn, output.as_deref(), json, quiet)
         }
-        Action::Tune { lab, pairs, json, quiet, store } => {
-            tune(&lab, pairs, store.path, json, quiet)
+        Action::Tune { lab, pairs, json, quiet, turn, store } => {
+            tune(&lab, pairs, store.path, turn, json, quiet)
         }
     }
 }
@@ -159,11 +164,13 @@ fn page(text: &str) -> Result<PathBuf, String> {
 fn experiment(
     name: &str,
     options: &RunOptions,
+    turn: TurnArgument,
     page: Option<&Path>,
     json: bool,
     quiet: bool,
 ) -> anyhow::Result<Exit> {
     let lab = find(name)?;
+    let _turn = turn.take_alone(&options.stop)?;
     let mut progress = if quiet { Channel::nowhere() } else { Channel::standard_error() };
     let mut tell = |event: LabEvent<'_>| {
         // A terminal that is gone takes nothing from the result.
@@ -185,14 +192,23 @@ fn experiment(
     Ok(exit(&ended.result))
 }
 
-fn tune(name: &str, pairs: u32, store: PathBuf, json: bool, quiet: bool) -> anyhow::Result<Exit> {
+fn tune(
+    name: &str,
+    pairs: u32,
+    store: PathBuf,
+    turn: TurnArgument,
+    json: bool,
+    quiet: bool,
+) -> anyhow::Result<Exit> {
     let lab = find(name)?;
+    let stop = interrupt::install_with_answer();
+    let _turn = turn.take_alone(&stop)?;
     let mut progress = if quiet { Channel::nowhere() } else { Channel::standard_error() };
     let wanted = if quiet { None } else { Some(Wanted::NothingOnStandardOutput) };
     let options = labs::tune::TuneOptions {
         pairs,
         store,
-        stop: interrupt::install_with_answer(),
+        stop,
         reporters: &mut |place| {
             let reporter = |wanted| for_standard_streams(wanted, Some(place), Language::English);
             wanted.map(reporter).into_iter().collect()

@@ -17,7 +17,7 @@ use super::{Exit, interrupt};
 use crate::report::load::{LoadResult, text};
 use crate::session::load::{self, Conclusion, Receivers};
 use crate::session::push;
-use crate::terms::{LiveSecond, RequestRow};
+use crate::terms::{LiveSecond, RequestRow, StopSignal};
 use options::{Options, asked};
 use progress::Progress;
 
@@ -61,8 +61,11 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let outputs = outputs::of(&options.output, options.json)?;
     let receivers = options.push.receivers()?;
     let is_quiet = options.quiet;
+    let turn = options.turn;
     let prepared = load::prepare(asked(options)?).map_err(of_load)?;
     outputs::check_writable(&outputs)?;
+    // Ctrl-C ends the program as long as nothing is measured.
+    let _turn = turn.take_shared(&StopSignal::default())?;
     let about = prepared.about(Timestamp::now());
     let sinks = outputs::open_streams(&outputs, &about)?;
     let stop = interrupt::install();

@@ -9,6 +9,7 @@ use clap::{ArgAction, ValueHint};
 
 use super::language::LanguageArgument;
 use super::push::{PushArgument, push_to};
+use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Key, Plan, Typed};
 use crate::report::json::plan_value;
@@ -20,7 +21,7 @@ use crate::report::{Format, Language, Story, fold};
 use crate::session::local::{self, RunOptions};
 use crate::session::tune::Ended;
 use crate::session::{push, report};
-use crate::terms::{PlanLine, PlanRecord, Precision, Ratio, SessionState, Verdict};
+use crate::terms::{PlanLine, PlanRecord, Precision, Ratio, SessionState, StopSignal, Verdict};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -59,6 +60,8 @@ pub struct Arguments {
 
     #[command(flatten)]
     options: Typed,
+    #[command(flatten)]
+    turn: TurnArgument,
     #[command(flatten, next_help_heading = "What is shown")]
     pub output: Output,
 }
@@ -113,7 +116,9 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     report::check(&outputs).map_err(|error| UsageError { message: error.to_string() })?;
     let receivers = arguments.output.push.receivers()?;
     let shown = Shown { outputs: &outputs, is_quiet: arguments.output.quiet, language, receivers };
-    tune(&plan, &shown, !typed.has(Key::FreshSession))
+    let stop = interrupt::install_with_answer();
+    let _turn = arguments.turn.take_alone(&stop)?;
+    tune(&plan, &shown, stop, !typed.has(Key::FreshSession))
 }
 
 /// What is shown and written of a session, and how.
@@ -125,7 +130,12 @@ struct Shown<'a> {
 }
 
 /// Measures, and writes the reports asked for.
-fn tune(plan: &Plan, shown: &Shown<'_>, may_resume: bool) -> anyhow::Result<Exit> {
+fn tune(
+    plan: &Plan,
+    shown: &Shown<'_>,
+    stop: StopSignal,
+    may_resume: bool,
+) -> anyhow::Result<Exit> {
     let is_stdout_taken = shown.outputs.iter().any(|output| output.path.is_none());
     let wanted = match (shown.is_quiet, is_stdout_taken) {
         (true, true) => None,
@@ -135,7 +145,7 @@ fn tune(plan: &Plan, shown: &Shown<'_>, may_resume: bool) -> anyhow::Result<Exit
     };
     let mut stored = None;
     let options = RunOptions {
-        stop: interrupt::install_with_answer(),
+        stop,
         reporters: &mut |place| {
             stored = Some(place.clone());
             let reporter = |wanted| for_standard_streams(wanted, Some(place), shown.language);

@@ -8,6 +8,7 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
 use super::language::LanguageArgument;
 use super::options::argument;
 use super::sessions::StoreArgument;
+use super::turn::TurnArgument;
 use super::{Exit, UsageError, interrupt};
 use crate::plan::{self, Key, Plan, Typed, with_earlier, without_knobs};
 use crate::report::terminal::{Wanted, for_standard_streams};
@@ -46,6 +47,8 @@ pub struct Arguments {
     plan: Option<PathBuf>,
     #[command(flatten, next_help_heading = NOT_KEPT)]
     again: Again,
+    #[command(flatten)]
+    turn: TurnArgument,
     #[command(flatten)]
     language: LanguageArgument,
     #[command(flatten)]
@@ -117,9 +120,11 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         (false, true) => Some(Wanted::NothingOnStandardOutput),
         (false, false) => Some(Wanted::Everything),
     };
+    let stop = interrupt::install_with_answer();
+    let _turn = arguments.turn.take_alone(&stop)?;
     let mut stored = None;
     let options = RunOptions {
-        stop: interrupt::install_with_answer(),
+        stop,
         reporters: &mut |place| {
             stored = Some(place.clone());
             let reporter = |wanted| for_standard_streams(wanted, Some(place), language);

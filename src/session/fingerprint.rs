@@ -84,7 +84,7 @@ fn list(folder: &Path, depth: usize, files: &mut Vec<String>) {
 
 /// Databases and logs change while the app runs.
 fn is_data(name: &str) -> bool {
-    [".log", ".sqlite3", ".db", "-wal", "-shm", "-journal", ".pid"]
+    [".log", ".sqlite3", ".db", "-wal", "-shm", "-journal", "-lock", ".pid"]
         .iter()
         .any(|end| name.ends_with(end))
 }

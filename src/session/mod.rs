@@ -18,6 +18,7 @@ pub mod report;
 pub mod resume;
 pub mod sessions;
 pub mod tune;
+pub(crate) mod turn;
 pub mod unusable;
 pub mod verify;
 pub(crate) mod watch;

@@ -14,11 +14,12 @@ mod owner;
 mod ownership;
 mod read;
 mod schema;
+mod writers;
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
@@ -26,9 +27,11 @@ use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
 };
 
+use writers::Writers;
+
 use crate::terms::{Decision, Event, EventKind, SessionState, TrialSummary};
 pub use error::{StoreError, StoreErrorKind};
-pub use ownership::give_to_folders_owner;
+pub use ownership::{DEFAULT_PATH, give_to_folders_owner};
 
 /// A session's number in its store, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,10 +70,9 @@ pub struct SessionRow {
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    /// Locked for each session that it writes.
+    writers: Option<Arc<Writers>>,
 }
-
-/// Where the store lies unless the user says otherwise, from the current folder.
-pub const DEFAULT_PATH: &str = ".sweetspot/sweetspot.db";
 
 /// How long to wait for another run to finish writing.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -82,7 +84,7 @@ impl Store {
     /// No permission, disk full, not a database, or made by a newer version.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let what = "open the store";
-        create(path).map_err(|error| StoreError::from_io(what, path, &error))?;
+        ownership::create(path).map_err(|error| StoreError::from_io(what, path, &error))?;
         Self::open_writable(path, what)
     }
 
@@ -138,7 +140,7 @@ impl Store {
         connection.pragma_update(None, "secure_delete", true).map_err(broken)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(broken)?;
         schema::bring_up(&mut connection, path, schema::STEPS)?;
-        Ok(Self { connection, path: path.to_path_buf() })
+        Ok(Self { connection, path: path.to_path_buf(), writers: None })
     }
 
     /// Opens for reading alone. Where even the log's index cannot be made (a read-only folder) the
@@ -165,7 +167,7 @@ impl Store {
             _ => connection,
         };
         schema::require_current(&connection, path)?;
-        Ok(Self { connection, path: path.to_path_buf() })
+        Ok(Self { connection, path: path.to_path_buf(), writers: None })
     }
 
     /// The file's name, as given.
@@ -178,7 +180,16 @@ impl Store {
     /// # Errors
     /// The file cannot be written.
     pub fn begin(&mut self, head: &SessionHead, started_at: &str) -> Result<SessionId, StoreError> {
-        self.connection
+        let writers = self.writers()?;
+        let path = self.path.clone();
+        let broken =
+            |error: rusqlite::Error| StoreError::from_sqlite("write to the store", &path, &error);
+        // Nobody sees the session before it is locked.
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(broken)?;
+        transaction
             .execute(
                 "INSERT INTO sessions (fingerprint, app, server, started_at, state, owner)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -191,8 +202,23 @@ impl Store {
                     owner::this_process()
                 ],
             )
-            .map(|_| SessionId(self.connection.last_insert_rowid()))
-            .map_err(|error| self.broken("write to the store", &error))
+            .map_err(broken)?;
+        let session = SessionId(transaction.last_insert_rowid());
+        lock(&writers, session, &path)?;
+        transaction.commit().map_err(broken)?;
+        Ok(session)
+    }
+
+    fn writers(&mut self) -> Result<Arc<Writers>, StoreError> {
+        let writers =
+            match &self.writers {
+                Some(writers) => writers.clone(),
+                None => Arc::new(Writers::of(&self.path).map_err(|error| {
+                    StoreError::from_io("write to the store", &self.path, &error)
+                })?),
+            };
+        self.writers = Some(writers.clone());
+        Ok(writers)
     }
 
     /// Appends one event, durable when this returns. `SessionEnded` also sets the session's state.
@@ -212,9 +238,7 @@ impl Store {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(broken)?;
-        if !exists(&transaction, session).map_err(broken)? {
-            return Err(no_such_session(what, &path, session));
-        }
+        check_writer(&transaction, what, &path, session)?;
         insert_event(&transaction, session, event, &json).map_err(broken)?;
         clear_shown(&transaction, session, event).map_err(broken)?;
         match &event.kind {
@@ -273,10 +297,12 @@ impl Store {
     /// No such session, another program that lives writes it, or the file cannot be written.
     pub fn take_up(&mut self, session: SessionId) -> Result<(), StoreError> {
         let running = state_name(SessionState::Running);
+        let writers = self.writers()?;
         self.change_session(
             session,
             "UPDATE sessions SET state = ?2, owner = ?3 WHERE id = ?1",
             params![session.0, running, owner::this_process()],
+            |path| lock(&writers, session, path),
         )
     }
 
@@ -287,7 +313,8 @@ impl Store {
     /// # Errors
     /// No such session, a program that lives is writing it, or the file cannot be written.
     pub fn remove(&mut self, session: SessionId) -> Result<(), StoreError> {
-        self.change_session(session, "DELETE FROM sessions WHERE id = ?1", params![session.0])?;
+        let delete = "DELETE FROM sessions WHERE id = ?1";
+        self.change_session(session, delete, params![session.0], |_| Ok(()))?;
         let what = "erase what was removed from the store";
         match self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
             Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
@@ -299,59 +326,30 @@ impl Store {
             .map_err(|error| StoreError::from_io(what, &self.path, &error))
     }
 
-    /// One statement, unless another program writes the session.
+    /// One statement, unless another program writes the session; `first` is done before it, while
+    /// nobody else can change the store.
     fn change_session(
         &mut self,
         session: SessionId,
         statement: &str,
         values: &[&dyn rusqlite::ToSql],
+        first: impl FnOnce(&Path) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let what = "write to the store";
-        let path = self.path.clone();
+        let (path, own) = (self.path.clone(), self.writers.clone());
         let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, &path, &error);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(broken)?;
-        refuse_if_written(&transaction, what, &path, session)?;
+        refuse_if_written(&transaction, what, &path, session, own.as_deref())?;
+        first(&path)?;
         transaction.execute(statement, values).map_err(broken)?;
         transaction.commit().map_err(broken)
     }
 
     fn broken(&self, what: &'static str, error: &rusqlite::Error) -> StoreError {
         StoreError::from_sqlite(what, &self.path, error)
-    }
-}
-
-/// Makes the folder and an empty file, so that the operating system's own reason is known when it
-/// refuses. A file that is there is not opened: closing it would drop the locks of another `Store`.
-fn create(path: &Path) -> io::Result<()> {
-    if path.exists() {
-        return Ok(());
-    }
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        create_folder(folder)?;
-    }
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.and_then(|_| give_to_folders_owner(path)),
-    }
-}
-
-/// A folder that only this user may enter; one of ours that version control leaves alone.
-fn create_folder(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    give_to_folders_owner(folder)?;
-    match Path::new(DEFAULT_PATH).parent() {
-        Some(own) if folder.ends_with(own) => {
-            let ignored = folder.join(".gitignore");
-            OpenOptions::new().write(true).create_new(true).open(&ignored)?.write_all(b"*\n")?;
-            give_to_folders_owner(&ignored)
-        }
-        _ => Ok(()),
     }
 }
 
@@ -441,6 +439,7 @@ fn refuse_if_written(
     what: &'static str,
     path: &Path,
     session: SessionId,
+    own: Option<&Writers>,
 ) -> Result<(), StoreError> {
     let found: Option<(String, String)> = transaction
         .query_row("SELECT state, owner FROM sessions WHERE id = ?1", [session.0], |row| {
@@ -456,15 +455,57 @@ fn refuse_if_written(
         return Err(no_such_session(what, path, session));
     };
     let is_ours = owner == owner::this_process();
-    if state == state_name(SessionState::Running) && !is_ours && owner::is_alive(&owner) {
-        let process = owner.split(' ').next().unwrap_or_default();
-        let message = format!(
-            "session {} is being written by process {process}; wait until it ends or stop it",
-            session.0
-        );
-        return Err(StoreError::new(StoreErrorKind::Locked, what, path, message));
+    let is_written = || owner::is_alive(&owner) || writers::is_written(path, session.0, own);
+    if state == state_name(SessionState::Running) && !is_ours && is_written() {
+        return Err(written_by_another(what, path, session, &owner));
     }
     Ok(())
+}
+
+/// Makes these the session's writer.
+fn lock(writers: &Writers, session: SessionId, path: &Path) -> Result<(), StoreError> {
+    let what = "write to the store";
+    match writers.lock(session.0) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(written_by_another(what, path, session, "")),
+        Err(error) => Err(StoreError::from_io(what, path, &error)),
+    }
+}
+
+/// Refuses to add to a session that another program has taken up meanwhile, or that isn't there.
+fn check_writer(
+    transaction: &Transaction<'_>,
+    what: &'static str,
+    path: &Path,
+    session: SessionId,
+) -> Result<(), StoreError> {
+    let owner: Option<String> = transaction
+        .query_row("SELECT owner FROM sessions WHERE id = ?1", [session.0], |row| row.get(0))
+        .optional()
+        .map_err(|error| StoreError::from_sqlite(what, path, &error))?;
+    match owner {
+        None => Err(no_such_session(what, path, session)),
+        Some(owner) if owner == owner::this_process() => Ok(()),
+        Some(owner) => Err(written_by_another(what, path, session, &owner)),
+    }
+}
+
+fn written_by_another(
+    what: &'static str,
+    path: &Path,
+    session: SessionId,
+    owner: &str,
+) -> StoreError {
+    let writer = match owner.split_once(' ') {
+        Some((process, _)) if owner::is_alive(owner) => format!("process {process}"),
+        // In a container, its id says nothing here.
+        _ => "another program".to_string(),
+    };
+    let message = format!(
+        "session {} is being written by {writer}; wait until it ends or stop it",
+        session.0
+    );
+    StoreError::new(StoreErrorKind::Locked, what, path, message)
 }
 
 fn no_such_session(what: &'static str, path: &Path, session: SessionId) -> StoreError {

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row};
 
 use super::{
     SessionHead, SessionId, SessionRow, Store, StoreError, StoreErrorKind, VERIFYING, exists,
-    no_such_session, owner,
+    no_such_session, owner, writers,
 };
 use crate::terms::{Event, EventKind, SessionState};
 
@@ -85,7 +85,11 @@ impl Store {
                  FROM sessions ORDER BY id DESC",
             )
             .map_err(broken)?;
-        let read = |row: &Row<'_>| Ok(read_session(row.get(0)?, row, &newer, &self.path));
+        let read = |row: &Row<'_>| {
+            let id: i64 = row.get(0)?;
+            let is_written = || writers::is_written(&self.path, id, self.writers.as_deref());
+            Ok(read_session(id, row, &newer, &self.path, &is_written))
+        };
         let rows = statement.query_map([VERIFYING], read).map_err(broken)?;
         rows.collect::<Result<Vec<_>, _>>().map_err(broken)
     }
@@ -201,6 +205,7 @@ fn read_session(
     row: &Row<'_>,
     newer: &BTreeMap<i64, (i64, String)>,
     path: &Path,
+    is_written: &dyn Fn() -> bool,
 ) -> SessionRow {
     let mut columns = Columns { row, unreadable: None };
     let state = serde_json::from_value(columns.get::<String>(5).into());
@@ -215,7 +220,8 @@ fn read_session(
             server: columns.get(4),
         },
         state,
-        is_alive: state == SessionState::Running && owner::is_alive(&columns.get::<String>(6)),
+        is_alive: state == SessionState::Running
+            && (owner::is_alive(&columns.get::<String>(6)) || is_written()),
         decision: decision.and_then(|json| columns.parsed(serde_json::from_str(&json))),
         verifies: columns.get(8),
         fault: None,

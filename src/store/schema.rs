@@ -172,7 +172,7 @@ fn unfinished(copy: &Path) -> PathBuf {
     with_suffix(copy, ".tmp")
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(suffix);
     path.into()

@@ -52,6 +52,8 @@ impl Ended {
 pub fn program(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sweetspot"));
     command.current_dir(folder).stdin(Stdio::null()).env("LC_ALL", "C.UTF-8");
+    // Tests take turns among themselves.
+    command.env("SWEETSPOT_LOCK", "");
     command
 }
 

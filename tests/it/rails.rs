@@ -58,7 +58,7 @@ impl RailsApp {
 
     fn tune(&self, arguments: &[&str], env: &[(&str, &str)]) -> Ended {
         let mut command = self.command(env!("CARGO_BIN_EXE_sweetspot"));
-        command.args(["tune", "--fresh-session", "--store"]);
+        command.args(["tune", "--fresh-session", "--store"]).env("SWEETSPOT_LOCK", "");
         command.arg(self.folder.path().join("store.db")).args(arguments);
         command.envs(env.iter().copied());
         Running::begin(command).end_within(Duration::from_secs(240))

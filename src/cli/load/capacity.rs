@@ -27,10 +27,11 @@ pub(super) fn run(options: Options) -> anyhow::Result<Exit> {
         let message = "--find-capacity has no --push; write -o json=FILE".to_string();
         return Err(UsageError { message }.into());
     }
-    let (is_quiet, guess) = (options.quiet, options.rate);
+    let (is_quiet, guess, turn) = (options.quiet, options.rate, options.turn);
     let prepared = capacity::prepare(asked_for(options)?, guess).map_err(of_load)?;
     outputs::check_writable(&outputs)?;
     let stop = interrupt::install_with_answer();
+    let _turn = turn.take_alone(&stop)?;
     let mut on = progress::Progress::new(is_quiet);
     let summary = capacity::run(&prepared, &stop, &mut |progress| show(progress, &mut on));
     drop(on);

@@ -9,6 +9,7 @@ use super::outputs::{Output, parse};
 use super::tls::TlsArguments;
 use crate::cli::UsageError;
 use crate::cli::push::PushArgument;
+use crate::cli::turn::TurnArgument;
 use crate::session::load::{Asked, Closing, Length, LogSpec, Protocol, Shape, Speed, Stages};
 use crate::terms::{Arrivals, ConnectionMode, Rate, Slo, Target, parse_duration};
 
@@ -74,7 +75,7 @@ pub struct Options {
     #[arg(conflicts_with_all = ["steps", "ramp"])]
     requests: Option<u64>,
 
-    /// The same load before measuring, left out of the result; whole seconds. Before steps and
+    /// The measured load before measuring, left out of the result; whole seconds. Before steps and
     /// ramps: at the rate that they begin with [2s before each window of --find-capacity]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0s")]
     #[arg(default_value_if("find_capacity", "true", "2s"))]
@@ -198,6 +199,9 @@ pub struct Options {
 
     #[command(flatten)]
     pub push: PushArgument,
+
+    #[command(flatten)]
+    pub turn: TurnArgument,
 
     /// No progress
     #[arg(short, long)]

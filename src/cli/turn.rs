@@ -1,0 +1,41 @@
+//! `--no-wait`: what is done where another sweetspot measures on this machine.
+
+use crate::session::turn::{self, Sharing, Turn, TurnError, measuring};
+use crate::terms::StopSignal;
+
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct TurnArgument {
+    /// Give up where another sweetspot measures on this machine, rather than wait for its end.
+    #[arg(long)]
+    no_wait: bool,
+}
+
+impl TurnArgument {
+    /// The machine, for as long as what is returned is kept.
+    pub fn take_alone(self, stop: &StopSignal) -> Result<Turn, TurnError> {
+        self.take(Sharing::Alone, stop)
+    }
+
+    /// The machine, beside others that put a load on something: said, as each is in the others'
+    /// figures.
+    pub fn take_shared(self, stop: &StopSignal) -> Result<Turn, TurnError> {
+        let turn = self.take(Sharing::Shared, stop)?;
+        let others = turn.others();
+        if !others.is_empty() {
+            eprintln!("{} on this machine: each disturbs the other", measuring(&others));
+        }
+        Ok(turn)
+    }
+
+    fn take(self, sharing: Sharing, stop: &StopSignal) -> Result<Turn, TurnError> {
+        turn::take(sharing, stop, &mut |others| {
+            if !self.no_wait {
+                eprintln!(
+                    "{} on this machine: waiting until that has ended (--no-wait gives up instead)",
+                    measuring(others)
+                );
+            }
+            !self.no_wait
+        })
+    }
+}
