@@ -122,7 +122,10 @@ impl Answering<'_> {
         let failing = self.ledger.slo.as_ref().and_then(|slo| self.ledger.at_any_rate.note(slo));
         let not_held = (!is_held).then_some(SearchNote::NotHeldAtEnd);
         let requests = self.ledger.warmth.requests_needed();
-        let cold = requests.map(|requests| SearchNote::ColdAtFirst { requests });
+        let is_held = self.standing.ending_of(chosen).is_some_and(|ending| ending.held.is_some());
+        let warm = capacity(self.ledger, chosen).filter(|_| is_held);
+        let warm_rps = warm.map(|it| it.value);
+        let cold = requests.map(|requests| SearchNote::ColdAtFirst { requests, warm_rps });
         let all = [self.never_held(chosen), self.hardly_known(), not_held, failing, cold];
         all.into_iter().flatten().collect()
     }

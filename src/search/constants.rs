@@ -27,7 +27,7 @@ pub(super) const MEMORY_EQUIVALENCE: f64 = 0.01;
 pub(super) const SURELY: f64 = 0.99;
 /// Out: the whole interval of its capacity by the best one's lies below this. Judgement.
 pub(super) const BEATEN: f64 = 0.99;
-/// The same after a single block. Judgement.
+/// Out after a single block: its whole interval lies below this. Judgement.
 pub(super) const FAR_BEATEN: f64 = 0.9;
 /// Likely to be far beaten: its capacity in the race by the best one's. Judgement.
 pub(super) const FAR_BEHIND: f64 = 0.8;
@@ -56,14 +56,14 @@ pub(super) const BY_CHANCE: f64 = 0.01;
 pub(super) const LOWER: f64 = 0.9;
 /// All comparisons of knobs of a kind may be wrong with this probability together.
 pub(super) const KNOBS_ERROR: f64 = 0.05;
-/// The same for ending one before its time.
+/// Ending one comparison of knobs before its time may be wrong with this probability.
 pub(super) const KNOBS_ERROR_EARLY: f64 = 0.001;
 /// Sure that a server changes: the interval of this level leaves out what is too little to matter.
 /// Judgement: every session asks.
 pub(super) const STEADY_LEVEL: f64 = 0.999;
 /// What changes by less than this a minute of a start is not worth a word. Judgement.
 pub(super) const CHANGE_A_MINUTE: f64 = 0.03;
-/// The same over the whole session.
+/// What changes by less than this over the whole session is not worth a word.
 pub(super) const CHANGE_A_SESSION: f64 = 0.10;
 /// Replies from which their mean cost is known to some percent.
 pub(super) const COST_REPLIES_LEAST: f64 = 100.0;
@@ -132,7 +132,8 @@ pub(super) const ABOVE_BAR: f64 = 1.01;
 /// After a burst, where the model expects the goal to allow four fifths or more of what went
 /// through. Judgement.
 pub(super) const NEAR_SATURATION_SD_LOG: f64 = 0.12;
-/// The same from two fifths, or where the burst had too few clients.
+/// After a burst with too few clients, or where the model expects the goal to allow two fifths to
+/// four fifths of what went through.
 pub(super) const BELOW_SATURATION_SD_LOG: f64 = 0.35;
 /// The goal allows little of what goes through, or the model knows little of it.
 pub(super) const FAR_BELOW_SATURATION_SD_LOG: f64 = 0.8;
@@ -150,14 +151,15 @@ pub(super) const FAR_MORE: f64 = 1.15;
 /// A server that is offered a little too much goes on answering about as much as it can. One that
 /// answers less than this share of what it is offered has collapsed. Judgement.
 pub(super) const COLLAPSED: f64 = 0.5;
-/// How fast the share of slow requests rises with the rate, as powers of it, near a capacity: at
+/// How fast the share of slow requests rises with the rate near a capacity, as a power of it: at
 /// least. Of a queue with Poisson arrivals whose requests vary as an exponential distribution does,
 /// the share that waits longer than w is about exp(-(1/s - rate) w), so that the power is rate x w;
 /// other queues are less steep, and what a machine does by itself bounds it.
 pub(super) const STEEPNESS_LEAST: f64 = 2.5;
-/// The same at most.
+/// How fast the share of slow requests rises with the rate near a capacity, as a power of it: at
+/// most.
 pub(super) const STEEPNESS_MOST: f64 = 12.0;
-/// How far off that power may be, as a share of it. Judgement.
+/// How far off the power by which slow requests rise may be, as a share of it. Judgement.
 pub(super) const STEEPNESS_ERROR: f64 = 0.5;
 /// Of the goal's limit, what is left to wait; the rest is the request itself. Judgement.
 pub(super) const WAIT_SHARE: f64 = 0.7;
@@ -262,6 +264,9 @@ pub(super) const BLOCKS_LEAST: usize = 2;
 /// seconds to show itself, and windows of ten seconds near the edge of a goal pass and fail in
 /// turn.
 pub(super) const HOLD_LEAST_S: f64 = 30.0;
+/// What a cold start holds is known from a warm one's capacity and from the cost of its first
+/// requests; by so much less sure, as a standard deviation of its logarithm. Judgement.
+pub(super) const COLD_SD_LOG: f64 = 0.1;
 /// And no longer. Judgement.
 pub(super) const HOLD_MOST_S: f64 = 120.0;
 /// The rate is sent for so long before it counts: the server is cold.

@@ -1,5 +1,6 @@
 //! The last part: the chosen setting is started afresh and sent the rate that is to be printed, for
-//! long enough to know. A miss lowers the rate, and it is held again while there is time.
+//! long enough to know. A miss lowers the rate, and it is held again while there is time. Where
+//! fresh starts are cold, it is a cold one that holds it, at a lower rate than a warm one would.
 //!
 //! Everything before this estimates a capacity from short windows; what is printed as held was held
 //! here.
@@ -9,12 +10,11 @@ use std::time::Duration;
 use super::ask::TrialRequest;
 use super::belief::observe;
 use super::constants::{
-    HOLD_ATTEMPTS, HOLD_LEAST_S, HOLD_MOST_S, HOLD_SHARE, HOLD_WARM_UP, SHORT_BUDGET, START_SD_LOG,
-    STEP_DOWN, SURE,
+    COLD_SD_LOG, HOLD_ATTEMPTS, HOLD_LEAST_S, HOLD_MOST_S, HOLD_SHARE, HOLD_WARM_UP, SHORT_BUDGET,
+    START_SD_LOG, STEP_DOWN, SURE,
 };
 use super::estimates::{capacity, drift_sd_log};
 use super::ledger::Ledger;
-use super::loads;
 use super::recommend::Ending;
 use crate::stats::{Estimate, RatePosterior};
 use crate::terms::{
@@ -36,8 +36,8 @@ pub(super) struct Hold {
     missed_rps: Option<f64>,
     /// The rate is the user's, and no other is tried.
     is_asked: bool,
-    /// The start that runs was warmed, where fresh ones are cold.
-    is_warm: bool,
+    /// What a warm start holds at most, where fresh ones are cold, requests/s.
+    warm_high_rps: Option<f64>,
     is_over: bool,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn kept_at_least_s(ledger: &Ledger) -> f64 {
 }
 
 fn before_s(ledger: &Ledger) -> f64 {
-    ledger.start_cost_s + HOLD_WARM_UP.as_secs_f64() + ledger.warm_s()
+    ledger.start_cost_s + HOLD_WARM_UP.as_secs_f64()
 }
 
 /// How long the next attempt measures: all of the time that is left but the shortest attempt's
@@ -84,7 +84,10 @@ impl Hold {
         let estimate = capacity(ledger, configuration)?;
         let duration = attempt(ledger)?;
         let sd_log = (estimate.high / estimate.low).ln() / (2.0 * 1.96);
-        let belief = RatePosterior::with_prior(estimate.value, sd_log);
+        let coldness = ledger.warmth.coldness();
+        let is_cold = coldness > 1.0;
+        let sd_log = if is_cold { sd_log.hypot(COLD_SD_LOG) } else { sd_log };
+        let belief = RatePosterior::with_prior(estimate.value / coldness, sd_log);
         let asked_rps = ledger.plan.objective.rate_rps();
         let rate_rps = asked_rps.unwrap_or_else(|| printable(belief.quantile(1.0 - SURE)));
         Some(Self {
@@ -95,34 +98,27 @@ impl Hold {
             held: None,
             missed_rps: None,
             is_asked: asked_rps.is_some(),
-            is_warm: false,
+            warm_high_rps: is_cold.then_some(estimate.high),
             is_over: false,
         })
     }
 
-    /// The next attempt, or what warms up for it; `None` when it is over.
+    /// The next attempt; `None` when it is over.
     pub fn request(&self, ledger: &Ledger) -> Option<TrialRequest> {
         let (at, purpose) = (self.configuration, TrialPurpose::Hold);
         if self.is_over || !ledger.is_open(&at) {
             return None;
-        }
-        if ledger.warmth.is_cold_at_first() && !self.is_warm {
-            return Some(loads::warm_burst(ledger, at));
         }
         let offered = Offered::Open {
             rate: Rate::per_second(self.rate_rps).expect("finite and positive"),
             arrivals: ledger.plan.arrivals,
         };
         let request = TrialRequest::new(at, purpose, offered, HOLD_WARM_UP, self.duration);
-        Some(TrialRequest { fresh_start: !self.is_warm, ..request })
+        Some(TrialRequest { fresh_start: true, ..request })
     }
 
-    /// Takes the result of an attempt, or of what warms up for one.
+    /// Takes the result of an attempt.
     pub fn take(&mut self, ledger: &Ledger, summary: &TrialSummary) {
-        self.is_warm = summary.purpose == TrialPurpose::Saturate;
-        if self.is_warm {
-            return;
-        }
         self.learn(summary);
         let next = attempt(ledger);
         let is_settled = self.held.is_some_and(|held| held.certain);
@@ -176,6 +172,7 @@ impl Hold {
             return None;
         }
         let (low, high) = self.belief.interval(0.95);
+        let high = self.warm_high_rps.unwrap_or(high).max(high);
         let printed_rps = self.held.map_or(self.rate_rps, |held| held.rate_rps);
         let (value, low) = match self.is_asked {
             true => (self.belief.median(), low),

@@ -13,6 +13,9 @@ pub(super) struct Warmth {
     warming: Option<Warming>,
     /// What a worker answered until a start was warm; 0 where all were from the beginning.
     requests: f64,
+    /// What a request of a cold start's first burst costs, by what one costs once it is warm; 0
+    /// where no start was seen to be cold.
+    coldness: f64,
     /// A dear warm-up was followed by a second burst: what that said holds for every start.
     is_settled: bool,
 }
@@ -21,6 +24,8 @@ pub(super) struct Warmth {
 #[derive(Debug, Clone, Copy)]
 struct Warming {
     bursts: u32,
+    /// CPU seconds of a request in the first of them.
+    first_cost_s: f64,
     /// CPU seconds of a request in the last of them.
     cost_s: f64,
     /// Answered by this start so far, warm-ups included.
@@ -74,11 +79,14 @@ impl Warmth {
         }
         if let Some(before) = before {
             self.requests = self.requests.max(before.answered / burst.workers);
+            self.coldness = self.coldness.max(before.first_cost_s / burst.cost_s);
         }
-        let (bursts, answered) = before.map_or((0, 0.0), |it| (it.bursts, it.answered));
+        let (bursts, answered, first_cost_s) =
+            before.map_or((0, 0.0, burst.cost_s), |it| (it.bursts, it.answered, it.first_cost_s));
         if bursts + 1 < WARMING_BURSTS_MOST && !is_late {
             self.warming = Some(Warming {
                 bursts: bursts + 1,
+                first_cost_s,
                 cost_s: burst.cost_s,
                 answered: answered + burst.answered,
             });
@@ -93,6 +101,12 @@ impl Warmth {
     /// Fresh starts were seen to be cold.
     pub fn is_cold_at_first(&self) -> bool {
         self.requests > 0.0
+    }
+
+    /// By how much a request costs more at a fresh start's beginning; 1 where starts are warm at
+    /// once.
+    pub fn coldness(&self) -> f64 {
+        self.coldness.max(1.0)
     }
 
     /// What each worker has to answer until a start is warm; `None` where starts are so at once.
@@ -132,6 +146,7 @@ mod tests {
         assert_eq!(told(&mut warmth, &[0.01, 0.01], false), 1);
         assert!(!warmth.is_cold_at_first());
         assert_eq!(warmth.requests_needed(), None);
+        assert_eq!(warmth.coldness(), 1.0);
         assert_eq!(warmth.needed_s(Configuration::new(4, 2).unwrap(), 10.0), 0.0);
     }
 
@@ -142,6 +157,7 @@ mod tests {
         // Warm after the second: a thousand for each of the two workers.
         assert_eq!(warmth.needed_s(Configuration::new(4, 2).unwrap(), 400.0), 10.0);
         assert_eq!(warmth.requests_needed(), Some(1000));
+        assert!((warmth.coldness() - 0.02 / 0.012).abs() < 1e-9);
         assert_eq!(warmth.needed_s(Configuration::new(4, 2).unwrap(), 40.0), WARM_MOST_S);
         // The next start was given them; that its warm-up was dear is no news.
         assert_eq!(told(&mut warmth, &[0.012], true), 1);

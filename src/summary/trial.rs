@@ -34,7 +34,8 @@ pub struct Context<'a> {
 
 /// What one trial means, of the app as it is: whoever had it changed notes that in the summary.
 pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
-    let warm_up = warm_up(record);
+    // What is printed as held is so from the planned beginning on.
+    let warm_up = warm_up(record, context.purpose != TrialPurpose::Hold);
     let cut = Duration::from_secs_f64(warm_up.left_out_s);
     let mut summary = load::summarise(&record.load, cut, context.goals, &load::Rules::default());
     let load_s = record.load.run.duration.max(record.load.run.last_reply).as_secs_f64();

@@ -12,8 +12,8 @@ const SAME: f64 = 0.10;
 
 /// Decides by the server's CPU per reply, second by second, which is nearly independent of load and
 /// queueing. The cut never takes more than half of what was measured (White, 1997, and Hoad et al.,
-/// 2010, on MSER-5).
-pub fn warm_up(record: &TrialRecord) -> WarmUp {
+/// 2010, on MSER-5). `may_cut`: false where nothing but the planned part may be left out.
+pub fn warm_up(record: &TrialRecord, may_cut: bool) -> WarmUp {
     let planned = record.load.run.warm_up;
     let cost = cpu_per_reply(record);
     let planned_seconds = planned.as_secs() as usize;
@@ -28,6 +28,7 @@ pub fn warm_up(record: &TrialRecord) -> WarmUp {
         }
         let left_out = planned + Duration::from_secs(cut.at as u64);
         let kind = kind_of(&cost[..left_out.as_secs() as usize], &measured[cut.at..]);
+        let left_out = if may_cut { left_out } else { planned };
         return WarmUp { kind, left_out_s: left_out.as_secs_f64() };
     }
     WarmUp { kind: kind_of(warming, measured), left_out_s: planned.as_secs_f64() }
@@ -112,7 +113,8 @@ mod tests {
             boot: Duration::ZERO,
             failure: None,
         };
-        let WarmUp { kind, left_out_s } = warm_up(&record);
+        let WarmUp { kind, left_out_s } = warm_up(&record, true);
+        assert_eq!(warm_up(&record, false), WarmUp { kind, left_out_s: 2.0 });
         (kind, left_out_s)
     }
 

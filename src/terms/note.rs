@@ -46,8 +46,13 @@ pub enum SearchNote {
     /// what all trials together point to.
     NothingHeldAtEnd { rate_rps: f64 },
     /// Fresh starts are slower until each worker has answered about so many requests, and were
-    /// warmed before they were measured.
-    ColdAtFirst { requests: u64 },
+    /// warmed before they were measured. Where a cold one was sent the printed rate and held it,
+    /// `warm_rps` is about what a warm one holds, requests/s; null where the printed rate is that.
+    ColdAtFirst {
+        requests: u64,
+        #[serde(default)]
+        warm_rps: Option<f64>,
+    },
     /// Of the requests of trials whose latencies were within the goal more failed than it allows:
     /// the load is not the reason, and no rate meets the goal.
     ErrorsAtAnyRate { failed: u64, requests: u64, allowed_ratio: f64 },

@@ -27,8 +27,8 @@ pub fn headline(story: &Story, language: Language) -> String {
     let setting = in_full(story, decision.workers, decision.threads, say);
     let capacity = figures::number(decision.capacity_rps);
     let capacity = if story.is_estimate() { say.about(&capacity) } else { capacity };
-    let is_once_warm = story.is_once_warm();
-    let found = Found { setting: &setting, capacity: &capacity, goal: &goal, is_once_warm };
+    let warmth = story.warmth();
+    let found = Found { setting: &setting, capacity: &capacity, goal: &goal, warmth };
     if let Some(text) = front::headline(story, &found, language) {
         return text;
     }
@@ -367,8 +367,11 @@ mod tests {
         assert!(told(unsure).ends_with("holds 100 requests/s within p95<1s."));
         let estimate = told(SearchNote::NotHeldAtEnd);
         assert!(estimate.ends_with("holds about 100 requests/s within p95<1s,errors<0.1%."));
-        let cold = told(SearchNote::ColdAtFirst { requests: 400 });
-        assert!(cold.ends_with("holds 100 requests/s once warm, within p95<1s,errors<0.1%."));
+        let of_warm = told(SearchNote::ColdAtFirst { requests: 400, warm_rps: None });
+        assert!(of_warm.ends_with("holds 100 requests/s once warm, within p95<1s,errors<0.1%."));
+        let of_cold = told(SearchNote::ColdAtFirst { requests: 400, warm_rps: Some(140.0) });
+        let holds = "holds 100 requests/s (about 140 once warm) within p95<1s,errors<0.1%.";
+        assert!(of_cold.ends_with(holds), "{of_cold}");
     }
 
     fn fact(story: &Story, wanted: &str) -> Option<String> {

@@ -127,6 +127,17 @@ pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>, stored: Option<Stor
     story
 }
 
+/// How a printed rate stands to a fresh start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Warmth {
+    /// Starts hold as much at once as later.
+    Same,
+    /// It is a warm one's, and a fresh one holds less.
+    IsWarm,
+    /// A cold one held it; a warm one holds about so many requests/s.
+    IsCold { warm_rps: f64 },
+}
+
 impl Story {
     /// The runtime's name and version, such as `ruby 3.1.2`, where the plan says it.
     pub fn runtime(&self) -> Option<String> {
@@ -274,9 +285,17 @@ impl Story {
             })
     }
 
-    /// A fresh start holds less than what is printed until it is warm.
-    pub fn is_once_warm(&self) -> bool {
-        self.search_notes().any(|note| matches!(note, SearchNote::ColdAtFirst { .. }))
+    /// How what is printed stands to a fresh start, which is cold.
+    pub fn warmth(&self) -> Warmth {
+        let cold = self.search_notes().find_map(|note| match note {
+            SearchNote::ColdAtFirst { warm_rps, .. } => Some(*warm_rps),
+            _ => None,
+        });
+        match cold {
+            None => Warmth::Same,
+            Some(None) => Warmth::IsWarm,
+            Some(Some(warm_rps)) => Warmth::IsCold { warm_rps },
+        }
     }
 
     /// More requests fail than the goal allows, whatever the load, or it was not shown that fewer

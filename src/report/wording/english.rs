@@ -23,14 +23,20 @@ use super::{
     StillRight, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
-use crate::report::story::{NoFigure, Outcome};
+use crate::report::story::{NoFigure, Outcome, Warmth};
 use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
 
 pub struct English;
 
 impl English {
     fn holding(found: &Found<'_>) -> String {
-        let warm = if found.is_once_warm { " once warm," } else { "" };
+        let warm = match found.warmth {
+            Warmth::Same => String::new(),
+            Warmth::IsWarm => " once warm,".to_string(),
+            Warmth::IsCold { warm_rps } => {
+                format!(" (about {} once warm)", figures::number(warm_rps))
+            }
+        };
         format!("{} requests/s{warm} within {}", found.capacity, found.goal)
     }
 

@@ -22,15 +22,22 @@ use super::{
     Counted, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, MemoryPart, Nearest, Phrases,
     StillRight, Today, Undone, WayOut, Why,
 };
-use crate::report::story::{NoFigure, Outcome};
+use crate::report::figures;
+use crate::report::story::{NoFigure, Outcome, Warmth};
 use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
 
 pub struct Japanese;
 
 impl Japanese {
     fn holding(found: &Found<'_>) -> String {
-        let warm = if found.is_once_warm { "温まれば " } else { "" };
-        format!("{warm}{} を満たしたまま {} リクエスト/秒", found.goal, found.capacity)
+        let (before, after) = match found.warmth {
+            Warmth::Same => ("", String::new()),
+            Warmth::IsWarm => ("温まれば ", String::new()),
+            Warmth::IsCold { warm_rps } => {
+                ("", format!("（温まれば約 {}）", figures::number(warm_rps)))
+            }
+        };
+        format!("{before}{} を満たしたまま {} リクエスト/秒{after}", found.goal, found.capacity)
     }
 
     fn of_those(rate: Option<&str>) -> String {

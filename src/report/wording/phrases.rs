@@ -4,7 +4,7 @@
 
 use super::plan::PlanPhrases;
 use crate::report::figures;
-use crate::report::story::{NoFigure, Outcome};
+use crate::report::story::{NoFigure, Outcome, Warmth};
 use crate::terms::{Arrivals, LimitKind, SessionError, Stated, TrialPurpose, Verdict};
 
 /// What is counted.
@@ -29,8 +29,8 @@ pub struct Found<'a> {
     /// Requests a second, without the unit.
     pub capacity: &'a str,
     pub goal: &'a str,
-    /// A fresh start holds less until it is warm.
-    pub is_once_warm: bool,
+    /// Whether a fresh start holds as much.
+    pub warmth: Warmth,
 }
 
 /// The last part of a session: the chosen setting at the printed rate.

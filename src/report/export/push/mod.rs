@@ -117,7 +117,7 @@ pub fn send(receiver: &Receiver, json: &str, patience: Patience) -> Result<(), P
             Err(error) => (unreachable(receiver, &error, attempt), None),
         };
         let wait = asked.unwrap_or(pause);
-        if attempt >= patience.attempts || began.elapsed() + wait > patience.all {
+        if attempt >= patience.attempts || began.elapsed().saturating_add(wait) > patience.all {
             return Err(error);
         }
         thread::sleep(wait);

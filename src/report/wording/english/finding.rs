@@ -30,6 +30,7 @@ fn what(check: &MachineCheck) -> &str {
         MachineCheck::ListenQueueFound { .. } => "listen queue limit",
         MachineCheck::ClockFound { .. } => "clock source",
         MachineCheck::ControlGroupsFound { .. } => "control groups",
+        MachineCheck::LeftBehindFound { .. } => "left behind",
         MachineCheck::PriorityFound { .. } => "priority",
         MachineCheck::MemoryFound { .. } => "memory",
         MachineCheck::SwapFound { .. } => "swap",
@@ -79,6 +80,14 @@ fn figure(check: &MachineCheck) -> String {
         }
         MachineCheck::ClockFound { source } => source.clone().unwrap_or(NOT_VISIBLE.into()),
         MachineCheck::ControlGroupsFound { permission } => control_groups(permission),
+        MachineCheck::LeftBehindFound { group_ends_all: true } => {
+            "nothing, whatever happens: its control group ends all of a server".into()
+        }
+        MachineCheck::LeftBehindFound { group_ends_all: false } => {
+            "nothing of a server that stays in its session or keeps its environment or output; \
+             one that hides all three may stay when sweetspot and its guardian are killed at once"
+                .into()
+        }
         MachineCheck::PriorityFound { permitted } => priority(*permitted).into(),
         MachineCheck::MemoryFound { memory } => memory.map_or(NOT_VISIBLE.into(), memory_left),
         MachineCheck::SwapFound { total_bytes: 0, .. } => "none".into(),
@@ -181,7 +190,7 @@ fn advice(check: &MachineCheck) -> &'static str {
             "reading the time costs a microsecond or more with this one; boot with clocksource=tsc \
              if the machine's TSC is stable"
         }
-        MachineCheck::ControlGroupsFound { .. } => {
+        MachineCheck::ControlGroupsFound { .. } | MachineCheck::LeftBehindFound { .. } => {
             "run under `systemd-run --user --scope -p Delegate=yes`; without it --cpus and \
              --memory are not enforced as quota and limit"
         }

@@ -60,10 +60,16 @@ fn of_search(note: &SearchNote) -> String {
              printed one is what all trials together point to",
             rate(*rate_rps)
         ),
-        SearchNote::ColdAtFirst { requests } => format!(
+        SearchNote::ColdAtFirst { requests, warm_rps: None } => format!(
             "a fresh start is slower until each worker has answered about {requests} requests: \
              what is printed holds once servers are warm, so let a new one warm up before it gets \
              its whole load"
+        ),
+        SearchNote::ColdAtFirst { requests, warm_rps: Some(warm_rps) } => format!(
+            "a fresh start is slower until each worker has answered about {requests} requests: \
+             what is printed was held by a cold one, and a warm one holds about {}; the other \
+             figures are of warm ones",
+            rate(*warm_rps)
         ),
         SearchNote::ErrorsAtAnyRate { failed, requests, allowed_ratio } => format!(
             "{}, {}, and {} may: the load is not the reason, and no rate meets that part of the \

@@ -30,6 +30,7 @@ fn what(check: &MachineCheck) -> &str {
         MachineCheck::ListenQueueFound { .. } => "listen キューの上限",
         MachineCheck::ClockFound { .. } => "クロックソース",
         MachineCheck::ControlGroupsFound { .. } => "control group",
+        MachineCheck::LeftBehindFound { .. } => "残るもの",
         MachineCheck::PriorityFound { .. } => "優先度",
         MachineCheck::MemoryFound { .. } => "メモリ",
         MachineCheck::SwapFound { .. } => "スワップ",
@@ -79,6 +80,14 @@ fn figure(check: &MachineCheck) -> String {
         }
         MachineCheck::ClockFound { source } => source.clone().unwrap_or(NOT_VISIBLE.into()),
         MachineCheck::ControlGroupsFound { permission } => control_groups(permission),
+        MachineCheck::LeftBehindFound { group_ends_all: true } => {
+            "何も残りません。サーバー全体がコントロールグループごと終了されます".into()
+        }
+        MachineCheck::LeftBehindFound { group_ends_all: false } => {
+            "セッション、環境変数、出力のどれかを保つサーバーなら何も残りません。三つとも隠すサーバーは、sweetspot と監視プロセスが同時に強制終了されると\
+             残ることがあります"
+                .into()
+        }
         MachineCheck::PriorityFound { permitted } => priority(*permitted).into(),
         MachineCheck::MemoryFound { memory } => memory.map_or(NOT_VISIBLE.into(), memory_left),
         MachineCheck::SwapFound { total_bytes: 0, .. } => "ありません".into(),
@@ -181,7 +190,7 @@ fn advice(check: &MachineCheck) -> &'static str {
             "このクロックソースでは、時刻を読むのに 1 マイクロ秒以上かかります。マシンの TSC \
              が安定していれば、clocksource=tsc で起動してください"
         }
-        MachineCheck::ControlGroupsFound { .. } => {
+        MachineCheck::ControlGroupsFound { .. } | MachineCheck::LeftBehindFound { .. } => {
             "`systemd-run --user --scope -p Delegate=yes` の下で実行してくだ\
              さい。そうしないと、--cpus と --memory はクォータや上限として強制されません"
         }

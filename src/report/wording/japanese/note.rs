@@ -61,9 +61,14 @@ fn of_search(note: &SearchNote) -> String {
              どれもさばけませんでした。表示した値は、すべての試行から見積もったものです",
             rate(*rate_rps)
         ),
-        SearchNote::ColdAtFirst { requests } => format!(
+        SearchNote::ColdAtFirst { requests, warm_rps: None } => format!(
             "起動したばかりのサーバーは、各ワーカーが約 {requests} 件に応答するまで遅くなります。表示した負荷は、温ま\
              ったサーバーのものです。新しいサーバーは、温めてからすべての負荷をかけてください"
+        ),
+        SearchNote::ColdAtFirst { requests, warm_rps: Some(warm_rps) } => format!(
+            "起動したばかりのサーバーは、各ワーカーが約 {requests} 件に応答するまで遅くなります。表示した負荷は、冷え\
+             たサーバーがさばいたものです。温まれば約 {} をさばけます。ほかの値は温まったサーバーのものです",
+            rate(*warm_rps)
         ),
         SearchNote::ErrorsAtAnyRate { failed, requests, allowed_ratio } => format!(
             "レイテンシーが目標内の間にも、{requests} リクエストのうち {failed} 件（{}）が失敗しました。許容は {} \
