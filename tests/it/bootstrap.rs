@@ -9,7 +9,9 @@ use tempfile::TempDir;
 /// A machine on which everything is there, Rust is recent, and the user is root.
 const COMPLETE: &str = r#"
 fake() { printf '#!/bin/sh\n%s\n' "$2" > "$1"; chmod +x "$1"; }
-for tool in sed sort head tr grep env dirname; do ln -s "$(command -v $tool)" $tool; done
+for tool in sed sort head tr grep env dirname tee chmod rm; do
+    ln -s "$(command -v $tool)" $tool
+done
 fake id 'echo 0'
 fake cargo 'echo "cargo 1.100.0 (abc 2027-01-01)"'
 fake rustc 'echo "rustc 1.100.0-nightly (abc 2027-01-01)"'
@@ -20,7 +22,8 @@ for tool in strace mariadbd memcached; do fake $tool ''; done
 fake fc-list 'echo /usr/share/fonts/gothic.ttf'
 fake apt-get 'echo "apt-get $*" >> "$LOG"'
 fake apt-cache 'echo "  Candidate: 1.96.0+dfsg1-1~deb12u2"'
-fake sudo 'echo "sudo $*" >> "$LOG"; shift; [ "$1" = env ] || exit 1; "$@"'
+fake sudo 'echo "sudo $*" >> "$LOG"; [ "$1" = -n ] && shift
+case "$1" in env | tee | chmod | rm) "$@" ;; *) exit 1 ;; esac'
 "#;
 
 /// What bootstrap did on a made-up machine.
@@ -30,6 +33,8 @@ struct Outcome {
     said: String,
     /// The calls of apt-get and sudo, a line each.
     calls: String,
+    /// What it left of the file that forbids daemons.
+    left: Vec<String>,
 }
 
 /// Runs bootstrap on the complete machine after `changes`, a shell script run in the folder of
@@ -48,11 +53,13 @@ fn bootstrap(purpose: &str, changes: &str) -> Outcome {
         .unwrap();
     assert!(made.success(), "{changes}");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/bootstrap");
+    let policy = folder.path().join("policy-rc.d");
     let Output { status, stdout, stderr } = Command::new("/bin/sh")
         .args([script, purpose])
         .env_clear()
         .env("PATH", &programs)
         .env("LOG", &log)
+        .env("POLICY_RC_D", &policy)
         .stdin(std::process::Stdio::null())
         .output()
         .unwrap();
@@ -61,6 +68,7 @@ fn bootstrap(purpose: &str, changes: &str) -> Outcome {
         code: status.code().unwrap(),
         said: String::from_utf8(stderr).unwrap(),
         calls: std::fs::read_to_string(&log).unwrap_or_default(),
+        left: std::fs::read_to_string(&policy).into_iter().collect(),
     }
 }
 
@@ -134,8 +142,19 @@ fn a_user_is_asked_through_sudo_after_saying_what_for() {
          ruby-rails ruby-sqlite3 unicorn thin"
     ));
     // Nobody is there to type a password.
-    assert!(outcome.calls.starts_with("sudo -n env"), "{}", outcome.calls);
+    assert!(outcome.calls.contains("\nsudo -n env"), "{}", outcome.calls);
     assert!(outcome.calls.contains("install -y --no-install-recommends gcc"), "{}", outcome.calls);
+}
+
+#[test]
+fn no_daemon_is_started_by_what_is_installed() {
+    let asks = "fake apt-get 'sh \"$POLICY_RC_D\"; echo \"daemons: $?\" >> \"$LOG\"';
+        ln -s /bin/sh sh;";
+    let outcome = bootstrap("test", &format!("{asks} rm mariadbd memcached"));
+    assert!(outcome.said.contains("not started now"), "{}", outcome.said);
+    // 101: not allowed (invoke-rc.d's policy layer).
+    assert!(outcome.calls.starts_with("daemons: 101\n"), "{}", outcome.calls);
+    assert_eq!(outcome.left, Vec::<String>::new());
 }
 
 #[test]

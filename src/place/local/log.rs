@@ -13,6 +13,13 @@ use crate::terms::Secrets;
 /// Bytes at the end that are looked at.
 const TAIL: u64 = 64 << 10;
 
+/// Bytes that are read at one look, whatever the server prints meanwhile: the rest is read at the
+/// next.
+const AT_ONCE: u64 = 4 << 20;
+
+/// Bytes at the beginning of a line that are looked at.
+const LONGEST_LINE: usize = 64 << 10;
+
 /// Most lines that are shown.
 const SHOWN: usize = 20;
 
@@ -22,7 +29,7 @@ const SHOWN_OF_A_BACKTRACE: usize = 1;
 /// Reads on where it stopped, and counts lines.
 pub struct LineCounter {
     file: File,
-    /// After the last line's end.
+    /// After the last line's end, as far as it is looked at.
     part: Vec<u8>,
     wanted: Vec<ReadyLine>,
     counts: Vec<u16>,
@@ -41,16 +48,25 @@ impl LineCounter {
     /// # Errors
     /// The log cannot be read.
     pub fn counts(&mut self) -> io::Result<&[u16]> {
-        // Bounded, whatever the server prints meanwhile: the rest is read the next time.
-        (&self.file).take(1 << 20).read_to_end(&mut self.part)?;
-        while let Some(end) = memchr::memchr(b'\n', &self.part) {
-            let line: Vec<u8> = self.part.drain(..=end).collect();
-            let line = String::from_utf8_lossy(&line);
+        let mut read = Vec::new();
+        (&self.file).take(AT_ONCE).read_to_end(&mut read)?;
+        let mut rest = read.as_slice();
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            self.add(&rest[..=end]);
+            let line = String::from_utf8_lossy(&self.part);
             for (wanted, count) in self.wanted.iter().zip(&mut self.counts) {
                 *count = count.saturating_add(wanted.matches(&line).into());
             }
+            self.part.clear();
+            rest = &rest[end + 1..];
         }
+        self.add(rest);
         Ok(&self.counts)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let room = LONGEST_LINE - self.part.len();
+        self.part.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 }
 
@@ -181,6 +197,24 @@ mod tests {
         assert_eq!(counter.counts().unwrap(), [1]);
         writeln!(file, "ted").unwrap();
         assert_eq!(counter.counts().unwrap(), [2]);
+    }
+
+    #[test]
+    fn a_line_without_an_end_takes_little_memory_and_hides_no_later_one() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let booted = ReadyLine { contains: vec!["booted".into()], count: 1 };
+        let mut counter = LineCounter::open(file.path(), vec![booted]).unwrap();
+        let piece = vec![b'x'; AT_ONCE as usize];
+        for _ in 0..3 {
+            file.write_all(&piece).unwrap();
+            assert_eq!(counter.counts().unwrap(), [0]);
+            assert_eq!(counter.part.len(), LONGEST_LINE);
+        }
+        writeln!(file, "\nbooted").unwrap();
+        assert_eq!(counter.counts().unwrap(), [1]);
+        // As many lines as a look takes are looked at in one go.
+        file.write_all(b"booted\n".repeat(AT_ONCE as usize / 7).as_slice()).unwrap();
+        assert_eq!(counter.counts().unwrap(), [u16::MAX]);
     }
 
     #[test]

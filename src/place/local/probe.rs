@@ -50,8 +50,8 @@ pub fn ask(
             Err(error) if is_time_up(&error) => {}
             Err(error) => return Err(error),
         }
-        if let Some(end) = memchr::memmem::find(&head, b"\r\n\r\n") {
-            return parse(&head[..end]).ok_or_else(|| ErrorKind::InvalidData.into());
+        if let Some(reply) = final_reply(&head) {
+            return reply.ok_or_else(|| ErrorKind::InvalidData.into());
         }
         if head.len() > LONGEST_HEAD {
             return Err(ErrorKind::InvalidData.into());
@@ -80,6 +80,19 @@ fn request(address: SocketAddr, target: &Target) -> Vec<u8> {
     }
     text.push_str("Connection: close\r\n\r\n");
     text.into_bytes()
+}
+
+/// The reply, once its head is there: interim ones (1xx) come before it. `Some(None)`: no HTTP.
+fn final_reply(mut read: &[u8]) -> Option<Option<Reply>> {
+    const END: &[u8] = b"\r\n\r\n";
+    loop {
+        let end = memchr::memmem::find(read, END)?;
+        match parse(&read[..end]) {
+            // 101 is no interim reply: another protocol follows.
+            Some(Reply { status: 100 | 102..=199, .. }) => read = &read[end + END.len()..],
+            reply => return Some(reply),
+        }
+    }
 }
 
 fn parse(head: &[u8]) -> Option<Reply> {
@@ -119,6 +132,18 @@ mod tests {
 
     fn soon() -> Instant {
         Instant::now() + Duration::from_secs(5)
+    }
+
+    #[test]
+    fn interim_replies_come_before_the_one_that_counts() {
+        let (address, server) = serve(
+            "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n\
+             HTTP/1.1 204 No Content\r\n\r\n",
+        );
+        let target = Target::get("/");
+        let reply = ask(address, &target, soon(), &mut || ControlFlow::Continue(())).unwrap();
+        assert_eq!(reply.status, 204);
+        server.join().unwrap();
     }
 
     #[test]
