@@ -19,6 +19,7 @@ mod report;
 mod serve;
 mod sessions;
 mod tune;
+mod turn;
 mod verify;
 mod watch;
 
@@ -58,7 +59,7 @@ enum Verb {
     Lab(lab::Arguments),
     Doctor(doctor::Arguments),
     #[command(hide = true, name = "__guardian")]
-    Guardian,
+    Guardian(guardian::Arguments),
 }
 
 /// Runs the command that was typed and returns its exit code; errors are printed here.
@@ -85,6 +86,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn run(verb: Verb) -> anyhow::Result<Exit> {
+    if !matches!(verb, Verb::Guardian(_)) {
+        crate::session::guardian::end_abandoned().iter().for_each(|line| eprintln!("{line}"));
+    }
     match verb {
         Verb::Tune(arguments) => tune::run(*arguments),
         Verb::Load(arguments) => load::run(arguments),
@@ -97,7 +101,7 @@ fn run(verb: Verb) -> anyhow::Result<Exit> {
         Verb::Sessions(arguments) => sessions::run(arguments),
         Verb::Lab(arguments) => lab::run(arguments),
         Verb::Doctor(arguments) => doctor::run(arguments),
-        Verb::Guardian => guardian::run(),
+        Verb::Guardian(arguments) => guardian::run(&arguments),
     }
 }
 

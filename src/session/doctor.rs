@@ -34,6 +34,7 @@ pub struct DoctorSettings {
 pub fn check(settings: &DoctorSettings) -> Vec<Finding> {
     let host = host::read();
     let look = Duration::from_millis(if settings.quick { 500 } else { 1000 });
+    let own_groups = groups::own(Path::new("/"));
     // The probe makes its own load, so the look at other programs' load comes first.
     let busy = look_at_load(&host.allowed_cores, look);
     let budget = Duration::from_millis(if settings.quick { 400 } else { 1200 });
@@ -53,7 +54,8 @@ pub fn check(settings: &DoctorSettings) -> Vec<Finding> {
         classify::clock(&text_in(
             "/sys/devices/system/clocksource/clocksource0/current_clocksource",
         )),
-        classify::control_group(cgroup::permission(&groups::own(Path::new("/")))),
+        classify::control_group(cgroup::permission(&own_groups)),
+        classify::left_behind(cgroup::may_kill(&own_groups)),
         classify::priority(load::priority_permitted()),
     ];
     findings.extend(classify::memory(host.memory, host.memory_limit.as_ref().map(|at| at.limit)));

@@ -1,9 +1,38 @@
-//! What `sweetspot __guardian` does: it watches over a server that a place has started.
+//! What `sweetspot __guardian` does: it watches over a server that a place has started, or waits
+//! for the end of one that does. And what any verb does about those that were killed.
 
-/// Takes orders on standard input until it closes, then ends whatever is left of the server.
+use std::path::Path;
+
+use crate::place::local::{guardian, leftovers};
+
+/// Takes orders on standard input until it closes, then ends whatever is left of the server; with
+/// `after`, a guardian's record and its parent: waits until that guardian has ended.
 ///
 /// # Errors
 /// The operating system refuses what the guardian needs.
-pub fn run() -> std::io::Result<()> {
-    crate::place::local::guardian::run()
+pub fn run(after: Option<(&Path, u32)>) -> std::io::Result<()> {
+    match after {
+        None => guardian::run(),
+        Some((record, parent)) => guardian::run_after(record, parent),
+    }
+}
+
+/// Ends what was left behind when an earlier sweetspot and its guardian were killed; a line for
+/// each that says so.
+pub fn end_abandoned() -> Vec<String> {
+    let said = |ended: &leftovers::Ended| {
+        let scratch = ended.scratch.display();
+        let count = |n: usize, one: &str, many: &str| match n {
+            0 => String::new(),
+            1 => format!("a {one}, "),
+            n => format!("{n} {many}, "),
+        };
+        let processes = count(ended.processes, "process", "processes");
+        let groups = count(ended.groups, "control group", "control groups");
+        let rest = if ended.is_all { "" } else { "; some of it is there still" };
+        format!(
+            "ended what a sweetspot that was killed had left: {processes}{groups}{scratch}{rest}"
+        )
+    };
+    leftovers::end_abandoned().iter().map(said).collect()
 }

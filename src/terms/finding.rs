@@ -75,6 +75,10 @@ pub enum MachineCheck {
     ControlGroupsFound {
         permission: GroupPermission,
     },
+    /// Whether all of a server ends by its control group, also what hides from us.
+    LeftBehindFound {
+        group_ends_all: bool,
+    },
     PriorityFound {
         permitted: Priority,
     },
@@ -200,6 +204,7 @@ impl MachineCheck {
             Self::ListenQueueFound { .. } => "somaxconn",
             Self::ClockFound { .. } => "clock",
             Self::ControlGroupsFound { .. } => "control_groups",
+            Self::LeftBehindFound { .. } => "left_behind",
             Self::PriorityFound { .. } => "priority",
             Self::MemoryFound { .. } => "memory",
             Self::SwapFound { .. } => "swap",

@@ -30,6 +30,7 @@ fn json_is_an_array_of_findings_and_the_exit_code_says_whether_one_is_bad() {
         "somaxconn",
         "clock",
         "control_groups",
+        "left_behind",
         "priority",
         "memory",
         "swap",

@@ -3,12 +3,14 @@
 mod app;
 mod disk;
 mod killed;
+mod killed_both;
 pub mod nothing_left;
 mod output;
 mod root;
 mod secrets;
 pub mod site;
 mod stopped;
+mod two_at_once;
 mod unprivileged;
 
 pub use disk::limit_file_size;

@@ -187,7 +187,7 @@ pub fn title(pid: u32) -> String {
     String::from_utf8_lossy(&cmdline).replace('\0', " ").trim().to_string()
 }
 
-fn parent(pid: u32) -> Option<u32> {
+pub fn parent(pid: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
 }

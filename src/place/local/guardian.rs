@@ -22,10 +22,10 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use self::input::{Input, Woken};
-pub use self::launch::MARK;
-use self::launch::c_strings;
+use self::launch::{Confined, MARK, c_strings};
 use self::log_file::LogFile;
 use super::cgroup::{self, Group, Limits};
+use super::leftovers::{self, Kept, Record};
 use super::orders::{Order, Reply};
 use super::processes::{self, Reaped};
 use crate::monitor::groups;
@@ -41,6 +41,8 @@ const KILLING: Duration = Duration::from_secs(10);
 pub fn run() -> io::Result<()> {
     prepare()?;
     let mut guardian = Guardian {
+        mark: launch::mark(),
+        record: None,
         scratch: None,
         group: Group::default(),
         run_as: None,
@@ -67,8 +69,23 @@ pub fn run() -> io::Result<()> {
     Ok(())
 }
 
+/// Waits for the end of the guardian whose record this is, and ends what it left, unless `parent`
+/// lives and does.
+///
+/// # Errors
+/// There is no such record.
+pub fn run_after(record: &Path, parent: u32) -> io::Result<()> {
+    ignore_signals();
+    leftovers::end_after(record, parent)
+}
+
 /// Makes this process deaf to the terminal and the parent of every orphan below it.
 fn prepare() -> io::Result<()> {
+    ignore_signals();
+    processes::adopt_orphans()
+}
+
+fn ignore_signals() {
     extern "C" fn nothing(_: libc::c_int) {}
     // It fails only when we lead a session already, which is as good.
     let _ = rustix::process::setsid();
@@ -82,7 +99,6 @@ fn prepare() -> io::Result<()> {
             libc::sigaction(signal, &action, std::ptr::null_mut());
         }
     }
-    processes::adopt_orphans()
 }
 
 /// Are there children?
@@ -93,6 +109,10 @@ enum Remaining {
 }
 
 struct Guardian {
+    /// In the environment of all that is started.
+    mark: String,
+    /// What is to be ended should we be killed; `None` where it cannot be written.
+    record: Option<Kept>,
     scratch: Option<PathBuf>,
     group: Group,
     /// Whom all that is started belongs to; `None`: to whoever we are.
@@ -132,8 +152,20 @@ impl Guardian {
         self.run_as = run_as;
         match made.and_then(|folder| self.give_away(&folder).map(|()| folder)) {
             Ok(folder) => {
+                let variable = format!("{MARK}={}", self.mark);
+                let mut record = Record::new(variable.clone(), &folder);
+                self.record = Kept::write(&record).ok();
                 self.group = usable_group(limits);
-                Reply::Begun { scratch: folder, group: self.group.clone() }
+                record.group = self.group.clone();
+                if self.record.as_mut().is_some_and(|kept| kept.replace(&record).is_err()) {
+                    self.record = None;
+                }
+                Reply::Begun {
+                    scratch: folder,
+                    group: self.group.clone(),
+                    mark: variable,
+                    record: self.record.as_ref().map(|kept| kept.path().to_path_buf()),
+                }
             }
             Err(error) => Reply::Refused { message: error.to_string() },
         }
@@ -151,7 +183,8 @@ impl Guardian {
         }
         let log = self.log.as_ref().expect("it was opened above");
         let join_files = self.group.join_files();
-        match launch::spawn(command, log, cpus, nice, &join_files, self.run_as.as_ref()) {
+        let confined = Confined { cpus, nice, join_files: &join_files };
+        match launch::spawn(command, &self.mark, log, confined, self.run_as.as_ref()) {
             Ok(pid) => {
                 self.started.push(pid);
                 Reply::Started { pid }
@@ -214,9 +247,9 @@ impl Guardian {
         let own = std::process::id();
         loop {
             self.group.kill();
-            for pid in processes::descendants(own) {
+            for process in processes::descendants(own) {
                 // It may have ended meanwhile; whoever changed its user shows up in what is left.
-                let _ = processes::signal(pid, libc::SIGKILL);
+                let _ = process.signal(libc::SIGKILL);
             }
             // Every process below us hangs on a child of ours: no child, nothing left.
             if self.reap() == Remaining::None {
@@ -224,7 +257,7 @@ impl Guardian {
                 return Vec::new();
             }
             if Instant::now() >= deadline {
-                return processes::descendants(own);
+                return processes::descendants(own).into_iter().map(|it| it.pid).collect();
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -236,6 +269,7 @@ impl Guardian {
         if let Some(folder) = self.scratch.take() {
             let _ = fs::remove_dir_all(folder);
         }
+        self.record = None;
     }
 
     fn say(&mut self, reply: &Reply) {

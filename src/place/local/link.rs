@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use super::cgroup::{Group, Limits};
 use super::error::{environment, guardian_gone};
-use super::guardian::MARK;
 use super::orders::{Order, Reply};
 use super::processes;
 use crate::place::PlaceError;
@@ -35,6 +34,10 @@ pub struct Link {
     /// Our own folder; the guardian removes it.
     pub scratch: PathBuf,
     pub group: Group,
+    /// `NAME=value` in the environment of all that the guardian starts.
+    mark: String,
+    /// What it answers for, and who waits for its end.
+    record: Option<(PathBuf, Child)>,
 }
 
 impl Link {
@@ -50,15 +53,8 @@ impl Link {
     ) -> io::Result<Self> {
         // Should the guardian be killed, what was below it falls to us.
         processes::adopt_orphans()?;
-        let mut command = Command::new(program);
-        command.arg("__guardian").stdin(Stdio::piped()).stdout(Stdio::piped());
-        // In a session of its own from its first moment, so that the terminal's Ctrl-C never gets
-        // there.
-        // SAFETY: between fork and exec only setsid is called, which takes nothing.
-        unsafe {
-            command.arg0("sweetspot").pre_exec(|| Ok(rustix::process::setsid().map(drop)?));
-        }
-        let mut child = command.spawn()?;
+        let mut command = guardian(program);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let orders = child.stdin.take();
         let (sender, replies) = sync_channel(UNREAD);
         let stdout = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
@@ -72,11 +68,16 @@ impl Link {
             reader: Some(reader),
             scratch: PathBuf::new(),
             group: Group::default(),
+            mark: String::new(),
+            record: None,
         };
         link.order(&Order::Begin { scratch_in: scratch_in.to_vec(), limits, run_as })?;
         match link.next_reply(ANSWER) {
-            Ok(Reply::Begun { scratch, group }) => {
-                (link.scratch, link.group) = (scratch, group);
+            Ok(Reply::Begun { scratch, group, mark, record }) => {
+                (link.scratch, link.group, link.mark) = (scratch, group, mark);
+                let awaiting =
+                    |path: PathBuf| Some((path.clone(), await_end(program, &path).ok()?));
+                link.record = record.and_then(awaiting);
                 Ok(link)
             }
             Ok(Reply::Refused { message }) => Err(io::Error::other(message)),
@@ -153,29 +154,52 @@ impl Link {
         if !self.scratch.as_os_str().is_empty() {
             let _ = std::fs::remove_dir_all(&self.scratch);
         }
+        if let Some((path, mut awaiting)) = self.record.take() {
+            // Nothing is left to be ended after us.
+            let _ = std::fs::remove_file(path);
+            let _ = awaiting.kill();
+            let _ = awaiting.wait();
+        }
     }
 
     /// Ends what a guardian that was killed left to us.
     fn end_orphans(&self) {
         let guardian = self.child.id();
-        let mark = format!("{MARK}={guardian}");
         let deadline = Instant::now() + ANSWER;
         loop {
-            let orphans = processes::children_of(std::process::id(), guardian, &mark);
+            let orphans = processes::children_of(std::process::id(), guardian, &self.mark);
             if orphans.is_empty() || Instant::now() >= deadline {
                 return;
             }
             self.group.kill();
             for orphan in orphans {
-                for pid in processes::descendants(orphan).into_iter().chain([orphan]) {
+                for process in processes::descendants(orphan) {
                     // It may have ended meanwhile; the loop looks again.
-                    let _ = processes::signal(pid, libc::SIGKILL);
+                    let _ = process.signal(libc::SIGKILL);
                 }
+                let _ = processes::signal(orphan, libc::SIGKILL);
                 processes::reap(Some(orphan));
             }
             std::thread::sleep(Duration::from_millis(2));
         }
     }
+}
+
+/// The command that becomes a guardian, in a session of its own from its first moment, so that the
+/// terminal's Ctrl-C never gets there.
+fn guardian(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.arg0("sweetspot").arg("__guardian");
+    // SAFETY: between fork and exec only setsid is called, which takes nothing.
+    unsafe { command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?)) };
+    command
+}
+
+/// Starts who ends what is left should both of us be killed.
+fn await_end(program: &Path, record: &Path) -> io::Result<Child> {
+    let mut command = guardian(program);
+    command.arg("--after").arg(record).arg("--parent").arg(std::process::id().to_string());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }
 
 impl Drop for Link {

@@ -10,6 +10,7 @@ pub mod cgroup;
 mod error;
 mod files;
 pub(crate) mod guardian;
+pub(crate) mod leftovers;
 mod link;
 mod log;
 mod machine;

@@ -45,6 +45,10 @@ pub enum Reply {
     Begun {
         scratch: PathBuf,
         group: Group,
+        /// `NAME=value` in the environment of all that is started.
+        mark: String,
+        /// Who is to end everything should we be killed reads it.
+        record: Option<PathBuf>,
     },
     Started {
         pid: u32,

@@ -5,7 +5,12 @@
 use std::fs;
 use std::io;
 
-use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, wait, waitpid};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal,
+    set_child_subreaper, wait, waitpid,
+};
+use serde::{Deserialize, Serialize};
 
 /// A process's place among the others.
 #[derive(Clone, Copy)]
@@ -13,6 +18,8 @@ struct Kin {
     pid: u32,
     parent: u32,
     session: u32,
+    /// Clock ticks from the system's start to its own.
+    started: u64,
 }
 
 /// `None` when there is no such process.
@@ -20,10 +27,11 @@ fn kin(pid: u32) -> Option<Kin> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name is in brackets and may itself contain spaces and brackets.
     let (_, after_name) = stat.rsplit_once(')')?;
-    // State, parent, process group, session.
+    // State, parent, process group, session; the start is the twentieth.
     let mut fields = after_name.split_whitespace().skip(1);
     let parent = fields.next()?.parse().ok()?;
-    Some(Kin { pid, parent, session: fields.nth(1)?.parse().ok()? })
+    let session = fields.nth(1)?.parse().ok()?;
+    Some(Kin { pid, parent, session, started: fields.nth(15)?.parse().ok()? })
 }
 
 /// Every process there is, by process id.
@@ -41,13 +49,24 @@ fn all() -> Vec<Kin> {
 ///
 /// A look at /proc takes time, and a process whose parent ends meanwhile can be missed: look again
 /// until a certain sign says that nothing is left.
-pub fn descendants(root: u32) -> Vec<u32> {
-    with_descendants(vec![root]).split_off(1)
+pub fn descendants(root: u32) -> Vec<Process> {
+    let all = all();
+    below(&all, vec![root]).into_iter().skip(1).filter_map(|pid| process_in(&all, pid)).collect()
 }
 
 /// These processes, then every one below any of them, as [`descendants`] finds it.
 pub fn with_descendants(roots: Vec<u32>) -> Vec<u32> {
+    below(&all(), roots)
+}
+
+/// Every process of which this is true, then every one below any of them.
+pub fn all_below(is_meant: impl Fn(u32) -> bool) -> Vec<Process> {
     let all = all();
+    let roots = all.iter().map(|kin| kin.pid).filter(|pid| is_meant(*pid)).collect();
+    below(&all, roots).into_iter().filter_map(|pid| process_in(&all, pid)).collect()
+}
+
+fn below(all: &[Kin], roots: Vec<u32>) -> Vec<u32> {
     let mut found = roots;
     let mut next = 0;
     while let Some(&pid) = found.get(next) {
@@ -60,19 +79,72 @@ pub fn with_descendants(roots: Vec<u32>) -> Vec<u32> {
     found
 }
 
+fn process_in(all: &[Kin], pid: u32) -> Option<Process> {
+    let kin = all.iter().find(|kin| kin.pid == pid)?;
+    Some(Process { pid, started: kin.started })
+}
+
+/// This process and those that it was started by.
+pub fn own_line() -> Vec<u32> {
+    let mut line = vec![std::process::id()];
+    while let Some(kin) = line.last().and_then(|pid| kin(*pid)) {
+        if kin.parent == 0 || line.contains(&kin.parent) {
+            break;
+        }
+        line.push(kin.parent);
+    }
+    line
+}
+
 /// The children of `parent` that are in this session or were started with `variable` (`NAME=value`)
 /// in their environment.
 pub fn children_of(parent: u32, session: u32, variable: &str) -> Vec<u32> {
-    let carries = |pid: u32| {
-        fs::read(format!("/proc/{pid}/environ"))
-            .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|v| v == variable.as_bytes()))
-    };
-    let belongs = |kin: &Kin| kin.session == session || carries(kin.pid);
+    let belongs = |kin: &Kin| kin.session == session || carries(kin.pid, variable);
     let children = all().into_iter().filter(|kin| kin.parent == parent);
     children.filter(belongs).map(|kin| kin.pid).collect()
 }
 
-/// Sends a signal; a process that has ended already is fine.
+/// Was it started with this `NAME=value` in its environment, and has not rewritten it?
+pub fn carries(pid: u32, variable: &str) -> bool {
+    fs::read(format!("/proc/{pid}/environ"))
+        .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|v| v == variable.as_bytes()))
+}
+
+/// A process that was seen; another that has its id by now is not taken for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    pub pid: u32,
+    started: u64,
+}
+
+impl Process {
+    /// `None` when there is no such process.
+    pub fn of(pid: u32) -> Option<Self> {
+        kin(pid).map(|kin| Self { pid, started: kin.started })
+    }
+
+    /// Sends it a signal; one that has ended already is fine.
+    ///
+    /// # Errors
+    /// It belongs to somebody else.
+    pub fn signal(self, number: i32) -> io::Result<()> {
+        let id = Pid::from_raw(self.pid.cast_signed()).ok_or(io::ErrorKind::InvalidInput)?;
+        let named = Signal::from_named_raw(number).ok_or(io::ErrorKind::InvalidInput)?;
+        let handle = pidfd_open(id, PidfdFlags::empty());
+        // What a handle is of cannot change any more.
+        if matches!(handle, Err(Errno::SRCH)) || Self::of(self.pid) != Some(self) {
+            return Ok(());
+        }
+        match handle.and_then(|handle| pidfd_send_signal(handle, named)) {
+            Ok(()) | Err(Errno::SRCH) => Ok(()),
+            // A kernel before 5.3, a container that forbids it, or no descriptor left.
+            Err(_) => signal(self.pid, number),
+        }
+    }
+}
+
+/// Sends a signal to whoever has this id, such as a child of ours that was not awaited; one that
+/// has ended already is fine.
 ///
 /// # Errors
 /// The process belongs to somebody else.
@@ -135,8 +207,8 @@ mod tests {
 
     impl Drop for Running {
         fn drop(&mut self) {
-            for pid in descendants(self.0.id()) {
-                drop(signal(pid, libc::SIGKILL));
+            for process in descendants(self.0.id()) {
+                drop(process.signal(libc::SIGKILL));
             }
             drop(self.0.kill());
             drop(self.0.wait());
@@ -155,9 +227,10 @@ mod tests {
         let stdout = running.0.stdout.take().unwrap();
         std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).unwrap();
         let grandchild: u32 = line.trim().parse().unwrap();
-        assert_eq!(descendants(running.0.id()), vec![grandchild]);
+        let grandchild = Process::of(grandchild).unwrap();
+        assert_eq!(descendants(running.0.id()), [grandchild]);
         assert!(descendants(std::process::id()).contains(&grandchild));
-        assert_eq!(descendants(grandchild), Vec::<u32>::new());
+        assert_eq!(descendants(grandchild.pid), []);
     }
 
     /// No process can be in it. Zero would not do: in a container whose session was opened outside,
@@ -184,5 +257,16 @@ mod tests {
         let mut child = Command::new("true").spawn().unwrap();
         child.wait().unwrap();
         assert!(signal(child.id(), libc::SIGTERM).is_ok());
+        assert_eq!(Process::of(child.id()), None);
+    }
+
+    #[test]
+    fn a_process_that_took_over_an_id_is_not_signalled() {
+        let mut running = Running(Command::new("sleep").arg("60").spawn().unwrap());
+        let process = Process::of(running.0.id()).unwrap();
+        Process { started: process.started - 1, ..process }.signal(libc::SIGKILL).unwrap();
+        assert!(running.0.try_wait().unwrap().is_none());
+        process.signal(libc::SIGKILL).unwrap();
+        assert_eq!(running.0.wait().unwrap().code(), None);
     }
 }

@@ -138,6 +138,10 @@ pub(super) fn control_group(permission: Permission) -> Finding {
     Finding { state, check: MachineCheck::ControlGroupsFound { permission } }
 }
 
+pub(super) fn left_behind(group_ends_all: bool) -> Finding {
+    Finding { state: Ok, check: MachineCheck::LeftBehindFound { group_ends_all } }
+}
+
 pub(super) fn priority(permitted: Priority) -> Finding {
     let state = if permitted == Priority::Normal { Warn } else { Ok };
     Finding { state, check: MachineCheck::PriorityFound { permitted } }

@@ -82,10 +82,11 @@ impl TestGuardian {
 
     /// Everything started by this guardian.
     fn processes(&self) -> Vec<u32> {
-        let mark = format!("SWEETSPOT_GUARDIAN={}", self.child.id());
+        let mark = format!("SWEETSPOT_GUARDIAN={}-", self.child.id());
         let carries = |pid: &u32| {
-            fs::read(format!("/proc/{pid}/environ"))
-                .is_ok_and(|environ| environ.split(|b| *b == 0).any(|v| v == mark.as_bytes()))
+            fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
+                environ.split(|b| *b == 0).any(|v| v.starts_with(mark.as_bytes()))
+            })
         };
         all_processes().into_iter().filter(carries).collect()
     }

@@ -57,8 +57,17 @@ pub struct Group {
     pub memory: Option<PathBuf>,
     /// Where all of its processes can be killed at once.
     pub kill: Option<PathBuf>,
+    /// Controllers that were switched on for it in the folders above.
+    pub switched_on: Vec<SwitchedOn>,
     /// What was wanted and is not enforced, and why.
     pub not_enforced: Vec<NotEnforced>,
+}
+
+/// A controller that a folder did not give to those below it before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwitchedOn {
+    pub folder: PathBuf,
+    pub controller: String,
 }
 
 /// A limit that the machine does not let us set.
@@ -91,6 +100,13 @@ impl Group {
             // Whether it worked shows in the processes, which the caller looks at anyway.
             let _ = set(folder, "cgroup.kill", "1");
         }
+    }
+
+    /// The processes that are in it.
+    pub fn processes(&self) -> Vec<u32> {
+        let lists = self.folders.iter().map(|folder| folder.join("cgroup.procs"));
+        let texts: Vec<_> = lists.filter_map(|list| fs::read_to_string(list).ok()).collect();
+        texts.iter().flat_map(|text| text.lines()).filter_map(|id| id.parse().ok()).collect()
     }
 
     /// Its folders, as they are watched.
@@ -128,6 +144,7 @@ impl Group {
                 }
             }
         }
+        self.switched_on.iter().for_each(switch_off);
         result
     }
 
@@ -144,6 +161,32 @@ impl Group {
         for limit in cores.into_iter().chain(memory) {
             self.not_enforced.push(NotEnforced { limit, why: why.clone() });
         }
+    }
+}
+
+/// What a group's files hold where its controller limits and weighs nothing.
+const UNLIMITED: [(&str, &str, &str); 6] = [
+    ("cpu", "cpu.max", "max"),
+    ("cpu", "cpu.weight", "100"),
+    ("memory", "memory.max", "max"),
+    ("memory", "memory.high", "max"),
+    ("memory", "memory.low", "0"),
+    ("memory", "memory.min", "0"),
+];
+
+/// Leaves a folder as it was found, unless a group below it makes use of the controller by now.
+pub(super) fn switch_off(it: &SwitchedOn) {
+    let entries = fs::read_dir(&it.folder).into_iter().flatten().flatten();
+    let is_used = |folder: PathBuf| {
+        let holds = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
+        let files = UNLIMITED.iter().filter(|(controller, ..)| *controller == it.controller);
+        files.into_iter().any(|(_, file, usual)| {
+            holds(file).split_whitespace().next().is_some_and(|found| found != *usual)
+        })
+    };
+    if !entries.into_iter().any(|entry| is_used(entry.path())) {
+        // What cannot be switched off limits nobody.
+        let _ = set(&it.folder, "cgroup.subtree_control", &format!("-{}", it.controller));
     }
 }
 

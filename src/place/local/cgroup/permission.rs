@@ -36,6 +36,15 @@ pub fn permission(own: &ControlGroups) -> Permission {
     }
 }
 
+/// Would a group made here end all of its processes at once?
+pub fn may_kill(own: &ControlGroups) -> bool {
+    let can = |group: &Group| {
+        let tried = check_may_join(&group.folder).and_then(|()| Ok(Tried::make(&group.folder)?));
+        tried.is_ok_and(|tried| tried.0.join("cgroup.kill").exists())
+    };
+    own.unified.as_ref().is_some_and(can)
+}
+
 fn try_version_2(own: &Group) -> Permission {
     let version = Version::Two;
     let mut best: Option<Vec<&'static str>> = None;

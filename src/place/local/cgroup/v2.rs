@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::group::{Group, Limits, is_writable, set};
+use super::group::{Group, Limits, SwitchedOn, is_writable, set, switch_off};
 use super::v1::{make, quota_us};
 use crate::monitor::groups;
 use crate::terms::LimitRefusal;
@@ -18,7 +18,8 @@ use crate::terms::LimitRefusal;
 pub(super) fn join(group: &mut Group, own: &groups::Group, name: &str, wanted: Limits) {
     if wanted != Limits::default() {
         match create_limited(own, name, wanted) {
-            Ok((folder, limits)) => {
+            Ok((folder, limits, switched_on)) => {
+                group.switched_on = switched_on;
                 group.cpu = group.cpu.take().or(limits.cores.map(|_| folder.clone()));
                 group.memory = group.memory.take().or(limits.memory_bytes.map(|_| folder.clone()));
                 return enter(group, folder);
@@ -27,24 +28,25 @@ pub(super) fn join(group: &mut Group, own: &groups::Group, name: &str, wanted: L
         }
     }
     // Without it the guardian kills process by process.
-    if let Ok(folder) = create(&own.folder, name, Limits::default()) {
+    if let Ok((folder, _)) = create(&own.folder, name, Limits::default()) {
         enter(group, folder);
     }
 }
 
-/// The folder and the limits set there; the refusal is that of our own group, the most telling one.
+/// The folder, the limits set there and what was switched on for it; the refusal is that of our own
+/// group, the most telling one.
 fn create_limited(
     own: &groups::Group,
     name: &str,
     wanted: Limits,
-) -> Result<(PathBuf, Limits), LimitRefusal> {
+) -> Result<(PathBuf, Limits, Vec<SwitchedOn>), LimitRefusal> {
     let mut escaped = Limits::default();
     let mut first = None;
     for parent in own.way_up() {
         // What limits us in the groups left behind on the way up must go on limiting the server.
         let limits = wanted.tighter(escaped);
         match create(parent, name, limits) {
-            Ok(folder) => return Ok((folder, limits)),
+            Ok((folder, switched_on)) => return Ok((folder, limits, switched_on)),
             Err(refusal) => first = first.or(Some(refusal)),
         }
         escaped = escaped.tighter(Limits::of(parent));
@@ -60,15 +62,21 @@ fn enter(group: &mut Group, folder: PathBuf) {
 }
 
 /// Makes the group and sets its limits; leaves nothing behind when that fails.
-fn create(parent: &Path, name: &str, limits: Limits) -> Result<PathBuf, LimitRefusal> {
+fn create(
+    parent: &Path,
+    name: &str,
+    limits: Limits,
+) -> Result<(PathBuf, Vec<SwitchedOn>), LimitRefusal> {
     check_may_join(parent)?;
     let folder = parent.join(name);
     make(&folder)?;
-    limit(parent, &folder, limits).inspect_err(|_| {
+    let mut switched_on = Vec::new();
+    limit(parent, &folder, limits, &mut switched_on).inspect_err(|_| {
         // The limit's own error is what matters; an empty group harms nobody.
         let _ = fs::remove_dir(&folder);
+        switched_on.iter().for_each(switch_off);
     })?;
-    Ok(folder)
+    Ok((folder, switched_on))
 }
 
 /// To move a process one must be allowed to write to the group that holds both ends.
@@ -80,13 +88,18 @@ pub(super) fn check_may_join(parent: &Path) -> Result<(), LimitRefusal> {
     Err(LimitRefusal::GroupNotWritable { file: file.display().to_string() })
 }
 
-fn limit(parent: &Path, folder: &Path, limits: Limits) -> Result<(), LimitRefusal> {
+fn limit(
+    parent: &Path,
+    folder: &Path,
+    limits: Limits,
+    switched_on: &mut Vec<SwitchedOn>,
+) -> Result<(), LimitRefusal> {
     if let Some(cores) = limits.cores {
-        switch_on(parent, folder, "cpu", "cpu.max")?;
+        switch_on(parent, folder, ("cpu", "cpu.max"), switched_on)?;
         set(folder, "cpu.max", &format!("{} 100000", quota_us(cores)))?;
     }
     if let Some(bytes) = limits.memory_bytes {
-        switch_on(parent, folder, "memory", "memory.max")?;
+        switch_on(parent, folder, ("memory", "memory.max"), switched_on)?;
         set(folder, "memory.max", &bytes.to_string())?;
         // Where the kernel does not count swap there is nothing to forbid.
         match set(folder, "memory.swap.max", "0") {
@@ -97,17 +110,20 @@ fn limit(parent: &Path, folder: &Path, limits: Limits) -> Result<(), LimitRefusa
     Ok(())
 }
 
-/// Switches a controller on in `parent` for the folders below it, when it isn't on already.
+/// Switches a controller on in `parent` for the folders below it, which then have its file, and
+/// notes that where it was not on already.
 fn switch_on(
     parent: &Path,
     folder: &Path,
-    controller: &str,
-    file: &str,
+    (controller, file): (&str, &str),
+    switched_on: &mut Vec<SwitchedOn>,
 ) -> Result<(), LimitRefusal> {
     if folder.join(file).exists() {
         return Ok(());
     }
     set(parent, "cgroup.subtree_control", &format!("+{controller}"))?;
+    switched_on
+        .push(SwitchedOn { folder: parent.to_path_buf(), controller: controller.to_string() });
     if folder.join(file).exists() {
         return Ok(());
     }

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, parent_id};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -19,17 +20,32 @@ use crate::place::local::affinity;
 use crate::place::local::settings::SYSTEM_PROGRAMS;
 use crate::server::{CommandLine, RunAs};
 
-/// Set to our own process id for everything we start, so that it can be told from other processes
-/// even when we are gone.
+/// Set to the guardian's [`mark`] for everything it starts, so that this can be told from other
+/// processes even when the guardian is gone.
 pub const MARK: &str = "SWEETSPOT_GUARDIAN";
+
+/// What no other guardian has or had: our process id and this moment.
+pub fn mark() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{}-{}", std::process::id(), now.as_nanos())
+}
+
+/// What a process is held to.
+#[derive(Clone, Copy)]
+pub struct Confined<'a> {
+    /// The cores it may use; empty: as inherited.
+    pub cpus: &'a [usize],
+    pub nice: i32,
+    /// Of its control groups.
+    pub join_files: &'a [PathBuf],
+}
 
 /// Starts the command; the caller takes the child away when it has ended.
 pub fn spawn(
     line: &CommandLine,
+    mark: &str,
     log: &LogFile,
-    cpus: &[usize],
-    nice: i32,
-    join_files: &[PathBuf],
+    confined: Confined<'_>,
     run_as: Option<&RunAs>,
 ) -> io::Result<u32> {
     let (program, arguments) = line.arguments.split_first().ok_or(io::ErrorKind::InvalidInput)?;
@@ -39,15 +55,15 @@ pub fn spawn(
         .current_dir(&line.folder)
         .envs(run_as.map(RunAs::env).into_iter().flatten())
         .envs(&line.env)
-        .env(MARK, std::process::id().to_string())
+        .env(MARK, mark)
         .stdin(Stdio::null())
         .stdout(log.output()?)
         .stderr(log.output()?);
     for name in &line.env_removed {
         command.env_remove(name);
     }
-    let join_files = c_strings(join_files)?;
-    let cpus = affinity::set_of(cpus);
+    let join_files = c_strings(confined.join_files)?;
+    let (cpus, nice) = (affinity::set_of(confined.cpus), confined.nice);
     let guardian = std::process::id();
     let ids = run_as.map(Ids::of);
     let prepare = move || {
