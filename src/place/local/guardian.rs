@@ -314,8 +314,7 @@ fn make_scratch(places: &[PathBuf]) -> io::Result<PathBuf> {
 /// A control group for these limits that a process of ours has been seen to join.
 fn usable_group(limits: Limits) -> Group {
     let own = groups::own(Path::new("/"));
-    let name = format!("sweetspot-{}", std::process::id());
-    let group = cgroup::create(&own, &name, limits);
+    let group = cgroup::create(&own, &cgroup::name_of(std::process::id()), limits);
     if let Err(error) = try_to_join(&group) {
         // Best effort: nobody is in it.
         let _ = group.remove();

@@ -17,8 +17,9 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
-use super::cgroup::Group;
+use super::cgroup::{self, Group};
 use super::processes::{self, Process};
+use crate::monitor::groups;
 
 /// Everything should be dead by then; SIGKILL takes longer only in the kernel.
 const KILLING: Duration = Duration::from_secs(5);
@@ -199,7 +200,7 @@ pub fn end_abandoned() -> Vec<Ended> {
 /// Ends what a record that we have locked says, and removes it; `None`: there is nothing to it, or
 /// it is another container's.
 fn end_of(path: &Path, file: File) -> Option<Ended> {
-    let Ok(record) = serde_json::from_reader::<_, Record>(&file) else {
+    let Ok(mut record) = serde_json::from_reader::<_, Record>(&file) else {
         // Of another version, or cut off: nobody can make anything of it.
         let _ = fs::remove_file(path);
         return None;
@@ -209,6 +210,10 @@ fn end_of(path: &Path, file: File) -> Option<Ended> {
     let is_elsewhere = is_of_this_boot && record.home != here;
     if !record.names_our_folder() || is_elsewhere && !is_gone(&record.home, &here) {
         return None;
+    }
+    if let Some(guardian) = record.guardian.filter(|_| is_of_this_boot) {
+        let own = groups::own(Path::new("/"));
+        cgroup::complete(&mut record.group, &own, &cgroup::name_of(guardian.pid));
     }
     let mut ended =
         Ended { processes: 0, groups: 0, scratch: record.scratch.clone(), is_all: true };

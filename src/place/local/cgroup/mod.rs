@@ -47,6 +47,24 @@ pub fn create(own: &ControlGroups, name: &str, wanted: Limits) -> Group {
     group
 }
 
+/// What the groups of a guardian are called.
+pub fn name_of(guardian: u32) -> String {
+    format!("sweetspot-{guardian}")
+}
+
+/// Adds the groups of this name that are there where [`create`] makes one: it may have been cut off
+/// before it could say what it made.
+pub fn complete(group: &mut Group, own: &ControlGroups, name: &str) {
+    let parents = [&own.cpu, &own.memory, &own.unified].into_iter().flatten();
+    for folder in parents.flat_map(|parent| parent.way_up()).map(|parent| parent.join(name)) {
+        if folder.is_dir() && !group.folders.contains(&folder) {
+            let can_kill = folder.join("cgroup.kill").exists();
+            group.kill = group.kill.take().or(can_kill.then(|| folder.clone()));
+            group.folders.push(folder);
+        }
+    }
+}
+
 fn in_version_1(group: &Option<groups::Group>) -> Option<&groups::Group> {
     group.as_ref().filter(|group| group.version == Version::One)
 }

@@ -60,17 +60,7 @@ fn of_search(note: &SearchNote) -> String {
              printed one is what all trials together point to",
             rate(*rate_rps)
         ),
-        SearchNote::ColdAtFirst { requests, warm_rps: None } => format!(
-            "a fresh start is slower until each worker has answered about {requests} requests: \
-             what is printed holds once servers are warm, so let a new one warm up before it gets \
-             its whole load"
-        ),
-        SearchNote::ColdAtFirst { requests, warm_rps: Some(warm_rps) } => format!(
-            "a fresh start is slower until each worker has answered about {requests} requests: \
-             what is printed was held by a cold one, and a warm one holds about {}; the other \
-             figures are of warm ones",
-            rate(*warm_rps)
-        ),
+        SearchNote::ColdAtFirst { requests, warm_rps } => cold_at_first(*requests, *warm_rps),
         SearchNote::ErrorsAtAnyRate { failed, requests, allowed_ratio } => format!(
             "{}, {}, and {} may: the load is not the reason, and no rate meets that part of the \
              goal; look into these errors, or allow for them with --slo",
@@ -94,6 +84,22 @@ fn of_search(note: &SearchNote) -> String {
         SearchNote::CurrentNotTriedAtRate { configuration } => format!(
             "what {configuration} holds, which runs today, is worked out from what it got through \
              when saturated; it was not tried at a rate"
+        ),
+    }
+}
+
+fn cold_at_first(requests: u64, warm_rps: Option<f64>) -> String {
+    match warm_rps {
+        None => format!(
+            "a fresh start is slower until each worker has answered about {requests} requests: \
+             what is printed holds once servers are warm, so let a new one warm up before it gets \
+             its whole load"
+        ),
+        Some(warm_rps) => format!(
+            "a fresh start is slower until each worker has answered about {requests} requests: \
+             what is printed was held by a cold one, and a warm one holds about {}; the other \
+             figures are of warm ones",
+            rate(warm_rps)
         ),
     }
 }

@@ -61,15 +61,7 @@ fn of_search(note: &SearchNote) -> String {
              どれもさばけませんでした。表示した値は、すべての試行から見積もったものです",
             rate(*rate_rps)
         ),
-        SearchNote::ColdAtFirst { requests, warm_rps: None } => format!(
-            "起動したばかりのサーバーは、各ワーカーが約 {requests} 件に応答するまで遅くなります。表示した負荷は、温ま\
-             ったサーバーのものです。新しいサーバーは、温めてからすべての負荷をかけてください"
-        ),
-        SearchNote::ColdAtFirst { requests, warm_rps: Some(warm_rps) } => format!(
-            "起動したばかりのサーバーは、各ワーカーが約 {requests} 件に応答するまで遅くなります。表示した負荷は、冷え\
-             たサーバーがさばいたものです。温まれば約 {} をさばけます。ほかの値は温まったサーバーのものです",
-            rate(*warm_rps)
-        ),
+        SearchNote::ColdAtFirst { requests, warm_rps } => cold_at_first(*requests, *warm_rps),
         SearchNote::ErrorsAtAnyRate { failed, requests, allowed_ratio } => format!(
             "レイテンシーが目標内の間にも、{requests} リクエストのうち {failed} 件（{}）が失敗しました。許容は {} \
              です。負荷のせいではなく、どの負荷でもこの目標は満たせません。エラーの原因を調べるか、--slo で\
@@ -93,6 +85,20 @@ fn of_search(note: &SearchNote) -> String {
         SearchNote::CurrentNotTriedAtRate { configuration } => format!(
             "今の {configuration} のさばける量は、飽和したときに通った量から求めたものです。決まったレートでは\
              試していません"
+        ),
+    }
+}
+
+fn cold_at_first(requests: u64, warm_rps: Option<f64>) -> String {
+    match warm_rps {
+        None => format!(
+            "起動したばかりのサーバーは、各ワーカーが約 {requests} 件に応答するまで遅くなります。表示した負荷は、温ま\
+             ったサーバーのものです。新しいサーバーは、温めてからすべての負荷をかけてください"
+        ),
+        Some(warm_rps) => format!(
+            "起動したばかりのサーバーは、各ワーカーが約 {requests} 件に応答するまで遅くなります。表示した負荷は、冷え\
+             たサーバーがさばいたものです。温まれば約 {} をさばけます。ほかの値は温まったサーバーのものです",
+            rate(warm_rps)
         ),
     }
 }
