@@ -12,14 +12,13 @@ mod launch;
 mod log_file;
 
 use crate::terms::{LimitRefusal, ProcessEnd};
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::lchown;
+use std::os::unix::fs::{DirBuilderExt, lchown};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use self::input::{Input, Woken};
 use self::launch::{Confined, MARK, c_strings};
@@ -147,28 +146,69 @@ impl Guardian {
         if self.scratch.is_some() {
             return Reply::Refused { message: "begun already".into() };
         }
-        let made = make_scratch(scratch_in);
+        let made = self.make_scratch(scratch_in);
         self.scratch = made.as_ref().ok().cloned();
         self.run_as = run_as;
         match made.and_then(|folder| self.give_away(&folder).map(|()| folder)) {
             Ok(folder) => {
-                let variable = format!("{MARK}={}", self.mark);
-                let mut record = Record::new(variable.clone(), &folder);
-                self.record = Kept::write(&record).ok();
                 self.group = usable_group(limits);
-                record.group = self.group.clone();
-                if self.record.as_mut().is_some_and(|kept| kept.replace(&record).is_err()) {
-                    self.record = None;
-                }
+                self.note(&folder);
                 Reply::Begun {
                     scratch: folder,
                     group: self.group.clone(),
-                    mark: variable,
+                    mark: self.variable(),
                     record: self.record.as_ref().map(|kept| kept.path().to_path_buf()),
                 }
             }
             Err(error) => Reply::Refused { message: error.to_string() },
         }
+    }
+
+    /// `NAME=value` in the environment of all that is started.
+    fn variable(&self) -> String {
+        format!("{MARK}={}", self.mark)
+    }
+
+    /// Notes what is to be ended should we be killed, as far as that can be written.
+    fn note(&mut self, scratch: &Path) {
+        let mut record = Record::new(self.variable(), scratch);
+        record.group = self.group.clone();
+        match &mut self.record {
+            None => self.record = Kept::write(&record).ok(),
+            Some(kept) => drop(kept.replace(&record)),
+        }
+    }
+
+    /// A new folder that only we can enter, in the first of `places` that takes one; noted before
+    /// it is there.
+    fn make_scratch(&mut self, places: &[PathBuf]) -> io::Result<PathBuf> {
+        let mut error = io::Error::from(io::ErrorKind::InvalidInput);
+        for place in places {
+            match self.make_scratch_in(place) {
+                Ok(folder) => return Ok(folder),
+                Err(why) => {
+                    error = io::Error::new(why.kind(), format!("{}: {why}", place.display()));
+                }
+            }
+        }
+        Err(error)
+    }
+
+    fn make_scratch_in(&mut self, place: &Path) -> io::Result<PathBuf> {
+        // With our process id: no other guardian that lives has a folder of this name. A socket's
+        // path may have a hundred characters, of which a long name takes some.
+        let own = std::process::id();
+        let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
+        let names = (0..100).map(|attempt| format!("sweetspot-{own}-{:x}", nanos % 4096 + attempt));
+        for name in names {
+            let folder = place.join(name);
+            self.note(&folder);
+            match DirBuilder::new().mode(0o700).create(&folder) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| folder),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
     }
 
     fn start(
@@ -292,23 +332,6 @@ fn process_end(status: ExitStatus) -> ProcessEnd {
         (None, Some(signal)) => ProcessEnd::Signal(signal),
         (None, None) => ProcessEnd::Other(status.to_string()),
     }
-}
-
-/// A new folder that only we can enter, in the first of `places` that takes one.
-fn make_scratch(places: &[PathBuf]) -> io::Result<PathBuf> {
-    let mut error = io::Error::from(io::ErrorKind::InvalidInput);
-    for place in places {
-        let mut name = place.join("sweetspot-XXXXXX").into_os_string().into_vec();
-        name.push(0);
-        // SAFETY: `name` is a writable C string that mkdtemp fills in.
-        if !unsafe { libc::mkdtemp(name.as_mut_ptr().cast()) }.is_null() {
-            name.pop();
-            return Ok(PathBuf::from(std::ffi::OsString::from_vec(name)));
-        }
-        let cause = io::Error::last_os_error();
-        error = io::Error::new(cause.kind(), format!("{}: {cause}", place.display()));
-    }
-    Err(error)
 }
 
 /// A control group for these limits that a process of ours has been seen to join.

@@ -59,20 +59,27 @@ fn signal(pid: u32, number: i32) {
     unsafe { libc::kill(pid.cast_signed(), number) };
 }
 
-/// Kills the command and its guardians, and those who wait for their ends when `all` of ours are
-/// to go; at some moment of its first seconds.
+/// Kills the command and its guardians at some moment of its first seconds, and who waits for their
+/// ends when `all` of ours are to go. Where nobody waits, the next command has to do it; then nothing
+/// is left.
 fn kill_at_some_moment(site: &Site, arguments: &[&str], all: bool, seed: &mut u64) {
     let mut running = Running::begin(site.command(arguments));
     let moment = Duration::from_secs_f64(0.1 + 2.9 * random(seed));
     assert!(!running.wait_for("no line says this", moment));
     assert!(!running.has_ended(), "{}", running.stderr());
-    kill_with_helpers(running, all);
+    if !kill_with_helpers(running, all) {
+        site.run(&["doctor", "--quiet"]);
+    }
+    site.nothing_left.check();
 }
 
 /// Kills the command and its guardians, at the same moment for each of them: first all are stopped.
-fn kill_with_helpers(running: Running, all: bool) {
+/// True where somebody waits for the end of every guardian: not where all of ours are killed, nor
+/// in the moment before that process is there.
+fn kill_with_helpers(running: Running, all: bool) -> bool {
     running.signal(libc::SIGSTOP);
     let (mut helpers, waiting) = helpers(running.pid());
+    let is_awaited = !all && waiting.len() == helpers.len();
     if all {
         helpers.extend(waiting);
     }
@@ -80,6 +87,7 @@ fn kill_with_helpers(running: Running, all: bool) {
     running.signal(libc::SIGKILL);
     helpers.iter().for_each(|pid| signal(*pid, libc::SIGKILL));
     assert_eq!(running.end().code, None);
+    is_awaited
 }
 
 fn tune_and_kill(site: &Site, arguments: &[&str], kills: usize) {
@@ -88,12 +96,7 @@ fn tune_and_kill(site: &Site, arguments: &[&str], kills: usize) {
     let arguments = [&["tune"], &common[..], arguments].concat();
     for number in 0..kills {
         // One time in four nobody is left to do it.
-        let all = number % 4 == 3;
-        kill_at_some_moment(site, &arguments, all, &mut seed);
-        if all {
-            site.run(&["doctor", "--quiet"]);
-        }
-        site.nothing_left.check();
+        kill_at_some_moment(site, &arguments, number % 4 == 3, &mut seed);
     }
 }
 
@@ -123,17 +126,8 @@ fn a_labs_database_ends_with_both() {
     let site = Site::new(&[]);
     let mut seed = 2028;
     for number in 0..kills(4) {
-        let all = number % 4 == 3;
-        kill_at_some_moment(
-            &site,
-            &["lab", "run", "weight-sinatra-mysql", "--quick"],
-            all,
-            &mut seed,
-        );
-        if all {
-            site.run(&["doctor", "--quiet"]);
-        }
-        site.nothing_left.check();
+        let lab = ["lab", "run", "weight-sinatra-mysql", "--quick"];
+        kill_at_some_moment(&site, &lab, number % 4 == 3, &mut seed);
     }
 }
 
