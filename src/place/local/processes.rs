@@ -106,8 +106,10 @@ pub fn children_of(parent: u32, session: u32, variable: &str) -> Vec<u32> {
 
 /// Was it started with this `NAME=value` in its environment, and has not rewritten it?
 pub fn carries(pid: u32, variable: &str) -> bool {
-    fs::read(format!("/proc/{pid}/environ"))
-        .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|v| v == variable.as_bytes()))
+    // An environment ends in what reads as an empty one.
+    !variable.is_empty()
+        && fs::read(format!("/proc/{pid}/environ"))
+            .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|v| v == variable.as_bytes()))
 }
 
 /// A process that was seen; another that has its id by now is not taken for it.

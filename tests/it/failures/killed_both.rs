@@ -60,8 +60,8 @@ fn signal(pid: u32, number: i32) {
 }
 
 /// Kills the command and its guardians at some moment of its first seconds, and who waits for their
-/// ends when `all` of ours are to go. Where nobody waits, the next command has to do it; then nothing
-/// is left.
+/// ends when `all` of ours are to go. Where nobody waits, the next command has to do it; then
+/// nothing is left.
 fn kill_at_some_moment(site: &Site, arguments: &[&str], all: bool, seed: &mut u64) {
     let mut running = Running::begin(site.command(arguments));
     let moment = Duration::from_secs_f64(0.1 + 2.9 * random(seed));
