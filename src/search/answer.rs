@@ -118,13 +118,12 @@ impl Answering<'_> {
     /// What is to be said of this answer, whatever ended the search.
     fn doubts(&self) -> Vec<SearchNote> {
         let Some(chosen) = self.chosen else { return self.hardly_known().into_iter().collect() };
-        let is_held = self.standing.ending_of(chosen).is_some();
+        let ending = self.standing.ending_of(chosen);
         let failing = self.ledger.slo.as_ref().and_then(|slo| self.ledger.at_any_rate.note(slo));
-        let not_held = (!is_held).then_some(SearchNote::NotHeldAtEnd);
+        let not_held = ending.is_none().then_some(SearchNote::NotHeldAtEnd);
         let requests = self.ledger.warmth.requests_needed();
-        let is_held = self.standing.ending_of(chosen).is_some_and(|ending| ending.held.is_some());
-        let warm = capacity(self.ledger, chosen).filter(|_| is_held);
-        let warm_rps = warm.map(|it| it.value);
+        let held_cold = ending.and_then(|ending| ending.held);
+        let warm_rps = held_cold.and(capacity(self.ledger, chosen)).map(|warm| warm.value);
         let cold = requests.map(|requests| SearchNote::ColdAtFirst { requests, warm_rps });
         let all = [self.never_held(chosen), self.hardly_known(), not_held, failing, cold];
         all.into_iter().flatten().collect()

@@ -264,11 +264,11 @@ pub(super) const BLOCKS_LEAST: usize = 2;
 /// seconds to show itself, and windows of ten seconds near the edge of a goal pass and fail in
 /// turn.
 pub(super) const HOLD_LEAST_S: f64 = 30.0;
+/// An attempt to hold the rate measures no longer, seconds. Judgement.
+pub(super) const HOLD_MOST_S: f64 = 120.0;
 /// What a cold start holds is known from a warm one's capacity and from the cost of its first
 /// requests; by so much less sure, as a standard deviation of its logarithm. Judgement.
 pub(super) const COLD_SD_LOG: f64 = 0.1;
-/// And no longer. Judgement.
-pub(super) const HOLD_MOST_S: f64 = 120.0;
 /// The rate is sent for so long before it counts: the server is cold.
 pub(super) const HOLD_WARM_UP: Duration = Duration::from_secs(5);
 /// More than so many attempts are not waited for.

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crate::place::local::{guardian, leftovers};
+use crate::report::figures;
 
 /// Takes orders on standard input until it closes, then ends whatever is left of the server; with
 /// `after`, a guardian's record and its parent: waits until that guardian has ended.
@@ -22,17 +23,15 @@ pub fn run(after: Option<(&Path, u32)>) -> std::io::Result<()> {
 pub fn end_abandoned() -> Vec<String> {
     let said = |ended: &leftovers::Ended| {
         let scratch = ended.scratch.display();
-        let count = |n: usize, one: &str, many: &str| match n {
-            0 => String::new(),
-            1 => format!("a {one}, "),
-            n => format!("{n} {many}, "),
-        };
-        let processes = count(ended.processes, "process", "processes");
-        let groups = count(ended.groups, "control group", "control groups");
+        let counts = [
+            (ended.processes as u64, "process", "processes"),
+            (ended.groups as u64, "control group", "control groups"),
+        ];
+        let counts = counts.iter().filter(|(count, ..)| *count > 0);
+        let counts: String =
+            counts.map(|(count, one, many)| figures::count(*count, one, many) + ", ").collect();
         let rest = if ended.is_all { "" } else { "; some of it is there still" };
-        format!(
-            "ended what a sweetspot that was killed had left: {processes}{groups}{scratch}{rest}"
-        )
+        format!("ended what a sweetspot that was killed had left: {counts}{scratch}{rest}")
     };
     leftovers::end_abandoned().iter().map(said).collect()
 }

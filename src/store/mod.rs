@@ -130,6 +130,8 @@ impl Store {
             ));
         }
         connection.busy_timeout(PATIENCE).map_err(broken)?;
+        // What is looked at before it is changed is changed by nobody else meanwhile.
+        connection.set_transaction_behavior(TransactionBehavior::Immediate);
         let leave_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         connection.set_db_config(leave_log, true).map_err(broken)?;
         schema::check(schema::look(&connection).map_err(broken)?, path, schema::STEPS.len())?;
@@ -185,10 +187,7 @@ impl Store {
         let broken =
             |error: rusqlite::Error| StoreError::from_sqlite("write to the store", &path, &error);
         // Nobody sees the session before it is locked.
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(broken)?;
+        let transaction = self.connection.transaction().map_err(broken)?;
         transaction
             .execute(
                 "INSERT INTO sessions (fingerprint, app, server, started_at, state, owner)
@@ -234,10 +233,7 @@ impl Store {
         let json = self.storable(event)?;
         let path = self.path.clone();
         let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, &path, &error);
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(broken)?;
+        let transaction = self.connection.transaction().map_err(broken)?;
         check_writer(&transaction, what, &path, session)?;
         insert_event(&transaction, session, event, &json).map_err(broken)?;
         clear_shown(&transaction, session, event).map_err(broken)?;
@@ -338,10 +334,7 @@ impl Store {
         let what = "write to the store";
         let (path, own) = (self.path.clone(), self.writers.clone());
         let broken = |error: rusqlite::Error| StoreError::from_sqlite(what, &path, &error);
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(broken)?;
+        let transaction = self.connection.transaction().map_err(broken)?;
         refuse_if_written(&transaction, what, &path, session, own.as_deref())?;
         first(&path)?;
         transaction.execute(statement, values).map_err(broken)?;

@@ -75,8 +75,8 @@ pub struct Options {
     #[arg(conflicts_with_all = ["steps", "ramp"])]
     requests: Option<u64>,
 
-    /// The measured load before measuring, left out of the result; whole seconds. Before steps and
-    /// ramps: at the rate that they begin with [2s before each window of --find-capacity]
+    /// Send the load for so long before measuring, whole seconds, left out of the result. Before
+    /// steps and ramps: at the rate that they begin with [2s before each window of --find-capacity]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0s")]
     #[arg(default_value_if("find_capacity", "true", "2s"))]
     warmup: Duration,

@@ -74,17 +74,18 @@ pub fn run() -> io::Result<()> {
 /// # Errors
 /// There is no such record.
 pub fn run_after(record: &Path, parent: u32) -> io::Result<()> {
-    ignore_signals();
+    leave_terminal();
     leftovers::end_after(record, parent)
 }
 
 /// Makes this process deaf to the terminal and the parent of every orphan below it.
 fn prepare() -> io::Result<()> {
-    ignore_signals();
+    leave_terminal();
     processes::adopt_orphans()
 }
 
-fn ignore_signals() {
+/// Makes this process deaf to the terminal, and to those who ask it to end.
+fn leave_terminal() {
     extern "C" fn nothing(_: libc::c_int) {}
     // It fails only when we lead a session already, which is as good.
     let _ = rustix::process::setsid();

@@ -211,19 +211,20 @@ fn end_of(path: &Path, file: File) -> Option<Ended> {
     if !record.names_our_folder() || is_elsewhere && !is_gone(&record.home, &here) {
         return None;
     }
-    if let Some(guardian) = record.guardian.filter(|_| is_of_this_boot) {
-        let own = groups::own(Path::new("/"));
-        cgroup::complete(&mut record.group, &own, &cgroup::name_of(guardian.pid));
+    match record.guardian.filter(|it| is_of_this_boot && !is_reused(*it)) {
+        None => record.group = Group::default(),
+        Some(guardian) => {
+            let own = groups::own(Path::new("/"));
+            cgroup::complete(&mut record.group, &own, &cgroup::name_of(guardian.pid));
+        }
     }
     let mut ended =
         Ended { processes: 0, groups: 0, scratch: record.scratch.clone(), is_all: true };
     if is_of_this_boot && !is_elsewhere {
         (ended.processes, ended.is_all) = kill(&record);
     }
-    if is_of_this_boot && !is_reused(&record) {
-        ended.groups = record.group.folders.iter().filter(|folder| folder.exists()).count();
-        ended.is_all &= record.group.remove().is_ok();
-    }
+    ended.groups = record.group.folders.iter().filter(|folder| folder.exists()).count();
+    ended.is_all &= record.group.remove().is_ok();
     let removed = fs::remove_dir_all(&record.scratch);
     ended.is_all &= removed.is_ok() || !record.scratch.exists();
     if ended.is_all {
@@ -246,9 +247,9 @@ fn is_gone(home: &Home, here: &Home) -> bool {
 }
 
 /// Another process has the guardian's id by now, and may have made a group of the same name.
-fn is_reused(record: &Record) -> bool {
+fn is_reused(guardian: Process) -> bool {
     // Who has died and was not awaited yet is there still.
-    record.guardian.is_none_or(|it| Process::of(it.pid).is_some_and(|found| found != it))
+    Process::of(guardian.pid).is_some_and(|found| found != guardian)
 }
 
 /// Kills all processes of a record until none is found; how many there were, and whether all ended.
@@ -258,14 +259,12 @@ fn kill(record: &Record) -> (usize, bool) {
     let own = processes::own_line();
     let mut seen: Vec<Process> = Vec::new();
     loop {
-        let members = if is_reused(record) { Vec::new() } else { record.group.processes() };
+        let members = record.group.processes();
         let is_meant =
             |pid| !own.contains(&pid) && (members.contains(&pid) || belongs(pid, record));
         let mut found = processes::all_below(is_meant);
         found.retain(|process| !own.contains(&process.pid));
-        if !members.is_empty() {
-            record.group.kill();
-        }
+        record.group.kill();
         for process in &found {
             // It may have ended meanwhile; the loop looks again.
             let _ = process.signal(libc::SIGKILL);

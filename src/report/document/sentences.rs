@@ -27,8 +27,8 @@ pub fn headline(story: &Story, language: Language) -> String {
     let setting = in_full(story, decision.workers, decision.threads, say);
     let capacity = figures::number(decision.capacity_rps);
     let capacity = if story.is_estimate() { say.about(&capacity) } else { capacity };
-    let warmth = story.warmth();
-    let found = Found { setting: &setting, capacity: &capacity, goal: &goal, warmth };
+    let fresh_start = story.fresh_start();
+    let found = Found { setting: &setting, capacity: &capacity, goal: &goal, fresh_start };
     if let Some(text) = front::headline(story, &found, language) {
         return text;
     }

@@ -127,15 +127,15 @@ pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>, stored: Option<Stor
     story
 }
 
-/// How a printed rate stands to a fresh start.
+/// What a fresh start has to do with the printed rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Warmth {
-    /// Starts hold as much at once as later.
-    Same,
-    /// It is a warm one's, and a fresh one holds less.
-    IsWarm,
-    /// A cold one held it; a warm one holds about so many requests/s.
-    IsCold { warm_rps: f64 },
+pub enum FreshStart {
+    /// It holds as much at once as later.
+    HoldsAsMuch,
+    /// It is cold and holds less: the rate is a warm one's.
+    HoldsLess,
+    /// It is cold and held the rate; a warm one holds about so many requests/s.
+    HeldIt { warm_rps: f64 },
 }
 
 impl Story {
@@ -285,16 +285,16 @@ impl Story {
             })
     }
 
-    /// How what is printed stands to a fresh start, which is cold.
-    pub fn warmth(&self) -> Warmth {
+    /// What a fresh start has to do with the printed rate.
+    pub fn fresh_start(&self) -> FreshStart {
         let cold = self.search_notes().find_map(|note| match note {
             SearchNote::ColdAtFirst { warm_rps, .. } => Some(*warm_rps),
             _ => None,
         });
         match cold {
-            None => Warmth::Same,
-            Some(None) => Warmth::IsWarm,
-            Some(Some(warm_rps)) => Warmth::IsCold { warm_rps },
+            None => FreshStart::HoldsAsMuch,
+            Some(None) => FreshStart::HoldsLess,
+            Some(Some(warm_rps)) => FreshStart::HeldIt { warm_rps },
         }
     }
 

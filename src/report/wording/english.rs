@@ -23,17 +23,17 @@ use super::{
     StillRight, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
-use crate::report::story::{NoFigure, Outcome, Warmth};
+use crate::report::story::{FreshStart, NoFigure, Outcome};
 use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
 
 pub struct English;
 
 impl English {
     fn holding(found: &Found<'_>) -> String {
-        let warm = match found.warmth {
-            Warmth::Same => String::new(),
-            Warmth::IsWarm => " once warm,".to_string(),
-            Warmth::IsCold { warm_rps } => {
+        let warm = match found.fresh_start {
+            FreshStart::HoldsAsMuch => String::new(),
+            FreshStart::HoldsLess => " once warm,".to_string(),
+            FreshStart::HeldIt { warm_rps } => {
                 format!(" (about {} once warm)", figures::number(warm_rps))
             }
         };

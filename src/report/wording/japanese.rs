@@ -23,17 +23,17 @@ use super::{
     StillRight, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
-use crate::report::story::{NoFigure, Outcome, Warmth};
+use crate::report::story::{FreshStart, NoFigure, Outcome};
 use crate::terms::{Arrivals, LimitKind, TrialPurpose, Verdict};
 
 pub struct Japanese;
 
 impl Japanese {
     fn holding(found: &Found<'_>) -> String {
-        let (before, after) = match found.warmth {
-            Warmth::Same => ("", String::new()),
-            Warmth::IsWarm => ("温まれば ", String::new()),
-            Warmth::IsCold { warm_rps } => {
+        let (before, after) = match found.fresh_start {
+            FreshStart::HoldsAsMuch => ("", String::new()),
+            FreshStart::HoldsLess => ("温まれば ", String::new()),
+            FreshStart::HeldIt { warm_rps } => {
                 ("", format!("（温まれば約 {}）", figures::number(warm_rps)))
             }
         };

@@ -4,7 +4,7 @@
 
 use super::plan::PlanPhrases;
 use crate::report::figures;
-use crate::report::story::{NoFigure, Outcome, Warmth};
+use crate::report::story::{FreshStart, NoFigure, Outcome};
 use crate::terms::{Arrivals, LimitKind, SessionError, Stated, TrialPurpose, Verdict};
 
 /// What is counted.
@@ -30,7 +30,7 @@ pub struct Found<'a> {
     pub capacity: &'a str,
     pub goal: &'a str,
     /// Whether a fresh start holds as much.
-    pub warmth: Warmth,
+    pub fresh_start: FreshStart,
 }
 
 /// The last part of a session: the chosen setting at the printed rate.
