@@ -4,7 +4,9 @@
 //!
 //! Seeds follow from the commit's hash, so that nobody can have tuned on them; `SEED` is the first
 //! of a run while developing. `SESSIONS` is how many, `KINDS` which kinds, `BUDGET_S` the budget of
-//! a session; `TRACE=1` prints every trial. True capacities are kept in `target/bench-zoo`.
+//! a session; `VERIFY=1` verifies each recommendation on another day, where nothing has changed and
+//! where the app has become slower; `TRACE=1` prints every trial. True capacities are kept in
+//! `target/bench-zoo`.
 
 mod app;
 mod chance;
@@ -14,6 +16,7 @@ mod job;
 mod kinds;
 mod machine;
 mod place;
+mod recheck;
 mod record;
 mod session;
 mod simulation;
@@ -37,6 +40,7 @@ pub fn run() -> Result<()> {
     let budget = Duration::from_secs(number("BUDGET_S", 480)?);
     let kinds = kinds()?;
     let count: u64 = number("SESSIONS", 2000)?;
+    let is_verified = number("VERIFY", 0)? > 0;
     let first = first_seed()?;
     println!("{}", host::line());
     let mut bars = checks::bars();
@@ -46,7 +50,7 @@ pub fn run() -> Result<()> {
         .take(usize::try_from(count)?)
         .collect();
     let all = parallel::each(0, count, |at| {
-        let one = session::one(seeds[at as usize], budget, &kept)?;
+        let one = session::one(seeds[at as usize], budget, is_verified, &kept)?;
         if std::env::var_os("TRACE").is_some() {
             println!("{}", one.line());
         }

@@ -1,11 +1,11 @@
-//! A whole search on a place that needs no clock.
+//! A whole search, or verification, on a place that needs no clock.
 
 use sweetspot::place::Place;
 use sweetspot::report::Language;
-use sweetspot::search::{Ask, Search, SearchPlan, Told};
+use sweetspot::search::{Ask, Search, SearchPlan, Told, Verify, VerifyAnswer, VerifyPlan};
 use sweetspot::session::order::{Measured, measure};
 use sweetspot::summary::trial::Context;
-use sweetspot::terms::{Goals, TrialSummary};
+use sweetspot::terms::{Goals, Slo, TrialSummary};
 use sweetspot::trial::Runner;
 
 use super::Result;
@@ -26,6 +26,58 @@ impl Played {
     }
 }
 
+/// What asks for trials.
+trait Asks {
+    fn ask(&mut self) -> Ask;
+    fn tell(&mut self, told: Told);
+    /// The goal, once it is settled.
+    fn slo(&self) -> Option<&Slo>;
+    fn unloaded_s(&self) -> Option<f64>;
+}
+
+impl Asks for Search {
+    fn ask(&mut self) -> Ask {
+        self.ask()
+    }
+
+    fn tell(&mut self, told: Told) {
+        self.tell(told);
+    }
+
+    fn slo(&self) -> Option<&Slo> {
+        self.slo()
+    }
+
+    fn unloaded_s(&self) -> Option<f64> {
+        self.unloaded_s()
+    }
+}
+
+/// A verification with what the session before it knew.
+struct Recheck<'a> {
+    verify: Verify,
+    slo: &'a Slo,
+    unloaded_s: Option<f64>,
+}
+
+impl Asks for Recheck<'_> {
+    fn ask(&mut self) -> Ask {
+        self.verify.ask()
+    }
+
+    fn tell(&mut self, told: Told) {
+        self.verify.tell(told);
+    }
+
+    fn slo(&self) -> Option<&Slo> {
+        Some(self.slo)
+    }
+
+    fn unloaded_s(&self) -> Option<f64> {
+        self.unloaded_s
+    }
+}
+
 /// Runs what the search asks for until it asks for nothing more; `seen` is shown the search after
 /// each trial, with the seconds of the place's clock. With `TRACE` set, prints a line for each.
 ///
@@ -38,17 +90,48 @@ pub fn play(
 ) -> Result<Played> {
     let (seed, cores) = (plan.seed, plan.cores);
     let goals = plan.slo.clone().map(Goals::one).unwrap_or_default();
-    let mut runner = Runner::new(place, 0);
     let mut search = Search::new(plan);
+    let (trials, elapsed_s) = run(place, &mut search, &goals, seed, cores, seen)?;
+    Ok(Played { search, trials, elapsed_s })
+}
+
+/// Runs a verification of `before`, whose goal is `slo`.
+///
+/// # Errors
+/// The place fails us.
+pub fn verify(
+    place: &mut dyn Place,
+    plan: VerifyPlan,
+    before: &Played,
+    slo: &Slo,
+    cores: f64,
+) -> Result<VerifyAnswer> {
+    let seed = plan.seed;
+    let unloaded_s = before.search.unloaded_s();
+    let mut recheck = Recheck { verify: Verify::new(plan), slo, unloaded_s };
+    run(place, &mut recheck, &Goals::one(slo.clone()), seed, cores, &mut |_, _| {})?;
+    Ok(recheck.verify.answer())
+}
+
+/// The trials, and the seconds of the place's clock at the end.
+fn run<T: Asks>(
+    place: &mut dyn Place,
+    asks: &mut T,
+    goals: &Goals,
+    seed: u64,
+    cores: f64,
+    seen: &mut dyn FnMut(&T, f64),
+) -> Result<(Vec<TrialSummary>, f64)> {
+    let mut runner = Runner::new(place, 0);
     let mut trials: Vec<TrialSummary> = Vec::new();
-    while let Ask::Trial(request) = search.ask() {
+    while let Ask::Trial(request) = asks.ask() {
         let id = trials.len() as u32 + 1;
-        let goals = goals.with_common(search.slo());
-        let (purpose, unloaded_s) = (request.purpose, search.unloaded_s());
+        let goals = goals.with_common(asks.slo());
+        let (purpose, unloaded_s) = (request.purpose, asks.unloaded_s());
         let context = Context { id, purpose, unloaded_s, ..context(&goals, cores) };
         let measured = measure(&mut runner, &request, seed, context, &mut |_| {})?;
         let ended_s = runner.elapsed().as_secs_f64();
-        search.tell(match measured {
+        asks.tell(match measured {
             Measured::BootFailed(failure) => Told::BootFailed {
                 configuration: request.configuration,
                 reason: failure.message,
@@ -59,14 +142,13 @@ pub fn play(
                 Told::Trial(summary)
             }
         });
-        seen(&search, ended_s);
+        seen(asks, ended_s);
     }
     runner.finish()?;
     if std::env::var_os("TRACE").is_some() {
         trials.iter().for_each(trace);
     }
-    let elapsed_s = runner.elapsed().as_secs_f64();
-    Ok(Played { search, trials, elapsed_s })
+    Ok((trials, runner.elapsed().as_secs_f64()))
 }
 
 /// A line for one trial: to see what a session did, with `TRACE=1 SESSIONS=1 SEED=...`.

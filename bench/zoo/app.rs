@@ -93,6 +93,9 @@ pub struct Hardware {
     /// Speed over the minutes: standard deviation of its logarithm, and for how long it remembers.
     pub wander: f64,
     pub wander_s: f64,
+    /// Likewise over the hours.
+    pub drift: f64,
+    pub drift_s: f64,
     /// Standard deviation of the logarithm of a start's speed.
     pub starts: f64,
     /// CPU that the generator takes of the same cores for a request; seconds.

@@ -28,7 +28,7 @@ fn alone(spread: Spread) -> App {
     (app.lock, app.pool, app.collection, app.cold, app.failing) = (None, None, None, None, 0.0);
     app.hardware.cores = 1;
     (app.hardware.quota, app.hardware.credits, app.hardware.generator_s) = (None, None, 0.0);
-    (app.hardware.wander, app.hardware.starts) = (0.0, 0.0);
+    (app.hardware.wander, app.hardware.drift, app.hardware.starts) = (0.0, 0.0, 0.0);
     app
 }
 

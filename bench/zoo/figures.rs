@@ -1,6 +1,9 @@
 //! What many sessions came to, in all and by kind, and what that is held against.
 
+use sweetspot::terms::Verdict;
+
 use super::kinds::Kind;
+use super::recheck::{Rechecked, SLOWER};
 use super::session::{Chosen, One};
 use crate::common::bars::{Bar, Limit};
 use crate::common::table::table;
@@ -99,6 +102,11 @@ impl Group<'_> {
         }
     }
 
+    /// Of those that were verified.
+    fn of_rechecked(&self, is_it: impl Fn(&Rechecked) -> bool) -> Option<f64> {
+        share(self.all.iter().filter_map(|one| one.rechecked.as_ref()).map(is_it))
+    }
+
     fn row(&self) -> [String; 13] {
         let text = |percent: Option<f64>| percent.map_or("-".into(), |it| format!("{it:.1}"));
         [
@@ -163,12 +171,34 @@ pub fn report(all: &[One]) -> String {
     let nothing = all.iter().filter(|one| one.best.is_none()).count();
     let seconds: Vec<f64> = all.iter().map(|one| one.elapsed_s).collect();
     let [half, most] = [0.5, 1.0].map(|q| sweetspot::stats::quantile(&seconds, q).unwrap_or(0.0));
+    let whole = Group { name: String::new(), all: all.iter().collect() };
     format!(
-        "{}\n\n{}\n{nothing} sessions where no setting meets the goal; {half:.0} s a session, \
+        "{}\n\n{}{}\n{nothing} sessions where no setting meets the goal; {half:.0} s a session, \
          {most:.0} s the longest",
         lines.join("\n"),
-        table(&HEAD, groups(all).iter().map(Group::row))
+        table(&HEAD, groups(all).iter().map(Group::row)),
+        whole.verified().map_or(String::new(), |lines| format!("\n{lines}\n"))
     )
+}
+
+impl Group<'_> {
+    /// What `verify` said; `None` where it was not asked.
+    fn verified(&self) -> Option<String> {
+        let line = |name: &str, of: fn(&Rechecked) -> Verdict| {
+            let share = |verdict| self.of_rechecked(|it| of(it) == verdict);
+            let [no, open, yes] = [Verdict::No, Verdict::Undecided, Verdict::Yes].map(share);
+            Some(format!(
+                "{name}: no longer right {:.1} %, undecided {:.1} %, right {:.1} %",
+                no?, open?, yes?
+            ))
+        };
+        let slower = format!("verified with an app that is {SLOWER} times slower");
+        let lines = [
+            line("verified where nothing has changed", |it| it.unchanged)?,
+            line(&slower, |it| it.slower)?,
+        ];
+        Some(lines.join("\n"))
+    }
 }
 
 /// Of all sessions, in percent.
@@ -223,6 +253,11 @@ fn bars_of(group: &Group<'_>, is_whole: bool) -> Vec<Bar> {
             (group.of_chosen(|it| it.is_printed_held), group.of_chosen(|it| it.is_low_held));
         bars.push(bar("printed rate held for ten minutes, %", printed, Limit::AtLeast(95.0)));
         bars.push(bar("lower end held for ten minutes, %", low, Limit::AtLeast(99.0)));
+        let wrong = group.of_rechecked(|it| it.unchanged == Verdict::No);
+        if wrong.is_some() {
+            let what = "called no longer right where nothing has changed, %";
+            bars.push(bar(what, wrong, Limit::AtMost(5.0)));
+        }
     }
     bars
 }

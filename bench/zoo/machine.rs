@@ -44,8 +44,9 @@ const PERIOD_S: f64 = 0.1;
 pub struct Machine {
     pub hardware: Hardware,
     chance: Chance,
-    /// Logarithm of how much slower it is now than in the mean.
+    /// Logarithms of how much slower it is now than in the mean: for minutes, and for hours.
     wander: f64,
+    drift: f64,
     credits_s: f64,
     credited_s: f64,
     period: u64,
@@ -62,11 +63,13 @@ impl Machine {
     pub fn new(hardware: Hardware, has_credits: bool, seed: u64) -> Self {
         let mut chance = Chance::new(seed);
         let wander = hardware.wander * chance.normal();
+        let drift = hardware.drift * chance.normal();
         let credits_s = hardware.credits.filter(|_| has_credits).map_or(0.0, |it| it.seconds);
         Self {
             hardware,
             chance,
             wander,
+            drift,
             credits_s,
             credited_s: 0.0,
             period: 0,
@@ -78,14 +81,16 @@ impl Machine {
         }
     }
 
-    /// A second has gone by. The wander is a first-order autoregression: it forgets by `1 /
-    /// wander_s` a second, and its standard deviation stays what it is.
+    /// From now on it is neither slower nor faster for hours.
+    pub fn stay_at_mean(&mut self) {
+        (self.hardware.drift, self.drift) = (0.0, 0.0);
+    }
+
+    /// A second has gone by.
     pub fn tick(&mut self) {
-        if self.hardware.wander > 0.0 {
-            let kept = (-1.0 / self.hardware.wander_s).exp();
-            let news = self.hardware.wander * (1.0 - kept * kept).sqrt();
-            self.wander = kept * self.wander + news * self.chance.normal();
-        }
+        let Hardware { wander, wander_s, drift, drift_s, .. } = self.hardware;
+        self.wander = after_a_second(self.wander, wander, wander_s, &mut self.chance);
+        self.drift = after_a_second(self.drift, drift, drift_s, &mut self.chance);
     }
 
     /// How much slower this start is than the mean of all starts.
@@ -94,7 +99,7 @@ impl Machine {
     }
 
     pub fn slowness(&mut self, now_s: f64) -> f64 {
-        let slow = self.wander.exp();
+        let slow = (self.wander + self.drift).exp();
         let Some(credits) = self.hardware.credits else { return slow };
         let earned_s = credits.baseline * self.hardware.cores as f64 * (now_s - self.credited_s);
         self.credits_s = (self.credits_s + earned_s).min(credits.seconds);
@@ -130,4 +135,14 @@ impl Machine {
             self.credits_s -= full_s;
         }
     }
+}
+
+/// A first-order autoregression: it forgets by `1 / memory_s` a second, and its standard deviation
+/// stays `sd`.
+fn after_a_second(value: f64, sd: f64, memory_s: f64, chance: &mut Chance) -> f64 {
+    if sd <= 0.0 {
+        return value;
+    }
+    let kept = (-1.0 / memory_s).exp();
+    kept * value + sd * (1.0 - kept * kept).sqrt() * chance.normal()
 }

@@ -13,6 +13,7 @@ use sweetspot::terms::{
 use super::app::Case;
 use super::kinds::{self, Kind};
 use super::place::Zoo;
+use super::recheck::{self, Rechecked};
 use super::truth::{Kept, Truth, fits};
 use crate::common::Result;
 use crate::common::played::{Played, play};
@@ -37,6 +38,9 @@ pub struct One {
     pub load_s: f64,
     pub elapsed_s: f64,
     pub notes: Vec<String>,
+    /// What `verify` says of it; `None` where it was not asked.
+    #[serde(default)]
+    pub rechecked: Option<Rechecked>,
 }
 
 /// A recommendation: as printed, and in truth. Rates a second.
@@ -63,7 +67,8 @@ struct Ended {
     played: Played,
 }
 
-pub fn one(seed: u64, budget: Duration, kept: &Kept) -> Result<One> {
+/// `is_verified`: the recommendation is verified as well.
+pub fn one(seed: u64, budget: Duration, is_verified: bool, kept: &Kept) -> Result<One> {
     let case = kinds::case(seed);
     let ended = run(&case, budget, seed)?;
     let notes = &ended.answer.notes;
@@ -83,8 +88,12 @@ pub fn one(seed: u64, budget: Duration, kept: &Kept) -> Result<One> {
         load_s: ended.played.load_s(),
         elapsed_s: ended.played.elapsed_s,
         notes: notes.iter().map(|note| Language::DATA.say(note)).collect(),
+        rechecked: None,
     };
     let Some(slo) = ended.slo else { return Ok(one) };
+    if is_verified {
+        one.rechecked = recheck::again(&case, &ended.played, &slo, seed)?;
+    }
     let (slo, printed) = match is_a(is_about_errors) {
         true => (beside_errors(slo.clone(), case.app.failing), Slo { errors: None, ..slo }),
         false => (slo.clone(), slo),

@@ -236,7 +236,13 @@ impl Count<'_> {
 fn meets(case: &Case, slo: &Slo, configuration: Configuration, test: Test) -> bool {
     let app = case.app.clone();
     let mut simulation = Simulation::new(app, false, test.seed ^ 0x6d, test.seed);
-    let slowness = if test.is_fresh { simulation.machine.start() } else { 1.0 };
+    let slowness = match test.is_fresh {
+        true => simulation.machine.start(),
+        false => {
+            simulation.machine.stay_at_mean();
+            1.0
+        }
+    };
     simulation.start(configuration, slowness, !test.is_fresh);
     simulation.offer(users(test.rate_per_s), test.seed ^ 0x61);
     let late = vec![0.0; slo.quantiles.len()];

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::ask::TrialRequest;
 use super::belief::{Most, after_burst, observe};
-use super::constants::{CHANGE_PRIOR_SD_LOG, SETTLE, USUAL_CV2, WINDOW_LEAST_S, WINDOW_MOST_S};
+use super::constants::{CHANGE_PRIOR_SD_LOG, LOOK_LEAST_S, SETTLE, USUAL_CV2, WINDOW_MOST_S};
 use super::ledger::Ledger;
 use super::loads;
 use crate::stats::RatePosterior;
@@ -20,7 +20,7 @@ pub(super) struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { probes: 1, duration_s: WINDOW_LEAST_S }
+        Self { probes: 1, duration_s: LOOK_LEAST_S }
     }
 }
 
@@ -29,9 +29,9 @@ impl Pace {
     pub fn of(ledger: &Ledger, each_s: f64) -> Self {
         let settle_s = SETTLE.as_secs_f64();
         let free_s = each_s - ledger.start_cost_s - loads::burst_s(ledger);
-        let probes = if free_s < WINDOW_LEAST_S + 1.5 * settle_s { 1 } else { 2 };
+        let probes = if free_s < LOOK_LEAST_S + 1.5 * settle_s { 1 } else { 2 };
         let duration_s = free_s / f64::from(probes) - settle_s;
-        Self { probes, duration_s: duration_s.clamp(WINDOW_LEAST_S, WINDOW_MOST_S).round() }
+        Self { probes, duration_s: duration_s.clamp(LOOK_LEAST_S, WINDOW_MOST_S).round() }
     }
 
     /// Seconds that one start takes, load included.

@@ -145,19 +145,9 @@ impl Hold {
 
     fn learn(&mut self, summary: &TrialSummary) {
         observe(&mut self.belief, self.rate_rps, summary);
-        let is_held = summary.leaning == Verdict::Yes && summary.verdict != Verdict::No;
-        if is_held {
-            self.held = Some(HeldRate {
-                rate_rps: self.rate_rps,
-                duration_s: summary.summary.duration_s,
-                requests: summary.summary.due,
-                failed: summary.summary.failed(),
-                trial: summary.id,
-                certain: summary.verdict == Verdict::Yes,
-            });
-        } else {
+        self.held = held(self.rate_rps, summary);
+        if self.held.is_none() {
             self.missed_rps = Some(self.rate_rps);
-            self.held = None;
         }
         let below = self.rate_rps * STEP_DOWN;
         self.rate_rps = printable(self.belief.quantile(1.0 - SURE).min(below));
@@ -182,6 +172,19 @@ impl Hold {
         let capacity = Estimate { value, low, high: high.max(value), count };
         Some(Ending { configuration: self.configuration, held: self.held, capacity })
     }
+}
+
+/// A rate as this load held it; `None` where it was missed.
+pub(super) fn held(rate_rps: f64, summary: &TrialSummary) -> Option<HeldRate> {
+    let is_held = summary.leaning == Verdict::Yes && summary.verdict != Verdict::No;
+    is_held.then(|| HeldRate {
+        rate_rps,
+        duration_s: summary.summary.duration_s,
+        requests: summary.summary.due,
+        failed: summary.summary.failed(),
+        trial: summary.id,
+        certain: summary.verdict == Verdict::Yes,
+    })
 }
 
 /// The next rate below that is printed as it is, with three significant digits: what is printed is

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::ask::TrialRequest;
 use super::constants::{
-    BURST_REQUESTS, CLIENTS_MOST, FEWER, MANY_CLIENTS, PROBE_REQUESTS, PROBES_A_START, SETTLE,
-    WARM_BURST, WINDOW_LEAST_S, WINDOW_MOST_S, WINDOWS_OF_BUDGET,
+    BURST_REQUESTS, CLIENTS_MOST, FEWER, LONG_WINDOWS_BUDGET, LOOK_LEAST_S, MANY_CLIENTS,
+    PROBE_LATE, PROBE_REQUESTS, PROBES_A_START, SETTLE, WARM_BURST, WINDOW_LEAST_S, WINDOW_MOST_S,
+    WINDOWS_OF_BUDGET,
 };
 use super::expect::Expectations;
 use super::ledger::Ledger;
@@ -66,13 +67,21 @@ pub(super) fn warm_burst(ledger: &Ledger, configuration: Configuration) -> Trial
 pub(super) fn probe(ledger: &Ledger, at: Configuration, rate_rps: f64) -> TrialRequest {
     let plan = &ledger.plan;
     let rate_rps = rate_rps.max(0.1);
-    let most_s =
-        (plan.budget.as_secs_f64() / WINDOWS_OF_BUDGET).clamp(WINDOW_LEAST_S, WINDOW_MOST_S);
-    let duration_s = (PROBE_REQUESTS / rate_rps).clamp(WINDOW_LEAST_S, most_s).round();
+    let budget_s = plan.budget.as_secs_f64();
+    let least_s = if plan.budget < LONG_WINDOWS_BUDGET { LOOK_LEAST_S } else { WINDOW_LEAST_S };
+    let most_s = (budget_s / WINDOWS_OF_BUDGET).clamp(least_s, WINDOW_MOST_S);
+    let duration_s = (probe_requests(ledger) / rate_rps).clamp(least_s, most_s).round();
     let rate = Rate::per_second(rate_rps).expect("a belief's median is finite and positive");
     let offered = Offered::Open { rate, arrivals: plan.arrivals };
     let duration = Duration::from_secs_f64(duration_s);
     TrialRequest::new(at, TrialPurpose::Probe, offered, SETTLE, duration)
+}
+
+/// Requests that a window should see: where the goal leaves few of them out, more.
+fn probe_requests(ledger: &Ledger) -> f64 {
+    let limits = ledger.slo.iter().flat_map(|slo| &slo.quantiles);
+    let left_out = limits.map(|limit| 1.0 - limit.quantile.get()).fold(1.0, f64::min);
+    (PROBE_LATE / left_out).max(PROBE_REQUESTS)
 }
 
 /// Seconds that a burst takes, warm-up included.

@@ -7,6 +7,7 @@
 //! What is known stands in the ledger. Each stage holds what is its own, asks the ledger, and says
 //! what it wants next; here they are asked in turn.
 
+mod again;
 mod answer;
 mod ask;
 mod at_any_rate;
@@ -64,7 +65,8 @@ pub use plan::{KnobChange, SearchPlan, goal_from_unloaded};
 pub use rate::{BurstAnswer, RateAnswer, RateAsk, RateSearch};
 pub use screened::{ChangeAnswer, KnobsAnswer, VariantAnswer};
 pub use starts::{
-    Start, capacity_of, mean_rps, ratio_apart, ratio_in_blocks, start_variance, starts,
+    Start, at_other_times, capacity_of, mean_rps, ratio_apart, ratio_in_blocks, start_variance,
+    starts,
 };
 pub use verify::{Verify, VerifyAnswer, VerifyPlan, VerifySetting};
 

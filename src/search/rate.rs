@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::belief::{Most, WindowAnswer, after_burst, observe_window};
 use super::constants::{
     BELOW_CEILING, BURST, BURST_CLIENTS, BURST_SD_LOG, BURSTS_SHARE, GROWTH, GUESS_SD_LOG,
-    INTERVAL_WIDEST, LONG_WINDOWS, NOISE_SD_LOG, RATE_HOPELESS, RATE_MOST, RESOLUTION_COARSEST,
-    SHORT_WINDOWS, URL_PRECISION, USUAL_CV2, WINDOW_LEAST_S, WINDOWS, WINDOWS_LEAST,
+    INTERVAL_WIDEST, LONG_WINDOWS, LOOK_LEAST_S, NOISE_SD_LOG, RATE_HOPELESS, RATE_MOST,
+    RESOLUTION_COARSEST, SHORT_WINDOWS, URL_PRECISION, USUAL_CV2, WINDOWS, WINDOWS_LEAST,
 };
 use crate::stats::{Estimate, RatePosterior, mean_sd_log};
 use crate::terms::{CapacityConclusion, Rate, Verdict};
@@ -211,7 +211,7 @@ impl RateSearch {
 
     /// Length of the next window, its settling included.
     fn window_s(&self) -> f64 {
-        let least_s = WINDOW_LEAST_S + self.settle.as_secs_f64();
+        let least_s = LOOK_LEAST_S + self.settle.as_secs_f64();
         let part = |windows: f64| (self.windows_s / windows).max(least_s).floor();
         let has_upper = self.is_capped || self.lowest_missed().is_some();
         match self.highest_held() {

@@ -6,7 +6,8 @@
 use super::at_any_rate::AtAnyRate;
 use super::belief::{Most, after_burst, observe};
 use super::constants::{
-    RACE_PRIOR_SD_LOG, START_PRIOR_SD_LOG, START_SD_DEGREES, START_SD_LOG, USUAL_CV2,
+    DRIFT_DEGREES, DRIFT_SD_LOG, RACE_PRIOR_SD_LOG, START_PRIOR_SD_LOG, START_SD_DEGREES,
+    START_SD_LOG, USUAL_CV2,
 };
 use crate::stats::{Estimate, LogRatio, RatePosterior, weighed_mean};
 use crate::terms::{Configuration, TrialPurpose, TrialSummary};
@@ -92,7 +93,13 @@ pub(super) fn width(belief: &RatePosterior) -> f64 {
 /// scatter by is worth as many measured starts as in the search's own answer.
 pub fn ratio_apart(a: &[Start], b: &[Start]) -> Option<LogRatio> {
     let weighed = |starts: &[Start]| starts.iter().map(Start::weighed).collect::<Vec<_>>();
-    LogRatio::between(&weighed(a), &weighed(b), START_SD_DEGREES)
+    LogRatio::between(&weighed(a), &weighed(b), START_SD_DEGREES).map(at_other_times)
+}
+
+/// With what a machine's speed differs by between the times at which two things were measured:
+/// twice the variance of either.
+pub fn at_other_times(ratio: LogRatio) -> LogRatio {
+    ratio.with_lasting(DRIFT_SD_LOG * 2.0_f64.sqrt(), DRIFT_DEGREES)
 }
 
 /// `b`'s capacity divided by `a`'s, within blocks that have both.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::constants::{
-    CHANGE_A_MINUTE, CHANGE_A_SESSION, COST_REPLIES_LEAST, STEADY_LEVEL, WINDOW_LEAST_S,
+    CHANGE_A_MINUTE, CHANGE_A_SESSION, COST_REPLIES_LEAST, LOOK_LEAST_S, STEADY_LEVEL,
 };
 use crate::model::server_cpu_s;
 use crate::stats::{Slope, common_slope};
@@ -32,7 +32,7 @@ impl Sight {
         let answered = load.throughput_rps * load.duration_s;
         // One that ended before it was as long as any is: most of what it computed for was still to
         // be answered.
-        let is_cut_short = load.duration_s < WINDOW_LEAST_S;
+        let is_cut_short = load.duration_s < LOOK_LEAST_S;
         if is_cut_short || answered < COST_REPLIES_LEAST || cpu_s <= 0.0 {
             return None;
         }

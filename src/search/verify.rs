@@ -1,5 +1,6 @@
-//! Is a recommendation still right? The recommended setting and the one that was current then
-//! are measured again, on fresh starts, interleaved in random order, and set beside what they held.
+//! Is a recommendation still right? The recommended setting is started afresh and sent the rate
+//! that was printed, as at the end of the session. Then it and the one that was current then are
+//! measured again, on fresh starts, interleaved in random order.
 //!
 //! In: a [`VerifyPlan`], then the result of every trial it asked for. Out: the next one, and a
 //! [`VerifyAnswer`] at any moment. A state machine as [`Search`](super::Search) is: no clock.
@@ -7,20 +8,23 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::again::Again;
 use super::ask::{Ask, Told, TrialRequest};
 use super::at_any_rate::AtAnyRate;
 use super::belief::{Most, after_burst, observe};
 use super::blocks::{arrivals_within, shuffled};
 use super::constants::{
-    EQUIVALENCE, NOTICED, PROBE_REQUESTS, PROBES_A_START, SETTLE, START_COST_S, START_PRIOR_SD_LOG,
-    USUAL_CV2, VERIFY_BLOCKS_MAX, VERIFY_BLOCKS_PLANNED, WARM_BURST, WINDOW_LEAST_S, WINDOW_MOST_S,
+    EQUIVALENCE, LOOK_LEAST_S, NOTICED, PROBE_REQUESTS, PROBES_A_START, SETTLE, START_COST_S,
+    START_PRIOR_SD_LOG, USUAL_CV2, VERIFY_BLOCKS_MAX, VERIFY_BLOCKS_PLANNED, WARM_BURST,
+    WINDOW_MOST_S,
 };
 use super::loads::burst_clients;
-use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, width};
+use super::starts::{Start, capacity_of, ratio_apart, ratio_in_blocks, starts, width};
+use super::warmth::Warmth;
 use crate::stats::{Beside, Estimate, LogRatio, RatePosterior};
 use crate::terms::{
-    Arrivals, Configuration, Limit, LimitKind, Obstacle, Offered, Rate, RecheckNote, RecheckReason,
-    TrialPurpose, TrialSummary, Verdict, WaitingEvidence,
+    Arrivals, Configuration, HeldRate, Limit, LimitKind, Obstacle, Offered, Rate, RecheckNote,
+    RecheckReason, TrialPurpose, TrialSummary, Verdict, WaitingEvidence,
 };
 
 /// One setting that is measured again.
@@ -33,12 +37,38 @@ pub struct VerifySetting {
     pub starts: Vec<Start>,
     /// The clients of the load that saturated it; `None`: twice its slots.
     pub clients: Option<u32>,
+    /// What a fresh start of it is loaded for before it is measured, beyond what every start is;
+    /// seconds.
+    pub warm_s: f64,
+}
+
+impl VerifySetting {
+    /// As a session with these trials knew it: by its starts after the choice, else by what it
+    /// concluded, which is `held`, requests/s with its 95 % interval.
+    pub fn of_session(
+        trials: &[TrialSummary],
+        at: Configuration,
+        (held_rps, interval): (f64, [f64; 2]),
+    ) -> Self {
+        let mut starts: Vec<Start> =
+            starts(trials).into_iter().filter(|it| it.configuration == at).collect();
+        if starts.iter().all(|start| start.block == 0) {
+            starts = vec![Start::concluded(at, held_rps, interval)];
+        }
+        let is_of_it = |it: &&TrialSummary| it.configuration == at && it.variant.is_as_it_is();
+        let mut of_it = trials.iter().filter(is_of_it);
+        let clients = of_it.find_map(|trial| trial.offered.clients().filter(|n| *n > 1));
+        let warm_s = Warmth::of_session(trials).needed_s(at, held_rps);
+        Self { configuration: at, held_rps, starts, clients, warm_s }
+    }
 }
 
 /// What is verified, and within what.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerifyPlan {
     pub recommended: VerifySetting,
+    /// The rate that was printed as held, requests/s.
+    pub rate_rps: f64,
     /// `None` where nothing else ran then, or where that held nothing.
     pub current: Option<VerifySetting>,
     pub arrivals: Arrivals,
@@ -57,6 +87,9 @@ pub struct VerifyAnswer {
     pub against_then: Option<Estimate>,
     /// Recommended divided by current, within blocks, 95 %; `None` where there is nothing else.
     pub against_current: Option<Estimate>,
+    /// The rate that was printed then, as a fresh start held it now; `None` where it was missed, or
+    /// not tried.
+    pub held: Option<HeldRate>,
     pub verdict: Verdict,
     /// Why.
     pub reason: RecheckReason,
@@ -78,6 +111,7 @@ struct Measured {
 #[derive(Debug, Clone)]
 pub struct Verify {
     plan: VerifyPlan,
+    again: Again,
     /// What is still measured.
     settings: Vec<Configuration>,
     measured: BTreeMap<Configuration, Measured>,
@@ -104,6 +138,7 @@ impl Verify {
         let others = current.filter(|&current| current != recommended);
         Self {
             settings: std::iter::once(recommended).chain(others).collect(),
+            again: Again::new(plan.rate_rps, plan.budget),
             plan,
             measured: BTreeMap::new(),
             block: 0,
@@ -121,6 +156,9 @@ impl Verify {
 
     /// What it wants next. Asking twice without telling gives the same answer.
     pub fn ask(&mut self) -> Ask {
+        if let Some(request) = self.hold() {
+            return Ask::Trial(request);
+        }
         if self.queue.is_empty() && !self.begin_block() {
             return Ask::Done;
         }
@@ -152,34 +190,67 @@ impl Verify {
         Duration::from_secs_f64((self.plan.budget.as_secs_f64() - self.now_s).max(0.0))
     }
 
+    /// The printed rate once more; `None` when that is settled, or there is no time for it.
+    fn hold(&self) -> Option<TrialRequest> {
+        let is_over = self.obstacle.is_some() || !self.settings.contains(&self.recommended());
+        if is_over || self.again.is_settled() || !self.again.has_time(self.time_left()) {
+            return None;
+        }
+        Some(self.again.request(self.recommended(), self.plan.arrivals))
+    }
+
     /// False when there is nothing more to measure, or no time for it.
     fn begin_block(&mut self) -> bool {
-        let took_s = self.now_s - self.block_began_s;
-        let has_time = self.block == 0 || took_s <= self.time_left().as_secs_f64();
         let is_over = self.obstacle.is_some() || !self.settings.contains(&self.recommended());
-        if !has_time || is_over || self.block >= VERIFY_BLOCKS_MAX || self.is_sharp() {
+        if is_over || self.block >= VERIFY_BLOCKS_MAX || self.is_sharp() {
+            return false;
+        }
+        let queue = self.next_block();
+        if queue.is_empty() {
             return false;
         }
         self.block += 1;
         self.block_began_s = self.now_s;
-        // Once it is beaten beyond doubt, the rest of the time is the recommended setting's.
-        let is_beaten = self.against_current().is_some_and(|ratio| {
-            ratio.beside(EQUIVALENCE) == Beside::Above && ratio.estimate(0.99).low > 1.0 + NOTICED
-        });
-        let mut queue = self.settings.clone();
-        queue.retain(|&one| one == self.recommended() || !is_beaten);
         self.queue = shuffled(queue, self.plan.seed, self.block);
         true
     }
 
+    /// All settings; the recommended one alone where the other is beaten beyond doubt, or where
+    /// there is no time for both.
+    fn next_block(&self) -> Vec<Configuration> {
+        let left_s = self.time_left().as_secs_f64();
+        let took_s = (self.block > 0).then_some(self.now_s - self.block_began_s);
+        let fits = |all: &[Configuration]| {
+            let shortest_s: f64 = all.iter().map(|at| self.shortest_start_s(*at)).sum();
+            took_s.unwrap_or(shortest_s) <= left_s
+        };
+        let is_beaten = self.against_current().is_some_and(|ratio| {
+            ratio.beside(EQUIVALENCE) == Beside::Above && ratio.estimate(0.99).low > 1.0 + NOTICED
+        });
+        if !is_beaten && fits(&self.settings) {
+            return self.settings.clone();
+        }
+        let alone = vec![self.recommended()];
+        if fits(&alone) { alone } else { Vec::new() }
+    }
+
     /// More starts would not change what is said.
     fn is_sharp(&self) -> bool {
-        let is_enough = |ratio: Option<LogRatio>| {
-            ratio.is_some_and(|ratio| ratio.estimate(0.95).relative_half_width() < EQUIVALENCE)
-        };
-        self.block >= 3
-            && is_enough(self.against_then())
-            && (self.settings.len() == 1 || is_enough(self.against_current()))
+        let is_enough = |ratio: LogRatio| ratio.estimate(0.95).relative_half_width() < EQUIVALENCE;
+        let has_rival = self.settings.len() > 1;
+        self.block >= VERIFY_BLOCKS_PLANNED as u32
+            && (!has_rival || self.against_current().is_some_and(is_enough))
+    }
+
+    /// What a start takes at least.
+    fn shortest_start_s(&self, configuration: Configuration) -> f64 {
+        let window_s = SETTLE.as_secs_f64() + LOOK_LEAST_S;
+        self.before_windows_s(configuration) + f64::from(PROBES_A_START) * window_s
+    }
+
+    /// What a start takes before its first window.
+    fn before_windows_s(&self, configuration: Configuration) -> f64 {
+        START_COST_S + (SETTLE + WARM_BURST).as_secs_f64() + self.setting(configuration).warm_s
     }
 
     fn recommended(&self) -> Configuration {
@@ -198,27 +269,28 @@ impl Verify {
         let Some(belief) = &self.belief else {
             let clients = self.setting(configuration).clients;
             let clients = clients.unwrap_or_else(|| burst_clients(configuration));
-            let burst = TrialRequest::burst(configuration, clients, SETTLE, WARM_BURST);
+            let warm_s = self.setting(configuration).warm_s;
+            let warm_up = SETTLE + Duration::from_secs_f64(warm_s);
+            let burst = TrialRequest::burst(configuration, clients, warm_up, WARM_BURST);
             return TrialRequest { fresh_start: true, common_arrivals, ..burst };
         };
         let rate_rps = belief.median().max(0.1);
         let rate = Rate::per_second(rate_rps).expect("a belief's median is finite and positive");
         let offered = Offered::Open { rate, arrivals: self.plan.arrivals };
-        let duration = self.window(rate_rps);
+        let duration = self.window(configuration, rate_rps);
         let purpose = TrialPurpose::Confirm;
         let window = TrialRequest::new(configuration, purpose, offered, SETTLE, duration);
         TrialRequest { fresh_start: self.setbacks > 0, common_arrivals, ..window }
     }
 
-    /// As long as two blocks allow; the first seconds of a longer one would tell no more.
-    fn window(&self, rate_rps: f64) -> Duration {
+    /// As long as the planned blocks allow; the first seconds of a longer one would tell no more.
+    fn window(&self, configuration: Configuration, rate_rps: f64) -> Duration {
         let starts = VERIFY_BLOCKS_PLANNED * self.settings.len() as f64;
-        let each_s = self.plan.budget.as_secs_f64() / starts;
-        let burst_s = (SETTLE + WARM_BURST).as_secs_f64();
-        let probe_s =
-            (each_s - START_COST_S - burst_s) / f64::from(PROBES_A_START) - SETTLE.as_secs_f64();
-        let wanted_s = (PROBE_REQUESTS / rate_rps).clamp(WINDOW_LEAST_S, WINDOW_MOST_S);
-        Duration::from_secs_f64(wanted_s.min(probe_s.max(WINDOW_LEAST_S)).round())
+        let free_s = self.plan.budget.as_secs_f64() - self.again.spent_s;
+        let windows_s = free_s / starts - self.before_windows_s(configuration);
+        let probe_s = windows_s / f64::from(PROBES_A_START) - SETTLE.as_secs_f64();
+        let wanted_s = (PROBE_REQUESTS / rate_rps).clamp(LOOK_LEAST_S, WINDOW_MOST_S);
+        Duration::from_secs_f64(wanted_s.min(probe_s.max(LOOK_LEAST_S)).round())
     }
 
     fn take(&mut self, summary: &TrialSummary) {
@@ -230,6 +302,10 @@ impl Verify {
             measured.limit = Some(summary.limit.clone());
         }
         self.setbacks = 0;
+        if summary.purpose == TrialPurpose::Hold {
+            self.again.take(summary);
+            return;
+        }
         let Some(rate) = summary.offered.rate() else {
             let most = Most::of(summary, USUAL_CV2);
             self.belief = Some(after_burst(held_rps.max(0.01), START_PRIOR_SD_LOG, most));
@@ -305,12 +381,12 @@ impl Verify {
     /// The answer so far.
     pub fn answer(&self) -> VerifyAnswer {
         let (then, current) = (self.against_then(), self.against_current());
-        let (verdict, reason) = self.judge(then.as_ref(), current.as_ref());
+        let (verdict, reason) = self.judge(current.as_ref());
         let measured = self.measured.get(&self.recommended());
         let unknown = || Limit::unknown(WaitingEvidence::NotSaturated);
         let mut notes = self.notes.clone();
         if verdict == Verdict::Undecided {
-            notes.push(self.what_more_would_buy(then.as_ref(), current.as_ref()));
+            notes.push(self.what_more_would_buy(current.as_ref()));
         }
         let of_current = self.plan.current.as_ref().map(|current| current.configuration);
         VerifyAnswer {
@@ -318,6 +394,7 @@ impl Verify {
             current_rps: of_current.and_then(|current| self.capacity(current)),
             against_then: then.map(|ratio| ratio.estimate(0.95)),
             against_current: current.map(|ratio| ratio.estimate(0.95)),
+            held: self.again.held,
             verdict,
             reason,
             limit: measured.and_then(|it| it.limit.clone()).unwrap_or_else(unknown),
@@ -331,46 +408,42 @@ impl Verify {
         Some(Estimate { count: starts.len() as u64, ..capacity_of(starts)? })
     }
 
-    fn judge(
-        &self,
-        then: Option<&LogRatio>,
-        current: Option<&LogRatio>,
-    ) -> (Verdict, RecheckReason) {
+    fn judge(&self, current: Option<&LogRatio>) -> (Verdict, RecheckReason) {
         if let Some(why) = self.obstacle.clone() {
             return (Verdict::No, RecheckReason::NoLongerRuns { setting: self.recommended(), why });
         }
-        let Some(then) = then else {
-            return (Verdict::Undecided, RecheckReason::NoWholeStart);
-        };
-        let has_rival = self.settings.len() > 1;
-        if then.beside(EQUIVALENCE) == Beside::Below {
-            return (Verdict::No, RecheckReason::HoldsLess);
+        let rate_rps = self.plan.rate_rps;
+        if self.again.is_missed() {
+            return (Verdict::No, RecheckReason::PrintedRateMissed { rate_rps });
         }
         if current.is_some_and(|ratio| ratio.beside(EQUIVALENCE) == Beside::Below) {
             return (Verdict::No, RecheckReason::FormerHoldsMore);
         }
-        let is_missing = has_rival && current.is_none();
-        if !is_missing && noticed(then) && current.is_none_or(noticed) {
-            let low = then.estimate(0.95).low;
-            let reason = match low >= 1.0 {
-                true => RecheckReason::HoldsAsMuch,
-                false => RecheckReason::NoFallSeen { ruled_out_ratio: 1.0 - low },
-            };
-            return (Verdict::Yes, reason);
+        let has_rival = self.settings.len() > 1;
+        let is_no_worse = !has_rival || current.map_or_else(|| self.was_far_better(), noticed);
+        match self.again.held.filter(|_| self.again.is_settled()) {
+            Some(HeldRate { duration_s, .. }) if is_no_worse => {
+                (Verdict::Yes, RecheckReason::PrintedRateHeld { rate_rps, duration_s })
+            }
+            None if self.again.attempts() == 0 => (Verdict::Undecided, RecheckReason::NoWholeStart),
+            _ => (Verdict::Undecided, RecheckReason::TooLittleMeasured),
         }
-        (Verdict::Undecided, RecheckReason::TooLittleMeasured)
     }
 
-    fn what_more_would_buy(
-        &self,
-        then: Option<&LogRatio>,
-        current: Option<&LogRatio>,
-    ) -> RecheckNote {
-        let Some(then) = then else { return RecheckNote::BudgetTooSmall };
-        let all = std::iter::once(then).chain(current);
-        let most = all.map(more_to_decide).try_fold(2.0, |most: f64, one| Some(most.max(one?)));
-        match most.map(|more| (more * self.now_s / 60.0).ceil()).filter(|minutes| *minutes <= 120.0)
-        {
+    /// The current setting held so much less then than was printed of the recommended one that what
+    /// has to be noticed would not make it the better one.
+    fn was_far_better(&self) -> bool {
+        let held_rps = self.plan.current.as_ref().map_or(0.0, |current| current.held_rps);
+        held_rps < (1.0 - NOTICED) * self.plan.rate_rps
+    }
+
+    fn what_more_would_buy(&self, current: Option<&LogRatio>) -> RecheckNote {
+        if self.again.attempts() == 0 {
+            return RecheckNote::BudgetTooSmall;
+        }
+        let most = current.map_or(Some(1.0), more_to_decide);
+        let minutes = most.map(|more| (more.max(2.0) * self.now_s / 60.0).ceil());
+        match minutes.filter(|minutes| *minutes <= 120.0) {
             Some(minutes) => RecheckNote::BudgetNeeded { budget_s: minutes * 60.0 },
             None => RecheckNote::TooNearToDecide,
         }
@@ -383,9 +456,7 @@ fn more_to_decide(ratio: &LogRatio) -> Option<f64> {
     if ratio.value < limit + 0.01 {
         return ratio.more_to_decide(EQUIVALENCE);
     }
-    let half = ratio.value - ratio.estimate(0.95).low.ln();
-    let share = half / (ratio.value - limit);
-    (share < 10.0).then(|| share.powi(2))
+    ratio.more_for(0.95, ratio.value - limit)
 }
 
 /// A fall of [`NOTICED`] is ruled out.

@@ -4,7 +4,7 @@
 
 use super::constants::{CHEAPER, WARM_MOST_S, WARMING_BURSTS_MOST};
 use crate::model::server_cpu_s;
-use crate::terms::{Configuration, TrialSummary, WarmUpKind};
+use crate::terms::{Configuration, TrialPurpose, TrialSummary, WarmUpKind};
 
 /// What is known of it.
 #[derive(Debug, Clone, Default)]
@@ -59,6 +59,17 @@ impl Burst {
 }
 
 impl Warmth {
+    /// What a session with these trials knew of it.
+    pub fn of_session(trials: &[TrialSummary]) -> Self {
+        let is_burst = |it: &&TrialSummary| {
+            let is_usable = it.valid && it.failure.is_none() && it.variant.is_as_it_is();
+            is_usable && it.purpose == TrialPurpose::Saturate
+        };
+        let mut warmth = Self::default();
+        trials.iter().filter(is_burst).for_each(|trial| warmth.take(trial, false));
+        warmth
+    }
+
     /// Takes a burst. `is_late`: there is no time for another.
     pub fn take(&mut self, summary: &TrialSummary, is_late: bool) {
         let before = self.warming.take();

@@ -14,14 +14,13 @@ use super::fingerprint;
 use super::report::{ReportError, Which, find, replay, tuned};
 use crate::report::{Language, Story};
 use crate::search::{
-    Answer, Ask, CapacityEstimate, Choice, Start, Told, Verify, VerifyAnswer, VerifyPlan,
-    VerifySetting, starts,
+    Answer, Ask, CapacityEstimate, Choice, Told, Verify, VerifyAnswer, VerifyPlan, VerifySetting,
 };
 use crate::stats::Estimate;
 use crate::store::{SessionId, Store};
 use crate::terms::{
     Configuration, Difference, Event, EventKind, Machine, MachineDifference, Note, Prediction,
-    SessionState, Slo, Stated, TrialPurpose, TrialSummary, Verification, VerifiedSetting,
+    SessionState, Slo, Stated, TrialPurpose, Verification, VerifiedSetting,
 };
 
 /// Why nothing can be verified.
@@ -58,6 +57,8 @@ pub struct Claim {
     /// Of the targets without one of their own; `None`: every target has its own.
     pub slo: Option<Slo>,
     recommended: VerifySetting,
+    /// The rate that was printed as held, requests/s; where none was, one that surely is.
+    rate_rps: f64,
     current: Option<VerifySetting>,
     /// What runs where it was not changed.
     current_then: Configuration,
@@ -100,14 +101,14 @@ fn of_story(story: Story, session: i64) -> Result<Claim, VerifyError> {
     let missing = || VerifyError::NothingRecommended { session };
     let decision = story.decision.as_ref().ok_or_else(missing)?;
     let chosen = story.chosen().ok_or_else(missing)?;
-    let all = starts(&story.trials);
     let held = (decision.capacity_rps, decision.capacity_rps_interval);
-    let recommended = setting(&story, &all, chosen, held);
+    let rate_rps = decision.held.map_or(decision.capacity_rps_interval[0], |held| held.rate_rps);
+    let recommended = VerifySetting::of_session(&story.trials, chosen, held);
     let current_then = story.current_configuration().unwrap_or(chosen);
     let held = story.current.as_ref().and_then(|it| it.capacity_rps.zip(it.capacity_rps_interval));
     let current = held
         .filter(|_| current_then != chosen)
-        .map(|held| setting(&story, &all, current_then, held));
+        .map(|held| VerifySetting::of_session(&story.trials, current_then, held));
     let is_alone = |purpose| purpose == TrialPurpose::Unloaded;
     let alone = story.trials.iter().find(|trial| is_alone(trial.purpose) && trial.valid);
     if !story.goals.are_settled() {
@@ -116,34 +117,13 @@ fn of_story(story: Story, session: i64) -> Result<Claim, VerifyError> {
     Ok(Claim {
         unloaded_s: alone.map(|trial| trial.summary.latency_s.mean),
         recommended,
+        rate_rps,
         current,
         current_then,
         slo: story.goals.common().cloned(),
         session,
         story,
     })
-}
-
-/// One setting as the session knew it: by its starts after the choice, else by what it concluded.
-fn setting(
-    story: &Story,
-    all: &[Start],
-    at: Configuration,
-    (held_rps, interval): (f64, [f64; 2]),
-) -> VerifySetting {
-    let mut starts: Vec<Start> = all.iter().filter(|it| it.configuration == at).copied().collect();
-    if starts.iter().all(|start| start.block == 0) {
-        starts.clear();
-        starts.push(Start::concluded(at, held_rps, interval));
-    }
-    let is_of_it = |it: &&TrialSummary| it.configuration == at && it.variant.is_as_it_is();
-    let mut saturated = story.trials.iter().filter(is_of_it);
-    VerifySetting {
-        configuration: at,
-        held_rps,
-        starts,
-        clients: saturated.find_map(|trial| trial.offered.clients().filter(|n| *n > 1)),
-    }
 }
 
 /// Runs a whole verification.
@@ -171,6 +151,7 @@ pub fn run(verifying: Verifying<'_>) -> Result<Verified, VerifyError> {
     work.log.emit(elapsed, started)?;
     let search = Verify::new(VerifyPlan {
         recommended: claim.recommended.clone(),
+        rate_rps: claim.rate_rps,
         current: claim.current.clone(),
         arrivals: plan.arrivals,
         budget: plan.budget,
@@ -266,6 +247,7 @@ impl Recheck<'_> {
             current: claim.current.as_ref().map(|it| measured(it, answer.current_rps.as_ref())),
             ratio: answer.against_then.map(|it| it.value),
             ratio_interval: answer.against_then.as_ref().map(Estimate::interval),
+            held: answer.held,
             gain_ratio: answer.against_current.map(|it| it.value),
             gain_ratio_interval: answer.against_current.as_ref().map(Estimate::interval),
             slo: claim.story.goals.clone(),
@@ -300,7 +282,7 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
             capacity,
             gain: answer.against_current.or(same),
             precision: None,
-            held: None,
+            held: answer.held,
             limit: answer.limit.clone(),
             memory_bytes: answer.memory_bytes,
             equivalent: Vec::new(),

@@ -10,6 +10,8 @@ pub struct LogRatio {
     pub value: f64,
     /// Standard error of `value`.
     pub error: f64,
+    /// The part of it that no number of observations makes smaller.
+    pub lasting: f64,
     /// Of Student's t; infinite where the error is known.
     pub degrees: f64,
     /// Observations on either side.
@@ -28,6 +30,8 @@ pub enum Beside {
     Undecided,
 }
 
+/// So many times as many observations are beyond any session's time.
+const TIMES_MOST: f64 = 100.0;
 /// With more degrees of freedom Student's t is the normal distribution.
 const DEGREES_MOST: f64 = 1e4;
 
@@ -41,6 +45,7 @@ impl LogRatio {
         Some(Self {
             value: one.mean,
             error: one.error_squared.sqrt(),
+            lasting: 0.0,
             degrees: one.degrees,
             count: [pairs.len() as u64; 2],
         })
@@ -81,6 +86,7 @@ impl LogRatio {
         Some(Self {
             value: log(b.value)? - log(a.value)?,
             error: error(a)?.hypot(error(b)?),
+            lasting: 0.0,
             degrees: f64::INFINITY,
             count: [a.count, b.count],
         })
@@ -92,7 +98,14 @@ impl LogRatio {
         let squared: f64 = parts.iter().map(|part| part.0).sum();
         let spread: f64 = parts.iter().map(|(part, degrees)| part * part / degrees).sum();
         let degrees = if spread > 0.0 { squared * squared / spread } else { f64::INFINITY };
-        Self { value, error: squared.sqrt(), degrees, count }
+        Self { value, error: squared.sqrt(), lasting: 0.0, degrees, count }
+    }
+
+    /// With another, independent error that no number of observations makes smaller: a standard
+    /// deviation, and what it is worth.
+    pub fn with_lasting(self, sd: f64, degrees: f64) -> Self {
+        let parts = [(self.error.powi(2), self.degrees), (sd.powi(2), degrees)];
+        Self { lasting: sd, ..Self::of_parts(self.value, &parts, self.count) }
     }
 
     /// The ratio with its interval of `level`, such as 0.95.
@@ -124,13 +137,21 @@ impl LogRatio {
     /// when it lies where no number of them would.
     pub fn more_to_decide(&self, band: f64) -> Option<f64> {
         let (low, high) = ((1.0 - band).ln(), (1.0 + band).ln());
-        let share = if (low..=high).contains(&self.value) {
-            let to_the_edge = (high - self.value).min(self.value - low);
-            self.half_width(0.90) / to_the_edge
-        } else {
-            self.half_width(0.95) / self.value.abs()
-        };
-        (share.is_finite() && share < 10.0).then(|| share.powi(2).max(1.0))
+        match (low..=high).contains(&self.value) {
+            true => self.more_for(0.90, (high - self.value).min(self.value - low)),
+            false => self.more_for(0.95, self.value.abs()),
+        }
+    }
+
+    /// How many times as many observations would bring half of the interval of `level` down to
+    /// `half`; 1 where it is, `None` where no number in any session's time would.
+    pub fn more_for(&self, level: f64, half: f64) -> Option<f64> {
+        let wanted = (self.error * half / self.half_width(level)).powi(2) - self.lasting.powi(2);
+        let times = (self.error.powi(2) - self.lasting.powi(2)) / wanted;
+        if self.half_width(level) <= half {
+            return Some(1.0);
+        }
+        (half > 0.0 && wanted > 0.0 && times < TIMES_MOST).then(|| times.max(1.0))
     }
 
     fn half_width(&self, level: f64) -> f64 {
@@ -205,6 +226,10 @@ mod tests {
     fn starts(random: &mut Xoshiro256PlusPlus, count: usize, mean: f64, sd: f64) -> Vec<f64> {
         let mut one = || normal::quantile(random.random_range(1e-9..1.0 - 1e-9));
         (0..count).map(|_| mean * (sd * one()).exp()).collect()
+    }
+
+    fn known(value: f64, error: f64, degrees: f64, count: u64) -> LogRatio {
+        LogRatio { value, error, lasting: 0.0, degrees, count: [count; 2] }
     }
 
     /// How often of 2000 pairs of sets `is_it` holds; `ratio` is the truth.
@@ -297,7 +322,7 @@ mod tests {
 
     #[test]
     fn what_it_would_take_shrinks_with_the_difference() {
-        let ratio = |value: f64| LogRatio { value, error: 0.05, degrees: 20.0, count: [3, 3] };
+        let ratio = |value| known(value, 0.05, 20.0, 3);
         let (small, large) = (ratio(0.05).more_to_decide(BAND), ratio(0.09).more_to_decide(BAND));
         assert!(small.unwrap() > large.unwrap() && large.unwrap() > 1.0, "{small:?} {large:?}");
         // t(20) = 2.086: half of the interval is 0.1043, to be brought to 0.09; it shrinks with the
@@ -309,8 +334,18 @@ mod tests {
     }
 
     #[test]
+    fn no_number_of_starts_makes_smaller_what_two_days_differ_by() {
+        let ratio = known(-0.12, 0.03, 1e4, 3).with_lasting(0.05, 1e4);
+        // Half of the interval is 1.96 x 0.0583 = 0.1143; for 0.11 the other error has to come down
+        // from 0.03 to sqrt(0.0561^2 - 0.05^2) = 0.0255.
+        assert!((ratio.more_for(0.95, 0.11).unwrap() - 1.385).abs() < 0.01);
+        assert_eq!(ratio.more_for(0.95, 0.097), None, "1.96 x 0.05 = 0.098 stays");
+        assert_eq!(ratio.more_for(0.95, 0.12), Some(1.0));
+    }
+
+    #[test]
     fn more_beyond_doubt_but_by_less_than_the_band_is_not_above() {
-        let ratio = |value: f64| LogRatio { value, error: 0.006, degrees: 100.0, count: [9, 9] };
+        let ratio = |value| known(value, 0.006, 100.0, 9);
         for value in [0.025, -0.025] {
             let sure = ratio(value).estimate(0.95);
             assert!(sure.low > 1.0 || sure.high < 1.0, "{sure:?}");

@@ -61,14 +61,16 @@ pub enum RecheckReason {
     },
     /// No start was measured to its end.
     NoWholeStart,
-    /// The recommended setting holds less than it did.
-    HoldsLess,
+    /// Two fresh starts of the recommended setting missed the rate that was printed.
+    PrintedRateMissed {
+        rate_rps: f64,
+    },
     /// What ran before holds more than the recommended setting.
     FormerHoldsMore,
-    HoldsAsMuch,
-    /// It shows no fall; a greater one than this is ruled out.
-    NoFallSeen {
-        ruled_out_ratio: f64,
+    /// A fresh start of the recommended setting held the rate that was printed, for so long.
+    PrintedRateHeld {
+        rate_rps: f64,
+        duration_s: f64,
     },
     TooLittleMeasured,
 }

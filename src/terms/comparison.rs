@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change_reason::{ChangeReason, RecheckReason};
 use super::comparison_note::{CompareNote, CompareRefusal, Difference, FigureLeftOut};
+use super::decision::HeldRate;
 use super::figure_kind::FigureKind;
 use super::goals::GoalList;
 use super::machine::Machine;
@@ -126,6 +127,10 @@ pub struct Verification {
     pub ratio: Option<f64>,
     /// Of 95 %.
     pub ratio_interval: Option<[f64; 2]>,
+    /// The rate that was printed then, as a fresh start held it now; null where it was missed, or
+    /// not tried.
+    #[serde(default)]
+    pub held: Option<HeldRate>,
     /// Now: recommended divided by current, within blocks; null without a current one.
     pub gain_ratio: Option<f64>,
     /// Of 95 %.

@@ -55,6 +55,11 @@ pub enum SloError {
 }
 
 impl Slo {
+    /// How many limits it sets.
+    pub fn parts(&self) -> usize {
+        self.quantiles.len() + usize::from(self.errors.is_some())
+    }
+
     /// The quantile whose limit is the shortest; a goal on errors alone leaves a second for the
     /// 95th percentile.
     pub fn tightest(&self) -> QuantileLimit {

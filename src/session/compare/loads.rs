@@ -4,7 +4,7 @@
 //! compared. Must not measure.
 
 use super::sessions::{Found, Pair};
-use crate::search::start_variance;
+use crate::search::{at_other_times, start_variance};
 use crate::stats::{Estimate, LogRatio, binomial};
 use crate::terms::{
     CapacityConclusion, CapacitySummary, CompareRefusal, FigureKind, FigureLeftOut, LoadOffered,
@@ -78,7 +78,7 @@ fn figure(
         // One start each: what two starts differ by cannot be seen, and is allowed for.
         let starts = (2.0 * start_variance(), f64::INFINITY);
         let count = [parts_a.len() as u64, parts_b.len() as u64];
-        LogRatio::of_parts((of_b / of_a).ln(), &[a, b, starts], count)
+        at_other_times(LogRatio::of_parts((of_b / of_a).ln(), &[a, b, starts], count))
     });
     let observations = [parts_a.len() as u64, parts_b.len() as u64];
     Ok(Pair { kind, a: of_a, b: of_b, ratio, within_blocks: false, observations })
@@ -153,7 +153,8 @@ pub fn capacity_refusals(a: &CapacitySummary, b: &CapacitySummary) -> Vec<Compar
     refused
 }
 
-/// The two capacities; one start each, so what starts differ by is allowed for.
+/// The two capacities; one start each at its own time, so what starts and times differ by is
+/// allowed for.
 pub fn capacity(a: &CapacitySummary, b: &CapacitySummary) -> Found {
     let estimate = |found: &CapacitySummary| {
         let (value, [low, high]) = (found.capacity_rps?, found.capacity_rps_interval?);
@@ -163,9 +164,9 @@ pub fn capacity(a: &CapacitySummary, b: &CapacitySummary) -> Found {
     let (Some(a), Some(b)) = (estimate(a), estimate(b)) else {
         return Err(FigureLeftOut::MissingOnOneSide { figure: FigureKind::Capacity });
     };
-    let ratio = LogRatio::of_estimates(&a, &b).map(|apart| LogRatio {
-        error: apart.error.hypot((2.0 * start_variance()).sqrt()),
-        ..apart
+    let ratio = LogRatio::of_estimates(&a, &b).map(|apart| {
+        let error = apart.error.hypot((2.0 * start_variance()).sqrt());
+        at_other_times(LogRatio { error, ..apart })
     });
     Ok(Pair {
         kind: FigureKind::Capacity,

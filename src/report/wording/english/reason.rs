@@ -3,7 +3,7 @@
 use super::super::labels::ENGLISH;
 use super::obstacle;
 use crate::report::Language;
-use crate::report::figures::fine_percent;
+use crate::report::figures::{fine_percent, number};
 use crate::terms::{
     Certainty, ChangeReason, GoalCount, GoalScope, Obstacle, Reason, RecheckReason, SloTerm,
     TermCount,
@@ -120,12 +120,13 @@ pub fn of_recheck(reason: &RecheckReason) -> String {
     match reason {
         RecheckReason::NoLongerRuns { setting, why } => format!("{setting} {}", of_setting(why)),
         RecheckReason::NoWholeStart => "nothing was measured on a whole start".into(),
-        RecheckReason::HoldsLess => "it holds less than it did, beyond doubt".into(),
+        RecheckReason::PrintedRateMissed { rate_rps } => {
+            format!("fresh starts miss the {}/s that were printed, twice", number(*rate_rps))
+        }
         RecheckReason::FormerHoldsMore => "what ran before holds more, beyond doubt".into(),
-        RecheckReason::HoldsAsMuch => "it holds at least what it did".into(),
-        RecheckReason::NoFallSeen { ruled_out_ratio } => format!(
-            "it shows no fall, and one of more than {:.0} % is ruled out",
-            ruled_out_ratio * 100.0
+        RecheckReason::PrintedRateHeld { rate_rps, duration_s } => format!(
+            "a fresh start held the {}/s that were printed, for {duration_s:.0} s",
+            number(*rate_rps)
         ),
         RecheckReason::TooLittleMeasured => "too little was measured to tell".into(),
     }

@@ -3,7 +3,7 @@
 use super::super::labels::JAPANESE;
 use super::obstacle;
 use crate::report::Language;
-use crate::report::figures::fine_percent;
+use crate::report::figures::{fine_percent, number};
 use crate::terms::{
     Certainty, ChangeReason, FigureKind, GoalCount, GoalScope, Reason, RecheckReason, SloTerm,
     TermCount,
@@ -145,11 +145,14 @@ pub fn of_recheck(reason: &RecheckReason) -> String {
             format!("{setting}: {}", obstacle::sentence(why))
         }
         RecheckReason::NoWholeStart => "1 回の起動を通して計測できたものがありません".into(),
-        RecheckReason::HoldsLess => "前回よりさばける量が減ったのは確かです".into(),
+        RecheckReason::PrintedRateMissed { rate_rps } => {
+            let rate = number(*rate_rps);
+            format!("新しく起動しても、前回の {rate}/s を 2 回ともさばけませんでした")
+        }
         RecheckReason::FormerHoldsMore => "前の設定のほうがさばけるのは確かです".into(),
-        RecheckReason::HoldsAsMuch => "前回と同じかそれ以上をさばきます".into(),
-        RecheckReason::NoFallSeen { ruled_out_ratio } => {
-            format!("減っておらず、{:.0} % を超える減少はないと言えます", ruled_out_ratio * 100.0)
+        RecheckReason::PrintedRateHeld { rate_rps, duration_s } => {
+            let rate = number(*rate_rps);
+            format!("新しく起動して、前回の {rate}/s を {duration_s:.0} 秒間さばきました")
         }
         RecheckReason::TooLittleMeasured => "計測が少なく、判定できません".into(),
     }
