@@ -425,9 +425,13 @@ impl Verify {
             Some(HeldRate { duration_s, .. }) if is_no_worse => {
                 (Verdict::Yes, RecheckReason::PrintedRateHeld { rate_rps, duration_s })
             }
-            None if self.again.attempts() == 0 => (Verdict::Undecided, RecheckReason::NoWholeStart),
+            None if self.is_nothing_measured() => (Verdict::Undecided, RecheckReason::NoWholeStart),
             _ => (Verdict::Undecided, RecheckReason::TooLittleMeasured),
         }
+    }
+
+    fn is_nothing_measured(&self) -> bool {
+        self.again.attempts() == 0 && self.starts(self.recommended()).is_empty()
     }
 
     /// The current setting held so much less then than was printed of the recommended one that what
@@ -438,7 +442,7 @@ impl Verify {
     }
 
     fn what_more_would_buy(&self, current: Option<&LogRatio>) -> RecheckNote {
-        if self.again.attempts() == 0 {
+        if self.is_nothing_measured() {
             return RecheckNote::BudgetTooSmall;
         }
         let most = current.map_or(Some(1.0), more_to_decide);
