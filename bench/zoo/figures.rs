@@ -107,6 +107,24 @@ impl Group<'_> {
         share(self.all.iter().filter_map(|one| one.rechecked.as_ref()).map(is_it))
     }
 
+    /// What `verify` said; `None` where it was not asked.
+    fn verified(&self) -> Option<String> {
+        let line = |name: &str, of: fn(&Rechecked) -> Verdict| {
+            let share = |verdict| self.of_rechecked(|it| of(it) == verdict);
+            let [no, open, yes] = [Verdict::No, Verdict::Undecided, Verdict::Yes].map(share);
+            Some(format!(
+                "{name}: no longer right {:.1} %, undecided {:.1} %, right {:.1} %",
+                no?, open?, yes?
+            ))
+        };
+        let slower = format!("verified with an app that is {SLOWER} times slower");
+        let lines = [
+            line("verified where nothing has changed", |it| it.unchanged)?,
+            line(&slower, |it| it.slower)?,
+        ];
+        Some(lines.join("\n"))
+    }
+
     fn row(&self) -> [String; 13] {
         let text = |percent: Option<f64>| percent.map_or("-".into(), |it| format!("{it:.1}"));
         [
@@ -171,34 +189,14 @@ pub fn report(all: &[One]) -> String {
     let nothing = all.iter().filter(|one| one.best.is_none()).count();
     let seconds: Vec<f64> = all.iter().map(|one| one.elapsed_s).collect();
     let [half, most] = [0.5, 1.0].map(|q| sweetspot::stats::quantile(&seconds, q).unwrap_or(0.0));
-    let whole = Group { name: String::new(), all: all.iter().collect() };
+    let groups = groups(all);
     format!(
         "{}\n\n{}{}\n{nothing} sessions where no setting meets the goal; {half:.0} s a session, \
          {most:.0} s the longest",
         lines.join("\n"),
-        table(&HEAD, groups(all).iter().map(Group::row)),
-        whole.verified().map_or(String::new(), |lines| format!("\n{lines}\n"))
+        table(&HEAD, groups.iter().map(Group::row)),
+        groups[0].verified().map_or(String::new(), |lines| format!("\n{lines}\n"))
     )
-}
-
-impl Group<'_> {
-    /// What `verify` said; `None` where it was not asked.
-    fn verified(&self) -> Option<String> {
-        let line = |name: &str, of: fn(&Rechecked) -> Verdict| {
-            let share = |verdict| self.of_rechecked(|it| of(it) == verdict);
-            let [no, open, yes] = [Verdict::No, Verdict::Undecided, Verdict::Yes].map(share);
-            Some(format!(
-                "{name}: no longer right {:.1} %, undecided {:.1} %, right {:.1} %",
-                no?, open?, yes?
-            ))
-        };
-        let slower = format!("verified with an app that is {SLOWER} times slower");
-        let lines = [
-            line("verified where nothing has changed", |it| it.unchanged)?,
-            line(&slower, |it| it.slower)?,
-        ];
-        Some(lines.join("\n"))
-    }
 }
 
 /// Of all sessions, in percent.

@@ -108,7 +108,7 @@ fn a_server_that_dies_once_is_asked_once_more() {
     let found = verified(&folder, SimulatedApp { dies_at, ..app() }, 1).verification;
     let reason = found.reason.fact();
     assert!(!matches!(reason, Some(RecheckReason::NoLongerRuns { .. })), "{found:?}");
-    assert!(found.held.is_some(), "{found:?}");
+    assert!(found.held.is_some() && found.ratio_interval.is_some(), "{found:?}");
 }
 
 #[test]
