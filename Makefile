@@ -15,7 +15,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-modern test-vm test-readers lint audit sbom fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-labs install clean help
+.PHONY: build ui record demo test test-modern test-vm test-readers lint audit sbom fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -101,6 +101,14 @@ bench-proxies: ## what nginx, thruster and kamal-proxy in front of an app change
 	@scripts/bootstrap demo
 	$(CARGO) build --release --locked
 	@scripts/bench-proxies $(binary)
+
+bench-upgrade: ## what Puma's versions hold, and their latencies at equal rates: here, and in each root folder that test-modern made (7 minutes each)
+	@scripts/bootstrap demo
+	$(CARGO) build --release --locked
+	@scripts/bench-upgrade $(binary)
+	@for release in trixie sid; do \
+	    RELEASE=$$release scripts/in-modern scripts/bench-upgrade $(binary) | tail -n +3 || :; \
+	done
 
 bench-sensitivity: ## what halving and doubling each of the search's figures does, CONSTANTS='NAME...' or all (10 hours)
 	@scripts/bootstrap build
