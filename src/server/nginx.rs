@@ -25,7 +25,22 @@ pub const KNOBS: &[Knob] = &[
         format!("proxy_buffering {};", word(on))
     }),
     Knob::new("nginx.gzip", Values::Switch, |on| format!("gzip {};", word(on))),
+    Knob::new("nginx.upstream_keepalive", Values::Switch, |on| match on {
+        "true" => {
+            format!("{KEEPALIVE} # in the upstream, and in its location: {}", kept().join(" "))
+        }
+        _ => "proxy_http_version 1.0;".into(),
+    }),
 ];
+
+/// Keeps connections to the server: as many idle ones a process of nginx as its newest versions do
+/// by themselves.
+const KEEPALIVE: &str = "keepalive 32;";
+
+/// What goes with it where requests are passed on.
+fn kept() -> [&'static str; 2] {
+    ["proxy_http_version 1.1;", "proxy_set_header Connection \"\";"]
+}
 
 /// A switch in nginx's language.
 fn word(value: &str) -> &'static str {
@@ -92,6 +107,10 @@ fn configuration(upstream: &Upstream, port: u16, scratch: &Path, stamps: bool) -
 fn with_lines(written: String, lines: &[String]) -> String {
     let mut written = written;
     for line in lines {
+        if line.starts_with(KEEPALIVE) {
+            written = with_kept_connections(&written);
+            continue;
+        }
         let name = line.split(' ').next().unwrap_or_default();
         let is_it = |there: &&str| there.trim_start().split(' ').next() == Some(name);
         let found = written.lines().find(is_it).map(str::to_string);
@@ -102,6 +121,15 @@ fn with_lines(written: String, lines: &[String]) -> String {
         };
     }
     written
+}
+
+fn with_kept_connections(written: &str) -> String {
+    let (upstream, http, fastcgi) =
+        ("  upstream app {\n", "proxy_pass http://app;", "fastcgi_pass app;");
+    written
+        .replacen(upstream, &format!("{upstream}    {KEEPALIVE}\n"), 1)
+        .replacen(http, &format!("{http}\n      {}", kept().join("\n      ")), 1)
+        .replacen(fastcgi, &format!("{fastcgi}\n      fastcgi_keep_conn on;"), 1)
 }
 
 fn address(place: &Listen) -> String {
@@ -119,7 +147,8 @@ fn quoted(word: &str) -> String {
 /// Everything that nginx writes is below the scratch folder, and none of its own limits comes
 /// before the server's: connections, open files, requests on a connection, sizes, times.
 ///
-/// As most have it, each request goes to the server over a connection of its own, in turn.
+/// Whether connections to the server are kept is nginx's own default: to 1.29.6 each request has
+/// one of its own, in turn; later versions keep them.
 const FRAME: &str = r#"# Written by sweetspot for one run.
 daemon off;
 worker_processes auto;
@@ -241,6 +270,25 @@ mod tests {
         assert!(odd.contains("  proxy_temp_path \"/tmp/@PORT@/nginx-proxy\";\n"), "{odd}");
         let stamped = configuration(&upstream, 4000, Path::new("/tmp/s"), true);
         assert!(stamped.contains("      proxy_set_header X-Request-Start \"t=${msec}\";\n"));
+    }
+
+    #[test]
+    fn connections_to_the_server_are_kept_where_that_is_tried() {
+        let upstream = Upstream::Http(vec![Listen::Port(5000)]);
+        let written = configuration(&upstream, 4000, Path::new("/tmp/s"), false);
+        let tried = |value: &str| {
+            let knob = KNOBS.iter().find(|knob| knob.name == "nginx.upstream_keepalive").unwrap();
+            with_lines(written.clone(), &[(knob.line)(value)])
+        };
+        let kept = tried("true");
+        for lines in [
+            "  upstream app {\n    keepalive 32;\n    server 127.0.0.1:5000",
+            "      proxy_pass http://app;\n      proxy_http_version 1.1;\n      \
+             proxy_set_header Connection \"\";\n",
+        ] {
+            assert!(kept.contains(lines), "{lines} is missing in:\n{kept}");
+        }
+        assert!(tried("false").contains("http {\n  proxy_http_version 1.0;\n"));
     }
 
     #[test]

@@ -21,6 +21,12 @@ def plugins
   Puma::Plugins.instance_variable_get(:@plugins).keys.map(&:to_s) - %w[tmp_restart systemd]
 end
 
+# Sidekiq as the settings start it in each worker, in a block that has not run yet.
+def embedded
+  file = [ARGV[0], "config/puma.rb"].compact.find { |name| File.file?(name) }
+  file && File.read(file).include?("configure_embed") ? ["sidekiq"] : []
+end
+
 def obeyed
   [WORKERS, MIN_THREADS, MAX_THREADS].each do |variables|
     variables.each { |name, number| ENV[name] = number.to_s }
@@ -51,7 +57,7 @@ print_inspection_of("puma") do
     "preload" => options[:preload_app] ? true : false,
     "environment" => options[:environment].to_s,
     "obeys" => obeys,
-    "plugins" => plugins,
+    "plugins" => plugins + embedded,
     "puma" => Puma::Const::PUMA_VERSION,
   }
 end

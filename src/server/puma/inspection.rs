@@ -17,7 +17,7 @@ struct Options {
     environment: String,
     /// Missing where it could not be found out.
     obeys: Option<ObeyedNames>,
-    /// By name; Puma's own are left out.
+    /// By name; Puma's own are left out, and a job runner that the settings start counts.
     #[serde(default)]
     plugins: Vec<String>,
     puma: String,

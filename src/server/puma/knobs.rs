@@ -47,6 +47,11 @@ pub(super) const ALL: &[Knob] = &[
             format!("fiber_per_request {value}")
         })
     },
+    // Beside its threads, for requests that the app marks as waiting most of their time.
+    Knob {
+        since: Some((8, 0)),
+        ..Knob::new("max_io_threads", Values::Count, |value| format!("max_io_threads {value}"))
+    },
     Knob {
         since: Some((5, 2)),
         ..Knob::new(

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use sweetspot::place::Offer;
-use sweetspot::terms::Offered;
+use sweetspot::terms::{ConnectionMode, Offered};
 
 use super::*;
 
@@ -95,6 +95,7 @@ fn requests_whose_worker_is_killed_are_counted_as_errors_and_the_load_goes_on() 
         warm_up: Duration::ZERO,
         duration: Duration::from_secs(3),
         seed: 1,
+        connection: None,
     };
     let mut killed = 0;
     let mut kill_one = |_: &_| {
@@ -133,4 +134,30 @@ fn requests_are_shared_out_over_all_processes() {
     });
     // Each of nginx's own processes takes its turns for itself.
     assert!(answers.values().all(|count| *count >= 10), "{answers:?}");
+}
+
+#[test]
+fn connections_to_the_server_are_kept_where_that_is_tried() {
+    let body = "$seen ||= {}; $seen[env['puma.socket'].object_id] = true; \
+                File.write('connections', $seen.size); [200, {}, ['ok']]";
+    let connections = |value: &str| {
+        let app = TestApp::answering(body);
+        let mut settings = app.settings_on(server::find("puma").unwrap());
+        settings.app.proxy = Proxy::Nginx;
+        settings.app.changed.settings.insert("nginx.upstream_keepalive".into(), value.into());
+        let mut local = started(settings, 1, 2);
+        let offer = Offer {
+            offered: Offered::Closed { clients: 2, think: Duration::from_millis(20) },
+            warm_up: Duration::ZERO,
+            duration: Duration::from_secs(1),
+            seed: 1,
+            connection: Some(ConnectionMode::Fresh),
+        };
+        local.offer(&offer, &mut |_: &_| ControlFlow::Continue(())).unwrap();
+        app.end(&mut local);
+        let text = fs::read_to_string(app.path().join("connections")).unwrap();
+        text.parse::<usize>().unwrap()
+    };
+    let (kept, fresh) = (connections("true"), connections("false"));
+    assert!(fresh > 20 && kept < fresh / 2, "{kept} kept ones, {fresh} fresh ones");
 }
