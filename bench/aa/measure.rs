@@ -120,6 +120,7 @@ fn order(sizes: &Sizes, offered: Offered, is_first: bool, seed: u64) -> Order {
         duration: Duration::from_secs(sizes.seconds),
         // Arrivals of its own for each window: what is chance in them is part of the spread.
         seed,
+        connection: None,
         latency_limit: None,
     }
 }

@@ -111,6 +111,7 @@ fn hold(tuned: &Tuned, sizes: &Sizes, row: Row) -> Result<Row> {
         seed: 1_000_000 + u64::from(row.number) * 10 + u64::from(row.phase == Phase::Low),
         // It is offered to the end, however hopeless it is.
         latency_limit: None,
+        connection: None,
     };
     let outcome = runner.run(&order, &mut |_| {})?;
     runner.finish()?;

@@ -157,6 +157,7 @@ fn order(cell: Configuration, kind: Kind, saturated_rps: f64, seconds: u64) -> R
         duration: duration(&offered, kind, seconds),
         seed: u64::from(cell.slots()),
         latency_limit: None,
+        connection: None,
     })
 }
 

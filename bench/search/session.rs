@@ -39,9 +39,11 @@ pub fn plan(case: &Case, slo: Option<Slo>, budget: Duration, seed: u64) -> Searc
         memory: Some(Bytes(case.app.memory.limit_bytes)),
         db_connections: None,
         arrivals: Arrivals::Poisson,
+        other_connection: None,
         objective: Objective::default(),
         changes: Vec::new(),
         budget,
+        soak: None,
         precision: PRECISION,
         seed,
     }

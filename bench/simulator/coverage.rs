@@ -174,6 +174,7 @@ fn trial(
         duration: Duration::from_secs(4),
         seed,
         latency_limit: None,
+        connection: None,
     };
     let mut runner = Runner::new(place, 0);
     let summary =

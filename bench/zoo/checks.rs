@@ -120,6 +120,7 @@ fn quantile_s(app: App) -> f64 {
         warm_up: Duration::from_secs(60),
         duration: Duration::from_secs(20_000),
         seed: 2,
+        connection: None,
     };
     let seen = place
         .start(case.current)

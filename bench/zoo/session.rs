@@ -171,9 +171,11 @@ fn plan(case: &Case, budget: Duration, seed: u64) -> SearchPlan {
         memory: Some(Bytes(case.app.memory.limit_bytes)),
         db_connections: None,
         arrivals: Arrivals::Poisson,
+        other_connection: None,
         objective: Objective::default(),
         changes: Vec::new(),
         budget,
+        soak: None,
         precision: PRECISION,
         seed,
     }

@@ -21,7 +21,9 @@ use crate::report::{Format, Language, Story, fold};
 use crate::session::local::{self, RunOptions};
 use crate::session::tune::Ended;
 use crate::session::{push, report};
-use crate::terms::{PlanLine, PlanRecord, Precision, Ratio, SessionState, StopSignal, Verdict};
+use crate::terms::{
+    PlanLine, PlanRecord, Precision, Ratio, SessionState, Soak, StopSignal, Verdict,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,6 +34,7 @@ Examples:
   sweetspot tune --workers 1..4 --threads 1,2,4,8 --cpus 2 --memory 4GiB --budget 20m
   sweetspot tune --rate 120/s          # the least memory that holds it
   sweetspot tune --price-per-core-hour 0.04 --price-per-gib-hour 0.005   # the cheapest request
+  sweetspot tune --soak 30m            # then half an hour of it: do memory and latency last?
   sweetspot tune --knob MALLOC_ARENA_MAX=2 --knob preload_app=true,false
   sweetspot tune quick.toml -o markdown=tuning.md
   sweetspot tune --start 'bin/serve --workers {workers} --port {port}'   # any other server
@@ -179,13 +182,16 @@ fn ask(question: &str) -> bool {
 }
 
 /// An answer is success, also when the user stopped the search early; but for a rate that was asked
-/// for and that nothing holds, and one that is not as precise as was asked for.
+/// for and that nothing holds, a setting that did not last, and a capacity that is not as precise
+/// as was asked for.
 fn exit(ended: &Ended, story: &Story, asked: Option<Ratio>) -> Exit {
     if let Some(decision) = &ended.result.decision {
         let held = ended.result.objective.as_ref().and_then(|objective| objective.held);
         let is_reached = |precision: Precision| precision.is_reached();
         let is_enough = asked.is_none() || decision.precision.is_some_and(is_reached);
+        let has_lasted = decision.soak.as_ref().is_none_or(Soak::has_lasted);
         return match (held, is_enough) {
+            _ if !has_lasted => Exit::NotMet,
             (Some(Verdict::No), _) => Exit::NotMet,
             (_, true) => Exit::Done,
             (_, false) => Exit::Invalid,

@@ -57,9 +57,12 @@ impl MemoryModel {
     }
 }
 
-/// Can a server that needs this many bytes run in that memory? A twentieth stays free.
+/// A server may fill this share of the memory that it may use.
+pub const FULL: f64 = 0.95;
+
+/// Can a server that needs this many bytes run in that memory? The rest stays free.
 pub fn fits(needs: u64, memory: Bytes) -> bool {
-    needs as f64 <= memory.0 as f64 * 0.95
+    needs as f64 <= memory.0 as f64 * FULL
 }
 
 /// With fewer points the spread of a part says nothing.

@@ -37,7 +37,7 @@ pub use fleet::{Fleet, FleetLoad, MachineSize};
 pub use form::Form;
 pub use goal::{common_p95_s, limit_that_binds};
 pub use limit::limit;
-pub use memory::{MemoryModel, fits, memory, memory_parts};
+pub use memory::{FULL, MemoryModel, fits, memory, memory_parts};
 pub use observe::{Costs, Observation, server_cpu_s};
 pub use open::{OpenLatency, capacity, open_latency};
 pub use play::{Host, Played};

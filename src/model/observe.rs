@@ -69,7 +69,9 @@ impl Observation {
             TrialPurpose::Probe
             | TrialPurpose::Confirm
             | TrialPurpose::Hold
-            | TrialPurpose::Screen => None,
+            | TrialPurpose::Check
+            | TrialPurpose::Screen
+            | TrialPurpose::Soak => None,
         }
     }
 }

@@ -15,8 +15,9 @@ use std::time::Duration;
 use crate::load::LoadError;
 use crate::server::Inspection;
 use crate::terms::{
-    BootAdvice, BootFailure, BootFailureKind, Configuration, LiveSecond, LoadRecord, Machine,
-    MonitorRecord, Offered, SessionError, Task, TrialFailure, Variant, Warning,
+    BootAdvice, BootFailure, BootFailureKind, Configuration, ConnectionMode, LiveSecond,
+    LoadRecord, Machine, MonitorRecord, Offered, SessionError, Task, TrialFailure, Variant,
+    Warning,
 };
 
 /// One load to offer to the server that runs.
@@ -28,6 +29,8 @@ pub struct Offer {
     /// Measured part.
     pub duration: Duration,
     pub seed: u64,
+    /// `None`: as the place was set up.
+    pub connection: Option<ConnectionMode>,
 }
 
 /// How a start ended. A server that doesn't come up is a measurement, not an error.

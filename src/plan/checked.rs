@@ -49,6 +49,8 @@ pub struct Plan {
     pub cores: Option<Cores>,
     pub memory: Option<Bytes>,
     pub budget: Duration,
+    /// How long what is recommended is run at the end, besides the budget.
+    pub soak: Option<Duration>,
     /// How well the capacity is to be known, half an interval's width; `None`: not asked for.
     pub precision: Option<Ratio>,
     pub arrivals: Arrivals,

@@ -9,7 +9,7 @@ use super::settings::Sourced;
 use crate::terms::{ConnectionMode, PlanSource, ReverseProxy};
 
 /// How requests reach the app there: all proxies that are told here keep their connections. Without
-/// one each request comes over a connection of its own, as a default nginx has it.
+/// one each request comes over a connection of its own, as nginx has it by default to 1.29.6.
 pub fn connection(folder: &Path) -> Sourced<ConnectionMode> {
     match nearest(folder) {
         Some((name, file)) => Sourced {

@@ -118,7 +118,7 @@ options! {
     /// repeatable
     Header "header" "NAME: VALUE" Form::Table("headers"), ASKED;
     /// The latency goal, such as 'p95<200ms,errors<1%', of all targets without one of their own
-    /// [default: p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %]
+    /// [default: p95 < 10 x unloaded p95, from 50 to 200 ms but at least 3 x; errors < 0.1 %]
     Slo "slo" "GOAL" Form::Text, ASKED "\"p95<200ms,errors<1%\"";
     /// What is looked for within the latency goal: the highest capacity; the least memory or the
     /// lowest latency for --rate; the lowest cost [default: capacity; cost with a price, else
@@ -137,8 +137,8 @@ options! {
     /// How arrivals are spaced: poisson, as independent users arrive, or uniform
     /// [default: poisson]
     Arrivals "arrivals" "KIND" Form::Text, ASKED "\"poisson\"";
-    /// A fresh connection for every request, as a default nginx in front does, or keep-alive
-    /// [default: fresh]
+    /// A fresh connection for every request, as nginx in front does by default to 1.29.6, or
+    /// keep-alive [default: as what stands in front by the app's files, else fresh]
     Connection "connection" "MODE" Form::Text, ASKED "\"fresh\"";
     /// When a request is given up, counted from when it was due
     /// [default: 10s, or twice the goal's limit when that is more]
@@ -147,6 +147,9 @@ options! {
     Budget "budget" "DURATION" Form::Text, LIMITS "\"10m\"";
     /// About a minute: the answer is less sure, and says by how much; the same as --budget 1m
     Quick "quick" "" Form::Flag, LIMITS;
+    /// Run what is recommended at its day-to-day rate for this long at the end, besides the budget,
+    /// and tell whether memory, latency and workers last; from 2m to 24h [default: not at all]
+    Soak "soak" "DURATION" Form::Text, LIMITS "\"30m\"";
     /// End as soon as the capacity is known this well, such as 3% either way, and with exit code 4
     /// when the budget does not suffice for it [default: as the budget allows, 3% at best]
     Precision "precision" "SHARE" Form::Text, LIMITS "\"3%\"";

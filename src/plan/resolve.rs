@@ -34,6 +34,8 @@ const PRECISION: std::ops::RangeInclusive<f64> = 0.005..=0.5;
 /// Less does not hold one trial of each kind.
 const LEAST_BUDGET: Duration = Duration::from_secs(20);
 const MOST_BUDGET: Duration = Duration::from_secs(24 * 3600);
+/// A shorter soak has no parts that a slope could be told from.
+const LEAST_SOAK: Duration = Duration::from_secs(120);
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const LEAST_TIMEOUT: Duration = Duration::from_millis(10);
 /// Longer latencies are not distinguished.
@@ -41,8 +43,8 @@ const MOST_TIMEOUT: Duration = Duration::from_secs(3600);
 /// Fixed, so that a run can be repeated.
 const DEFAULT_SEED: u64 = 1;
 const DEFAULT_STORE: &str = ".sweetspot/sweetspot.db";
-/// The limit that a goal taken from the unloaded latency has at least.
-const LEAST_FROM_UNLOADED: Duration = Duration::from_millis(200);
+/// A goal taken from the unloaded latency reaches this before it is three times that.
+const USUAL_FROM_UNLOADED: Duration = Duration::from_millis(200);
 const MOST_CONNECTIONS: u64 = 1_000_000;
 
 /// Makes a checked plan of what was typed, the plan file, the app's folder and the defaults.
@@ -100,6 +102,8 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
         connection: records.of(connection, |it| It::Connection(*it)),
         timeout: records.of(timeout, |it| It::Timeout { seconds: it.as_secs_f64() }),
         budget: records.of(budget(&settings)?, |it| It::Budget { seconds: it.as_secs_f64() }),
+        soak: soak(&settings)?
+            .map(|it| records.of(it, |it| It::Soak { seconds: it.as_secs_f64() })),
         precision: records.of(precision(&settings)?, |it| It::Precision(*it)),
         app: records.of_app(subject, ready),
         db_connections: records.of(db_connections, |it| It::DbConnections(*it)),
@@ -358,7 +362,7 @@ fn timeout(
     goals: &Goals,
 ) -> Result<Sourced<Duration>, PlanError> {
     let least = match goal {
-        PlannedGoal::FromUnloaded if goals.has_common() => LEAST_FROM_UNLOADED,
+        PlannedGoal::FromUnloaded if goals.has_common() => USUAL_FROM_UNLOADED,
         _ => Duration::ZERO,
     };
     let limit = goals.longest_limit().unwrap_or_default().max(least);
@@ -377,6 +381,11 @@ fn budget(settings: &Settings<'_>) -> Result<Sourced<Duration>, PlanError> {
     or_default(settings.get(Key::Budget), DEFAULT_BUDGET, |given| {
         duration_within(given, LEAST_BUDGET, MOST_BUDGET)
     })
+}
+
+fn soak(settings: &Settings<'_>) -> Result<Option<Sourced<Duration>>, PlanError> {
+    let given = settings.get(Key::Soak);
+    given.map(|given| duration_within(&given, LEAST_SOAK, MOST_BUDGET)).transpose()
 }
 
 fn precision(settings: &Settings<'_>) -> Result<Sourced<Option<Ratio>>, PlanError> {

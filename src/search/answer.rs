@@ -16,7 +16,7 @@ use crate::model;
 use crate::stats::Estimate;
 use crate::terms::{
     Configuration, HeldRate, Limit, MemoryParts, Note, Objective, Precision, PrecisionNote,
-    SearchNote, Stated, Verdict, WaitingEvidence,
+    SearchNote, Soak, Stated, Verdict, WaitingEvidence,
 };
 
 /// A capacity with its 95 % interval.
@@ -73,6 +73,8 @@ pub struct Answer {
     pub objective: Option<ObjectiveAnswer>,
     /// `None` where the plan names none.
     pub knobs: Option<KnobsAnswer>,
+    /// `None` where none was asked for, or it has not begun.
+    pub soak: Option<Soak>,
     /// Why the search ended, what more minutes would buy.
     pub notes: Vec<Stated<Note>>,
 }
@@ -103,6 +105,7 @@ pub(super) fn answer(ledger: &Ledger, standing: Standing<'_>, knobs: &Knobs) -> 
         memory: model::memory_parts(&ledger.memory_points()),
         objective: Some(objective),
         knobs: knobs.seen(ledger).answer(chosen),
+        soak: None,
         notes,
     }
 }

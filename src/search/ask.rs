@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::terms::{
-    BootCause, Configuration, Offered, Stated, TrialPurpose, TrialSummary, Variant,
+    BootCause, Configuration, ConnectionMode, Offered, Stated, TrialPurpose, TrialSummary, Variant,
 };
 
 /// One trial that the search wants.
@@ -23,6 +23,8 @@ pub struct TrialRequest {
     /// Trials of equal numbers have the same arrivals but for their rate: what is chance in these
     /// falls out when they are compared. `None`: arrivals of its own.
     pub common_arrivals: Option<u32>,
+    /// `None`: as the plan has it.
+    pub connection: Option<ConnectionMode>,
 }
 
 impl TrialRequest {
@@ -43,6 +45,7 @@ impl TrialRequest {
             warm_up,
             duration,
             common_arrivals: None,
+            connection: None,
         }
     }
 

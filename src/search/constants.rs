@@ -283,6 +283,14 @@ pub(super) const HOLD_MOST_S: f64 = 120.0;
 pub(super) const COLD_SD_LOG: f64 = 0.1;
 /// The rate is sent for so long before it counts: the server is cold.
 pub(super) const HOLD_WARM_UP: Duration = Duration::from_secs(5);
+/// A soak is sent in so many parts: half of them, six, tell a slope. Judgement.
+pub(super) const SOAK_PARTS: f64 = 12.0;
+/// A part of a soak measures so long at least, and at most, seconds: a shorter one has no p95, and
+/// an interruption loses a longer one. Judgement.
+pub(super) const SOAK_PART_LEAST_S: f64 = 10.0;
+pub(super) const SOAK_PART_MOST_S: f64 = 300.0;
+/// Between parts the server stands idle for about a second; its first one counts for no figure.
+pub(super) const SOAK_PART_WARM_UP: Duration = Duration::from_secs(1);
 /// More than so many attempts are not waited for.
 pub(super) const HOLD_ATTEMPTS: f64 = 3.0;
 /// After a miss the next rate is at most this share of it. Judgement.

@@ -63,7 +63,8 @@ pub(super) fn kept_at_least_s(ledger: &Ledger) -> f64 {
     kept_s(ledger).min(before_s(ledger) + HOLD_LEAST_S)
 }
 
-fn before_s(ledger: &Ledger) -> f64 {
+/// What an attempt takes before it counts, seconds.
+pub(super) fn before_s(ledger: &Ledger) -> f64 {
     ledger.start_cost_s + HOLD_WARM_UP.as_secs_f64()
 }
 
@@ -189,7 +190,7 @@ pub(super) fn held(rate_rps: f64, summary: &TrialSummary) -> Option<HeldRate> {
 
 /// The next rate below that is printed as it is, with three significant digits: what is printed is
 /// what was sent.
-fn printable(rate_rps: f64) -> f64 {
+pub(super) fn printable(rate_rps: f64) -> f64 {
     let step = match rate_rps {
         rate if rate >= 100.0 => 1.0,
         rate if rate >= 10.0 => 0.1,

@@ -15,6 +15,7 @@ mod belief;
 mod blocks;
 mod capacity;
 mod cell;
+mod check;
 mod climb;
 mod confirm;
 mod constants;
@@ -34,6 +35,7 @@ mod recommend;
 mod screen;
 mod screened;
 mod slow_alone;
+mod soak;
 mod starts;
 mod steady;
 mod unloaded;
@@ -43,7 +45,8 @@ mod warmth;
 use std::time::Duration;
 
 use crate::stats::Estimate;
-use crate::terms::{Configuration, Obstacle, Prediction, SearchNote, Slo, TrialSummary};
+use crate::terms::{Configuration, Obstacle, Prediction, SearchNote, Slo, TrialSummary, Variant};
+use check::Check;
 use climb::Climb;
 use confirm::Confirm;
 use expect::Expectations;
@@ -52,6 +55,7 @@ use ledger::Ledger;
 use recommend::{Ending, Standing, to_recommend};
 use screen::Screen;
 use screened::Knobs;
+use soak::{Lasting, LongRun};
 
 pub use answer::{Answer, CapacityEstimate, Choice, EquivalentChoice, ObjectiveAnswer};
 pub use ask::{Ask, Told, TrialRequest};
@@ -81,8 +85,12 @@ enum Stage {
     Confirm(Confirm),
     /// The choice on a fresh start, at the rate to be printed.
     Hold(Hold),
+    /// The same over connections of the other kind, where it is not known which there will be.
+    Check(Check),
     /// The choice with changes of the knobs beside it as it is.
     Screen(Screen),
+    /// What is recommended, for a long time; nothing comes after it.
+    Soak(LongRun),
     Done,
 }
 
@@ -119,7 +127,12 @@ impl Search {
                 Stage::Race(climb) => climb.request(ledger),
                 Stage::Confirm(confirm) => confirm.request(ledger),
                 Stage::Hold(hold) => hold.request(ledger),
+                Stage::Check(check) => check.request(ledger),
                 Stage::Screen(screen) => screen.request(ledger, &self.knobs),
+                Stage::Soak(long_run) => match long_run.request(ledger.now_s) {
+                    None => return Ask::Done,
+                    request => request,
+                },
                 Stage::Done => return Ask::Done,
             };
             if let Some(request) = request {
@@ -135,6 +148,9 @@ impl Search {
         match told {
             Told::Trial(summary) => {
                 self.ledger.take_time(&summary);
+                if let Stage::Soak(long_run) = &mut self.stage {
+                    return long_run.take(&summary);
+                }
                 match summary.valid && summary.failure.is_none() {
                     true => self.take(&summary),
                     false => self.take_setback(&summary),
@@ -143,7 +159,9 @@ impl Search {
             Told::BootFailed { configuration, reason, ended_s } => {
                 self.ledger.now_s = ended_s;
                 let obstacle = Obstacle::DoesNotStart { why: reason };
-                match self.stage {
+                match &mut self.stage {
+                    Stage::Soak(long_run) => long_run.end(obstacle),
+                    Stage::Check(check) => check.give_up(),
                     Stage::Screen(_) => self.screen_fails(obstacle),
                     _ => self.ledger.cell_mut(configuration).rule_out(obstacle),
                 }
@@ -153,7 +171,12 @@ impl Search {
 
     /// The answer so far.
     pub fn answer(&self) -> Answer {
-        answer::answer(&self.ledger, self.standing(), &self.knobs)
+        let answer = answer::answer(&self.ledger, self.standing(), &self.knobs);
+        let soak = match &self.stage {
+            Stage::Soak(long_run) => long_run.seen(),
+            _ => None,
+        };
+        Answer { soak, ..answer }
     }
 
     /// One measured setting's capacity divided by another's, with its 95 % interval; `None` before
@@ -174,7 +197,12 @@ impl Search {
 
     /// Time that the session may still use.
     pub fn session_time_left(&self) -> Duration {
-        Duration::from_secs_f64(self.ledger.whole_left_s())
+        let ledger = &self.ledger;
+        let left_s = match &self.stage {
+            Stage::Soak(long_run) => long_run.left_s(ledger.now_s),
+            _ => ledger.whole_left_s() + ledger.plan.soak.unwrap_or_default().as_secs_f64(),
+        };
+        Duration::from_secs_f64(left_s)
     }
 
     /// Time that the search may still use, knobs apart.
@@ -192,10 +220,11 @@ impl Search {
         self.setbacks = 0;
         let ledger = &mut self.ledger;
         let summary = &ledger.at_any_rate.apart(summary);
-        if let Stage::Screen(screen) = &mut self.stage {
-            // The ledger holds what is known of the app as it is.
-            screen.take(ledger, &mut self.knobs, summary);
-            return;
+        match &mut self.stage {
+            // The ledger holds what is known of the app as it is, over the plan's connections.
+            Stage::Screen(screen) => return screen.take(ledger, &mut self.knobs, summary),
+            Stage::Check(check) => return check.take(ledger, summary),
+            _ => {}
         }
         ledger.take(summary);
         if ledger.warmth.is_warming() {
@@ -211,7 +240,7 @@ impl Search {
             Stage::Race(climb) => climb.take(ledger, summary),
             Stage::Confirm(confirm) => confirm.take(ledger, summary),
             Stage::Hold(hold) => hold.take(ledger, summary),
-            Stage::Screen(_) | Stage::Done => {}
+            Stage::Check(_) | Stage::Screen(_) | Stage::Soak(_) | Stage::Done => {}
         }
     }
 
@@ -228,6 +257,9 @@ impl Search {
             self.screen_fails(Obstacle::NotMeasurable { why });
             return;
         }
+        if let Stage::Check(check) = &mut self.stage {
+            return check.give_up();
+        }
         let ledger = &mut self.ledger;
         if summary.failure.is_some() {
             ledger.cell_mut(summary.configuration).rule_out(Obstacle::DiedTwice);
@@ -237,16 +269,16 @@ impl Search {
             Stage::Confirm(_) => SearchNote::ChoiceNotMeasuredAgain { why },
             Stage::Race(climb) => return climb.give_up(ledger, summary),
             Stage::Hold(hold) => return hold.give_up(),
-            Stage::Screen(_) | Stage::Done => return,
+            Stage::Check(_) | Stage::Screen(_) | Stage::Soak(_) | Stage::Done => return,
         };
         ledger.note(note);
-        self.stage = Stage::Done;
+        self.stage = self.begin_soak();
     }
 
     fn screen_fails(&mut self, why: Obstacle) {
         let Stage::Screen(screen) = &mut self.stage else { return };
         if !screen.fail(&mut self.ledger, &mut self.knobs, why) {
-            self.stage = Stage::Done;
+            self.stage = self.begin_soak();
         }
     }
 
@@ -254,7 +286,7 @@ impl Search {
     fn advance(&mut self) {
         let ledger = &mut self.ledger;
         self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
-            Stage::Unloaded | Stage::Done => Stage::Done,
+            Stage::Unloaded | Stage::Soak(_) | Stage::Done => Stage::Done,
             Stage::Race(_) => match race::next_candidate(ledger) {
                 Some(climb) => Stage::Race(climb),
                 None => Confirm::begin(ledger).map_or_else(|| self.begin_hold(), Stage::Confirm),
@@ -267,11 +299,14 @@ impl Search {
                 AfterHold::Another => self.begin_hold(),
                 AfterHold::Ended(ending) => {
                     self.ending = ending;
-                    self.begin_screen()
+                    let check = self.ending.as_ref().and_then(|it| Check::begin(ledger, it));
+                    check.map_or_else(|| self.begin_screen(), Stage::Check)
                 }
             },
+            Stage::Check(_) => self.begin_screen(),
             Stage::Screen(screen) => {
-                screen.next_block(ledger, &self.knobs).map_or(Stage::Done, Stage::Screen)
+                let next = screen.next_block(ledger, &self.knobs);
+                next.map_or_else(|| self.begin_soak(), Stage::Screen)
             }
         };
     }
@@ -286,7 +321,28 @@ impl Search {
     fn begin_screen(&mut self) -> Stage {
         let chosen = to_recommend(&self.ledger, self.standing());
         let screen = chosen.and_then(|chosen| Screen::begin(&self.ledger, &mut self.knobs, chosen));
-        screen.map_or(Stage::Done, Stage::Screen)
+        screen.map_or_else(|| self.begin_soak(), Stage::Screen)
+    }
+
+    /// What comes last, where it was asked for and anything is recommended.
+    fn begin_soak(&mut self) -> Stage {
+        self.setbacks = 0;
+        let plan = &self.ledger.plan;
+        let asked = plan.soak.map(|duration| (duration, self.answer()));
+        let Some((duration, Answer { choice: Some(choice), knobs, .. })) = asked else {
+            return Stage::Done;
+        };
+        let changed = knobs.map(|knobs| (knobs.recommended_at, knobs.recommended));
+        let as_it_is = (choice.capacity.configuration, Variant::AS_IT_IS);
+        let (configuration, variant) = changed.unwrap_or(as_it_is);
+        Stage::Soak(LongRun::new(Lasting {
+            configuration,
+            variant,
+            capacity_rps: choice.capacity.rps.value,
+            arrivals: plan.arrivals,
+            duration,
+            memory: plan.memory,
+        }))
     }
 
     fn standing(&self) -> Standing<'_> {

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::constants::{KNOBS_SHARE_MOST, KNOBS_SHARE_OF_ONE};
 use crate::model::Form;
 use crate::terms::{
-    Arrivals, Bytes, Configuration, Objective, ObjectiveKind, Obstacle, QuantileLimit, Ratio, Slo,
+    Arrivals, Bytes, Configuration, ConnectionMode, Objective, ObjectiveKind, Obstacle,
+    QuantileLimit, Ratio, Slo,
 };
 
 /// What is searched, and within what.
@@ -28,12 +29,16 @@ pub struct SearchPlan {
     /// Most workers x threads that may exist at once.
     pub db_connections: Option<u32>,
     pub arrivals: Arrivals,
+    /// What the choice is tried over as well; `None` where it is known how clients come.
+    pub other_connection: Option<ConnectionMode>,
     /// What the best setting has most or least of.
     pub objective: Objective,
     /// What is tried of the knobs once the choice is made, in the order in which variants count
     /// them.
     pub changes: Vec<KnobChange>,
     pub budget: Duration,
+    /// How long what is recommended is run at the end, besides the budget.
+    pub soak: Option<Duration>,
     /// Enough: half the width of a 95 % interval of capacity, relative.
     pub precision: f64,
     pub seed: u64,
@@ -73,9 +78,15 @@ impl SearchPlan {
     }
 }
 
-/// The goal when none was given: p95 below max(200 ms, 3 x the unloaded p95), errors below 0.1 %.
+/// The goal when none was given: errors below 0.1 %, and p95 below ten times the unloaded p95,
+/// within 50 and 200 ms, or three times it where that is more.
+///
+/// One server with exponential times has p95 = unloaded p95 / (1 - busy) (M/M/1), so that ten times
+/// leaves it nine tenths of its capacity, and three times two thirds. Nobody calls 200 ms slow;
+/// what is below 50 ms is more the machine's than the app's.
 pub fn goal_from_unloaded(unloaded_p95: Duration) -> Slo {
-    let limit = Duration::from_millis(200).max(unloaded_p95 * 3);
+    let [least, most] = [50, 200].map(Duration::from_millis);
+    let limit = (unloaded_p95 * 10).clamp(least, most).max(unloaded_p95 * 3);
     // Rounded up to whole milliseconds: it is printed, and people type it again.
     let limit = Duration::from_millis(limit.as_micros().div_ceil(1000) as u64);
     let ratio = |value| Ratio::new(value).expect("a constant between 0 and 1");
@@ -99,10 +110,12 @@ pub(super) fn tests_plan() -> SearchPlan {
         memory: None,
         db_connections: None,
         arrivals: Arrivals::Poisson,
+        other_connection: None,
         changes: Vec::new(),
         objective: Objective::default(),
         precision: super::PRECISION,
         budget: Duration::from_secs(600),
+        soak: None,
         seed: 1,
     }
 }
@@ -110,6 +123,17 @@ pub(super) fn tests_plan() -> SearchPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fast_app_is_asked_for_more_than_a_slow_one() {
+        for (unloaded_ms, expected_ms) in
+            [(0, 50), (1, 50), (5, 50), (8, 80), (20, 200), (60, 200), (67, 201), (400, 1200)]
+        {
+            let goal = goal_from_unloaded(Duration::from_millis(unloaded_ms));
+            let limit = goal.quantiles[0].limit.as_millis();
+            assert_eq!(limit, expected_ms, "of {unloaded_ms} ms");
+        }
+    }
 
     fn change(ruled_out: Option<Obstacle>) -> KnobChange {
         KnobChange { knob: "X".into(), name: "X=1".into(), ruled_out }

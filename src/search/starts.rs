@@ -44,12 +44,13 @@ pub fn starts(trials: &[TrialSummary]) -> Vec<Start> {
     let mut groups: Vec<Open> = Vec::new();
     let mut was_setback = false;
     let mut at_any_rate = AtAnyRate::default();
-    // Those of the knobs were short, and only compared with each other; that of the hold was at one
-    // rate, chosen to be held.
-    let is_left_out = |purpose| {
-        matches!(purpose, TrialPurpose::Unloaded | TrialPurpose::Screen | TrialPurpose::Hold)
+    // Those of the knobs were short, and only compared with each other; those after the choice were
+    // at one rate, chosen to be held.
+    let is_counted = |purpose| {
+        use TrialPurpose::{Confirm, Probe, Saturate};
+        matches!(purpose, Saturate | Probe | Confirm)
     };
-    let counted = |trial: &TrialSummary| trial.variant.is_as_it_is() && !is_left_out(trial.purpose);
+    let counted = |trial: &TrialSummary| trial.variant.is_as_it_is() && is_counted(trial.purpose);
     for trial in trials {
         let is_usable = trial.valid && trial.failure.is_none();
         let usable = is_usable.then(|| at_any_rate.apart(trial));

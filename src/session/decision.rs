@@ -38,10 +38,7 @@ pub fn result(answer: &Answer, facts: Facts<'_>) -> TuneResult {
     notes.extend(of_plan.map(|it| Stated::Fact(Note::Plan(it))));
     TuneResult {
         current: Some(current(facts.inspection.current, answer.current.as_ref())),
-        decision: answer
-            .choice
-            .as_ref()
-            .map(|choice| decision(choice, answer.knobs.as_ref(), &facts)),
+        decision: answer.choice.as_ref().map(|choice| decision(choice, answer, &facts)),
         predicted: facts.predicted,
         memory: answer.memory.clone(),
         objective: answer.objective.as_ref().map(|it| objective(it, chosen)),
@@ -114,7 +111,7 @@ fn current(configuration: Configuration, capacity: Option<&CapacityEstimate>) ->
     }
 }
 
-fn decision(choice: &Choice, found: Option<&KnobsAnswer>, facts: &Facts<'_>) -> Decision {
+fn decision(choice: &Choice, answer: &Answer, facts: &Facts<'_>) -> Decision {
     let configuration = choice.capacity.configuration;
     let confirmed = confirmed(facts.mixed, configuration);
     Decision {
@@ -127,11 +124,12 @@ fn decision(choice: &Choice, found: Option<&KnobsAnswer>, facts: &Facts<'_>) -> 
         precision: choice.precision,
         held: choice.held,
         operating_rps: choice.capacity.rps.value * OPERATING_SHARE,
+        soak: answer.soak.clone(),
         limit: choice.limit.clone(),
         goals: confirmed.map(|(trial, _)| trial.summary.goals.clone()).unwrap_or_default(),
         goals_rps: confirmed.map(|(_, rate)| rate),
         equivalent: choice.equivalent.iter().map(equivalent).collect(),
-        settings: settings(facts, configuration, found),
+        settings: settings(facts, configuration, answer.knobs.as_ref()),
         memory_bytes: choice.memory_bytes,
         database_connections: configuration.slots(),
     }

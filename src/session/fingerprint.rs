@@ -41,11 +41,13 @@ pub fn fingerprint(plan: &Plan, machine: &Machine, inspection: &Inspection) -> S
 /// Of a session that asks this about its trials: their fingerprint comes first, since another
 /// question may be answered from the same trials; but none goes on where another one stopped.
 pub fn of_question(plan: &Plan, trials: &str) -> String {
-    if plan.objective == Objective::default() {
+    if plan.objective == Objective::default() && plan.soak.is_none() {
         return trials.to_string();
     }
     let mut hash = Fnv::default();
     hash.add(&format!("{:?}", plan.objective));
+    // Absent without one, as in sessions from before there could be any.
+    plan.soak.iter().for_each(|soak| hash.add(&format!("soak {soak:?}")));
     format!("{trials}-{}", hash.text())
 }
 

@@ -49,6 +49,7 @@ pub fn order(request: &TrialRequest, seed: u64, id: u32, goals: &Goals) -> Order
         warm_up: request.warm_up,
         duration: request.duration,
         seed: seed.wrapping_add(arrivals(request, id)),
+        connection: request.connection,
         latency_limit: goals.mean_limit(Slo::tightest_limit),
     }
 }

@@ -13,7 +13,9 @@ use crate::model::Form;
 use crate::plan::Plan;
 use crate::search::{self, Search, SearchPlan};
 use crate::server::{self, Inspection};
-use crate::terms::{EventKind, PlannedGoal, Ratio, Warning};
+use crate::terms::{
+    ConnectionMode, EventKind, PlanRecord, PlanSource, PlannedGoal, PlannedValue, Ratio, Warning,
+};
 
 /// Everything that a tune works with.
 pub struct Tune<'a> {
@@ -90,10 +92,22 @@ fn search_plan(
         memory: Some(machine.memory_bytes),
         db_connections: plan.db_connections,
         arrivals: plan.arrivals,
+        other_connection: other_connection(plan),
         objective: plan.objective,
         changes: knobs::changes(plan, inspection),
         budget: plan.budget,
+        soak: plan.soak,
         precision: plan.precision.map_or(search::PRECISION, Ratio::get),
         seed: plan.seed,
     }
+}
+
+/// The mode that was not taken, where nothing said which to take.
+fn other_connection(plan: &Plan) -> Option<ConnectionMode> {
+    let of_connection = |it: &&PlanRecord| matches!(it.value, PlannedValue::Connection(_));
+    let record = plan.records.iter().find(of_connection)?;
+    (record.source == PlanSource::NoReverseProxy).then_some(match plan.connection {
+        ConnectionMode::Fresh => ConnectionMode::KeepAlive,
+        ConnectionMode::KeepAlive => ConnectionMode::Fresh,
+    })
 }

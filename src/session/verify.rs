@@ -290,6 +290,7 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
         memory: None,
         objective: None,
         knobs: None,
+        soak: None,
         notes: notes(answer),
     }
 }

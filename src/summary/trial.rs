@@ -34,8 +34,7 @@ pub struct Context<'a> {
 
 /// What one trial means, of the app as it is: whoever had it changed notes that in the summary.
 pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
-    // What is printed as held is so from the planned beginning on.
-    let warm_up = warm_up(record, context.purpose != TrialPurpose::Hold);
+    let warm_up = warm_up(record, !is_as_planned(context.purpose));
     let cut = Duration::from_secs_f64(warm_up.left_out_s);
     let mut summary = load::summarise(&record.load, cut, context.goals, &load::Rules::default());
     let load_s = record.load.run.duration.max(record.load.run.last_reply).as_secs_f64();
@@ -78,6 +77,11 @@ pub fn summarise(record: &TrialRecord, context: &Context<'_>) -> TrialSummary {
         load_s,
         ended_s: context.ended_s,
     }
+}
+
+/// What is printed as held is so from the planned beginning on, and what lasts is so throughout.
+fn is_as_planned(purpose: TrialPurpose) -> bool {
+    matches!(purpose, TrialPurpose::Hold | TrialPurpose::Check | TrialPurpose::Soak)
 }
 
 /// Means of one request; `None` when there was none.

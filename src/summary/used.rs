@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::stats::{Slope, slope};
 use crate::terms::{
-    GroupUse, HostUse, InsideUse, LoadDoubt, MonitorRecord, MonitorSecond, ProcessNames, Role,
-    Stated, TrialRecord, Warning, WorkerShare,
+    GroupUse, HostUse, InsideUse, LoadDoubt, MonitorRecord, MonitorSecond, ProcessMemory,
+    ProcessNames, Role, Stated, TrialRecord, Warning, WorkerShare,
 };
 
 /// Use over the measured part, warm-up left out.
@@ -139,14 +139,18 @@ pub fn used(record: &TrialRecord, from_s: f64, to_s: f64) -> Used {
     for process in measured.iter().flat_map(|second| &second.processes) {
         *used.cpu_s.entry(role_name(process.role).to_string()).or_default() += process.cpu_s;
     }
-    used.workers = workers(&measured, seen_s);
+    used.workers = workers(&measured, seen_s, &record.monitor.memory);
     used.cpu_s.insert("generator".to_string(), generator_s(record, seen_s));
     used
 }
 
 /// Each worker's use while it lived. A server that renews its workers shows those alone that were
 /// there for half of the time, if any was.
-fn workers(measured: &[&MonitorSecond], seen_s: f64) -> Vec<WorkerShare> {
+fn workers(
+    measured: &[&MonitorSecond],
+    seen_s: f64,
+    at_the_end: &[ProcessMemory],
+) -> Vec<WorkerShare> {
     /// Seconds it was there, CPU, run delay.
     type Sums = (f64, f64, f64);
     let mut by_pid: BTreeMap<u32, Sums> = BTreeMap::new();
@@ -170,6 +174,7 @@ fn workers(measured: &[&MonitorSecond], seen_s: f64) -> Vec<WorkerShare> {
             pid,
             cpu_cores: cpu_s / there_s,
             run_delay_cores: run_delay_s / there_s,
+            memory_bytes: at_the_end.iter().find(|it| it.pid == pid).map(|it| it.pss_bytes),
         })
         .collect()
 }
@@ -354,6 +359,7 @@ mod tests {
                 pid: index as u32 + 1,
                 cpu_cores: *cpu_cores,
                 run_delay_cores: 0.0,
+                memory_bytes: None,
             };
             Used { workers: shares.iter().enumerate().map(share).collect(), ..Used::default() }
         };

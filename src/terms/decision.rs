@@ -13,6 +13,7 @@ use super::machine::Machine;
 use super::note::Note;
 use super::objective::ObjectiveReport;
 use super::obstacle::Obstacle;
+use super::soak::Soak;
 use super::stated::Stated;
 use super::warning::Warning;
 
@@ -91,6 +92,9 @@ pub struct Decision {
     pub held: Option<HeldRate>,
     /// The rate to run it at day to day.
     pub operating_rps: f64,
+    /// What a long run at that rate showed; null where none was asked for, or it did not begin.
+    #[serde(default)]
+    pub soak: Option<Soak>,
     pub limit: Limit,
     /// Of several targets: each goal with its targets, as at the highest rate that held when the
     /// choice was confirmed. Else empty.

@@ -42,6 +42,7 @@ mod request_row;
 mod secrets;
 mod session_error;
 pub(crate) mod slo;
+mod soak;
 mod stated;
 mod stop;
 mod target;
@@ -114,8 +115,8 @@ pub use monitor_record::{
     ProcessMemory, ProcessUse, Role, WorkerStats,
 };
 pub use note::{
-    KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, RecheckNote,
-    SearchNote, SteadinessNote,
+    KnobsNote, MissingFigure, Note, ObjectiveNote, OtherConnections, PlanNote, PrecisionNote,
+    RecheckNote, SearchNote, SteadinessNote,
 };
 pub use objective::{FrontSetting, Objective, ObjectiveKind, ObjectiveReport, Prices};
 pub use obstacle::Obstacle;
@@ -132,6 +133,7 @@ pub use request_row::{RequestError, RequestRow};
 pub use secrets::Secrets;
 pub use session_error::{GeneratorPart, SessionError, SettingsError, Task};
 pub use slo::{QuantileLimit, Slo, SloError, SloTerm};
+pub use soak::{Soak, SoakPart, Trend, WorkerMemory, WorkerTrend};
 pub use stated::{Stated, or_empty};
 pub use stop::{StopRequest, StopSignal};
 pub use target::{ConnectionMode, Target, TargetError};

@@ -9,6 +9,7 @@ use super::obstacle::Obstacle;
 use super::reason::Reason;
 use super::slo::{self, Slo};
 use super::stated::Stated;
+use super::target::ConnectionMode;
 use super::units::{Rate, Threads, Workers};
 
 /// Why the search ended where it did, how far its answer is to be trusted, and what more minutes
@@ -42,6 +43,9 @@ pub enum SearchNote {
     NoTimeToConfirm,
     /// The printed rate was not sent to a fresh start: no time, or the session was stopped before.
     NotHeldAtEnd,
+    /// No file of the app says whether what stands in front of it keeps its connections, so that
+    /// the choice was sent the rate that it had held over connections of this kind as well.
+    OtherConnections(OtherConnections),
     /// The printed rate was sent to fresh starts and missed, last at this rate, requests/s; it is
     /// what all trials together point to.
     NothingHeldAtEnd { rate_rps: f64 },
@@ -66,6 +70,16 @@ pub enum SearchNote {
     NoRateHeld { configuration: Configuration },
     /// What the current setting holds is worked out from its saturated trial.
     CurrentNotTriedAtRate { configuration: Configuration },
+}
+
+/// The choice at the rate that it had held, over connections of another kind.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OtherConnections {
+    pub connection: ConnectionMode,
+    pub rate_rps: f64,
+    pub is_held: bool,
+    pub latency_s_p95: f64,
+    pub duration_s: f64,
 }
 
 /// How well the capacity is known, and what would tell more.

@@ -64,6 +64,10 @@ pub enum PlannedValue {
     Budget {
         seconds: f64,
     },
+    /// How long what is recommended is run at the end, besides the budget; none stands in no plan.
+    Soak {
+        seconds: f64,
+    },
     /// Half the width of the capacity's interval; null: as the budget allows.
     Precision(Option<Ratio>),
     /// Whether the app is looked into from inside.

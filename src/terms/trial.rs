@@ -57,8 +57,12 @@ pub enum TrialPurpose {
     Confirm,
     /// Does the chosen setting, started afresh, hold the rate that is to be printed?
     Hold,
+    /// Does it hold that over connections of the other kind as well?
+    Check,
     /// What a change of a knob does: the choice with it or, beside that, without it.
     Screen,
+    /// Does the chosen setting last at the rate to run it at day to day? A part of a long run.
+    Soak,
 }
 
 /// How the warm-up ended.
@@ -92,6 +96,10 @@ pub struct WorkerShare {
     pub cpu_cores: f64,
     /// Time its threads waited for a core, in cores.
     pub run_delay_cores: f64,
+    /// At the end of the trial, with its part of the pages that it shares (PSS); null where it
+    /// could not be read.
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
 }
 
 /// What a request cost inside the server as a probe there told: means over the requests of the

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use crate::place::{Offer, Place, PlaceError, Started};
 use crate::summary::flow::Rising;
-use crate::terms::{BootFailure, Configuration, LiveSecond, Offered, Phase, TrialRecord, Variant};
+use crate::terms::{
+    BootFailure, Configuration, ConnectionMode, LiveSecond, Offered, Phase, TrialRecord, Variant,
+};
 
 /// One trial to run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +26,8 @@ pub struct Order {
     /// Measured part.
     pub duration: Duration,
     pub seed: u64,
+    /// `None`: as the place was set up.
+    pub connection: Option<ConnectionMode>,
     /// The goal's tightest latency limit (of several goals the mean), for stopping an overload
     /// early.
     pub latency_limit: Option<Duration>,
@@ -111,6 +115,7 @@ impl<'a> Runner<'a> {
             warm_up: order.warm_up,
             duration: order.duration,
             seed: order.seed,
+            connection: order.connection,
         };
         let mut overload = Overload::new(order);
         let observed = self.place.offer(&offer, &mut |second| {
@@ -204,6 +209,7 @@ mod tests {
             warm_up: Duration::ZERO,
             duration: Duration::from_secs(5),
             seed: 1,
+            connection: None,
             latency_limit: Some(Duration::from_millis(200)),
         })
     }

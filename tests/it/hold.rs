@@ -7,8 +7,8 @@ use sweetspot::place::simulated::{Drift, Simulated, SimulatedApp};
 use sweetspot::report;
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::{
-    Decision, EventKind, Note, Objective, Rate, SearchNote, Stated, TrialPurpose, TrialSummary,
-    Verdict,
+    ConnectionMode, Decision, EventKind, Note, Objective, PlanRecord, PlanSource, PlannedValue,
+    Rate, SearchNote, Stated, TrialPurpose, TrialSummary, Verdict,
 };
 use tempfile::TempDir;
 
@@ -151,4 +151,40 @@ fn a_rate_that_is_asked_for_is_the_one_that_is_tried() {
     assert_eq!(decision(&ended).held.map(|held| held.rate_rps), Some(60.0));
     assert!(decision(&ended).capacity_rps > 60.0, "what it holds beyond that is an estimate");
     assert!(printed(&ended).contains("it holds about "), "{}", printed(&ended));
+}
+
+/// No file of the app says what stands in front of it.
+fn nothing_in_front() -> PlanRecord {
+    let value = PlannedValue::Connection(ConnectionMode::Fresh);
+    PlanRecord { value, source: PlanSource::NoReverseProxy }
+}
+
+#[test]
+fn where_nobody_says_how_requests_come_the_printed_rate_is_tried_the_other_way_in_the_time_left() {
+    let [known, unknown] = [vec![], vec![nothing_in_front()]].map(|records| {
+        let folder = TempDir::new().unwrap();
+        let budget = Duration::from_secs(480);
+        let plan = sweetspot::plan::Plan { budget, seed: 3, records, ..plan(&folder) };
+        Room::default().tune(&plan, &mut Simulated::new(app(), 3)).unwrap()
+    });
+    let checks = |ended: &Ended| {
+        let all = trials(ended).into_iter().filter(|trial| trial.purpose == TrialPurpose::Check);
+        all.map(|trial| trial.offered.rate().unwrap().as_per_second()).collect::<Vec<_>>()
+    };
+    assert_eq!(checks(&known), [] as [f64; 0]);
+    let held = decision(&unknown).held.unwrap();
+    assert_eq!(checks(&unknown), [held.rate_rps]);
+    assert!(unknown.result.elapsed_s < 500.0, "{} s of 480", unknown.result.elapsed_s);
+    let is_said = |note: &SearchNote| match note {
+        SearchNote::OtherConnections(of) => {
+            of.is_held && of.connection == ConnectionMode::KeepAlive
+        }
+        _ => false,
+    };
+    assert!(has_note(&unknown, is_said), "{:?}", unknown.result.notes);
+    let decided = |ended: &Ended| {
+        let found = decision(ended);
+        (found.workers, found.threads, found.held, found.capacity_rps_interval)
+    };
+    assert_eq!(decided(&unknown), decided(&known), "it changes nothing of the decision");
 }

@@ -245,6 +245,7 @@ fn a_session_cut_off_among_its_knobs_goes_on_with_the_same_variant() {
         memory: Some(sweetspot::terms::Bytes(4 << 30)),
         db_connections: None,
         arrivals: plan.arrivals,
+        other_connection: None,
         changes: vec![sweetspot::search::KnobChange {
             knob: "A".into(),
             name: "A=1".into(),
@@ -253,6 +254,7 @@ fn a_session_cut_off_among_its_knobs_goes_on_with_the_same_variant() {
         objective: plan.objective,
         precision: sweetspot::search::PRECISION,
         budget: plan.budget,
+        soak: None,
         seed: 8,
     };
     use sweetspot::session::resume::replay;

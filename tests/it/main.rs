@@ -29,6 +29,7 @@ mod rails;
 mod schema;
 mod serve;
 mod sessions;
+mod soak;
 mod tidy;
 mod tune;
 mod turn;

@@ -44,6 +44,7 @@ pub fn plan(folder: &TempDir) -> Plan {
         memory: None,
         precision: None,
         budget: Duration::from_secs(180),
+        soak: None,
         arrivals: Arrivals::Poisson,
         connection: ConnectionMode::Fresh,
         timeout: Duration::from_secs(10),

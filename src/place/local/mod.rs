@@ -352,7 +352,7 @@ impl Local {
             shape: offer.offered.into(),
             warm_up: offer.warm_up,
             length: self.settings.most_requests.map_or(duration, Length::Requests),
-            connection: self.settings.connection,
+            connection: offer.connection.unwrap_or(self.settings.connection),
             tls: None,
             timeout: self.settings.timeout,
             max_in_flight: None,

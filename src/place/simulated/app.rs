@@ -78,6 +78,8 @@ pub struct SimulatedMemory {
     pub shared_bytes: u64,
     pub worker_bytes: u64,
     pub thread_bytes: u64,
+    /// By how much a worker grows, bytes a second of its life.
+    pub leak_bytes_s: u64,
     /// What the machine has: beyond it the server is killed while it boots.
     pub limit_bytes: u64,
 }
@@ -182,6 +184,7 @@ impl Default for SimulatedApp {
                 shared_bytes: 40 << 20,
                 worker_bytes: 60 << 20,
                 thread_bytes: 1 << 20,
+                leak_bytes_s: 0,
                 limit_bytes: 4 << 30,
             },
             boot: Duration::from_millis(800),

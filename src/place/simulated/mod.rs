@@ -199,7 +199,7 @@ impl Place for Simulated {
         run.drain(watch);
         let has_died = run.has_died;
         self.has_died |= has_died;
-        let (load, monitor) = run.recorder.finish(is_cut_short);
+        let (load, monitor) = run.recorder.finish(is_cut_short, run.simulator.now());
         let failure = has_died.then(|| TrialFailure::Died {
             status: ServerEnd::ProcessEnded { how: ProcessEnd::Signal(libc::SIGKILL) }.into(),
             last_lines: Vec::new(),

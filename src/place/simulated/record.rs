@@ -171,7 +171,8 @@ impl<'a> Recorder<'a> {
         self.load.run.duration = Duration::from_secs_f64(length_s);
     }
 
-    pub(super) fn finish(mut self, is_cut_short: bool) -> (LoadRecord, MonitorRecord) {
+    /// `age_s`: how long the server has run.
+    pub(super) fn finish(mut self, is_cut_short: bool, age_s: f64) -> (LoadRecord, MonitorRecord) {
         self.load.run.is_cut_short = is_cut_short;
         self.load.run.generator = GeneratorUse {
             cpu_user: Duration::from_secs_f64(0.4 * self.app.generator_s * self.ended as f64),
@@ -180,7 +181,7 @@ impl<'a> Recorder<'a> {
             // It has cores of its own and is never the limit.
             busiest_loop: 0.0,
         };
-        self.monitor.memory = self.memory();
+        self.monitor.memory = self.memory(age_s);
         (self.load, self.monitor)
     }
 
@@ -243,10 +244,11 @@ impl<'a> Recorder<'a> {
     }
 
     /// Shared pages are spread over all processes, as the kernel counts a proportional set size.
-    fn memory(&self) -> Vec<ProcessMemory> {
+    fn memory(&self, age_s: f64) -> Vec<ProcessMemory> {
         let memory = &self.app.memory;
-        let own =
-            memory.worker_bytes + u64::from(self.configuration.threads.get()) * memory.thread_bytes;
+        let threads = u64::from(self.configuration.threads.get());
+        let leaked = (memory.leak_bytes_s as f64 * age_s) as u64;
+        let own = memory.worker_bytes + threads * memory.thread_bytes + leaked;
         let master = self.has_master().then_some((self.first_pid, Role::Master, 0));
         let workers = self.worker_pids().map(|pid| (pid, Role::Worker, own));
         let all: Vec<_> = master.into_iter().chain(workers).collect();

@@ -22,6 +22,7 @@ fn offer(offered: Offered, warm_up_s: u64, duration_s: u64) -> Offer {
         warm_up: Duration::from_secs(warm_up_s),
         duration: Duration::from_secs(duration_s),
         seed: 7,
+        connection: None,
     }
 }
 

@@ -19,6 +19,7 @@ pub(super) mod names;
 pub mod predict;
 pub(super) mod sentences;
 mod session;
+pub(super) mod soak;
 pub(super) mod tables;
 mod used;
 pub mod verification;

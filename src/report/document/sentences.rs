@@ -3,7 +3,7 @@
 //! In: a [`Story`] and a [`Language`]. Out: unescaped plain text. What is said is decided here, and
 //! how it is said in `wording`. Computes only, and judges nothing.
 
-use super::{front, held, knobs, names, used};
+use super::{front, held, knobs, names, soak, used};
 use crate::report::figures;
 use crate::report::story::{GoalLatency, Story};
 use crate::report::wording::{Counted, Found, Language, Nearest, Phrases, Today, Undone, WayOut};
@@ -128,6 +128,7 @@ fn decision_facts(
     let share = figures::percent(decision.operating_rps / decision.capacity_rps);
     let day_to_day = say.day_to_day(&figures::rate(decision.operating_rps), &share);
     facts.push((labels.day_to_day, day_to_day));
+    facts.extend(decision.soak.as_ref().map(|it| (labels.soak, soak::sentence(it, language))));
     if let Some(memory) = decision.memory_bytes {
         let all = story.machine.as_ref().map(|machine| machine.memory_bytes.to_string());
         facts.push((labels.memory, say.memory_of(&figures::bytes(memory), all.as_deref())));
@@ -331,6 +332,7 @@ mod tests {
             precision: None,
             held: None,
             operating_rps: 70.0,
+            soak: None,
             limit: Limit::unknown(WaitingEvidence::NotSaturated),
             goals: Vec::new(),
             goals_rps: None,

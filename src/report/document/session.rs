@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{Block, Document, Kind, Medium, Section, Table, Tone};
-use super::{front, goals, held, knobs, map, names, sentences, tables, verification};
+use super::{front, goals, held, knobs, map, names, sentences, soak, tables, verification};
 use crate::report::story::Story;
 use crate::report::wording::{Counted, Language, planned};
 use crate::report::{figures, outside};
@@ -74,6 +74,7 @@ fn decided(story: &Story, language: Language) -> Vec<Section> {
         sections.push(settings(story, decision, language));
         sections.push(equivalents(story, decision, language));
         sections.extend(goals::section(decision, language));
+        sections.extend(decision.soak.as_ref().map(|it| soak::section(it, language)));
     }
     sections.extend(front::section(story, language));
     sections.extend(story.knobs.as_ref().map(|it| knobs::section(story, it, language)));

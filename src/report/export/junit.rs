@@ -16,7 +16,7 @@ use crate::report::story::Story;
 use crate::report::{Language, Style, figures, render};
 use crate::terms::{
     CompareReport, ComparedFigure, GoalSummary, PlanRecord, PlanSource, PlannedValue, SessionState,
-    Standing, TrialSummary, Verdict, Verification, plan_records,
+    Soak, Standing, TrialSummary, Verdict, Verification, plan_records,
 };
 
 /// How a case came out, and why.
@@ -182,6 +182,7 @@ fn tuned(story: &Story) -> Suite {
     if let Some(decision) = &story.decision {
         cases.extend(goal_cases(&decision.goals));
         cases.extend(precision(story, decision));
+        cases.extend(decision.soak.as_ref().map(lasts));
     }
     suite_of(story, "tune", cases)
 }
@@ -200,6 +201,15 @@ fn decided(story: &Story) -> Outcome {
         SessionState::Done if story.trials.iter().all(is_gone) => Outcome::Error(headline),
         SessionState::Done => Outcome::Undecided(headline),
     }
+}
+
+fn lasts(soak: &Soak) -> Case {
+    let name = format!("lasts {}", figures::span(soak.asked_s));
+    let outcome = match soak.has_lasted() {
+        true => Outcome::Passed,
+        false => Outcome::Failed(document::soak::sentence(soak, Language::DATA)),
+    };
+    Case::new(name, outcome)
 }
 
 /// Only where a precision was asked for: every session aims at one.

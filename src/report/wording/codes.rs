@@ -10,7 +10,9 @@ pub fn purpose(purpose: TrialPurpose) -> &'static str {
         TrialPurpose::Probe => "probe",
         TrialPurpose::Confirm => "confirm",
         TrialPurpose::Hold => "hold",
+        TrialPurpose::Check => "check",
         TrialPurpose::Screen => "screen",
+        TrialPurpose::Soak => "soak",
     }
 }
 

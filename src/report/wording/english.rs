@@ -19,8 +19,8 @@ mod undone;
 mod way_out;
 
 use super::{
-    Counted, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, MemoryPart, Nearest, Phrases,
-    StillRight, Today, Undone, WayOut, Why,
+    Counted, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, Lasted, MemoryPart, Nearest,
+    Phrases, Soaked, StillRight, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
 use crate::report::story::{FreshStart, NoFigure, Outcome};
@@ -250,6 +250,42 @@ impl Phrases for English {
 
     fn second_by_second(&self, rate: &str) -> String {
         format!("The last part at {rate}, second by second")
+    }
+
+    fn soak(&self, soaked: &Soaked<'_>) -> String {
+        let failed = match soaked.failed {
+            0 => "none".to_string(),
+            failed => failed.to_string(),
+        };
+        let figure = |what: &str, it: Lasted<'_>| {
+            let growth = it.growth.map(|growth| format!(", growing by {growth} an hour"));
+            format!("; {what} {}, then {}{}", it.first, it.last, growth.unwrap_or_default())
+        };
+        let missed =
+            soaked.missed.map(|(missed, all)| format!("; {missed} of {all} parts missed the goal"));
+        let missed = missed.unwrap_or_default();
+        let latency = soaked.latency.map(|it| figure("p95", it)).unwrap_or_default();
+        let memory = soaked.memory.map(|it| figure("memory", it)).unwrap_or_default();
+        let full = soaked.full_in.map(|time| format!(": full in {time}")).unwrap_or_default();
+        let replaced = match soaked.workers_replaced {
+            0 => "no worker was replaced".to_string(),
+            1 => "1 worker was replaced".to_string(),
+            count => format!("{count} workers were replaced"),
+        };
+        let ended =
+            soaked.ended.map(|why| format!("; it ended before its {}: {why}", soaked.asked));
+        format!(
+            "{} for {}: {failed} of {} requests failed{missed}{latency}{memory}{full}; \
+             {replaced}{}",
+            soaked.rate,
+            soaked.time,
+            soaked.requests,
+            ended.unwrap_or_default()
+        )
+    }
+
+    fn over_the_time(&self, rate: &str) -> String {
+        format!("Over the time at {rate}")
     }
 
     fn day_to_day(&self, rate: &str, share: &str) -> String {

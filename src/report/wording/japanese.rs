@@ -19,8 +19,8 @@ mod undone;
 mod way_out;
 
 use super::{
-    Counted, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, MemoryPart, Nearest, Phrases,
-    StillRight, Today, Undone, WayOut, Why,
+    Counted, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, Lasted, MemoryPart, Nearest,
+    Phrases, Soaked, StillRight, Today, Undone, WayOut, Why,
 };
 use crate::report::figures;
 use crate::report::story::{FreshStart, NoFigure, Outcome};
@@ -94,7 +94,9 @@ impl Phrases for Japanese {
             TrialPurpose::Probe => "探索",
             TrialPurpose::Confirm => "確認",
             TrialPurpose::Hold => "維持",
+            TrialPurpose::Check => "接続",
             TrialPurpose::Screen => "比較",
+            TrialPurpose::Soak => "長時間",
         }
     }
 
@@ -262,6 +264,35 @@ impl Phrases for Japanese {
 
     fn second_by_second(&self, rate: &str) -> String {
         format!("最後に {rate} をかけた 1 秒ごとの記録")
+    }
+
+    fn soak(&self, soaked: &Soaked<'_>) -> String {
+        let figure = |what: &str, it: Lasted<'_>| {
+            let growth = it.growth.map(|growth| format!("（1 時間に {growth} 増加）"));
+            format!("、{what}は {} から {}{}", it.first, it.last, growth.unwrap_or_default())
+        };
+        let missed =
+            soaked.missed.map(|(missed, all)| format!("、{all} 区間のうち {missed} で目標未達"));
+        let missed = missed.unwrap_or_default();
+        let latency = soaked.latency.map(|it| figure("p95 ", it)).unwrap_or_default();
+        let memory = soaked.memory.map(|it| figure("メモリ", it)).unwrap_or_default();
+        let full = soaked.full_in.map(|time| format!("、あと {time} でいっぱい"));
+        let ended =
+            soaked.ended.map(|why| format!("。予定の {} より前に終了: {why}", soaked.asked));
+        format!(
+            "{} を {}。失敗は {} リクエスト中 {} 件{missed}{latency}{memory}{}、入れ替わったワーカー {}{}",
+            soaked.rate,
+            soaked.time,
+            soaked.requests,
+            soaked.failed,
+            full.unwrap_or_default(),
+            soaked.workers_replaced,
+            ended.unwrap_or_default()
+        )
+    }
+
+    fn over_the_time(&self, rate: &str) -> String {
+        format!("{rate} をかけ続けた記録")
     }
 
     fn day_to_day(&self, rate: &str, share: &str) -> String {

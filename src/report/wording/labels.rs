@@ -27,6 +27,7 @@ pub struct Labels {
     pub what_helps: &'static str,
     pub held_at_end: &'static str,
     pub day_to_day: &'static str,
+    pub soak: &'static str,
     pub memory: &'static str,
     pub of_that: &'static str,
     pub inside: &'static str,
@@ -109,6 +110,13 @@ pub struct Labels {
     pub errors: &'static str,
     pub in_flight: &'static str,
     pub longest: &'static str,
+
+    // A part of a long run, and a worker in it.
+    pub at: &'static str,
+    pub worker_process: &'static str,
+    pub at_first: &'static str,
+    pub at_the_end: &'static str,
+    pub growth_an_hour: &'static str,
 
     // Lines of progress.
     pub no_reply: &'static str,

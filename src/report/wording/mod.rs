@@ -19,8 +19,8 @@ pub use fact::AnyFact;
 pub use labels::{Labels, PageWords};
 pub use language::{Fact, Language};
 pub use phrases::{
-    Counted, FindingWords, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, MemoryPart,
-    Nearest, Phrases, StillRight, Today, Undone, WayOut, Why,
+    Counted, FindingWords, Found, FrontHeading, GoalMet, Held, Inside, KnobOutcome, Lasted,
+    MemoryPart, Nearest, Phrases, Soaked, StillRight, Today, Undone, WayOut, Why,
 };
 pub use plan::{PlanPhrases, PlanWord};
 

@@ -47,6 +47,36 @@ pub struct Held<'a> {
     pub is_certain: bool,
 }
 
+/// A long run of what is recommended.
+#[derive(Debug, Clone, Copy)]
+pub struct Soaked<'a> {
+    pub rate: &'a str,
+    /// How long it lasted, and was to last.
+    pub time: &'a str,
+    pub asked: &'a str,
+    pub requests: u64,
+    pub failed: u64,
+    /// Parts that missed the goal, and all; `None` where none did.
+    pub missed: Option<(usize, usize)>,
+    /// The p95.
+    pub latency: Option<Lasted<'a>>,
+    pub memory: Option<Lasted<'a>>,
+    /// Until memory is full.
+    pub full_in: Option<&'a str>,
+    pub workers_replaced: u64,
+    /// Why it ended before its time.
+    pub ended: Option<&'a str>,
+}
+
+/// A figure of a long run.
+#[derive(Debug, Clone, Copy)]
+pub struct Lasted<'a> {
+    pub first: &'a str,
+    pub last: &'a str,
+    /// An hour; `None` where none is certain.
+    pub growth: Option<&'a str>,
+}
+
 /// What runs today, in a headline.
 #[derive(Debug, Clone, Copy)]
 pub struct Today<'a> {
@@ -270,6 +300,8 @@ pub trait Phrases: PlanPhrases + Sync {
     fn about(&self, figure: &str) -> String;
     fn held(&self, held: &Held<'_>) -> String;
     fn second_by_second(&self, rate: &str) -> String;
+    fn soak(&self, soaked: &Soaked<'_>) -> String;
+    fn over_the_time(&self, rate: &str) -> String;
     fn day_to_day(&self, rate: &str, share: &str) -> String;
     fn memory_of(&self, used: &str, all: Option<&str>) -> String;
     fn memory_part(&self, part: MemoryPart, figure: &str, interval: Option<&str>) -> String;

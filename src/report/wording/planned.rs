@@ -89,9 +89,9 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
         PlannedValue::Arrivals(Arrivals::Poisson) => "poisson".to_string(),
         PlannedValue::Arrivals(Arrivals::Uniform) => "uniform".to_string(),
         PlannedValue::Connection(mode) => mode.to_string(),
-        PlannedValue::Timeout { seconds } | PlannedValue::Budget { seconds } => {
-            format_duration(Duration::from_secs_f64(*seconds))
-        }
+        PlannedValue::Timeout { seconds }
+        | PlannedValue::Budget { seconds }
+        | PlannedValue::Soak { seconds } => format_duration(Duration::from_secs_f64(*seconds)),
         PlannedValue::Precision(None) => say.plan_word(PlanWord::AsTheBudgetAllows).to_string(),
         PlannedValue::Precision(Some(asked)) => format!("\u{b1}{} %", asked.get() * 100.0),
         PlannedValue::Probe(is_on) => {
@@ -177,8 +177,9 @@ mod tests {
         let targets = vec![target("GET /a?x=1 weight=3 slo=p95<2s"), target("POST /b")];
         let current = |threads| It::CurrentSetting { workers: workers[1], threads };
         let one_thread = Threads::new(1).ok();
-        let unloaded = "p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %";
-        let unloaded_ja = "p95 < max(200 ms, 3 x 無負荷の p95), errors < 0.1 %";
+        let unloaded = "p95 < 10 x unloaded p95 (50 to 200 ms; at least 3 x), errors < 0.1 %";
+        let unloaded_ja =
+            "p95 < 無負荷の p95 の 10 倍（50〜200 ms、少なくとも 3 倍）, errors < 0.1 %";
         let one = "p95<2s,errors<1% for targets without their own";
         let one_ja = "p95<2s,errors<1%（独自の目標がないターゲット）";
         vec![
@@ -208,6 +209,7 @@ mod tests {
             (It::Connection(ConnectionMode::KeepAlive), "keep-alive", "keep-alive"),
             (It::Timeout { seconds: 0.3 }, "300ms", "300ms"),
             (It::Budget { seconds: 480.0 }, "8m", "8m"),
+            (It::Soak { seconds: 1800.0 }, "30m", "30m"),
             (It::Precision(None), "as the budget allows", "時間枠の許すかぎり"),
             (It::Precision(Ratio::new(0.03).ok()), "±3 %", "±3 %"),
             (It::Probe(true), "on", "あり"),

@@ -185,6 +185,7 @@ fn observe(
         duration: Duration::from_secs(course.duration_s.into()),
         seed: u64::from(setting.repeat),
         latency_limit: None,
+        connection: None,
     };
     Ok(match site.place(planned)?.run(&order)? {
         Outcome::Recorded(record) => Ok(record),

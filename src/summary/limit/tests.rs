@@ -45,6 +45,7 @@ fn used(workers: &[f64], generator: f64, host_busy: f64) -> Used {
         pid: u32::from(index) + 1,
         cpu_cores,
         run_delay_cores: 0.0,
+        memory_bytes: None,
     };
     let cpu_s = [("worker", workers.iter().sum()), ("generator", generator)];
     Used {

@@ -447,6 +447,7 @@ fn every_servers_worker_that_is_killed_and_not_replaced_is_noticed_under_load() 
             warm_up: Duration::ZERO,
             duration: Duration::from_secs(1),
             seed: 1,
+            connection: None,
         };
         let observed = local.offer(&offer, &mut |_| ControlFlow::Continue(())).unwrap();
         let Some(TrialFailure::Died { status, .. }) = &observed.failure else {
@@ -473,6 +474,7 @@ fn every_server_that_is_killed_is_noticed_under_load() {
             warm_up: Duration::ZERO,
             duration: Duration::from_secs(30),
             seed: 1,
+            connection: None,
         };
         let began = Instant::now();
         let observed = local.offer(&offer, &mut |_| ControlFlow::Continue(())).unwrap();

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::ops::ControlFlow;
 
 use sweetspot::place::{Observed, Offer};
-use sweetspot::terms::{BootFailureKind, Offered};
+use sweetspot::terms::{BootFailureKind, ConnectionMode, Offered};
 
 use super::*;
 
@@ -54,6 +54,15 @@ fn a_plugin_that_works_inside_the_server_is_named_and_pumas_own_is_not() {
     let inspection = app.inspect(app.local());
     let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
     assert!(remarks.contains("jobs runs inside the server"), "{remarks}");
+}
+
+#[test]
+fn sidekiq_that_the_settings_embed_is_named() {
+    let config = "workers 2\nbefore_fork { $jobs = Sidekiq.configure_embed { } }\n";
+    let app = TestApp::new(&[("config.ru", ""), ("config/puma.rb", config)]);
+    let inspection = app.inspect(app.local());
+    let remarks = Language::DATA.say_each(&inspection.remarks).join("\n");
+    assert!(remarks.contains("sidekiq runs inside the server"), "{remarks}");
 }
 
 #[test]
@@ -170,6 +179,7 @@ fn a_load_of_so_many_requests_ends_after_them() {
         warm_up: Duration::ZERO,
         duration: Duration::from_secs(duration_s),
         seed: 1,
+        connection: None,
     };
     let mut go_on = |_: &_| ControlFlow::Continue(());
     let due = |observed: &Observed| -> u64 {
@@ -191,11 +201,38 @@ fn the_last_replies_are_awaited_after_the_load_has_ended() {
         warm_up: Duration::ZERO,
         duration: Duration::from_secs(1),
         seed: 1,
+        connection: None,
     };
     let observed = local.offer(&offer, &mut |_: &_| ControlFlow::Continue(())).unwrap();
     assert!(!observed.load.run.is_cut_short);
     let answered: u64 =
         observed.load.seconds.iter().filter_map(|second| second.status.get(&200)).sum();
     assert_eq!(answered, 2, "{:?}", observed.load.seconds);
+    app.end(&mut local);
+}
+
+#[test]
+fn an_offer_may_come_over_connections_of_another_kind_than_the_places() {
+    let body = "SEEN ||= {}; SEEN[env['puma.socket'].object_id] = true; \
+                File.write('connections', SEEN.size); [200, {}, ['ok']]";
+    let app = TestApp::answering(&body.replace("SEEN", "$seen"));
+    let mut local = started(app.settings(), 1, 2);
+    let mut connections_after = |connection| {
+        let offer = Offer {
+            offered: Offered::Closed { clients: 2, think: Duration::from_millis(20) },
+            warm_up: Duration::ZERO,
+            duration: Duration::from_secs(1),
+            seed: 1,
+            connection,
+        };
+        local.offer(&offer, &mut |_: &_| ControlFlow::Continue(())).unwrap();
+        let text = fs::read_to_string(app.path().join("connections")).unwrap();
+        text.parse::<usize>().unwrap()
+    };
+    let kept = connections_after(Some(ConnectionMode::KeepAlive));
+    let fresh = connections_after(None) - kept;
+    // Puma closes a connection after some hundred requests, and the readiness probe has its own.
+    assert!(kept <= 6, "{kept} connections for two clients that keep theirs");
+    assert!(fresh > 20, "{fresh} connections where each request has its own");
     app.end(&mut local);
 }

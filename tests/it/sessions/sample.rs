@@ -213,6 +213,7 @@ impl Trial {
                     pid: 4100 + u32::from(index),
                     cpu_cores: (190.0 / f64::from(workers)).round() / 100.0,
                     run_delay_cores: 0.11,
+                    memory_bytes: Some(74 << 20),
                 })
                 .collect(),
             memory_bytes: Some(u64::from(workers) * (74 << 20) + u64::from(threads) * (1 << 20)),
@@ -434,6 +435,7 @@ pub fn decision() -> Decision {
         precision: None,
         held: None,
         operating_rps: 288.7,
+        soak: None,
         limit: busy_cores(),
         goals: Vec::new(),
         goals_rps: None,

@@ -4,12 +4,12 @@ use super::super::labels::ENGLISH;
 use super::{English, Phrases, obstacle, reason};
 use crate::report::Language;
 use crate::report::figures::{
-    fine_percent, half_width, rate, ratio, ratio_interval, size_of_change,
+    fine_percent, half_width, latency, rate, ratio, ratio_interval, size_of_change,
 };
 use crate::report::wording::Counted;
 use crate::terms::{
-    KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, RecheckNote,
-    SearchNote, SteadinessNote,
+    ConnectionMode, KnobsNote, MissingFigure, Note, ObjectiveNote, OtherConnections, PlanNote,
+    PrecisionNote, RecheckNote, SearchNote, SteadinessNote,
 };
 
 pub fn sentence(note: &Note) -> String {
@@ -55,6 +55,7 @@ fn of_search(note: &SearchNote) -> String {
              point to; a longer --budget has a fresh start hold it for half a minute or more"
                 .into()
         }
+        SearchNote::OtherConnections(seen) => over_others(seen),
         SearchNote::NothingHeldAtEnd { rate_rps } => format!(
             "no rate was held to the end: fresh starts missed each that was tried, last {}; the \
              printed one is what all trials together point to",
@@ -84,6 +85,22 @@ fn of_search(note: &SearchNote) -> String {
         SearchNote::CurrentNotTriedAtRate { configuration } => format!(
             "what {configuration} holds, which runs today, is worked out from what it got through \
              when saturated; it was not tried at a rate"
+        ),
+    }
+}
+
+fn over_others(of: &OtherConnections) -> String {
+    let (connection, rate) = (of.connection, rate(of.rate_rps));
+    let seen = format!("p95 {}, {:.0} s", latency(of.latency_s_p95), of.duration_s);
+    let way = match connection {
+        ConnectionMode::KeepAlive => "over connections that are kept, as most proxies keep theirs",
+        ConnectionMode::Fresh => "over a connection for each request",
+    };
+    match of.is_held {
+        true => format!("{way}, the same setting holds {rate} as well ({seen})"),
+        false => format!(
+            "{way}, the same setting missed {rate} ({seen}): if requests reach the app that way, \
+             tune with --connection {connection}"
         ),
     }
 }

@@ -25,6 +25,7 @@ impl PlanPhrases for English {
             PlannedValue::Connection(_) => "connection",
             PlannedValue::Timeout { .. } => "timeout",
             PlannedValue::Budget { .. } => "budget",
+            PlannedValue::Soak { .. } => "soak",
             PlannedValue::Precision(_) => "precision",
             PlannedValue::Probe(_) => "probe",
             PlannedValue::User(_) => "user",
@@ -51,7 +52,7 @@ impl PlanPhrases for English {
                 format!("as {} keeps them, named in {file}", name.name())
             }
             PlanSource::NoReverseProxy => {
-                "as nginx by default; no file of the app names a proxy".into()
+                "as nginx to 1.29.6 by default; no file of the app names a proxy".into()
             }
             PlanSource::FolderOwner => "owner of the app's folder".into(),
             PlanSource::SudoUser => "who called sudo".into(),
@@ -88,7 +89,7 @@ impl PlanPhrases for English {
             None => return "each target's own".to_string(),
             Some(PlannedGoal::Given(slo)) => slo.to_string(),
             Some(PlannedGoal::FromUnloaded) => {
-                "p95 < max(200 ms, 3 x unloaded p95), errors < 0.1 %".to_string()
+                "p95 < 10 x unloaded p95 (50 to 200 ms; at least 3 x), errors < 0.1 %".to_string()
             }
         };
         match has_own {

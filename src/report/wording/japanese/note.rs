@@ -3,11 +3,11 @@
 use super::super::labels::JAPANESE;
 use super::{Japanese, Phrases, obstacle};
 use crate::report::Language;
-use crate::report::figures::{fine_percent, half_width, rate, ratio, size_of_change};
+use crate::report::figures::{fine_percent, half_width, latency, rate, ratio, size_of_change};
 use crate::report::wording::Counted;
 use crate::terms::{
-    KnobsNote, MissingFigure, Note, ObjectiveNote, PlanNote, PrecisionNote, RecheckNote,
-    SearchNote, SteadinessNote,
+    ConnectionMode, KnobsNote, MissingFigure, Note, ObjectiveNote, OtherConnections, PlanNote,
+    PrecisionNote, RecheckNote, SearchNote, SteadinessNote,
 };
 
 pub fn sentence(note: &Note) -> String {
@@ -56,6 +56,7 @@ fn of_search(note: &SearchNote) -> String {
              起動し直したサーバーに 30 秒以上かけて確かめられます"
                 .into()
         }
+        SearchNote::OtherConnections(seen) => over_others(seen),
         SearchNote::NothingHeldAtEnd { rate_rps } => format!(
             "最後まで続けてさばけた負荷はありませんでした。起動し直したサーバーは、試した負荷（最後は {}）を\
              どれもさばけませんでした。表示した値は、すべての試行から見積もったものです",
@@ -85,6 +86,22 @@ fn of_search(note: &SearchNote) -> String {
         SearchNote::CurrentNotTriedAtRate { configuration } => format!(
             "今の {configuration} のさばける量は、飽和したときに通った量から求めたものです。決まったレートでは\
              試していません"
+        ),
+    }
+}
+
+fn over_others(of: &OtherConnections) -> String {
+    let (connection, rate) = (of.connection, rate(of.rate_rps));
+    let seen = format!("p95 {}、{:.0} 秒", latency(of.latency_s_p95), of.duration_s);
+    let way = match connection {
+        ConnectionMode::KeepAlive => "接続を使い続ける場合（多くのプロキシはそうします）",
+        ConnectionMode::Fresh => "リクエストごとに接続し直す場合",
+    };
+    match of.is_held {
+        true => format!("{way}も、同じ設定で {rate} をさばけました（{seen}）"),
+        false => format!(
+            "{way}、同じ設定では {rate} をさばけませんでした（{seen}）。実際にそのように届くなら、\
+             --connection {connection} で調べ直してください"
         ),
     }
 }

@@ -25,6 +25,7 @@ impl PlanPhrases for Japanese {
             PlannedValue::Connection(_) => "接続",
             PlannedValue::Timeout { .. } => "タイムアウト",
             PlannedValue::Budget { .. } => "時間枠",
+            PlannedValue::Soak { .. } => "長時間運転",
             PlannedValue::Precision(_) => "精度",
             PlannedValue::Probe(_) => "内部計測",
             PlannedValue::User(_) => "ユーザー",
@@ -51,7 +52,7 @@ impl PlanPhrases for Japanese {
                 format!("{file} にある {} が接続を保つため", name.name())
             }
             PlanSource::NoReverseProxy => {
-                "既定の nginx と同じ。前段を示すファイルがアプリにないため".into()
+                "nginx 1.29.6 までの既定と同じ。前段を示すファイルがアプリにないため".into()
             }
             PlanSource::FolderOwner => "アプリのフォルダーの所有者".into(),
             PlanSource::SudoUser => "sudo を呼んだユーザー".into(),
@@ -90,7 +91,8 @@ impl PlanPhrases for Japanese {
             None => return "ターゲットごとの目標".to_string(),
             Some(PlannedGoal::Given(slo)) => slo.to_string(),
             Some(PlannedGoal::FromUnloaded) => {
-                "p95 < max(200 ms, 3 x 無負荷の p95), errors < 0.1 %".to_string()
+                "p95 < 無負荷の p95 の 10 倍（50〜200 ms、少なくとも 3 倍）, errors < 0.1 %"
+                    .to_string()
             }
         };
         match has_own {
