@@ -14,7 +14,7 @@ pub fn sentence(soak: &Soak, language: Language) -> String {
     let say = language.phrases();
     let latency = soak.latency_s_p95.map(|it| Seen::of(&it, figures::latency, language));
     let memory = soak.memory_bytes.map(|it| Seen::of(&it, bytes, language));
-    let full_in = soak.memory_full_in_s.map(|seconds| say.span(seconds));
+    let full_in = soak.memory_full_in_s.map(|seconds| far_off(seconds, language));
     let ended = soak.ended.as_ref().map(|why| language.say(why));
     say.soak(&Soaked {
         rate: &figures::rate(soak.rate_rps),
@@ -61,6 +61,13 @@ impl Seen {
     fn in_words(&self) -> Lasted<'_> {
         Lasted { first: &self.first, last: &self.last, growth: self.growth.as_deref() }
     }
+}
+
+/// From two days on in days.
+fn far_off(seconds: f64, language: Language) -> String {
+    const DAY_S: f64 = 86_400.0;
+    let say = language.phrases();
+    if seconds < 2.0 * DAY_S { say.span(seconds) } else { say.days((seconds / DAY_S) as u64) }
 }
 
 /// `12 MiB (3 MiB to 21 MiB)`.

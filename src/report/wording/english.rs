@@ -284,8 +284,12 @@ impl Phrases for English {
         )
     }
 
+    fn days(&self, days: u64) -> String {
+        format!("{days} days")
+    }
+
     fn over_the_time(&self, rate: &str) -> String {
-        format!("Over the time at {rate}")
+        format!("Over time at {rate}")
     }
 
     fn day_to_day(&self, rate: &str, share: &str) -> String {

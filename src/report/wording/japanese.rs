@@ -291,6 +291,10 @@ impl Phrases for Japanese {
         )
     }
 
+    fn days(&self, days: u64) -> String {
+        format!("{days} 日")
+    }
+
     fn over_the_time(&self, rate: &str) -> String {
         format!("{rate} をかけ続けた記録")
     }

@@ -301,6 +301,8 @@ pub trait Phrases: PlanPhrases + Sync {
     fn held(&self, held: &Held<'_>) -> String;
     fn second_by_second(&self, rate: &str) -> String;
     fn soak(&self, soaked: &Soaked<'_>) -> String;
+    /// `17 days`.
+    fn days(&self, days: u64) -> String;
     fn over_the_time(&self, rate: &str) -> String;
     fn day_to_day(&self, rate: &str, share: &str) -> String;
     fn memory_of(&self, used: &str, all: Option<&str>) -> String;
