@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 /// A fact with its numbers; or text that was a sentence already: stored by a version before there
 /// were facts, or somebody else's (an operating system's, an app's). Only `report` makes sentences
-/// of facts. In stored JSON a fact is an object with a `fact` field, text a string. A fact that this
-/// version does not know, as another one stored it, is read as text: its name and its figures.
+/// of facts. In stored JSON a fact is an object with a `fact` field, text a string. A fact that
+/// this version does not know, as another one stored it, is read as text: its name and its figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, from = "Stored<F>", bound(deserialize = "F: Deserialize<'de>"))]
 pub enum Stated<F> {
