@@ -59,6 +59,7 @@ function decision(): Decision {
     gain_ratio: round(holds / now),
     gain_ratio_interval: bounds(holds / now, 0.06),
     operating_rps: round(holds * 0.7),
+    soak: null,
     precision: null, held: null, goals: [], goals_rps: null,
     limit: {
       kind: "cores", confidence: 0.94,
