@@ -10,7 +10,7 @@ use super::constants::{
     AGAIN_SHARE, HOLD_LEAST_S, HOLD_MOST_S, HOLD_WARM_UP, START_COST_S, VERIFY_MISSES,
 };
 use super::hold::held;
-use crate::terms::{Arrivals, Configuration, HeldRate, Offered, Rate, TrialPurpose, TrialSummary};
+use crate::terms::{Arrivals, Configuration, HeldRate, TrialPurpose, TrialSummary};
 
 /// The attempts so far.
 #[derive(Debug, Clone)]
@@ -60,12 +60,8 @@ impl Again {
 
     /// The next attempt.
     pub fn request(&self, at: Configuration, arrivals: Arrivals) -> TrialRequest {
-        let rate = Rate::per_second(self.rate_rps).expect("a printed rate is above zero");
-        let offered = Offered::Open { rate, arrivals };
         let duration = Duration::from_secs_f64(self.seconds());
-        let purpose = TrialPurpose::Hold;
-        let request = TrialRequest::new(at, purpose, offered, HOLD_WARM_UP, duration);
-        TrialRequest { fresh_start: true, ..request }
+        TrialRequest::hold(at, TrialPurpose::Hold, (self.rate_rps, arrivals), duration)
     }
 
     /// Takes the result of an attempt.

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use super::constants::HOLD_WARM_UP;
 use crate::terms::{
-    BootCause, Configuration, ConnectionMode, Offered, Stated, TrialPurpose, TrialSummary, Variant,
+    Arrivals, BootCause, Configuration, ConnectionMode, Offered, Rate, Stated, TrialPurpose,
+    TrialSummary, Variant,
 };
 
 /// One trial that the search wants.
@@ -47,6 +49,19 @@ impl TrialRequest {
             common_arrivals: None,
             connection: None,
         }
+    }
+
+    /// A fresh start of the app as it is, at a rate that is to be held, requests/s.
+    pub(super) fn hold(
+        configuration: Configuration,
+        purpose: TrialPurpose,
+        (rate_rps, arrivals): (f64, Arrivals),
+        duration: Duration,
+    ) -> Self {
+        let rate = Rate::per_second(rate_rps).expect("a rate to be held is above zero");
+        let offered = Offered::Open { rate, arrivals };
+        let request = Self::new(configuration, purpose, offered, HOLD_WARM_UP, duration);
+        Self { fresh_start: true, ..request }
     }
 
     /// So many clients that don't think.

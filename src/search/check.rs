@@ -8,13 +8,12 @@
 use std::time::Duration;
 
 use super::ask::TrialRequest;
-use super::constants::{HOLD_LEAST_S, HOLD_WARM_UP};
+use super::constants::HOLD_LEAST_S;
 use super::hold::{before_s, held};
 use super::ledger::Ledger;
 use super::recommend::Ending;
 use crate::terms::{
-    Configuration, ConnectionMode, Offered, OtherConnections, Rate, SearchNote, TrialPurpose,
-    TrialSummary,
+    Configuration, ConnectionMode, OtherConnections, SearchNote, TrialPurpose, TrialSummary,
 };
 
 /// One load over the other connections.
@@ -38,13 +37,10 @@ impl Check {
 
     /// The load; `None` once it was sent.
     pub fn request(&self, ledger: &Ledger) -> Option<TrialRequest> {
-        let (at, purpose) = (self.configuration, TrialPurpose::Check);
-        let rate = Rate::per_second(self.rate_rps).expect("a printed rate is above zero");
-        let offered = Offered::Open { rate, arrivals: ledger.plan.arrivals };
+        let rate = (self.rate_rps, ledger.plan.arrivals);
         let duration = Duration::from_secs_f64(HOLD_LEAST_S);
-        let request = TrialRequest::new(at, purpose, offered, HOLD_WARM_UP, duration);
-        let request =
-            TrialRequest { fresh_start: true, connection: Some(self.connection), ..request };
+        let request = TrialRequest::hold(self.configuration, TrialPurpose::Check, rate, duration);
+        let request = TrialRequest { connection: Some(self.connection), ..request };
         (!self.is_over).then_some(request)
     }
 

@@ -17,9 +17,7 @@ use super::estimates::{capacity, drift_sd_log};
 use super::ledger::Ledger;
 use super::recommend::Ending;
 use crate::stats::{Estimate, RatePosterior};
-use crate::terms::{
-    Configuration, HeldRate, Offered, Rate, SearchNote, TrialPurpose, TrialSummary, Verdict,
-};
+use crate::terms::{Configuration, HeldRate, SearchNote, TrialPurpose, TrialSummary, Verdict};
 
 /// The chosen setting at the rate to be printed.
 #[derive(Debug, Clone)]
@@ -110,12 +108,8 @@ impl Hold {
         if self.is_over || !ledger.is_open(&at) {
             return None;
         }
-        let offered = Offered::Open {
-            rate: Rate::per_second(self.rate_rps).expect("finite and positive"),
-            arrivals: ledger.plan.arrivals,
-        };
-        let request = TrialRequest::new(at, purpose, offered, HOLD_WARM_UP, self.duration);
-        Some(TrialRequest { fresh_start: true, ..request })
+        let rate = (self.rate_rps, ledger.plan.arrivals);
+        Some(TrialRequest::hold(at, purpose, rate, self.duration))
     }
 
     /// Takes the result of an attempt.

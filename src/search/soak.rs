@@ -9,15 +9,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::ask::TrialRequest;
-use super::constants::{
-    HOLD_WARM_UP, SOAK_PART_LEAST_S, SOAK_PART_MOST_S, SOAK_PART_WARM_UP, SOAK_PARTS,
-};
+use super::constants::{SOAK_PART_LEAST_S, SOAK_PART_MOST_S, SOAK_PART_WARM_UP, SOAK_PARTS};
 use super::hold::printable;
 use crate::model::FULL;
 use crate::stats;
 use crate::terms::{
-    Arrivals, Bytes, Configuration, OPERATING_SHARE, Obstacle, Offered, Rate, Soak, SoakPart,
-    Stated, Trend, TrialPurpose, TrialSummary, Variant, Verdict, WorkerMemory, WorkerTrend,
+    Arrivals, Bytes, Configuration, OPERATING_SHARE, Obstacle, Soak, SoakPart, Stated, Trend,
+    TrialPurpose, TrialSummary, Variant, WorkerMemory, WorkerTrend,
 };
 
 /// What is run, and what it is sent.
@@ -69,14 +67,14 @@ impl LongRun {
         if left_s < 0.5 * part_s {
             return None;
         }
-        let is_first = self.parts.is_empty();
-        let warm_up = if is_first { HOLD_WARM_UP } else { SOAK_PART_WARM_UP };
-        let rate = Rate::per_second(self.what.rate_rps()).expect("a printed rate is above zero");
-        let offered = Offered::Open { rate, arrivals: self.what.arrivals };
         let duration = Duration::from_secs_f64(part_s.min(left_s.ceil()));
-        let (at, purpose) = (self.what.configuration, TrialPurpose::Soak);
-        let request = TrialRequest::new(at, purpose, offered, warm_up, duration);
-        Some(TrialRequest { variant: self.what.variant, fresh_start: is_first, ..request })
+        let (at, rate) = (self.what.configuration, (self.what.rate_rps(), self.what.arrivals));
+        let first = TrialRequest::hold(at, TrialPurpose::Soak, rate, duration);
+        let first = TrialRequest { variant: self.what.variant, ..first };
+        Some(match self.parts.is_empty() {
+            true => first,
+            false => TrialRequest { fresh_start: false, warm_up: SOAK_PART_WARM_UP, ..first },
+        })
     }
 
     /// Seconds that it will still last.
@@ -163,11 +161,7 @@ fn part(summary: &TrialSummary, began_s: f64) -> SoakPart {
         ended_s: summary.ended_s - began_s,
         requests: load.due,
         failed: load.failed(),
-        met: match summary.verdict {
-            Verdict::Yes => Some(true),
-            Verdict::No => Some(false),
-            Verdict::Undecided => None,
-        },
+        met: summary.verdict.met(),
         latency_s_p50: answered.map(|latency| latency.p50),
         latency_s_p95: answered.map(|latency| latency.p95),
         memory_bytes: summary.memory_bytes,

@@ -150,7 +150,7 @@ impl<'a> Judge<'a> {
     pub fn conclude(&self) -> Option<SloSummary> {
         let (verdict, goals) = together(&self.judged());
         (!self.goals.are_none()).then(|| SloSummary {
-            met: met(verdict),
+            met: verdict.met(),
             goals: self.goals.list(),
             reason: Some(Reason::Counted { goals }.into()),
         })
@@ -200,7 +200,7 @@ impl Group<'_> {
             due: self.all.due(),
             failed: slo::failed((&self.all).into()).count,
             latency_s: quantiles(&self.all.latency),
-            met: self.part.slo.and_then(|_| met(verdict)),
+            met: self.part.slo.and_then(|_| verdict.met()),
             leaning: (!parts.is_empty() && self.all.due() > 0)
                 .then(|| parts.iter().all(|part| part.leans)),
             reason: (!terms.is_empty())
@@ -218,14 +218,6 @@ pub fn lacking(goal: &GoalSummary) -> Option<u64> {
         binomial::needed_without(1.0 - limit.quantile.get(), 1.0 - slo::ALPHA)
     };
     slo.quantiles.iter().map(needed).max().filter(|needed| goal.due < *needed)
-}
-
-fn met(verdict: Verdict) -> Option<bool> {
-    match verdict {
-        Verdict::Yes => Some(true),
-        Verdict::No => Some(false),
-        Verdict::Undecided => None,
-    }
 }
 
 /// Seconds; zero when nothing was recorded.

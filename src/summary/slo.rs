@@ -387,11 +387,7 @@ mod tests {
     }
 
     fn met(slo: &str, seconds: &[LoadSecond]) -> Option<bool> {
-        match judged(slo, seconds).0 {
-            Verdict::Yes => Some(true),
-            Verdict::No => Some(false),
-            Verdict::Undecided => None,
-        }
+        judged(slo, seconds).0.met()
     }
 
     #[test]

@@ -43,6 +43,17 @@ pub enum Verdict {
     Undecided,
 }
 
+impl Verdict {
+    /// Were the goals met? `None` while undecided.
+    pub fn met(self) -> Option<bool> {
+        match self {
+            Self::Yes => Some(true),
+            Self::No => Some(false),
+            Self::Undecided => None,
+        }
+    }
+}
+
 /// Why a trial was run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

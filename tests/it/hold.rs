@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::tune::{Room, plan};
 
 /// 12 ms of CPU and 24 ms of waiting on two cores, a machine as noisy as most.
-fn app() -> SimulatedApp {
+pub fn app() -> SimulatedApp {
     SimulatedApp {
         cpu_s: 0.012,
         wait_s: 0.024,
@@ -32,11 +32,11 @@ fn tuned(app: SimulatedApp, budget_s: u64, seed: u64, objective: Objective) -> E
     Room::default().tune(&plan, &mut Simulated::new(app, seed)).unwrap()
 }
 
-fn decision(ended: &Ended) -> &Decision {
+pub fn decision(ended: &Ended) -> &Decision {
     ended.result.decision.as_ref().expect("there is a decision")
 }
 
-fn trials(ended: &Ended) -> Vec<&TrialSummary> {
+pub fn trials(ended: &Ended) -> Vec<&TrialSummary> {
     let finished = ended.events.iter().filter_map(|event| match &event.kind {
         EventKind::TrialFinished { summary, .. } => Some(summary.as_ref()),
         _ => None,
@@ -68,7 +68,12 @@ fn has_note(ended: &Ended, is_it: fn(&SearchNote) -> bool) -> bool {
 
 /// What is printed at the end, in one line.
 fn printed(ended: &Ended) -> String {
-    let lines = report::decision(&report::fold(&ended.events, None), report::Style::PLAIN);
+    printed_in(ended, report::Language::English)
+}
+
+pub fn printed_in(ended: &Ended, language: report::Language) -> String {
+    let style = report::Style { language, ..report::Style::PLAIN };
+    let lines = report::decision(&report::fold(&ended.events, None), style);
     lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -5,32 +5,22 @@ use std::fs;
 use std::time::Duration;
 
 use sweetspot::place::local::{Local, LocalSettings};
-use sweetspot::place::simulated::{ChangeEffect, Drift, Simulated, SimulatedApp, SimulatedMemory};
+use sweetspot::place::simulated::{ChangeEffect, Simulated, SimulatedApp, SimulatedMemory};
 use sweetspot::plan::Plan;
 use sweetspot::report;
 use sweetspot::server::find;
 use sweetspot::session::tune::Ended;
 use sweetspot::terms::{
-    Decision, EventKind, Obstacle, PlannedGoal, SessionState, Soak, Stated, StopSignal, Threads,
-    TrialPurpose, TrialSummary, WorkerTrend, Workers,
+    Decision, Obstacle, PlannedGoal, SessionState, Soak, Stated, StopSignal, Threads, TrialPurpose,
+    TrialSummary, WorkerTrend, Workers,
 };
 use tempfile::TempDir;
 
+use crate::hold::{app, decision, printed_in, trials};
 use crate::knobs;
 use crate::tune::{End, Interrupted, Room, plan};
 
 const HOUR_S: f64 = 3600.0;
-
-/// 12 ms of CPU and 24 ms of waiting on two cores, a machine as noisy as most.
-fn app() -> SimulatedApp {
-    SimulatedApp {
-        cpu_s: 0.012,
-        wait_s: 0.024,
-        waits: 2,
-        drift: Drift { start: 0.015, window: 0.01, ..Drift::default() },
-        ..SimulatedApp::default()
-    }
-}
 
 fn leaking(bytes_s: u64) -> SimulatedApp {
     let memory = app().memory;
@@ -47,27 +37,12 @@ fn soaked(app: SimulatedApp, minutes: u64) -> Ended {
     Room::default().tune(&plan, &mut Simulated::new(app, plan.seed)).unwrap()
 }
 
-fn decision(ended: &Ended) -> &Decision {
-    ended.result.decision.as_ref().expect("there is a decision")
-}
-
 fn soak(ended: &Ended) -> &Soak {
     decision(ended).soak.as_ref().expect("it was asked for")
 }
 
 fn parts(ended: &Ended) -> Vec<&TrialSummary> {
-    let finished = ended.events.iter().filter_map(|event| match &event.kind {
-        EventKind::TrialFinished { summary, .. } => Some(summary.as_ref()),
-        _ => None,
-    });
-    finished.filter(|trial| trial.purpose == TrialPurpose::Soak).collect()
-}
-
-/// What is printed at the end, in one line.
-fn printed(ended: &Ended, language: report::Language) -> String {
-    let style = report::Style { language, ..report::Style::PLAIN };
-    let lines = report::decision(&report::fold(&ended.events, None), style);
-    lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+    trials(ended).into_iter().filter(|trial| trial.purpose == TrialPurpose::Soak).collect()
 }
 
 #[test]
@@ -102,7 +77,7 @@ fn a_steady_app_shows_no_growth_and_a_leak_is_told_with_the_hour_when_memory_is_
     let steady = soaked(app(), 20);
     assert_eq!(soak(&steady).memory_bytes.unwrap().certain(), None);
     assert_eq!(soak(&steady).memory_full_in_s, None);
-    assert!(!printed(&steady, report::Language::English).contains("full in"));
+    assert!(!printed_in(&steady, report::Language::English).contains("full in"));
 
     let bytes_s = 40_000;
     let ended = soaked(leaking(bytes_s), 20);
@@ -118,9 +93,9 @@ fn a_steady_app_shows_no_growth_and_a_leak_is_told_with_the_hour_when_memory_is_
     let full_s = soak.memory_full_in_s.expect("it grows");
     let left = app().memory.limit_bytes as f64 * 0.95 - soak.memory_bytes.unwrap().last;
     assert!((full_s / (left / truth * HOUR_S) - 1.0).abs() < 0.02, "{full_s} s");
-    let text = printed(&ended, report::Language::English);
+    let text = printed_in(&ended, report::Language::English);
     assert!(text.contains("over time") && text.contains(": full in "), "{text}");
-    let text = printed(&ended, report::Language::Japanese).replace(' ', "");
+    let text = printed_in(&ended, report::Language::Japanese).replace(' ', "");
     assert!(text.contains("長時間運転") && text.contains("でいっぱい"), "{text}");
 }
 
@@ -133,7 +108,7 @@ fn a_server_that_dies_under_it_ends_it_with_the_reason_and_the_decision_stands()
     assert!(matches!(why, Some(Obstacle::NotMeasurable { .. })), "{soak:?}");
     assert!(soak.lasted_s() < 600.0, "{} s", soak.lasted_s());
     assert_eq!(ended.state, SessionState::Done);
-    let text = printed(&ended, report::Language::English);
+    let text = printed_in(&ended, report::Language::English);
     assert!(text.contains("it ended before its 20 min"), "{text}");
 }
 

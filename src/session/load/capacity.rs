@@ -282,11 +282,7 @@ impl<'a> Finder<'a> {
         let window = CapacityWindow {
             rate_rps: rate.as_per_second(),
             duration_s: summary.duration_s,
-            met: match judged.verdict {
-                Verdict::Yes => Some(true),
-                Verdict::No => Some(false),
-                Verdict::Undecided => None,
-            },
+            met: judged.verdict.met(),
             reason: judged.reason.into(),
             latency_s: CapacityLatency {
                 p50: summary.latency_s.p50,
