@@ -3,7 +3,7 @@
 //! In: the app's folder. Out: the reverse proxy, and the file that names it. Reads these files.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use super::settings::Sourced;
 use crate::terms::{ConnectionMode, PlanSource, ReverseProxy};
@@ -28,7 +28,8 @@ fn nearest(folder: &Path) -> Option<(ReverseProxy, &'static str)> {
         thrusts.into_iter().filter_map(|(file, commands)| Some((file, commands(&read(file)?))));
     let mut is_told = false;
     for (file, commands) in found {
-        if names_thruster(&commands) {
+        let whole = [commands.as_str(), &scripts(folder, &commands)].join("\n");
+        if names_thruster(&whole) {
             return Some((ReverseProxy::Thruster, file));
         }
         is_told |= !commands.is_empty();
@@ -62,9 +63,36 @@ fn web(text: &str) -> String {
     command.unwrap_or_default().trim().to_string()
 }
 
+/// What the app's own shell scripts say that these commands run, without their comments. An image
+/// has the app in a folder of its own: `/rails/bin/start` is the app's `bin/start`.
+fn scripts(folder: &Path, commands: &str) -> String {
+    let in_app = |word: &str| {
+        let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
+        let names: Vec<_> = Path::new(word).components().filter(is_name).collect();
+        let tails = (0..names.len()).map(|from| names[from..].iter().collect::<PathBuf>());
+        tails.map(|tail| folder.join(tail)).find(|path| path.is_file())
+    };
+    let read = |path| fs::read_to_string(path).ok().filter(|text| is_shell(text));
+    let scripts = words(commands).filter_map(in_app).filter_map(read);
+    let lines = scripts.flat_map(|text| text.lines().map(str::to_string).collect::<Vec<_>>());
+    let code = lines.filter(|line| !line.trim_start().starts_with('#'));
+    code.collect::<Vec<_>>().join("\n")
+}
+
+/// By its first line: `#!/bin/sh`, `#!/usr/bin/env bash -e`.
+fn is_shell(text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    let is_shell = |word: &str| matches!(word.rsplit('/').next(), Some("sh" | "bash" | "dash"));
+    first.starts_with("#!") && first[2..].split_whitespace().any(is_shell)
+}
+
+fn words(commands: &str) -> impl Iterator<Item = &str> {
+    let is_between = |c: char| c.is_whitespace() || "[]\",'".contains(c);
+    commands.split(is_between).filter(|word| !word.is_empty())
+}
+
 fn names_thruster(commands: &str) -> bool {
-    let words = commands.split(|c: char| c.is_whitespace() || "[]\",'".contains(c));
-    words.into_iter().any(|word| word == "thrust" || word.ends_with("/thrust"))
+    words(commands).any(|word| word == "thrust" || word.ends_with("/thrust"))
 }
 
 #[cfg(test)]
@@ -108,6 +136,31 @@ mod tests {
             (&[("Procfile", "web: bin/rails server\n"), thrust], None),
             (&[thrust], Some((Thruster, "bin/thrust"))),
             (&[("Dockerfile", "# CMD bin/thrust\nCMD ./start-with-thrust.sh\n")], None),
+            (
+                &[
+                    ("Dockerfile", "CMD [\"/rails/bin/start\"]\n"),
+                    ("bin/start", "#!/bin/sh\nexec bin/thrust puma\n"),
+                ],
+                Some((Thruster, "Dockerfile")),
+            ),
+            (
+                &[
+                    ("Procfile", "web: sh bin/start\n"),
+                    ("bin/start", "#!/usr/bin/env bash\nbundle exec thrust puma\n"),
+                ],
+                Some((Thruster, "Procfile")),
+            ),
+            (
+                &[
+                    ("Procfile", "web: bin/start\n"),
+                    ("bin/start", "#!/bin/bash -e\n# not bin/thrust\npuma\n"),
+                ],
+                None,
+            ),
+            (
+                &[("Procfile", "web: bin/start\n"), ("bin/start", "#!/usr/bin/ruby\nbin/thrust\n")],
+                None,
+            ),
         ];
         for (files, expected) in cases {
             assert_eq!(found(files), *expected, "{files:?}");

@@ -35,6 +35,8 @@ pub enum SettingsRemark {
     FilesNotWritten {
         files: Vec<String>,
     },
+    /// Its certificate is not used; what TLS costs is not in the figures.
+    WithoutTls,
     /// `setting` is null where the number of workers alone is meant.
     OtherEnvironment {
         environment: String,
@@ -87,7 +89,6 @@ pub enum PythonRemark {
     ClassKept { class: String },
     OneThreadIsSync,
     ReplacedWhileMeasuring { requests: u64 },
-    WithoutTls,
     DjangoDebugs,
     WithoutAccessLog,
     EndedWorkersStayAway { version: String },

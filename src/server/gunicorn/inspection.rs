@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::server::{App, Framework, Inspection, InspectionError, MinThreads, Obeys, inspection};
-use crate::terms::{PythonRemark, Remark, SettingsError};
+use crate::terms::{PythonRemark, Remark, SettingsError, SettingsRemark};
 
 #[derive(Deserialize)]
 struct Options {
@@ -70,7 +70,7 @@ fn remarks(app: &App, has_threads: bool, options: &Options) -> Vec<Remark> {
     }
     remarks.extend(inspection::not_opened(&options.binds));
     if options.is_tls {
-        remarks.push(PythonRemark::WithoutTls.into());
+        remarks.push(SettingsRemark::WithoutTls.into());
     }
     remarks.extend(inspection::not_written(&options.files));
     if options.is_debugging {

@@ -58,6 +58,7 @@ print_inspection_of("puma") do
     "environment" => options[:environment].to_s,
     "obeys" => obeys,
     "plugins" => plugins + embedded,
+    "binds" => options[:binds] || [],
     "puma" => Puma::Const::PUMA_VERSION,
   }
 end

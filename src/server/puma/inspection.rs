@@ -20,6 +20,9 @@ struct Options {
     /// By name; Puma's own are left out, and a job runner that the settings start counts.
     #[serde(default)]
     plugins: Vec<String>,
+    /// As URLs.
+    #[serde(default)]
+    binds: Vec<String>,
     puma: String,
     ruby: String,
     yjit: Option<bool>,
@@ -75,6 +78,13 @@ fn remarks(options: &Options, current: Configuration) -> Vec<Remark> {
     if !options.plugins.is_empty() {
         remarks.push(RubyRemark::PluginsRun { names: options.plugins.clone() }.into());
     }
+    // Every app has a port; only what is not reached the same way is worth a word.
+    let is_other = |bind: &&String| !bind.starts_with("tcp://");
+    let others: Vec<String> = options.binds.iter().filter(is_other).cloned().collect();
+    remarks.extend(inspection::not_opened(&others));
+    if others.iter().any(|bind| bind.starts_with("ssl://")) {
+        remarks.push(SettingsRemark::WithoutTls.into());
+    }
     if options.environment != "production" {
         let (environment, setting) = (options.environment.clone(), Some(current));
         remarks.push(SettingsRemark::OtherEnvironment { environment, setting }.into());
@@ -119,6 +129,23 @@ mod tests {
             &inspection,
             &["threads 0:5 are run as 5:5", "single mode", "'staging'", "solid_queue runs"],
         );
+    }
+
+    #[test]
+    fn sockets_and_certificates_that_are_not_used_are_said_and_ports_are_not() {
+        let binds = |list: &str| {
+            read(&printed(&format!(
+                "{{\"workers\":2,\"min_threads\":5,\"max_threads\":5,\"preload\":true,\
+                 \"environment\":\"production\",\"binds\":[{list}],\"puma\":\"8.0.2\",\
+                 \"ruby\":\"ruby 3.3.8\"}}"
+            )))
+            .unwrap()
+        };
+        assert_eq!(binds("\"tcp://0.0.0.0:3000\"").remarks, []);
+        let socket = binds("\"unix:///run/shop.sock\"");
+        let said = inspection::assert_says(&socket, &["unix:///run/shop.sock"]);
+        assert!(!said.contains("TLS"), "{said}");
+        inspection::assert_says(&binds("\"ssl://0.0.0.0:443?key=k.pem\""), &["ssl://", "TLS"]);
     }
 
     #[test]

@@ -35,6 +35,9 @@ fn of_settings(remark: &SettingsRemark) -> String {
         SettingsRemark::FilesNotWritten { files } => {
             format!("{} is not written to while measuring", files.join(" and "))
         }
+        SettingsRemark::WithoutTls => "it is measured over plain HTTP, without its certificate: \
+                                       what TLS costs of the processor is not in the figures"
+            .into(),
         SettingsRemark::OtherEnvironment { environment, setting } => {
             let what = setting.map_or("the number of workers".into(), |it| it.to_string());
             format!(
@@ -118,9 +121,6 @@ fn of_python(remark: &PythonRemark) -> String {
         PythonRemark::ReplacedWhileMeasuring { requests } => format!(
             "a worker is replaced after {requests} requests (max_requests), also while measuring"
         ),
-        PythonRemark::WithoutTls => {
-            "it is measured over plain HTTP, without its certificate".into()
-        }
         PythonRemark::DjangoDebugs => {
             "Django's settings say DEBUG = True, which keeps every query in memory and is slower \
              than production: name production's settings with DJANGO_SETTINGS_MODULE"

@@ -32,6 +32,9 @@ fn of_settings(remark: &SettingsRemark) -> String {
         SettingsRemark::FilesNotWritten { files } => {
             format!("計測中は {} に書き込みません", files.join("、"))
         }
+        SettingsRemark::WithoutTls => {
+            "証明書を使わず、平文の HTTP で計測します。TLS にかかる CPU は数値に含まれません".into()
+        }
         SettingsRemark::OtherEnvironment { environment, setting } => {
             let what = setting.map_or("ワーカー数".into(), |it| it.to_string());
             format!("{what} は環境 '{environment}' から読んだ値で、計測は production で行います")
@@ -109,7 +112,6 @@ fn of_python(remark: &PythonRemark) -> String {
         PythonRemark::ReplacedWhileMeasuring { requests } => format!(
             "ワーカーは {requests} リクエストごとに入れ替わります（max_requests、計測中も）"
         ),
-        PythonRemark::WithoutTls => "証明書を使わず、平文の HTTP で計測します".into(),
         PythonRemark::DjangoDebugs => {
             "Django の設定が DEBUG = True です。すべてのクエリをメモリに残し、production より遅く\
              なります。DJANGO_SETTINGS_MODULE で production の設定を指定してください"
