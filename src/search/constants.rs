@@ -249,6 +249,9 @@ pub const PRECISION: f64 = 0.03;
 /// The part of the budget after which no new configuration is begun: the rest makes sure.
 /// Judgement.
 pub(super) const RACE_SHARE: f64 = 0.55;
+/// After it a configuration is begun only if it is expected to hold so many times as much as the
+/// best. Judgement.
+pub(super) const WORTH_THE_BLOCKS: f64 = 1.25;
 /// Share of the budget that blocks leave to the last part. Measured: `make bench-zoo`; 0.22 was no
 /// better.
 pub(super) const HOLD_SHARE: f64 = 0.3;

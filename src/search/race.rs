@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use super::climb::Climb;
-use super::constants::{MUCH_BETTER, ONE_IN_TEN, PRECISION, RACE_SHARE};
+use super::constants::{MUCH_BETTER, ONE_IN_TEN, PRECISION, RACE_SHARE, WORTH_THE_BLOCKS};
 use super::expect::Expectations;
+use super::hold::kept_at_least_s;
 use super::ledger::Ledger;
 use super::loads::{burst_s, probe_s};
 use super::pursue;
@@ -20,10 +21,13 @@ pub(super) fn next_candidate(ledger: &mut Ledger) -> Option<Climb> {
     let has_compared = ledger.has_compared();
     let share = if has_compared { RACE_SHARE } else { 1.0 };
     if ledger.now_s + climb_s(ledger) > budget_s * share {
-        if let Some(note) = left_untried(ledger) {
+        let late = worth_the_blocks(ledger);
+        if late.is_none()
+            && let Some(note) = left_untried(ledger)
+        {
             ledger.note(note);
         }
-        return None;
+        return late;
     }
     let ledger = &*ledger;
     let best = ledger.best_in_race();
@@ -41,6 +45,20 @@ pub(super) fn next_candidate(ledger: &mut Ledger) -> Option<Climb> {
         })?;
     let expected_rps = Expectations::of(ledger).map(|it| it.saturated_rps(candidate));
     Some(Climb::new(candidate, pursue::bar(ledger, best_rps), expected_rps))
+}
+
+/// After the race's time: what is expected to hold so much more that it is worth the time of the
+/// blocks, while the last part keeps the shortest attempt's. What is printed is held there anyway.
+fn worth_the_blocks(ledger: &Ledger) -> Option<Climb> {
+    if ledger.left_s() < climb_s(ledger) + kept_at_least_s(ledger) || ledger.plan.pursues() {
+        return None;
+    }
+    let (_, best_rps) = ledger.best_in_race()?;
+    let candidate = promising(ledger, Some(best_rps))?;
+    let expectations = Expectations::of(ledger)?;
+    let is_worth_it = expectations.capacity_rps(candidate) >= WORTH_THE_BLOCKS * best_rps;
+    let expected_rps = Some(expectations.saturated_rps(candidate));
+    is_worth_it.then(|| Climb::new(candidate, pursue::bar(ledger, Some(best_rps)), expected_rps))
 }
 
 /// What would have been tried next, had there been time, where it may well be much better: a doubt
