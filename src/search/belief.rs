@@ -3,8 +3,7 @@
 //! In: a belief, and what a load showed. Out: the belief as it is then. Computes only.
 
 use super::constants::{
-    BURST_SD_LOG, COLLAPSED, FEWEST_ARRIVALS, MANY_CLIENTS, NOISE_SD_LOG, OUT_BY_BURST, REFUSED,
-    STEEPNESS_ERROR, STEEPNESS_LEAST, STEEPNESS_MOST, WAIT_SHARE,
+    BURST_SD_LOG, COLLAPSED, FEWEST_ARRIVALS, MANY_CLIENTS, OUT_BY_BURST, REFUSED,
 };
 use crate::stats::{RatePosterior, mean_sd_log};
 use crate::terms::{Edge, LoadSummary, TrialSummary, Verdict};
@@ -55,21 +54,11 @@ impl Sides {
     }
 }
 
-/// Where a window near the goal's edge puts the capacity: its rate, and how sure that is.
-fn near(answer: &WindowAnswer) -> Option<(f64, f64)> {
-    let edge = answer.edge?;
-    let waits = answer.rate_rps * edge.limit_s * WAIT_SHARE;
-    let power = waits.clamp(STEEPNESS_LEAST, STEEPNESS_MOST);
-    let off = edge.excess_log / power;
-    let sd = (edge.excess_sd / power).hypot(STEEPNESS_ERROR * off).hypot(NOISE_SD_LOG);
-    Some((answer.rate_rps * (-off).exp(), sd))
-}
-
 /// Lets one window move the belief: near the goal's edge by how near it was, else by which side. An
 /// undecided one still leans to a side, and counts half.
 pub(super) fn observe_window(belief: &mut RatePosterior, answer: &WindowAnswer) {
-    if let Some((capacity_rps, sd)) = near(answer) {
-        belief.observe_near(capacity_rps, sd);
+    if let Some(edge) = answer.edge {
+        belief.observe_late(answer.rate_rps, edge.excess_log, edge.excess_sd);
         return;
     }
     // The resolution is what a window tells apart nearly always: two standard deviations.

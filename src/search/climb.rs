@@ -128,12 +128,14 @@ impl Climb {
         cell.probes += 1;
         let Some(belief) = cell.race.as_mut() else { return };
         observe(belief, rate_rps, summary);
+        let powers = belief.powers();
         self.probes += 1;
         self.sides.take(summary);
         let is_beaten = self.bar_rps.is_some_and(|bar| belief.quantile(0.95) < bar);
         // A rate this far below saturation is no answer anybody wants to an exact figure.
         let is_hopeless = belief.median() < cell.burst_rps.unwrap_or(0.0) * 0.01;
         self.is_over = is_beaten || is_hopeless;
+        ledger.powers = powers;
     }
 }
 
@@ -175,5 +177,5 @@ fn prior(ledger: &Ledger, summary: &TrialSummary) -> RatePosterior {
         0.4.. => BELOW_SATURATION_SD_LOG,
         _ => FAR_BELOW_SATURATION_SD_LOG,
     };
-    after_burst((burst_rps * share).max(0.01), sd_log, most)
+    after_burst((burst_rps * share).max(0.01), sd_log, most).knowing(ledger.powers)
 }

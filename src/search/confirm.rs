@@ -119,14 +119,15 @@ impl Confirm {
         let later_s = later * loads::block_start_s(ledger, rate.as_per_second());
         let is_late = ledger.left_s() - later_s - kept_at_least_s(ledger) < summary.load_s;
         let start = &mut self.start;
-        let cell = ledger.cell_mut(summary.configuration);
         if start.latency_rps.take().is_some() {
             self.queue.pop();
+            let cell = ledger.cell_mut(summary.configuration);
             cell.latencies_s.push(crate::model::common_p95_s(&summary.summary));
             return;
         }
         let Some(belief) = &mut start.belief else { return };
         observe(belief, rate.as_per_second(), summary);
+        ledger.powers = belief.powers();
         start.probes += 1;
         start.sides.take(summary);
         let is_between = start.sides.held && start.sides.missed;
@@ -136,6 +137,7 @@ impl Confirm {
             return;
         }
         let held_rps = belief.median();
+        let cell = ledger.cell_mut(summary.configuration);
         cell.blocks.push((self.block, held_rps, belief.scatter_sd_log()));
         let latency_rps = pursue::latency_rate(ledger, held_rps);
         if latency_rps.is_none() {
@@ -153,7 +155,7 @@ impl Confirm {
         // One that met a cold server bounds nothing.
         let most = Most::of(summary, ledger.cv2());
         let most = most.filter(|_| !ledger.warmth.is_cold_at_first());
-        self.start.belief = Some(after_burst(known_rps, sd_log, most));
+        self.start.belief = Some(after_burst(known_rps, sd_log, most).knowing(ledger.powers));
     }
 
     /// The next block, while it fits into the budget and would still sharpen the answer.

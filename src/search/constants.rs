@@ -151,18 +151,6 @@ pub(super) const FAR_MORE: f64 = 1.15;
 /// A server that is offered a little too much goes on answering about as much as it can. One that
 /// answers less than this share of what it is offered has collapsed. Judgement.
 pub(super) const COLLAPSED: f64 = 0.5;
-/// How fast the share of slow requests rises with the rate near a capacity, as a power of it: at
-/// least. Of a queue with Poisson arrivals whose requests vary as an exponential distribution does,
-/// the share that waits longer than w is about exp(-(1/s - rate) w), so that the power is rate x w;
-/// other queues are less steep, and what a machine does by itself bounds it.
-pub(super) const STEEPNESS_LEAST: f64 = 2.5;
-/// How fast the share of slow requests rises with the rate near a capacity, as a power of it: at
-/// most.
-pub(super) const STEEPNESS_MOST: f64 = 12.0;
-/// How far off the power by which slow requests rise may be, as a share of it. Judgement.
-pub(super) const STEEPNESS_ERROR: f64 = 0.5;
-/// Of the goal's limit, what is left to wait; the rest is the request itself. Judgement.
-pub(super) const WAIT_SHARE: f64 = 0.7;
 /// A request that takes this share of the limit alone is late under any load: it hardly ever finds
 /// the server idle. Judgement.
 pub(super) const NEARLY_LATE: f64 = 0.8;

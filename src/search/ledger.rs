@@ -13,6 +13,7 @@ use super::plan::SearchPlan;
 use super::steady::Sight;
 use super::warmth::Warmth;
 use crate::model::Sizes;
+use crate::stats::Powers;
 use crate::terms::{
     Configuration, Note, Obstacle, QuantileLimit, SearchNote, Slo, Stated, TrialPurpose,
     TrialSummary,
@@ -39,6 +40,8 @@ pub(super) struct Ledger {
     /// Of the app as it is, oldest first.
     pub sights: Vec<Sight>,
     pub warmth: Warmth,
+    /// How fast more requests are late as the rate rises, by the windows of all settings.
+    pub powers: Powers,
 }
 
 /// What one client alone saw.
@@ -80,6 +83,7 @@ impl Ledger {
             at_any_rate: AtAnyRate::default(),
             sights: Vec::new(),
             warmth: Warmth::default(),
+            powers: Powers::default(),
         }
     }
 

@@ -19,6 +19,6 @@ pub use interval::{log_ratio_interval, mean_sd_log, t_interval, t_quantile};
 pub use log_ratio::{Beside, LogRatio, weighed_mean};
 pub use mser::{Cut, mser5};
 pub use quantile::{median, quantile};
-pub use rate_posterior::RatePosterior;
+pub use rate_posterior::{Powers, RatePosterior};
 pub use shrunk::{PriorSpread, shrunk_interval};
 pub use slope::{Slope, common_slope, slope};

@@ -13,6 +13,13 @@ const STEP: f64 = 0.005;
 const RESOLUTION_MIN: f64 = 0.01;
 /// Share of answers that may have nothing to do with the rate (a hiccup of the machine).
 const LIES: f64 = 0.01;
+/// Two windows on one server differ by about this much by themselves, as a logarithm of the rate.
+const NOISE: f64 = 0.02;
+/// How many powers of the rate are told apart.
+const POWERS: usize = 6;
+/// The smallest of them; each of the others is twice the one before. At the smallest a rate of half
+/// as much makes two thirds as many late, which is next to nothing; at the largest 3 % less does.
+const POWER_LEAST: f64 = 0.75;
 /// Mass in an end cell of the grid from which on the grid is too narrow.
 const PILED_UP: f64 = 1e-4;
 /// A grid is not widened beyond this many cells: a factor of e^40 is no capacity any more.
@@ -28,19 +35,36 @@ const CELLS_MAX: usize = 8000;
 /// ```
 ///
 /// with c the capacity, rate the rate tried, sd the resolution of that trial (relative, at least
-/// 1 %), l = 1 % of answers that say nothing. A trial that shows how far off it was itself has
+/// 1 %), l = 1 % of answers that say nothing. A trial that shows how many were late, by the
+/// logarithm x of their number by how many may be, give or take e, has
 ///
 /// ```text
-/// P(seen | c) ~ l + (1 - 2 l) exp(-(ln(c / seen) / sd)^2 / 2)
+/// P(x | c, m) ~ l + (1 - 2 l) (e / s) exp(-((x - m ln(rate / c)) / s)^2 / 2),  s^2 = e^2 + (2 % m)^2
 /// ```
+///
+/// with m the power of the rate by which their share rises, which is learned as c is: trials at two
+/// rates or more tell it.
 #[derive(Debug, Clone)]
 pub struct RatePosterior {
     prior: Prior,
+    powers: Powers,
     /// Log-rate of the first cell.
     first: f64,
-    /// Probability of each cell; they add up to 1.
-    mass: Vec<f64>,
+    /// Probability of each cell with each power; they add up to 1.
+    mass: Vec<[f64; POWERS]>,
     observations: Vec<Observation>,
+}
+
+/// How fast the share of late requests rises with the rate near a capacity, as a power of it: how
+/// likely each of 0.75, 1.5, … 24 is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Powers([f64; POWERS]);
+
+impl Default for Powers {
+    /// All are equally likely: nothing was seen yet.
+    fn default() -> Self {
+        Self([1.0 / POWERS as f64; POWERS])
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -65,8 +89,10 @@ struct Observation {
 enum Answer {
     Held,
     Missed,
-    /// The capacity was seen to be about there.
-    Near,
+    /// So many were late: the logarithm of their number by how many may be.
+    Late {
+        log: f64,
+    },
 }
 
 impl RatePosterior {
@@ -86,9 +112,23 @@ impl RatePosterior {
 
     fn over(prior: Prior, low: f64, high: f64) -> Self {
         let cells = (((high - low) / STEP).ceil() as usize + 1).clamp(3, CELLS_MAX);
-        let mut new = Self { prior, first: low, mass: vec![0.0; cells], observations: Vec::new() };
+        let (powers, mass) = (Powers::default(), vec![[0.0; POWERS]; cells]);
+        let mut new = Self { prior, powers, first: low, mass, observations: Vec::new() };
         new.compute();
         new
+    }
+
+    /// The same belief with what other starts of the session have shown of the power.
+    pub fn knowing(self, powers: Powers) -> Self {
+        let mut new = Self { powers, ..self };
+        new.compute();
+        new
+    }
+
+    /// What is believed of the power by now.
+    pub fn powers(&self) -> Powers {
+        let of = |power: usize| self.mass.iter().map(|mass| mass[power]).sum();
+        Powers(std::array::from_fn(of))
     }
 
     /// Takes in that `rate` (requests/s) was `held` or not, in a trial that can tell relative
@@ -97,9 +137,10 @@ impl RatePosterior {
         self.take(rate, if held { Answer::Held } else { Answer::Missed }, resolution);
     }
 
-    /// Takes in that the capacity was seen to be about `rate` (requests/s), give or take `sd_log`.
-    pub fn observe_near(&mut self, rate: f64, sd_log: f64) {
-        self.take(rate, Answer::Near, sd_log);
+    /// Takes in how many requests were late at `rate` (requests/s): `log` is the logarithm of their
+    /// number by how many may be (0 at the capacity, more above it), known to `sd_log`.
+    pub fn observe_late(&mut self, rate: f64, log: f64, sd_log: f64) {
+        self.take(rate, Answer::Late { log }, sd_log);
     }
 
     fn take(&mut self, rate: f64, answer: Answer, sd_log: f64) {
@@ -110,11 +151,19 @@ impl RatePosterior {
             self.compute();
         } else {
             for (i, mass) in self.mass.iter_mut().enumerate() {
-                *mass *= likelihood(observation, self.first + STEP * i as f64);
+                let log_capacity = self.first + STEP * i as f64;
+                for (power, mass) in mass.iter_mut().enumerate() {
+                    *mass *= likelihood(observation, log_capacity, at(power));
+                }
             }
             self.normalise();
         }
         self.widen();
+    }
+
+    /// Of each cell, whatever the power.
+    fn masses(&self) -> impl Iterator<Item = f64> {
+        self.mass.iter().map(|mass| mass.iter().sum())
     }
 
     /// Equally likely to be above or below, requests/s.
@@ -125,7 +174,7 @@ impl RatePosterior {
     /// The rate below which the capacity lies with probability `q` (0..=1), requests/s.
     pub fn quantile(&self, q: f64) -> f64 {
         let mut below = 0.0;
-        for (i, &mass) in self.mass.iter().enumerate() {
+        for (i, mass) in self.masses().enumerate() {
             if below + mass >= q && mass > 0.0 {
                 let within = ((q - below) / mass).clamp(0.0, 1.0) - 0.5;
                 return (self.first + STEP * (i as f64 + within)).exp();
@@ -143,9 +192,8 @@ impl RatePosterior {
     /// Standard deviation of the log-rate: 0.02 means about 2 %.
     pub fn sd_log(&self) -> f64 {
         let at = |i: usize| STEP * i as f64;
-        let mean: f64 = self.mass.iter().enumerate().map(|(i, m)| m * at(i)).sum();
-        let spread: f64 =
-            self.mass.iter().enumerate().map(|(i, m)| m * (at(i) - mean).powi(2)).sum();
+        let mean: f64 = self.masses().enumerate().map(|(i, m)| m * at(i)).sum();
+        let spread: f64 = self.masses().enumerate().map(|(i, m)| m * (at(i) - mean).powi(2)).sum();
         spread.sqrt()
     }
 
@@ -171,7 +219,7 @@ impl RatePosterior {
     fn reach(&mut self, observation: Observation) -> bool {
         let cells = |distance: f64| (distance / STEP).ceil().max(0.0) as usize;
         let last = self.first + STEP * (self.mass.len() - 1) as f64;
-        let both_sides = 3.0 * observation.sd;
+        let both_sides = 3.0 * observation.reach();
         let below = cells(self.first - (observation.log_rate - both_sides));
         let above = cells(observation.log_rate + both_sides - last);
         let more = below + above;
@@ -179,7 +227,7 @@ impl RatePosterior {
             return false;
         }
         self.first -= STEP * below as f64;
-        self.mass.resize(self.mass.len() + more, 0.0);
+        self.mass.resize(self.mass.len() + more, [0.0; POWERS]);
         true
     }
 
@@ -187,7 +235,8 @@ impl RatePosterior {
     fn widen(&mut self) {
         while self.mass.len() < CELLS_MAX {
             let more = self.mass.len().max(100).min(CELLS_MAX - self.mass.len());
-            let (first, last) = (self.mass[0], self.mass[self.mass.len() - 1]);
+            let of = |cell: usize| self.mass[cell].iter().sum::<f64>();
+            let (first, last) = (of(0), of(self.mass.len() - 1));
             // A flat prior's ends carry mass from the beginning: only what has grown counts.
             let limit = PILED_UP.max(1.5 / self.mass.len() as f64);
             if first.max(last) < limit {
@@ -196,7 +245,7 @@ impl RatePosterior {
             if first > last {
                 self.first -= STEP * more as f64;
             }
-            self.mass.resize(self.mass.len() + more, 0.0);
+            self.mass.resize(self.mass.len() + more, [0.0; POWERS]);
             self.compute();
         }
     }
@@ -206,19 +255,22 @@ impl RatePosterior {
     fn compute(&mut self) {
         for (i, mass) in self.mass.iter_mut().enumerate() {
             let log_capacity = self.first + STEP * i as f64;
-            *mass = self.prior.density(log_capacity).ln();
-            for &observation in &self.observations {
-                *mass += likelihood(observation, log_capacity).ln();
+            let density = self.prior.density(log_capacity);
+            for (power, mass) in mass.iter_mut().enumerate() {
+                *mass = (density * self.powers.0[power]).ln();
+                for &observation in &self.observations {
+                    *mass += likelihood(observation, log_capacity, at(power)).ln();
+                }
             }
         }
-        let largest = self.mass.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        self.mass.iter_mut().for_each(|mass| *mass = (*mass - largest).exp());
+        let largest = self.mass.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+        self.mass.iter_mut().flatten().for_each(|mass| *mass = (*mass - largest).exp());
         self.normalise();
     }
 
     fn normalise(&mut self) {
-        let sum: f64 = self.mass.iter().sum();
-        self.mass.iter_mut().for_each(|mass| *mass /= sum);
+        let sum: f64 = self.mass.iter().flatten().sum();
+        self.mass.iter_mut().flatten().for_each(|mass| *mass /= sum);
     }
 }
 
@@ -236,12 +288,31 @@ impl Prior {
     }
 }
 
-fn likelihood(observation: Observation, log_capacity: f64) -> f64 {
-    let z = (log_capacity - observation.log_rate) / observation.sd;
+/// The power of this number.
+fn at(power: usize) -> f64 {
+    POWER_LEAST * f64::from(1_u32 << power)
+}
+
+impl Observation {
+    /// How far from its rate it may say something of a capacity, by the logarithm.
+    fn reach(self) -> f64 {
+        match self.answer {
+            Answer::Held | Answer::Missed => self.sd,
+            Answer::Late { log } => ((log.abs() / 3.0).hypot(self.sd) / at(2)).hypot(NOISE),
+        }
+    }
+}
+
+fn likelihood(observation: Observation, log_capacity: f64, power: f64) -> f64 {
+    let above = log_capacity - observation.log_rate;
     let told = match observation.answer {
-        Answer::Held => normal::cdf(z),
-        Answer::Missed => 1.0 - normal::cdf(z),
-        Answer::Near => (-0.5 * z * z).exp(),
+        Answer::Held => normal::cdf(above / observation.sd),
+        Answer::Missed => 1.0 - normal::cdf(above / observation.sd),
+        Answer::Late { log } => {
+            let sd = observation.sd.hypot(NOISE * power);
+            let z = (log + power * above) / sd;
+            observation.sd / sd * (-0.5 * z * z).exp()
+        }
     };
     LIES + (1.0 - 2.0 * LIES) * told
 }
@@ -350,17 +421,38 @@ mod tests {
         assert!(posterior.sd_log() > 0.05, "one of them is wrong: {}", posterior.sd_log());
     }
 
-    #[test]
-    fn what_is_seen_near_the_capacity_adds_up_as_measurements_do() {
-        let mut posterior = RatePosterior::new(50.0, 200.0);
-        for seen in [96.0, 100.0, 104.0, 100.0] {
-            posterior.observe_near(seen, 0.04);
+    /// Windows at these rates of a server that holds 100/s, where the share of late requests rises
+    /// with this power of the rate.
+    fn late(mut posterior: RatePosterior, power: f64, rates: &[f64]) -> RatePosterior {
+        for rate in rates {
+            posterior.observe_late(*rate, power * (rate / 100.0).ln(), 0.05 * power);
         }
-        // To a fraction of a cell.
-        assert!((posterior.median() / 100.0 - 1.0).abs() < 0.001, "{}", posterior.median());
-        assert!((posterior.sd_log() - 0.02).abs() < 0.002, "{}", posterior.sd_log());
-        // One that has nothing to do with it.
-        posterior.observe_near(60.0, 0.04);
+        posterior
+    }
+
+    #[test]
+    fn how_fast_lateness_rises_is_learned_from_two_rates_and_tells_the_capacity_from_one() {
+        for (index, power) in [(0, 0.75), (3, 6.0), (5, 24.0)] {
+            let rates = [80.0, 90.0, 110.0, 125.0, 85.0, 120.0];
+            let posterior = late(RatePosterior::new(30.0, 300.0), power, &rates);
+            let Powers(powers) = posterior.powers();
+            assert!(powers[index] > 0.5, "{power}: {powers:?}");
+            assert!((posterior.median() / 100.0 - 1.0).abs() < 0.01, "{}", posterior.median());
+            // Another start: one window away from its edge is enough.
+            let vague = late(RatePosterior::with_prior(100.0, 0.3), power, &[80.0]);
+            let knowing = RatePosterior::with_prior(100.0, 0.3).knowing(posterior.powers());
+            let knowing = late(knowing, power, &[80.0]);
+            assert!(knowing.sd_log() < vague.sd_log(), "{power}: {vague:?}");
+            let off = |it: &RatePosterior| (it.median() / 100.0).ln().abs();
+            assert!(off(&knowing) < 0.05, "{power}: {}", knowing.median());
+        }
+    }
+
+    #[test]
+    fn a_window_that_has_nothing_to_do_with_it_does_not_decide() {
+        let rates = [95.0, 100.0, 105.0, 100.0];
+        let mut posterior = late(RatePosterior::new(50.0, 200.0), 6.0, &rates);
+        posterior.observe_late(60.0, 1.0, 0.1);
         assert!((posterior.median() / 100.0 - 1.0).abs() < 0.02, "{}", posterior.median());
     }
 
@@ -370,8 +462,9 @@ mod tests {
         let (mut logs, mut told) = (Vec::new(), 0.0);
         for _ in 0..400 {
             let z = normal::quantile(random.random_range(1e-9..1.0 - 1e-9));
-            let mut posterior = RatePosterior::with_prior(100.0, 0.1);
-            posterior.observe_near(100.0 * (0.1 * z).exp(), 0.1);
+            let known = Powers([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+            let mut posterior = RatePosterior::with_prior(100.0, 0.1).knowing(known);
+            posterior.observe_late(100.0 * (0.1 * z).exp(), 0.0, 0.29);
             logs.push(posterior.median().ln());
             told += posterior.scatter_sd_log() / 400.0;
         }
