@@ -3,7 +3,7 @@
 //!
 //! Sources: Horstein (1963); Waeber, Frazier and Henderson (2013).
 
-use std::f64::consts::PI;
+use std::f64::consts::{LN_2, PI};
 
 use super::normal;
 
@@ -39,7 +39,8 @@ const CELLS_MAX: usize = 8000;
 /// logarithm x of their number by how many may be, give or take e, has
 ///
 /// ```text
-/// P(x | c, m) ~ l + (1 - 2 l) (e / s) exp(-((x - m ln(rate / c)) / s)^2 / 2),  s^2 = e^2 + (2 % m)^2
+/// P(x | c, m) ~ l + (1 - 2 l) (e / s) exp(-((x - m ln(rate / c)) / s)^2 / 2)
+/// s^2 = e^2 + (2 % m)^2
 /// ```
 ///
 /// with m the power of the rate by which their share rises, which is learned as c is: trials at two
@@ -55,10 +56,20 @@ pub struct RatePosterior {
     observations: Vec<Observation>,
 }
 
-/// How fast the share of late requests rises with the rate near a capacity, as a power of it: how
-/// likely each of 0.75, 1.5, … 24 is.
+/// How fast the share of late requests rises with the rate near a capacity, as a power: how likely
+/// each of 0.75, 1.5, … 24 is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Powers([f64; POWERS]);
+
+impl Powers {
+    /// About this one, by half or twice as a rule; a quarter of the belief is that nothing is known.
+    pub fn near(power: f64) -> Self {
+        let log = power.clamp(POWER_LEAST, at(POWERS - 1)).ln();
+        let bell = |it: usize| (-0.5 * ((at(it).ln() - log) / LN_2).powi(2)).exp();
+        let all: f64 = (0..POWERS).map(bell).sum();
+        Self(std::array::from_fn(|it| 0.75 * bell(it) / all + 0.25 / POWERS as f64))
+    }
+}
 
 impl Default for Powers {
     /// All are equally likely: nothing was seen yet.
@@ -446,6 +457,18 @@ mod tests {
             let off = |it: &RatePosterior| (it.median() / 100.0).ln().abs();
             assert!(off(&knowing) < 0.05, "{power}: {}", knowing.median());
         }
+    }
+
+    #[test]
+    fn a_power_that_is_thought_to_be_known_gives_way() {
+        let Powers(weights) = Powers::near(5.0);
+        assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!(weights[3] > 0.25 && weights[3] > weights[2] && weights[2] > weights[1]);
+        assert_eq!(Powers::near(1e9), Powers::near(24.0));
+        let wrong = RatePosterior::new(30.0, 300.0).knowing(Powers::near(24.0));
+        let learned = late(wrong, 1.5, &[80.0, 110.0, 125.0, 85.0]);
+        let Powers(weights) = learned.powers();
+        assert!(weights[1] > 0.5, "{weights:?}");
     }
 
     #[test]

@@ -3,8 +3,9 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// As many parts as the smallest machine has cores.
-const WHOLE: usize = 2;
+/// One more than the smallest machine has cores: who loads a server waits for half of the time,
+/// for a start or an end.
+const WHOLE: usize = 3;
 
 static TAKEN: Mutex<usize> = Mutex::new(0);
 static FREED: Condvar = Condvar::new();
@@ -18,9 +19,9 @@ pub fn take() -> Turn {
     Turn::wait(WHOLE)
 }
 
-/// Half of it, for what spends its time loading real servers and asks nothing of their speed.
+/// A third of it, for what spends its time loading real servers and asks nothing of their speed.
 pub fn share() -> Turn {
-    Turn::wait(WHOLE / 2)
+    Turn::wait(1)
 }
 
 /// For what computes for seconds and measures nothing, such as a session on the simulated place:

@@ -26,7 +26,7 @@ const WAITING: &[(&str, &str)] = &[
 ];
 
 /// A folder with an app in it, a home, and a place for scratch folders. Fails when anything is left
-/// of what ran there. At most two are there at a time, or one that has the machine to itself.
+/// of what ran there. At most three are there at a time, or one that has the machine to itself.
 pub struct Site {
     pub nothing_left: NothingLeft,
     folder: tempfile::TempDir,
