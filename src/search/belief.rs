@@ -58,7 +58,10 @@ impl Sides {
 /// undecided one still leans to a side, and counts half.
 pub(super) fn observe_window(belief: &mut RatePosterior, answer: &WindowAnswer) {
     if let Some(edge) = answer.edge {
-        belief.observe_late(answer.rate_rps, edge.excess_log, edge.excess_sd);
+        // Of a queue with Poisson arrivals whose requests vary as an exponential distribution does:
+        // its share that waits longer than w is about exp(-(1/s - rate) w).
+        let power = answer.rate_rps * edge.limit_s;
+        belief.observe_late(answer.rate_rps, edge.excess_log, edge.excess_sd, power);
         return;
     }
     // The resolution is what a window tells apart nearly always: two standard deviations.

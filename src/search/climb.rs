@@ -135,7 +135,7 @@ impl Climb {
         // A rate this far below saturation is no answer anybody wants to an exact figure.
         let is_hopeless = belief.median() < cell.burst_rps.unwrap_or(0.0) * 0.01;
         self.is_over = is_beaten || is_hopeless;
-        ledger.powers = Some(powers);
+        ledger.powers = powers;
     }
 }
 
@@ -177,6 +177,5 @@ fn prior(ledger: &Ledger, summary: &TrialSummary) -> RatePosterior {
         0.4.. => BELOW_SATURATION_SD_LOG,
         _ => FAR_BELOW_SATURATION_SD_LOG,
     };
-    let rps = (burst_rps * share).max(0.01);
-    after_burst(rps, sd_log, most).knowing(ledger.powers(rps))
+    after_burst((burst_rps * share).max(0.01), sd_log, most).knowing(ledger.powers)
 }

@@ -127,7 +127,7 @@ impl Confirm {
         }
         let Some(belief) = &mut start.belief else { return };
         observe(belief, rate.as_per_second(), summary);
-        ledger.powers = Some(belief.powers());
+        ledger.powers = belief.powers();
         start.probes += 1;
         start.sides.take(summary);
         let is_between = start.sides.held && start.sides.missed;
@@ -155,8 +155,7 @@ impl Confirm {
         // One that met a cold server bounds nothing.
         let most = Most::of(summary, ledger.cv2());
         let most = most.filter(|_| !ledger.warmth.is_cold_at_first());
-        let belief = after_burst(known_rps, sd_log, most);
-        self.start.belief = Some(belief.knowing(ledger.powers(known_rps)));
+        self.start.belief = Some(after_burst(known_rps, sd_log, most).knowing(ledger.powers));
     }
 
     /// The next block, while it fits into the budget and would still sharpen the answer.

@@ -7,7 +7,7 @@ use super::belief::{Most, after_burst, observe};
 use super::constants::{CHANGE_PRIOR_SD_LOG, LOOK_LEAST_S, SETTLE, USUAL_CV2, WINDOW_MOST_S};
 use super::ledger::Ledger;
 use super::loads;
-use crate::stats::RatePosterior;
+use crate::stats::{Powers, RatePosterior};
 use crate::terms::{Configuration, TrialPurpose, TrialSummary, Variant};
 
 /// How long is looked at each start: many short looks at many starts tell more of what a change
@@ -60,6 +60,7 @@ pub(super) struct FreshStart {
 pub(super) struct Known {
     pub capacity_rps: f64,
     pub burst_rps: f64,
+    pub powers: Option<Powers>,
 }
 
 /// What one start came to.
@@ -92,7 +93,8 @@ impl FreshStart {
             let burst_rps = summary.summary.got_through_rps();
             let prior = known.capacity_rps * burst_rps / known.burst_rps;
             let most = Most::of(summary, USUAL_CV2);
-            self.belief = Some(after_burst(prior.max(0.01), CHANGE_PRIOR_SD_LOG, most));
+            let belief = after_burst(prior.max(0.01), CHANGE_PRIOR_SD_LOG, most);
+            self.belief = Some(belief.knowing(known.powers));
             return None;
         };
         let belief = self.belief.as_mut()?;
@@ -100,7 +102,7 @@ impl FreshStart {
         self.probes += 1;
         (self.probes >= pace.probes).then(|| Capacity {
             rps: belief.median(),
-            sd_log: belief.sd_log(),
+            sd_log: belief.scatter_sd_log(),
             memory_bytes: summary.memory_bytes,
         })
     }

@@ -87,7 +87,7 @@ impl Hold {
         let is_cold = coldness > 1.0;
         let sd_log = if is_cold { sd_log.hypot(COLD_SD_LOG) } else { sd_log };
         let belief = RatePosterior::with_prior(estimate.value / coldness, sd_log);
-        let belief = belief.knowing(ledger.powers(estimate.value));
+        let belief = belief.knowing(ledger.powers);
         let asked_rps = ledger.plan.objective.rate_rps();
         let rate_rps = asked_rps.unwrap_or_else(|| printable(belief.quantile(1.0 - SURE)));
         Some(Self {

@@ -115,16 +115,6 @@ impl Ledger {
         sizes.map_or(USUAL_CV2, |(sizes, replies)| sizes.cv2_of(replies))
     }
 
-    /// What a start that holds about `rps` begins with: what was seen of the power, else that of a
-    /// queue with Poisson arrivals whose requests vary as an exponential distribution does. Its
-    /// share that waits longer than w is about exp(-(1/s - rate) w).
-    pub fn powers(&self, rps: f64) -> Powers {
-        let wait_s =
-            self.alone.map(|it| (it.limit.limit.as_secs_f64() - it.latency_mean_s).max(0.0));
-        let of_queue = || wait_s.map(|wait_s| Powers::near(rps * wait_s));
-        self.powers.or_else(of_queue).unwrap_or_default()
-    }
-
     /// Something that is to be said with the answer.
     pub fn note(&mut self, note: SearchNote) {
         self.notes.push(Note::Search(note).into());

@@ -174,5 +174,6 @@ impl Screen {
 fn known(ledger: &Ledger, configuration: Configuration) -> Option<Known> {
     let cell = ledger.cells.get(&configuration)?;
     let burst_rps = cell.burst_rps.filter(|rps| *rps > 0.0)?;
-    Some(Known { capacity_rps: cell.capacity_rps().unwrap_or(0.9 * burst_rps), burst_rps })
+    let capacity_rps = cell.capacity_rps().unwrap_or(0.9 * burst_rps);
+    Some(Known { capacity_rps, burst_rps, powers: ledger.powers })
 }

@@ -48,7 +48,8 @@ const CELLS_MAX: usize = 8000;
 #[derive(Debug, Clone)]
 pub struct RatePosterior {
     prior: Prior,
-    powers: Powers,
+    /// What its cells began with; `None` where nothing was expected yet.
+    powers: Option<Powers>,
     /// Log-rate of the first cell.
     first: f64,
     /// Probability of each cell with each power; they add up to 1.
@@ -57,24 +58,17 @@ pub struct RatePosterior {
 }
 
 /// How fast the share of late requests rises with the rate near a capacity, as a power: how likely
-/// each of 0.75, 1.5, … 24 is.
+/// 0.75, 1.5, and so on to 24 are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Powers([f64; POWERS]);
 
 impl Powers {
-    /// About this one, by half or twice as a rule; a quarter of the belief is that nothing is known.
+    /// About this one, by half or twice as a rule; with a quarter of the belief nothing is known.
     pub fn near(power: f64) -> Self {
         let log = power.clamp(POWER_LEAST, at(POWERS - 1)).ln();
         let bell = |it: usize| (-0.5 * ((at(it).ln() - log) / LN_2).powi(2)).exp();
         let all: f64 = (0..POWERS).map(bell).sum();
         Self(std::array::from_fn(|it| 0.75 * bell(it) / all + 0.25 / POWERS as f64))
-    }
-}
-
-impl Default for Powers {
-    /// All are equally likely: nothing was seen yet.
-    fn default() -> Self {
-        Self([1.0 / POWERS as f64; POWERS])
     }
 }
 
@@ -123,23 +117,23 @@ impl RatePosterior {
 
     fn over(prior: Prior, low: f64, high: f64) -> Self {
         let cells = (((high - low) / STEP).ceil() as usize + 1).clamp(3, CELLS_MAX);
-        let (powers, mass) = (Powers::default(), vec![[0.0; POWERS]; cells]);
-        let mut new = Self { prior, powers, first: low, mass, observations: Vec::new() };
+        let mass = vec![[0.0; POWERS]; cells];
+        let mut new = Self { prior, powers: None, first: low, mass, observations: Vec::new() };
         new.compute();
         new
     }
 
     /// The same belief with what other starts of the session have shown of the power.
-    pub fn knowing(self, powers: Powers) -> Self {
+    pub fn knowing(self, powers: Option<Powers>) -> Self {
         let mut new = Self { powers, ..self };
         new.compute();
         new
     }
 
-    /// What is believed of the power by now.
-    pub fn powers(&self) -> Powers {
+    /// What is believed of the power by now; `None` before anything was.
+    pub fn powers(&self) -> Option<Powers> {
         let of = |power: usize| self.mass.iter().map(|mass| mass[power]).sum();
-        Powers(std::array::from_fn(of))
+        self.powers.map(|_| Powers(std::array::from_fn(of)))
     }
 
     /// Takes in that `rate` (requests/s) was `held` or not, in a trial that can tell relative
@@ -149,8 +143,13 @@ impl RatePosterior {
     }
 
     /// Takes in how many requests were late at `rate` (requests/s): `log` is the logarithm of their
-    /// number by how many may be (0 at the capacity, more above it), known to `sd_log`.
-    pub fn observe_late(&mut self, rate: f64, log: f64, sd_log: f64) {
+    /// number by how many may be (0 at the capacity, more above it), known to `sd_log`. `power` is
+    /// what to expect of how fast it rises, where nothing was seen of it.
+    pub fn observe_late(&mut self, rate: f64, log: f64, sd_log: f64, power: f64) {
+        if self.powers.is_none() {
+            self.powers = Some(Powers::near(power));
+            self.compute();
+        }
         self.take(rate, Answer::Late { log }, sd_log);
     }
 
@@ -264,11 +263,12 @@ impl RatePosterior {
     /// From the prior and all observations anew; in logarithms, since thousands of factors
     /// underflow.
     fn compute(&mut self) {
+        let Powers(powers) = self.powers.unwrap_or(Powers([1.0 / POWERS as f64; POWERS]));
         for (i, mass) in self.mass.iter_mut().enumerate() {
             let log_capacity = self.first + STEP * i as f64;
             let density = self.prior.density(log_capacity);
             for (power, mass) in mass.iter_mut().enumerate() {
-                *mass = (density * self.powers.0[power]).ln();
+                *mass = (density * powers[power]).ln();
                 for &observation in &self.observations {
                     *mass += likelihood(observation, log_capacity, at(power)).ln();
                 }
@@ -436,7 +436,7 @@ mod tests {
     /// with this power of the rate.
     fn late(mut posterior: RatePosterior, power: f64, rates: &[f64]) -> RatePosterior {
         for rate in rates {
-            posterior.observe_late(*rate, power * (rate / 100.0).ln(), 0.05 * power);
+            posterior.observe_late(*rate, power * (rate / 100.0).ln(), 0.05 * power, 4.0);
         }
         posterior
     }
@@ -446,7 +446,7 @@ mod tests {
         for (index, power) in [(0, 0.75), (3, 6.0), (5, 24.0)] {
             let rates = [80.0, 90.0, 110.0, 125.0, 85.0, 120.0];
             let posterior = late(RatePosterior::new(30.0, 300.0), power, &rates);
-            let Powers(powers) = posterior.powers();
+            let Powers(powers) = posterior.powers().unwrap();
             assert!(powers[index] > 0.5, "{power}: {powers:?}");
             assert!((posterior.median() / 100.0 - 1.0).abs() < 0.01, "{}", posterior.median());
             // Another start: one window away from its edge is enough.
@@ -465,9 +465,9 @@ mod tests {
         assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         assert!(weights[3] > 0.25 && weights[3] > weights[2] && weights[2] > weights[1]);
         assert_eq!(Powers::near(1e9), Powers::near(24.0));
-        let wrong = RatePosterior::new(30.0, 300.0).knowing(Powers::near(24.0));
+        let wrong = RatePosterior::new(30.0, 300.0).knowing(Some(Powers::near(24.0)));
         let learned = late(wrong, 1.5, &[80.0, 110.0, 125.0, 85.0]);
-        let Powers(weights) = learned.powers();
+        let Powers(weights) = learned.powers().unwrap();
         assert!(weights[1] > 0.5, "{weights:?}");
     }
 
@@ -475,7 +475,7 @@ mod tests {
     fn a_window_that_has_nothing_to_do_with_it_does_not_decide() {
         let rates = [95.0, 100.0, 105.0, 100.0];
         let mut posterior = late(RatePosterior::new(50.0, 200.0), 6.0, &rates);
-        posterior.observe_late(60.0, 1.0, 0.1);
+        posterior.observe_late(60.0, 1.0, 0.1, 6.0);
         assert!((posterior.median() / 100.0 - 1.0).abs() < 0.02, "{}", posterior.median());
     }
 
@@ -485,9 +485,9 @@ mod tests {
         let (mut logs, mut told) = (Vec::new(), 0.0);
         for _ in 0..400 {
             let z = normal::quantile(random.random_range(1e-9..1.0 - 1e-9));
-            let known = Powers([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+            let known = Some(Powers([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]));
             let mut posterior = RatePosterior::with_prior(100.0, 0.1).knowing(known);
-            posterior.observe_late(100.0 * (0.1 * z).exp(), 0.0, 0.29);
+            posterior.observe_late(100.0 * (0.1 * z).exp(), 0.0, 0.29, 3.0);
             logs.push(posterior.median().ln());
             told += posterior.scatter_sd_log() / 400.0;
         }

@@ -24,6 +24,11 @@ pub fn share() -> Turn {
     Turn::wait(1)
 }
 
+/// Two of them, for what loads two servers at a time.
+pub fn share_for_two() -> Turn {
+    Turn::wait(2)
+}
+
 /// For what computes for seconds and measures nothing, such as a session on the simulated place:
 /// one at a time, so that those who measure have a core.
 pub fn compute() -> MutexGuard<'static, ()> {

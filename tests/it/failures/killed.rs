@@ -68,8 +68,7 @@ fn interval(report: &Value) -> (f64, f64) {
 
 #[test]
 fn a_tune_killed_at_fifty_moments_leaves_nothing_and_goes_on_to_the_same_answer() {
-    let site = Site::waiting();
-    let beside = site.another();
+    let [site, beside] = Site::two_waiting();
     let whole = Running::begin(beside.command(TUNE));
     let mut seed = 2026;
     let mut known = Vec::new();

@@ -67,9 +67,10 @@ impl Site {
         Self::new(WAITING)
     }
 
-    /// Beside this one, a second site with the app of [`Site::waiting`].
-    pub fn another(&self) -> Self {
-        Self::build(WAITING, None)
+    /// Two with the app of [`Site::waiting`], for what measures both at the same time.
+    pub fn two_waiting() -> [Self; 2] {
+        let turn = Some(crate::turn::share_for_two());
+        [turn, None].map(|turn| Self::build(WAITING, turn))
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
