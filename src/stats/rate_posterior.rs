@@ -63,12 +63,12 @@ pub struct RatePosterior {
 pub struct Powers([f64; POWERS]);
 
 impl Powers {
-    /// About this one, by half or twice as a rule; with a quarter of the belief nothing is known.
+    /// About this one, by half or twice as a rule; a tenth of the belief is that nothing is known.
     pub fn near(power: f64) -> Self {
         let log = power.clamp(POWER_LEAST, at(POWERS - 1)).ln();
         let bell = |it: usize| (-0.5 * ((at(it).ln() - log) / LN_2).powi(2)).exp();
         let all: f64 = (0..POWERS).map(bell).sum();
-        Self(std::array::from_fn(|it| 0.75 * bell(it) / all + 0.25 / POWERS as f64))
+        Self(std::array::from_fn(|it| 0.9 * bell(it) / all + 0.1 / POWERS as f64))
     }
 }
 
