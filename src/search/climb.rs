@@ -124,11 +124,12 @@ impl Climb {
     }
 
     fn take_probe(&mut self, ledger: &mut Ledger, rate_rps: f64, summary: &TrialSummary) {
+        let known = ledger.powers;
         let cell = ledger.cell_mut(self.configuration);
         cell.probes += 1;
         let Some(belief) = cell.race.as_mut() else { return };
         observe(belief, rate_rps, summary);
-        let powers = belief.powers();
+        let powers = belief.powers().or(known);
         self.probes += 1;
         self.sides.take(summary);
         let is_beaten = self.bar_rps.is_some_and(|bar| belief.quantile(0.95) < bar);

@@ -127,7 +127,7 @@ impl Confirm {
         }
         let Some(belief) = &mut start.belief else { return };
         observe(belief, rate.as_per_second(), summary);
-        ledger.powers = belief.powers();
+        ledger.powers = belief.powers().or(ledger.powers);
         start.probes += 1;
         start.sides.take(summary);
         let is_between = start.sides.held && start.sides.missed;
