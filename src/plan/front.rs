@@ -73,9 +73,9 @@ fn scripts(folder: &Path, commands: &str) -> String {
         tails.map(|tail| folder.join(tail)).find(|path| path.is_file())
     };
     let read = |path| fs::read_to_string(path).ok().filter(|text| is_shell(text));
-    let scripts = words(commands).filter_map(in_app).filter_map(read);
-    let lines = scripts.flat_map(|text| text.lines().map(str::to_string).collect::<Vec<_>>());
-    let code = lines.filter(|line| !line.trim_start().starts_with('#'));
+    let scripts: Vec<String> = words(commands).filter_map(in_app).filter_map(read).collect();
+    let is_code = |line: &&str| !line.trim_start().starts_with('#');
+    let code = scripts.iter().flat_map(|text| text.lines()).filter(is_code);
     code.collect::<Vec<_>>().join("\n")
 }
 

@@ -21,13 +21,13 @@ pub(super) fn next_candidate(ledger: &mut Ledger) -> Option<Climb> {
     let has_compared = ledger.has_compared();
     let share = if has_compared { RACE_SHARE } else { 1.0 };
     if ledger.now_s + climb_s(ledger) > budget_s * share {
-        let late = worth_the_blocks(ledger);
-        if late.is_none()
-            && let Some(note) = left_untried(ledger)
-        {
+        if let Some(candidate) = worth_the_blocks(ledger) {
+            return Some(climb(ledger, candidate));
+        }
+        if let Some(note) = left_untried(ledger) {
             ledger.note(note);
         }
-        return late;
+        return None;
     }
     let ledger = &*ledger;
     let best = ledger.best_in_race();
@@ -43,22 +43,25 @@ pub(super) fn next_candidate(ledger: &mut Ledger) -> Option<Climb> {
             Some(_) => None,
             None => promising(ledger, best_rps).or_else(|| neighbour(ledger, best)),
         })?;
+    Some(climb(ledger, candidate))
+}
+
+fn climb(ledger: &Ledger, candidate: Configuration) -> Climb {
+    let best_rps = ledger.best_in_race().map(|(_, rps)| rps);
     let expected_rps = Expectations::of(ledger).map(|it| it.saturated_rps(candidate));
-    Some(Climb::new(candidate, pursue::bar(ledger, best_rps), expected_rps))
+    Climb::new(candidate, pursue::bar(ledger, best_rps), expected_rps)
 }
 
 /// After the race's time: what is expected to hold so much more that it is worth the time of the
 /// blocks, while the last part keeps the shortest attempt's. What is printed is held there anyway.
-fn worth_the_blocks(ledger: &Ledger) -> Option<Climb> {
+fn worth_the_blocks(ledger: &Ledger) -> Option<Configuration> {
     if ledger.left_s() < climb_s(ledger) + kept_at_least_s(ledger) || ledger.plan.pursues() {
         return None;
     }
     let (_, best_rps) = ledger.best_in_race()?;
     let candidate = promising(ledger, Some(best_rps))?;
-    let expectations = Expectations::of(ledger)?;
-    let is_worth_it = expectations.capacity_rps(candidate) >= WORTH_THE_BLOCKS * best_rps;
-    let expected_rps = Some(expectations.saturated_rps(candidate));
-    is_worth_it.then(|| Climb::new(candidate, pursue::bar(ledger, Some(best_rps)), expected_rps))
+    let expected_rps = Expectations::of(ledger)?.capacity_rps(candidate);
+    (expected_rps >= WORTH_THE_BLOCKS * best_rps).then_some(candidate)
 }
 
 /// What would have been tried next, had there been time, where it may well be much better: a doubt
