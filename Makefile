@@ -15,7 +15,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 
-.PHONY: build ui record demo test test-modern test-vm test-readers lint audit sbom fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
+.PHONY: build ui record demo test test-modern test-others test-vm test-readers lint audit sbom fuzz bench-tune bench-search bench-zoo bench-sensitivity bench-page bench-load bench-monitor bench-model bench-simulator bench-diagnosis bench-holds bench-aa bench-proxies bench-upgrade bench-labs install clean help
 
 build: ## build target/release/sweetspot
 	@scripts/bootstrap build
@@ -60,6 +60,9 @@ test-vm: ## the monitor, limits and a tune on version 2 of control groups, in a 
 
 test-modern: ## the servers' tests with today's Puma, Ruby, Rails and others, on Debian unstable (root; 7 minutes)
 	@scripts/test-modern
+
+test-others: ## start and tune servers known by their command alone: granian, hypercorn, uWSGI, Bun, Deno, Passenger, Spring Boot (12 minutes)
+	@scripts/test-others
 
 test-readers: ## have HdrHistogram's Python package and vegeta read our output files
 	@scripts/bootstrap readers

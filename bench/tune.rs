@@ -43,6 +43,8 @@ pub struct Sizes {
     block_seconds: u64,
     workers: Vec<u16>,
     threads: Vec<u16>,
+    /// What of the processor the server gets, by quota (`CPUS`); empty: all.
+    cpus: String,
     /// Which, in this order (`WORKLOADS`).
     workloads: Vec<&'static Workload>,
     /// Where rows, results and the report go.
@@ -66,6 +68,7 @@ impl Sizes {
             block_seconds: at_least(SECONDS_LEAST, "BLOCK_SECONDS", 30)?,
             workers: counts("WORKERS", "1,2,4")?,
             threads: counts("THREADS", "1,2,4,8")?,
+            cpus: options::text("CPUS", ""),
             workloads: wanted.iter().filter_map(workload).collect(),
             folder: options::folder("target/bench-tune")?,
             only_judges: options::is_on("JUDGE")?,
@@ -105,7 +108,7 @@ pub fn run() -> Result<()> {
 /// A workload that cannot be measured does not keep the others from it.
 fn measure(sizes: &Sizes, rows: &mut Rows<Row>) -> Result<()> {
     let stop = interrupt::install();
-    note_grounds(&sizes.folder)?;
+    note_grounds(sizes)?;
     let mut failed = Vec::new();
     for workload in &sizes.workloads {
         let measured = measure::workload(workload, sizes, rows, &stop);
@@ -122,9 +125,11 @@ fn measure(sizes: &Sizes, rows: &mut Rows<Row>) -> Result<()> {
 }
 
 /// Notes on what is measured now: a run that goes on may do so with another commit.
-fn note_grounds(folder: &Path) -> Result<()> {
+fn note_grounds(Sizes { folder, cpus, .. }: &Sizes) -> Result<()> {
     let path = grounds_path(folder);
-    let now = machine::line() + "\n";
+    let share =
+        if cpus.is_empty() { String::new() } else { format!(", the server limited to {cpus}") };
+    let now = machine::line() + &share + "\n";
     if !fs::read_to_string(&path).unwrap_or_default().ends_with(&now) {
         OpenOptions::new().create(true).append(true).open(&path)?.write_all(now.as_bytes())?;
     }

@@ -17,6 +17,7 @@ pub fn prepare(workload: &Workload, sizes: &Sizes, stop: &StopSignal) -> Result<
     if workload.asks_service() {
         site::start_slow_service(&mut services)?;
     }
+    let cpus = Some(&sizes.cpus).filter(|cpus| !cpus.is_empty());
     let typed = Typed::default()
         .with_path(Key::App, checkout(workload.app))
         .with(Key::Target, format!("GET {}", workload.path))
@@ -24,6 +25,7 @@ pub fn prepare(workload: &Workload, sizes: &Sizes, stop: &StopSignal) -> Result<
         .with(Key::Workers, comma_list(&sizes.workers))
         .with(Key::Threads, comma_list(&sizes.threads))
         .with(Key::Budget, &sizes.tune_budget);
+    let typed = cpus.into_iter().fold(typed, |typed, cpus| typed.with(Key::Cpus, cpus));
     Tuned::prepare(typed, services, stop)
 }
 

@@ -7,6 +7,7 @@ mod app;
 mod app_error;
 mod bundle;
 mod checked;
+mod deployment;
 mod error;
 mod file;
 mod front;

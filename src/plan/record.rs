@@ -1,7 +1,9 @@
 //! The settled plan as it is shown and stored: every value with where it came from, and no secret.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::deployment::Deployment;
 use super::settings::Sourced;
 use super::targets::Asked;
 use crate::server::{self, Adapter, App, Proxy, RunAs};
@@ -10,8 +12,9 @@ use crate::terms::{Allowance, PlanRecord, PlanSource, PlannedValue, Target};
 /// What is tuned.
 pub struct Subject {
     pub app: Sourced<App>,
-    /// Where the app's variables came from.
+    /// Where the app's own variables came from.
     pub env_source: PlanSource,
+    pub deployment: Deployment,
     pub server: Sourced<&'static dyn Adapter>,
     pub proxy: Sourced<Proxy>,
     pub probe: Sourced<bool>,
@@ -48,10 +51,22 @@ impl Subject {
     }
 
     fn variables(&self) -> Option<PlanRecord> {
-        let names: Vec<String> = self.app.value.env.keys().cloned().collect();
+        let is_own = |name: &&String| !self.deployment.variables.contains_key(*name);
+        let names: Vec<String> = self.app.value.env.keys().filter(is_own).cloned().collect();
         (!names.is_empty()).then(|| PlanRecord {
             value: PlannedValue::Variables(names),
             source: self.env_source.clone(),
+        })
+    }
+
+    fn deployed_variables(&self) -> Option<PlanRecord> {
+        let variables = &self.deployment.variables;
+        let all = variables.iter().map(|(name, (value, _))| format!("{name}={value}"));
+        let files: BTreeSet<String> =
+            variables.values().map(|(_, file)| file.to_string()).collect();
+        (!variables.is_empty()).then(|| PlanRecord {
+            value: PlannedValue::DeployedVariables(all.collect()),
+            source: PlanSource::Deployment { files: files.into_iter().collect() },
         })
     }
 }
@@ -90,6 +105,7 @@ impl Records {
         self.0.extend(subject.run_as.as_ref().map(|run_as| record(run_as, user)));
         self.0.push(subject.environment());
         self.0.extend(subject.variables());
+        self.0.extend(subject.deployed_variables());
         let ready_path = self.of(ready, |path| PlannedValue::ReadyPath(path.as_str().into()));
         App { ready_path, ..subject.app.value }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::app::{AppHint, is_entry, recognise_as};
 use super::app_error::known;
 use super::checked::{Plan, Surroundings, goals_of};
+use super::deployment::Deployment;
 use super::error::{PlanError, Problem};
 use super::front;
 use super::knobs::knobs;
@@ -69,7 +70,7 @@ pub fn resolve(typed: &Typed, surroundings: &Surroundings) -> Result<Plan, PlanE
     let ready = ready(&settings, &targets.value)?;
     let slots = (workers.value[0], threads.value[0]);
     let db_connections = db_connections(&settings, slots, has_threads)?;
-    let connection = connection(&settings, app)?;
+    let connection = connection(&settings, &subject)?;
     place(&settings)?;
     let knobs = knobs(&settings, app, server)?;
     let slo = |goal: &PlannedGoal| It::Slo {
@@ -137,7 +138,9 @@ fn subject(settings: &Settings<'_>, surroundings: &Surroundings) -> Result<Subje
     check_programs(&mut app.value, server.value, &surroundings.program_folders)?;
     let run_as = run_as(settings, &app.value.folder, surroundings.invoker)?;
     app.value.run_as = run_as.as_ref().map(|it| it.value.clone()).filter(|it| it.uid != 0);
-    Ok(Subject { app, env_source: env.source, server, proxy, probe, run_as })
+    let mut deployment = Deployment::read(&app.value.folder);
+    deployment.apply_to(&mut app.value, server.value, |name| std::env::var(name).ok());
+    Ok(Subject { app, env_source: env.source, deployment, server, proxy, probe, run_as })
 }
 
 fn or_default<T>(
@@ -419,11 +422,15 @@ fn arrivals(settings: &Settings<'_>) -> Result<Sourced<Arrivals>, PlanError> {
 }
 
 /// Before a proxy of ours its clients' connections, else as what stands in front of the app has it.
-fn connection(settings: &Settings<'_>, app: &App) -> Result<Sourced<ConnectionMode>, PlanError> {
+fn connection(
+    settings: &Settings<'_>,
+    subject: &Subject,
+) -> Result<Sourced<ConnectionMode>, PlanError> {
+    let app = &subject.app.value;
     let choices = [("fresh", ConnectionMode::Fresh), ("keep-alive", ConnectionMode::KeepAlive)];
     match (settings.get(Key::Connection), app.proxy) {
         (Some(given), _) => given.choice(&choices),
-        (None, Proxy::None) => Ok(front::connection(&app.folder)),
+        (None, Proxy::None) => Ok(front::connection(&app.folder, &subject.deployment)),
         (None, _) => Ok(Sourced::default(ConnectionMode::Fresh)),
     }
 }

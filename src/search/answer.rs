@@ -12,6 +12,7 @@ use super::pursue;
 use super::recommend::{Standing, picked, to_recommend, weighed};
 use super::screened::{Knobs, KnobsAnswer};
 use super::steady::unsteadiness;
+use super::ties::p95_s;
 use crate::model;
 use crate::stats::Estimate;
 use crate::terms::{
@@ -33,6 +34,8 @@ pub struct EquivalentChoice {
     /// Its capacity divided by the chosen one's.
     pub ratio: Estimate,
     pub memory_bytes: Option<u64>,
+    /// At [`Choice::latency_at_rps`].
+    pub p95_s: Option<f64>,
 }
 
 /// What to run.
@@ -47,6 +50,10 @@ pub struct Choice {
     pub held: Option<HeldRate>,
     pub limit: Limit,
     pub memory_bytes: Option<u64>,
+    /// The rate at which p95 was compared with that of settings that hold as much; `None` where
+    /// there was none, or no time.
+    pub latency_at_rps: Option<f64>,
+    pub p95_s: Option<f64>,
     /// Least memory first.
     pub equivalent: Vec<EquivalentChoice>,
 }
@@ -160,6 +167,8 @@ impl Answering<'_> {
             precision: Some(precision(ledger, chosen)),
             limit: cell.limit().cloned().unwrap_or_else(unknown),
             memory_bytes: cell.memory_bytes.or_else(expected),
+            latency_at_rps: ledger.operating_rps.filter(|_| p95_s(ledger, chosen).is_some()),
+            p95_s: p95_s(ledger, chosen),
             // Where something else is asked for, as much capacity is not as good.
             equivalent: match ledger.plan.pursues() {
                 true => Vec::new(),
@@ -225,6 +234,7 @@ fn equivalent_to(ledger: &Ledger, chosen: Configuration) -> Vec<EquivalentChoice
                 configuration,
                 ratio,
                 memory_bytes,
+                p95_s: p95_s(ledger, configuration),
             })
         })
         .collect();

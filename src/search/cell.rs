@@ -33,7 +33,8 @@ pub(super) struct Cell {
     /// Capacity of each fresh start measured after the choice: (median, sd of the logarithm),
     /// oldest first, by block.
     pub blocks: Vec<(u32, f64, f64)>,
-    /// p95 at the rate to be served, seconds, a fresh start each; empty unless that is asked for.
+    /// p95 at one rate, seconds, a fresh start each: at the rate to be served where latency is
+    /// asked for, else at the one that decides between settings that hold as much.
     pub latencies_s: Vec<f64>,
     /// Total PSS, largest seen.
     pub memory_bytes: Option<u64>,

@@ -11,7 +11,7 @@ use super::constants::{
 use super::estimates::{best_confirmed, of_blocks, ratio};
 use super::hold::{kept_at_least_s, kept_s};
 use super::ledger::Ledger;
-use super::{loads, pursue};
+use super::{loads, pursue, ties};
 use crate::stats::RatePosterior;
 use crate::terms::{Configuration, SearchNote, TrialPurpose, TrialSummary};
 
@@ -139,7 +139,8 @@ impl Confirm {
         let held_rps = belief.median();
         let cell = ledger.cell_mut(summary.configuration);
         cell.blocks.push((self.block, held_rps, belief.scatter_sd_log()));
-        let latency_rps = pursue::latency_rate(ledger, held_rps);
+        let of_tie = ties::latency_rate(ledger, summary.configuration).filter(|_| !is_late);
+        let latency_rps = pursue::latency_rate(ledger, held_rps).or(of_tie);
         if latency_rps.is_none() {
             self.queue.pop();
         }

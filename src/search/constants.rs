@@ -19,6 +19,9 @@ pub(super) const NOT_WORSE: f64 = 0.95;
 pub(super) const NOT_WORSE_LEVEL: f64 = 0.6;
 /// Less memory than this share of the other's is a saving; a few pages are not. Judgement.
 pub(super) const SAVING: f64 = 0.95;
+/// A p95 this much above another's, as a share of it, is noticed; two starts, a window each, differ
+/// by half of it. Judgement.
+pub(super) const LATENCY_NOTICED: f64 = 0.1;
 /// Two starts of one setting differ by about as much in memory.
 pub(super) const MEMORY_EQUIVALENCE: f64 = 0.01;
 /// After every block it is asked anew who is out, so that the interval has to be surer than the one

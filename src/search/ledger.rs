@@ -42,6 +42,8 @@ pub(super) struct Ledger {
     pub warmth: Warmth,
     /// How fast more requests are late as the rate rises, by the windows of all settings.
     pub powers: Option<Powers>,
+    /// The rate at which the latencies of settings that hold as much are compared, once there are.
+    pub operating_rps: Option<f64>,
 }
 
 /// What one client alone saw.
@@ -84,6 +86,7 @@ impl Ledger {
             sights: Vec::new(),
             warmth: Warmth::default(),
             powers: None,
+            operating_rps: None,
         }
     }
 

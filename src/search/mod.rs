@@ -38,6 +38,7 @@ mod slow_alone;
 mod soak;
 mod starts;
 mod steady;
+mod ties;
 mod unloaded;
 mod verify;
 mod warmth;

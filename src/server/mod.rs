@@ -9,6 +9,7 @@ pub mod command;
 mod command_line;
 mod failure;
 mod filled;
+mod flags;
 mod gunicorn;
 mod inspection;
 mod knobs;
@@ -37,6 +38,7 @@ use crate::terms::{
 };
 
 pub use self::failure::own_message;
+pub use self::flags::{FlagNames, Flags};
 pub use self::inspection::is_report;
 pub use self::knobs::{Changed, KnobError, Knobs, check_setting, ignored, in_the_way, settings};
 pub use self::proxy::{Ports, Proxy};
@@ -114,6 +116,8 @@ pub struct App {
     pub proxy: Proxy,
     /// The server's program, where it is not the first of [`About::programs`].
     pub program: Option<String>,
+    /// What the command that deploys it gives its server.
+    pub flags: Option<Flags>,
     /// A command of the user's that starts it; for [`FOR_COMMANDS`] alone.
     pub command: Option<CommandTemplate>,
     /// The kind of its workers, where its server has several and the app's own settings name one.
@@ -140,6 +144,7 @@ impl App {
             env: BTreeMap::new(),
             proxy: Proxy::None,
             program: None,
+            flags: None,
             command: None,
             worker_kind: None,
             run_as: None,
@@ -450,6 +455,11 @@ pub trait Adapter: Sync {
         None
     }
 
+    /// How it spells the flags that come before all other settings.
+    fn flag_names(&self) -> FlagNames {
+        FlagNames::NONE
+    }
+
     /// A command that prints the app's own settings, and changes nothing. `None`: nothing need be
     /// run, an empty output is read.
     fn inspect(&self, app: &App) -> Option<CommandLine>;
@@ -512,6 +522,20 @@ pub fn inspect(app: &App, adapter: &dyn Adapter) -> Option<CommandLine> {
     let mut command = adapter.inspect(app)?;
     add_env(app, &mut command);
     Some(command)
+}
+
+/// Reads what [`inspect`]'s command printed, or nothing where there is none.
+///
+/// # Errors
+/// The output is not what that command prints.
+pub fn read_inspection(
+    app: &App,
+    adapter: &dyn Adapter,
+    stdout: &str,
+) -> Result<Inspection, InspectionError> {
+    let mut inspection = adapter.read_inspection(app, stdout)?;
+    app.flags.iter().for_each(|flags| flags.apply_to(&mut inspection));
+    Ok(inspection)
 }
 
 /// The environment that an app runs in, such as `production`, and the user's own variable that says

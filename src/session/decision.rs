@@ -128,6 +128,8 @@ fn decision(choice: &Choice, answer: &Answer, facts: &Facts<'_>) -> Decision {
         limit: choice.limit.clone(),
         goals: confirmed.map(|(trial, _)| trial.summary.goals.clone()).unwrap_or_default(),
         goals_rps: confirmed.map(|(_, rate)| rate),
+        latency_at_rps: choice.latency_at_rps,
+        latency_s_p95: choice.p95_s,
         equivalent: choice.equivalent.iter().map(equivalent).collect(),
         settings: settings(facts, configuration, answer.knobs.as_ref()),
         memory_bytes: choice.memory_bytes,
@@ -158,6 +160,7 @@ fn equivalent(choice: &crate::search::EquivalentChoice) -> Equivalent {
         ratio: choice.ratio.value,
         ratio_interval: choice.ratio.interval(),
         memory_bytes: choice.memory_bytes,
+        latency_s_p95: choice.p95_s,
     }
 }
 

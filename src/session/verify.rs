@@ -285,6 +285,8 @@ fn as_answer(claim: &Claim, answer: &VerifyAnswer) -> Answer {
             held: answer.held,
             limit: answer.limit.clone(),
             memory_bytes: answer.memory_bytes,
+            latency_at_rps: None,
+            p95_s: None,
             equivalent: Vec::new(),
         }),
         memory: None,

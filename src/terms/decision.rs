@@ -39,6 +39,9 @@ pub struct Equivalent {
     pub ratio: f64,
     pub ratio_interval: [f64; 2],
     pub memory_bytes: Option<u64>,
+    /// At the decision's `latency_at_rps`; null where it was not measured there.
+    #[serde(default)]
+    pub latency_s_p95: Option<f64>,
 }
 
 /// The setting as the server spells it.
@@ -103,6 +106,13 @@ pub struct Decision {
     /// That rate; null without such goals.
     #[serde(default)]
     pub goals_rps: Option<f64>,
+    /// The rate at which its p95 was measured beside that of settings that hold as much; null where
+    /// there were none, or no time.
+    #[serde(default)]
+    pub latency_at_rps: Option<f64>,
+    /// p95 there, seconds.
+    #[serde(default)]
+    pub latency_s_p95: Option<f64>,
     /// As good within 3 %, least memory first; the chosen one is not repeated.
     pub equivalent: Vec<Equivalent>,
     pub settings: Settings,

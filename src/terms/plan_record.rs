@@ -78,6 +78,9 @@ pub enum PlannedValue {
     Environment(Option<String>),
     /// The names of the app's variables.
     Variables(Vec<String>),
+    /// The variables that the files which deploy the app give it, such as `WEB_CONCURRENCY=3`;
+    /// numbers alone.
+    DeployedVariables(Vec<String>),
     ReadyPath(PlannedPath),
     /// Most that may be open at once.
     DbConnections(Option<u32>),
@@ -109,6 +112,10 @@ pub enum PlanSource {
     /// Read from the app's server when it was looked at before the first trial.
     Inspection,
     Default,
+    /// Set where the app serves users, by these files of its folder.
+    Deployment {
+        files: Vec<String>,
+    },
     /// What stands in front of the app where it serves users, by this file of its folder.
     ReverseProxy {
         name: ReverseProxy,

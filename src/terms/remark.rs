@@ -35,6 +35,11 @@ pub enum SettingsRemark {
     FilesNotWritten {
         files: Vec<String>,
     },
+    /// What this file starts it with comes before its variables and its own file.
+    FlagsComeFirst {
+        file: String,
+        flags: String,
+    },
     /// Its certificate is not used; what TLS costs is not in the figures.
     WithoutTls,
     /// `setting` is null where the number of workers alone is meant.

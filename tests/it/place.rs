@@ -7,6 +7,7 @@ mod guardian;
 mod gunicorn;
 mod nginx;
 mod node;
+mod others;
 mod php_fpm;
 mod probe;
 mod proxies;

@@ -61,6 +61,7 @@ function decision(): Decision {
     operating_rps: round(holds * 0.7),
     soak: null,
     precision: null, held: null, goals: [], goals_rps: null,
+    latency_at_rps: round(holds * 0.7), latency_s_p95: 0.041,
     limit: {
       kind: "cores", confidence: 0.94,
       evidence: "cores 96 % busy over 40 s, run delay 0.31 of busy time; busiest worker 64 %",
@@ -69,6 +70,7 @@ function decision(): Decision {
     equivalent: [[2, 16], [3, 16], [4, 8]].map(([w, t]) => ({
       workers: w!, threads: t!, ratio: round(capacity(w!, t!) / holds),
       ratio_interval: bounds(capacity(w!, t!) / holds, 0.03), memory_bytes: memory(w!, t!),
+      latency_s_p95: w === 4 ? null : 0.04 + 0.001 * t!,
     })),
     settings: {
       start: "bundle exec puma -C config/puma.rb",

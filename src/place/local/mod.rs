@@ -401,7 +401,8 @@ impl Place for Local {
         self.stop()?;
         let (adapter, app) = (self.settings.adapter, &self.settings.app);
         let Some(command) = server::inspect(app, adapter) else {
-            return adapter.read_inspection(app, "").map_err(|error| self.unread(error, &[]));
+            return server::read_inspection(app, adapter, "")
+                .map_err(|error| self.unread(error, &[]));
         };
         let log = self.link.scratch.join("inspection.log");
         let kind = BootFailureKind::NotInstalled;
@@ -413,7 +414,7 @@ impl Place for Local {
         let lines = log::tail_as_printed(&log);
         let shown = self.secrets.mask_lines(&lines);
         let (app, adapter) = (&self.settings.app, self.settings.adapter);
-        let read = |lines: &[String]| adapter.read_inspection(app, &lines.join("\n"));
+        let read = |lines: &[String]| server::read_inspection(app, adapter, &lines.join("\n"));
         // Only what was printed to the end can be read.
         let error = match end {
             Some(_) => match read(&lines) {

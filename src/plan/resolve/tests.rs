@@ -538,3 +538,20 @@ fn a_server_that_the_probe_cannot_look_into_is_refused_with_those_that_it_can() 
     let plan = here.resolve(&Typed::default().with(Key::Probe, "false"));
     assert!(!plan.app.is_probed);
 }
+
+#[test]
+fn an_app_has_the_size_that_its_deployment_gives_unless_it_is_given_nearer() {
+    let here = Here::new("");
+    here.write("Dockerfile", "ENV WEB_CONCURRENCY=3 RAILS_MAX_THREADS=5\n");
+    here.write("Procfile", "web: puma -t 7:7\n");
+    let plan = here.resolve(&Typed::default().with(Key::Env, "RAILS_MAX_THREADS=4"));
+    let source = PlanSource::Deployment { files: vec!["Dockerfile".to_string()] };
+    assert_eq!(line(&plan, "deployed with"), ("WEB_CONCURRENCY=3", &source));
+    assert_eq!(line(&plan, "variables").0, "RAILS_MAX_THREADS (values not shown)");
+    let env = |name: &str| plan.app.env.get(name).map(String::as_str);
+    assert_eq!((env("WEB_CONCURRENCY"), env("RAILS_MAX_THREADS")), (Some("3"), Some("4")));
+    assert_eq!(plan.app.flags.unwrap().threads, Some(7));
+
+    let own = here.resolve(&Typed::default().with(Key::Start, "/bin/sleep {port}"));
+    assert_eq!((own.app.env.len(), own.app.flags), (0, None));
+}

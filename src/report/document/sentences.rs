@@ -336,6 +336,8 @@ mod tests {
             limit: Limit::unknown(WaitingEvidence::NotSaturated),
             goals: Vec::new(),
             goals_rps: None,
+            latency_at_rps: None,
+            latency_s_p95: None,
             equivalent: Vec::new(),
             settings: Settings::default(),
             memory_bytes: None,

@@ -116,18 +116,32 @@ fn settings(story: &Story, decision: &Decision, language: Language) -> Section {
     Section::new(labels.settings, blocks)
 }
 
-/// Configurations as good as the chosen one.
+/// Configurations as good as the chosen one; where their latencies were compared, beside its own.
 fn equivalents(story: &Story, decision: &Decision, language: Language) -> Section {
     let (say, labels) = (language.phrases(), language.labels());
-    let row = |other: &Equivalent| {
-        vec![
-            names::name_of(story, other.workers, other.threads, language),
-            say.share(other.ratio, other.ratio_interval),
-            other.memory_bytes.map(figures::bytes).unwrap_or_default(),
-        ]
+    let compared_rps = decision.latency_at_rps.filter(|_| !decision.equivalent.is_empty());
+    let compared_at = compared_rps.map(|rps| format!("p95, {}", figures::rate(rps)));
+    let row =
+        |workers: u16, threads: u16, beside: String, memory: Option<u64>, p95: Option<f64>| {
+            let p95 = p95.map_or_else(|| "-".to_string(), figures::latency);
+            let memory = memory.map(figures::bytes).unwrap_or_default();
+            let name = names::name_of(story, workers, threads, language);
+            [name, beside, memory].into_iter().chain(compared_at.is_some().then_some(p95)).collect()
+        };
+    let of_other = |it: &Equivalent| {
+        let beside = say.share(it.ratio, it.ratio_interval);
+        row(it.workers, it.threads, beside, it.memory_bytes, it.latency_s_p95)
     };
-    let head = [names::configurations(story, language), labels.capacity_beside, labels.memory];
-    let table = Table::new(&head, 1, decision.equivalent.iter().map(row).collect());
+    let of_chosen = || {
+        let Decision { workers, threads, memory_bytes, latency_s_p95, .. } = decision;
+        row(*workers, *threads, labels.chosen.to_string(), *memory_bytes, *latency_s_p95)
+    };
+    let chosen = compared_at.is_some().then(of_chosen).into_iter();
+    let mut head = vec![names::configurations(story, language), labels.capacity_beside];
+    head.push(labels.memory);
+    head.extend(compared_at.as_deref());
+    let rows = chosen.chain(decision.equivalent.iter().map(of_other)).collect();
+    let table = Table::new(&head, 1, rows);
     let title = say.list(&[labels.equivalent, labels.least_memory_first].map(String::from));
     Section::new(title, vec![Block::Table(table)])
 }

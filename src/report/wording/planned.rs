@@ -82,6 +82,7 @@ pub fn value(value: &PlannedValue, language: Language) -> String {
         PlannedValue::Headers(names) | PlannedValue::Variables(names) => {
             say.names_alone(&names.join(", "))
         }
+        PlannedValue::DeployedVariables(variables) => variables.join(", "),
         PlannedValue::Slo { common, has_own } => say.planned_goal(common.as_ref(), *has_own),
         PlannedValue::Objective(objective) => say.objective(objective),
         PlannedValue::Cores(cores) => allowance(cores, language),

@@ -15,8 +15,8 @@ use super::knobs::{Knob, Knobs, Values};
 use super::python;
 use super::signals::SIGTERM;
 use super::{
-    About, Accepts, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch,
-    Listen, ProcessFacts, Recipe, Recommended,
+    About, Accepts, Adapter, App, CommandLine, FlagNames, Framework, Inspection, InspectionError,
+    Launch, Listen, ProcessFacts, Recipe, Recommended,
 };
 use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
@@ -102,6 +102,10 @@ impl Adapter for Gunicorn {
 
     fn worker_kind(&self, config: &str) -> Option<String> {
         worker_class(config)
+    }
+
+    fn flag_names(&self) -> FlagNames {
+        FlagNames { workers: &["-w", "--workers"], threads: &["--threads"] }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {

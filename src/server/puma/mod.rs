@@ -17,8 +17,8 @@ use super::filled::filled;
 use super::rack;
 use super::signals::SIGTERM;
 use super::{
-    About, Accepts, Adapter, App, CommandLine, Inspection, InspectionError, Knobs, Launch, Listen,
-    ProcessFacts, ReadyLine, Recipe, Recommended, Stats,
+    About, Accepts, Adapter, App, CommandLine, FlagNames, Inspection, InspectionError, Knobs,
+    Launch, Listen, ProcessFacts, ReadyLine, Recipe, Recommended, Stats,
 };
 use crate::terms::{BootFailureKind, Configuration, Role, Settings, WorkerStats};
 
@@ -51,6 +51,10 @@ impl Adapter for Puma {
     /// From 7 on it accepts without looking for a free thread.
     fn accepts(&self, version: (u32, u32)) -> Accepts {
         if version >= (7, 0) { Accepts::Any } else { Accepts::Free }
+    }
+
+    fn flag_names(&self) -> FlagNames {
+        FlagNames { workers: &["-w", "--workers"], threads: &["-t", "--threads"] }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {

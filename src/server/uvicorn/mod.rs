@@ -12,8 +12,8 @@ use super::knobs::{Knob, Knobs, Values};
 use super::python;
 use super::signals::SIGTERM;
 use super::{
-    About, Adapter, App, CommandLine, Framework, Inspection, InspectionError, Launch, Listen,
-    ProcessFacts, Recipe, Recommended,
+    About, Adapter, App, CommandLine, FlagNames, Framework, Inspection, InspectionError, Launch,
+    Listen, ProcessFacts, Recipe, Recommended,
 };
 use crate::terms::{BootFailureKind, Configuration, Role, Settings};
 
@@ -61,6 +61,10 @@ impl Adapter for Uvicorn {
 
     fn is_event_loop(&self) -> bool {
         true
+    }
+
+    fn flag_names(&self) -> FlagNames {
+        FlagNames { workers: &["--workers"], threads: &[] }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {

@@ -28,6 +28,7 @@ fn may_differ(value: &PlannedValue) -> bool {
             | PlannedValue::Timeout { .. }
             | PlannedValue::Environment(_)
             | PlannedValue::Variables(_)
+            | PlannedValue::DeployedVariables(_)
             | PlannedValue::Probe(_)
             | PlannedValue::Runtime(_)
     )

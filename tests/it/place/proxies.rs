@@ -6,7 +6,7 @@ use super::*;
 /// Replies with the port that its connection comes from.
 const APP: &str = "[200, {'Content-Type' => 'text/plain'}, [env['puma.socket'].peeraddr[1].to_s]]";
 
-fn is_there(program: &str) -> bool {
+pub fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

@@ -3,7 +3,8 @@
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
-use sweetspot::terms::{Advice, Counts, SettingAdvice};
+use sweetspot::plan::{Invoker, Surroundings, Typed};
+use sweetspot::terms::{Advice, Bytes, Cores, Counts, SettingAdvice, SettingsRemark};
 
 use super::*;
 
@@ -32,11 +33,11 @@ struct Started(Kept);
 
 impl Started {
     /// Ready: it answers at a socket in the folder `socket_in`.
-    fn new(app: &TestApp, settings: &Settings, socket_in: &Path) -> Self {
+    fn new(app: &TestApp, settings: &Settings, flags: &[&str], socket_in: &Path) -> Self {
         let socket = socket_in.join("puma.sock");
         let mut command = Command::new("puma");
         command.args(["-e", "production", "-b", &format!("unix://{}", socket.display())]);
-        command.args(["config.ru"]).current_dir(app.path());
+        command.args(flags).args(["config.ru"]).current_dir(app.path());
         for name in VARIABLES {
             command.env_remove(name);
         }
@@ -76,9 +77,25 @@ fn app_with(config: Option<(&str, &str)>) -> TestApp {
 fn look(app: &TestApp) -> (App, Inspection) {
     let mut recognised = sweetspot::plan::recognise(&app.path()).unwrap();
     choose_server(&mut recognised, None).unwrap();
-    let settings = LocalSettings { app: recognised.clone(), ..app.settings() };
-    let inspection = Local::new(settings, StopSignal::default()).unwrap().inspect().unwrap();
+    let inspection = inspected(app, recognised.clone());
     (recognised, inspection)
+}
+
+fn inspected(test: &TestApp, app: App) -> Inspection {
+    let settings = LocalSettings { app, ..test.settings() };
+    Local::new(settings, StopSignal::default()).unwrap().inspect().unwrap()
+}
+
+/// As `tune` finds it, with what its deployment's files say.
+fn planned(app: &TestApp) -> App {
+    let surroundings = Surroundings {
+        folder: app.path(),
+        cores: Cores::new(2.0).unwrap(),
+        memory: Bytes(1 << 30),
+        program_folders: vec!["/usr/local/bin".into(), "/usr/bin".into()],
+        invoker: Invoker { uid: 1000, sudo_uid: None },
+    };
+    sweetspot::plan::resolve(&Typed::default(), &surroundings).unwrap().app
 }
 
 fn settings_for(app: &TestApp, workers: u16, threads: u16) -> Settings {
@@ -101,7 +118,7 @@ fn the_printed_variables_give_exactly_the_configuration() {
             let printed: Vec<&str> = settings.env.keys().map(String::as_str).collect();
             assert_eq!(printed.join(" "), names, "{config:?}");
             let sockets = tempfile::tempdir().unwrap();
-            let started = Started::new(&app, &settings, sockets.path());
+            let started = Started::new(&app, &settings, &[], sockets.path());
             started.assert_runs(workers.into(), threads.into(), &format!("{config:?}"));
             drop(started);
             wait_until("Puma has ended", || app.processes().is_empty());
@@ -120,7 +137,7 @@ fn the_printed_lines_give_exactly_the_configuration_as_the_apps_own_file() {
         assert_eq!(settings.advice[0], Advice::from(fixed).into());
         fs::write(app.path().join("config/puma.rb"), &settings.config_snippet).unwrap();
         let sockets = tempfile::tempdir().unwrap();
-        let started = Started::new(&app, &Settings::default(), sockets.path());
+        let started = Started::new(&app, &Settings::default(), &[], sockets.path());
         started.assert_runs(workers.into(), threads.into(), &settings.config_snippet);
         drop(started);
         wait_until("Puma has ended", || app.processes().is_empty());
@@ -135,4 +152,35 @@ fn settings_that_refuse_the_numbers_we_try_are_still_read() {
     assert_eq!(inspection.current, configuration(2, 4));
     assert_eq!(inspection.obeys, server::Obeys::default());
     app.assert_nothing_is_left();
+}
+
+#[test]
+fn todays_setting_is_that_of_the_command_and_the_variables_that_deploy_the_app() {
+    let clear = "env:\n  clear:\n    WEB_CONCURRENCY: 3\n    RAILS_MAX_THREADS: 2\n";
+    for (config, file, text, flags) in [
+        (RAILS, "Procfile", "web: bundle exec puma -w 3 -t 2:2\n", "-w 3 -t 2:2"),
+        ("workers 4\n", "Procfile", "web: puma --workers=3 -t ${MAX_THREADS:-2}\n", "--workers 3"),
+        (RAILS, "Dockerfile", "ENV WEB_CONCURRENCY=3 RAILS_MAX_THREADS=2\n", ""),
+        (RAILS, "config/deploy.yml", clear, ""),
+    ] {
+        let app = app_with(Some(("config/puma.rb", config)));
+        fs::write(app.path().join(file), text).unwrap();
+        let planned = planned(&app);
+        let inspection = inspected(&app, planned.clone());
+        assert_eq!(inspection.current, configuration(3, 2), "{text}");
+        let first = SettingsRemark::FlagsComeFirst { file: file.into(), flags: flags.into() };
+        let is_said = inspection.remarks.contains(&first.into());
+        assert_eq!(is_said, !flags.is_empty(), "{text}: {:?}", inspection.remarks);
+
+        let settings = Settings { env: planned.env.clone(), ..Settings::default() };
+        let sockets = tempfile::tempdir().unwrap();
+        let flags: Vec<&str> = match flags {
+            "--workers 3" => vec!["--workers", "3", "-t", "2"],
+            _ => flags.split_whitespace().collect(),
+        };
+        let started = Started::new(&app, &settings, &flags, sockets.path());
+        started.assert_runs(3, 2, text);
+        drop(started);
+        wait_until("Puma has ended", || app.processes().is_empty());
+    }
 }

@@ -439,12 +439,15 @@ pub fn decision() -> Decision {
         limit: busy_cores(),
         goals: Vec::new(),
         goals_rps: None,
+        latency_at_rps: Some(172.0),
+        latency_s_p95: Some(0.081),
         equivalent: vec![Equivalent {
             workers: 2,
             threads: 8,
             ratio: 0.991,
             ratio_interval: [0.972, 1.01],
             memory_bytes: Some(301 << 20),
+            latency_s_p95: Some(0.093),
         }],
         settings: Settings {
             start: String::new(),

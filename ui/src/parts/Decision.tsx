@@ -2,7 +2,7 @@
 
 import { drawSure, sureRows, sureTable } from "../charts/sure";
 import type { Decision, Limit, SessionPage, Settings } from "../data";
-import { bytes, change, interval, number, percent, rate, ratio } from "../figures";
+import { bytes, change, interval, latency, number, percent, rate, ratio } from "../figures";
 import { nameOf } from "../setting";
 import { useView, useWords } from "../view";
 import { fill } from "../words";
@@ -147,10 +147,20 @@ function Sure({ session }: { session: SessionPage }) {
               {" "}({ratio(it.ratio)}{it.memory_bytes !== null && `, ${bytes(it.memory_bytes)}`})
             </span>
           ))}
+          {compared(session)}
         </p>
       )}
     </section>
   );
+}
+
+/** The latencies of settings that hold as much, each at the same rate. */
+function compared(session: SessionPage): string {
+  const { decision } = session;
+  if (!decision || decision.latency_at_rps === null) return "";
+  const known = [decision, ...decision.equivalent].flatMap((it) =>
+    it.latency_s_p95 === null ? [] : [`${nameOf(it, session)} ${latency(it.latency_s_p95)}`]);
+  return `; p95, ${rate(decision.latency_at_rps)}: ${known.join(", ")}`;
 }
 
 function WhatLimits({ limit, name }: { limit: Limit; name: string }) {

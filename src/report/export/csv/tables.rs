@@ -113,9 +113,10 @@ fn equivalent(story: &Story) -> Table {
             it.ratio_interval[0].to_string(),
             it.ratio_interval[1].to_string(),
             optional(it.memory_bytes),
+            optional(it.latency_s_p95),
         ]
     });
-    let header = "workers,threads,ratio,ratio_low,ratio_high,memory_bytes";
+    let header = "workers,threads,ratio,ratio_low,ratio_high,memory_bytes,latency_s_p95";
     Table::new("equivalent.csv", header, rows)
 }
 

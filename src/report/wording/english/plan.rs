@@ -31,6 +31,7 @@ impl PlanPhrases for English {
             PlannedValue::User(_) => "user",
             PlannedValue::Environment(_) => "environment",
             PlannedValue::Variables(_) => "variables",
+            PlannedValue::DeployedVariables(_) => "deployed with",
             PlannedValue::ReadyPath(_) => "ready path",
             PlannedValue::DbConnections(_) => "db connections",
             PlannedValue::Seed(_) => "seed",
@@ -48,6 +49,7 @@ impl PlanPhrases for English {
             PlanSource::App => "found in the app".to_string(),
             PlanSource::Inspection => "app".to_string(),
             PlanSource::Default => "default".to_string(),
+            PlanSource::Deployment { files } => files.join(", "),
             PlanSource::ReverseProxy { name, file } => {
                 format!("as {} keeps them, named in {file}", name.name())
             }

@@ -35,6 +35,10 @@ fn of_settings(remark: &SettingsRemark) -> String {
         SettingsRemark::FilesNotWritten { files } => {
             format!("{} is not written to while measuring", files.join(" and "))
         }
+        SettingsRemark::FlagsComeFirst { file, flags } => format!(
+            "{file} starts it with {flags}, which comes before its variables and its own file: \
+             another setting has to be made there"
+        ),
         SettingsRemark::WithoutTls => "it is measured over plain HTTP, without its certificate: \
                                        what TLS costs of the processor is not in the figures"
             .into(),

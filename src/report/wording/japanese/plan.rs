@@ -31,6 +31,7 @@ impl PlanPhrases for Japanese {
             PlannedValue::User(_) => "ユーザー",
             PlannedValue::Environment(_) => "実行環境",
             PlannedValue::Variables(_) => "環境変数",
+            PlannedValue::DeployedVariables(_) => "本番の環境変数",
             PlannedValue::ReadyPath(_) => "起動確認のパス",
             PlannedValue::DbConnections(_) => "DB 接続",
             PlannedValue::Seed(_) => "乱数の種",
@@ -48,6 +49,7 @@ impl PlanPhrases for Japanese {
             PlanSource::App => "アプリから判断".to_string(),
             PlanSource::Inspection => "アプリ".to_string(),
             PlanSource::Default => "既定値".to_string(),
+            PlanSource::Deployment { files } => files.join("、"),
             PlanSource::ReverseProxy { name, file } => {
                 format!("{file} にある {} が接続を保つため", name.name())
             }

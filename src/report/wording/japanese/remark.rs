@@ -32,6 +32,10 @@ fn of_settings(remark: &SettingsRemark) -> String {
         SettingsRemark::FilesNotWritten { files } => {
             format!("計測中は {} に書き込みません", files.join("、"))
         }
+        SettingsRemark::FlagsComeFirst { file, flags } => format!(
+            "{file} の {flags} は、環境変数やサーバーの設定ファイルより優先されます。\
+             設定を変えるときはそこを変えてください"
+        ),
         SettingsRemark::WithoutTls => {
             "証明書を使わず、平文の HTTP で計測します。TLS にかかる CPU は数値に含まれません".into()
         }

@@ -1,0 +1,45 @@
+//! Workers and threads that the flags of a server's command give, as the files that deploy the app
+//! have it.
+//!
+//! In: the flags. Out: the app's settings as they are with them. Only computes.
+
+use super::Inspection;
+use crate::terms::{Configuration, SettingsRemark};
+
+/// As a server spells its flags for workers and threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlagNames {
+    pub workers: &'static [&'static str],
+    pub threads: &'static [&'static str],
+}
+
+impl FlagNames {
+    /// It has none, or none that are read.
+    pub const NONE: Self = Self { workers: &[], threads: &[] };
+}
+
+/// What a command gives by flags, which come before the server's own file and before variables.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Flags {
+    /// At least 1: none of Puma's is one process.
+    pub workers: Option<u16>,
+    /// The most of a worker; at least 1.
+    pub threads: Option<u16>,
+    /// The file that has the command.
+    pub file: &'static str,
+    /// Those that are numbers, as they are written: no variable changes them.
+    pub fixed: Vec<String>,
+}
+
+impl Flags {
+    pub(super) fn apply_to(&self, inspection: &mut Inspection) {
+        let Configuration { workers, threads } = inspection.current;
+        let workers = self.workers.unwrap_or(workers.get());
+        let threads = self.threads.unwrap_or(threads.get());
+        inspection.current = Configuration::new(workers, threads).unwrap_or(inspection.current);
+        if !self.fixed.is_empty() {
+            let (file, flags) = (self.file.to_string(), self.fixed.join(" "));
+            inspection.remarks.push(SettingsRemark::FlagsComeFirst { file, flags }.into());
+        }
+    }
+}
