@@ -85,7 +85,7 @@ impl Sampler {
         let throttling = Throttling::start(throttling_groups(&watched));
         let queue = ListenQueue::open(watched.port, watched.socket.as_deref(), root);
         let mut sampler = Self {
-            tree: Tree::new(watched.roots.clone(), watched.cgroup.clone()),
+            tree: Tree::new(&watched),
             serving: Serving::new(watched.port, watched.socket.clone()),
             cores: Cores::start(),
             core_choice: cores,

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::process::{LookDepth, Process, Resources, States, tick_ns};
 use super::text;
+use super::watched::Watched;
 
 /// All process ids that `/proc` shows, in no particular order.
 ///
@@ -43,6 +44,7 @@ pub(super) fn ticks_since_boot() -> u64 {
 /// The processes of the server, kept up to date.
 pub(super) struct Tree {
     roots: Vec<u32>,
+    adopter: Option<u32>,
     cgroup: Option<PathBuf>,
     pub processes: Vec<Process>,
     /// Processes that were looked at and are not ours, so that a host with many costs little.
@@ -74,10 +76,11 @@ const SCANS_A_GENERATION: u32 = 25;
 
 impl Tree {
     /// Nothing is looked at yet.
-    pub fn new(roots: Vec<u32>, cgroup: Option<PathBuf>) -> Self {
+    pub fn new(watched: &Watched) -> Self {
         Self {
-            roots,
-            cgroup,
+            roots: watched.roots.clone(),
+            adopter: watched.adopter,
+            cgroup: watched.cgroup.clone(),
             processes: Vec::new(),
             strangers: HashSet::new(),
             loadavg: File::open("/proc/loadavg").ok(),
@@ -148,8 +151,8 @@ impl Tree {
             self.strangers.clear();
         }
         let Ok(mut pids) = all_pids() else { return };
-        let ours: HashSet<u32> =
-            self.processes.iter().filter(|p| !p.is_gone).map(|p| p.pid).collect();
+        let known = self.processes.iter().filter(|p| !p.is_gone).map(|p| p.pid);
+        let ours: HashSet<u32> = known.chain(self.adopter).collect();
         self.strangers.retain(|pid| pids.contains(pid));
         pids.retain(|pid| !ours.contains(pid) && !self.strangers.contains(pid));
         let parents: HashMap<u32, u32> =

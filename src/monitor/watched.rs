@@ -25,6 +25,8 @@ pub struct Watched {
     /// The processes that the server was started with, its first one first; their descendants are
     /// found anew at each look. Not empty.
     pub roots: Vec<u32>,
+    /// A process all of whose children are the server's; `None`: there is none.
+    pub adopter: Option<u32>,
     pub role: RoleOf,
     /// The loopback port or unix socket whose listen queue is looked at.
     pub port: Option<u16>,
@@ -46,7 +48,7 @@ impl Watched {
     /// These processes and what is below them, and nothing else that would have to be known.
     pub fn processes(roots: Vec<u32>, role: RoleOf) -> Self {
         let group = GroupFolders::default();
-        let (port, socket, cgroup, probe, stats) = (None, None, None, None, None);
-        Self { roots, role, port, socket, cgroup, group, probe, stats }
+        let (adopter, port, socket, cgroup, probe, stats) = (None, None, None, None, None, None);
+        Self { roots, adopter, role, port, socket, cgroup, group, probe, stats }
     }
 }

@@ -229,6 +229,7 @@ pub fn run(
     let is_one_tree = found.roots.len() == 1;
     let watched = Watched {
         roots: found.roots,
+        adopter: None,
         role: Box::new(|seen| role_from_title(seen.is_root, seen.title)),
         port: found.port,
         socket: found.socket,

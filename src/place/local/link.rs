@@ -85,6 +85,12 @@ impl Link {
         }
     }
 
+    /// The guardian, which adopts what makes itself independent: all below it was started for the
+    /// server.
+    pub fn guardian(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Tells the guardian what to do.
     ///
     /// # Errors
@@ -164,7 +170,7 @@ impl Link {
 
     /// Ends what a guardian that was killed left to us.
     fn end_orphans(&self) {
-        let guardian = self.child.id();
+        let guardian = self.guardian();
         let deadline = Instant::now() + ANSWER;
         loop {
             let orphans = processes::children_of(std::process::id(), guardian, &self.mark);

@@ -17,11 +17,13 @@ use crate::terms::{Role, ServerEnd};
 const TO_REPLACE: Duration = Duration::from_secs(2);
 
 impl Local {
-    /// The processes that serve now, as the adapter tells them; none while no server runs.
+    /// The processes that serve now, as the adapter tells them, also where they made themselves
+    /// independent of those that we started; none while no server runs.
     pub fn workers(&self) -> Vec<u32> {
         let Some(running) = &self.running else { return Vec::new() };
         let roots = running.processes.running(Part::Server);
-        let pids = processes::with_descendants(roots.clone());
+        let below = processes::descendants(self.link.guardian());
+        let pids: Vec<u32> = below.into_iter().map(|process| process.pid).collect();
         let serving = self.serving(running).among(&pids);
         let role = self.role_of(running);
         let is_worker = |pid: &u32| {
@@ -67,6 +69,7 @@ impl Local {
     pub(super) fn watched(&self, running: &Running) -> Watched {
         Watched {
             roots: running.processes.pids(),
+            adopter: Some(self.link.guardian()),
             role: self.role_of(running),
             port: Some(running.address.port()),
             socket: running.socket.clone(),

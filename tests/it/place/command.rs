@@ -1,7 +1,10 @@
 //! Servers that sweetspot does not know, started by a command: several workers, one process, Python
 //! and Ruby; and what is particular to them.
 
-use sweetspot::terms::BootFailureKind;
+use std::ops::ControlFlow;
+
+use sweetspot::place::Offer;
+use sweetspot::terms::{BootFailureKind, Offered, Role};
 
 use super::*;
 use crate::failures::site::Site;
@@ -81,6 +84,31 @@ fn a_single_process_is_its_own_worker_also_below_a_shell() {
         assert!(title(serving[0]).contains("http.server"), "{start_with}");
         app.end(&mut local);
     }
+}
+
+#[test]
+fn a_server_that_makes_itself_independent_is_found_watched_and_ended() {
+    let serve = "exec python3 -m http.server --bind 127.0.0.1 {port}";
+    // Whoever started it has ended, the first process does not know it.
+    let start_with = format!("sh -c '(setsid sh -c \"{serve}\" &); exec sleep 1000'");
+    let app = app(&start_with, "", &[("index.html", "ok")]);
+    let mut local = on_command(&app);
+    start(&mut local, 1, 1);
+    let serving = local.workers();
+    assert_eq!(serving.len(), 1, "{serving:?}");
+    assert!(title(serving[0]).contains("http.server"), "{}", title(serving[0]));
+    let offer = Offer {
+        offered: Offered::Closed { clients: 1, think: Duration::from_millis(50) },
+        warm_up: Duration::ZERO,
+        duration: Duration::from_secs(1),
+        seed: 1,
+        connection: None,
+    };
+    let observed = local.offer(&offer, &mut |_| ControlFlow::Continue(())).unwrap();
+    let all = observed.monitor.seconds.iter().flat_map(|second| &second.processes);
+    let roles: Vec<Role> = all.filter(|it| it.pid == serving[0]).map(|it| it.role).collect();
+    assert!(!roles.is_empty() && roles.iter().all(|role| *role == Role::Worker), "{roles:?}");
+    app.end(&mut local);
 }
 
 #[test]

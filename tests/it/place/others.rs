@@ -73,10 +73,12 @@ const OTHERS: &[Other] = &[
     },
     Other {
         program: "passenger",
-        start: "passenger start --address 127.0.0.1 --port {port} --max-pool-size {workers} \
-                --min-instances {workers} --environment production",
+        start: "passenger start --engine builtin --address 127.0.0.1 --port {port} \
+                --max-pool-size {workers} --min-instances {workers} --environment production \
+                --disable-security-update-check --log-file /dev/null --pid-file passenger.pid",
         env: &[],
         file: ("config.ru", RACK),
+        // Its core takes all connections and hands them on.
         settings: &[((1, 1), 1), ((2, 1), 1)],
     },
     Other {
