@@ -61,7 +61,7 @@ test-vm: ## the monitor, limits and a tune on version 2 of control groups, in a 
 test-modern: ## the servers' tests with today's Puma, Ruby, Rails and others, on Debian unstable (root; 7 minutes)
 	@scripts/test-modern
 
-test-others: ## start and tune servers known by their command alone: granian, hypercorn, uWSGI, Bun, Deno, Passenger, Spring Boot (12 minutes)
+test-others: ## start and tune servers known by their command alone: granian, hypercorn, uWSGI, Bun, Deno, Passenger, Spring Boot (9 minutes)
 	@scripts/test-others
 
 test-readers: ## have HdrHistogram's Python package and vegeta read our output files

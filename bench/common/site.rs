@@ -14,7 +14,7 @@ use super::{Result, checkout, program};
 
 /// None yet; ended when they are dropped.
 pub fn services(stop: &StopSignal) -> Result<Services> {
-    Ok(Services::begin(&program(), &scratch_places(), stop.clone())?)
+    Ok(Services::begin(&program(), &scratch_places(), None, stop.clone())?)
 }
 
 /// Starts the service of the published experiment with a slow endpoint: it answers when the time

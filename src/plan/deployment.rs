@@ -11,7 +11,7 @@ use crate::server::{Adapter, App, FlagNames, Flags};
 
 /// Variables by which apps are told how large to be, and how to use memory and compiler. Only
 /// numbers are taken from them: no secret is one of these.
-const VARIABLES: [&str; 12] = [
+const VARIABLES: [&str; 15] = [
     "WEB_CONCURRENCY",
     "RAILS_MAX_THREADS",
     "RAILS_MIN_THREADS",
@@ -20,18 +20,16 @@ const VARIABLES: [&str; 12] = [
     "MAX_THREADS",
     "MIN_THREADS",
     "UNICORN_WORKERS",
+    "UNICORN_PROCESSES",
     "GUNICORN_WORKERS",
+    "GUNICORN_PROCESSES",
     "GUNICORN_THREADS",
+    "UVICORN_WORKERS",
     "MALLOC_ARENA_MAX",
     "RUBY_YJIT_ENABLE",
 ];
 
-/// Where variables are looked for beside commands; what stands later comes before what stands
-/// earlier.
-const FILES: [&str; 5] =
-    ["Dockerfile", "compose.yaml", "docker-compose.yml", "fly.toml", "config/deploy.yml"];
-
-/// A command, with the code of the app's own shell scripts that it runs.
+/// A command, with the code of the app's own shell scripts that it runs: a line each.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Command {
     pub file: &'static str,
@@ -58,27 +56,19 @@ impl Deployment {
             let text = [own.as_str(), &scripts(folder, &own)].join("\n");
             (!own.is_empty()).then_some(Command { file, text })
         };
-        let commands: Vec<Command> = kinds.into_iter().filter_map(command).collect();
+        // Where an app is run comes before what its image holds.
+        let files = [
+            ("Dockerfile", image as fn(&str) -> Vec<(&str, &str)>),
+            ("fly.toml", fly),
+            ("config/deploy.yml", kamal),
+        ];
         let mut variables = Variables::new();
-        for file in FILES {
+        for (file, of) in files {
             let text = read(file).unwrap_or_default();
-            let text = if file == "Dockerfile" { instructions(&text, "ENV") } else { text };
-            // Of several roles the first is the one that serves.
-            for (name, value) in assigned(&text).into_iter().rev() {
-                variables.insert(name.to_string(), (value.to_string(), file));
-            }
+            let found = of(&text).into_iter().filter(|(name, value)| is_size(name, value));
+            variables.extend(found.map(|(name, value)| (name.into(), (value.into(), file))));
         }
-        for Command { file, text } in &commands {
-            for word in words(text) {
-                let Some((name, text)) = word.split_once('=') else { continue };
-                let expanded = expanded(text, &|name| value(&variables, name));
-                let is_one = |it: &String| VARIABLES.contains(&name) && is_value(it);
-                if let Some(it) = expanded.filter(is_one) {
-                    variables.insert(name.to_string(), (it, file));
-                }
-            }
-        }
-        Self { commands, variables }
+        Self { commands: kinds.into_iter().filter_map(command).collect(), variables }
     }
 
     /// Gives an app the size that it has there: variables, unless they are `given` nearer, and
@@ -93,33 +83,61 @@ impl Deployment {
             self.variables.clear();
             return;
         }
-        let given = |name: &str| app.env.get(name).cloned().or_else(|| given(name));
-        self.variables.retain(|name, _| given(name).is_none());
         let programs = adapter.about().programs;
-        app.flags = self.flags(programs, adapter.flag_names(), &given);
+        let given = |name: &str| app.env.get(name).cloned().or_else(|| given(name));
+        // What starts the server under another name gives it no such flags.
+        let starts = |it: &&Command| {
+            it.starts(programs).or_else(|| it.starts(&["rails", "rackup"])).is_some()
+        };
+        if let Some(command) = self.commands.iter().find(starts) {
+            for word in words(&command.text) {
+                let Some((name, text)) = word.split_once('=') else { continue };
+                let of = |name: &str| given(name).or_else(|| value(&self.variables, name));
+                if let Some(it) = expanded(text, &of).filter(|it| is_size(name, it)) {
+                    self.variables.insert(name.to_string(), (it, command.file));
+                }
+            }
+            let of = |name: &str| given(name).or_else(|| value(&self.variables, name));
+            app.flags = command.flags(programs, adapter.flag_names(), &of);
+        }
+        // Other servers take numbers alone.
+        let is_read = |value: &str| value != "auto" || adapter.name() == "puma";
+        self.variables.retain(|name, (value, _)| given(name).is_none() && is_read(value));
         let variables = self.variables.iter();
         app.env.extend(variables.map(|(name, (value, _))| (name.clone(), value.clone())));
     }
+}
 
-    /// The flags of the first command that starts this server.
+impl Command {
+    /// What stands behind one of these programs, up to the end of its own command.
+    fn starts(&self, programs: &[&str]) -> Option<Vec<&str>> {
+        let is_it = |word: &&str| programs.contains(&word.rsplit('/').next().unwrap_or(word));
+        self.text.lines().flat_map(|line| line.split([';', '&', '|'])).find_map(|command| {
+            let mut rest = words(command).skip_while(|word| !is_it(word));
+            rest.next()?;
+            Some(rest.collect())
+        })
+    }
+
+    /// The flags that it gives one of these programs.
     fn flags(
         &self,
         programs: &[&str],
         names: FlagNames,
-        given: &dyn Fn(&str) -> Option<String>,
+        of: &dyn Fn(&str) -> Option<String>,
     ) -> Option<Flags> {
-        let of = |name: &str| given(name).or_else(|| value(&self.variables, name));
-        self.commands.iter().find_map(|command| {
-            let is_it = |word: &&str| programs.contains(&word.rsplit('/').next().unwrap_or(word));
-            let mut rest = words(&command.text).skip_while(|word| !is_it(word));
-            rest.next()?;
-            let rest: Vec<&str> = rest.collect();
-            let mut flags = Flags { file: command.file, ..Flags::default() };
-            flags.workers = count(&rest, names.workers, &of, &mut flags.fixed);
-            flags.threads = count(&rest, names.threads, &of, &mut flags.fixed);
-            (flags.workers.or(flags.threads).is_some()).then_some(flags)
-        })
+        let rest = self.starts(programs)?;
+        let mut flags = Flags { file: self.file, ..Flags::default() };
+        flags.workers = count(&rest, names.workers, of, &mut flags.fixed);
+        flags.threads = count(&rest, names.threads, of, &mut flags.fixed);
+        (flags.workers.or(flags.threads).is_some()).then_some(flags)
     }
+}
+
+/// Is this a variable that says how large an app is, with a number?
+fn is_size(name: &str, value: &str) -> bool {
+    let is_number = value.parse::<u32>().is_ok();
+    VARIABLES.contains(&name) && (is_number || (name == "WEB_CONCURRENCY" && value == "auto"))
 }
 
 fn value(variables: &Variables, name: &str) -> Option<String> {
@@ -133,9 +151,11 @@ fn count(
     of: &dyn Fn(&str) -> Option<String>,
     fixed: &mut Vec<String>,
 ) -> Option<u16> {
+    let number = |text: &str| expanded(text, of)?.rsplit(':').next()?.parse::<u16>().ok();
     let pairs = words.iter().zip(words.iter().skip(1).copied().chain([""]));
-    let (flag, value) = pairs.filter_map(|(word, next)| given(word, next, names)).last()?;
-    let number = expanded(value, of)?.rsplit(':').next()?.parse::<u16>().ok()?;
+    let given = pairs.filter_map(|(word, next)| given(word, next, names));
+    let known = given.filter_map(|(flag, value)| Some((flag, value, number(value)?)));
+    let (flag, value, number) = known.last()?;
     if !value.contains('$') {
         fixed.push(format!("{flag} {value}"));
     }
@@ -157,20 +177,76 @@ fn given<'a>(word: &'a str, next: &'a str, names: &[&'a str]) -> Option<(&'a str
     })
 }
 
-/// The variables that lines give a number: `NAME: 3`, `NAME = "3"`, `- NAME=3`, `NAME 3`. The first
-/// line of a name counts.
-fn assigned(text: &str) -> Vec<(&str, &str)> {
-    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-    let is_between = |c: char| c.is_whitespace() || "\"'=:".contains(c);
-    let pairs = lines.flat_map(move |line| {
-        let words: Vec<&str> = line.split(is_between).filter(|word| !word.is_empty()).collect();
-        words.windows(2).map(|pair| (pair[0], pair[1])).collect::<Vec<_>>()
-    });
-    pairs.filter(|(name, value)| VARIABLES.contains(name) && is_value(value)).collect()
+/// The variables of an image: `ENV NAME=3`, `ENV NAME 3`. Of several the last counts.
+fn image(text: &str) -> Vec<(&str, &str)> {
+    let mut stages: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            [from, image, ..] if from.eq_ignore_ascii_case("FROM") => {
+                // Built on a stage of this file, it has what that has.
+                let base = stages.iter().find(|(name, _)| *name == image);
+                let lines = base.map(|(_, lines)| lines.clone()).unwrap_or_default();
+                let name = if words.len() > 3 { words[3] } else { "" };
+                stages.push((name, lines));
+            }
+            _ => match stages.last_mut() {
+                Some((_, lines)) => lines.push(line),
+                None => stages.push(("", vec![line])),
+            },
+        }
+    }
+    let last = stages.pop().map(|(_, lines)| lines).unwrap_or_default();
+    let mut is_env = false;
+    let mut found = Vec::new();
+    for line in last.into_iter().filter(|line| !is_comment(line)) {
+        let first = line.split_whitespace().next().unwrap_or_default();
+        is_env |= first.eq_ignore_ascii_case("ENV");
+        if is_env {
+            found.extend(pairs(line));
+        }
+        is_env &= line.trim_end().ends_with('\\');
+    }
+    found
 }
 
-fn is_value(text: &str) -> bool {
-    text == "auto" || text.parse::<u32>().is_ok()
+/// The table `[env]`.
+fn fly(text: &str) -> Vec<(&str, &str)> {
+    let lines = text.lines().skip_while(|line| line.trim() != "[env]").skip(1);
+    lines.take_while(|line| !line.trim_start().starts_with('[')).flat_map(pairs).collect()
+}
+
+/// What all roles have, then what that of the web has, which comes before it. Of other roles
+/// nothing.
+fn kamal(text: &str) -> Vec<(&str, &str)> {
+    let mut path: Vec<(usize, &str)> = Vec::new();
+    let mut found: [Vec<(&str, &str)>; 2] = [Vec::new(), Vec::new()];
+    for line in text.lines().filter(|line| !is_comment(line) && !line.trim().is_empty()) {
+        let indent = line.len() - line.trim_start().len();
+        path.retain(|(outer, _)| *outer < indent);
+        let keys: Vec<&str> = path.iter().map(|(_, key)| *key).collect();
+        match keys[..] {
+            ["env", ..] => found[0].extend(pairs(line)),
+            ["servers", "web", "env", ..] => found[1].extend(pairs(line)),
+            _ => {}
+        }
+        if let Some((key, _)) = line.trim().split_once(':') {
+            path.push((indent, key));
+        }
+    }
+    found.concat()
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with('#')
+}
+
+/// Each word with the one behind it: `NAME: 3`, `NAME = "3"`, `NAME=3`, `NAME 3`.
+fn pairs(line: &str) -> Vec<(&str, &str)> {
+    let code = line.split(" #").next().unwrap_or_default();
+    let is_between = |c: char| c.is_whitespace() || "\"'=:".contains(c);
+    let words: Vec<&str> = code.split(is_between).filter(|word| !word.is_empty()).collect();
+    words.windows(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
 /// A word with the shell's variables put in, `$NAME` and `${NAME:-3}`; `None` where one has no
@@ -204,7 +280,8 @@ fn images_command(text: &str) -> String {
 
 /// The lines of one instruction, without its name.
 fn instructions(text: &str, instruction: &str) -> String {
-    let whole = text.replace("\\\n", " ");
+    let code: Vec<&str> = text.lines().filter(|line| !is_comment(line)).collect();
+    let whole = code.join("\n").replace("\\\n", " ");
     let arguments = |line: &str| {
         let (word, rest) = line.trim().split_once(char::is_whitespace)?;
         word.eq_ignore_ascii_case(instruction).then(|| rest.to_string())
@@ -249,9 +326,7 @@ pub fn words(commands: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const PUMA: FlagNames =
-        FlagNames { workers: &["-w", "--workers"], threads: &["-t", "--threads"] };
+    use crate::server::{self, Framework};
 
     fn deployment(files: &[(&str, &str)]) -> Deployment {
         let folder = tempfile::tempdir().unwrap();
@@ -263,73 +338,87 @@ mod tests {
         Deployment::read(folder.path())
     }
 
-    /// Name, value and file.
+    /// Name, value and file of each variable.
     type Found = Vec<(String, String, &'static str)>;
 
-    fn variables(files: &[(&str, &str)]) -> Found {
-        let all = deployment(files).variables.into_iter();
-        all.map(|(name, (value, file))| (name, value, file)).collect()
+    /// What an app on Puma gets of these files, with `MAX_THREADS=7` in its own environment.
+    fn sized(files: &[(&str, &str)]) -> (Found, Option<Flags>) {
+        let mut deployment = deployment(files);
+        let mut app = App::new("/", Framework::Rack, "config.ru");
+        let given = |name: &str| (name == "MAX_THREADS").then(|| "7".to_string());
+        deployment.apply_to(&mut app, server::find("puma").unwrap(), given);
+        let all = deployment.variables.into_iter();
+        (all.map(|(name, (value, file))| (name, value, file)).collect(), app.flags)
+    }
+
+    /// A file, what it holds, and the one variable that it gives with its value.
+    type Case<'a> = (&'static str, &'a str, Option<(&'a str, &'a str)>);
+
+    fn one(name: &str, value: &str, file: &'static str) -> Found {
+        vec![(name.into(), value.into(), file)]
     }
 
     #[test]
     fn numbers_are_taken_from_each_file_as_it_spells_them_and_nothing_else_is() {
-        let one = |name: &str, value: &str, file| vec![(name.into(), value.into(), file)];
-        let cases: [(&str, &str, Found); 9] = [
+        let cases: [Case<'_>; 11] = [
             (
                 "Dockerfile",
-                "FROM ruby\nENV RAILS_ENV=production \\\n    WEB_CONCURRENCY=\"4\" SECRET=7\n\
-                 RUN MAX_THREADS=1 bin/rake assets\n",
-                one("WEB_CONCURRENCY", "4", "Dockerfile"),
+                "FROM ruby\nENV RAILS_ENV=production \\\n# none\n    WEB_CONCURRENCY=\"4\" \
+                 SECRET=7\nRUN RAILS_MAX_THREADS=1 bin/rake assets\n",
+                Some(("WEB_CONCURRENCY", "4")),
             ),
             (
                 "Dockerfile",
-                "env RAILS_MAX_THREADS 5\n",
-                one("RAILS_MAX_THREADS", "5", "Dockerfile"),
+                "FROM ruby AS base\nENV WEB_CONCURRENCY=1\nENV WEB_CONCURRENCY=2\n\
+                 FROM base AS build\nENV WEB_CONCURRENCY=9\nFROM base\nCOPY . .\n",
+                Some(("WEB_CONCURRENCY", "2")),
             ),
-            ("Dockerfile", "ENV WEB_CONCURRENCY=$CORES\n", vec![]),
+            ("Dockerfile", "env RAILS_MAX_THREADS 5\n", Some(("RAILS_MAX_THREADS", "5"))),
+            ("Dockerfile", "ENV WEB_CONCURRENCY=$CORES\n", None),
             (
                 "config/deploy.yml",
-                "env:\n  clear:\n    # WEB_CONCURRENCY: 2\n    RAILS_MAX_THREADS: 3\n  \
-                 secret:\n    - SECRET_KEY_BASE\n",
-                one("RAILS_MAX_THREADS", "3", "config/deploy.yml"),
+                "env:\n  clear:\n    # WEB_CONCURRENCY: 2\n    RAILS_MAX_THREADS: 3 # not \
+                 RAILS_MIN_THREADS: 1\n  secret:\n    - SECRET_KEY_BASE\n",
+                Some(("RAILS_MAX_THREADS", "3")),
             ),
             (
                 "config/deploy.yml",
-                "servers:\n  web:\n    env:\n      WEB_CONCURRENCY: 3\n  jobs:\n    env:\n      \
-                 WEB_CONCURRENCY: 9\n",
-                one("WEB_CONCURRENCY", "3", "config/deploy.yml"),
+                "servers:\n  jobs:\n    env:\n      clear:\n        WEB_CONCURRENCY: 9\n  \
+                 web:\n    hosts:\n      - 10.0.0.1\n    env:\n      clear:\n        \
+                 WEB_CONCURRENCY: 3\nenv:\n  clear:\n    WEB_CONCURRENCY: 5\n",
+                Some(("WEB_CONCURRENCY", "3")),
             ),
             (
                 "fly.toml",
-                "[env]\n  WEB_CONCURRENCY = 'auto'\n",
-                one("WEB_CONCURRENCY", "auto", "fly.toml"),
-            ),
-            (
-                "docker-compose.yml",
-                "environment:\n  - WEB_CONCURRENCY=2\n",
-                one("WEB_CONCURRENCY", "2", "docker-compose.yml"),
+                "MAX = 1\n[env]\n  WEB_CONCURRENCY = 'auto'\n[vm]\n  RAILS_MAX_THREADS = 2\n",
+                Some(("WEB_CONCURRENCY", "auto")),
             ),
             (
                 "Procfile",
                 "web: env WEB_CONCURRENCY=${WEB_CONCURRENCY:-6} bundle exec puma\n",
-                one("WEB_CONCURRENCY", "6", "Procfile"),
+                Some(("WEB_CONCURRENCY", "6")),
             ),
-            ("Procfile", "web: env WEB_CONCURRENCY=$CORES puma\n", vec![]),
+            (
+                "Procfile",
+                "web: env RAILS_MAX_THREADS=${MAX_THREADS:-5} puma\n",
+                Some(("RAILS_MAX_THREADS", "7")),
+            ),
+            ("Procfile", "web: env WEB_CONCURRENCY=$CORES puma\n", None),
+            ("Procfile", "web: env MAX_THREADS=2 puma\n", None),
         ];
         for (file, text, expected) in cases {
-            assert_eq!(variables(&[(file, text)]), expected, "{text}");
+            let expected = expected.map_or_else(Vec::new, |(name, value)| one(name, value, file));
+            assert_eq!(sized(&[(file, text)]).0, expected, "{text}");
         }
-        let both = [
-            ("Dockerfile", "ENV WEB_CONCURRENCY=2\n"),
-            ("config/deploy.yml", "WEB_CONCURRENCY: 3"),
-        ];
-        assert_eq!(variables(&both), one("WEB_CONCURRENCY", "3", "config/deploy.yml"));
+        let kamal = ("config/deploy.yml", "env:\n  clear:\n    WEB_CONCURRENCY: 3\n");
+        let both = [("Dockerfile", "ENV WEB_CONCURRENCY=2\n"), kamal];
+        assert_eq!(sized(&both).0, one("WEB_CONCURRENCY", "3", "config/deploy.yml"));
     }
 
     #[test]
     fn a_commands_flags_are_read_as_a_shell_would_have_them() {
         let of = |files: &[(&str, &str)]| {
-            let flags = deployment(files).flags(&["puma"], PUMA, &|_| None)?;
+            let flags = sized(files).1?;
             Some((flags.workers, flags.threads, flags.file, flags.fixed.join(" ")))
         };
         let procfile = |command: &str| of(&[("Procfile", &format!("web: {command}\n"))]);
@@ -338,7 +427,7 @@ mod tests {
             Some((Some(3), Some(8), "Procfile", "-w 3 -t 5:8".into()))
         );
         assert_eq!(
-            procfile("puma -w3 --threads=${MIN:-1}:${RAILS_MAX_THREADS:-5}"),
+            procfile("puma -w3 --threads=${MIN:-1}:${RAILS_MAX_THREADS:-5} & sidekiq -t 25"),
             Some((Some(3), Some(5), "Procfile", "-w 3".into()))
         );
         assert_eq!(procfile("puma -w 0"), Some((Some(1), None, "Procfile", "-w 0".into())));
@@ -347,12 +436,18 @@ mod tests {
         {
             assert_eq!(procfile(without), None, "{without}");
         }
+        let start = "#!/bin/sh\nif [ -t 0 ]; then nc -w 2 db 5432; fi\nbin/rails db:prepare\n\
+                     exec bundle exec puma --workers 2 -t $RAILS_MAX_THREADS\n[ -w /app/tmp ]\n";
         let scripted = [
             ("Dockerfile", "ENV RAILS_MAX_THREADS=4\nCMD [\"/rails/bin/start\"]\n"),
-            ("bin/start", "#!/bin/sh\nexec bundle exec puma --workers 2 -t $RAILS_MAX_THREADS\n"),
+            ("bin/start", start),
         ];
         assert_eq!(of(&scripted), Some((Some(2), Some(4), "Dockerfile", "--workers 2".into())));
-        let list = [("Dockerfile", "CMD [\"bundle\", \"exec\", \"puma\", \"-w\", \"6\"]\n")];
-        assert_eq!(of(&list), Some((Some(6), None, "Dockerfile", "-w 6".into())));
+        let list = ("Dockerfile", "CMD [\"bundle\", \"exec\", \"puma\", \"-w\", \"6\"]\n");
+        assert_eq!(of(&[list]), Some((Some(6), None, "Dockerfile", "-w 6".into())));
+        let stale = ("Procfile", "web: puma -w 9\n");
+        let rails = ("Dockerfile", "CMD [\"./bin/thrust\", \"./bin/rails\", \"server\"]\n");
+        assert_eq!([of(&[list, stale]).unwrap().0, of(&[stale]).unwrap().0], [Some(6), Some(9)]);
+        assert_eq!(of(&[rails, stale]), None);
     }
 }

@@ -45,7 +45,7 @@ pub use options::{Key, Typed};
 pub(crate) use range::parse_counts;
 pub(crate) use rerun::{differences, with_earlier, without_knobs};
 pub use resolve::resolve;
-pub use run_as::Invoker;
+pub use run_as::{Invoker, caller};
 pub(crate) use server::own_program;
 pub use server::{check_programs, choose_server};
 pub(crate) use suggest::closest;

@@ -41,6 +41,12 @@ pub(super) fn run_as(
     Ok((invoker.uid == 0).then_some(user))
 }
 
+/// Who called sudo, for what has no owner of its own; `None`: nobody did, or we are not root.
+pub fn caller(invoker: Invoker) -> Option<RunAs> {
+    let uid = invoker.sudo_uid.filter(|uid| invoker.uid == 0 && *uid != 0)?;
+    known(uid)
+}
+
 fn named(name: &str) -> Result<RunAs, Problem> {
     let found = || User::from_name(name)?.map(with_groups).transpose();
     let read = found().map_err(|error| Problem::UsersUnread(error.to_string()))?;

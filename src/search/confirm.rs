@@ -101,7 +101,10 @@ impl Confirm {
             ..loads::probe(ledger, configuration, rate_rps)
         };
         Some(match (self.start.latency_rps, &self.start.belief) {
-            (Some(rate_rps), _) => probe(rate_rps),
+            (Some(rate_rps), _) => TrialRequest {
+                common_arrivals: Some(arrivals_within(self.block, PROBES_A_START_MOST)),
+                ..probe(rate_rps)
+            },
             (None, None) => loads::warm_burst(ledger, configuration),
             (None, Some(belief)) => TrialRequest {
                 common_arrivals: Some(arrivals_within(self.block, self.start.probes)),
@@ -116,7 +119,8 @@ impl Confirm {
         // Of what is far behind nobody asks exactly, and the last part needs its time.
         let is_far_behind = is_far_behind(ledger, summary.configuration);
         let later = self.queue.len().saturating_sub(1) as f64;
-        let later_s = later * loads::block_start_s(ledger, rate.as_per_second());
+        let start_s = loads::block_start_s(ledger, rate.as_per_second());
+        let later_s = later * (start_s + ties::window_s(ledger));
         let is_late = ledger.left_s() - later_s - kept_at_least_s(ledger) < summary.load_s;
         let start = &mut self.start;
         if start.latency_rps.take().is_some() {
@@ -139,7 +143,9 @@ impl Confirm {
         let held_rps = belief.median();
         let cell = ledger.cell_mut(summary.configuration);
         cell.blocks.push((self.block, held_rps, belief.scatter_sd_log()));
-        let of_tie = ties::latency_rate(ledger, summary.configuration).filter(|_| !is_late);
+        // In the first block it is not known yet what is as good.
+        let is_asked = self.block > 1 && !is_late;
+        let of_tie = ties::latency_rate(ledger, summary.configuration).filter(|_| is_asked);
         let latency_rps = pursue::latency_rate(ledger, held_rps).or(of_tie);
         if latency_rps.is_none() {
             self.queue.pop();
@@ -172,7 +178,9 @@ impl Confirm {
         let each_s = (ledger.now_s - self.block_began_s) / self.finalists.len().max(1) as f64;
         let mut finalists = self.still_in(ledger);
         finalists.extend(overtaking(ledger));
-        let next_s = each_s * finalists.len() as f64;
+        // The first block had no windows for latencies.
+        let window_s = if self.block == 1 { ties::window_s(ledger) } else { 0.0 };
+        let next_s = (each_s + window_s) * finalists.len() as f64;
         let finer = (PRECISION / ledger.plan.precision).powi(2).max(1.0);
         let blocks_most = (BLOCKS_MAX * finer).min(BLOCKS_EVER) as u32;
         let is_over = self.block >= blocks_most || is_sharp(ledger, &finalists);

@@ -7,6 +7,7 @@
 use super::constants::{EQUIVALENCE, LATENCY_NOTICED, NOT_WORSE, NOT_WORSE_LEVEL, SAVING};
 use super::estimates::{best_confirmed, of_blocks, ratio};
 use super::ledger::Ledger;
+use super::loads::probe_s;
 use crate::stats::{self, Estimate};
 use crate::terms::{Configuration, OPERATING_SHARE};
 
@@ -35,6 +36,14 @@ pub(super) fn latency_rate(ledger: &mut Ledger, configuration: Configuration) ->
     let known_rps = of_blocks(ledger, best)?.value;
     let is_asked = all.len() > 1 && all.contains(&configuration);
     is_asked.then(|| *ledger.operating_rps.get_or_insert(known_rps * OPERATING_SHARE))
+}
+
+/// Seconds that each start takes more, once others hold as much as the best one.
+pub(super) fn window_s(ledger: &Ledger) -> f64 {
+    let best = best_confirmed(ledger).filter(|_| !ledger.plan.pursues());
+    let known = best.filter(|best| as_good(ledger, *best).len() > 1);
+    let known_rps = known.and_then(|best| of_blocks(ledger, best)).map(|known| known.value);
+    known_rps.map_or(0.0, |rps| probe_s(ledger, rps * OPERATING_SHARE))
 }
 
 /// p95 at that rate, seconds.

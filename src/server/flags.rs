@@ -32,10 +32,11 @@ pub struct Flags {
 }
 
 impl Flags {
-    pub(super) fn apply_to(&self, inspection: &mut Inspection) {
+    /// `has_threads`: there are threads to choose, else it runs one whatever the flags say.
+    pub(super) fn apply_to(&self, inspection: &mut Inspection, has_threads: bool) {
         let Configuration { workers, threads } = inspection.current;
         let workers = self.workers.unwrap_or(workers.get());
-        let threads = self.threads.unwrap_or(threads.get());
+        let threads = self.threads.filter(|_| has_threads).unwrap_or(threads.get());
         inspection.current = Configuration::new(workers, threads).unwrap_or(inspection.current);
         if !self.fixed.is_empty() {
             let (file, flags) = (self.file.to_string(), self.fixed.join(" "));

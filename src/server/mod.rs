@@ -534,7 +534,7 @@ pub fn read_inspection(
     stdout: &str,
 ) -> Result<Inspection, InspectionError> {
     let mut inspection = adapter.read_inspection(app, stdout)?;
-    app.flags.iter().for_each(|flags| flags.apply_to(&mut inspection));
+    app.flags.iter().for_each(|flags| flags.apply_to(&mut inspection, adapter.has_threads(app)));
     Ok(inspection)
 }
 

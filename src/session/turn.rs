@@ -94,16 +94,27 @@ fn lock(
         Sharing::Alone => FlockOperation::NonBlockingLockExclusive,
         Sharing::Shared => FlockOperation::NonBlockingLockShared,
     };
+    let mut door = path.as_os_str().to_owned();
+    door.push(".door");
+    let door = PathBuf::from(door);
     let mut is_told = false;
+    let mut at_door = None;
     loop {
         let Ok(file) = open(path) else { return Ok(Turn { file: None }) };
-        match flock(&file, operation) {
+        let locked = match sharing == Sharing::Shared && is_taken(&door) {
+            true => Err(Errno::WOULDBLOCK),
+            false => flock(&file, operation),
+        };
+        match locked {
             Ok(()) if is_at(&file, path) => return Ok(Turn { file: Some(file) }),
             // It was removed meanwhile, by who tidies that folder: others lock the new one.
             Ok(()) => continue,
             Err(Errno::WOULDBLOCK) => {}
             // A file system without locks.
             Err(_) => return Ok(Turn { file: None }),
+        }
+        if sharing == Sharing::Alone && at_door.is_none() {
+            at_door = stand_at(&door);
         }
         if !is_told {
             let others = holders(&file);
@@ -117,6 +128,21 @@ fn lock(
         }
         sleep(PATIENCE);
     }
+}
+
+/// Who wants to measure alone stands at the door while others measure: who would share with them
+/// comes later, or the one at the door never got in. `None`: somebody stands there already.
+fn stand_at(door: &Path) -> Option<Turn> {
+    let file = open(door).ok()?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+    Some(Turn { file: Some(file) })
+}
+
+fn is_taken(door: &Path) -> bool {
+    let Ok(file) = open(door) else { return false };
+    let locked = flock(&file, FlockOperation::NonBlockingLockShared);
+    let _unlocked = Turn { file: Some(file) };
+    locked == Err(Errno::WOULDBLOCK)
 }
 
 impl Turn {
@@ -197,6 +223,24 @@ mod tests {
 
     fn never(_: &Others) -> bool {
         false
+    }
+
+    #[test]
+    fn who_waits_to_measure_alone_comes_before_those_who_would_share() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let shared = take_of(&path, Sharing::Shared).unwrap();
+        let (sender, waits) = std::sync::mpsc::channel();
+        let of_thread = path.clone();
+        let alone = std::thread::spawn(move || {
+            let mut told = |_: &Others| sender.send(()).is_ok();
+            lock(&of_thread, Sharing::Alone, &StopSignal::default(), &mut told).unwrap()
+        });
+        waits.recv().unwrap();
+        assert!(matches!(take_of(&path, Sharing::Shared), Err(TurnError::Taken(_))));
+        drop(shared);
+        drop(alone.join().unwrap());
+        take_of(&path, Sharing::Shared).unwrap();
     }
 
     fn take_of(path: &Path, sharing: Sharing) -> Result<Turn, TurnError> {

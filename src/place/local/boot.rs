@@ -16,7 +16,7 @@ use super::log::{self, LineCounter};
 use super::orders::Reply as Said;
 use super::probe::{self, Reply};
 use super::processes;
-use super::started::{Part, StartedProcesses};
+use super::started::StartedProcesses;
 use crate::monitor::cpu_clock_ns;
 use crate::place::Unusable;
 use crate::server::{self, Adapter, App, InspectionError, ReadyLine, Recipe, advice};
@@ -180,10 +180,11 @@ impl Boot<'_> {
         Ok(())
     }
 
-    /// The server's processes with the CPU that each has used so far, nanoseconds.
+    /// The processes of the server, and of a proxy before it, with the CPU that each has used so
+    /// far, nanoseconds.
     fn processes_at_work(&self) -> BTreeMap<u32, u64> {
-        let all = processes::with_descendants(self.processes.running(Part::Server));
-        all.into_iter().filter_map(|pid| Some((pid, cpu_clock_ns(pid)?))).collect()
+        let all = processes::descendants(self.link.guardian()).into_iter().map(|it| it.pid);
+        all.filter_map(|pid| Some((pid, cpu_clock_ns(pid)?))).collect()
     }
 
     fn ask_until_good(&mut self, target: &Target) -> Result<(), End> {

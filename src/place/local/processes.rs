@@ -54,11 +54,6 @@ pub fn descendants(root: u32) -> Vec<Process> {
     below(&all, vec![root]).into_iter().skip(1).filter_map(|pid| process_in(&all, pid)).collect()
 }
 
-/// These processes, then every one below any of them, as [`descendants`] finds it.
-pub fn with_descendants(roots: Vec<u32>) -> Vec<u32> {
-    below(&all(), roots)
-}
-
 /// Every process of which this is true, then every one below any of them.
 pub fn all_below(is_meant: impl Fn(u32) -> bool) -> Vec<Process> {
     let all = all();

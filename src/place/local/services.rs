@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 use super::cgroup::Limits;
 use super::error::{environment, guardian_gone, unexpected};
 use super::link::Link;
-use super::log;
 use super::orders::{Order, Reply};
+use super::{files, log};
 use crate::monitor;
 use crate::place::PlaceError;
 use crate::place::Unusable;
-use crate::server::{CommandLine, ReadyLine};
+use crate::server::{CommandLine, ReadyLine, RunAs};
 use crate::terms::{
     BootAdvice, BootFailureKind, ProcessEnd, Secrets, SessionError, StartAdvice, StopSignal, Task,
 };
@@ -47,22 +47,30 @@ pub struct Services {
     env: BTreeMap<String, String>,
     stop: StopSignal,
     starts: u32,
+    run_as: Option<RunAs>,
 }
 
 impl Services {
     /// A folder and a guardian, without any service yet; `guardian` is the program that is one when
-    /// called with `__guardian`.
+    /// called with `__guardian`. Where we are root all that is started belongs to `run_as`, and so
+    /// does the folder.
     ///
     /// # Errors
     /// There is nowhere to make the folder.
     pub fn begin(
         guardian: &Path,
         scratch_in: &[PathBuf],
+        run_as: Option<RunAs>,
         stop: StopSignal,
     ) -> Result<Self, PlaceError> {
-        let link = Link::begin(guardian, scratch_in, Limits::default(), None)
+        let link = Link::begin(guardian, scratch_in, Limits::default(), run_as.clone())
             .map_err(|error| environment(Task::MakeServiceFolder, error))?;
-        Ok(Self { link, running: Vec::new(), env: BTreeMap::new(), stop, starts: 0 })
+        Ok(Self { link, running: Vec::new(), env: BTreeMap::new(), stop, starts: 0, run_as })
+    }
+
+    /// What is started is root's.
+    fn is_root(&self) -> bool {
+        self.run_as.is_none() && rustix::process::geteuid().is_root()
     }
 
     /// The folder that is removed with the services.
@@ -86,6 +94,7 @@ impl Services {
             "mariadb-install-db".to_string(),
             "--no-defaults".into(),
             argument("--datadir", &data),
+            argument("--tmpdir", self.folder()),
             "--auth-root-authentication-method=normal".into(),
             "--skip-test-db".into(),
         ];
@@ -93,13 +102,14 @@ impl Services {
             "mariadbd".to_string(),
             "--no-defaults".into(),
             argument("--datadir", &data),
+            argument("--tmpdir", self.folder()),
             argument("--socket", &socket),
             argument("--pid-file", &self.folder().join("mariadb.pid")),
             "--skip-networking".into(),
             // What is in it is gone with the run: nothing need survive the machine.
             "--innodb-flush-log-at-trx-commit=0".into(),
         ];
-        if is_root() {
+        if self.is_root() {
             // It refuses to run as root unless told so; the folder is closed to everybody else.
             install.push("--user=root".into());
             serve.push("--user=root".into());
@@ -120,7 +130,7 @@ impl Services {
     pub fn start_memcached(&mut self) -> Result<(), PlaceError> {
         let socket = self.folder().join("memcached.sock");
         let mut serve = vec!["memcached".to_string(), "-s".into(), socket.display().to_string()];
-        if is_root() {
+        if self.is_root() {
             serve.extend(["-u".to_string(), "root".into()]);
         }
         self.start("memcached", serve, self.folder().to_path_buf())?;
@@ -150,6 +160,16 @@ impl Services {
         let port = port.unwrap_or_default();
         self.set("EXTERNAL_URL", format!("http://127.0.0.1:{port}"));
         Ok(())
+    }
+
+    /// Writes a file below the folder, with the folders on the way.
+    ///
+    /// # Errors
+    /// It is there already, or cannot be written.
+    pub fn write_file(&self, name: &Path, content: &[u8]) -> Result<(), PlaceError> {
+        let written = files::write_below(self.folder(), name, content, self.run_as.as_ref());
+        let path = self.folder().join(name).display().to_string();
+        written.map_err(|error| environment(Task::WriteFile { path }, error))
     }
 
     /// Runs a command to its end, with the services' variables.
@@ -299,10 +319,6 @@ fn refuse_end(running: &[Running], pid: u32, status: &ProcessEnd) -> Result<(), 
 
 fn argument(name: &str, path: &Path) -> String {
     format!("{name}={}", path.display())
-}
-
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
 }
 
 /// How to come by a program of this name.

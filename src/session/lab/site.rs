@@ -4,7 +4,6 @@
 //! In: a lab. Out: a place to run on. Nothing of it is left when it is dropped.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use crate::monitor::host;
 use crate::place::local::services::Services;
 use crate::place::local::{Local, LocalSettings, OWN_PROGRAM, scratch_places};
 use crate::place::{Place, PlaceError, Started};
-use crate::plan::{check_programs, choose_server, recognise};
+use crate::plan::{caller, check_programs, choose_server, recognise};
 use crate::server::{self, Adapter, App, Proxy};
 use crate::session::local;
 use crate::terms::{
@@ -63,10 +62,13 @@ impl Site {
         if !packages.is_empty() {
             return Err(LabError::Lacks { packages });
         }
-        let mut services =
-            Services::begin(Path::new(OWN_PROGRAM), &scratch_places(), stop.clone())?;
+        let run_as = caller(surroundings.invoker);
+        let (program, places) = (Path::new(OWN_PROGRAM), scratch_places());
+        let mut services = Services::begin(program, &places, run_as.clone(), stop.clone())?;
         let folder = services.folder().join("app");
-        write_app(lab, &folder)?;
+        for (name, content) in &lab.app {
+            services.write_file(&Path::new("app").join(name), content)?;
+        }
         start_services(lab, &mut services, &folder, tell)?;
         for command in &lab.setup {
             tell(command);
@@ -75,7 +77,8 @@ impl Site {
             let what = Task::RunSetup { command: command.clone() };
             services.run(what, words.collect(), folder.clone())?;
         }
-        let (app, adapter) = recognised(lab, &folder, &surroundings.program_folders)?;
+        let (mut app, adapter) = recognised(lab, &folder, &surroundings.program_folders)?;
+        app.run_as = run_as;
         let settings = settings(lab, course, adapter);
         Ok(Self { place: None, services, app, adapter, settings: Box::new(settings), stop })
     }
@@ -204,17 +207,6 @@ impl LabPlace {
     pub fn address(&self) -> Option<std::net::SocketAddr> {
         self.local.address()
     }
-}
-
-fn write_app(lab: &Lab, folder: &Path) -> Result<(), LabError> {
-    for (name, content) in &lab.app {
-        let path = folder.join(name);
-        let parent = path.parent().unwrap_or(folder);
-        fs::create_dir_all(parent)
-            .and_then(|()| fs::write(&path, content))
-            .map_err(|source| LabError::Io { what: format!("write {}", path.display()), source })?;
-    }
-    Ok(())
 }
 
 fn recognised(

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::site::{Running, set_mode};
 use super::unprivileged::{NOBODY, is_root};
 use super::*;
+use crate::process::wait_until;
 
 /// A folder and all that is below it.
 fn below(path: &Path) -> Vec<PathBuf> {
@@ -102,4 +103,31 @@ fn root_may_name_the_user_and_nobody_else_may() {
         assert_eq!(refused.status.code(), Some(2));
         assert!(text(refused.stderr).contains("only root may run the app as somebody else"));
     }
+}
+
+#[test]
+fn a_labs_database_and_its_app_belong_to_who_called_sudo() {
+    if !is_root() {
+        eprintln!("not run: it takes root to run something as somebody else");
+        return;
+    }
+    let site = Site::new(&[]);
+    let mut command = site.command(&["lab", "run", "weight-sinatra-mysql", "--quick"]);
+    command.env("SUDO_UID", NOBODY.to_string());
+    let mut running = Running::begin(command);
+    for program in ["mariadbd", "puma"] {
+        let mut found = Vec::new();
+        wait_until(&format!("{program} runs"), || {
+            assert!(!running.has_ended(), "{}", running.stderr());
+            found = site.nothing_left.with_title(program);
+            !found.is_empty()
+        });
+        // One that has ended meanwhile has no owner.
+        let owners = found.iter().filter_map(|pid| fs::metadata(format!("/proc/{pid}")).ok());
+        let owners: Vec<u32> = owners.map(|it| it.uid()).collect();
+        assert!(owners.iter().all(|uid| *uid == NOBODY), "{program}: {owners:?}");
+    }
+    running.signal(libc::SIGINT);
+    running.end();
+    site.nothing_left.check();
 }
