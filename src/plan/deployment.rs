@@ -243,9 +243,10 @@ fn is_comment(line: &str) -> bool {
 
 /// Each word with the one behind it: `NAME: 3`, `NAME = "3"`, `NAME=3`, `NAME 3`.
 fn pairs(line: &str) -> Vec<(&str, &str)> {
-    let code = line.split(" #").next().unwrap_or_default();
-    let is_between = |c: char| c.is_whitespace() || "\"'=:".contains(c);
-    let words: Vec<&str> = code.split(is_between).filter(|word| !word.is_empty()).collect();
+    let is_between = |c: char| "\"'=:".contains(c);
+    let code = line.split_whitespace().take_while(|word| !word.starts_with('#'));
+    let words = code.flat_map(|word| word.split(is_between)).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
     words.windows(2).map(|pair| (pair[0], pair[1])).collect()
 }
 

@@ -10,8 +10,8 @@ use sweetspot::place::{Observed, Offer, Place, PlaceError, Started};
 use sweetspot::plan::Plan;
 use sweetspot::server::Inspection;
 use sweetspot::terms::{
-    Configuration, EventKind, LiveSecond, Machine, TrialPurpose, TrialSummary, Variant, Verdict,
-    Warning,
+    Configuration, EventKind, LiveSecond, Machine, Rate, TrialPurpose, TrialSummary, Variant,
+    Verdict, Warning,
 };
 use tempfile::TempDir;
 
@@ -61,7 +61,7 @@ impl Place for Noting {
 struct Seen {
     met: Vec<(u64, Configuration)>,
     chosen: Configuration,
-    /// Windows of blocks, by start.
+    /// Windows of blocks that ask for the capacity, by start.
     starts: BTreeMap<u32, Vec<TrialSummary>>,
 }
 
@@ -74,10 +74,18 @@ fn session(seed: u64, start: f64) -> Seen {
     let mut place = Noting { inner: Simulated::new(app, seed), running: None, met: Vec::new() };
     let ended = Room::default().tune(&plan, &mut place).unwrap();
     let mut starts: BTreeMap<u32, Vec<TrialSummary>> = BTreeMap::new();
+    // There the latencies of settings that hold as much are compared, once a start.
+    let at_rps = ended.result.decision.as_ref().and_then(|decision| decision.latency_at_rps);
+    let mut compared = BTreeSet::new();
     for event in &ended.events {
         if let EventKind::TrialFinished { summary, .. } = &event.kind
             && summary.purpose == TrialPurpose::Confirm
         {
+            let rate_rps = summary.offered.rate().map(Rate::as_per_second);
+            if at_rps.is_some() && rate_rps == at_rps {
+                assert!(compared.insert(summary.start), "one window a start");
+                continue;
+            }
             starts.entry(summary.start).or_default().push((**summary).clone());
         }
     }
