@@ -39,6 +39,9 @@ pub struct Command {
 /// A variable's value, and the file that gives it.
 pub type Variables = BTreeMap<String, (String, &'static str)>;
 
+/// A name, or any other word, and what stands behind it.
+type Pair = (String, String);
+
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Deployment {
     /// An image's before a Procfile's.
@@ -58,7 +61,7 @@ impl Deployment {
         };
         // Where an app is run comes before what its image holds.
         let files = [
-            ("Dockerfile", image as fn(&str) -> Vec<(&str, &str)>),
+            ("Dockerfile", image as fn(&str) -> Vec<Pair>),
             ("fly.toml", fly),
             ("config/deploy.yml", kamal),
         ];
@@ -66,7 +69,7 @@ impl Deployment {
         for (file, of) in files {
             let text = read(file).unwrap_or_default();
             let found = of(&text).into_iter().filter(|(name, value)| is_size(name, value));
-            variables.extend(found.map(|(name, value)| (name.into(), (value.into(), file))));
+            variables.extend(found.map(|(name, value)| (name, (value, file))));
         }
         Self { commands: kinds.into_iter().filter_map(command).collect(), variables }
     }
@@ -178,7 +181,7 @@ fn given<'a>(word: &'a str, next: &'a str, names: &[&'a str]) -> Option<(&'a str
 }
 
 /// The variables of an image: `ENV NAME=3`, `ENV NAME 3`. Of several the last counts.
-fn image(text: &str) -> Vec<(&str, &str)> {
+fn image(text: &str) -> Vec<Pair> {
     let mut stages: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -196,31 +199,21 @@ fn image(text: &str) -> Vec<(&str, &str)> {
             },
         }
     }
-    let last = stages.pop().map(|(_, lines)| lines).unwrap_or_default();
-    let mut is_env = false;
-    let mut found = Vec::new();
-    for line in last.into_iter().filter(|line| !is_comment(line)) {
-        let first = line.split_whitespace().next().unwrap_or_default();
-        is_env |= first.eq_ignore_ascii_case("ENV");
-        if is_env {
-            found.extend(pairs(line));
-        }
-        is_env &= line.trim_end().ends_with('\\');
-    }
-    found
+    let last = stages.pop().map(|(_, lines)| lines.join("\n")).unwrap_or_default();
+    instructions(&last, "ENV").lines().flat_map(pairs).collect()
 }
 
 /// The table `[env]`.
-fn fly(text: &str) -> Vec<(&str, &str)> {
+fn fly(text: &str) -> Vec<Pair> {
     let lines = text.lines().skip_while(|line| line.trim() != "[env]").skip(1);
     lines.take_while(|line| !line.trim_start().starts_with('[')).flat_map(pairs).collect()
 }
 
 /// What all roles have, then what that of the web has, which comes before it. Of other roles
 /// nothing.
-fn kamal(text: &str) -> Vec<(&str, &str)> {
+fn kamal(text: &str) -> Vec<Pair> {
     let mut path: Vec<(usize, &str)> = Vec::new();
-    let mut found: [Vec<(&str, &str)>; 2] = [Vec::new(), Vec::new()];
+    let mut found: [Vec<Pair>; 2] = [Vec::new(), Vec::new()];
     for line in text.lines().filter(|line| !is_comment(line) && !line.trim().is_empty()) {
         let indent = line.len() - line.trim_start().len();
         path.retain(|(outer, _)| *outer < indent);
@@ -242,12 +235,12 @@ fn is_comment(line: &str) -> bool {
 }
 
 /// Each word with the one behind it: `NAME: 3`, `NAME = "3"`, `NAME=3`, `NAME 3`.
-fn pairs(line: &str) -> Vec<(&str, &str)> {
+fn pairs(line: &str) -> Vec<Pair> {
     let is_between = |c: char| "\"'=:".contains(c);
     let code = line.split_whitespace().take_while(|word| !word.starts_with('#'));
     let words = code.flat_map(|word| word.split(is_between)).filter(|word| !word.is_empty());
     let words: Vec<&str> = words.collect();
-    words.windows(2).map(|pair| (pair[0], pair[1])).collect()
+    words.windows(2).map(|pair| (pair[0].to_string(), pair[1].to_string())).collect()
 }
 
 /// A word with the shell's variables put in, `$NAME` and `${NAME:-3}`; `None` where one has no
@@ -306,8 +299,7 @@ fn scripts(folder: &Path, commands: &str) -> String {
     };
     let read = |path| fs::read_to_string(path).ok().filter(|text| is_shell(text));
     let scripts: Vec<String> = words(commands).filter_map(in_app).filter_map(read).collect();
-    let is_code = |line: &&str| !line.trim_start().starts_with('#');
-    let code = scripts.iter().flat_map(|text| text.lines()).filter(is_code);
+    let code = scripts.iter().flat_map(|text| text.lines()).filter(|line| !is_comment(line));
     code.collect::<Vec<_>>().join("\n")
 }
 

@@ -160,6 +160,7 @@ impl Answering<'_> {
         let cell = &ledger.cells[&chosen];
         let unknown = || Limit::unknown(WaitingEvidence::NotSaturated);
         let expected = || Expectations::of(ledger).and_then(|it| it.memory_bytes(chosen));
+        let p95_s = p95_s(ledger, chosen);
         Some(Choice {
             capacity: self.printed(chosen)?,
             held: self.standing.ending_of(chosen).and_then(|ending| ending.held),
@@ -167,8 +168,8 @@ impl Answering<'_> {
             precision: Some(precision(ledger, chosen)),
             limit: cell.limit().cloned().unwrap_or_else(unknown),
             memory_bytes: cell.memory_bytes.or_else(expected),
-            latency_at_rps: ledger.operating_rps.filter(|_| p95_s(ledger, chosen).is_some()),
-            p95_s: p95_s(ledger, chosen),
+            latency_at_rps: p95_s.and(ledger.operating_rps),
+            p95_s,
             // Where something else is asked for, as much capacity is not as good.
             equivalent: match ledger.plan.pursues() {
                 true => Vec::new(),

@@ -25,12 +25,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use sweetspot::place::local::{Local, LocalSettings, SYSTEM_PROGRAMS};
-use sweetspot::place::{Place, PlaceError, Started, Unusable};
+use sweetspot::place::{Offer, Place, PlaceError, Started, Unusable};
 use sweetspot::plan::{self, Key, Typed, check_programs, choose_server};
 use sweetspot::report::Language;
 use sweetspot::server::{self, Adapter, App, Framework, Inspection, Proxy, Recommended};
 use sweetspot::session::local;
-use sweetspot::terms::{BootFailure, Configuration, Cores, Settings, StopSignal, Target};
+use sweetspot::terms::{BootFailure, Configuration, Cores, Offered, Settings, StopSignal, Target};
 
 use crate::process::{Kept, unused_address, wait_until, write_files};
 
@@ -176,6 +176,17 @@ type Listing = BTreeMap<PathBuf, (u64, SystemTime)>;
 
 fn mode(bits: u32) -> fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(bits)
+}
+
+/// A second's load by clients who await each reply, then `think`.
+fn a_second(clients: u32, think: Duration) -> Offer {
+    Offer {
+        offered: Offered::Closed { clients, think },
+        warm_up: Duration::ZERO,
+        duration: Duration::from_secs(1),
+        seed: 1,
+        connection: None,
+    }
 }
 
 fn all_processes() -> Vec<u32> {

@@ -3,8 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use sweetspot::place::Offer;
-use sweetspot::terms::{BootFailureKind, Offered, Role};
+use sweetspot::terms::{BootFailureKind, Role};
 
 use super::*;
 use crate::failures::site::Site;
@@ -97,13 +96,7 @@ fn a_server_that_makes_itself_independent_is_found_watched_and_ended() {
     let serving = local.workers();
     assert_eq!(serving.len(), 1, "{serving:?}");
     assert!(title(serving[0]).contains("http.server"), "{}", title(serving[0]));
-    let offer = Offer {
-        offered: Offered::Closed { clients: 1, think: Duration::from_millis(50) },
-        warm_up: Duration::ZERO,
-        duration: Duration::from_secs(1),
-        seed: 1,
-        connection: None,
-    };
+    let offer = a_second(1, Duration::from_millis(50));
     let observed = local.offer(&offer, &mut |_| ControlFlow::Continue(())).unwrap();
     let all = observed.monitor.seconds.iter().flat_map(|second| &second.processes);
     let roles: Vec<Role> = all.filter(|it| it.pid == serving[0]).map(|it| it.role).collect();

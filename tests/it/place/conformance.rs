@@ -442,13 +442,7 @@ fn every_servers_worker_that_is_killed_and_not_replaced_is_noticed_under_load() 
     for case in Case::all(Doing::AnswersItsPid).filter(losing) {
         let mut local = started(case.settings(), 2, 1);
         kill(local.workers()[1], libc::SIGKILL);
-        let offer = Offer {
-            offered: Offered::Closed { clients: 1, think: Duration::from_millis(50) },
-            warm_up: Duration::ZERO,
-            duration: Duration::from_secs(1),
-            seed: 1,
-            connection: None,
-        };
+        let offer = a_second(1, Duration::from_millis(50));
         let observed = local.offer(&offer, &mut |_| ControlFlow::Continue(())).unwrap();
         let Some(TrialFailure::Died { status, .. }) = &observed.failure else {
             panic!("{}: {:?}", case.what(), observed.failure)

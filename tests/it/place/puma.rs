@@ -196,13 +196,7 @@ fn the_last_replies_are_awaited_after_the_load_has_ended() {
     let app = TestApp::answering("sleep 2.5 if env['PATH_INFO'] == '/slow'; [200, {}, ['ok']]");
     let mut local = started(app.settings(), 1, 2);
     local.set_targets(vec![Target::get("/slow")]);
-    let offer = Offer {
-        offered: Offered::Closed { clients: 2, think: Duration::ZERO },
-        warm_up: Duration::ZERO,
-        duration: Duration::from_secs(1),
-        seed: 1,
-        connection: None,
-    };
+    let offer = a_second(2, Duration::ZERO);
     let observed = local.offer(&offer, &mut |_: &_| ControlFlow::Continue(())).unwrap();
     assert!(!observed.load.run.is_cut_short);
     let answered: u64 =
@@ -218,13 +212,7 @@ fn an_offer_may_come_over_connections_of_another_kind_than_the_places() {
     let app = TestApp::answering(&body.replace("SEEN", "$seen"));
     let mut local = started(app.settings(), 1, 2);
     let mut connections_after = |connection| {
-        let offer = Offer {
-            offered: Offered::Closed { clients: 2, think: Duration::from_millis(20) },
-            warm_up: Duration::ZERO,
-            duration: Duration::from_secs(1),
-            seed: 1,
-            connection,
-        };
+        let offer = Offer { connection, ..a_second(2, Duration::from_millis(20)) };
         local.offer(&offer, &mut |_: &_| ControlFlow::Continue(())).unwrap();
         let text = fs::read_to_string(app.path().join("connections")).unwrap();
         text.parse::<usize>().unwrap()
