@@ -3,10 +3,20 @@
 //!
 //! In: the app's folder. Out: commands and variables, each with its file. Reads these files.
 
+mod hosts;
+mod image;
+mod said;
+mod shell;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use self::hosts::{fly, kamal, procfile};
+use self::image::image;
+use self::said::Said;
+pub use self::shell::words;
+use self::shell::{expanded, is_comment};
 use crate::server::{Adapter, App, FlagNames, Flags};
 
 /// Variables by which apps are told how large to be, and how to use memory and compiler. Only
@@ -39,12 +49,9 @@ pub struct Command {
 /// A variable's value, and the file that gives it.
 pub type Variables = BTreeMap<String, (String, &'static str)>;
 
-/// A name, or any other word, and what stands behind it.
-type Pair = (String, String);
-
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Deployment {
-    /// An image's before a Procfile's.
+    /// That of the hosts first, then an image's, then a Procfile's.
     pub commands: Vec<Command>,
     pub variables: Variables,
 }
@@ -52,26 +59,25 @@ pub struct Deployment {
 impl Deployment {
     /// What cannot be read says nothing.
     pub fn read(folder: &Path) -> Self {
-        let read = |file: &str| fs::read_to_string(folder.join(file)).ok();
-        let kinds = [("Dockerfile", images_command as fn(&str) -> String), ("Procfile", web)];
-        let command = |(file, of): (&'static str, fn(&str) -> String)| {
-            let own = of(&read(file)?);
-            let text = [own.as_str(), &scripts(folder, &own)].join("\n");
-            (!own.is_empty()).then_some(Command { file, text })
+        let read = |(file, of): (&'static str, fn(&str) -> Said)| {
+            fs::read_to_string(folder.join(file)).map(|text| (file, of(&text))).ok()
         };
         // Where an app is run comes before what its image holds.
         let files = [
-            ("Dockerfile", image as fn(&str) -> Vec<Pair>),
+            ("Dockerfile", image as fn(&str) -> Said),
+            ("Procfile", procfile),
             ("fly.toml", fly),
             ("config/deploy.yml", kamal),
         ];
-        let mut variables = Variables::new();
-        for (file, of) in files {
-            let text = read(file).unwrap_or_default();
-            let found = of(&text).into_iter().filter(|(name, value)| is_size(name, value));
-            variables.extend(found.map(|(name, value)| (name, (value, file))));
+        let files: Vec<(&'static str, Said)> = files.into_iter().filter_map(read).collect();
+        let mut deployment = Self::default();
+        for (file, said) in &files {
+            let sizes = said.variables.iter().filter(|(name, value)| is_size(name, value));
+            let sizes = sizes.map(|(name, value)| (name.clone(), (value.clone(), *file)));
+            deployment.variables.extend(sizes);
         }
-        Self { commands: kinds.into_iter().filter_map(command).collect(), variables }
+        deployment.commands = commands(folder, &files);
+        deployment
     }
 
     /// Gives an app the size that it has there: variables, unless they are `given` nearer, and
@@ -102,6 +108,8 @@ impl Deployment {
             }
             let of = |name: &str| given(name).or_else(|| value(&self.variables, name));
             app.flags = command.flags(programs, adapter.flag_names(), &of);
+            let kind = app.flags.as_ref().and_then(|flags| flags.kind.clone());
+            app.worker_kind = kind.or(app.worker_kind.take());
         }
         // Other servers take numbers alone.
         let is_read = |value: &str| value != "auto" || adapter.name() == "puma";
@@ -133,8 +141,28 @@ impl Command {
         let mut flags = Flags { file: self.file, ..Flags::default() };
         flags.workers = count(&rest, names.workers, of, &mut flags.fixed);
         flags.threads = count(&rest, names.threads, of, &mut flags.fixed);
-        (flags.workers.or(flags.threads).is_some()).then_some(flags)
+        let kind = all_given(&rest, names.kind).last();
+        flags.kind = kind.and_then(|(_, text)| expanded(text, of)).filter(|it| !it.is_empty());
+        (flags != Flags { file: self.file, ..Flags::default() }).then_some(flags)
     }
+}
+
+/// What each says, with the shell scripts of the app that it runs. What a host runs an image with
+/// stands in place of the image's own command.
+fn commands(folder: &Path, files: &[(&'static str, Said)]) -> Vec<Command> {
+    let of = |name: &str| files.iter().find(|(file, _)| *file == name);
+    let command = |file: &'static str, own: String| {
+        let text = [own.as_str(), &scripts(folder, &own)].join("\n");
+        (!own.trim().is_empty()).then_some(Command { file, text })
+    };
+    let hosts = ["config/deploy.yml", "fly.toml"].iter().filter_map(|name| of(name));
+    let host = hosts.filter_map(|(file, said)| command(file, said.command.clone())).next();
+    let image = of("Dockerfile").and_then(|(file, said)| {
+        let own = if host.is_some() { "" } else { &said.command };
+        command(file, [said.entry.as_str(), own].join(" "))
+    });
+    let procfile = of("Procfile").and_then(|(file, said)| command(file, said.command.clone()));
+    [host, image, procfile].into_iter().flatten().collect()
 }
 
 /// Is this a variable that says how large an app is, with a number?
@@ -155,14 +183,22 @@ fn count(
     fixed: &mut Vec<String>,
 ) -> Option<u16> {
     let number = |text: &str| expanded(text, of)?.rsplit(':').next()?.parse::<u16>().ok();
-    let pairs = words.iter().zip(words.iter().skip(1).copied().chain([""]));
-    let given = pairs.filter_map(|(word, next)| given(word, next, names));
-    let known = given.filter_map(|(flag, value)| Some((flag, value, number(value)?)));
+    let known =
+        all_given(words, names).filter_map(|(flag, value)| Some((flag, value, number(value)?)));
     let (flag, value, number) = known.last()?;
     if !value.contains('$') {
         fixed.push(format!("{flag} {value}"));
     }
     Some(number.max(1))
+}
+
+/// Each of these flags with its value.
+fn all_given<'a>(
+    words: &'a [&'a str],
+    names: &'a [&'a str],
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let pairs = words.iter().zip(words.iter().skip(1).copied().chain([""]));
+    pairs.filter_map(|(word, next)| given(word, next, names))
 }
 
 /// Flag and value of `-w 3`, `-w3`, `--workers 3` or `--workers=3`.
@@ -178,114 +214,6 @@ fn given<'a>(word: &'a str, next: &'a str, names: &[&'a str]) -> Option<(&'a str
             false => Some((*name, joined?)),
         }
     })
-}
-
-/// The variables of an image: `ENV NAME=3`, `ENV NAME 3`. Of several the last counts.
-fn image(text: &str) -> Vec<Pair> {
-    let mut stages: Vec<(&str, Vec<&str>)> = Vec::new();
-    for line in text.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words[..] {
-            [from, image, ..] if from.eq_ignore_ascii_case("FROM") => {
-                // Built on a stage of this file, it has what that has.
-                let base = stages.iter().find(|(name, _)| *name == image);
-                let lines = base.map(|(_, lines)| lines.clone()).unwrap_or_default();
-                let name = if words.len() > 3 { words[3] } else { "" };
-                stages.push((name, lines));
-            }
-            _ => match stages.last_mut() {
-                Some((_, lines)) => lines.push(line),
-                None => stages.push(("", vec![line])),
-            },
-        }
-    }
-    let last = stages.pop().map(|(_, lines)| lines.join("\n")).unwrap_or_default();
-    instructions(&last, "ENV").lines().flat_map(pairs).collect()
-}
-
-/// The table `[env]`.
-fn fly(text: &str) -> Vec<Pair> {
-    let lines = text.lines().skip_while(|line| line.trim() != "[env]").skip(1);
-    lines.take_while(|line| !line.trim_start().starts_with('[')).flat_map(pairs).collect()
-}
-
-/// What all roles have, then what that of the web has, which comes before it. Of other roles
-/// nothing.
-fn kamal(text: &str) -> Vec<Pair> {
-    let mut path: Vec<(usize, &str)> = Vec::new();
-    let mut found: [Vec<Pair>; 2] = [Vec::new(), Vec::new()];
-    for line in text.lines().filter(|line| !is_comment(line) && !line.trim().is_empty()) {
-        let indent = line.len() - line.trim_start().len();
-        path.retain(|(outer, _)| *outer < indent);
-        let keys: Vec<&str> = path.iter().map(|(_, key)| *key).collect();
-        match keys[..] {
-            ["env", ..] => found[0].extend(pairs(line)),
-            ["servers", "web", "env", ..] => found[1].extend(pairs(line)),
-            _ => {}
-        }
-        if let Some((key, _)) = line.trim().split_once(':') {
-            path.push((indent, key));
-        }
-    }
-    found.concat()
-}
-
-fn is_comment(line: &str) -> bool {
-    line.trim_start().starts_with('#')
-}
-
-/// Each word with the one behind it: `NAME: 3`, `NAME = "3"`, `NAME=3`, `NAME 3`.
-fn pairs(line: &str) -> Vec<Pair> {
-    let is_between = |c: char| "\"'=:".contains(c);
-    let code = line.split_whitespace().take_while(|word| !word.starts_with('#'));
-    let words = code.flat_map(|word| word.split(is_between)).filter(|word| !word.is_empty());
-    let words: Vec<&str> = words.collect();
-    words.windows(2).map(|pair| (pair[0].to_string(), pair[1].to_string())).collect()
-}
-
-/// A word with the shell's variables put in, `$NAME` and `${NAME:-3}`; `None` where one has no
-/// value.
-fn expanded(text: &str, of: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let Some((before, rest)) = text.split_once('$') else { return Some(text.to_string()) };
-    let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
-    let (name, default, after) = match rest.strip_prefix('{') {
-        Some(braced) => {
-            let (inside, after) = braced.split_once('}')?;
-            let name = inside.split(|c| !is_name(c)).next()?;
-            (name, inside[name.len()..].trim_start_matches(':').strip_prefix('-'), after)
-        }
-        None => {
-            let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
-            (&rest[..end], None, &rest[end..])
-        }
-    };
-    let value = of(name).or_else(|| default.map(str::to_string))?;
-    Some(format!("{before}{value}{}", expanded(after, of)?))
-}
-
-/// The lines that say what an image runs; of several the last counts (Dockerfile reference).
-fn images_command(text: &str) -> String {
-    let last = |instruction: &str| {
-        let all = instructions(text, instruction);
-        all.lines().last().unwrap_or_default().to_string()
-    };
-    [last("ENTRYPOINT"), last("CMD")].join(" ").trim().to_string()
-}
-
-/// The lines of one instruction, without its name.
-fn instructions(text: &str, instruction: &str) -> String {
-    let code: Vec<&str> = text.lines().filter(|line| !is_comment(line)).collect();
-    let whole = code.join("\n").replace("\\\n", " ");
-    let arguments = |line: &str| {
-        let (word, rest) = line.trim().split_once(char::is_whitespace)?;
-        word.eq_ignore_ascii_case(instruction).then(|| rest.to_string())
-    };
-    whole.lines().filter_map(arguments).collect::<Vec<_>>().join("\n")
-}
-
-fn web(text: &str) -> String {
-    let command = text.lines().find_map(|line| line.trim().strip_prefix("web:"));
-    command.unwrap_or_default().trim().to_string()
 }
 
 /// What the app's own shell scripts say that these commands run, without their comments. An image
@@ -308,12 +236,6 @@ fn is_shell(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default();
     let is_shell = |word: &str| matches!(word.rsplit('/').next(), Some("sh" | "bash" | "dash"));
     first.starts_with("#!") && first[2..].split_whitespace().any(is_shell)
-}
-
-/// A command's words, of an image's list as well as of a shell's line.
-pub fn words(commands: &str) -> impl Iterator<Item = &str> {
-    let is_between = |c: char| c.is_whitespace() || "[]\",'".contains(c);
-    commands.split(is_between).filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]
@@ -442,5 +364,47 @@ mod tests {
         let rails = ("Dockerfile", "CMD [\"./bin/thrust\", \"./bin/rails\", \"server\"]\n");
         assert_eq!([of(&[list, stale]).unwrap().0, of(&[stale]).unwrap().0], [Some(6), Some(9)]);
         assert_eq!(of(&[rails, stale]), None);
+    }
+
+    #[test]
+    fn what_a_host_runs_an_image_with_comes_before_the_last_stages_own_command() {
+        let image = (
+            "Dockerfile",
+            "FROM ruby AS base\nCMD puma -w 2\nFROM base AS tools\nCMD puma -w 9\n\
+             FROM --platform=linux/amd64 base\nENTRYPOINT [\"bin/entry\"]\n",
+        );
+        let fly =
+            ("fly.toml", "app = 'shop'\n[processes]\nworker = \"sidekiq\"\nweb = \"puma -w 4\"\n");
+        let kamal = (
+            "config/deploy.yml",
+            "servers:\n  job:\n    cmd: bin/jobs\n  web:\n    hosts:\n      - 10.0.0.1\n    \
+             cmd: puma -w 5\nbuilder:\n  cmd: puma -w 7\n",
+        );
+        let found = |files: &[(&str, &str)]| {
+            let flags = sized(files).1.unwrap();
+            (flags.workers.unwrap(), flags.file)
+        };
+        assert_eq!(found(&[image]), (2, "Dockerfile"));
+        assert_eq!(found(&[image, fly]), (4, "fly.toml"));
+        assert_eq!(found(&[image, fly, kamal]), (5, "config/deploy.yml"));
+        let texts = deployment(&[image, fly]).commands.into_iter();
+        let texts: Vec<String> = texts.map(|it| words(&it.text).collect::<String>()).collect();
+        assert_eq!(texts, ["puma-w4", "bin/entry"], "the image's own is not run");
+    }
+
+    #[test]
+    fn the_kind_of_gunicorns_workers_is_that_of_its_command() {
+        let kind = |command: &str, own: Option<&str>| {
+            let mut app = App::new("/", Framework::Wsgi, "shop:app");
+            app.worker_kind = own.map(str::to_string);
+            let gunicorn = server::find("gunicorn").unwrap();
+            let text = format!("web: {command} shop:app\n");
+            deployment(&[("Procfile", &text)]).apply_to(&mut app, gunicorn, |_| None);
+            (app.worker_kind.clone(), gunicorn.has_threads(&app))
+        };
+        assert_eq!(kind("gunicorn -k gevent -w 4", None), (Some("gevent".into()), false));
+        let longer = kind("gunicorn --worker-class=gthread --threads 4", Some("gevent"));
+        assert_eq!(longer, (Some("gthread".into()), true));
+        assert_eq!(kind("gunicorn -w 4", Some("gevent")), (Some("gevent".into()), false));
     }
 }

@@ -1,5 +1,5 @@
-//! Workers and threads that the flags of a server's command give, as the files that deploy the app
-//! have it.
+//! Workers, threads and kind of workers that the flags of a server's command give, as the files that
+//! deploy the app have it.
 //!
 //! In: the flags. Out: the app's settings as they are with them. Only computes.
 
@@ -11,11 +11,13 @@ use crate::terms::{Configuration, SettingsRemark};
 pub struct FlagNames {
     pub workers: &'static [&'static str],
     pub threads: &'static [&'static str],
+    /// Of the kind of its workers.
+    pub kind: &'static [&'static str],
 }
 
 impl FlagNames {
     /// It has none, or none that are read.
-    pub const NONE: Self = Self { workers: &[], threads: &[] };
+    pub const NONE: Self = Self { workers: &[], threads: &[], kind: &[] };
 }
 
 /// What a command gives by flags, which come before the server's own file and before variables.
@@ -25,6 +27,8 @@ pub struct Flags {
     pub workers: Option<u16>,
     /// The most of a worker; at least 1.
     pub threads: Option<u16>,
+    /// The kind of workers, of servers that have several.
+    pub kind: Option<String>,
     /// The file that has the command.
     pub file: &'static str,
     /// Those that are numbers, as they are written: no variable changes them.

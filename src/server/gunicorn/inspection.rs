@@ -53,7 +53,8 @@ fn inspection(app: &App, has_threads: bool, options: Options) -> Result<Inspecti
 
 /// What is kept and matters, then what is measured and differs from what the app's settings say.
 fn remarks(app: &App, has_threads: bool, options: &Options) -> Vec<Remark> {
-    let class = options.worker_class.clone();
+    let flag = app.flags.as_ref().and_then(|flags| flags.kind.clone());
+    let class = flag.unwrap_or_else(|| options.worker_class.clone());
     let is_sync = class == "sync" && app.framework == Framework::Wsgi;
     let (is_preloaded, timeout_s) = (options.preload, options.timeout_s);
     let mut remarks = vec![PythonRemark::GunicornWorkers { is_preloaded, timeout_s }.into()];
@@ -82,6 +83,7 @@ fn remarks(app: &App, has_threads: bool, options: &Options) -> Vec<Remark> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::Flags;
     use crate::server::inspection::assert_says;
     use crate::terms::Configuration;
 
@@ -127,6 +129,12 @@ mod tests {
         assert!(!remarks.contains("thread"), "there is nothing to choose: {remarks}");
         let unseen = read(&app(Framework::Wsgi), true, &printed).unwrap();
         assert_says(&unseen, &["give --threads 1"]);
+        let flags = Flags { kind: Some("eventlet".into()), ..Flags::default() };
+        let by_command = App { flags: Some(flags), ..app(Framework::Wsgi) };
+        assert_says(
+            &read(&by_command, false, PRINTED).unwrap(),
+            &["worker class eventlet is kept"],
+        );
     }
 
     #[test]

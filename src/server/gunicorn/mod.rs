@@ -63,6 +63,9 @@ const NOT_INHERITED: &[&str] = &["GUNICORN_FD", "GUNICORN_PID"];
 const WORKERS: [&str; 2] = ["GUNICORN_WORKERS", "GUNICORN_PROCESSES"];
 const THREADS: &str = "GUNICORN_THREADS";
 
+/// The flags that name the kind of workers.
+const KIND: [&str; 2] = ["-k", "--worker-class"];
+
 /// The kind of worker that runs ASGI apps, in a package of its own.
 const ASGI_WORKER: &str = "uvicorn.workers.UvicornWorker";
 
@@ -105,7 +108,7 @@ impl Adapter for Gunicorn {
     }
 
     fn flag_names(&self) -> FlagNames {
-        FlagNames { workers: &["-w", "--workers"], threads: &["--threads"] }
+        FlagNames { workers: &["-w", "--workers"], threads: &["--threads"], kind: &KIND }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {
@@ -162,6 +165,9 @@ fn arguments(Launch { app, configuration, listen, scratch }: Launch<'_>) -> Vec<
     flag("--workers", configuration.workers.to_string());
     flag("--threads", configuration.threads.to_string());
     flag("--worker-tmp-dir", text(scratch));
+    if let Some(kind) = app.flags.as_ref().and_then(|flags| flags.kind.clone()) {
+        flag(KIND[1], kind);
+    }
     arguments.push(app.entry.clone());
     arguments
 }
@@ -199,6 +205,7 @@ fn overlay(Launch { app, listen, .. }: Launch<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::Flags;
     use crate::server::tests::{assert_roles, on_port};
 
     fn app() -> App {
@@ -228,6 +235,9 @@ mod tests {
         assert_eq!(env["PORT"], "4000");
         assert_eq!(env["PYTHONDONTWRITEBYTECODE"], "1");
         assert_eq!(env["FLASK_DEBUG"], "0");
+        let flags = Flags { kind: Some("gevent".into()), ..Flags::default() };
+        let arguments = &launch(&App { flags: Some(flags), ..app() }, 4, 1).commands[0].arguments;
+        assert!(arguments.join(" ").contains(" --worker-class gevent "), "{arguments:?}");
     }
 
     #[test]

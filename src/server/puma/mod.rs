@@ -54,7 +54,7 @@ impl Adapter for Puma {
     }
 
     fn flag_names(&self) -> FlagNames {
-        FlagNames { workers: &["-w", "--workers"], threads: &["-t", "--threads"] }
+        FlagNames { workers: &["-w", "--workers"], threads: &["-t", "--threads"], kind: &[] }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {

@@ -64,7 +64,7 @@ impl Adapter for Uvicorn {
     }
 
     fn flag_names(&self) -> FlagNames {
-        FlagNames { workers: &["--workers"], threads: &[] }
+        FlagNames { workers: &["--workers"], threads: &[], kind: &[] }
     }
 
     fn inspect(&self, app: &App) -> Option<CommandLine> {
