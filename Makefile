@@ -12,6 +12,11 @@ FUZZ_S ?= 60
 # Where rustup puts Rust; last, so that it is used only when there is no other.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
+# Where rust-toolchain.toml's Rust is neither there nor can be fetched, the machine's own does.
+ifneq ($(shell PATH="$$PATH:$$HOME/.cargo/bin" $(CARGO) --version 2>/dev/null | cut -d ' ' -f 1),cargo)
+export RUSTUP_TOOLCHAIN := stable
+endif
+
 binary := target/release/sweetspot
 say := @printf '\n== %s\n'
 

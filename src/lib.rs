@@ -23,6 +23,8 @@
     reason = "reads its arguments and standard input, and writes what was asked for"
 )]
 mod cli;
+#[expect(clippy::disallowed_methods, reason = "sockets, threads and the clock")]
+pub mod fleet;
 mod lab;
 #[expect(clippy::disallowed_methods, reason = "sends: sockets, threads and the clock")]
 pub mod load;

@@ -1,6 +1,7 @@
 //! `sweetspot load`: arguments.
 
 mod capacity;
+mod fleet;
 mod options;
 mod outputs;
 mod progress;
@@ -13,7 +14,8 @@ use jiff::Timestamp;
 
 use super::exit::of_load;
 use super::push::push_to;
-use super::{Exit, interrupt};
+use super::turn::TurnArgument;
+use super::{Exit, UsageError, interrupt};
 use crate::report::load::{LoadResult, text};
 use crate::session::load::{self, Conclusion, Receivers};
 use crate::session::push;
@@ -62,7 +64,11 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let receivers = options.push.receivers()?;
     let is_quiet = options.quiet;
     let turn = options.turn;
+    let is_member = options.fleet.is_member();
     let prepared = load::prepare(asked(options)?).map_err(of_load)?;
+    if is_member {
+        return join(&prepared, turn, is_quiet);
+    }
     outputs::check_writable(&outputs)?;
     // Ctrl-C ends the program as long as nothing is measured.
     let _turn = turn.take_shared(&StopSignal::default())?;
@@ -79,6 +85,10 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         ControlFlow::Continue(())
     };
     let wants_rows = sinks.wants_rows();
+    if wants_rows && prepared.is_collected() {
+        let message = "generators that send together keep no row of each request: leave out -o csv";
+        return Err(UsageError { message: message.into() }.into());
+    }
     let sinks = RefCell::new(sinks);
     let mut rows = |rows: &[RequestRow]| sinks.borrow_mut().rows(rows);
     let callbacks = Receivers {
@@ -98,4 +108,15 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
         eprintln!("sweetspot: {}", text::nothing_answered(&summary));
     }
     Ok(exit)
+}
+
+/// One of several generators: what came of its part the collector says.
+fn join(prepared: &load::Prepared, turn: TurnArgument, is_quiet: bool) -> anyhow::Result<Exit> {
+    let stop = interrupt::install();
+    let _turn = turn.take_shared(&stop)?;
+    let loads = load::join(prepared, &stop).map_err(of_load)?;
+    if !is_quiet {
+        eprintln!("sent its part of {loads} {}", if loads == 1 { "load" } else { "loads" });
+    }
+    Ok(Exit::Done)
 }

@@ -54,6 +54,8 @@ pub struct Callbacks<'a> {
     pub second: &'a mut dyn FnMut(LoadSecond),
     /// Requests that have ended, in no order, if the load keeps rows.
     pub rows: &'a mut dyn FnMut(&[RequestRow]),
+    /// When all is ready, the load begins as soon as this returns; breaking ends it instead.
+    pub begin: &'a mut dyn FnMut() -> ControlFlow<()>,
 }
 
 /// Runs one load to its end, until `stop` is raised, or until a callback breaks.
@@ -100,14 +102,20 @@ pub fn stream(
         let common = &common;
         let mut loops = Vec::new();
         for index in 0..limits.loops {
-            let part = Part { index, of: limits.loops };
+            let part = spec.part.part(index, limits.loops);
+            let own = Part { index, of: limits.loops };
+            let max_in_flight = match spec.shape {
+                Shape::Clients { clients, .. } => part.share(clients.into()),
+                _ => own.share(limits.in_flight.into()),
+            };
             let setup = LoopSetup {
+                index,
                 part,
                 source: Source::new(&spec.shape, spec.warm_up, part, spec.seed, limit.clone()),
                 dialer: Dialer::new(&remotes, index, tls.as_ref().map(TlsSettings::for_a_loop)),
-                max_in_flight: part.share(limits.in_flight) as usize,
+                max_in_flight: max_in_flight as usize,
                 max_lingering: limits.lingering,
-                seed: spec.seed.wrapping_add(u64::from(index)),
+                seed: spec.seed.wrapping_add(u64::from(part.index)),
                 messages: sender.clone(),
             };
             let work = move || run_loop(common, setup, &spec.placement);
@@ -153,13 +161,14 @@ pub fn run(
     let mut seconds = Vec::new();
     let mut ignored = |_: &[RequestRow]| {};
     let second = &mut |second| seconds.push(second);
-    let run = stream(spec, stop, Callbacks { watch, second, rows: &mut ignored })?;
+    let begin = &mut || ControlFlow::Continue(());
+    let run = stream(spec, stop, Callbacks { watch, second, rows: &mut ignored, begin })?;
     Ok(LoadRecord { run, seconds })
 }
 
 /// The work of a loop's thread.
 fn run_loop(common: &Common, setup: LoopSetup, placement: &Placement) -> io::Result<LoopReport> {
-    let (index, messages) = (setup.part.index, setup.messages.clone());
+    let (index, messages) = (setup.index, setup.messages.clone());
     let prepared = configure(placement).and_then(|()| EventLoop::new(common, setup));
     // A loop that could not be prepared is as ready as it will be; the coordinator receives until
     // all senders are gone.
@@ -203,10 +212,12 @@ fn check(spec: &LoadSpec) -> Result<(), LoadError> {
     if spec.keeps_cookies && !matches!(spec.shape, Shape::Clients { .. }) {
         return refuse("cookies belong to clients, which only a closed load has");
     }
-    let most = MOST_PER_SECOND * f64::from(spec.loops.max(1));
+    let loops = u32::from(spec.loops.max(1)) * u32::from(spec.part.of);
+    let most = MOST_PER_SECOND * f64::from(loops);
     let highest = spec.shape.highest_rate().map(Rate::as_per_second);
     match &spec.shape {
         Shape::Clients { clients: 0, .. } => refuse("a closed load needs at least one client"),
+        _ if loops > u16::MAX.into() => refuse("generators have more loops than 65535 in all"),
         Shape::Times(times) if !times.fits(spec.targets.len()) => {
             refuse("a replayed request asks for a target that is not in the list of targets")
         }
@@ -266,7 +277,7 @@ struct Limits {
 impl Limits {
     fn new(spec: &LoadSpec) -> Result<Self, LoadError> {
         let wanted = match spec.shape {
-            Shape::Clients { clients, .. } => clients,
+            Shape::Clients { clients, .. } => own_clients(spec, clients),
             Shape::Constant { .. } | Shape::Stages { .. } | Shape::Times(_) => {
                 spec.max_in_flight.unwrap_or(u32::MAX)
             }
@@ -293,6 +304,13 @@ impl Limits {
         }
         Ok(Self { loops, in_flight: wanted.min(most), lingering: lingering as usize })
     }
+}
+
+/// Those of this generator's loops.
+fn own_clients(spec: &LoadSpec, clients: u32) -> u32 {
+    let loops = spec.loops.max(1);
+    let parts = (0..loops).map(|index| spec.part.part(index, loops));
+    parts.map(|part| part.share(clients.into()) as u32).sum()
 }
 
 /// What the loops have reported so far.
@@ -349,7 +367,10 @@ impl Reported {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if self.loops.iter().all(|one| one.is_ready) {
+            if common.clock.get().is_none() && self.loops.iter().all(|one| one.is_ready) {
+                if (callbacks.begin)().is_break() {
+                    common.shutdown.raise(Shutdown::Abort);
+                }
                 common.clock.get_or_init(Clock::start);
             }
             let is_ending = common.shutdown.current() != Shutdown::None;
@@ -371,7 +392,7 @@ impl Reported {
             LoopMessage::Clock(second) => progress.clock.push_back(*second),
             LoopMessage::Finished(at, second) => {
                 progress.seconds = at + 1;
-                add(self.second(at), &second);
+                self.second(at).add(&second);
             }
             LoopMessage::Ended => progress.has_ended = true,
             // Passed on at once.
@@ -489,14 +510,6 @@ fn length(spec: &LoadSpec, reports: &[LoopReport]) -> Duration {
         }
         (Length::Requests(_), _) => last_due.elapsed(),
     }
-}
-
-/// Adds one loop's second to all loops'.
-fn add(sum: &mut LoadSecond, second: &LoadSecond) {
-    sum.add_requests(second);
-    sum.replies += second.replies;
-    sum.in_flight += second.in_flight;
-    sum.in_flight_mean += second.in_flight_mean;
 }
 
 #[cfg(test)]

@@ -81,8 +81,8 @@ impl<'a> EventLoop<'a> {
     /// # Errors
     /// No descriptor is left for the poller.
     pub fn new(common: &'a Common, setup: LoopSetup) -> io::Result<Self> {
-        let LoopSetup { part, source, dialer, max_in_flight, max_lingering, seed, messages } =
-            setup;
+        let LoopSetup { index, part, source, dialer, max_in_flight, .. } = setup;
+        let (max_lingering, seed, messages) = (setup.max_lingering, setup.seed, setup.messages);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         // Far away from the streams that arrivals are drawn from.
         random.long_jump();
@@ -98,7 +98,7 @@ impl<'a> EventLoop<'a> {
             dialer,
             scheduler: Scheduler::new(source, mix, part, max_in_flight),
             batching: Batching::default(),
-            sink: Sink::new(common, part.index, messages),
+            sink: Sink::new(common, index, messages),
             buffer: vec![0; READ_BUFFER].into_boxed_slice(),
         };
         let [shortest, longest] = SWEEP_DISTANCES;

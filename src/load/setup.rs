@@ -79,7 +79,9 @@ pub struct Common {
 
 /// What one loop is given for itself.
 pub struct LoopSetup {
-    /// Which of the loops it is.
+    /// Which of this generator's loops it is.
+    pub index: u16,
+    /// Which of all generators' loops it is.
     pub part: Part,
     pub source: Source,
     pub dialer: Dialer,

@@ -23,7 +23,7 @@ impl Limit {
     pub fn of(spec: &LoadSpec) -> Self {
         match spec.shape.end(spec.warm_up) {
             Some(end) => Self::At(end.into()),
-            None => Self::new(spec.warm_up, spec.length),
+            None => Self::new(spec.warm_up, spec.own_length()),
         }
     }
 

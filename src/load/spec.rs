@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::request::Variables;
-use super::shape::Shape;
+use super::shape::{Part, Shape};
 use super::tls::TlsSettings;
 use crate::terms::{ConnectionMode, Target};
 
@@ -91,8 +91,20 @@ pub struct LoadSpec {
     /// Most requests in flight in the open model; requests beyond wait, and are `dropped` when
     /// their timeout passes before they could be sent. `None`: the file-descriptor limit.
     pub max_in_flight: Option<u32>,
+    /// What this generator sends of the load; the others send the rest, each with as many loops.
+    pub part: Part,
     /// Threads that generate load; 1 or more.
     pub loops: u16,
     pub seed: u64,
     pub placement: Placement,
+}
+
+impl LoadSpec {
+    /// This generator's share of a number of requests; a duration is all generators'.
+    pub fn own_length(&self) -> Length {
+        match self.length {
+            Length::Requests(count) => Length::Requests(self.part.share(count)),
+            length @ Length::Duration(_) => length,
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! Workers, threads and kind of workers that the flags of a server's command give, as the files that
-//! deploy the app have it.
+//! Workers, threads and kind of workers that the flags of a server's command give, as the files
+//! that deploy the app have it.
 //!
 //! In: the flags. Out: the app's settings as they are with them. Only computes.
 

@@ -7,6 +7,7 @@ mod asked;
 pub mod capacity;
 mod describe;
 mod error;
+mod fleet;
 mod route;
 mod tls;
 mod window;
@@ -20,6 +21,9 @@ use std::time::Duration;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
 
+use crate::fleet::Gathered;
+pub use crate::fleet::OnLoss;
+use crate::load::shape::Part;
 pub use crate::load::shape::{Shape, Stages};
 use crate::load::{self, Address, Callbacks, LoadSpec};
 pub use crate::load::{Closing, Length, Protocol, TlsOptions};
@@ -33,14 +37,16 @@ use crate::terms::{
     StopSignal, Target, Warning,
 };
 use addresses::{addresses, reachable};
-pub use asked::Asked;
+pub use asked::{Asked, FleetAsked, Role};
 use describe::describe;
 pub use error::LoadVerbError;
+pub use fleet::TOKEN as FLEET_TOKEN;
 
 /// A load that can begin.
 pub struct Prepared {
     url: Url,
     spec: LoadSpec,
+    fleet: Option<FleetAsked>,
     goals: Goals,
     /// Doubts about what is sent.
     warnings: Vec<Warning>,
@@ -49,6 +55,11 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// Others send it, and this program adds up what they record.
+    pub fn is_collected(&self) -> bool {
+        matches!(&self.fleet, Some(FleetAsked { role: Role::Collect { .. }, .. }))
+    }
+
     /// What reports say of a load that begins now.
     pub fn about(&self, now: Timestamp) -> About {
         let line = |target: &Target| RequestLine {
@@ -123,7 +134,11 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
     description.extend(traffic.as_ref().map(|traffic| traffic.description(speed)));
     description.extend(tls.is_some().then(|| tls::describe(&asked.tls)));
     let warnings = traffic.as_ref().map(Traffic::warnings).unwrap_or_default();
-    let loops = asked.loops.unwrap_or_else(|| loops_needed(&shape, own_cores()));
+    let loops = asked.loops.unwrap_or_else(|| match &asked.fleet {
+        // They may have other cores than this program has.
+        Some(fleet) => loops_needed(&fleet::share_of(&shape, fleet.generators), u16::MAX),
+        None => loops_needed(&shape, own_cores()),
+    });
     let spec = LoadSpec {
         address,
         host: url.host_header(),
@@ -141,11 +156,12 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         tls,
         timeout: asked.timeout,
         max_in_flight: asked.max_in_flight,
+        part: Part::WHOLE,
         loops,
         seed: asked.seed,
         placement: asked.placement,
     };
-    Ok(Prepared { url, spec, goals, warnings, description })
+    Ok(Prepared { url, spec, fleet: asked.fleet, goals, warnings, description })
 }
 
 /// A loop sends several times as much on a core of its own; shared with a server it may be less.
@@ -183,6 +199,30 @@ pub struct Receivers<'a> {
     pub rows: Option<RowSink<'a>>,
 }
 
+/// The seconds of a load as they come: all are folded, and those that are measured handed on.
+struct Seconds<'a> {
+    fold: Fold<'a>,
+    count: u64,
+    warm_up_s: u64,
+    hand_on: &'a mut dyn FnMut(u64, &LoadSecond),
+}
+
+impl<'a> Seconds<'a> {
+    fn new(prepared: &'a Prepared, hand_on: &'a mut dyn FnMut(u64, &LoadSecond)) -> Self {
+        let warm_up = prepared.spec.warm_up;
+        let fold = Fold::new(warm_up, &prepared.goals);
+        Self { fold, count: 0, warm_up_s: warm_up.as_secs(), hand_on }
+    }
+
+    fn take(&mut self, second: &LoadSecond) {
+        self.fold.take(second);
+        if self.count >= self.warm_up_s {
+            (self.hand_on)(self.count, second);
+        }
+        self.count += 1;
+    }
+}
+
 fn rows_left_out(run: &LoadRun) -> Option<Warning> {
     (run.rows_left_out > 0).then(|| LoadDoubt::RowsLeftOut { requests: run.rows_left_out }.into())
 }
@@ -196,17 +236,12 @@ pub fn run(
     stop: &StopSignal,
     receivers: Receivers<'_>,
 ) -> Result<Finished, LoadVerbError> {
+    if let Some(fleet) = &prepared.fleet {
+        return run_together(prepared, fleet, stop, receivers);
+    }
     let (mut spec, route) = on_the_way(prepared, stop);
     spec.keeps_rows = receivers.rows.is_some();
-    let mut fold = Fold::new(spec.warm_up, &prepared.goals);
-    let mut index = 0;
-    let mut second = |second: LoadSecond| {
-        fold.take(&second);
-        if index >= spec.warm_up.as_secs() {
-            (receivers.second)(index, &second);
-        }
-        index += 1;
-    };
+    let mut seconds = Seconds::new(prepared, receivers.second);
     let mut ignored = |_: &[RequestRow]| {};
     let rows: RowSink<'_> = receivers.rows.unwrap_or(&mut ignored);
     let measured_from = spec.warm_up.as_nanos() as u64;
@@ -215,13 +250,54 @@ pub fn run(
             .filter(|part| part[0].due_ns >= measured_from)
             .for_each(&mut *rows);
     };
-    let callbacks = Callbacks { watch: receivers.watch, second: &mut second, rows: &mut measured };
+    let callbacks = Callbacks {
+        watch: receivers.watch,
+        second: &mut |second| seconds.take(&second),
+        rows: &mut measured,
+        begin: &mut || ControlFlow::Continue(()),
+    };
     let run = load::stream(&spec, stop, callbacks)?;
-    let (mut summary, all) = fold.finish(&run, &Rules::default());
+    let (mut summary, all) = seconds.fold.finish(&run, &Rules::default());
     summary.warnings.extend(tls::warning(&run, &summary.errors));
     summary.warnings.extend(rows_left_out(&run));
     summary.warnings.extend(prepared.warnings.iter().cloned());
     route::add(route, prepared.goals.tightest_limit(), &mut summary);
+    Ok(Finished { summary, all })
+}
+
+/// What a program does that joins others: it sends its part and has no result of its own. Returns
+/// how many loads it was.
+///
+/// # Errors
+/// This load is not for joining, or the collector cannot be reached, refuses or is gone.
+pub fn join(prepared: &Prepared, stop: &StopSignal) -> Result<u32, LoadVerbError> {
+    let Some((asked, Role::Join { collector })) =
+        prepared.fleet.as_ref().map(|asked| (asked, &asked.role))
+    else {
+        return Err(LoadVerbError::Usage("it is not asked to join others (--join)".into()));
+    };
+    load::raise_descriptor_limit();
+    fleet::join(&prepared.spec, asked, collector, stop)
+}
+
+/// Has generators send the load, and adds up what they record.
+fn run_together(
+    prepared: &Prepared,
+    fleet: &FleetAsked,
+    stop: &StopSignal,
+    receivers: Receivers<'_>,
+) -> Result<Finished, LoadVerbError> {
+    let mut seconds = Seconds::new(prepared, receivers.second);
+    let mut second = |second| seconds.take(&second);
+    let Gathered { run, generators } =
+        fleet::collect(&prepared.spec, fleet, stop, receivers.watch, &mut second)?;
+    let (mut summary, all) = seconds.fold.finish(&run, &Rules::default());
+    let (doubts, holds) = fleet::doubts(&generators, &fleet.role);
+    summary.valid &= holds;
+    summary.warnings.extend(doubts);
+    summary.warnings.extend(tls::warning(&run, &summary.errors));
+    summary.warnings.extend(prepared.warnings.iter().cloned());
+    summary.fleet = generators.iter().map(fleet::summary).collect();
     Ok(Finished { summary, all })
 }
 

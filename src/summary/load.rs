@@ -123,6 +123,7 @@ impl<'a> Fold<'a> {
             via: all.via,
             retries: all.retries,
             route: None,
+            fleet: Vec::new(),
             goals: judge.summaries(),
         };
         (summary, all)

@@ -38,6 +38,10 @@ pub enum GeneratorDoubt {
     OutOfAddresses { requests: u64 },
     /// What was sampled in flight is not rate x mean latency, which Little's law says it is.
     LittleViolated { in_flight_mean: f64, expected_mean: f64 },
+    /// Of several generators that send together; `after_s`: when the first was lost.
+    Lost { lost: u16, of: u16, after_s: f64 },
+    /// Generators that send together began so far from each other, as far as is known.
+    BeganApart { apart_s: f64 },
 }
 
 /// The replies, or what was sent, are not what they should be.
@@ -250,6 +254,8 @@ impl GeneratorDoubt {
             Self::LoopBusy { .. } => "generator_cpu",
             Self::OutOfAddresses { .. } => "generator_address_unavailable",
             Self::LittleViolated { .. } => "generator_little",
+            Self::Lost { .. } => "generator_lost",
+            Self::BeganApart { .. } => "generators_apart",
         }
     }
 }

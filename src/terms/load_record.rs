@@ -202,6 +202,14 @@ impl LoadSecond {
         self.status.values().sum()
     }
 
+    /// Adds what another sender did in the same second.
+    pub fn add(&mut self, other: &Self) {
+        self.add_requests(other);
+        self.replies += other.replies;
+        self.in_flight += other.in_flight;
+        self.in_flight_mean += other.in_flight_mean;
+    }
+
     /// Adds the requests of another: all but what goes by the clock (`replies` and in flight).
     pub fn add_requests(&mut self, other: &Self) {
         self.due += other.due;
@@ -236,6 +244,24 @@ pub struct GeneratorUse {
     /// CPU time of the busiest loop divided by the time it ran, 0..=1.
     #[serde(default)]
     pub busiest_loop: f64,
+}
+
+/// One of several generators that sent a load together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FleetMember {
+    /// From where it joined.
+    pub address: String,
+    /// The shortest to its clock, by which its beginning was set: that is right to half of it.
+    pub round_trip: Option<Duration>,
+    /// It began this long after it was to; `None`: it didn't begin.
+    pub late: Option<Duration>,
+    pub due: u64,
+    pub sent: u64,
+    pub send_lag_p99: Option<Duration>,
+    /// CPU time of its busiest loop divided by the time it ran, 0..=1.
+    pub busiest_loop: f64,
+    /// It was lost this long after the beginning.
+    pub lost_at: Option<Duration>,
 }
 
 /// One run of the load engine, second by second.

@@ -66,6 +66,25 @@ pub struct GeneratorSummary {
     pub rss_bytes_max: u64,
 }
 
+/// One of several generators that sent a load together. Times in seconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemberSummary {
+    /// From where it joined.
+    pub address: String,
+    /// Requests of its part that were due, warm-up included.
+    pub due: u64,
+    pub sent: u64,
+    pub send_lag_s_p99: Option<f64>,
+    /// How long after the moment that was agreed on it began; null when it didn't.
+    pub late_s: Option<f64>,
+    /// The shortest round trip to it: its clock is known to half of that.
+    pub round_trip_s: Option<f64>,
+    /// CPU time of its busiest loop by the time it ran, 0 to 1.
+    pub busiest_loop_ratio: f64,
+    /// When it was lost, from the beginning; null when it came to the end.
+    pub lost_after_s: Option<f64>,
+}
+
 /// The way to the server, from connections that were opened one after another before the load and
 /// closed at once. Of several addresses the one that took longest.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -183,6 +202,9 @@ pub struct LoadSummary {
     /// without one of their own first. Else empty.
     #[serde(default)]
     pub goals: Vec<GoalSummary>,
+    /// Each of several generators that sent it together (`--generators`). Else empty.
+    #[serde(default)]
+    pub fleet: Vec<MemberSummary>,
 }
 
 impl LoadSummary {

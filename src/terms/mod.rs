@@ -102,12 +102,12 @@ pub use latencies::Latencies;
 pub use limit::{Limit, LimitKind};
 pub use limit_refusal::LimitRefusal;
 pub use load_record::{
-    Arrivals, ErrorCounts, GeneratorUse, LoadRecord, LoadRun, LoadSecond, Offered, TargetSecond,
-    TlsTrouble,
+    Arrivals, ErrorCounts, FleetMember, GeneratorUse, LoadRecord, LoadRun, LoadSecond, Offered,
+    TargetSecond, TlsTrouble,
 };
 pub use load_summary::{
-    GeneratorSummary, GoalSummary, LatencySummary, LoadSummary, RouteSummary, SendLagSummary,
-    SloSummary, TargetSummary, Window, WindowLatency,
+    GeneratorSummary, GoalSummary, LatencySummary, LoadSummary, MemberSummary, RouteSummary,
+    SendLagSummary, SloSummary, TargetSummary, Window, WindowLatency,
 };
 pub use machine::Machine;
 pub use monitor_record::{

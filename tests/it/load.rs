@@ -4,6 +4,7 @@ mod between;
 mod capacity;
 mod command;
 mod engine;
+mod fleet;
 mod http2;
 mod misbehaving;
 mod nginx;

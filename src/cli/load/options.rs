@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use super::fleet::FleetArguments;
 use super::outputs::{Output, parse};
 use super::tls::TlsArguments;
 use crate::cli::UsageError;
@@ -183,6 +184,9 @@ pub struct Options {
     #[command(flatten)]
     tls: TlsArguments,
 
+    #[command(flatten)]
+    pub fleet: FleetArguments,
+
     /// Send load to an address that is neither this machine nor on a private network
     #[arg(long)]
     pub allow_public: bool,
@@ -309,6 +313,7 @@ pub fn asked(options: Options) -> Result<Asked, UsageError> {
         slo: options.slo,
         allows_public: options.allow_public,
         tls: options.tls.into(),
+        fleet: options.fleet.asked(),
         placement: Default::default(),
     })
 }

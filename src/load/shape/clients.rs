@@ -38,7 +38,7 @@ impl LoopClients {
             0 => (all * START_DISTANCE.get()).min(LONGEST_START.get()),
             think => think,
         };
-        let count = part.share(clients);
+        let count = part.share(clients.into()) as u32;
         let first = |client: u32| {
             let place = u64::from(client) * u64::from(part.of) + u64::from(part.index);
             let at = u128::from(spread) * u128::from(place) / u128::from(all);

@@ -18,7 +18,8 @@ use crate::terms::{Arrivals, Offered, Rate};
 
 pub(super) use arrivals::DueTimes;
 pub(super) use clients::LoopClients;
-pub(super) use due::{Due, Part};
+pub(super) use due::Due;
+pub use due::Part;
 pub(super) use nanos::{Nanos, Span};
 pub use stages::{Stage, Stages, StagesError};
 pub(super) use times::LoopTimes;

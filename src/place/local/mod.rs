@@ -40,6 +40,7 @@ pub use self::settings::{
 };
 use self::started::{Part, StartedProcesses};
 use super::{Observed, Offer, Place, PlaceError, Started};
+use crate::load::shape;
 use crate::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use crate::monitor::Monitor;
 use crate::server::{
@@ -360,6 +361,7 @@ impl Local {
             records_each_target: told_apart(&self.settings.targets),
             keeps_rows: false,
             protocol: Protocol::Http1,
+            part: shape::Part::WHOLE,
             loops: loops(own_cores.len()),
             seed: offer.seed,
             placement: self.placement(),

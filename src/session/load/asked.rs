@@ -2,9 +2,11 @@
 //!
 //! In and out: a value.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::fleet::OnLoss;
 use crate::load::shape::Shape;
 use crate::load::{Closing, Length, Placement, Protocol, TlsOptions};
 use crate::plan::traffic::LogSpec;
@@ -50,8 +52,31 @@ pub struct Asked {
     pub allows_public: bool,
     /// For `https://`.
     pub tls: TlsOptions,
+    /// `None`: this program sends all of it.
+    pub fleet: Option<FleetAsked>,
     /// Where the generator runs, and how it comes to its turn.
     pub placement: Placement,
+}
+
+/// A load sent together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FleetAsked {
+    /// Generators in all.
+    pub generators: u16,
+    pub role: Role,
+    /// For all to gather.
+    pub within: Duration,
+    /// `SWEETSPOT_FLEET_TOKEN`; empty: none is asked for.
+    pub token: String,
+}
+
+/// What this program does for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// It sends nothing itself.
+    Collect { listen: SocketAddr, on_loss: OnLoss },
+    /// `host:port`.
+    Join { collector: String },
 }
 
 impl Asked {
@@ -82,6 +107,7 @@ impl Asked {
             slo: None,
             allows_public: false,
             tls: TlsOptions::default(),
+            fleet: None,
             placement: Placement::default(),
         }
     }

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 
 use thiserror::Error;
 
+use crate::fleet::FleetError;
 use crate::load::LoadError;
 use crate::plan::traffic::InputError;
 
@@ -36,6 +37,8 @@ pub enum LoadVerbError {
     },
     #[error(transparent)]
     Load(#[from] LoadError),
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
     /// A search for the capacity that ends with the first load.
     #[error("{0}")]
     NothingAnswered(String),
@@ -51,6 +54,7 @@ impl LoadVerbError {
             | Self::Load(LoadError::Plan(_)) => true,
             Self::Resolve { .. }
             | Self::NothingAnswered(_)
+            | Self::Fleet(_)
             | Self::Load(LoadError::Environment { .. }) => false,
         }
     }

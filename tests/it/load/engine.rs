@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use sweetspot::load::shape::{Shape, Stages, Times};
+use sweetspot::load::shape::{Part, Shape, Stages, Times};
 use sweetspot::load::{self, Address, Closing, Length, LoadSpec, Placement, Protocol};
 use sweetspot::terms::{
     Arrivals, ConnectionMode, ErrorCounts, LiveSecond, LoadRecord, LoadSecond, Phase, Rate,
@@ -51,6 +51,7 @@ pub fn spec(server: &Server, shape: Shape, requests: u64) -> LoadSpec {
         tls: None,
         timeout: TIMEOUT,
         max_in_flight: None,
+        part: Part::WHOLE,
         loops: 1,
         seed: 1,
         placement: Placement::default(),

@@ -283,6 +283,7 @@ impl Trial {
             retries: 0,
             route: None,
             goals: Vec::new(),
+            fleet: Vec::new(),
         }
     }
 }

@@ -13,6 +13,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("server", &[]),
     ("load/shape", &[]),
     ("load", &["load/shape"]),
+    ("fleet", &["load"]),
     ("monitor", &[]),
     ("lab", &["summary"]),
     ("place", &["server", "load", "monitor", "model"]),
@@ -24,8 +25,8 @@ const TABLE: &[(&str, &[&str])] = &[
     (
         "session",
         &[
-            "plan", "server", "load", "monitor", "place", "summary", "trial", "model", "search",
-            "store", "report", "lab",
+            "plan", "server", "load", "fleet", "monitor", "place", "summary", "trial", "model",
+            "search", "store", "report", "lab",
         ],
     ),
     ("report", &[]),

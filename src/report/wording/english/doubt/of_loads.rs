@@ -21,6 +21,13 @@ pub(super) fn of_generator(doubt: &GeneratorDoubt) -> String {
             "{in_flight_mean:.1} requests were in flight on average, but rate x mean latency is \
              {expected_mean:.1}"
         ),
+        GeneratorDoubt::Lost { lost, of, after_s } => {
+            format!("{lost} of {of} generators were lost, the first after {after_s:.1} s")
+        }
+        GeneratorDoubt::BeganApart { apart_s } => format!(
+            "the generators may have begun {:.0} ms from each other: they did not send one load",
+            apart_s * 1e3
+        ),
     }
 }
 
@@ -37,6 +44,10 @@ pub(super) fn advice_on_generator(doubt: &GeneratorDoubt) -> &'static str {
         GeneratorDoubt::LittleViolated { .. } => {
             "the latencies or the counts cannot be right; the machine may have been suspended or \
              overloaded"
+        }
+        GeneratorDoubt::Lost { .. } => "see what ended them, and measure again",
+        GeneratorDoubt::BeganApart { .. } => {
+            "bring collector and generators nearer to each other, or give them cores of their own"
         }
     }
 }

@@ -21,6 +21,13 @@ pub(super) fn of_generator(doubt: &GeneratorDoubt) -> String {
             "処理中のリクエストは平均 {in_flight_mean:.1} 件でしたが、レート x 平均レイテンシは \
              {expected_mean:.1} です"
         ),
+        GeneratorDoubt::Lost { lost, of, after_s } => format!(
+            "負荷生成プログラム {of} 個のうち {lost} 個が失われました（最初は {after_s:.1} 秒後）"
+        ),
+        GeneratorDoubt::BeganApart { apart_s } => format!(
+            "負荷生成プログラムの開始が互いに最大 {:.0} ms ずれた可能性があり、一つの負荷とは言えません",
+            apart_s * 1e3
+        ),
     }
 }
 
@@ -36,6 +43,10 @@ pub(super) fn advice_on_generator(doubt: &GeneratorDoubt) -> &'static str {
         }
         GeneratorDoubt::LittleViolated { .. } => {
             "レイテンシか件数が正しくありません。マシンが一時停止していたか、過負荷だったかもしれません"
+        }
+        GeneratorDoubt::Lost { .. } => "なぜ終わったかを調べ、測り直してください",
+        GeneratorDoubt::BeganApart { .. } => {
+            "集計側と生成側を互いに近くに置くか、専用のコアを割り当ててください"
         }
     }
 }

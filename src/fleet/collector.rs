@@ -1,0 +1,387 @@
+//! The collector: lets generators in, has them begin at one moment, and adds up what they tell.
+//!
+//! In: how many, and the load. Out: one record while it grows, and what is known of each generator.
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver as Channel, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ring::digest::{SHA256, digest};
+
+use super::clocks::{Offset, RoundTrip};
+use super::error::FleetError;
+use super::generator::monotonic_ns;
+use super::merge::Merge;
+use super::message::{FromCollector, FromGenerator, Gate, Load, Offer};
+use super::wire::{self, Writer};
+use crate::load::shape::Part;
+use crate::terms::{FleetMember, LiveSecond, LoadRun, LoadSecond, StopRequest, StopSignal};
+
+/// Who is silent for this long is lost; signs of life come five times as often.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// Between two looks at the clock and at the user's wish to end.
+const TICK: Duration = Duration::from_millis(20);
+
+/// For a hello, so that whoever only connects keeps nobody waiting.
+const HELLO: Duration = Duration::from_secs(5);
+
+/// Round trips to each generator: the shortest of them says how far its clock is off.
+const PINGS: u32 = 8;
+
+/// From the order to begin to the beginning, at least: time for the order to arrive everywhere.
+const AHEAD: Duration = Duration::from_millis(200);
+
+/// What is done when a generator is lost in the middle of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnLoss {
+    /// The load ends.
+    End,
+    /// The others go on with theirs.
+    GoOn,
+}
+
+/// What was gathered of one load, beside its seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gathered {
+    pub run: LoadRun,
+    pub generators: Vec<FleetMember>,
+}
+
+/// A generator that has joined.
+struct Member {
+    address: SocketAddr,
+    writer: Writer,
+    offset: Option<Offset>,
+    heard: Instant,
+    is_ready: bool,
+    late: Option<Duration>,
+    /// Since the load began.
+    lost_at: Option<Duration>,
+    told: LoadSecond,
+    busiest_loop: f64,
+}
+
+type Told = (usize, Option<FromGenerator>);
+
+/// A fleet that has gathered.
+pub struct Collector {
+    members: Vec<Member>,
+    told: Channel<Told>,
+    on_loss: OnLoss,
+}
+
+impl Collector {
+    /// Waits for this many generators, at most `within`.
+    ///
+    /// # Errors
+    /// Too few came, or the user wanted to end.
+    pub fn gather(
+        listener: &TcpListener,
+        (wanted, within): (u16, Duration),
+        gate: &Gate,
+        on_loss: OnLoss,
+        stop: &StopSignal,
+    ) -> Result<Self, FleetError> {
+        let address = || listener.local_addr().map(|it| it.to_string()).unwrap_or_default();
+        let unusable = |source| FleetError::Listen { address: address(), source };
+        listener.set_nonblocking(true).map_err(unusable)?;
+        let began = Instant::now();
+        let (teller, told) = channel();
+        let mut members: Vec<Member> = Vec::new();
+        while members.len() < usize::from(wanted) {
+            if stop.is_raised() {
+                return Err(FleetError::Stopped);
+            }
+            if began.elapsed() > within {
+                let joined = members.len() as u16;
+                return Err(FleetError::TooFew { joined, wanted, within });
+            }
+            match listener.accept() {
+                Ok((stream, address)) => {
+                    members.extend(let_in(stream, address, members.len(), gate, &teller));
+                }
+                Err(_) => thread::sleep(TICK),
+            }
+        }
+        Ok(Self { members, told, on_loss })
+    }
+
+    /// Sends one load. `offer`: what of it differs from what was typed. `second` is given each
+    /// second of the record in order, as soon as nothing can be added to it.
+    ///
+    /// # Errors
+    /// The load could not begin, or nothing was gathered of it.
+    pub fn send(
+        &mut self,
+        loops: u16,
+        offer: Option<Offer>,
+        stop: &StopSignal,
+        watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+        second: &mut dyn FnMut(LoadSecond),
+    ) -> Result<Gathered, FleetError> {
+        self.prepare(loops, offer)?;
+        self.wait_until_ready(stop)?;
+        self.compare_clocks()?;
+        let began = self.begin()?;
+        let mut merge = Merge::new(self.members.len() as u16);
+        let mut asked = StopRequest::None;
+        while !merge.is_over() {
+            match self.told.recv_timeout(TICK) {
+                Ok((index, told)) => self.take(index, told, &mut merge, began)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.look_for_the_silent(&mut merge, began);
+            if stop.requested() > asked {
+                asked = stop.requested();
+                self.tell_all(&FromCollector::Stop { now: asked == StopRequest::Now });
+            }
+            while let Some(live) = merge.next_live() {
+                if watch(&live).is_break() && asked == StopRequest::None {
+                    asked = StopRequest::Finish;
+                    self.tell_all(&FromCollector::Stop { now: false });
+                }
+            }
+            while let Some(one) = merge.next_second() {
+                second(one);
+            }
+        }
+        let why = "its connection ended".to_string();
+        let run = merge.run().ok_or(FleetError::AllLost { why })?;
+        Ok(Gathered { run, generators: self.members.iter().map(Member::report).collect() })
+    }
+
+    /// There is no further load.
+    pub fn dismiss(&self) {
+        self.tell_all(&FromCollector::Bye);
+    }
+
+    fn tell_all(&self, message: &FromCollector) {
+        // Who cannot be told is seen to be lost.
+        self.members.iter().for_each(|member| drop(member.writer.send(message)));
+    }
+
+    fn prepare(&mut self, loops: u16, offer: Option<Offer>) -> Result<(), FleetError> {
+        let of = self.members.len() as u16;
+        for (index, member) in self.members.iter_mut().enumerate() {
+            member.forget();
+            let part = Part { index: index as u16, of };
+            let load = FromCollector::Load(Load { part, loops, offer });
+            member.writer.send(&load).map_err(|error| lost(index, member, &error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    fn wait_until_ready(&mut self, stop: &StopSignal) -> Result<(), FleetError> {
+        while !self.members.iter().all(|member| member.is_ready) {
+            if stop.is_raised() {
+                self.tell_all(&FromCollector::Stop { now: true });
+                return Err(FleetError::Stopped);
+            }
+            let Ok((index, told)) = self.told.recv_timeout(TICK) else {
+                self.check_alive()?;
+                continue;
+            };
+            let member = &mut self.members[index];
+            member.heard = Instant::now();
+            match told {
+                Some(FromGenerator::Ready) => member.is_ready = true,
+                Some(FromGenerator::Failed { why }) => return Err(failed(index, member, why)),
+                None => return Err(lost(index, member, "its connection ended")),
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn check_alive(&self) -> Result<(), FleetError> {
+        let silent = |(_, member): &(usize, &Member)| member.heard.elapsed() > SILENCE;
+        match self.members.iter().enumerate().find(silent) {
+            Some((index, member)) => Err(lost(index, member, "it fell silent")),
+            None => Ok(()),
+        }
+    }
+
+    /// All at once, and again: what a generator takes to answer does not add up over many.
+    fn compare_clocks(&mut self) -> Result<(), FleetError> {
+        let mut trips = vec![Vec::new(); self.members.len()];
+        for number in 0..PINGS {
+            let mut sent_ns = Vec::new();
+            for (index, member) in self.members.iter().enumerate() {
+                sent_ns.push(monotonic_ns());
+                let ping = FromCollector::Ping { number };
+                member
+                    .writer
+                    .send(&ping)
+                    .map_err(|error| lost(index, member, &error.to_string()))?;
+            }
+            let mut missing = self.members.len();
+            while missing > 0 {
+                let Ok((index, told)) = self.told.recv_timeout(SILENCE) else {
+                    self.check_alive()?;
+                    continue;
+                };
+                let received_ns = monotonic_ns();
+                self.members[index].heard = Instant::now();
+                match told {
+                    Some(FromGenerator::Pong { number: of, at_ns }) if of == number => {
+                        let sent_ns = sent_ns[index];
+                        trips[index].push(RoundTrip { sent_ns, theirs_ns: at_ns, received_ns });
+                        missing -= 1;
+                    }
+                    None => return Err(lost(index, &self.members[index], "its connection ended")),
+                    Some(_) => {}
+                }
+            }
+        }
+        for (member, trips) in self.members.iter_mut().zip(&trips) {
+            member.offset = Offset::of(trips);
+        }
+        Ok(())
+    }
+
+    /// Names the moment to each, by its own clock. Returns it by ours.
+    fn begin(&mut self) -> Result<Instant, FleetError> {
+        let trips = self.members.iter().filter_map(|member| member.offset);
+        let longest = trips.map(|offset| offset.round_trip).max().unwrap_or_default();
+        let ahead = AHEAD.max(4 * longest);
+        let at_ns = monotonic_ns() + ahead.as_nanos() as u64;
+        let began = Instant::now() + ahead;
+        for (index, member) in self.members.iter().enumerate() {
+            let at_ns = member.offset.map_or(at_ns, |offset| offset.theirs_ns(at_ns));
+            let order = FromCollector::Begin { at_ns };
+            member.writer.send(&order).map_err(|error| lost(index, member, &error.to_string()))?;
+        }
+        Ok(began)
+    }
+
+    fn take(
+        &mut self,
+        index: usize,
+        told: Option<FromGenerator>,
+        merge: &mut Merge,
+        began: Instant,
+    ) -> Result<(), FleetError> {
+        let member = &mut self.members[index];
+        member.heard = Instant::now();
+        match told {
+            Some(FromGenerator::Began { late }) => member.late = Some(late),
+            Some(FromGenerator::Live(second)) => merge.live(index, second),
+            Some(FromGenerator::Second(second)) => {
+                member.told.add(&second);
+                merge.second(index, &second);
+            }
+            Some(FromGenerator::Ended(run)) => {
+                member.busiest_loop = run.generator.busiest_loop;
+                merge.ended(index, run);
+            }
+            Some(FromGenerator::Failed { why }) => return Err(failed(index, member, why)),
+            None => self.lose(index, merge, began),
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    fn look_for_the_silent(&mut self, merge: &mut Merge, began: Instant) {
+        let silent = |member: &Member| member.heard.elapsed() > SILENCE;
+        let found: Vec<usize> =
+            (0..self.members.len()).filter(|index| silent(&self.members[*index])).collect();
+        found.into_iter().for_each(|index| self.lose(index, merge, began));
+    }
+
+    /// After its end it is no loss.
+    fn lose(&mut self, index: usize, merge: &mut Merge, began: Instant) {
+        if merge.is_over_for(index) {
+            return;
+        }
+        merge.lost(index);
+        self.members[index].lost_at = Some(began.elapsed());
+        if self.on_loss == OnLoss::End {
+            self.tell_all(&FromCollector::Stop { now: false });
+        }
+    }
+}
+
+impl Member {
+    /// What it told of a load before.
+    fn forget(&mut self) {
+        (self.is_ready, self.late, self.busiest_loop) = (false, None, 0.0);
+        self.told = LoadSecond::default();
+    }
+
+    fn report(&self) -> FleetMember {
+        FleetMember {
+            address: self.address.to_string(),
+            round_trip: self.offset.map(|offset| offset.round_trip),
+            late: self.late,
+            due: self.told.due,
+            sent: self.told.sent,
+            send_lag_p99: self.told.send_lag.quantile(0.99),
+            busiest_loop: self.busiest_loop,
+            lost_at: self.lost_at,
+        }
+    }
+}
+
+fn lost(index: usize, member: &Member, why: &str) -> FleetError {
+    let (index, address) = (index as u16, member.address.to_string());
+    FleetError::LostBefore { index, address, why: why.into() }
+}
+
+fn failed(index: usize, member: &Member, why: String) -> FleetError {
+    FleetError::Failed { index: index as u16, address: member.address.to_string(), why }
+}
+
+/// Who says what all others say is a member; others are told why not.
+fn let_in(
+    stream: TcpStream,
+    address: SocketAddr,
+    index: usize,
+    gate: &Gate,
+    teller: &Sender<Told>,
+) -> Option<Member> {
+    stream.set_nonblocking(false).ok()?;
+    let (mut receiver, writer) = wire::open(stream).ok()?;
+    receiver.wait_at_most(Some(HELLO)).ok()?;
+    let Ok(Some(FromGenerator::Hello(theirs))) = receiver.next() else { return None };
+    if let Some(why) = refusal(gate, &theirs) {
+        drop(writer.send(&FromCollector::Refused { why: why.into() }));
+        return None;
+    }
+    receiver.wait_at_most(None).ok()?;
+    let teller = teller.clone();
+    thread::spawn(move || {
+        while let Ok(Some(message)) = receiver.next::<FromGenerator>() {
+            if teller.send((index, Some(message))).is_err() {
+                return;
+            }
+        }
+        drop(teller.send((index, None)));
+    });
+    Some(Member {
+        address,
+        writer,
+        offset: None,
+        heard: Instant::now(),
+        is_ready: false,
+        late: None,
+        lost_at: None,
+        told: LoadSecond::default(),
+        busiest_loop: 0.0,
+    })
+}
+
+fn refusal(ours: &Gate, theirs: &Gate) -> Option<&'static str> {
+    // By their hashes: how long that takes says nothing of how much of a token is right.
+    let hash = |token: &str| digest(&SHA256, token.as_bytes());
+    if hash(&ours.token).as_ref() != hash(&theirs.token).as_ref() {
+        return Some("the token is another; give both the same SWEETSPOT_FLEET_TOKEN");
+    }
+    if ours.version != theirs.version {
+        return Some("it is another version of sweetspot");
+    }
+    (ours.load != theirs.load).then_some("its load is another; give all the same arguments")
+}

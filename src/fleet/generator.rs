@@ -1,0 +1,223 @@
+//! A generator of a fleet: joins, sends its part of each load, and tells the collector.
+//!
+//! In: the load as it was typed, and where the collector is. Out: nothing but what it told.
+
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver as Channel, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::error::FleetError;
+use super::message::{FromCollector, FromGenerator, Gate, Load};
+use super::wire::{self, Receiver, Writer};
+use crate::load::shape::Shape;
+use crate::load::{self, Callbacks, Length, LoadError, LoadSpec};
+use crate::terms::StopSignal;
+
+/// How to get in.
+#[derive(Debug, Clone)]
+pub struct Membership {
+    /// `host:port`.
+    pub collector: String,
+    pub gate: Gate,
+    /// It is tried again until then: a collector may start later than its generators.
+    pub patience: Duration,
+}
+
+/// Between two tries to reach the collector, and looks at the user's wish to end.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// Between two signs of life.
+const ALIVE: Duration = Duration::from_millis(200);
+
+/// Joins, and sends its parts of loads until the collector has none left. Returns how many.
+///
+/// # Errors
+/// The collector cannot be reached, refuses, or is gone; the engine cannot work.
+pub fn join(
+    spec: &LoadSpec,
+    membership: &Membership,
+    stop: &StopSignal,
+) -> Result<u32, FleetError> {
+    let (mut receiver, writer) = reach(membership, stop)?;
+    writer.send(&FromGenerator::Hello(membership.gate.clone())).map_err(FleetError::Broken)?;
+    let (told, orders) = channel();
+    // What the collector says to a load that runs.
+    let ending = StopSignal::default();
+    let is_over = AtomicBool::new(false);
+    let address = membership.collector.clone();
+    thread::scope(|scope| {
+        let pongs = writer.clone();
+        let (raised, is_over) = (ending.clone(), &is_over);
+        scope.spawn(move || {
+            while let Ok(Some(message)) = receiver.next() {
+                match message {
+                    FromCollector::Ping { number } => {
+                        let pong = FromGenerator::Pong { number, at_ns: monotonic_ns() };
+                        if pongs.send(&pong).is_err() {
+                            break;
+                        }
+                    }
+                    FromCollector::Stop { now } => {
+                        (0..=u8::from(now)).for_each(|_| raised.raise());
+                    }
+                    other => drop(told.send(other)),
+                }
+            }
+            // Without a collector nobody needs what is sent.
+            raised.raise();
+            raised.raise();
+        });
+        let alive = writer.clone();
+        scope.spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                if alive.send(&FromGenerator::Alive).is_err() {
+                    break;
+                }
+                thread::sleep(ALIVE);
+            }
+        });
+        let generator = Generator { spec, writer: &writer, orders, ending, stop, address };
+        let sent = generator.work();
+        is_over.store(true, Ordering::Relaxed);
+        writer.close();
+        sent
+    })
+}
+
+fn reach(membership: &Membership, stop: &StopSignal) -> Result<(Receiver, Writer), FleetError> {
+    let began = Instant::now();
+    let address = &membership.collector;
+    loop {
+        let found = address.to_socket_addrs().and_then(|mut found| {
+            found.next().ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+        });
+        let connected = found.and_then(|it| TcpStream::connect_timeout(&it, membership.patience));
+        match connected.and_then(wire::open) {
+            Ok(both) => return Ok(both),
+            Err(_) if stop.is_raised() => return Err(FleetError::Stopped),
+            Err(_) if began.elapsed() < membership.patience => thread::sleep(RETRY),
+            Err(source) => {
+                let (address, within) = (address.clone(), membership.patience);
+                return Err(FleetError::Unreachable { address, within, source });
+            }
+        }
+    }
+}
+
+struct Generator<'a> {
+    spec: &'a LoadSpec,
+    writer: &'a Writer,
+    orders: Channel<FromCollector>,
+    ending: StopSignal,
+    stop: &'a StopSignal,
+    address: String,
+}
+
+impl Generator<'_> {
+    fn work(&self) -> Result<u32, FleetError> {
+        let mut sent = 0;
+        loop {
+            match self.next_order()? {
+                FromCollector::Load(load) => self.send(&load)?,
+                FromCollector::Refused { why } => {
+                    return Err(FleetError::Refused { address: self.address.clone(), why });
+                }
+                FromCollector::Bye => return Ok(sent),
+                _ => continue,
+            }
+            sent += 1;
+        }
+    }
+
+    /// The next order that is for this thread.
+    fn next_order(&self) -> Result<FromCollector, FleetError> {
+        loop {
+            match self.orders.recv_timeout(RETRY) {
+                Ok(order) => return Ok(order),
+                Err(RecvTimeoutError::Timeout) if self.stop.is_raised() => {
+                    return Err(FleetError::Stopped);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(FleetError::Broken(io::ErrorKind::UnexpectedEof.into()));
+                }
+            }
+        }
+    }
+
+    /// What cannot be sent is the collector's to tell.
+    fn send(&self, load: &Load) -> Result<(), FleetError> {
+        let spec = part_of(self.spec, load);
+        let told = match self.run(&spec) {
+            Ok(run) => FromGenerator::Ended(run),
+            Err(error) => FromGenerator::Failed { why: error.to_string() },
+        };
+        self.writer.send(&told).map_err(FleetError::Broken)
+    }
+
+    fn run(&self, spec: &LoadSpec) -> Result<crate::terms::LoadRun, LoadError> {
+        // What cannot be told ends by the other thread, which sees the connection's end.
+        let tell = |message: FromGenerator| drop(self.writer.send(&message));
+        let mut watch = |second: &_| {
+            tell(FromGenerator::Live(*second));
+            match self.stop.is_raised() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        };
+        let mut second = |second| tell(FromGenerator::Second(Box::new(second)));
+        let mut begin = || self.begin();
+        let callbacks = Callbacks {
+            watch: &mut watch,
+            second: &mut second,
+            rows: &mut |_| {},
+            begin: &mut begin,
+        };
+        load::stream(spec, &self.ending, callbacks)
+    }
+
+    /// All is ready here: waits for the moment that the collector names.
+    fn begin(&self) -> ControlFlow<()> {
+        if self.writer.send(&FromGenerator::Ready).is_err() {
+            return ControlFlow::Break(());
+        }
+        while !self.ending.is_raised() {
+            match self.next_order() {
+                Ok(FromCollector::Begin { at_ns }) => {
+                    let ahead = at_ns.saturating_sub(monotonic_ns());
+                    thread::sleep(Duration::from_nanos(ahead));
+                    let late = Duration::from_nanos(monotonic_ns().saturating_sub(at_ns));
+                    drop(self.writer.send(&FromGenerator::Began { late }));
+                    return ControlFlow::Continue(());
+                }
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        ControlFlow::Break(())
+    }
+}
+
+/// What of the load this generator is to send.
+fn part_of(spec: &LoadSpec, load: &Load) -> LoadSpec {
+    let mut spec = LoadSpec { part: load.part, loops: load.loops, ..spec.clone() };
+    if let Some(offer) = &load.offer {
+        spec.shape = Shape::from(offer.offered);
+        spec.warm_up = offer.warm_up;
+        spec.length = Length::Duration(offer.duration);
+        spec.seed = offer.seed;
+        spec.connection = offer.connection;
+    }
+    spec
+}
+
+pub(super) fn monotonic_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

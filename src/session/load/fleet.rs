@@ -1,0 +1,117 @@
+//! A load that several programs send together: who collects, who joins, and what of it is doubted.
+//!
+//! In: what was typed, and the load that all were given alike. Out: what was gathered.
+
+use std::net::TcpListener;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use ring::digest::{SHA256, digest};
+
+use super::asked::{FleetAsked, Role};
+use super::error::LoadVerbError;
+use crate::fleet::{self, Collector, FleetError, Gate, Gathered, Membership, OnLoss};
+use crate::load::LoadSpec;
+use crate::load::shape::Shape;
+use crate::terms::{
+    FleetMember, GeneratorDoubt, LiveSecond, LoadSecond, MemberSummary, Rate, StopSignal, Warning,
+};
+
+/// Whoever has another value of this variable may not join.
+pub const TOKEN: &str = "SWEETSPOT_FLEET_TOKEN";
+
+/// Generators that begin further apart than this don't send one load.
+const APART: Duration = Duration::from_millis(50);
+
+/// Joins the program that collects there, and sends this part of its loads. Returns how many.
+pub(super) fn join(
+    spec: &LoadSpec,
+    asked: &FleetAsked,
+    collector: &str,
+    stop: &StopSignal,
+) -> Result<u32, LoadVerbError> {
+    let (collector, patience) = (collector.to_string(), asked.within);
+    let membership = Membership { collector, gate: gate(spec, asked), patience };
+    Ok(fleet::join(spec, &membership, stop)?)
+}
+
+/// Waits for the generators, has them send the load, and hands on its seconds.
+pub(super) fn collect(
+    spec: &LoadSpec,
+    asked: &FleetAsked,
+    stop: &StopSignal,
+    watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    second: &mut dyn FnMut(LoadSecond),
+) -> Result<Gathered, LoadVerbError> {
+    let Role::Collect { listen, on_loss } = asked.role else {
+        return Err(LoadVerbError::Usage("a program that joins has no result".into()));
+    };
+    let listener = TcpListener::bind(listen)
+        .map_err(|source| FleetError::Listen { address: listen.to_string(), source })?;
+    let many = (asked.generators, asked.within);
+    let mut collector = Collector::gather(&listener, many, &gate(spec, asked), on_loss, stop)?;
+    let gathered = collector.send(spec.loops, None, stop, watch, second);
+    collector.dismiss();
+    Ok(gathered?)
+}
+
+/// All must send the same load. Where it goes is not compared: names lead to other addresses
+/// elsewhere.
+fn gate(spec: &LoadSpec, asked: &FleetAsked) -> Gate {
+    let (shape, length) = (&spec.shape, (spec.warm_up, spec.length));
+    let how = (spec.connection, spec.closing, spec.protocol, spec.timeout, spec.keeps_cookies);
+    let what = (&spec.host, &spec.targets, spec.records_each_target, spec.seed, asked.generators);
+    let text = format!("{shape:?} {length:?} {how:?} {what:?}");
+    let load = BASE64_STANDARD.encode(digest(&SHA256, text.as_bytes()));
+    Gate { version: env!("CARGO_PKG_VERSION").into(), token: asked.token.clone(), load }
+}
+
+/// What one of the generators is to send of it, for how many loops that needs.
+pub(super) fn share_of(shape: &Shape, generators: u16) -> Shape {
+    let generators = generators.max(1);
+    match *shape {
+        Shape::Constant { rate, arrivals } => {
+            let share = rate.as_per_second() / f64::from(generators);
+            Shape::Constant { rate: Rate::per_second(share).unwrap_or(rate), arrivals }
+        }
+        Shape::Clients { clients, think } => {
+            Shape::Clients { clients: clients.div_ceil(generators.into()), think }
+        }
+        ref other => other.clone(),
+    }
+}
+
+/// What is doubted of a load because of its generators, and whether it holds all the same.
+pub(super) fn doubts(generators: &[FleetMember], role: &Role) -> (Vec<Warning>, bool) {
+    let lost: Vec<_> = generators.iter().filter_map(|one| one.lost_at).collect();
+    let mut warnings: Vec<Warning> = Vec::new();
+    if let Some(first) = lost.iter().min() {
+        let (lost, of) = (lost.len() as u16, generators.len() as u16);
+        warnings.push(GeneratorDoubt::Lost { lost, of, after_s: first.as_secs_f64() }.into());
+    }
+    let late = || generators.iter().filter_map(|one| one.late);
+    let spread = late().max().unwrap_or_default() - late().min().unwrap_or_default();
+    let unknown = generators.iter().filter_map(|one| one.round_trip).max().unwrap_or_default() / 2;
+    let apart = spread + unknown;
+    if apart > APART {
+        warnings.push(GeneratorDoubt::BeganApart { apart_s: apart.as_secs_f64() }.into());
+    }
+    let goes_on = matches!(role, Role::Collect { on_loss: OnLoss::GoOn, .. });
+    (warnings, lost.is_empty() || goes_on)
+}
+
+/// As scripts see it.
+pub(super) fn summary(member: &FleetMember) -> MemberSummary {
+    let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
+    MemberSummary {
+        address: member.address.clone(),
+        due: member.due,
+        sent: member.sent,
+        send_lag_s_p99: seconds(member.send_lag_p99),
+        late_s: seconds(member.late),
+        round_trip_s: seconds(member.round_trip),
+        busiest_loop_ratio: member.busiest_loop,
+        lost_after_s: seconds(member.lost_at),
+    }
+}

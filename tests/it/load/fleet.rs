@@ -1,0 +1,171 @@
+//! A load that several programs send together.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::command::EASY;
+use super::server::{Server, ok};
+use crate::failures::site::Running;
+use crate::process::{codes, program, unused_address};
+use crate::schema::assert_valid;
+
+/// A program that collects, and those that join it, all with these arguments.
+struct Fleet {
+    collector: Running,
+    generators: Vec<Running>,
+}
+
+fn command(arguments: &[&str], of: usize, role: &[&str], token: &str) -> Command {
+    let mut command = program(Path::new("."));
+    command.arg("load").args(arguments).args(["--generators", &of.to_string()]).args(role);
+    command.env("SWEETSPOT_FLEET_TOKEN", token).env("SWEETSPOT_LOCK", "");
+    command
+}
+
+impl Fleet {
+    fn begin(of: usize, arguments: &[&str], collecting: &[&str]) -> Self {
+        let address = unused_address().to_string();
+        let collect = [&["--collect", &address, "--json"], collecting].concat();
+        let collector = Running::begin(command(arguments, of, &collect, "t0k3n"));
+        let join = |_| Running::begin(command(arguments, of, &["--join", &address], "t0k3n"));
+        Self { collector, generators: (0..of).map(join).collect() }
+    }
+
+    /// The result, and the exit code.
+    fn end(self) -> (Value, Option<i32>) {
+        let ended = self.collector.end();
+        for generator in self.generators {
+            generator.end().assert_code(0);
+        }
+        assert!(!ended.stdout.is_empty(), "{ended:?}");
+        let result = ended.json();
+        assert_valid("load.schema.json", &result);
+        (result, ended.code)
+    }
+}
+
+fn counts(members: &Value, name: &str) -> Vec<u64> {
+    members.as_array().unwrap().iter().map(|member| member[name].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn each_request_of_the_load_is_sent_by_exactly_one_of_three() {
+    let _turn = crate::turn::share();
+    let server = Server::answering(ok(""));
+    let (url, target) = (server.url(), ["--target", "GET /{{seq}}"]);
+    let load = [&url, "--rate", "300/s", "--requests", "600", "--loops", "2"];
+    let (result, code) = Fleet::begin(3, &[&load[..], &target, &EASY].concat(), &[]).end();
+    assert_eq!(code, Some(0), "{result:#}");
+    assert_eq!((&result["due"], &result["status"]["200"]), (&600.into(), &600.into()));
+    assert_eq!(counts(&result["fleet"], "due"), [200, 200, 200]);
+    assert_eq!(counts(&result["fleet"], "sent"), [200, 200, 200]);
+    for member in result["fleet"].as_array().unwrap() {
+        assert!(member["lost_after_s"].is_null() && member["late_s"].is_number(), "{member}");
+        assert!(member["round_trip_s"].as_f64().unwrap() < 1.0, "{member}");
+    }
+    let requests = server.seen.requests.lock().unwrap();
+    let paths = requests.iter().map(|request| request.split(' ').nth(1).unwrap().to_string());
+    let paths: BTreeSet<String> = paths.collect();
+    let expected: BTreeSet<String> = (0..600).map(|number| format!("/{number}")).collect();
+    assert_eq!(paths, expected, "each number once");
+}
+
+#[test]
+fn clients_are_shared_out_and_a_time_is_everybodys() {
+    let _turn = crate::turn::share();
+    let server = Server::answering(ok(""));
+    let url = server.url();
+    let load = [&url, "--clients", "5", "--think", "50ms", "--duration", "2s", "--warmup", "1s"];
+    let (result, code) = Fleet::begin(2, &[&load[..], &EASY].concat(), &[]).end();
+    assert_eq!(code, Some(0), "{result:#}");
+    assert_eq!((&result["clients"], &result["duration_s"]), (&5.into(), &2.0.into()));
+    let due = counts(&result["fleet"], "due");
+    let ratio = due[0] as f64 / due[1] as f64;
+    assert!((1.2..1.8).contains(&ratio), "three clients beside two: {due:?}");
+    assert_eq!(result["windows"].as_array().unwrap().len(), 3, "{result:#}");
+}
+
+/// The result of a long load of two generators, one of which is killed, and how long it took.
+fn with_a_killed_one(collecting: &[&str]) -> (Value, Option<i32>, f64) {
+    let server = Server::answering(ok(""));
+    let url = server.url();
+    let load = [&url, "--rate", "50/s", "--duration", "4s", "--slo", "p50<10s"];
+    let mut fleet = Fleet::begin(2, &load, collecting);
+    // Said with the first second.
+    fleet.collector.expect("due 50");
+    let began = Instant::now();
+    let killed = fleet.generators.remove(0);
+    killed.signal(libc::SIGKILL);
+    assert_eq!(killed.end().code, None);
+    let (result, code) = fleet.end();
+    (result, code, began.elapsed().as_secs_f64())
+}
+
+#[test]
+fn a_lost_generator_ends_the_load_at_once_and_its_result_is_not_valid() {
+    let _turn = crate::turn::share();
+    let (result, code, took_s) = with_a_killed_one(&[]);
+    assert_eq!((code, &result["valid"]), (Some(4), &Value::Bool(false)), "{result:#}");
+    assert!(codes(&result).contains(&"generator_lost"), "{result:#}");
+    assert!(took_s < 2.5, "{took_s}");
+    let members = result["fleet"].as_array().unwrap();
+    let lost = members.iter().filter(|member| member["lost_after_s"].is_number()).count();
+    assert_eq!(lost, 1, "{result:#}");
+}
+
+#[test]
+fn where_that_was_asked_for_the_others_go_on_and_it_is_said() {
+    let _turn = crate::turn::share();
+    let (result, code, _) = with_a_killed_one(&["--on-loss", "go-on"]);
+    assert_eq!((code, &result["valid"]), (Some(0), &Value::Bool(true)), "{result:#}");
+    assert!(codes(&result).contains(&"generator_lost"), "{result:#}");
+    let due = result["due"].as_u64().unwrap();
+    assert!((100..200).contains(&due), "half of it, and what the lost one had told: {due}");
+}
+
+/// Starts a collector of one generator that has a second, and one that joins with these.
+fn refused(address: SocketAddr, joining: &[&str], token: &str) -> String {
+    let address = address.to_string();
+    let load = ["127.0.0.1:9", "--rate", "10/s", "--duration", "1s"];
+    let collect = ["--collect", &address, "--gather", "1s"];
+    let collector = Running::begin(command(&load, 1, &collect, "t0k3n"));
+    let join = ["--join", &address, "--gather", "1s"];
+    let generator = Running::begin(command(joining, 1, &join, token)).end();
+    generator.assert_code(1);
+    let ended = collector.end();
+    ended.assert_code(1);
+    ended.assert_says(&["only 0 of 1 generators joined within 1 s"]);
+    generator.stderr
+}
+
+#[test]
+fn who_does_not_know_the_token_or_has_another_load_is_told_so() {
+    let same = ["127.0.0.1:9", "--rate", "10/s", "--duration", "1s"];
+    let said = refused(unused_address(), &same, "gu3ss");
+    assert!(said.contains("the token is another") && !said.contains("gu3ss"), "{said}");
+    let other = ["127.0.0.1:9", "--rate", "11/s", "--duration", "1s"];
+    let said = refused(unused_address(), &other, "t0k3n");
+    assert!(said.contains("its load is another"), "{said}");
+}
+
+#[test]
+fn a_collector_that_is_not_there_and_roles_that_make_no_sense_are_named() {
+    let load = ["127.0.0.1:9", "--rate", "10/s"];
+    let nobody = unused_address().to_string();
+    let join = ["--join", &nobody, "--gather", "300ms"];
+    let ended = Running::begin(command(&load, 1, &join, "")).end();
+    ended.assert_code(1);
+    ended.assert_says(&["could not reach the collector at"]);
+    let alone = Running::begin(command(&load, 2, &[], "")).end();
+    alone.assert_code(2);
+    assert!(alone.stderr.contains("--collect") && alone.stderr.contains("--join"), "{alone:?}");
+    let rows = ["--collect", &nobody, "-o", "csv"];
+    let ended = Running::begin(command(&load, 1, &rows, "")).end();
+    ended.assert_code(2);
+    ended.assert_says(&["leave out -o csv"]);
+}
