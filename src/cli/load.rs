@@ -4,6 +4,7 @@ mod capacity;
 mod fleet;
 mod options;
 mod outputs;
+mod pods;
 mod progress;
 mod tls;
 
@@ -64,10 +65,13 @@ pub fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let receivers = options.push.receivers()?;
     let is_quiet = options.quiet;
     let turn = options.turn;
-    let is_member = options.fleet.is_member();
+    let (is_member, is_relay) = (options.fleet.is_member(), options.pods.relay);
     let prepared = load::prepare(asked(options)?).map_err(of_load)?;
     if is_member {
         return join(&prepared, turn, is_quiet);
+    }
+    if is_relay {
+        return relay(&prepared);
     }
     outputs::check_writable(&outputs)?;
     // Ctrl-C ends the program as long as nothing is measured.
@@ -118,5 +122,12 @@ fn join(prepared: &load::Prepared, turn: TurnArgument, is_quiet: bool) -> anyhow
     if !is_quiet {
         eprintln!("sent its part of {loads} {}", if loads == 1 { "load" } else { "loads" });
     }
+    Ok(Exit::Done)
+}
+
+/// What is gathered goes to standard output as it comes, for whoever asked for it elsewhere.
+fn relay(prepared: &load::Prepared) -> anyhow::Result<Exit> {
+    let stop = interrupt::install();
+    load::relay(prepared, &stop, &mut |relay| println!("{}", relay.line())).map_err(of_load)?;
     Ok(Exit::Done)
 }

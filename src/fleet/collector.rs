@@ -4,6 +4,8 @@
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver as Channel, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -55,7 +57,9 @@ struct Member {
     address: SocketAddr,
     writer: Writer,
     offset: Option<Offset>,
-    heard: Instant,
+    /// When its last message came, by our monotonic clock in nanoseconds: the thread that reads
+    /// says so, as whoever adds up may be behind.
+    heard_ns: Arc<AtomicU64>,
     is_ready: bool,
     late: Option<Duration>,
     /// Since the load began.
@@ -64,7 +68,8 @@ struct Member {
     busiest_loop: f64,
 }
 
-type Told = (usize, Option<FromGenerator>);
+/// Which generator, when by our monotonic clock, and what; `None`: its connection has ended.
+type Told = (usize, u64, Option<FromGenerator>);
 
 /// A fleet that has gathered.
 pub struct Collector {
@@ -130,7 +135,7 @@ impl Collector {
         let mut asked = StopRequest::None;
         while !merge.is_over() {
             match self.told.recv_timeout(TICK) {
-                Ok((index, told)) => self.take(index, told, &mut merge, began)?,
+                Ok((index, _, told)) => self.take(index, told, &mut merge, began)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -181,12 +186,11 @@ impl Collector {
                 self.tell_all(&FromCollector::Stop { now: true });
                 return Err(FleetError::Stopped);
             }
-            let Ok((index, told)) = self.told.recv_timeout(TICK) else {
+            let Ok((index, _, told)) = self.told.recv_timeout(TICK) else {
                 self.check_alive()?;
                 continue;
             };
             let member = &mut self.members[index];
-            member.heard = Instant::now();
             match told {
                 Some(FromGenerator::Ready) => member.is_ready = true,
                 Some(FromGenerator::Failed { why }) => return Err(failed(index, member, why)),
@@ -198,7 +202,7 @@ impl Collector {
     }
 
     fn check_alive(&self) -> Result<(), FleetError> {
-        let silent = |(_, member): &(usize, &Member)| member.heard.elapsed() > SILENCE;
+        let silent = |(_, member): &(usize, &Member)| member.is_silent();
         match self.members.iter().enumerate().find(silent) {
             Some((index, member)) => Err(lost(index, member, "it fell silent")),
             None => Ok(()),
@@ -220,12 +224,10 @@ impl Collector {
             }
             let mut missing = self.members.len();
             while missing > 0 {
-                let Ok((index, told)) = self.told.recv_timeout(SILENCE) else {
+                let Ok((index, received_ns, told)) = self.told.recv_timeout(SILENCE) else {
                     self.check_alive()?;
                     continue;
                 };
-                let received_ns = monotonic_ns();
-                self.members[index].heard = Instant::now();
                 match told {
                     Some(FromGenerator::Pong { number: of, at_ns }) if of == number => {
                         let sent_ns = sent_ns[index];
@@ -266,7 +268,6 @@ impl Collector {
         began: Instant,
     ) -> Result<(), FleetError> {
         let member = &mut self.members[index];
-        member.heard = Instant::now();
         match told {
             Some(FromGenerator::Began { late }) => member.late = Some(late),
             Some(FromGenerator::Live(second)) => merge.live(index, second),
@@ -286,9 +287,8 @@ impl Collector {
     }
 
     fn look_for_the_silent(&mut self, merge: &mut Merge, began: Instant) {
-        let silent = |member: &Member| member.heard.elapsed() > SILENCE;
         let found: Vec<usize> =
-            (0..self.members.len()).filter(|index| silent(&self.members[*index])).collect();
+            (0..self.members.len()).filter(|index| self.members[*index].is_silent()).collect();
         found.into_iter().for_each(|index| self.lose(index, merge, began));
     }
 
@@ -306,6 +306,11 @@ impl Collector {
 }
 
 impl Member {
+    fn is_silent(&self) -> bool {
+        let heard_ns = self.heard_ns.load(Ordering::Relaxed);
+        Duration::from_nanos(monotonic_ns().saturating_sub(heard_ns)) > SILENCE
+    }
+
     /// What it told of a load before.
     fn forget(&mut self) {
         (self.is_ready, self.late, self.busiest_loop) = (false, None, 0.0);
@@ -353,19 +358,23 @@ fn let_in(
     }
     receiver.wait_at_most(None).ok()?;
     let teller = teller.clone();
+    let heard_ns = Arc::new(AtomicU64::new(monotonic_ns()));
+    let hearing_ns = Arc::clone(&heard_ns);
     thread::spawn(move || {
         while let Ok(Some(message)) = receiver.next::<FromGenerator>() {
-            if teller.send((index, Some(message))).is_err() {
+            let now_ns = monotonic_ns();
+            hearing_ns.store(now_ns, Ordering::Relaxed);
+            if teller.send((index, now_ns, Some(message))).is_err() {
                 return;
             }
         }
-        drop(teller.send((index, None)));
+        drop(teller.send((index, monotonic_ns(), None)));
     });
     Some(Member {
         address,
         writer,
         offset: None,
-        heard: Instant::now(),
+        heard_ns,
         is_ready: false,
         late: None,
         lost_at: None,

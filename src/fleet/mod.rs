@@ -13,9 +13,11 @@ mod error;
 mod generator;
 mod merge;
 mod message;
+mod relay;
 mod wire;
 
 pub use collector::{Collector, Gathered, OnLoss};
 pub use error::FleetError;
 pub use generator::{Membership, join};
 pub use message::{Gate, Load};
+pub use relay::Relay;

@@ -1,9 +1,11 @@
 //! Where a trial runs: a folder each. `local/` starts processes here, `simulated/` is a queueing
-//! simulation with a known answer and virtual time.
+//! simulation with a known answer and virtual time; `kubernetes/` has pods that generate a load.
 //!
 //! In: configurations and offered loads. Out: what was seen. Must not decide anything about the
 //! search or judge a result.
 
+#[expect(clippy::disallowed_methods, reason = "asks a cluster, and waits for its pods")]
+pub mod kubernetes;
 #[expect(clippy::disallowed_methods, reason = "starts processes here, and waits for them")]
 pub mod local;
 pub mod simulated;

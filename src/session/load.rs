@@ -5,6 +5,7 @@
 pub(super) mod addresses;
 mod asked;
 pub mod capacity;
+mod cluster;
 mod describe;
 mod error;
 mod fleet;
@@ -12,6 +13,7 @@ mod route;
 mod tls;
 mod window;
 
+use std::cell::RefCell;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -21,8 +23,8 @@ use std::time::Duration;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
 
-use crate::fleet::Gathered;
 pub use crate::fleet::OnLoss;
+use crate::fleet::{Gathered, Relay};
 use crate::load::shape::Part;
 pub use crate::load::shape::{Shape, Stages};
 use crate::load::{self, Address, Callbacks, LoadSpec};
@@ -37,7 +39,8 @@ use crate::terms::{
     StopSignal, Target, Warning,
 };
 use addresses::{addresses, reachable};
-pub use asked::{Asked, FleetAsked, Role};
+pub use asked::{Asked, ClusterAsked, FleetAsked, Role};
+use cluster::Sending;
 use describe::describe;
 pub use error::LoadVerbError;
 pub use fleet::TOKEN as FLEET_TOKEN;
@@ -57,7 +60,8 @@ pub struct Prepared {
 impl Prepared {
     /// Others send it, and this program adds up what they record.
     pub fn is_collected(&self) -> bool {
-        matches!(&self.fleet, Some(FleetAsked { role: Role::Collect { .. }, .. }))
+        let role = self.fleet.as_ref().map(|fleet| &fleet.role);
+        matches!(role, Some(Role::Collect { .. } | Role::Pods(_)))
     }
 
     /// What reports say of a load that begins now.
@@ -127,6 +131,8 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         .map_err(|error| LoadVerbError::Usage(error.to_string()))?;
     let address = match &asked.unix {
         Some(path) => Address::Unix(path.clone()),
+        // The cluster has names of its own; its pods look for the address, and whether it is public.
+        None if asked.is_for_pods() => Address::Tcp(Vec::new()),
         None => Address::Tcp(addresses(&url, asked.allows_public)?),
     };
     let tls = tls::settings(&asked.tls, &url)?;
@@ -163,6 +169,9 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
     };
     Ok(Prepared { url, spec, fleet: asked.fleet, goals, warnings, description })
 }
+
+/// For a load in pods that ends by its count.
+const LONGEST_IN_PODS: Duration = Duration::from_secs(3600);
 
 /// A loop sends several times as much on a core of its own; shared with a server it may be less.
 const RATE_OF_A_LOOP: f64 = 20_000.0;
@@ -289,8 +298,10 @@ fn run_together(
 ) -> Result<Finished, LoadVerbError> {
     let mut seconds = Seconds::new(prepared, receivers.second);
     let mut second = |second| seconds.take(&second);
-    let Gathered { run, generators } =
-        fleet::collect(&prepared.spec, fleet, stop, receivers.watch, &mut second)?;
+    let Gathered { run, generators } = match &fleet.role {
+        Role::Pods(pods) => in_pods(prepared, (fleet, pods), stop, receivers.watch, &mut second)?,
+        _ => fleet::collect(&prepared.spec, fleet, stop, receivers.watch, &mut second)?,
+    };
     let (mut summary, all) = seconds.fold.finish(&run, &Rules::default());
     let (doubts, holds) = fleet::doubts(&generators, &fleet.role);
     summary.valid &= holds;
@@ -299,6 +310,63 @@ fn run_together(
     summary.warnings.extend(prepared.warnings.iter().cloned());
     summary.fleet = generators.iter().map(fleet::summary).collect();
     Ok(Finished { summary, all })
+}
+
+/// Collects, and passes on what comes line by line, for whoever asked for it elsewhere.
+///
+/// # Errors
+/// As [`run`]; they are passed on too.
+pub fn relay(
+    prepared: &Prepared,
+    stop: &StopSignal,
+    tell: &mut dyn FnMut(&Relay),
+) -> Result<(), LoadVerbError> {
+    let tell = RefCell::new(tell);
+    let mut watch = |second: &LiveSecond| {
+        (tell.borrow_mut())(&Relay::Live(*second));
+        ControlFlow::Continue(())
+    };
+    let mut second = |second| (tell.borrow_mut())(&Relay::Second(Box::new(second)));
+    let gathered = match &prepared.fleet {
+        Some(fleet) => fleet::collect(&prepared.spec, fleet, stop, &mut watch, &mut second),
+        None => Err(LoadVerbError::Usage("there is nothing to collect (--collect)".into())),
+    };
+    match gathered {
+        Ok(Gathered { run, generators }) => {
+            (tell.borrow_mut())(&Relay::Gathered { run, generators });
+            Ok(())
+        }
+        Err(error) => {
+            (tell.borrow_mut())(&Relay::Failed { why: error.to_string() });
+            Err(error)
+        }
+    }
+}
+
+/// Has pods of a cluster send it.
+fn in_pods(
+    prepared: &Prepared,
+    (fleet, asked): (&FleetAsked, &ClusterAsked),
+    stop: &StopSignal,
+    watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
+    second: &mut dyn FnMut(LoadSecond),
+) -> Result<Gathered, LoadVerbError> {
+    let length = match prepared.spec.length {
+        Length::Duration(length) => prepared.spec.warm_up + length,
+        // It ends by its count; a cluster needs a time all the same.
+        Length::Requests(_) => LONGEST_IN_PODS,
+    };
+    let found = cluster::connect(asked)?;
+    let (run, token) = (cluster::identifier()?, cluster::identifier()?);
+    let sending = Sending {
+        generators: fleet.generators,
+        length: length + prepared.spec.timeout,
+        within: fleet.within,
+        namespace: &found.namespace,
+        run: &run,
+        token: &token,
+    };
+    cluster::collect(&*found.api, asked, &sending, stop, watch, second)
 }
 
 /// The load as it will be sent, to those addresses where a server listens; and the way there.

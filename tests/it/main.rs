@@ -15,6 +15,7 @@ mod fuzz;
 mod goals;
 mod hold;
 mod knobs;
+mod kubernetes;
 mod lab;
 mod load;
 mod mix;

@@ -5,8 +5,15 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use crate::session::load::{FLEET_TOKEN, FleetAsked, OnLoss, Role};
+use crate::cli::UsageError;
+use crate::session::load::{ClusterAsked, FLEET_TOKEN, FleetAsked, OnLoss, Role};
 use crate::terms::parse_duration;
+
+const WHO_COLLECTS: &str = "\
+who adds up what the generators record? Give
+  --collect 0.0.0.0:7077     to the program that does, and to each generator
+  --join HOST:7077           with all other arguments the same
+or --place kubernetes        and pods do both";
 
 // No doc comment: clap would take it for the description of the whole command.
 #[derive(Debug, clap::Args)]
@@ -14,7 +21,7 @@ pub struct FleetArguments {
     /// Send it from so many programs together, which all get the same arguments: each of them
     /// sends its part, all begin at one moment, and what they record is added up without loss
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
-    #[arg(requires = "together", conflicts_with = "find_capacity")]
+    #[arg(conflicts_with = "find_capacity")]
     generators: Option<u16>,
 
     /// Wait here for the generators, such as on 0.0.0.0:7077, send nothing, and print the result;
@@ -49,17 +56,24 @@ impl FleetArguments {
         self.join.is_some()
     }
 
-    /// `None`: it is sent from this program alone.
-    pub fn asked(self) -> Option<FleetAsked> {
+    /// `None`: it is sent from this program alone. `pods`: these send it instead.
+    ///
+    /// # Errors
+    /// There are generators, and it is not said who collects.
+    pub fn asked(self, pods: Option<ClusterAsked>) -> Result<Option<FleetAsked>, UsageError> {
         let on_loss = match self.on_loss {
             Loss::End => OnLoss::End,
             Loss::GoOn => OnLoss::GoOn,
         };
-        let role = match (self.collect, self.join) {
-            (Some(listen), _) => Role::Collect { listen, on_loss },
-            (None, collector) => Role::Join { collector: collector? },
+        let role = match (pods, self.collect, self.join) {
+            (Some(pods), ..) => Role::Pods(pods),
+            (_, Some(listen), _) => Role::Collect { listen, on_loss },
+            (_, _, Some(collector)) => Role::Join { collector },
+            (None, None, None) if self.generators.is_none() => return Ok(None),
+            (None, None, None) => return Err(UsageError { message: WHO_COLLECTS.into() }),
         };
         let token = std::env::var(FLEET_TOKEN).unwrap_or_default();
-        Some(FleetAsked { generators: self.generators?, role, within: self.gather, token })
+        let generators = self.generators.unwrap_or(1);
+        Ok(Some(FleetAsked { generators, role, within: self.gather, token }))
     }
 }

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 
 use super::fleet::FleetArguments;
 use super::outputs::{Output, parse};
+use super::pods::PodArguments;
 use super::tls::TlsArguments;
 use crate::cli::UsageError;
 use crate::cli::push::PushArgument;
@@ -187,6 +188,9 @@ pub struct Options {
     #[command(flatten)]
     pub fleet: FleetArguments,
 
+    #[command(flatten)]
+    pub pods: PodArguments,
+
     /// Send load to an address that is neither this machine nor on a private network
     #[arg(long)]
     pub allow_public: bool,
@@ -272,6 +276,9 @@ pub fn asked(options: Options) -> Result<Asked, UsageError> {
         Some(count) => Length::Requests(count),
         None => Length::Duration(options.duration.unwrap_or(Duration::from_secs(10))),
     };
+    // What was typed, as pods get it.
+    let typed: Vec<String> = std::env::args().skip(2).collect();
+    let pods = options.pods.asked(&typed)?;
     let replay = options.replay.then(|| options.speed.unwrap_or(Speed::SAME));
     let access_log = options.access_log.map(|file| LogSpec {
         file,
@@ -313,7 +320,7 @@ pub fn asked(options: Options) -> Result<Asked, UsageError> {
         slo: options.slo,
         allows_public: options.allow_public,
         tls: options.tls.into(),
-        fleet: options.fleet.asked(),
+        fleet: options.fleet.asked(pods)?,
         placement: Default::default(),
     })
 }

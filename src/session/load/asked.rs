@@ -10,7 +10,7 @@ use crate::fleet::OnLoss;
 use crate::load::shape::Shape;
 use crate::load::{Closing, Length, Placement, Protocol, TlsOptions};
 use crate::plan::traffic::LogSpec;
-use crate::terms::{ConnectionMode, Slo, Target};
+use crate::terms::{Bytes, ConnectionMode, Slo, Target};
 
 /// What was typed.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ pub struct Asked {
 }
 
 /// A load sent together.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FleetAsked {
     /// Generators in all.
     pub generators: u16,
@@ -71,15 +71,45 @@ pub struct FleetAsked {
 }
 
 /// What this program does for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Role {
     /// It sends nothing itself.
     Collect { listen: SocketAddr, on_loss: OnLoss },
     /// `host:port`.
     Join { collector: String },
+    /// Pods of a cluster collect and generate.
+    Pods(ClusterAsked),
+}
+
+/// The pods of a cluster that send a load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClusterAsked {
+    pub image: String,
+    /// `None`: as the cluster has it.
+    pub pull_policy: Option<String>,
+    /// `None`: the context's.
+    pub namespace: Option<String>,
+    /// `None`: the current one.
+    pub context: Option<String>,
+    /// Of each generator's pod.
+    pub cpus: f64,
+    pub memory: Bytes,
+    /// Labels of pods whose nodes are left alone.
+    pub away_from: Vec<(String, String)>,
+    /// A context that looks like production is meant.
+    pub is_confirmed: bool,
+    /// Of `sweetspot` in the pods.
+    pub arguments: Vec<String>,
+    /// What they name as `/files/NAME`.
+    pub files: Vec<(String, String)>,
 }
 
 impl Asked {
+    /// Pods send it, in a network of their own.
+    pub fn is_for_pods(&self) -> bool {
+        self.fleet.as_ref().is_some_and(|fleet| matches!(fleet.role, Role::Pods(_)))
+    }
+
     /// One request to this server over kept connections, with nothing else asked for.
     pub fn new(url: impl Into<String>, shape: Shape, duration: Duration) -> Self {
         Self {

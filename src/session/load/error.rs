@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::fleet::FleetError;
 use crate::load::LoadError;
+use crate::place::kubernetes;
 use crate::plan::traffic::InputError;
 
 /// Why there is no result.
@@ -39,6 +40,11 @@ pub enum LoadVerbError {
     Load(#[from] LoadError),
     #[error(transparent)]
     Fleet(#[from] FleetError),
+    #[error(transparent)]
+    Cluster(#[from] kubernetes::FleetError),
+    /// In the words of the program in the pods.
+    #[error("the pods could not send it: {why}")]
+    Pods { why: String },
     /// A search for the capacity that ends with the first load.
     #[error("{0}")]
     NothingAnswered(String),
@@ -55,6 +61,8 @@ impl LoadVerbError {
             Self::Resolve { .. }
             | Self::NothingAnswered(_)
             | Self::Fleet(_)
+            | Self::Cluster(_)
+            | Self::Pods { .. }
             | Self::Load(LoadError::Environment { .. }) => false,
         }
     }

@@ -1,0 +1,153 @@
+//! A real cluster's API, by the configuration that `kubectl` would use.
+//!
+//! In: paths and JSON. Out: the same. Each call ends within a deadline.
+
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Duration;
+
+use futures_util::io::AsyncBufReadExt;
+use futures_util::stream::StreamExt;
+use http::{Method, Request};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Config, Error};
+use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
+
+use super::api::{Api, ApiError, Lines};
+
+/// For one call.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Lines of a log that may wait for whoever reads them.
+const WAITING: usize = 256;
+
+/// A cluster.
+pub struct Client {
+    runtime: Runtime,
+    client: kube::Client,
+    /// Of the context.
+    pub namespace: String,
+    /// Name of the context, and where its API server is.
+    pub context: String,
+    pub server: String,
+}
+
+impl Client {
+    /// By KUBECONFIG or the usual file, else as a pod of the cluster. `context`: of the file's.
+    ///
+    /// # Errors
+    /// There is no configuration, or it cannot be used.
+    pub fn new(context: Option<&str>) -> Result<Self, ApiError> {
+        let unusable = |why: String| ApiError::NoConfiguration { why };
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .map_err(|error| unusable(error.to_string()))?;
+        let options =
+            KubeConfigOptions { context: context.map(str::to_string), ..Default::default() };
+        let current = Kubeconfig::read().ok().and_then(|file| file.current_context);
+        let config = runtime.block_on(async {
+            match context {
+                Some(_) => Config::from_kubeconfig(&options).await.map_err(|it| it.to_string()),
+                None => Config::infer().await.map_err(|it| it.to_string()),
+            }
+        });
+        let config = config.map_err(unusable)?;
+        let (namespace, server) =
+            (config.default_namespace.clone(), config.cluster_url.to_string());
+        let name = context.map(str::to_string).or(current);
+        let client = {
+            let _inside = runtime.enter();
+            kube::Client::try_from(config).map_err(|error| unusable(error.to_string()))?
+        };
+        let context = name.unwrap_or_else(|| "in the cluster".into());
+        Ok(Self { runtime, client, namespace, context, server })
+    }
+
+    fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, ApiError> {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("Content-Type", "application/json")
+            .body(body.map(|body| body.to_string().into_bytes()).unwrap_or_default());
+        let request = request.map_err(|error| refused(400, error.to_string()))?;
+        let asked = self.client.request::<Value>(request);
+        let within = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
+        match within {
+            Ok(answer) => answer.map_err(of),
+            Err(_) => Err(ApiError::Unreachable {
+                why: format!("no answer within {} s", PATIENCE.as_secs()),
+            }),
+        }
+    }
+}
+
+impl Api for Client {
+    fn get(&self, path: &str) -> Result<Option<Value>, ApiError> {
+        match self.ask(Method::GET, path, None) {
+            Ok(found) => Ok(Some(found)),
+            Err(ApiError::Refused { status: 404, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn create(&self, collection: &str, object: &Value) -> Result<Value, ApiError> {
+        self.ask(Method::POST, collection, Some(object))
+    }
+
+    fn delete(&self, path: &str) -> Result<(), ApiError> {
+        let how = json!({
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "propagationPolicy": "Background",
+        });
+        match self.ask(Method::DELETE, path, Some(&how)) {
+            Ok(_) | Err(ApiError::Refused { status: 404, .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn follow(&self, path: &str) -> Result<Lines, ApiError> {
+        let request = Request::get(path).body(Vec::new());
+        let request = request.map_err(|error| refused(400, error.to_string()))?;
+        let asked = self.client.request_stream(request);
+        let reader = self.runtime.block_on(asked).map_err(of)?;
+        let (sender, lines): (_, Receiver<Result<String, ApiError>>) = sync_channel(WAITING);
+        self.runtime.spawn(async move {
+            let mut read = reader.lines();
+            while let Some(line) = read.next().await {
+                let line = line.map_err(|error| unreachable(&error));
+                // A full channel holds up this thread alone, and by it the log.
+                if tokio::task::block_in_place(|| sender.send(line)).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Box::new(lines.into_iter()))
+    }
+}
+
+fn refused(status: u16, message: String) -> ApiError {
+    ApiError::Refused { status, message }
+}
+
+fn unreachable(error: &dyn std::error::Error) -> ApiError {
+    let mut why = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        why = format!("{why}: {cause}");
+        source = cause.source();
+    }
+    ApiError::Unreachable { why }
+}
+
+fn of(error: Error) -> ApiError {
+    match error {
+        Error::Api(answer) => match answer.code {
+            403 => ApiError::Forbidden { message: answer.message },
+            status => refused(status, answer.message),
+        },
+        other => unreachable(&other),
+    }
+}

@@ -1,0 +1,390 @@
+//! One load of several pods: made, watched until it runs, listened to, and removed.
+//!
+//! In: an [`Order`]. Out: what the collector's pod says, line by line. The generators themselves
+//! are asked for nothing while they send: whatever their number, the API server serves one log.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::api::{Api, ApiError, Lines};
+use super::objects::{self, PodOf};
+use super::pods::{self, State};
+use crate::terms::StopSignal;
+
+/// A load for several pods.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Order {
+    pub namespace: String,
+    /// Tells its objects from those of other runs; letters and digits.
+    pub run: String,
+    pub generators: u16,
+    pub pod: PodOf,
+    /// Of `sweetspot`, without who collects and who joins.
+    pub arguments: Vec<String>,
+    /// What they name as `/files/NAME`.
+    pub files: BTreeMap<String, String>,
+    pub token: String,
+}
+
+/// Where the collector listens in its pod.
+const PORT: u16 = 7077;
+
+/// Between two looks at pods that are to come up.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// For the API server to answer again.
+const OUTAGE: Duration = Duration::from_secs(60);
+
+/// What keeps a load from being sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FleetError {
+    Api(ApiError),
+    /// A pod cannot run.
+    Pod {
+        name: String,
+        why: String,
+    },
+    /// Not all pods ran in time; why the first of them did not, as far as it is said.
+    Late {
+        role: &'static str,
+        running: usize,
+        wanted: u16,
+        within: Duration,
+        why: String,
+    },
+    Stopped,
+}
+
+impl From<ApiError> for FleetError {
+    fn from(error: ApiError) -> Self {
+        Self::Api(error)
+    }
+}
+
+impl fmt::Display for FleetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Api(error) => error.fmt(f),
+            Self::Pod { name, why } => write!(f, "pod {name} cannot run: {why}"),
+            Self::Late { role, running, wanted, within, why } => {
+                let seconds = within.as_secs();
+                write!(f, "{running} of {wanted} {role} pods ran within {seconds} s")?;
+                if why.is_empty() { Ok(()) } else { write!(f, ": {why}") }
+            }
+            Self::Stopped => f.write_str("stopped before the load began"),
+        }
+    }
+}
+
+impl std::error::Error for FleetError {}
+
+/// A load whose pods are there. What was made is removed when this is dropped.
+pub struct Fleet<'a> {
+    api: &'a dyn Api,
+    order: Order,
+    collector: String,
+    /// Lines that were handed on: after an outage the log is read from its beginning.
+    seen: usize,
+    lines: Option<Lines>,
+}
+
+impl<'a> Fleet<'a> {
+    /// Makes the pods, and waits until the collector and all generators run.
+    ///
+    /// # Errors
+    /// Something may not be made, or a pod does not come up. What was made is removed.
+    pub fn begin(
+        api: &'a dyn Api,
+        order: Order,
+        within: Duration,
+        stop: &StopSignal,
+    ) -> Result<Self, FleetError> {
+        let mut fleet = Self { api, order, collector: String::new(), seen: 0, lines: None };
+        let until = (Instant::now(), within);
+        let (address, owner) = fleet.make_collector(until, stop)?;
+        let count = fleet.order.generators;
+        let join = ["--join".to_string(), format!("{address}:{PORT}")];
+        let arguments = [fleet.order.arguments.clone(), fleet.together(), join.to_vec()].concat();
+        let (run, pod, token) = (&fleet.order.run, &fleet.order.pod, &fleet.order.token);
+        let job = objects::generators(run, pod, (count, &arguments, token), &owner);
+        api.create(&fleet.jobs(), &job)?;
+        fleet.await_pods("generator", count, until, stop)?;
+        Ok(fleet)
+    }
+
+    /// The collector's next line; `None` after its last. A log that breaks off is read again.
+    ///
+    /// # Errors
+    /// The API server has not answered for a minute.
+    pub fn next_line(&mut self) -> Result<Option<String>, FleetError> {
+        let began = Instant::now();
+        loop {
+            let next = match &mut self.lines {
+                Some(lines) => lines.next(),
+                None => match self.follow() {
+                    Ok(()) => continue,
+                    Err(error) => Some(Err(error)),
+                },
+            };
+            match next {
+                Some(Ok(line)) => {
+                    self.seen += 1;
+                    return Ok(Some(line));
+                }
+                None if self.has_ended() => return Ok(None),
+                Some(Err(error)) if !error.is_passing() || began.elapsed() > OUTAGE => {
+                    return Err(error.into());
+                }
+                None | Some(Err(_)) if began.elapsed() > OUTAGE => return Ok(None),
+                None | Some(Err(_)) => {
+                    self.lines = None;
+                    thread::sleep(LOOK);
+                }
+            }
+        }
+    }
+
+    /// Whether the collector's pod runs no more. What cannot be asked is not known to have ended.
+    fn has_ended(&self) -> bool {
+        match self.api.get(&self.pod_path()) {
+            Ok(Some(pod)) => !matches!(pods::state(&pod), State::Running | State::Waiting(_)),
+            Ok(None) => true,
+            Err(_) => false,
+        }
+    }
+
+    fn follow(&mut self) -> Result<(), ApiError> {
+        let lines = self.api.follow(&format!("{}/log?follow=true", self.pod_path()))?;
+        self.lines = Some(Box::new(lines.skip(self.seen)));
+        Ok(())
+    }
+
+    /// The load ends: the collector is told as by Ctrl-C, and says what it has so far.
+    ///
+    /// # Errors
+    /// It could not be told.
+    pub fn stop(&self) -> Result<(), FleetError> {
+        Ok(self.api.delete(&self.pod_path())?)
+    }
+
+    /// Its address, and its Job, which owns all that is made after it.
+    fn make_collector(
+        &mut self,
+        until: (Instant, Duration),
+        stop: &StopSignal,
+    ) -> Result<(String, Value), FleetError> {
+        let collect = ["--collect".to_string(), format!("0.0.0.0:{PORT}"), "--relay".to_string()];
+        let arguments = [self.order.arguments.clone(), self.together(), collect.to_vec()].concat();
+        let (run, pod, token) = (&self.order.run, &self.order.pod, &self.order.token);
+        let job = objects::collector(run, pod, &arguments, token);
+        let owner = self.api.create(&self.jobs(), &job)?;
+        if !self.order.files.is_empty() {
+            let files = objects::files(&self.order.run, &self.order.files, &owner);
+            self.api.create(&format!("{}/secrets", self.core()), &files)?;
+        }
+        let found = self.await_pods("collector", 1, until, stop)?;
+        let pod = &found[0];
+        self.collector = pods::name(pod);
+        let address = pods::address(pod).unwrap_or_default();
+        Ok((address, owner))
+    }
+
+    fn together(&self) -> Vec<String> {
+        vec!["--generators".into(), self.order.generators.to_string()]
+    }
+
+    /// Waits until this many pods of a role run (or are over already), and returns them.
+    fn await_pods(
+        &self,
+        role: &'static str,
+        wanted: u16,
+        (began, within): (Instant, Duration),
+        stop: &StopSignal,
+    ) -> Result<Vec<Value>, FleetError> {
+        let selector = objects::selector(&self.order.run, role);
+        let path = format!("{}/pods?labelSelector={}", self.core(), escaped(&selector));
+        loop {
+            if stop.is_raised() {
+                return Err(FleetError::Stopped);
+            }
+            let list = match self.api.get(&path) {
+                Ok(list) => list.unwrap_or_default(),
+                Err(error) if error.is_passing() && began.elapsed() < within => Value::Null,
+                Err(error) => return Err(error.into()),
+            };
+            let found = list["items"].as_array().cloned().unwrap_or_default();
+            let states = || found.iter().map(|pod| (pods::name(pod), pods::state(pod)));
+            for (name, state) in states() {
+                if let State::Failed(why) = state {
+                    return Err(FleetError::Pod { name, why });
+                }
+            }
+            let runs =
+                |pod: &&Value| pods::address(pod).is_some() || pods::state(pod) == State::Succeeded;
+            let running = found.iter().filter(runs).count();
+            if running >= usize::from(wanted) {
+                return Ok(found);
+            }
+            if began.elapsed() > within {
+                let why = states().find_map(|(_, state)| match state {
+                    State::Waiting(why) if !why.is_empty() => Some(why),
+                    _ => None,
+                });
+                let why = why.or_else(|| self.why_none(role)).unwrap_or_default();
+                return Err(FleetError::Late { role, running, wanted, within, why });
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    /// A Job that may not make its pods (a quota, a policy) says so in an event alone.
+    fn why_none(&self, role: &str) -> Option<String> {
+        let job = objects::name(&self.order.run, role);
+        let of = format!("involvedObject.name={job},type=Warning");
+        let path = format!("{}/events?fieldSelector={}", self.core(), escaped(&of));
+        let events = self.api.get(&path).ok()??;
+        let last = events["items"].as_array()?.last()?;
+        last["message"].as_str().map(str::to_string)
+    }
+
+    fn core(&self) -> String {
+        format!("/api/v1/namespaces/{}", self.order.namespace)
+    }
+
+    fn jobs(&self) -> String {
+        format!("/apis/batch/v1/namespaces/{}/jobs", self.order.namespace)
+    }
+
+    fn pod_path(&self) -> String {
+        format!("{}/pods/{}", self.core(), self.collector)
+    }
+}
+
+impl Drop for Fleet<'_> {
+    fn drop(&mut self) {
+        // What cannot be removed now the cluster removes: it ends at its deadline, and goes some
+        // minutes later with all that it owns.
+        let collector = objects::name(&self.order.run, "collector");
+        drop(self.api.delete(&format!("{}/{collector}", self.jobs())));
+    }
+}
+
+/// For a URL's query.
+fn escaped(text: &str) -> String {
+    text.replace('=', "%3D").replace(',', "%2C").replace('/', "%2F")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::VecDeque;
+
+    use serde_json::json;
+
+    use super::*;
+
+    /// A cluster whose pods are what `pods` says next, and whose log is read in pieces.
+    #[derive(Default)]
+    struct Fake {
+        pods: RefCell<VecDeque<Value>>,
+        log: RefCell<VecDeque<Vec<Result<String, ApiError>>>>,
+        did: RefCell<Vec<String>>,
+    }
+
+    impl Api for Fake {
+        fn get(&self, path: &str) -> Result<Option<Value>, ApiError> {
+            if path.contains("/events?") {
+                return Ok(Some(json!({"items": [{"message": "exceeded quota: few"}]})));
+            }
+            let mut pods = self.pods.borrow_mut();
+            let next = if pods.len() > 1 { pods.pop_front() } else { pods.front().cloned() };
+            Ok(next)
+        }
+
+        fn create(&self, collection: &str, object: &Value) -> Result<Value, ApiError> {
+            let name = object["metadata"]["name"].as_str().unwrap();
+            self.did.borrow_mut().push(format!("+{name}"));
+            assert!(collection.ends_with("/jobs") || collection.ends_with("/secrets"));
+            let mut made = object.clone();
+            made["metadata"]["uid"] = "u".into();
+            Ok(made)
+        }
+
+        fn delete(&self, path: &str) -> Result<(), ApiError> {
+            self.did.borrow_mut().push(format!("-{}", path.rsplit('/').next().unwrap()));
+            Ok(())
+        }
+
+        fn follow(&self, _path: &str) -> Result<Lines, ApiError> {
+            let piece = self.log.borrow_mut().pop_front().unwrap_or_default();
+            Ok(Box::new(piece.into_iter()))
+        }
+    }
+
+    fn order() -> Order {
+        let pod = PodOf {
+            image: "sweetspot".into(),
+            pull_policy: None,
+            cpus: 1.0,
+            memory_bytes: 1 << 28,
+            deadline: Duration::from_secs(60),
+            away_from: BTreeMap::new(),
+        };
+        Order {
+            namespace: "shop".into(),
+            run: "7".into(),
+            generators: 1,
+            pod,
+            arguments: vec!["load".into()],
+            files: BTreeMap::new(),
+            token: "t".into(),
+        }
+    }
+
+    fn running() -> Value {
+        json!({"items": [{"metadata": {"name": "p"},
+            "status": {"phase": "Running", "podIP": "10.0.0.7"}}]})
+    }
+
+    #[test]
+    fn a_log_that_breaks_off_is_gone_on_with_and_all_is_removed() {
+        let gone = ApiError::Unreachable { why: "reset".into() };
+        let line = |text: &str| Ok(text.to_string());
+        let fake = Fake::default();
+        fake.pods.borrow_mut().push_back(running());
+        fake.pods.borrow_mut().push_back(running());
+        fake.pods.borrow_mut().push_back(json!({"status": {"phase": "Succeeded"}}));
+        *fake.log.borrow_mut() = VecDeque::from([
+            vec![line("1"), line("2"), Err(gone)],
+            vec![line("1"), line("2"), line("3")],
+        ]);
+        let stop = StopSignal::default();
+        let mut fleet = Fleet::begin(&fake, order(), Duration::from_secs(5), &stop).unwrap();
+        let lines: Vec<String> = std::iter::from_fn(|| fleet.next_line().unwrap()).collect();
+        assert_eq!(lines, ["1", "2", "3"], "each once");
+        drop(fleet);
+        let did = fake.did.borrow().join(" ");
+        assert_eq!(did, "+sweetspot-7-collector +sweetspot-7-generator -sweetspot-7-collector");
+    }
+
+    #[test]
+    fn pods_that_do_not_come_up_are_removed_and_it_is_said_why() {
+        let fake = Fake::default();
+        fake.pods.borrow_mut().push_back(json!({"items": []}));
+        let stop = StopSignal::default();
+        let error = Fleet::begin(&fake, order(), Duration::ZERO, &stop).err().unwrap();
+        let said = "0 of 1 collector pods ran within 0 s: exceeded quota: few";
+        assert_eq!(error.to_string(), said);
+        assert_eq!(fake.did.borrow().join(" "), "+sweetspot-7-collector -sweetspot-7-collector");
+        let fake = Fake::default();
+        let never = json!({"items": [{"metadata": {"name": "p"}, "status": {
+            "containerStatuses": [{"state": {"waiting": {"reason": "ErrImageNeverPull"}}}]}}]});
+        fake.pods.borrow_mut().push_back(never);
+        let error = Fleet::begin(&fake, order(), Duration::ZERO, &stop).err().unwrap();
+        assert_eq!(error.to_string(), "pod p cannot run: ErrImageNeverPull");
+    }
+}

@@ -1,0 +1,254 @@
+//! The objects that a load of several pods is made of, as the API server takes them.
+//!
+//! In: what the pods are to be like. Out: JSON. Only computes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// What all pods of a run have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PodOf {
+    /// With its digest, if that was asked for.
+    pub image: String,
+    /// `None`: as the cluster has it for this image.
+    pub pull_policy: Option<String>,
+    /// Cores and bytes of each generator; requested and the most that it gets.
+    pub cpus: f64,
+    pub memory_bytes: u64,
+    /// For everything, from its beginning: then the cluster ends it.
+    pub deadline: Duration,
+    /// Generators are kept away from nodes that run pods with these labels, where there are others.
+    pub away_from: BTreeMap<String, String>,
+}
+
+/// Seconds that what is over stays where we are not there any more to remove it.
+const KEPT_S: u32 = 60;
+
+/// Every object of a run has these.
+fn labels(run: &str, role: &str) -> Value {
+    json!({
+        "app.kubernetes.io/name": "sweetspot",
+        "app.kubernetes.io/managed-by": "sweetspot",
+        "sweetspot/run": run,
+        "sweetspot/role": role,
+    })
+}
+
+/// Which pods of a run have this role.
+pub fn selector(run: &str, role: &str) -> String {
+    format!("sweetspot/run={run},sweetspot/role={role}")
+}
+
+/// Of the Job, its pods and its files.
+pub fn name(run: &str, role: &str) -> String {
+    format!("sweetspot-{run}-{role}")
+}
+
+/// Waits for the generators and says what they sent.
+pub fn collector(run: &str, pod: &PodOf, arguments: &[String], token: &str) -> Value {
+    let container = container(pod, arguments, token, ("500m", "256Mi"), None);
+    job(run, "collector", pod, (1, &json!({})), container, None)
+}
+
+/// `owner`: the collector's Job.
+pub fn generators(
+    run: &str,
+    pod: &PodOf,
+    (count, arguments, token): (u16, &[String], &str),
+    owner: &Value,
+) -> Value {
+    let cpus = format!("{}m", (1e3 * pod.cpus).round());
+    let container = container(
+        pod,
+        arguments,
+        token,
+        (&cpus, &pod.memory_bytes.to_string()),
+        Some("generators"),
+    );
+    let spread = json!({
+        "topologySpreadConstraints": [{
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {
+                "matchLabels": { "sweetspot/run": run, "sweetspot/role": "generator" },
+            },
+        }],
+        "affinity": away(&pod.away_from),
+    });
+    job(run, "generator", pod, (count, &spread), container, Some(owner))
+}
+
+/// Files that pods of a run read, in a folder of their own. A Secret, as headers and bodies are
+/// among them; we make it and never read one.
+pub fn files(run: &str, files: &BTreeMap<String, String>, owner: &Value) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": name(run, "files"),
+            "labels": labels(run, "files"),
+            "ownerReferences": [owner_reference(owner)],
+        },
+        "stringData": files,
+    })
+}
+
+fn away(labels: &BTreeMap<String, String>) -> Value {
+    if labels.is_empty() {
+        return json!({});
+    }
+    json!({ "podAntiAffinity": { "preferredDuringSchedulingIgnoredDuringExecution": [{
+        "weight": 100,
+        "podAffinityTerm": {
+            "topologyKey": "kubernetes.io/hostname",
+            "labelSelector": { "matchLabels": labels },
+        },
+    }]}})
+}
+
+fn owner_reference(owner: &Value) -> Value {
+    json!({
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+    })
+}
+
+/// `size`: cores and memory. `files`: it mounts the run's files, if there are some.
+fn container(
+    pod: &PodOf,
+    arguments: &[String],
+    token: &str,
+    (cpus, memory): (&str, &str),
+    name: Option<&str>,
+) -> Value {
+    let size = json!({ "cpu": cpus, "memory": memory });
+    let mut container = json!({
+        "name": name.unwrap_or("collector"),
+        "image": pod.image,
+        "args": arguments,
+        "env": [
+            { "name": "SWEETSPOT_FLEET_TOKEN", "value": token },
+            { "name": "SWEETSPOT_LOCK", "value": "" },
+        ],
+        "resources": { "requests": size, "limits": size },
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "readOnlyRootFilesystem": true,
+            "capabilities": { "drop": ["ALL"] },
+        },
+        "volumeMounts": [
+            { "name": "tmp", "mountPath": "/tmp" },
+            { "name": "files", "mountPath": "/files", "readOnly": true },
+        ],
+    });
+    if let Some(policy) = &pod.pull_policy {
+        container["imagePullPolicy"] = policy.clone().into();
+    }
+    container
+}
+
+fn job(
+    run: &str,
+    role: &str,
+    pod: &PodOf,
+    (count, placed): (u16, &Value),
+    container: Value,
+    owner: Option<&Value>,
+) -> Value {
+    let files = json!({
+        "name": "files",
+        "secret": { "secretName": name(run, "files"), "optional": true },
+    });
+    let mut spec = json!({
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": false,
+        "enableServiceLinks": false,
+        "terminationGracePeriodSeconds": 30,
+        "securityContext": { "runAsNonRoot": true, "seccompProfile": { "type": "RuntimeDefault" } },
+        "containers": [container],
+        "volumes": [{ "name": "tmp", "emptyDir": {} }, files],
+    });
+    for (key, value) in placed.as_object().into_iter().flatten() {
+        spec[key] = value.clone();
+    }
+    let mut metadata = json!({ "name": name(run, role), "labels": labels(run, role) });
+    if let Some(owner) = owner {
+        metadata["ownerReferences"] = json!([owner_reference(owner)]);
+    }
+    json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": {
+            "completions": count,
+            "parallelism": count,
+            "completionMode": "Indexed",
+            "backoffLimit": 0,
+            "activeDeadlineSeconds": pod.deadline.as_secs().max(1),
+            "ttlSecondsAfterFinished": KEPT_S,
+            "template": { "metadata": { "labels": labels(run, role) }, "spec": spec },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod() -> PodOf {
+        PodOf {
+            image: "registry.example/sweetspot@sha256:1".into(),
+            pull_policy: None,
+            cpus: 1.5,
+            memory_bytes: 256 << 20,
+            deadline: Duration::from_secs(600),
+            away_from: BTreeMap::from([("app".to_string(), "shop".to_string())]),
+        }
+    }
+
+    fn owner() -> Value {
+        json!({
+            "apiVersion": "batch/v1", "kind": "Job",
+            "metadata": { "name": "sweetspot-7-collector", "uid": "u-1" },
+        })
+    }
+
+    #[test]
+    fn generators_are_as_many_pods_that_belong_to_the_collector_and_end_for_certain() {
+        let job = generators("7", &pod(), (8, &["load".into()], "t"), &owner());
+        let spec = &job["spec"];
+        assert_eq!((&spec["completions"], &spec["parallelism"]), (&8.into(), &8.into()));
+        assert_eq!(spec["backoffLimit"], 0, "one that died is not replaced by a late one");
+        assert_eq!(spec["activeDeadlineSeconds"], 600);
+        assert_eq!(job["metadata"]["ownerReferences"][0]["uid"], "u-1");
+        let pod = &spec["template"]["spec"];
+        let container = &pod["containers"][0];
+        assert_eq!(container["resources"]["limits"], container["resources"]["requests"]);
+        assert_eq!(container["resources"]["limits"]["cpu"], "1500m");
+        assert!(container.get("imagePullPolicy").is_none());
+        let affinity = &pod["affinity"]["podAntiAffinity"];
+        let term = &affinity["preferredDuringSchedulingIgnoredDuringExecution"][0];
+        assert_eq!(term["podAffinityTerm"]["labelSelector"]["matchLabels"]["app"], "shop");
+    }
+
+    #[test]
+    fn pods_may_run_where_only_restricted_ones_may() {
+        let of = |job: &Value| job["spec"]["template"]["spec"].clone();
+        let collecting = collector("7", &pod(), &["load".into()], "t");
+        let sending = generators("7", &pod(), (1, &[], "t"), &owner());
+        for spec in [of(&collecting), of(&sending)] {
+            assert_eq!(spec["securityContext"]["runAsNonRoot"], true);
+            assert_eq!(spec["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
+            assert_eq!(spec["automountServiceAccountToken"], false);
+            let context = &spec["containers"][0]["securityContext"];
+            assert_eq!(context["allowPrivilegeEscalation"], false);
+            assert_eq!(context["capabilities"]["drop"][0], "ALL");
+        }
+        assert!(collecting["metadata"].get("ownerReferences").is_none());
+    }
+}

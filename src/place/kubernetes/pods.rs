@@ -1,0 +1,149 @@
+//! What the API server says of pods: where they are, and why they don't run.
+//!
+//! In: pods as JSON. Out: what is known of them. Only computes.
+
+use serde_json::Value;
+
+/// How a pod stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// It may come up by itself; why it hasn't, as far as that is said.
+    Waiting(String),
+    Running,
+    Succeeded,
+    /// It will not run, or has ended badly.
+    Failed(String),
+}
+
+/// What keeps a container from starting, and does not pass.
+const STUCK: [&str; 6] = [
+    "ErrImageNeverPull",
+    "InvalidImageName",
+    "CreateContainerConfigError",
+    "CreateContainerError",
+    "RunContainerError",
+    "ImagePullBackOff",
+];
+
+/// How this pod stands.
+pub fn state(pod: &Value) -> State {
+    let status = &pod["status"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    match status["phase"].as_str() {
+        Some("Succeeded") => return State::Succeeded,
+        Some("Failed") => return State::Failed(why_it_ended(status)),
+        _ => {}
+    }
+    let of = |kind: &str| status[kind].as_array().cloned().unwrap_or_default();
+    let containers = [of("initContainerStatuses"), of("containerStatuses")].concat();
+    for container in &containers {
+        let waiting = &container["state"]["waiting"];
+        let reason = text(&waiting["reason"]);
+        if STUCK.contains(&reason.as_str()) {
+            return State::Failed(said(&reason, &text(&waiting["message"])));
+        }
+    }
+    let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+    let unscheduled = conditions
+        .iter()
+        .find(|condition| condition["type"] == "PodScheduled" && condition["status"] == "False");
+    if let Some(condition) = unscheduled {
+        return State::Waiting(said(&text(&condition["reason"]), &text(&condition["message"])));
+    }
+    if status["phase"] == "Running" {
+        return State::Running;
+    }
+    let waiting = containers.iter().map(|one| &one["state"]["waiting"]);
+    let reasons: Vec<String> = waiting
+        .filter(|waiting| waiting.is_object())
+        .map(|waiting| said(&text(&waiting["reason"]), &text(&waiting["message"])))
+        .collect();
+    State::Waiting(reasons.join("; "))
+}
+
+/// Of its own or of its containers; the exit code where nothing else is said.
+fn why_it_ended(status: &Value) -> String {
+    let own = said(
+        status["reason"].as_str().unwrap_or_default(),
+        status["message"].as_str().unwrap_or_default(),
+    );
+    if !own.is_empty() {
+        return own;
+    }
+    let containers = status["containerStatuses"].as_array().cloned().unwrap_or_default();
+    let ended = containers.iter().map(|one| &one["state"]["terminated"]);
+    let reasons = ended.filter(|ended| ended.is_object()).map(|ended| {
+        let reason = ended["reason"].as_str().unwrap_or_default();
+        format!("{reason}, exit code {}", ended["exitCode"])
+    });
+    reasons.collect::<Vec<_>>().join("; ")
+}
+
+fn said(reason: &str, message: &str) -> String {
+    match (reason.is_empty(), message.is_empty()) {
+        (_, true) => reason.to_string(),
+        (true, false) => message.to_string(),
+        (false, false) => format!("{reason}: {message}"),
+    }
+}
+
+/// Its address in the cluster's network, once it has one and runs.
+pub fn address(pod: &Value) -> Option<String> {
+    let is_ending = !pod["metadata"]["deletionTimestamp"].is_null();
+    let address = pod["status"]["podIP"].as_str().filter(|it| !it.is_empty())?;
+    (state(pod) == State::Running && !is_ending).then(|| address.to_string())
+}
+
+/// Its name.
+pub fn name(pod: &Value) -> String {
+    pod["metadata"]["name"].as_str().unwrap_or_default().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_pass_is_told_from_what_may() {
+        let waiting = |reason: &str| {
+            json!({"status": {"phase": "Pending", "containerStatuses": [
+                {"state": {"waiting": {"reason": reason, "message": "of x"}}}]}})
+        };
+        let stuck = State::Failed("ImagePullBackOff: of x".into());
+        assert_eq!(state(&waiting("ImagePullBackOff")), stuck);
+        assert_eq!(
+            state(&waiting("ErrImageNeverPull")),
+            State::Failed("ErrImageNeverPull: of x".into())
+        );
+        let comes = State::Waiting("ContainerCreating: of x".into());
+        assert_eq!(state(&waiting("ContainerCreating")), comes);
+        let full = json!({"status": {"phase": "Pending", "conditions": [{
+            "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+            "message": "0/2 nodes are available: 2 Insufficient cpu."}]}});
+        let message = "Unschedulable: 0/2 nodes are available: 2 Insufficient cpu.";
+        assert_eq!(state(&full), State::Waiting(message.into()));
+    }
+
+    #[test]
+    fn why_a_pod_ended_is_its_own_reason_or_its_containers() {
+        let evicted =
+            json!({"status": {"phase": "Failed", "reason": "Evicted", "message": "low on memory"}});
+        assert_eq!(state(&evicted), State::Failed("Evicted: low on memory".into()));
+        let killed = json!({"status": {"phase": "Failed", "containerStatuses": [
+            {"state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}]}});
+        assert_eq!(state(&killed), State::Failed("OOMKilled, exit code 137".into()));
+        assert_eq!(state(&json!({"status": {"phase": "Succeeded"}})), State::Succeeded);
+        assert_eq!(state(&json!({})), State::Waiting(String::new()));
+    }
+
+    #[test]
+    fn an_address_counts_once_the_pod_runs_and_until_it_is_to_end() {
+        let mut pod = json!({"metadata": {}, "status": {"phase": "Running", "podIP": "10.1.2.3"}});
+        assert_eq!(address(&pod), Some("10.1.2.3".into()));
+        pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        assert_eq!(address(&pod), None);
+        assert_eq!(address(&json!({"status": {"phase": "Pending", "podIP": "10.1.2.3"}})), None);
+    }
+}

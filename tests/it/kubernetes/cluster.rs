@@ -1,0 +1,191 @@
+//! The cluster, and a namespace of it for each test.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::process::{ended, program};
+
+/// Puma as this machine has it, in a pod: its files are the node's.
+const PUMA: &str = r#"
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: app}
+data:
+  config.ru: "run ->(env) { sleep 0.02; [200, {}, ['ok']] }\n"
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata: {labels: {app: shop}}
+    spec:
+      terminationGracePeriodSeconds: 2
+      automountServiceAccountToken: false
+      containers:
+      - name: puma
+        image: sweetspot.test/busybox:1
+        imagePullPolicy: Never
+        securityContext: {runAsUser: 65532}
+        env: [{name: PATH, value: "/usr/local/bin:/usr/bin:/bin"}, {name: HOME, value: /tmp}]
+        command: [/usr/bin/ruby, /usr/bin/puma, -b, "tcp://0.0.0.0:9292", -t, "8:8"]
+        args: [--no-config, /app/config.ru]
+        readinessProbe: {httpGet: {path: /, port: 9292}, periodSeconds: 1}
+        volumeMounts:
+        - {name: usr, mountPath: /usr, readOnly: true}
+        - {name: lib, mountPath: /lib, readOnly: true}
+        - {name: lib64, mountPath: /lib64, readOnly: true}
+        - {name: gems, mountPath: /var/lib/gems, readOnly: true}
+        - {name: app, mountPath: /app}
+        - {name: tmp, mountPath: /tmp}
+      volumes:
+      - {name: usr, hostPath: {path: /usr}}
+      - {name: lib, hostPath: {path: /usr/lib}}
+      - {name: lib64, hostPath: {path: /usr/lib64}}
+      - {name: gems, hostPath: {path: /var/lib/gems}}
+      - {name: app, configMap: {name: app}}
+      - {name: tmp, emptyDir: {}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: shop}
+spec: {selector: {app: shop}, ports: [{port: 80, targetPort: 9292}]}
+"#;
+
+/// A namespace, removed in the end.
+pub struct Namespace {
+    folder: PathBuf,
+    pub name: String,
+}
+
+impl Namespace {
+    /// `None`: there is no cluster here.
+    pub fn new(name: &str) -> Option<Self> {
+        let folder = PathBuf::from(std::env::var("SWEETSPOT_KUBERNETES").ok()?);
+        let namespace = Self { folder, name: name.to_string() };
+        namespace.kubectl(&["create", "namespace", name]);
+        Some(namespace)
+    }
+
+    /// With Puma behind a Service; returns its URL.
+    pub fn with_puma(name: &str) -> Option<(Self, String)> {
+        let namespace = Self::new(name)?;
+        namespace.apply(PUMA);
+        namespace.kubectl(&["rollout", "status", "deployment/shop", "--timeout=120s"]);
+        let service = namespace.kubectl(&["get", "service", "shop", "-o", "json"]);
+        let address = service["spec"]["clusterIP"].as_str().unwrap().to_string();
+        Some((namespace, format!("http://{address}/")))
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.folder.join("bin/kubectl"));
+        command.args(["--namespace", &self.name]).args(arguments);
+        command.env("KUBECONFIG", self.folder.join("run/admin.kubeconfig"));
+        command
+    }
+
+    /// What kubectl prints, if it is JSON.
+    #[track_caller]
+    pub fn kubectl(&self, arguments: &[&str]) -> Value {
+        let ended = ended(&mut self.command(arguments));
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
+        serde_json::from_str(&ended.stdout).unwrap_or_default()
+    }
+
+    #[track_caller]
+    pub fn apply(&self, yaml: &str) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), yaml).unwrap();
+        self.kubectl(&["apply", "-f", file.path().to_str().unwrap()]);
+    }
+
+    /// Everything of the kinds that a load makes, by name.
+    pub fn objects(&self) -> BTreeSet<String> {
+        let list = self.kubectl(&["get", "jobs,pods,secrets,configmaps", "-o", "json"]);
+        let name = |item: &Value| {
+            let ending = !item["metadata"]["deletionTimestamp"].is_null();
+            let name = format!("{}/{}", item["kind"], item["metadata"]["name"]).replace('"', "");
+            (!ending).then_some(name)
+        };
+        list["items"].as_array().unwrap().iter().filter_map(name).collect()
+    }
+
+    /// Waits until there is nothing more than there was.
+    #[track_caller]
+    pub fn await_only(&self, before: &BTreeSet<String>, patience: Duration) {
+        let began = Instant::now();
+        loop {
+            let now = self.objects();
+            if &now == before {
+                return;
+            }
+            let more: Vec<_> = now.difference(before).collect();
+            assert!(began.elapsed() < patience, "left after {patience:?}: {more:?}");
+            std::thread::sleep(Duration::from_millis(500));
+        }
+    }
+
+    /// `sweetspot load` to this URL by pods. `kubeconfig`: whose rights it has.
+    pub fn load(&self, url: &str, arguments: &[&str], kubeconfig: Option<&PathBuf>) -> Command {
+        self.load_of("sweetspot.test/sweetspot:1", url, arguments, kubeconfig)
+    }
+
+    pub fn load_of(
+        &self,
+        image: &str,
+        url: &str,
+        arguments: &[&str],
+        kubeconfig: Option<&PathBuf>,
+    ) -> Command {
+        let admin = self.folder.join("run/admin.kubeconfig");
+        let mut command = program(std::path::Path::new("."));
+        command.args(["load", url, "--place", "kubernetes", "--namespace", &self.name]);
+        command.args(["--image", image, "--image-pull-policy", "Never"]);
+        command.args(["--generator-cpus", "0.2", "--json"]).args(arguments);
+        command.env("KUBECONFIG", kubeconfig.unwrap_or(&admin)).env("SWEETSPOT_LOCK", "");
+        command
+    }
+
+    /// A kubeconfig of an account that has this role alone.
+    pub fn account_with(&self, role: &str, folder: &std::path::Path) -> PathBuf {
+        self.kubectl(&["apply", "-f", role]);
+        self.kubectl(&["create", "serviceaccount", "tester"]);
+        let account = format!("{}:tester", self.name);
+        self.kubectl(&[
+            "create",
+            "rolebinding",
+            "tester",
+            "--role",
+            "sweetspot-load",
+            "--serviceaccount",
+            &account,
+        ]);
+        let token = ended(&mut self.command(&["create", "token", "tester"])).stdout;
+        let authority = self.folder.join("run/pki/ca.crt");
+        let path = folder.join("kubeconfig");
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
+             contexts: [{{name: c, context: {{cluster: c, user: u, namespace: {}}}}}]\n\
+             clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:16443', \
+             certificate-authority: {}}}}}]\n\
+             users: [{{name: u, user: {{token: {}}}}}]\n",
+            self.name,
+            authority.display(),
+            token.trim()
+        );
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let arguments = ["delete", "namespace", &self.name, "--wait=false"];
+        drop(self.command(&arguments).output());
+    }
+}
