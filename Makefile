@@ -82,7 +82,7 @@ lint: ## check formatting, clippy's warnings and the documentation's links
 	$(say) 'checking the formatting'
 	$(CARGO) fmt --check
 	$(say) 'clippy'
-	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) clippy --locked --all-targets --features kubernetes -- -D warnings
 	$(say) "the documentation's links"
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --no-deps --quiet
 

@@ -76,6 +76,8 @@ pub struct Collector {
     members: Vec<Member>,
     told: Channel<Told>,
     on_loss: OnLoss,
+    /// All generators were told to end the load.
+    is_ending: bool,
 }
 
 impl Collector {
@@ -111,7 +113,7 @@ impl Collector {
                 Err(_) => thread::sleep(TICK),
             }
         }
-        Ok(Self { members, told, on_loss })
+        Ok(Self { members, told, on_loss, is_ending: false })
     }
 
     /// Sends one load. `offer`: what of it differs from what was typed. `second` is given each
@@ -127,6 +129,7 @@ impl Collector {
         watch: &mut dyn FnMut(&LiveSecond) -> ControlFlow<()>,
         second: &mut dyn FnMut(LoadSecond),
     ) -> Result<Gathered, FleetError> {
+        self.is_ending = false;
         self.prepare(loops, offer)?;
         self.wait_until_ready(stop)?;
         self.compare_clocks()?;
@@ -142,12 +145,12 @@ impl Collector {
             self.look_for_the_silent(&mut merge, began);
             if stop.requested() > asked {
                 asked = stop.requested();
-                self.tell_all(&FromCollector::Stop { now: asked == StopRequest::Now });
+                self.end_load(asked == StopRequest::Now);
             }
             while let Some(live) = merge.next_live() {
                 if watch(&live).is_break() && asked == StopRequest::None {
                     asked = StopRequest::Finish;
-                    self.tell_all(&FromCollector::Stop { now: false });
+                    self.end_load(false);
                 }
             }
             while let Some(one) = merge.next_second() {
@@ -162,6 +165,11 @@ impl Collector {
     /// There is no further load.
     pub fn dismiss(&self) {
         self.tell_all(&FromCollector::Bye);
+    }
+
+    fn end_load(&mut self, now: bool) {
+        self.is_ending = true;
+        self.tell_all(&FromCollector::Stop { now });
     }
 
     fn tell_all(&self, message: &FromCollector) {
@@ -277,7 +285,12 @@ impl Collector {
             }
             Some(FromGenerator::Ended(run)) => {
                 member.busiest_loop = run.generator.busiest_loop;
+                // It was ended by somebody else, such as who drains its node.
+                let is_lost = run.is_cut_short && !self.is_ending;
                 merge.ended(index, run);
+                if is_lost {
+                    self.miss(index, began);
+                }
             }
             Some(FromGenerator::Failed { why }) => return Err(failed(index, member, why)),
             None => self.lose(index, merge, began),
@@ -298,9 +311,14 @@ impl Collector {
             return;
         }
         merge.lost(index);
+        self.miss(index, began);
+    }
+
+    /// The rest of its part is not sent.
+    fn miss(&mut self, index: usize, began: Instant) {
         self.members[index].lost_at = Some(began.elapsed());
         if self.on_loss == OnLoss::End {
-            self.tell_all(&FromCollector::Stop { now: false });
+            self.end_load(false);
         }
     }
 }

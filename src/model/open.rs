@@ -70,7 +70,9 @@ pub fn capacity(
         return 0.0;
     }
     let (mut low, mut high) = (0.0, flow.rate_most());
-    while high - low > 1e-4 * high {
+    // A limit as long as an unloaded request may be held by no rate at all, however low.
+    let nothing = 1e-6 * high;
+    while high - low > 1e-4 * high && high > nothing {
         let middle = 0.5 * (low + high);
         if holds(middle) { low = middle } else { high = middle }
     }
@@ -286,7 +288,7 @@ impl Latency {
             high *= 2.0;
         }
         let mut low = 0.0;
-        while high - low > 1e-6 * high {
+        while high - low > 1e-6 * high && high > 1e-12 {
             let middle = 0.5 * (low + high);
             if self.above(middle) > 1.0 - q { low = middle } else { high = middle }
         }
@@ -528,6 +530,21 @@ mod tests {
         let loose = capacity(&demand, configuration, 2.0, 0.95, 1e3);
         let saturated = crate::model::closed_throughput(&demand, configuration, 2.0);
         assert!((loose / saturated - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_limit_as_long_as_a_request_is_held_at_every_rate_or_at_none() {
+        let demand = Demand { cpu_s: 0.01, wait_s: 0.03, cv2: 0.0, ..Demand::default() };
+        let unloaded_s = demand.unloaded_latency_s();
+        for ulps in -4_i64..=4 {
+            let limit_s = f64::from_bits(unloaded_s.to_bits().wrapping_add_signed(ulps));
+            for (workers, threads) in [(1, 1), (2, 3), (4, 8)] {
+                let rate = capacity(&demand, at(workers, threads), 2.0, 0.95, limit_s);
+                assert!(rate >= 0.0 && rate.is_finite(), "{rate}");
+            }
+        }
+        let nothing = Demand { cpu_s: 0.0, wait_s: 0.0, ..demand };
+        assert!(Latency::new(&nothing, 0.0, None).quantile_s(0.95) < 1e-9);
     }
 
     proptest::proptest! {

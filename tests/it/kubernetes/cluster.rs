@@ -183,6 +183,19 @@ impl Namespace {
     }
 }
 
+impl Namespace {
+    /// The API server is not there for this long.
+    pub fn without_server(&self, time: Duration) {
+        let pid = std::fs::read_to_string(self.folder.join("run/server.pid")).unwrap();
+        let pid: i32 = pid.trim().parse().unwrap();
+        // SAFETY: a signal to a process of the cluster that was made for this test.
+        assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
+        std::thread::sleep(time);
+        let ended = ended(Command::new("scripts/kubernetes-testbed").arg("server"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+}
+
 impl Drop for Namespace {
     fn drop(&mut self) {
         let arguments = ["delete", "namespace", &self.name, "--wait=false"];

@@ -118,3 +118,49 @@ fn a_program_that_is_killed_leaves_nothing_once_its_load_is_over() {
     assert_eq!(running.end().code, None);
     namespace.await_only(&before, Duration::from_secs(120));
 }
+
+#[test]
+fn an_api_server_that_is_away_for_ten_seconds_costs_nothing() {
+    let Some((namespace, url)) = Namespace::with_puma("load-outage") else { return };
+    let before = namespace.objects();
+    let load = ["--rate", "20/s", "--duration", "25s", "--generators", "2"];
+    let mut running = Running::begin(namespace.load(&url, &[&load[..], &EASY].concat(), None));
+    assert!(running.wait_for("due 20", Duration::from_secs(60)), "{}", running.stderr());
+    namespace.without_server(Duration::from_secs(10));
+    let ended = running.end_within(Duration::from_secs(90));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let result = ended.json();
+    assert_eq!((&result["due"], &result["status"]["200"]), (&500.into(), &500.into()));
+    assert_eq!(result["windows"].as_array().unwrap().len(), 25, "each second once");
+    namespace.await_only(&before, Duration::from_secs(60));
+}
+
+#[test]
+fn a_cluster_that_cannot_be_asked_or_looks_like_production_is_said() {
+    let Some(namespace) = Namespace::new("load-nowhere") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let load = ["--rate", "10/s", "--duration", "1s"];
+    let with = |text: &str| {
+        let path = folder.path().join("kubeconfig");
+        std::fs::write(&path, text).unwrap();
+        ended(&mut namespace.load("http://10.96.0.1/", &load, Some(&path)))
+    };
+    let config = |context: &str| {
+        let port = crate::process::unused_address().port();
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: {context}\n\
+             contexts: [{{name: {context}, context: {{cluster: c, user: u}}}}]\n\
+             clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:{port}'}}}}]\n\
+             users: [{{name: u, user: {{token: t}}}}]\n"
+        )
+    };
+    let nowhere = with(&config("here"));
+    assert_eq!(nowhere.code, Some(1), "{nowhere:?}");
+    nowhere.assert_says(&["the cluster's API server does not answer"]);
+    let production = with(&config("shop-prod"));
+    assert_eq!(production.code, Some(2), "{production:?}");
+    production.assert_says(&["'shop-prod'", "looks like production; say --yes"]);
+    let none = with("current-context: gone\n");
+    assert_eq!(none.code, Some(1), "{none:?}");
+    none.assert_says(&["there is no cluster to ask"]);
+}

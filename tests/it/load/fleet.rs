@@ -90,8 +90,8 @@ fn clients_are_shared_out_and_a_time_is_everybodys() {
     assert_eq!(result["windows"].as_array().unwrap().len(), 3, "{result:#}");
 }
 
-/// The result of a long load of two generators, one of which is killed, and how long it took.
-fn with_a_killed_one(collecting: &[&str]) -> (Value, Option<i32>, f64) {
+/// The result of a long load of two generators, one of which gets this signal, and how long it took.
+fn with_a_lost_one(signal: i32, collecting: &[&str]) -> (Value, Option<i32>, f64) {
     let server = Server::answering(ok(""));
     let url = server.url();
     let load = [&url, "--rate", "50/s", "--duration", "4s", "--slo", "p50<10s"];
@@ -100,8 +100,8 @@ fn with_a_killed_one(collecting: &[&str]) -> (Value, Option<i32>, f64) {
     fleet.collector.expect("due 50");
     let began = Instant::now();
     let killed = fleet.generators.remove(0);
-    killed.signal(libc::SIGKILL);
-    assert_eq!(killed.end().code, None);
+    killed.signal(signal);
+    assert_eq!(killed.end().code, (signal != libc::SIGKILL).then_some(0));
     let (result, code) = fleet.end();
     (result, code, began.elapsed().as_secs_f64())
 }
@@ -109,19 +109,21 @@ fn with_a_killed_one(collecting: &[&str]) -> (Value, Option<i32>, f64) {
 #[test]
 fn a_lost_generator_ends_the_load_at_once_and_its_result_is_not_valid() {
     let _turn = crate::turn::share();
-    let (result, code, took_s) = with_a_killed_one(&[]);
-    assert_eq!((code, &result["valid"]), (Some(4), &Value::Bool(false)), "{result:#}");
-    assert!(codes(&result).contains(&"generator_lost"), "{result:#}");
-    assert!(took_s < 2.5, "{took_s}");
-    let members = result["fleet"].as_array().unwrap();
-    let lost = members.iter().filter(|member| member["lost_after_s"].is_number()).count();
-    assert_eq!(lost, 1, "{result:#}");
+    for signal in [libc::SIGKILL, libc::SIGTERM] {
+        let (result, code, took_s) = with_a_lost_one(signal, &[]);
+        assert_eq!((code, &result["valid"]), (Some(4), &Value::Bool(false)), "{result:#}");
+        assert!(codes(&result).contains(&"generator_lost"), "{result:#}");
+        assert!(took_s < 2.5, "{took_s}");
+        let members = result["fleet"].as_array().unwrap();
+        let lost = members.iter().filter(|member| member["lost_after_s"].is_number()).count();
+        assert_eq!(lost, 1, "{result:#}");
+    }
 }
 
 #[test]
 fn where_that_was_asked_for_the_others_go_on_and_it_is_said() {
     let _turn = crate::turn::share();
-    let (result, code, _) = with_a_killed_one(&["--on-loss", "go-on"]);
+    let (result, code, _) = with_a_lost_one(libc::SIGKILL, &["--on-loss", "go-on"]);
     assert_eq!((code, &result["valid"]), (Some(0), &Value::Bool(true)), "{result:#}");
     assert!(codes(&result).contains(&"generator_lost"), "{result:#}");
     let due = result["due"].as_u64().unwrap();
