@@ -115,3 +115,57 @@ pub(super) fn summary(member: &FleetMember) -> MemberSummary {
         lost_after_s: seconds(member.lost_at),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(late_ms: u64, round_trip_ms: u64, lost_at: Option<Duration>) -> FleetMember {
+        FleetMember {
+            address: "10.0.0.1:1".into(),
+            round_trip: Some(Duration::from_millis(round_trip_ms)),
+            late: Some(Duration::from_millis(late_ms)),
+            due: 10,
+            sent: 10,
+            send_lag_p99: None,
+            busiest_loop: 0.1,
+            lost_at,
+        }
+    }
+
+    fn collecting(on_loss: OnLoss) -> Role {
+        Role::Collect { listen: "127.0.0.1:1".parse().unwrap(), on_loss }
+    }
+
+    #[test]
+    fn generators_that_may_have_begun_apart_are_doubted() {
+        let codes = |members: &[FleetMember]| {
+            let (warnings, holds) = doubts(members, &collecting(OnLoss::End));
+            assert!(holds);
+            warnings.iter().map(|warning| warning.code().to_string()).collect::<Vec<_>>()
+        };
+        assert!(codes(&[member(3, 2, None), member(40, 20, None)]).is_empty());
+        assert_eq!(codes(&[member(0, 2, None), member(45, 20, None)]), ["generators_apart"]);
+        let far = "their clocks are not known better than that";
+        assert_eq!(codes(&[member(0, 200, None)]), ["generators_apart"], "{far}");
+    }
+
+    #[test]
+    fn a_load_without_one_of_its_generators_holds_only_where_that_was_asked_for() {
+        let members = [member(0, 1, None), member(0, 1, Some(Duration::from_secs(3)))];
+        let holds = |role: &Role| doubts(&members, role).1;
+        assert!(!holds(&collecting(OnLoss::End)) && holds(&collecting(OnLoss::GoOn)));
+        let warnings = doubts(&members, &collecting(OnLoss::GoOn)).0;
+        assert_eq!(warnings.len(), 1, "it is said all the same");
+    }
+
+    #[test]
+    fn each_generator_needs_loops_for_its_share() {
+        let rate = |rate| Rate::per_second(rate).unwrap();
+        let arrivals = crate::terms::Arrivals::Uniform;
+        let open = Shape::Constant { rate: rate(90.0), arrivals };
+        assert_eq!(share_of(&open, 3), Shape::Constant { rate: rate(30.0), arrivals });
+        let closed = |clients| Shape::Clients { clients, think: Duration::ZERO };
+        assert_eq!(share_of(&closed(7), 2), closed(4));
+    }
+}

@@ -171,3 +171,14 @@ fn a_collector_that_is_not_there_and_roles_that_make_no_sense_are_named() {
     ended.assert_code(2);
     ended.assert_says(&["leave out -o csv"]);
 }
+
+#[cfg(not(feature = "kubernetes"))]
+#[test]
+fn a_build_that_knows_no_clusters_says_how_to_get_one_that_does() {
+    let mut command = program(Path::new("."));
+    command.args(["load", "http://shop.default.svc/", "--rate", "10/s", "--image", "x:1"]);
+    command.args(["--place", "kubernetes"]).env("SWEETSPOT_LOCK", "");
+    let ended = Running::begin(command).end();
+    ended.assert_code(2);
+    ended.assert_says(&["knows no Kubernetes", "--features kubernetes"]);
+}
