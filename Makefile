@@ -180,5 +180,5 @@ clean: ## remove what was built
 	rm -rf ui/dist ui/node_modules
 
 help: ## show this
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do \
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do \
 		printf '  make %-15s %s\n' "$$name" "$$what"; done

@@ -131,7 +131,7 @@ pub fn prepare(mut asked: Asked) -> Result<Prepared, LoadVerbError> {
         .map_err(|error| LoadVerbError::Usage(error.to_string()))?;
     let address = match &asked.unix {
         Some(path) => Address::Unix(path.clone()),
-        // The cluster has names of its own; its pods look for the address, and whether it is public.
+        // A cluster has names of its own: its pods find the address, and whether it is public.
         None if asked.is_for_pods() => Address::Tcp(Vec::new()),
         None => Address::Tcp(addresses(&url, asked.allows_public)?),
     };

@@ -90,7 +90,7 @@ fn clients_are_shared_out_and_a_time_is_everybodys() {
     assert_eq!(result["windows"].as_array().unwrap().len(), 3, "{result:#}");
 }
 
-/// The result of a long load of two generators, one of which gets this signal, and how long it took.
+/// The result of a load of two generators, one of which gets this signal, and how long it took.
 fn with_a_lost_one(signal: i32, collecting: &[&str]) -> (Value, Option<i32>, f64) {
     let server = Server::answering(ok(""));
     let url = server.url();

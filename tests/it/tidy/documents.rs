@@ -116,7 +116,7 @@ fn targets(makefile: &str) -> BTreeSet<&str> {
 }
 
 fn is_name(byte: u8) -> bool {
-    byte.is_ascii_lowercase() || byte == b'-'
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
 }
 
 /// `make x` and `sweetspot x` at the beginning of a line of a fenced block or of a code span.
