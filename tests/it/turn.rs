@@ -3,9 +3,9 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Twice as many as the smallest machine has cores: who loads a server waits for most of the time,
-/// for a start or an end (with three, two cores were idle for half of it).
-const WHOLE: usize = 4;
+/// One more than the smallest machine has cores: who loads a server waits for half of the time,
+/// for a start or an end.
+const WHOLE: usize = 3;
 
 static TAKEN: Mutex<usize> = Mutex::new(0);
 static FREED: Condvar = Condvar::new();
@@ -19,7 +19,7 @@ pub fn take() -> Turn {
     Turn::wait(WHOLE)
 }
 
-/// A quarter of it, for what spends its time loading real servers and asks nothing of their speed.
+/// A third of it, for what spends its time loading real servers and asks nothing of their speed.
 pub fn share() -> Turn {
     Turn::wait(1)
 }
