@@ -14,10 +14,10 @@ use ring::digest::{SHA256, digest};
 
 use super::clocks::{Offset, RoundTrip};
 use super::error::FleetError;
-use super::generator::monotonic_ns;
 use super::merge::Merge;
 use super::message::{FromCollector, FromGenerator, Gate, Load, Offer};
 use super::wire::{self, Writer};
+use crate::load::monotonic_ns;
 use crate::load::shape::Part;
 use crate::terms::{FleetMember, LiveSecond, LoadRun, LoadSecond, StopRequest, StopSignal};
 

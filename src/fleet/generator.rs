@@ -10,14 +10,12 @@ use std::sync::mpsc::{Receiver as Channel, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
-
 use super::error::FleetError;
 use super::message::{FromCollector, FromGenerator, Gate, Load};
 use super::wire::{self, Receiver, Writer};
 use crate::load::shape::Shape;
-use crate::load::{self, Callbacks, Length, LoadError, LoadSpec};
-use crate::terms::StopSignal;
+use crate::load::{self, Callbacks, Length, LoadError, LoadSpec, monotonic_ns};
+use crate::terms::{LoadRun, StopSignal};
 
 /// How to get in.
 #[derive(Debug, Clone)]
@@ -161,7 +159,7 @@ impl Generator<'_> {
         self.writer.send(&told).map_err(FleetError::Broken)
     }
 
-    fn run(&self, spec: &LoadSpec) -> Result<crate::terms::LoadRun, LoadError> {
+    fn run(&self, spec: &LoadSpec) -> Result<LoadRun, LoadError> {
         // What cannot be told ends by the other thread, which sees the connection's end.
         let tell = |message: FromGenerator| drop(self.writer.send(&message));
         let mut watch = |second: &_| {
@@ -215,9 +213,4 @@ fn part_of(spec: &LoadSpec, load: &Load) -> LoadSpec {
         spec.connection = offer.connection;
     }
     spec
-}
-
-pub(super) fn monotonic_ns() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

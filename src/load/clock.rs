@@ -12,12 +12,12 @@ pub struct Clock(u64);
 impl Clock {
     /// The load begins now.
     pub fn start() -> Self {
-        Self(nanoseconds(ClockId::Monotonic))
+        Self(monotonic_ns())
     }
 
     #[inline]
     pub fn now(self) -> Nanos {
-        Nanos::new(nanoseconds(ClockId::Monotonic) - self.0)
+        Nanos::new(monotonic_ns() - self.0)
     }
 
     /// What is to be added to a time of the load for that of the wall clock, in nanoseconds since
@@ -25,6 +25,12 @@ impl Clock {
     pub fn to_wall(self) -> u64 {
         nanoseconds(ClockId::Realtime).saturating_sub(self.now().get())
     }
+}
+
+/// The monotonic clock, in nanoseconds; its origin is this machine's own.
+#[inline]
+pub fn monotonic_ns() -> u64 {
+    nanoseconds(ClockId::Monotonic)
 }
 
 #[inline]

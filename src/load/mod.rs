@@ -34,6 +34,7 @@ mod thread;
 mod tls;
 mod transport;
 
+pub use clock::monotonic_ns;
 pub use coordinator::{Callbacks, run, stream};
 pub use error::LoadError;
 #[cfg(fuzzing)]

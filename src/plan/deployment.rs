@@ -108,8 +108,7 @@ impl Deployment {
             }
             let of = |name: &str| given(name).or_else(|| value(&self.variables, name));
             app.flags = command.flags(programs, adapter.flag_names(), &of);
-            let kind = app.flags.as_ref().and_then(|flags| flags.kind.clone());
-            app.worker_kind = kind.or(app.worker_kind.take());
+            app.worker_kind = app.commands_kind().or(app.worker_kind.take());
         }
         // Other servers take numbers alone.
         let is_read = |value: &str| value != "auto" || adapter.name() == "puma";

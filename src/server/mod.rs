@@ -132,6 +132,11 @@ pub struct App {
 }
 
 impl App {
+    /// The kind of workers that the command which deploys it gives.
+    pub fn commands_kind(&self) -> Option<String> {
+        self.flags.as_ref()?.kind.clone()
+    }
+
     /// An app that starts from `entry`, without settings of its own, asked for at `/`.
     pub fn new(folder: impl Into<PathBuf>, framework: Framework, entry: &str) -> Self {
         Self {

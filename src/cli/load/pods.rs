@@ -27,11 +27,11 @@ pub struct PodArguments {
 
     /// Kubernetes: the namespace [default: the context's]
     #[arg(long, value_name = "NAME", requires = "image")]
-    pub namespace: Option<String>,
+    namespace: Option<String>,
 
     /// Kubernetes: a context of the kubeconfig [default: its current one]
     #[arg(long, value_name = "NAME", requires = "image")]
-    pub context: Option<String>,
+    context: Option<String>,
 
     /// Kubernetes: cores of each generator's pod
     #[arg(long, value_name = "CORES", default_value_t = 1.0, requires = "image")]
@@ -48,7 +48,7 @@ pub struct PodArguments {
 
     /// Kubernetes: go on where the context's name looks like production
     #[arg(long, requires = "image")]
-    pub yes: bool,
+    yes: bool,
 
     /// Print what was gathered line by line, for whoever asked for the load elsewhere
     #[arg(long, hide = true, requires = "collect")]

@@ -48,7 +48,7 @@ pub fn name(run: &str, role: &str) -> String {
 
 /// Waits for the generators and says what they sent.
 pub fn collector(run: &str, pod: &PodOf, arguments: &[String], token: &str) -> Value {
-    let container = container(pod, arguments, token, ("500m", "256Mi"), None);
+    let container = container("collector", pod, arguments, token, ("500m", "256Mi"));
     job(run, "collector", pod, (1, &json!({})), container, None)
 }
 
@@ -60,13 +60,8 @@ pub fn generators(
     owner: &Value,
 ) -> Value {
     let cpus = format!("{}m", (1e3 * pod.cpus).round());
-    let container = container(
-        pod,
-        arguments,
-        token,
-        (&cpus, &pod.memory_bytes.to_string()),
-        Some("generators"),
-    );
+    let size = (cpus.as_str(), &*pod.memory_bytes.to_string());
+    let container = container("generators", pod, arguments, token, size);
     let spread = json!({
         "topologySpreadConstraints": [{
             "maxSkew": 1,
@@ -118,17 +113,16 @@ fn owner_reference(owner: &Value) -> Value {
     })
 }
 
-/// `size`: cores and memory. `files`: it mounts the run's files, if there are some.
 fn container(
+    name: &str,
     pod: &PodOf,
     arguments: &[String],
     token: &str,
     (cpus, memory): (&str, &str),
-    name: Option<&str>,
 ) -> Value {
     let size = json!({ "cpu": cpus, "memory": memory });
     let mut container = json!({
-        "name": name.unwrap_or("collector"),
+        "name": name,
         "image": pod.image,
         "args": arguments,
         "env": [

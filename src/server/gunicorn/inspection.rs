@@ -53,8 +53,7 @@ fn inspection(app: &App, has_threads: bool, options: Options) -> Result<Inspecti
 
 /// What is kept and matters, then what is measured and differs from what the app's settings say.
 fn remarks(app: &App, has_threads: bool, options: &Options) -> Vec<Remark> {
-    let flag = app.flags.as_ref().and_then(|flags| flags.kind.clone());
-    let class = flag.unwrap_or_else(|| options.worker_class.clone());
+    let class = app.commands_kind().unwrap_or_else(|| options.worker_class.clone());
     let is_sync = class == "sync" && app.framework == Framework::Wsgi;
     let (is_preloaded, timeout_s) = (options.preload, options.timeout_s);
     let mut remarks = vec![PythonRemark::GunicornWorkers { is_preloaded, timeout_s }.into()];

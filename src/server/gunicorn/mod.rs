@@ -165,7 +165,7 @@ fn arguments(Launch { app, configuration, listen, scratch }: Launch<'_>) -> Vec<
     flag("--workers", configuration.workers.to_string());
     flag("--threads", configuration.threads.to_string());
     flag("--worker-tmp-dir", text(scratch));
-    if let Some(kind) = app.flags.as_ref().and_then(|flags| flags.kind.clone()) {
+    if let Some(kind) = app.commands_kind() {
         flag(KIND[1], kind);
     }
     arguments.push(app.entry.clone());
